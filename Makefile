@@ -1,0 +1,47 @@
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+
+.PHONY: help demo test check format bench clean
+help: ## list the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
+
+# One virtual environment, grown by need: stamp files say which extras it holds.
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet uv
+
+define install
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -e '$(1)' || $(BIN)/python -m pip install --quiet -e '$(1)'
+	@touch $@
+endef
+$(VENV)/.run: pyproject.toml | $(BIN)/python
+	$(call install,.)
+$(VENV)/.test: pyproject.toml | $(BIN)/python
+	$(call install,.[all,test])
+$(VENV)/.dev: pyproject.toml | $(BIN)/python
+	$(call install,.[all,dev])
+
+demo: $(VENV)/.run ## four days on the embedded cluster, in under a minute
+	$(BIN)/keda-py demo
+
+test: $(VENV)/.test ## the whole test suite
+	$(BIN)/python -m pytest
+
+format: $(VENV)/.dev ## put the code into the project's form
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+check: $(VENV)/.dev ## format, lint, types, layer contracts, tests
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest
+
+bench: $(VENV)/.dev ## the figures of the README's performance section
+	$(BIN)/python -m tests.bench
+
+clean: ## forget the virtual environment
+	rm -rf $(VENV)

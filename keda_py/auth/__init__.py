@@ -1,0 +1,1 @@
+"""TriggerAuthentication -> parameters; one provider per file."""

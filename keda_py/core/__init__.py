@@ -1,0 +1,1 @@
+"""The pure core: no asyncio, time, logging, os or sockets. What is decided is decided here."""

@@ -1,0 +1,82 @@
+"""The error tree; each class says who can fix it.
+
+    KedaPyError
+    ├── ConfigError          the user edits an object; not retried until it changes
+    ├── ScalerError          the source did not answer; the next poll retries, and it counts toward fallback
+    └── KubeError            the API server said no (status, reason, message as in a Kubernetes Status)
+        ├── Unauthorized         401
+        ├── Forbidden            403
+        ├── NotFound             404
+        ├── Conflict             409  somebody else wrote first
+        │   └── AlreadyExists    409  reason AlreadyExists
+        ├── Gone                 410  the resource version is too old
+        ├── Invalid              422
+        ├── TooManyRequests      429  with `retry_after` seconds
+        └── Unavailable          no answer at all, 5xx, or a broken connection
+
+Unknown is an exception, never 0, False or None. Log an error or raise it, not both. No message carries a secret.
+"""
+
+
+class KedaPyError(Exception):
+    """Everything this project raises on purpose."""
+
+
+class ConfigError(KedaPyError):
+    """A manifest, flag or referenced object is wrong: `field` names it, the text names value and remedy."""
+
+    def __init__(self, message: str, *, field: str = "") -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class ScalerError(KedaPyError):
+    """A metric source could not answer now."""
+
+
+class KubeError(KedaPyError):
+    """The API server refused or failed; `status` 0 means that no answer came."""
+
+    def __init__(self, message: str, *, status: int = 0, reason: str = "") -> None:
+        super().__init__(message)
+        self.status, self.reason = status, reason
+
+
+class Unauthorized(KubeError):
+    """401: who we are was not believed."""
+
+
+class Forbidden(KubeError):
+    """403: we may not; RBAC must change."""
+
+
+class NotFound(KubeError):
+    """404: the object or the resource is not there."""
+
+
+class Conflict(KubeError):
+    """409: somebody else wrote first, or a precondition failed."""
+
+
+class AlreadyExists(Conflict):
+    """409: an object of that name is there already."""
+
+
+class Gone(KubeError):
+    """410: the resource version or continue token is too old; list again."""
+
+
+class Invalid(KubeError):
+    """422: the object was refused; the message names the fields."""
+
+
+class TooManyRequests(KubeError):
+    """429: wait `retry_after` seconds."""
+
+    def __init__(self, message: str, *, retry_after: float, status: int = 429, reason: str = "TooManyRequests") -> None:
+        super().__init__(message, status=status, reason=reason)
+        self.retry_after = retry_after
+
+
+class Unavailable(KubeError):
+    """No answer, a broken connection, a time-out, or a 5xx."""

@@ -1,0 +1,1 @@
+"""The only importer of kubernetes_asyncio: client, informers, scale, Events, Leases."""

@@ -1,0 +1,1 @@
+"""Observes, decides, applies: the reconciler, the scale loop and what they write."""
