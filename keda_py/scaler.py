@@ -1,0 +1,242 @@
+"""The SDK for scaler authors: a trigger type is one file with a metadata model and a scaler class.
+
+A scaler turns one trigger of a ScaledObject into readings. The engine adds what all share: the `sN-` prefix and
+normalisation of metric names, metricType, time-outs, fallback counting, caching, single-flight and batching.
+Next in the flow: `keda_py/metrics/readings.py`, which asks scalers.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar
+
+import httpx
+
+from keda_py.clock import Clock
+from keda_py.errors import ConfigError, ScalerError
+from keda_py.metadata import AUTH, ENV, META, TriggerMetadata, sources
+
+__all__ = [
+    "AUTH",
+    "ENV",
+    "META",
+    "ConfigError",
+    "ExternalMetric",
+    "KubeReader",
+    "MetricSpec",
+    "MetricType",
+    "Reading",
+    "ResourceMetric",
+    "Scaler",
+    "ScalerContext",
+    "ScalerError",
+    "TriggerMetadata",
+    "sources",
+]
+
+M = TypeVar("M", bound=TriggerMetadata)
+T = TypeVar("T")
+MetricType = Literal["AverageValue", "Value", "Utilization"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What one trigger measured. `active` None: the engine compares `value` with `activation` (strictly greater).
+
+    `changes_at` is a known next change (a cron boundary, aware): the engine looks again then, without waiting for the
+    next poll. `note` says why a value is what the reference states instead of what the source said ("NaN counts as 0").
+    """
+
+    value: float
+    active: bool | None = None
+    changes_at: datetime | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExternalMetric:
+    """A metric that keda-py serves; `name` is not yet prefixed. `target` int: plain quantity, float: milli quantity."""
+
+    name: str
+    target: int | float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceMetric:
+    """A metric that the HPA reads by itself (cpu, memory); never read by the engine.
+
+    `target` is a percentage for Utilization and a Kubernetes quantity for AverageValue, as text.
+    """
+
+    name: Literal["cpu", "memory"]
+    target_type: Literal["Utilization", "AverageValue"]
+    target: str
+    container: str = ""
+
+
+MetricSpec = ExternalMetric | ResourceMetric
+
+
+class KubeReader(Protocol):
+    """What a scaler may ask the cluster, answered from caches where there are any. Raises KubeError."""
+
+    async def pods(self, namespace: str, label_selector: str) -> Sequence[Mapping[str, Any]]:
+        """Pods with metadata.name, metadata.labels, spec.nodeName, status.phase and status.conditions."""
+        ...
+
+    async def get(self, resource: str, namespace: str, name: str) -> Mapping[str, Any]:
+        """One object; `resource` is `configmaps`, `secrets`, `services`..., or `endpointslices.discovery.k8s.io`."""
+        ...
+
+    async def list(self, resource: str, namespace: str, label_selector: str = "") -> Sequence[Mapping[str, Any]]:
+        """Objects of a namespace that match the selector."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodIdentity:
+    """`podIdentity` of the TriggerAuthentication; provider `none` where there is none."""
+
+    provider: str = "none"
+    identity_id: str = ""
+    identity_tenant_id: str = ""
+    identity_authority_host: str = ""
+    role_arn: str = ""
+    external_id: str = ""
+
+
+class ScalerContext(Protocol):
+    """What the engine lends to a scaler."""
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of the ScaledObject."""
+        ...
+
+    @property
+    def scaled_object(self) -> str:
+        """The name of the ScaledObject."""
+        ...
+
+    @property
+    def trigger_index(self) -> int:
+        """The index of the trigger in `spec.triggers`."""
+        ...
+
+    @property
+    def trigger_name(self) -> str:
+        """The `name` of the trigger, or ""."""
+        ...
+
+    @property
+    def metric_type(self) -> MetricType | Literal[""]:
+        """The trigger's `metricType` as written, "" where it is absent."""
+        ...
+
+    @property
+    def as_metric_source(self) -> bool:
+        """True under scalingModifiers: the target of the formula counts, so some targets stop being required."""
+        ...
+
+    @property
+    def pod_identity(self) -> PodIdentity:
+        """The resolved pod identity."""
+        ...
+
+    @property
+    def clock(self) -> Clock:
+        """The clock of decisions."""
+        ...
+
+    @property
+    def http(self) -> httpx.AsyncClient:
+        """The shared HTTP client: pooled, time-limited, proxies from the environment. Never closed by a scaler.
+
+        A request may carry its own TLS context: `extensions={"ssl": context}`; see `tls_context`.
+        """
+        ...
+
+    @property
+    def http_timeout(self) -> float:
+        """Seconds; KEDA_HTTP_DEFAULT_TIMEOUT."""
+        ...
+
+    @property
+    def kube(self) -> KubeReader:
+        """The cluster, read only."""
+        ...
+
+    async def shared(self, key: Hashable, factory: Callable[[], Awaitable[T]], close: Callable[[T], Awaitable[None]]) -> T:
+        """A resource shared by all scalers with that key (a connection pool); closed with its last scaler."""
+        ...
+
+
+class Scaler(Generic[M]):
+    """One trigger. `__init__` does no I/O; `open` may connect; `read` answers or raises ScalerError."""
+
+    metadata_model: ClassVar[type[TriggerMetadata]]
+    """Set by the type argument: `class AcmeScaler(Scaler[AcmeMetadata])`."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Take the metadata model from the type argument."""
+        super().__init_subclass__(**kwargs)
+        for base in getattr(cls, "__orig_bases__", ()):
+            for argument in getattr(base, "__args__", ()):
+                if isinstance(argument, type) and issubclass(argument, TriggerMetadata):
+                    cls.metadata_model = argument
+
+    def __init__(self, metadata: M, context: ScalerContext) -> None:
+        self.metadata = metadata
+        self.context = context
+
+    @property
+    def metric_name(self) -> str:
+        """The metric's name before prefix and normalisation."""
+        raise NotImplementedError
+
+    @property
+    def target(self) -> int | float:
+        """The value a replica (AverageValue) or the whole target (Value) should have."""
+        raise NotImplementedError
+
+    @property
+    def activation(self) -> float:
+        """The value above which the trigger is active; strictly greater."""
+        return 0.0
+
+    async def open(self) -> None:
+        """Connect. Raises ConfigError (the user must act) or ScalerError (try again)."""
+
+    async def specs(self) -> tuple[MetricSpec, ...]:
+        """The metrics of this trigger; by default one external metric from `metric_name` and `target`."""
+        return (ExternalMetric(name=self.metric_name, target=self.target),)
+
+    async def read(self, spec: ExternalMetric | None = None) -> Reading:
+        """Measure now. `spec` names which metric where there are several. Raises ScalerError when it cannot know."""
+        raise NotImplementedError
+
+    @property
+    def batch_key(self) -> Hashable | None:
+        """Triggers with one key (endpoint, credentials, TLS, time-out) may be read by one `read_batch`; None: never."""
+        return None
+
+    async def read_batch(self, scalers: "Sequence[Scaler[M]]") -> "Sequence[Reading | ScalerError]":
+        """One reading for each scaler, in order; asked on the first of them. Raises ScalerError when all fail."""
+        raise NotImplementedError
+
+    def watch(self) -> AsyncIterator[bool] | None:
+        """A stream of activity from a source that can push; None where it cannot."""
+        return None
+
+    async def aclose(self) -> None:
+        """Give everything back. Never raises."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trigger:
+    """A trigger with everything resolved, ready to be parsed by `metadata_model.parse`."""
+
+    type: str
+    metadata: Mapping[str, str]
+    env: Mapping[str, str] = field(default_factory=dict)
+    auth: Mapping[str, str] = field(default_factory=dict)
