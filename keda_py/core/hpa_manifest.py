@@ -4,7 +4,6 @@ Pure. Behaviour reference, section 4.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from keda_py import __version__
@@ -17,22 +16,7 @@ from keda_py.errors import ConfigError
 Manifest = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScaleTargetKind:
-    """The resolved kind of the scale target."""
-
-    group: str
-    version: str
-    kind: str
-    resource: str
-
-    @property
-    def api_version(self) -> str:
-        """`group/version`, or the bare version for the core group."""
-        return f"{self.group}/{self.version}" if self.group else self.version
-
-
-def build_hpa(spec: ScalingSpec, metrics: MetricSet, target: ScaleTargetKind) -> Manifest:
+def build_hpa(spec: ScalingSpec, metrics: MetricSet) -> Manifest:
     """The whole manifest, ready to be created. Raises ConfigError for a wrong scalingModifiers target."""
     metadata: Manifest = {
         "name": spec.hpa_name,
@@ -42,10 +26,11 @@ def build_hpa(spec: ScalingSpec, metrics: MetricSet, target: ScaleTargetKind) ->
     }
     if spec.annotations:
         metadata["annotations"] = dict(spec.annotations)
+    target = spec.target
     body: Manifest = {
         "minReplicas": max(spec.min_replicas, 1),
         "maxReplicas": spec.max_replicas,
-        "scaleTargetRef": {"apiVersion": target.api_version, "kind": target.kind, "name": spec.target.name},
+        "scaleTargetRef": {"apiVersion": target.api_version, "kind": target.kind, "name": target.name},
         "metrics": _metrics(spec, metrics),
     }
     behavior = _behavior(spec)

@@ -1,0 +1,57 @@
+"""When an object was last active: what the cooldown is measured from, on monotonic time.
+
+The wall clock may be stepped; a cooldown must then end neither early nor late. So activity is remembered on the
+monotonic clock and translated to a wall-clock instant only for `decide` and for `status.lastActiveTime`.
+A schedule's last activity is the end of its window, a polled trigger's its last active reading.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActivityState:
+    """`last` is monotonic seconds, None: never. `until` is when the schedule that was active said it would end.
+
+    `inherited` marks an object that was active when we took over: its cooldown begins at our first observation,
+    because nobody saw what happened in between (late is safe, early is not).
+    """
+
+    active: bool = False
+    last: float | None = None
+    until: datetime | None = None
+    inherited: bool = False
+
+
+def restore_activity(status: Mapping[str, Any], now: datetime, monotonic: float) -> ActivityState:
+    """The state after a start or a take-over, from what the status says."""
+    conditions = status.get("conditions") or ()
+    active = any(entry.get("type") == "Active" and entry.get("status") == "True" for entry in conditions)
+    text = status.get("lastActiveTime")
+    last = monotonic - (now - datetime.fromisoformat(text)).total_seconds() if text else None
+    return ActivityState(active=active, last=last, inherited=active)
+
+
+def last_active_before(state: ActivityState, now: datetime, monotonic: float) -> datetime | None:
+    """The instant of the last activity before this observation, on today's wall clock."""
+    if state.inherited:
+        return now
+    if state.last is None:
+        return None
+    seen = now - timedelta(seconds=monotonic - state.last)
+    if state.active and state.until is not None and seen < state.until <= now:
+        return state.until
+    return seen
+
+
+def note_activity(
+    last_active: datetime | None, *, now: datetime, monotonic: float, until: datetime | None
+) -> ActivityState:
+    """The state after a decision: `last_active` is the decision's, `until` the end of the schedule that is active."""
+    if last_active is None:
+        return ActivityState(active=False)
+    active = last_active == now
+    last = monotonic - (now - last_active).total_seconds()
+    return ActivityState(active=active, last=last, until=until if active else None)

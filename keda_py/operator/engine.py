@@ -1,0 +1,187 @@
+"""Turns what happens into work: watch events, readings and timers make keys due; a due key is reconciled and looked at.
+
+One memory (`ObjectState`) a ScaledObject. The one place where a look or a reconcile that fails is caught, so that one
+bad object hurts nobody.
+"""
+
+import asyncio
+import logging
+from typing import Any
+
+from keda_py.core.conditions import hpa_active
+from keda_py.errors import ConfigError, KubeError
+from keda_py.kube.resources import Obj
+from keda_py.operator.deletion import finalize
+from keda_py.operator.parts import Parts
+from keda_py.operator.queue import DueQueue, Key
+from keda_py.operator.reconcile import Reconciler, StepError, fingerprint_of
+from keda_py.operator.scale_loop import ScaleLoop, write_time
+from keda_py.operator.state import ObjectState
+from keda_py.operator.targets import TargetError
+
+FIRST_RETRY_SECONDS = 1.0
+LAST_RETRY_SECONDS = 60.0
+FINALIZER_RETRY_SECONDS = 1.0
+
+log = logging.getLogger(__name__)
+
+
+class Engine:
+    """Owns the memory of all objects and the queue of due keys."""
+
+    def __init__(self, parts: Parts, reconcilers: int) -> None:
+        self._parts = parts
+        self._reconciling = asyncio.Semaphore(reconcilers)
+        self._reconciler = Reconciler(parts)
+        self._loop = ScaleLoop(parts)
+        self.states: dict[Key, ObjectState] = {}
+        self.queue = DueQueue(parts.clock, self._work)
+
+    async def run(self) -> None:
+        """Work until cancelled; the caches must have synced."""
+        caches = self._parts.caches
+        caches.scaled_objects.subscribe(self._on_scaled_object)
+        caches.hpas.subscribe(self._on_hpa)
+        for informer in caches.workloads.values():
+            informer.subscribe(self._on_workload)
+        await self.queue.run()
+
+    def on_reading(self, key: Key) -> None:
+        """Somebody's question produced a reading: decide on it too."""
+        state = self.states.get(key)
+        if state is not None and state.spec is not None and not state.looking:
+            state.next_look = 0.0
+            self.queue.add(key)
+
+    async def flush(self) -> None:
+        """Before writing stops: put `lastActiveTime` of active objects on the wire."""
+        clock = self._parts.clock
+        for state in self.states.values():
+            activity = state.activity
+            if state.spec is None or activity is None or not activity.active or activity.last is None:
+                continue
+            try:
+                await self._parts.status.write(state, {"lastActiveTime": write_time(clock.now())})
+            except KubeError as error:
+                log.warning("last activity was not written", extra=_about(state.key) | {"error": str(error)})
+
+    def _on_scaled_object(self, old: Obj | None, new: Obj | None) -> None:
+        live = new or old or {}
+        key = _key(live)
+        if new is not None:
+            state = self.states.get(key)
+            if state is None or state.uid != new["metadata"]["uid"]:
+                state = self.states[key] = ObjectState(key=key, uid=new["metadata"]["uid"])
+            state.remember(new)
+            if state.fingerprint == fingerprint_of(new) and not new["metadata"].get("deletionTimestamp"):
+                return
+        self.queue.add(key)
+
+    def _on_hpa(self, old: Obj | None, new: Obj | None) -> None:
+        """A hand edit or a deletion is repaired; a change of its ScalingActive condition is passed on."""
+        live = new or old or {}
+        owner = _owner_of(live)
+        state = self.states.get((live["metadata"].get("namespace", ""), owner)) if owner else None
+        if state is None or old is None:
+            return
+        if new is None or _written_part(old) != _written_part(new):
+            state.fingerprint = None
+            self.queue.add(state.key)
+        elif hpa_active(old.get("status") or {}) != hpa_active(new.get("status") or {}):
+            state.hpa_changed = True
+            self.queue.add(state.key)
+
+    def _on_workload(self, old: Obj | None, new: Obj | None) -> None:
+        """A target that appears may be the one that an object is waiting for."""
+        if old is not None or new is None:
+            return
+        for state in self.states.values():
+            if state.missing == _key(new):
+                self.queue.add(state.key)
+
+    async def _work(self, key: Key) -> None:
+        state = self.states.get(key)
+        live = self._parts.caches.scaled_objects.get(*key)
+        if state is None:
+            return
+        if live is None:
+            await self._forget(state)
+            return
+        delay = await self._attempt(state, live)
+        if delay is not None:
+            self.queue.add(key, delay)
+
+    async def _attempt(self, state: ObjectState, live: Obj) -> float | None:
+        """Reconcile and look as far as due; seconds until the next time, None: when something changes."""
+        try:
+            if live["metadata"].get("deletionTimestamp"):
+                await finalize(self._parts, state, live)
+                return None
+            if state.fingerprint != fingerprint_of(live):
+                async with self._reconciling:
+                    await self._reconciler.reconcile(state, live)
+            await self._look_if_due(state)
+        except StepError as error:
+            return self._after_failed_step(state, error, live)
+        except KubeError as error:
+            log.warning("api request failed", extra=_about(state.key) | {"error": str(error)})
+            deleting = bool(live["metadata"].get("deletionTimestamp"))
+            return FINALIZER_RETRY_SECONDS if deleting else self._back_off(state)
+        except Exception:
+            log.exception("work on scaledobject failed", extra=_about(state.key))
+            return self._back_off(state)
+        return max(state.next_look - self._parts.clock.monotonic(), 0.0) if state.spec is not None else None
+
+    async def _look_if_due(self, state: ObjectState) -> None:
+        # A timer may fire a hair early; a look is then due all the same.
+        if state.spec is not None and self._parts.clock.monotonic() >= state.next_look - 0.0005:
+            await self._loop.look(state)
+        elif state.hpa_changed:
+            await self._loop.refresh_hpa_condition(state)
+        state.hpa_changed = False
+
+    def _after_failed_step(self, state: ObjectState, error: StepError, live: Obj) -> float | None:
+        """A ConfigError waits for its object to change; a missing target is looked for again; the rest is retried."""
+        state.missing = None
+        if isinstance(error.cause, ConfigError):
+            state.fingerprint = fingerprint_of(live)
+            return None
+        if isinstance(error.cause, TargetError):
+            name = live["spec"]["scaleTargetRef"]["name"]
+            state.missing = (state.key[0], name)
+        return self._back_off(state)
+
+    def _back_off(self, state: ObjectState) -> float:
+        delay = min(FIRST_RETRY_SECONDS * 2.0**state.attempts, LAST_RETRY_SECONDS)
+        state.attempts = min(state.attempts + 1, 10)
+        return delay
+
+    async def _forget(self, state: ObjectState) -> None:
+        state.stop()
+        self.queue.discard(state.key)
+        self._parts.targets.forget(state)
+        self._parts.instruments.forget(state.key)
+        await self._parts.readings.forget(state.key)
+        self.states.pop(state.key, None)
+
+
+def _key(live: Obj) -> Key:
+    meta = live["metadata"]
+    return (meta.get("namespace", ""), meta["name"])
+
+
+def _owner_of(hpa: Obj) -> str:
+    for owner in hpa["metadata"].get("ownerReferences") or ():
+        if owner.get("kind") == "ScaledObject":
+            return str(owner["name"])
+    return ""
+
+
+def _written_part(hpa: Obj) -> tuple[Any, ...]:
+    """What a hand edit would change."""
+    meta = hpa["metadata"]
+    return (hpa.get("spec"), meta.get("labels"), meta.get("annotations"), meta.get("ownerReferences"))
+
+
+def _about(key: Key) -> dict[str, str]:
+    return {"namespace": key[0], "scaledobject": key[1]}

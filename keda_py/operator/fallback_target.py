@@ -1,0 +1,51 @@
+"""What a fallback may want to know of a scale target: its replicas, and how many of its pods are Running and Ready."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from keda_py.core.spec import ScalingSpec
+from keda_py.errors import KubeError
+from keda_py.kube.client import KubeClient
+from keda_py.kube.scale import read_scale
+from keda_py.operator.queue import Key
+from keda_py.operator.reader import ClusterReader
+from keda_py.operator.state import ObjectState
+from keda_py.operator.targets import Targets
+
+
+class FallbackTarget:
+    """`TargetReader` of the metrics package; None is "do not know", which makes the fallback fail with its trigger."""
+
+    def __init__(
+        self, client: KubeClient, targets: Targets, reader: ClusterReader, states: Mapping[Key, ObjectState]
+    ) -> None:
+        self._client, self._targets, self._reader, self._states = client, targets, reader, states
+
+    async def replicas(self, spec: ScalingSpec) -> int | None:
+        """`spec.replicas` of the target."""
+        state = self._states.get((spec.namespace, spec.name))
+        if state is None or state.target is None:
+            return None
+        try:
+            return (await self._targets.count(state, spec, state.target)).replicas
+        except KubeError:
+            return None
+
+    async def ready_pods(self, spec: ScalingSpec) -> int | None:
+        """Pods of the /scale selector that are Running and Ready."""
+        state = self._states.get((spec.namespace, spec.name))
+        if state is None or state.target is None:
+            return None
+        try:
+            scale = await read_scale(self._client, state.target, spec.namespace, spec.target.name)
+            pods = await self._reader.pods(spec.namespace, scale.selector)
+        except KubeError:
+            return None
+        return sum(map(_is_ready, pods))
+
+
+def _is_ready(pod: Mapping[str, Any]) -> bool:
+    status = pod.get("status") or {}
+    conditions = status.get("conditions") or ()
+    ready = any(entry.get("type") == "Ready" and entry.get("status") == "True" for entry in conditions)
+    return status.get("phase") == "Running" and ready

@@ -1,0 +1,28 @@
+"""What reconciler and scale loop work with, made once by `app.py`."""
+
+from dataclasses import dataclass
+
+from keda_py.clock import Clock
+from keda_py.kube.client import KubeClient
+from keda_py.kube.events import EventRecorder
+from keda_py.metrics.prometheus import Instruments
+from keda_py.metrics.readings import Readings
+from keda_py.operator.caches import Caches
+from keda_py.operator.hpas import Hpas
+from keda_py.operator.status import StatusWriter
+from keda_py.operator.targets import Targets
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """The surroundings of one operator process."""
+
+    clock: Clock
+    client: KubeClient
+    caches: Caches
+    targets: Targets
+    hpas: Hpas
+    readings: Readings
+    status: StatusWriter
+    events: EventRecorder
+    instruments: Instruments

@@ -1,0 +1,86 @@
+"""Keys that are due: polls, watch events, pushes, schedule changes and the HPA's questions only ever make a key due.
+
+A key is never worked on twice at once: what makes it due meanwhile runs it once more afterwards. Each due key gets a
+task of its own, so a source that hangs occupies nobody but itself. Next in the flow: `app.py` hands a due key to
+`reconcile.py` and `scale_loop.py`.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
+
+from keda_py.clock import Clock, Timer
+
+Key = tuple[str, str]
+"""Namespace and name of a ScaledObject."""
+
+log = logging.getLogger(__name__)
+
+
+class DueQueue:
+    """The earliest due time of each key; `work` is awaited once that time has come."""
+
+    def __init__(self, clock: Clock, work: Callable[[Key], Awaitable[None]]) -> None:
+        self._clock = clock
+        self._work = work
+        self._timers: dict[Key, tuple[float, Timer]] = {}
+        self._running: set[Key] = set()
+        self._again: set[Key] = set()
+        self._ready: asyncio.Queue[tuple[Key, ExitStack]] = asyncio.Queue()
+
+    def add(self, key: Key, delay: float = 0.0) -> None:
+        """Make `key` due in `delay` seconds, or leave it due earlier if it already is."""
+        when = self._clock.monotonic() + max(delay, 0.0)
+        if key in self._again or (key in self._timers and self._timers[key][0] <= when):
+            return
+        self._cancel(key)
+        if delay <= 0:
+            self._start(key)
+        else:
+            self._timers[key] = (when, self._clock.call_later(delay, lambda: self._fire(key)))
+
+    def discard(self, key: Key) -> None:
+        """Forget when `key` is due; work under way is not interrupted."""
+        self._cancel(key)
+        self._again.discard(key)
+
+    @property
+    def depth(self) -> int:
+        """Keys that are due now and not yet finished."""
+        return len(self._running) + len(self._again)
+
+    async def run(self) -> None:
+        """Work until cancelled. What is under way is cancelled with it."""
+        async with asyncio.TaskGroup() as tasks:
+            while True:
+                key, held = await self._ready.get()
+                tasks.create_task(self._run_one(key, held), name=f"work {key[0]}/{key[1]}")
+
+    def _fire(self, key: Key) -> None:
+        self._timers.pop(key, None)
+        self._start(key)
+
+    def _start(self, key: Key) -> None:
+        if key in self._running:
+            self._again.add(key)
+            return
+        self._running.add(key)
+        held = ExitStack()
+        held.enter_context(self._clock.busy())
+        self._ready.put_nowait((key, held))
+
+    async def _run_one(self, key: Key, held: ExitStack) -> None:
+        with held:
+            try:
+                await self._work(key)
+            finally:
+                self._running.discard(key)
+                if key in self._again:
+                    self._again.discard(key)
+                    self._cancel(key)
+                    self._start(key)
+
+    def _cancel(self, key: Key) -> None:
+        if key in self._timers:
+            self._timers.pop(key)[1].cancel()

@@ -1,0 +1,102 @@
+"""The cluster as scalers may read it: informers that begin with the first question and end when nobody asks any more.
+
+Pods per namespace, trimmed; any other object by name (which RBAC's resourceNames can allow). Until an informer has
+synced, and where watching is not allowed, a question is one request.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from keda_py.clock import Clock
+from keda_py.core.selectors import LabelSelector
+from keda_py.errors import NotFound
+from keda_py.kube.client import KubeClient
+from keda_py.kube.discovery import Discovery
+from keda_py.kube.informer import Informer
+from keda_py.kube.informer_spec import InformerSpec, only, whole
+from keda_py.kube.resources import PODS, Resource, Selection
+
+IDLE_SECONDS = 600.0
+keep_pod = only("spec.nodeName", "status.phase", "status.conditions")
+
+WatchKey = tuple[str, str, str]
+
+
+@dataclass(slots=True)
+class Watched:
+    """An informer that somebody asked for; `asked` is monotonic."""
+
+    informer: Informer
+    task: asyncio.Task[None]
+    asked: float
+
+
+class ClusterReader:
+    """`KubeReader` of the SDK. Use `run` in a TaskGroup: the informers live in it."""
+
+    def __init__(self, client: KubeClient, discovery: Discovery, clock: Clock) -> None:
+        self._client, self._discovery, self._clock = client, discovery, clock
+        self._watched: dict[WatchKey, Watched] = {}
+        self._tasks: asyncio.TaskGroup | None = None
+
+    async def run(self) -> None:
+        """Keep the informers, and end those that nobody has asked for ten minutes."""
+        async with asyncio.TaskGroup() as tasks:
+            self._tasks = tasks
+            while True:
+                await asyncio.sleep(IDLE_SECONDS / 10)
+                self._end_idle()
+
+    async def pods(self, namespace: str, label_selector: str) -> Sequence[Mapping[str, Any]]:
+        """Pods of a namespace that match. Raises KubeError, ValueError for a bad selector."""
+        selector = LabelSelector.parse(label_selector)
+        informer = self._watch(PODS, namespace, "")
+        pods = informer.list(namespace) if informer else await self._client.list(PODS, namespace)
+        return [pod for pod in pods if selector.matches(pod)]
+
+    async def get(self, resource: str, namespace: str, name: str) -> Mapping[str, Any]:
+        """One object. Raises NotFound and other KubeErrors."""
+        kind = await self._discovery.resource(resource)
+        informer = self._watch(kind, namespace, name)
+        if informer is None:
+            return await self._client.get(kind.named(namespace, name))
+        found = informer.get(namespace, name)
+        if found is None:
+            raise NotFound(f'{resource} "{name}" not found', status=404, reason="NotFound")
+        return found
+
+    async def list(self, resource: str, namespace: str, label_selector: str = "") -> Sequence[Mapping[str, Any]]:
+        """Objects of a namespace, asked of the API server."""
+        kind = await self._discovery.resource(resource)
+        return await self._client.list(kind, namespace, Selection(labels=label_selector))
+
+    def _watch(self, resource: Resource, namespace: str, name: str) -> Informer | None:
+        """The informer of that object or namespace, None until it has synced."""
+        key = (resource.plural, namespace, name)
+        watched = self._watched.get(key) or self._begin(key, resource)
+        watched.asked = self._clock.monotonic()
+        return watched.informer if watched.informer.synced else None
+
+    def _begin(self, key: WatchKey, resource: Resource) -> Watched:
+        if self._tasks is None:
+            raise RuntimeError("ClusterReader.run is not running")
+        _, namespace, name = key
+        spec = InformerSpec(
+            resource=resource,
+            namespaces=(namespace,),
+            selection=Selection(fields=f"metadata.name={name}" if name else ""),
+            transform=keep_pod if resource is PODS else whole,
+        )
+        informer = Informer(self._client, spec)
+        task = self._tasks.create_task(informer.run(), name=f"informer {'/'.join(key)}")
+        self._watched[key] = Watched(informer=informer, task=task, asked=self._clock.monotonic())
+        return self._watched[key]
+
+    def _end_idle(self) -> None:
+        now = self._clock.monotonic()
+        for key, watched in list(self._watched.items()):
+            if now - watched.asked > IDLE_SECONDS:
+                watched.task.cancel()
+                del self._watched[key]

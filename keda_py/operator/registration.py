@@ -1,0 +1,62 @@
+"""`--register URL`: tell the cluster's API server where to find a process that runs outside of it.
+
+Writes the Service (type ExternalName, so that no kube-proxy is needed) and the APIService of external.metrics.k8s.io.
+Inside a cluster the chart does this.
+"""
+
+import logging
+from base64 import b64encode
+from urllib.parse import urlsplit
+
+from keda_py.errors import AlreadyExists, NotFound
+from keda_py.kube.client import KubeClient
+from keda_py.kube.resources import API_SERVICES, NAMESPACES, SERVICES, Obj, ObjectPath, Resource
+
+API_SERVICE = "v1beta1.external.metrics.k8s.io"
+log = logging.getLogger(__name__)
+
+
+async def register_metrics(client: KubeClient, *, namespace: str, service: str, url: str, ca: bytes) -> None:
+    """Make the aggregator ask `url` for external metrics and trust `ca` (PEM). Raises KubeError."""
+    address = urlsplit(url)
+    host, port = address.hostname or "", address.port or 443
+    await _ensure(client, NAMESPACES, {"metadata": {"name": namespace}})
+    await _ensure(client, SERVICES, _service(namespace, service, host, port))
+    await _ensure(client, API_SERVICES, _api_service(namespace, service, port, ca))
+    log.info("registered external metrics", extra={"url": url, "service": f"{namespace}/{service}"})
+
+
+async def _ensure(client: KubeClient, resource: Resource, body: Obj) -> None:
+    meta = body["metadata"]
+    path: ObjectPath = resource.named(meta.get("namespace", ""), meta["name"])
+    wanted = {"apiVersion": resource.api_version, "kind": resource.kind, **body}
+    try:
+        await client.get(path)
+    except NotFound:
+        try:
+            await client.create(resource, wanted)
+        except AlreadyExists:
+            await client.patch(path, body)
+    else:
+        if "spec" in body:
+            await client.patch(path, body)
+
+
+def _service(namespace: str, name: str, host: str, port: int) -> Obj:
+    ports = [{"name": "https", "port": port, "protocol": "TCP"}]
+    spec = {"type": "ExternalName", "externalName": host, "ports": ports}
+    return {"metadata": {"namespace": namespace, "name": name}, "spec": spec}
+
+
+def _api_service(namespace: str, service: str, port: int, ca: bytes) -> Obj:
+    return {
+        "metadata": {"name": API_SERVICE},
+        "spec": {
+            "group": "external.metrics.k8s.io",
+            "version": "v1beta1",
+            "groupPriorityMinimum": 100,
+            "versionPriority": 100,
+            "service": {"namespace": namespace, "name": service, "port": port},
+            "caBundle": b64encode(ca).decode(),
+        },
+    }

@@ -1,0 +1,56 @@
+"""What the operator remembers of one ScaledObject between two looks; everything else is in the API."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from keda_py.core.metric_names import MetricSet
+from keda_py.core.spec import ScalingSpec
+from keda_py.kube.discovery import ScaleTarget
+from keda_py.operator.activity import ActivityState
+from keda_py.operator.queue import Key
+
+
+@dataclass(slots=True)
+class ObjectState:
+    """One object's memory, made by its first watch event and dropped with its last.
+
+    `fingerprint` is what the last finished reconcile was made of; `spec`, `metrics` and `target` are set while a scale
+    loop runs. `next_look` is monotonic seconds, 0: now. `written` is the
+    version and count of our last scale, until the cache shows it. `failures` are the trigger errors already told.
+    """
+
+    key: Key
+    uid: str
+    status: Mapping[str, Any] = field(default_factory=dict)
+    version: int = -1
+    fingerprint: tuple[object, ...] | None = None
+    attempts: int = 0
+    spec: ScalingSpec | None = None
+    metrics: MetricSet | None = None
+    target: ScaleTarget | None = None
+    activity: ActivityState | None = None
+    next_look: float = 0.0
+    looking: bool = False
+    written: tuple[int, int] | None = None
+    missing: tuple[str, str] | None = None
+    hpa_changed: bool = False
+    failures: tuple[str, ...] = ()
+    told: Mapping[str, Any] = field(default_factory=dict)
+
+    def remember(self, live: Mapping[str, Any]) -> None:
+        """Take the status of `live` over, unless we have seen a later version of the object."""
+        version = version_of(live)
+        if version >= self.version:
+            self.version, self.status = version, live.get("status") or {}
+
+    def stop(self) -> None:
+        """No scale loop any more: paused, broken, or about to be deleted."""
+        self.spec = self.metrics = None
+        self.fingerprint = None
+
+
+def version_of(live: Mapping[str, Any]) -> int:
+    """The object's resourceVersion as a number, comparable since Kubernetes promises that they grow."""
+    text = (live.get("metadata") or {}).get("resourceVersion", "")
+    return int(text) if text.isdigit() else 0

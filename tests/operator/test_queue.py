@@ -1,0 +1,117 @@
+"""Keys become due; a key is never worked on twice at once, and nothing that made it due is lost."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+
+from keda_py.clock import FakeClock
+from keda_py.operator.queue import DueQueue, Key
+
+A, B = ("shop", "a"), ("shop", "b")
+
+
+@asynccontextmanager
+async def running(work: Callable[[Key], Awaitable[None]]) -> AsyncIterator[tuple[DueQueue, FakeClock]]:
+    clock = FakeClock(datetime(2026, 11, 20, tzinfo=UTC))
+    queue = DueQueue(clock, work)
+    async with asyncio.TaskGroup() as tasks:
+        task = tasks.create_task(queue.run())
+        yield queue, clock
+        task.cancel()
+
+
+async def test_a_key_is_worked_on_when_its_time_has_come_and_not_before() -> None:
+    worked: list[Key] = []
+
+    async def work(key: Key) -> None:
+        worked.append(key)
+
+    async with running(work) as (queue, clock):
+        queue.add(A, 10)
+        await clock.advance(9)
+        assert worked == []
+        await clock.advance(1)
+        assert worked == [A]
+
+
+async def test_the_earliest_of_several_due_times_counts() -> None:
+    times: list[float] = []
+
+    async with running(lambda _: _note(times, clock.monotonic())) as (queue, clock):
+        queue.add(A, 10)
+        queue.add(A, 3)
+        queue.add(A, 7)
+        await clock.advance(20)
+    assert times == [3.0]
+
+
+async def test_what_comes_while_a_key_is_worked_on_runs_it_once_more() -> None:
+    gate, runs = asyncio.Event(), 0
+
+    async def work(_: Key) -> None:
+        nonlocal runs
+        runs += 1
+        await gate.wait()
+
+    async with running(work) as (queue, _):
+        queue.add(A)
+        await asyncio.sleep(0)
+        for _ in range(5):
+            queue.add(A)
+        gate.set()
+        await _until(lambda: queue.depth == 0)
+    assert runs == 2
+
+
+async def test_a_key_that_hangs_does_not_delay_another() -> None:
+    gate, done = asyncio.Event(), asyncio.Event()
+
+    async def work(key: Key) -> None:
+        if key == A:
+            await gate.wait()
+        else:
+            done.set()
+
+    async with running(work) as (queue, _):
+        queue.add(A)
+        queue.add(B)
+        await asyncio.wait_for(done.wait(), 5)
+        gate.set()
+
+
+async def test_virtual_time_stands_still_while_a_key_is_worked_on() -> None:
+    gate = asyncio.Event()
+    async with running(lambda _: _wait(gate)) as (queue, clock):
+        queue.add(A)
+        async with asyncio.TaskGroup() as tasks:
+            moving = tasks.create_task(clock.advance(60))
+            for _ in range(200):
+                await asyncio.sleep(0)
+            assert clock.monotonic() == 0.0
+            gate.set()
+            await moving
+        assert clock.monotonic() == 60.0
+
+
+async def test_a_discarded_key_is_not_worked_on() -> None:
+    worked: list[float] = []
+    async with running(lambda _: _note(worked, 0.0)) as (queue, clock):
+        queue.add(A, 5)
+        queue.discard(A)
+        await clock.advance(10)
+    assert worked == []
+
+
+async def _note(times: list[float], value: float) -> None:
+    times.append(value)
+
+
+async def _wait(gate: asyncio.Event) -> None:
+    await gate.wait()
+
+
+async def _until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(5):
+        while not condition():
+            await asyncio.sleep(0)
