@@ -1,10 +1,10 @@
 import io
 import json
 import logging
-import re2
 from collections.abc import Iterator
 
 import pytest
+import re2
 from pydantic import SecretStr
 
 from keda_py import logs
