@@ -13,10 +13,17 @@ EXAMPLES = (
 )
 
 
+class _PlainDumper(yaml.SafeDumper):
+    """Without anchors: shapes used twice are written out twice."""
+
+    def ignore_aliases(self, data: object) -> bool:
+        return True
+
+
 def run(arguments: list[str]) -> int:
     """Print them as YAML documents, always in the same order."""
     command_parser("crds", "Print the six CustomResourceDefinitions as YAML.", EXAMPLES).parse_args(arguments)
     for crd in build_crds():
         sys.stdout.write("---\n")
-        yaml.safe_dump(crd, sys.stdout, sort_keys=False, allow_unicode=True, width=120)
+        yaml.dump(crd, sys.stdout, Dumper=_PlainDumper, sort_keys=False, allow_unicode=True, width=120)
     return 0
