@@ -55,24 +55,22 @@ def read_options(group: type[T], flags: Flags, env: Mapping[str, str], wrong: li
     values: dict[str, object] = {}
     for name, known, _ in options_of(group):
         try:
-            found = _read(known, flags, env)
+            for value in _given(known, flags, env):
+                values[name] = value
         except ValueError as error:
             wrong.append(str(error))
-            continue
-        if found is not None:
-            values[name] = found
     make: Callable[..., T] = group
     return make(**values)
 
 
-def _read(known: Option, flags: Flags, env: Mapping[str, str]) -> object:
-    """The parsed value, or None where neither flag nor variable is given."""
+def _given(known: Option, flags: Flags, env: Mapping[str, str]) -> tuple[object, ...]:
+    """The parsed value, or nothing where neither flag nor variable is given; None is a value, too."""
     if given := flags.get(known.flag):
-        parsed = [_parse(known, f"--{known.flag}", text) for text in given]
-        return tuple(parsed) if known.repeatable else parsed[-1]
+        parsed = tuple(_parse(known, f"--{known.flag}", text) for text in given)
+        return (parsed,) if known.repeatable else parsed[-1:]
     if known.env and (text := env.get(known.env, "")):
-        return _parse(known, known.env, text)
-    return None
+        return (_parse(known, known.env, text),)
+    return ()
 
 
 def _parse(known: Option, source: str, text: str) -> object:
