@@ -1,50 +1,48 @@
 """ScaledObject as users write it: what scales, on which triggers, between which bounds.
 
 First of the six files a newcomer reads; the next is `core/spec.py`, which makes of this wire model the frozen
-`ScalingSpec` that everything else works with. Models only: no behaviour, no defaults that KEDA applies in code.
-Field names and bounds: behaviour reference, section 2.
+`ScalingSpec` that everything else works with. `crds.py` generates the CRD from it; `wire.py` states the rules of such
+models. Field names and bounds: behaviour reference, section 2.
 """
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
-from pydantic.alias_generators import to_camel
+from pydantic import ConfigDict, Field
 
+from keda_py.apis.hpa_behavior import HorizontalPodAutoscalerBehavior
+from keda_py.apis.schema_marks import SchemaOf, Timestamp, rule
+from keda_py.apis.wire import AuthenticationRef, Condition, Count, Int32, Name, ObjectMeta, Positive, Wire
 
-class Wire(BaseModel):
-    """A piece of a Kubernetes object: camelCase on the wire, unknown fields ignored, values never echoed."""
-
-    model_config = ConfigDict(
-        alias_generator=to_camel, populate_by_name=True, extra="ignore", frozen=True, hide_input_in_errors=True
-    )
-
-
-Int32 = Annotated[int, Field(strict=True, ge=-(2**31), le=2**31 - 1)]
-Count = Annotated[int, Field(strict=True, ge=0, le=2**31 - 1)]
-Positive = Annotated[int, Field(strict=True, ge=1, le=2**31 - 1)]
-Name = Annotated[str, Field(min_length=1)]
+FallbackBehavior = Literal[
+    "static", "currentReplicas", "currentReplicasIfHigher", "currentReplicasIfLower", "scalingModifiers"
+]
 
 
 class ScaleTargetRef(Wire):
-    """The workload to scale; a Deployment where apiVersion and kind are left out."""
+    """The workload to scale; anything with a scale subresource."""
 
     name: Name
     api_version: str = ""
+    """apps/v1 where it is left out."""
     kind: str = ""
+    """Deployment where it is left out."""
     env_source_container_name: str = ""
+    """Container whose environment triggers read; the first where it is left out."""
 
 
 class HorizontalPodAutoscalerConfig(Wire):
     """What the HPA that keda-py owns is to be like."""
 
     name: str = ""
-    behavior: dict[str, Any] | None = None
+    """keda-hpa-NAME where it is left out."""
+    behavior: Annotated[dict[str, Any], SchemaOf(HorizontalPodAutoscalerBehavior)] | None = None
 
 
 class ScalingModifiers(Wire):
     """One formula over all named triggers in place of each trigger's own target."""
 
     formula: str = ""
+    """Expression over trigger names, such as (queue + backlog) / 2."""
     target: str = ""
     activation_target: str = ""
     metric_type: Literal["", "AverageValue", "Value"] = ""
@@ -55,14 +53,8 @@ class AdvancedConfig(Wire):
 
     horizontal_pod_autoscaler_config: HorizontalPodAutoscalerConfig | None = None
     restore_to_original_replica_count: bool = False
+    """On deletion give the workload the replicas it had before."""
     scaling_modifiers: ScalingModifiers | None = None
-
-
-class AuthenticationRef(Wire):
-    """Which (Cluster)TriggerAuthentication a trigger uses."""
-
-    name: str
-    kind: str = ""
 
 
 class ScaleTrigger(Wire):
@@ -72,42 +64,48 @@ class ScaleTrigger(Wire):
     name: str = ""
     metadata: dict[str, str]
     use_cached_metrics: bool = False
+    """Answer the HPA from the last poll."""
     authentication_ref: AuthenticationRef | None = None
     metric_type: str = ""
+    """AverageValue, Value or Utilization."""
 
 
 class Fallback(Wire):
     """How many replicas to have while a trigger cannot be read."""
 
     failure_threshold: Count
+    """Failures in a row before the fallback begins."""
     replicas: Count
-    behavior: Literal[
-        "static", "currentReplicas", "currentReplicasIfHigher", "currentReplicasIfLower", "scalingModifiers"
-    ] = "static"
+    behavior: FallbackBehavior = "static"
 
 
 class ScaledObjectSpec(Wire):
-    """`spec` of a ScaledObject."""
+    """What scales, on which triggers, between which bounds."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rule(
+            "!has(self.minReplicaCount) || "
+            "self.minReplicaCount <= (has(self.maxReplicaCount) ? self.maxReplicaCount : 100)",
+            "minReplicaCount must be less than or equal to maxReplicaCount",
+        )
+    )
 
     scale_target_ref: ScaleTargetRef
     polling_interval: Positive | None = None
+    """Seconds between two looks at the triggers; 30 where it is left out."""
     initial_cooldown_period: Count | None = None
+    """Seconds after creation before the first scale to zero."""
     cooldown_period: Count | None = None
+    """Seconds from the last activity to zero; 300 where it is left out."""
     idle_replica_count: Count | None = None
+    """Replicas while no trigger is active; lower than minReplicaCount."""
     min_replica_count: Count | None = None
+    """0 where it is left out."""
     max_replica_count: Positive | None = None
+    """100 where it is left out."""
     advanced: AdvancedConfig | None = None
     triggers: Annotated[list[ScaleTrigger], Field(min_length=1)]
     fallback: Fallback | None = None
-
-
-class Condition(Wire):
-    """One entry of `status.conditions`."""
-
-    type: str
-    status: Literal["True", "False", "Unknown"]
-    reason: str = ""
-    message: str = ""
 
 
 class GroupVersionKindResource(Wire):
@@ -123,7 +121,8 @@ class HealthStatus(Wire):
     """Failures of one metric in a row; kept only under a valid fallback."""
 
     number_of_failures: Int32 = 0
-    status: Literal["Happy", "Failing"] = "Happy"
+    status: str = ""
+    """Happy or Failing."""
 
 
 class TriggerActivity(Wire):
@@ -133,21 +132,25 @@ class TriggerActivity(Wire):
 
 
 class DecisionStatus(Wire):
-    """Why the replicas are what they are (ours; KEDA has nothing like it)."""
+    """Why the replicas are what they are."""
 
     reason: str = ""
-    since: str = ""
-    next_change: str = ""
+    since: Timestamp = ""
+    """When this reason began."""
+    next_change: Timestamp = ""
+    """When the replicas will change by themselves, as far as is known."""
     values: dict[str, str] = {}
+    """Last value of each metric."""
 
 
 class ScaledObjectStatus(Wire):
-    """`status` of a ScaledObject."""
+    """What keda-py observed and did; `kedaPy` is its own, the rest is KEDA's."""
 
     scale_target_kind: str = ""
     scale_target_gvkr: Annotated[GroupVersionKindResource | None, Field(alias="scaleTargetGVKR")] = None
     original_replica_count: Int32 | None = None
-    last_active_time: str = ""
+    """Replicas of the workload when it was first seen."""
+    last_active_time: Timestamp = ""
     external_metric_names: list[str] = []
     resource_metric_names: list[str] = []
     composite_scaler_name: str = ""
@@ -161,23 +164,8 @@ class ScaledObjectStatus(Wire):
     keda_py: DecisionStatus | None = None
 
 
-class ObjectMeta(Wire):
-    """The part of `metadata` that decisions and manifests need."""
-
-    name: str
-    namespace: str = ""
-    uid: str = ""
-    generation: int = 0
-    resource_version: str = ""
-    creation_timestamp: str = ""
-    deletion_timestamp: str = ""
-    labels: dict[str, str] = {}
-    annotations: dict[str, str] = {}
-    finalizers: list[str] = []
-
-
 class ScaledObject(Wire):
-    """A ScaledObject, `keda.sh/v1alpha1`."""
+    """Scales a workload on events, between zero and a maximum."""
 
     metadata: ObjectMeta
     spec: ScaledObjectSpec

@@ -1,0 +1,33 @@
+"""`keda-py demo`: four days of autoscaling on the embedded cluster, in virtual time; `keda_py/demo` does it all."""
+
+import asyncio
+import importlib
+from pathlib import Path
+
+from keda_py.cli.parsers import command_parser
+
+DESCRIPTION = (
+    "Run the very operator against an embedded cluster on a clock that jumps: a workload goes to zero at night and "
+    "comes back in the morning. Ends with a timeline picture; exits 0 only if every expected change happened in time."
+)
+EXAMPLES = (
+    ("keda-py demo", "a live table while it runs"),
+    ("keda-py demo --picture week.svg", "the timeline goes into that file"),
+    ("kubectl --kubeconfig demo.kubeconfig get so,hpa,deploy -w", "look on from another terminal"),
+)
+
+
+def run(arguments: list[str]) -> int:
+    """Run the demo; its verdict is the exit code."""
+    parser = command_parser("demo", DESCRIPTION, EXAMPLES)
+    parser.add_argument("--picture", type=Path, default=Path("demo.svg"), metavar="FILE", help="timeline [demo.svg]")
+    parser.add_argument(
+        "--kubeconfig", type=Path, default=Path("demo.kubeconfig"), metavar="FILE", help="for kubectl [demo.kubeconfig]"
+    )
+    parser.add_argument("--plain", action="store_true", help="plain lines instead of a live table")
+    options = parser.parse_args(arguments)
+    command = importlib.import_module("keda_py.demo.command")
+    verdict: int = asyncio.run(
+        command.run_demo(picture=options.picture, kubeconfig=options.kubeconfig, plain=options.plain)
+    )
+    return verdict

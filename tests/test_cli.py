@@ -1,0 +1,168 @@
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+from keda_py.cli import COMMANDS, main
+from keda_py.cli.flags import IGNORED, read_flags
+from keda_py.errors import ConfigError
+
+PROCESS = [sys.executable, "-m", "keda_py"]
+
+
+def given(*arguments: str) -> dict[str, list[str]]:
+    return read_flags(arguments, "", ()).values
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--secure-port=7443"],
+        ["--secure-port", "7443"],
+        ["-secure-port=7443"],
+        ["-secure-port", "7443"],
+    ],
+)
+def test_a_flag_is_written_as_go_allows(arguments: list[str]) -> None:
+    assert given(*arguments) == {"secure-port": ["7443"]}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "value"),
+    [(["--leader-elect"], "true"), (["--leader-elect=false"], "false"), (["--leader-elect", "--zap-devel"], "true")],
+)
+def test_a_boolean_flag_needs_no_value(arguments: list[str], value: str) -> None:
+    assert given(*arguments)["leader-elect"] == [value]
+
+
+def test_the_arguments_of_kedas_own_deployment_are_accepted() -> None:
+    values = given(
+        "--leader-elect",
+        "--zap-log-level=info",
+        "--zap-encoder=console",
+        "--zap-time-encoding=rfc3339",
+        "--enable-cert-rotation=true",
+    )
+    assert values["zap-encoder"] == ["console"]
+    assert values["enable-cert-rotation"] == ["true"]
+
+
+def test_flags_that_mean_nothing_here_are_named_and_dropped() -> None:
+    arguments = ["--metrics-service-bind-address=:9666", "--kube-api-qps", "20", "-v=2", "--logtostderr=true"]
+    found = read_flags([*arguments, "--secure-port=1"], "", ())
+    assert found.values == {"secure-port": ["1"]}
+    assert set(found.ignored) == {"metrics-service-bind-address", "kube-api-qps", "v", "logtostderr"}
+    assert all(found.ignored.values())
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--audit-log-path=/x"], ["--audit-log-path", "/x"], ["--authorization-kubeconfig=/x"]]
+)
+def test_flags_of_every_api_server_are_named_and_dropped(arguments: list[str]) -> None:
+    found = read_flags([*arguments, "--secure-port=1"], "", ())
+    assert found.values == {"secure-port": ["1"]}
+    assert len(found.ignored) == 1
+
+
+@pytest.mark.parametrize("argument", ["--secure-pord=1", "-secure-pord=1"])
+def test_an_unknown_flag_is_refused_with_the_nearest_one(argument: str) -> None:
+    with pytest.raises(ConfigError, match="unknown flag --secure-pord; did you mean --secure-port"):
+        given(argument)
+
+
+def test_a_stray_word_is_refused() -> None:
+    with pytest.raises(ConfigError, match="unknown flag web"):
+        given("web")
+
+
+def test_no_flag_is_both_read_and_ignored() -> None:
+    assert not set(given("--leader-elect")) & set(IGNORED)
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"], ["help"]])
+def test_help_lists_every_command(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 0
+    text = capsys.readouterr().out
+    assert all(f"  {command} " in text for command in COMMANDS)
+    assert "\x1b[" not in text
+
+
+@pytest.mark.parametrize("command", list(COMMANDS))
+def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        main([command, "--help"])
+    assert exit_.value.code == 0
+    assert f"usage: keda-py {command}" in capsys.readouterr().out
+
+
+def test_an_unknown_command_is_a_usage_error_with_a_hint(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["operater"]) == 2
+    assert "did you mean 'operator'?" in capsys.readouterr().err
+
+
+def test_a_wrong_setting_is_a_usage_error_without_a_stack_trace(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["operator", "--secure-port=x"]) == 2
+    error = capsys.readouterr().err
+    assert error == "keda-py operator: --secure-port: 'x' is not a port; use a number from 0 to 65535\n"
+
+
+def test_crds_are_six_yaml_documents_without_anchors(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["crds"]) == 0
+    text = capsys.readouterr().out
+    names = [crd["metadata"]["name"] for crd in yaml.safe_load_all(text)]
+    assert names == [
+        "scaledobjects.keda.sh",
+        "scaledjobs.keda.sh",
+        "triggerauthentications.keda.sh",
+        "clustertriggerauthentications.keda.sh",
+        "cloudeventsources.eventing.keda.sh",
+        "clustercloudeventsources.eventing.keda.sh",
+    ]
+    assert "&id" not in text
+    assert max(map(len, text.splitlines())) < 180
+
+
+def test_version_names_ours_and_kedas(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    text = capsys.readouterr().out
+    assert "keda-py" in text
+    assert "2.20" in text
+
+
+def test_help_comes_in_a_blink() -> None:
+    def seconds() -> float:
+        start = time.perf_counter()
+        subprocess.run([*PROCESS, "--help"], check=True, capture_output=True)
+        return time.perf_counter() - start
+
+    assert min(seconds() for _ in range(3)) < 0.3
+
+
+def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
+    errors = tmp_path / "errors"
+    with (
+        errors.open("w") as stderr,
+        subprocess.Popen([*PROCESS, "crds"], stdout=subprocess.PIPE, stderr=stderr) as process,
+    ):
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.wait() == 0
+    assert errors.read_text() == ""
+
+
+def test_colours_are_for_terminals_and_no_color_is_obeyed() -> None:
+    def output(env: dict[str, str]) -> bytes:
+        main_end, process_end = os.openpty()
+        subprocess.run([*PROCESS, "--help"], check=True, stdout=process_end, env={**os.environ, **env})
+        os.close(process_end)
+        text = os.read(main_end, 4096)
+        os.close(main_end)
+        return text
+
+    assert b"\x1b[1mcommands:\x1b[0m" in output({"NO_COLOR": ""})
+    assert b"\x1b[" not in output({"NO_COLOR": "1"})
