@@ -5,6 +5,7 @@ normalisation of metric names, metricType, time-outs, fallback counting, caching
 Next in the flow: `keda_py/metrics/readings.py`, which asks scalers.
 """
 
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -15,7 +16,19 @@ import httpx
 from keda_py.clock import Clock
 from keda_py.core.metric_specs import ExternalMetric, MetricSpec, ResourceMetric
 from keda_py.errors import ConfigError, ScalerError
-from keda_py.metadata import AUTH, ENV, META, TriggerMetadata, sources
+from keda_py.metadata import (
+    AUTH,
+    ENV,
+    META,
+    TriggerMetadata,
+    named,
+    ranges,
+    removed,
+    separated_by,
+    sources,
+    url_unescaped,
+)
+from keda_py.tls import TlsSettings
 
 __all__ = [
     "AUTH",
@@ -32,8 +45,15 @@ __all__ = [
     "Scaler",
     "ScalerContext",
     "ScalerError",
+    "TlsSettings",
+    "Trigger",
     "TriggerMetadata",
+    "named",
+    "ranges",
+    "removed",
+    "separated_by",
     "sources",
+    "url_unescaped",
 ]
 
 M = TypeVar("M", bound=TriggerMetadata)
@@ -132,6 +152,10 @@ class ScalerContext(Protocol):
 
         A request may carry its own TLS context: `extensions={"ssl": context}`; see `tls_context`.
         """
+        ...
+
+    def tls_context(self, settings: TlsSettings) -> ssl.SSLContext:
+        """The client's TLS context for these settings, the same object for the same settings. Raises ConfigError."""
         ...
 
     @property

@@ -1,0 +1,129 @@
+"""What the engine lends to a scaler, for real: `EngineContext`, and the resources that scalers share.
+
+One `EngineContext` per trigger; it is closed after its scaler, which gives back what the scaler took. One
+`SharedResources` per process. Both are used by the operator and, unchanged, by tests.
+"""
+
+import asyncio
+import ssl
+from collections.abc import Awaitable, Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeVar
+
+import httpx
+
+from keda_py.clock import Clock
+from keda_py.scaler import KubeReader, MetricType, PodIdentity
+from keda_py.tls import TlsContexts, TlsSettings
+
+T = TypeVar("T")
+
+
+class _Entry:
+    """A shared resource and who uses it; `made` is None until the factory has answered."""
+
+    __slots__ = ("close", "lock", "made", "users")
+
+    def __init__(self) -> None:
+        self.lock, self.users = asyncio.Lock(), 0
+        self.made: tuple[Any] | None = None
+        self.close: Callable[[Any], Awaitable[None]]
+
+
+class SharedResources:
+    """Resources by key, made for the first user and closed with the last."""
+
+    def __init__(self) -> None:
+        self._entries: dict[Hashable, _Entry] = {}
+
+    async def take(
+        self, key: Hashable, factory: Callable[[], Awaitable[T]], close: Callable[[T], Awaitable[None]]
+    ) -> T:
+        """The resource, made if it is not there; who asks meanwhile waits. A factory that fails leaves nothing."""
+        entry = self._entries.setdefault(key, _Entry())
+        entry.users += 1
+        try:
+            async with entry.lock:
+                if entry.made is None:
+                    entry.made, entry.close = (await factory(),), close
+            resource: T = entry.made[0]
+            return resource
+        except BaseException:
+            self._leave(key, entry)
+            raise
+
+    async def give_back(self, key: Hashable) -> None:
+        """One `take` less; the last closes the resource."""
+        entry = self._entries[key]
+        if self._leave(key, entry) and entry.made is not None:
+            await entry.close(entry.made[0])
+
+    def _leave(self, key: Hashable, entry: _Entry) -> bool:
+        entry.users -= 1
+        if not entry.users:
+            del self._entries[key]
+        return not entry.users
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lendings:
+    """What every trigger of a process is lent alike."""
+
+    clock: Clock
+    http: httpx.AsyncClient
+    http_timeout: float
+    kube: KubeReader
+    tls: TlsContexts
+    resources: SharedResources
+
+
+@dataclass(slots=True, kw_only=True)
+class EngineContext:
+    """`keda_py.scaler.ScalerContext` for one trigger."""
+
+    lendings: Lendings
+    namespace: str
+    scaled_object: str
+    trigger_index: int
+    trigger_name: str = ""
+    metric_type: MetricType | Literal[""] = ""
+    as_metric_source: bool = False
+    pod_identity: PodIdentity = field(default_factory=PodIdentity)
+    _taken: list[Hashable] = field(default_factory=list)
+
+    @property
+    def clock(self) -> Clock:
+        """The clock of decisions."""
+        return self.lendings.clock
+
+    @property
+    def http(self) -> httpx.AsyncClient:
+        """The shared HTTP client."""
+        return self.lendings.http
+
+    @property
+    def http_timeout(self) -> float:
+        """Seconds."""
+        return self.lendings.http_timeout
+
+    @property
+    def kube(self) -> KubeReader:
+        """The cluster, read only."""
+        return self.lendings.kube
+
+    def tls_context(self, settings: TlsSettings) -> ssl.SSLContext:
+        """The TLS context for these settings."""
+        return self.lendings.tls.get(settings)
+
+    async def shared(
+        self, key: Hashable, factory: Callable[[], Awaitable[T]], close: Callable[[T], Awaitable[None]]
+    ) -> T:
+        """A shared resource, given back by `aclose`."""
+        resource = await self.lendings.resources.take(key, factory, close)
+        self._taken.append(key)
+        return resource
+
+    async def aclose(self) -> None:
+        """Give back everything that the scaler took."""
+        while self._taken:
+            await self.lendings.resources.give_back(self._taken.pop())

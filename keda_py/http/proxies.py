@@ -1,0 +1,89 @@
+"""Which proxy a request goes through: HTTP_PROXY, HTTPS_PROXY and NO_PROXY as Go reads them.
+
+httpx reads these variables only when it makes its own transport, so this project reads them itself.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from ipaddress import ip_address, ip_network
+from typing import Self
+
+from yarl import URL
+
+from keda_py.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proxies:
+    """The proxies of a process; none by default."""
+
+    http: URL | None = None
+    https: URL | None = None
+    exceptions: tuple[str, ...] = ()
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str]) -> Self:
+        """Upper-case names win over lower-case ones. Raises ConfigError for an address that is no HTTP proxy."""
+        exceptions = _variable(environment, "NO_PROXY").lower().split(",")
+        return cls(
+            http=_proxy_url(environment, "HTTP_PROXY"),
+            https=_proxy_url(environment, "HTTPS_PROXY"),
+            exceptions=tuple(item.strip() for item in exceptions if item.strip()),
+        )
+
+    def for_url(self, url: URL) -> URL | None:
+        """The proxy for this address, or None for a direct connection."""
+        proxy = self.https if url.scheme == "https" else self.http
+        if proxy is None or self._is_direct((url.host or "").lower().rstrip("."), url.port):
+            return None
+        return proxy
+
+    def _is_direct(self, host: str, port: int | None) -> bool:
+        if host == "localhost" or _is_loopback(host):
+            return True
+        return any(_matches(item, host, port) for item in self.exceptions)
+
+
+def _variable(environment: Mapping[str, str], name: str) -> str:
+    return (environment.get(name) or environment.get(name.lower(), "")).strip()
+
+
+def _proxy_url(environment: Mapping[str, str], name: str) -> URL | None:
+    text = _variable(environment, name)
+    if not text:
+        return None
+    url = URL(text if "://" in text else f"http://{text}")
+    if url.scheme not in ("http", "https") or not url.host:
+        raise ConfigError(f"{name}: not an http:// or https:// address of a proxy", field=name)
+    return url
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _matches(item: str, host: str, port: int | None) -> bool:
+    """ "*", an address, a network, or a domain with all below it (".example.com": only below); each with `:port`."""
+    if item == "*":
+        return True
+    if "/" in item:
+        return _in_network(item, host)
+    name, colon, item_port = item.rpartition(":")
+    if colon and item_port.isdigit() and ":" not in name.strip("[]").replace("::", ""):
+        if port != int(item_port):
+            return False
+        item = name
+    item = item.strip("[]").removeprefix("*")
+    if item.startswith("."):
+        return host.endswith(item)
+    return host == item or host.endswith(f".{item}")
+
+
+def _in_network(item: str, host: str) -> bool:
+    try:
+        return ip_address(host) in ip_network(item, strict=False)
+    except ValueError:
+        return False

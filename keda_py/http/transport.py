@@ -1,0 +1,158 @@
+"""httpx over aiohttp: the seam where a request leaves httpx and an answer comes back.
+
+Rules of this file: every aiohttp error becomes the httpx error of the same meaning; no URL goes into an error text
+(its query or userinfo may be a secret); virtual time stands still from the request until the answer's body is closed.
+Time-outs are the loop's: `connect` bounds waiting for a connection, `read` bounds everything after it, the whole body
+included, as the time-out of Go's client does.
+"""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+import aiohttp
+import httpx
+from yarl import URL
+
+from keda_py.clock import Clock
+from keda_py.http.proxies import Proxies
+
+# httpx sets its own; aiohttp must add nothing.
+_NO_AUTOMATIC_HEADERS = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
+_SET_BY_AIOHTTP = (b"content-length", b"transfer-encoding")
+# aiohttp decompresses, in bounded steps, so that `max_body` counts what unpacks from an answer.
+_OF_THE_PACKED_BODY = (b"content-encoding", b"content-length", b"transfer-encoding")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Connections to one host, seconds an idle one is kept (0: closed after each answer), bytes of one answer."""
+
+    per_host: int
+    idle_seconds: float
+    max_body: int
+
+
+@contextmanager
+def _as_httpx(request: httpx.Request) -> Iterator[None]:
+    """Turn an aiohttp error into httpx's; the order matters, aiohttp's classes overlap."""
+    try:
+        yield
+    except aiohttp.ConnectionTimeoutError as error:
+        raise httpx.ConnectTimeout("no connection in time", request=request) from error
+    except (aiohttp.ServerTimeoutError, TimeoutError) as error:
+        raise httpx.ReadTimeout("no complete answer in time", request=request) from error
+    except (aiohttp.ClientProxyConnectionError, aiohttp.ClientHttpProxyError) as error:
+        raise httpx.ProxyError("the proxy refused or cannot be reached", request=request) from error
+    except aiohttp.ClientConnectorCertificateError as error:
+        raise httpx.ConnectError(f"TLS: {error.certificate_error}", request=request) from error
+    except aiohttp.ClientConnectorError as error:
+        raise httpx.ConnectError(_cause(error), request=request) from error
+    except (aiohttp.InvalidURL, ValueError) as error:
+        raise httpx.UnsupportedProtocol("not an http or https address", request=request) from error
+    except (aiohttp.ServerDisconnectedError, aiohttp.ClientPayloadError) as error:
+        raise httpx.RemoteProtocolError("the server closed the connection too early", request=request) from error
+    except aiohttp.ClientResponseError as error:
+        raise httpx.RemoteProtocolError(f"not an HTTP answer: {error.message}", request=request) from error
+    except (aiohttp.ClientError, OSError) as error:
+        raise httpx.NetworkError(_cause(error), request=request) from error
+
+
+def _cause(error: Exception) -> str:
+    cause = getattr(error, "os_error", None) or error
+    return getattr(cause, "strerror", None) or type(cause).__name__
+
+
+class _Body(httpx.AsyncByteStream):
+    """An answer's body, bounded in bytes and time."""
+
+    def __init__(
+        self, answer: aiohttp.ClientResponse, request: httpx.Request, bounds: tuple[int, float | None]
+    ) -> None:
+        self._answer, self._request = answer, request
+        self._max_body, self._deadline = bounds
+        self.held = ExitStack()
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        received = 0
+        while chunk := await self._next_chunk():
+            received += len(chunk)
+            if received > self._max_body:
+                raise httpx.ReadError(f"the answer is over {self._max_body} bytes", request=self._request)
+            yield chunk
+
+    async def _next_chunk(self) -> bytes:
+        with _as_httpx(self._request):
+            async with asyncio.timeout_at(self._deadline):
+                return await self._answer.content.readany()
+
+    async def aclose(self) -> None:
+        """Give the connection back; one whose body was not read to the end is closed."""
+        self._answer.release() if self._answer.content.at_eof() else self._answer.close()
+        self.held.close()
+
+
+class AiohttpTransport(httpx.AsyncBaseTransport):
+    """One aiohttp session for all requests, opened with the first, since it needs the running loop."""
+
+    def __init__(self, *, clock: Clock, tls: ssl.SSLContext, proxies: Proxies, limits: Limits) -> None:
+        self._clock, self._tls, self._proxies, self._limits = clock, tls, proxies, limits
+        self._session: aiohttp.ClientSession | None = None
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Send; the answer's body is read later, through `_Body`."""
+        with ExitStack() as held:
+            held.enter_context(self._clock.busy())
+            with _as_httpx(request):
+                answer = await self._send(request)
+            timeout = request.extensions.get("timeout", {}).get("read")
+            deadline = None if timeout is None else asyncio.get_running_loop().time() + timeout
+            body = _Body(answer, request, (self._limits.max_body, deadline))
+            body.held = held.pop_all()
+        headers = [(name, value) for name, value in answer.raw_headers if name.lower() not in _OF_THE_PACKED_BODY]
+        extensions = {"http_version": b"HTTP/1.1", "reason_phrase": (answer.reason or "").encode("latin-1", "replace")}
+        return httpx.Response(answer.status, headers=headers, stream=body, extensions=extensions)
+
+    async def _send(self, request: httpx.Request) -> aiohttp.ClientResponse:
+        url = URL(str(request.url), encoded=True)
+        timeout = request.extensions.get("timeout", {})
+        return await self._open().request(
+            request.method,
+            url,
+            headers=[(k.decode("latin-1"), v.decode("latin-1")) for k, v in request.headers.raw if _is_ours(k)],
+            data=await request.aread() or None,
+            allow_redirects=False,
+            proxy=self._proxies.for_url(url),
+            ssl=request.extensions.get("ssl", self._tls),
+            timeout=aiohttp.ClientTimeout(
+                connect=timeout.get("pool"), sock_connect=timeout.get("connect"), sock_read=timeout.get("read")
+            ),
+        )
+
+    def _open(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            keep = self._limits.idle_seconds
+            connector = aiohttp.TCPConnector(
+                limit=0,
+                limit_per_host=self._limits.per_host,
+                force_close=not keep,
+                keepalive_timeout=keep or None,
+            )
+            self._session = aiohttp.ClientSession(
+                connector=connector,
+                cookie_jar=aiohttp.DummyCookieJar(),
+                skip_auto_headers=_NO_AUTOMATIC_HEADERS,
+                trust_env=False,
+            )
+        return self._session
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        if self._session is not None:
+            await self._session.close()
+
+
+def _is_ours(name: bytes) -> bool:
+    return name.lower() not in _SET_BY_AIOHTTP

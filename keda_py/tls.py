@@ -1,0 +1,117 @@
+"""TLS of clients: what a trigger asks for, and the one place that turns it into an SSLContext.
+
+Contexts are cached by their settings, because building one costs 20 ms of CPU and because connections are only shared
+between requests with the same context. The cache is weak: a context lives as long as a scaler or a connection uses it.
+"""
+
+import os
+import ssl
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from weakref import WeakValueDictionary
+
+from keda_py.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TlsSettings:
+    """PEM texts and switches of one trigger. All empty: the system's trust, no client certificate."""
+
+    ca: str = field(default="", repr=False)
+    cert: str = field(default="", repr=False)
+    key: str = field(default="", repr=False)
+    key_password: str = field(default="", repr=False)
+    unsafe: bool = False
+
+
+_MIN_VERSIONS = {
+    "TLS10": ssl.TLSVersion.TLSv1,
+    "TLS11": ssl.TLSVersion.TLSv1_1,
+    "TLS12": ssl.TLSVersion.TLSv1_2,
+    "TLS13": ssl.TLSVersion.TLSv1_3,
+}
+
+
+class TlsContexts:
+    """SSL contexts for clients, one per settings.
+
+    `min_version` is KEDA_HTTP_MIN_TLS_VERSION, `ciphers` KEDA_HTTP_TLS_CIPHER_LIST (in Go's names or
+    in OpenSSL's), `ca_dirs` hold further authorities to trust (--ca-dir). Raises ConfigError.
+    """
+
+    def __init__(self, min_version: str = "TLS12", ciphers: Sequence[str] = (), ca_dirs: Sequence[str] = ()) -> None:
+        if min_version not in _MIN_VERSIONS:
+            raise ConfigError(f'minimum TLS version "{min_version}" is unknown: use {", ".join(_MIN_VERSIONS)}')
+        self._min_version, self._ciphers = _MIN_VERSIONS[min_version], _openssl_names(ciphers)
+        self._authorities = [
+            str(path) for folder in ca_dirs for path in sorted(Path(folder).glob("*")) if path.is_file()
+        ]
+        self._contexts: WeakValueDictionary[TlsSettings, ssl.SSLContext] = WeakValueDictionary()
+
+    def get(self, settings: TlsSettings) -> ssl.SSLContext:
+        """The context for these settings. Raises ConfigError for a PEM text that cannot be read."""
+        context = self._contexts.get(settings)
+        if context is None:
+            context = self._contexts[settings] = self._build(settings)
+        return context
+
+    def _build(self, settings: TlsSettings) -> ssl.SSLContext:
+        if bool(settings.cert) != bool(settings.key):
+            raise ConfigError("cert and key belong together: give both or none", field="cert")
+        context = ssl.create_default_context()
+        context.minimum_version = self._min_version
+        if self._ciphers:
+            _restrict(context, self._ciphers)
+        for path in self._authorities:
+            context.load_verify_locations(cafile=path)
+        if settings.ca:
+            _trust(context, settings.ca)
+        if settings.cert:
+            _present(context, settings)
+        if settings.unsafe:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        return context
+
+
+def _openssl_names(ciphers: Sequence[str]) -> str:
+    """TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 is ECDHE-RSA-AES128-GCM-SHA256; TLS 1.3's are always on, as in Go."""
+    classic = [name for name in ciphers if not name.startswith("TLS_") or "_WITH_" in name]
+    return ":".join(_openssl_name(name) for name in classic)
+
+
+def _openssl_name(name: str) -> str:
+    if not name.startswith("TLS_"):
+        return name
+    exchange, _, rest = name.removeprefix("TLS_").partition("_WITH_")
+    rest = rest.replace("AES_", "AES").replace("_CBC", "").replace("POLY1305_SHA256", "POLY1305")
+    return f"{exchange}-{rest}".removeprefix("RSA-").replace("_", "-")
+
+
+def _restrict(context: ssl.SSLContext, ciphers: str) -> None:
+    try:
+        context.set_ciphers(ciphers)
+    except ssl.SSLError as error:
+        raise ConfigError(f"TLS ciphers: none of {ciphers} is known", field="KEDA_HTTP_TLS_CIPHER_LIST") from error
+
+
+def _trust(context: ssl.SSLContext, ca: str) -> None:
+    try:
+        context.load_verify_locations(cadata=ca)
+    except (ssl.SSLError, ValueError) as error:
+        raise ConfigError("ca: is not a PEM certificate", field="ca") from error
+
+
+def _present(context: ssl.SSLContext, settings: TlsSettings) -> None:
+    """Load the client certificate; OpenSSL takes it from a file only, which is gone when this returns."""
+    descriptor, path = tempfile.mkstemp(suffix=".pem")
+    try:
+        with os.fdopen(descriptor, "w", encoding="ascii", errors="replace") as file:
+            file.write(f"{settings.cert}\n{settings.key}\n")
+        context.load_cert_chain(path, password=settings.key_password or "")
+    except (ssl.SSLError, ValueError) as error:
+        raise ConfigError("cert, key: not a PEM pair that fits, or a wrong keyPassword", field="cert") from error
+    finally:
+        Path(path).unlink()

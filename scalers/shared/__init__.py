@@ -1,0 +1,1 @@
+"""What several trigger types share: blocks of metadata keys, and the reading of answers."""

@@ -1,0 +1,75 @@
+"""What `cpu` and `memory` share: a target that goes into the HPA as it is. Nothing is ever read."""
+
+from typing import Annotated, ClassVar, Literal
+
+from keda_py.core.quantity import parse_quantity
+from keda_py.metadata_values import read_int
+from keda_py.scaler import ConfigError, ResourceMetric, Scaler, ScalerContext, TriggerMetadata, removed
+
+_INT32_MAX = 2**31 - 1
+
+
+class ResourceMetadata(TriggerMetadata):
+    """Keys of `cpu` and `memory`."""
+
+    type: Annotated[
+        str, removed("The 'type' setting is DEPRECATED and is removed in v2.18 - Use 'metricType' instead.")
+    ] = ""
+    value: str
+    container_name: str = ""
+
+
+class ResourceScaler(Scaler[ResourceMetadata]):
+    """Checks the target; a bad quantity, which makes KEDA panic, is an error here."""
+
+    resource_name: ClassVar[Literal["cpu", "memory"]]
+
+    def __init__(self, metadata: ResourceMetadata, context: ScalerContext) -> None:
+        super().__init__(metadata, context)
+        self._target_type = _target_type(context.metric_type)
+        if self._target_type == "Utilization":
+            _check_percentage(metadata.value)
+        else:
+            _check_quantity(metadata.value)
+
+    @property
+    def metric_name(self) -> str:
+        """The resource."""
+        return self.resource_name
+
+    async def specs(self) -> tuple[ResourceMetric, ...]:
+        """One metric, which the HPA reads from metrics-server."""
+        metric = ResourceMetric(
+            name=self.resource_name,
+            target_type=self._target_type,
+            target=self.metadata.value,
+            container=self.metadata.container_name,
+        )
+        return (metric,)
+
+
+def _target_type(metric_type: str) -> Literal["Utilization", "AverageValue"]:
+    match metric_type:
+        case "Utilization" | "AverageValue":
+            return metric_type
+        case _:
+            message = f"unknown metric type: {metric_type}, allowed values are 'Utilization' or 'AverageValue'"
+            raise ConfigError(message, field="metricType")
+
+
+def _check_percentage(value: str) -> None:
+    try:
+        percent = read_int(value)
+    except ValueError:
+        message = f'strconv.ParseInt: parsing "{value}": invalid syntax; value: write a whole percentage, such as 60'
+        raise ConfigError(message, field="value") from None
+    if not 0 < percent <= _INT32_MAX:
+        raise ConfigError(f'value: "{value}" is out of range: write a whole percentage, such as 60', field="value")
+
+
+def _check_quantity(value: str) -> None:
+    try:
+        parse_quantity(value)
+    except ValueError:
+        message = f'value: "{value}" is not a Kubernetes quantity: write a number with a unit, such as 500m or 512Mi'
+        raise ConfigError(message, field="value") from None
