@@ -119,7 +119,12 @@ class TriggerMetadata(BaseModel):
     """
 
     model_config = ConfigDict(
-        alias_generator=to_camel, populate_by_name=True, frozen=True, extra="ignore", hide_input_in_errors=True
+        alias_generator=to_camel,
+        populate_by_name=True,
+        loc_by_alias=False,
+        frozen=True,
+        extra="ignore",
+        hide_input_in_errors=True,
     )
 
     passes_unknown_keys: ClassVar[bool] = False

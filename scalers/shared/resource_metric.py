@@ -2,7 +2,7 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from keda_py.core.quantity import parse_quantity
+from keda_py.core.quantity import parse_milli
 from keda_py.metadata_values import read_int
 from keda_py.scaler import ConfigError, ResourceMetric, Scaler, ScalerContext, TriggerMetadata, removed
 
@@ -30,7 +30,7 @@ class ResourceScaler(Scaler[ResourceMetadata]):
         if self._target_type == "Utilization":
             _check_percentage(metadata.value)
         else:
-            _check_quantity(metadata.value)
+            parse_milli(metadata.value, field="value")
 
     @property
     def metric_name(self) -> str:
@@ -65,11 +65,3 @@ def _check_percentage(value: str) -> None:
         raise ConfigError(message, field="value") from None
     if not 0 < percent <= _INT32_MAX:
         raise ConfigError(f'value: "{value}" is out of range: write a whole percentage, such as 60', field="value")
-
-
-def _check_quantity(value: str) -> None:
-    try:
-        parse_quantity(value)
-    except ValueError:
-        message = f'value: "{value}" is not a Kubernetes quantity: write a number with a unit, such as 500m or 512Mi'
-        raise ConfigError(message, field="value") from None

@@ -1,0 +1,96 @@
+"""Scale on the messages in an SQS queue."""
+
+from collections.abc import Mapping
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from keda_py.scaler import AUTH, ENV, META, ConfigError, Reading, Scaler, ScalerContext, ScalerError, named, sources
+from scalers.shared.aws import AwsAuthMetadata, aws_identity
+from scalers.shared.aws_session import AWS_ERRORS, AwsClient, AwsService, aws_client
+
+
+class AwsSqsQueueMetadata(AwsAuthMetadata):
+    """Keys of `aws-sqs-queue`."""
+
+    queue_length: int = 5
+    activation_queue_length: int = 0
+    queue_url: Annotated[str, named("queueURL"), sources(META, ENV)]
+    aws_region: Annotated[str, sources(META, AUTH)]
+    aws_endpoint: str = ""
+    scale_on_in_flight: bool = True
+    scale_on_delayed: bool = False
+
+
+class AwsSqsQueueScaler(Scaler[AwsSqsQueueMetadata]):
+    """Asks for the approximate counts; AWS has no question for several queues at once."""
+
+    _client: AwsClient
+
+    def __init__(self, metadata: AwsSqsQueueMetadata, context: ScalerContext) -> None:
+        super().__init__(metadata, context)
+        if metadata.queue_length <= 0 and not context.as_metric_source:
+            text = f'queueLength: "{metadata.queue_length}" is no target: write 1 or more'
+            raise ConfigError(text, field="queueLength")
+        self._queue_name = _queue_name(metadata.queue_url)
+        self._service = AwsService(
+            service="sqs",
+            region=metadata.aws_region,
+            endpoint=metadata.aws_endpoint,
+            identity=aws_identity(metadata, context.pod_identity),
+        )
+        self._attributes = [
+            "ApproximateNumberOfMessages",
+            *(["ApproximateNumberOfMessagesNotVisible"] if metadata.scale_on_in_flight else []),
+            *(["ApproximateNumberOfMessagesDelayed"] if metadata.scale_on_delayed else []),
+        ]
+
+    @property
+    def metric_name(self) -> str:
+        """`aws-sqs-<queue>`."""
+        return f"aws-sqs-{self._queue_name}"
+
+    @property
+    def target(self) -> int:
+        """`queueLength`."""
+        return self.metadata.queue_length
+
+    @property
+    def activation(self) -> float:
+        """`activationQueueLength`."""
+        return float(self.metadata.activation_queue_length)
+
+    async def open(self) -> None:
+        """Share the client of this region, endpoint and identity."""
+        self._client = await aws_client(self._service, self.context)
+
+    async def read(self, spec: object = None) -> Reading:
+        """The sum of the chosen counts; one that AWS does not tell is an error."""
+        try:
+            with self.context.clock.busy():
+                answer = await self._client.get_queue_attributes(
+                    QueueUrl=self.metadata.queue_url, AttributeNames=self._attributes
+                )
+        except AWS_ERRORS as error:
+            raise ScalerError(f"SQS queue {self._queue_name}: {error or type(error).__name__}") from error
+        counts = answer.get("Attributes")
+        return Reading(value=sum(self._count(counts, name) for name in self._attributes))
+
+    def _count(self, counts: object, name: str) -> float:
+        text = counts.get(name) if isinstance(counts, Mapping) else None
+        if text is None:
+            raise ScalerError(f"SQS queue {self._queue_name}: the answer has no {name}")
+        try:
+            return float(int(str(text)))
+        except ValueError:
+            raise ScalerError(f"SQS queue {self._queue_name}: {name} is no number") from None
+
+
+def _queue_name(queue_url: str) -> str:
+    """The last part of a URL whose path is `/account/name`; anything that is no URL is a name already."""
+    if "://" not in queue_url and not queue_url.startswith("/"):
+        return queue_url
+    parts = urlsplit(queue_url).path.split("/")
+    if len(parts) != 3 or not parts[2]:
+        message = "cannot get queueName from queueURL: its path must be /<account>/<queue>"
+        raise ConfigError(message, field="queueURL")
+    return parts[2]

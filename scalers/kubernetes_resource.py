@@ -1,0 +1,114 @@
+"""Scale on a number that somebody keeps in a ConfigMap or a Secret."""
+
+import base64
+import binascii
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from keda_py.core.quantity import parse_milli
+from keda_py.errors import KubeError
+from keda_py.metadata_values import read_float, read_int
+from keda_py.scaler import ConfigError, Reading, Scaler, ScalerContext, ScalerError, TriggerMetadata
+from scalers.shared.gjson import value_in
+from scalers.shared.location import parse_yaml, value_at
+
+_RESOURCES = {"ConfigMap": "configmaps", "Secret": "secrets"}
+
+
+class KubernetesResourceMetadata(TriggerMetadata):
+    """Keys of `kubernetes-resource`."""
+
+    resource_kind: Literal["ConfigMap", "Secret"]
+    resource_name: str
+    key: str
+    format: Literal["number", "json", "yaml"] = "number"
+    value_location: str = ""
+    value_type: Literal["float64", "int64", "quantity"] = "float64"
+    target_value: Annotated[float, Field(gt=0)]
+    activation_target_value: float = 0.0
+
+
+class KubernetesResourceScaler(Scaler[KubernetesResourceMetadata]):
+    """Reads one key of one object; nothing of the value goes into an error, since it may be a Secret's."""
+
+    def __init__(self, metadata: KubernetesResourceMetadata, context: ScalerContext) -> None:
+        super().__init__(metadata, context)
+        if metadata.format != "number" and not metadata.value_location:
+            message = f"valueLocation is required for format {metadata.format}: write the path to the number"
+            raise ConfigError(message, field="valueLocation")
+
+    @property
+    def metric_name(self) -> str:
+        """`<kind>-<name>-<key>`."""
+        return f"{self.metadata.resource_kind.lower()}-{self.metadata.resource_name}-{self.metadata.key}"
+
+    @property
+    def target(self) -> float:
+        """`targetValue`."""
+        return self.metadata.target_value
+
+    @property
+    def activation(self) -> float:
+        """`activationTargetValue`."""
+        return self.metadata.activation_target_value
+
+    async def read(self, spec: object = None) -> Reading:
+        """Read now; a missing object or key and what is no number are errors."""
+        text = await self._text()
+        match self.metadata.format:
+            case "number":
+                return Reading(value=self._number(text.strip()))
+            case "json":
+                return Reading(value=self._number(value_in(text, self.metadata.value_location)))
+            case "yaml":
+                return Reading(value=self._number(value_at(parse_yaml(text), self.metadata.value_location)))
+
+    @property
+    def _place(self) -> str:
+        return f"{self.metadata.resource_kind} {self.context.namespace}/{self.metadata.resource_name}"
+
+    async def _text(self) -> str:
+        resource, name = _RESOURCES[self.metadata.resource_kind], self.metadata.resource_name
+        try:
+            found = await self.context.kube.get(resource, self.context.namespace, name)
+        except KubeError as error:
+            raise ScalerError(f"error reading {self._place}: {error}") from error
+        text = (found.get("data") or {}).get(self.metadata.key)
+        if text is None:
+            raise ScalerError(f'{self._place} has no key "{self.metadata.key}"')
+        if self.metadata.resource_kind == "ConfigMap":
+            return str(text)
+        try:
+            return base64.b64decode(text, validate=True).decode()
+        except (binascii.Error, UnicodeDecodeError):
+            raise ScalerError(f'{self._place}: key "{self.metadata.key}" is not text') from None
+
+    def _number(self, value: object) -> float:
+        """By `valueType`; float64 takes a string only as a quantity, as KEDA does ("1k" is 1000)."""
+        try:
+            match self.metadata.value_type, value:
+                case _, bool() | None:
+                    raise ValueError
+                case "int64", float() if not value.is_integer():
+                    raise ValueError
+                case "int64", str():
+                    return float(read_int(value))
+                case "float64", str() if self.metadata.format == "number":
+                    return _float_or_quantity(value)
+                case _, str():
+                    return parse_milli(value) / 1000
+                case _, int() | float():
+                    return float(value)
+                case _:
+                    raise ValueError
+        except (ValueError, ConfigError):
+            kind = self.metadata.value_type
+            raise ScalerError(f'{self._place}: key "{self.metadata.key}" does not hold a {kind}') from None
+
+
+def _float_or_quantity(text: str) -> float:
+    try:
+        return read_float(text)
+    except ValueError:
+        return parse_milli(text) / 1000

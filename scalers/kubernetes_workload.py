@@ -1,0 +1,53 @@
+"""Scale one workload by the pods of another: pods that match a selector in the ScaledObject's namespace."""
+
+from keda_py.errors import KubeError
+from keda_py.scaler import ConfigError, Reading, Scaler, ScalerContext, ScalerError, TriggerMetadata
+from scalers.shared.label_selector import check_label_selector
+
+_OVER = frozenset({"Succeeded", "Failed"})
+
+
+class KubernetesWorkloadMetadata(TriggerMetadata):
+    """Keys of `kubernetes-workload`."""
+
+    pod_selector: str
+    value: float = 0.0
+    activation_value: float = 0.0
+    group_by_node: bool = False
+
+
+class KubernetesWorkloadScaler(Scaler[KubernetesWorkloadMetadata]):
+    """Counts pods that have not ended (Pending ones count), or the nodes that they are on."""
+
+    def __init__(self, metadata: KubernetesWorkloadMetadata, context: ScalerContext) -> None:
+        super().__init__(metadata, context)
+        if metadata.value < 0 or (metadata.value == 0 and not context.as_metric_source):
+            raise ConfigError(f"value must be a float greater than 0: it is {metadata.value:g}", field="value")
+        check_label_selector(metadata.pod_selector, field="podSelector")
+
+    @property
+    def metric_name(self) -> str:
+        """Only the prefix tells two such triggers apart."""
+        return f"workload-{self.context.namespace}"
+
+    @property
+    def target(self) -> float:
+        """`value`."""
+        return self.metadata.value
+
+    @property
+    def activation(self) -> float:
+        """`activationValue`."""
+        return self.metadata.activation_value
+
+    async def read(self, spec: object = None) -> Reading:
+        """Count now, from the cache of pods where there is one."""
+        try:
+            pods = await self.context.kube.pods(self.context.namespace, self.metadata.pod_selector)
+        except KubeError as error:
+            message = f"error listing pods of {self.context.namespace} with {self.metadata.pod_selector}: {error}"
+            raise ScalerError(message) from error
+        alive = [pod for pod in pods if pod.get("status", {}).get("phase") not in _OVER]
+        if not self.metadata.group_by_node:
+            return Reading(value=float(len(alive)))
+        return Reading(value=float(len({pod.get("spec", {}).get("nodeName", "") for pod in alive})))

@@ -1,0 +1,106 @@
+"""Scale on a number inside an HTTP answer: JSON, YAML, XML, or the text format of Prometheus."""
+
+from datetime import timedelta
+from typing import Literal
+
+import httpx
+
+from keda_py.scaler import ConfigError, Reading, Scaler, ScalerContext, ScalerError
+from scalers.shared.auth_modes import AuthMode, AuthModesMetadata, auth_headers, auth_parameters, auth_tls
+from scalers.shared.exposition import sample_in
+from scalers.shared.gjson import value_in
+from scalers.shared.http_answer import HttpQuestion, get, shown
+from scalers.shared.location import number_of, parse_xml, parse_yaml, value_at
+from scalers.shared.service_endpoints import aggregate, endpoint_urls
+
+_HONOURED: frozenset[AuthMode] = frozenset({"apiKey", "basic", "bearer", "tls"})
+
+
+class MetricsApiMetadata(AuthModesMetadata):
+    """Keys of `metrics-api`."""
+
+    target_value: float = 0.0
+    activation_target_value: float = 0.0
+    url: str
+    format: Literal["prometheus", "json", "xml", "yaml"] = "json"
+    value_location: str
+    unsafe_ssl: bool = False
+    aggregate_from_kube_service_endpoints: bool = False
+    aggregation_type: Literal["average", "sum", "max", "min"] = "average"
+    timeout: timedelta | None = None
+
+
+class MetricsApiScaler(Scaler[MetricsApiMetadata]):
+    """One GET, or one for each endpoint of a Service; only status 200 is an answer."""
+
+    def __init__(self, metadata: MetricsApiMetadata, context: ScalerContext) -> None:
+        super().__init__(metadata, context)
+        if not metadata.target_value and not context.as_metric_source:
+            raise ConfigError("no targetValue given in metadata: set targetValue, not 0", field="targetValue")
+        _check_url(metadata)
+        self._tls = auth_tls(metadata, context, unsafe=metadata.unsafe_ssl)
+        self._headers = auth_headers(metadata, _HONOURED)
+        self._parameters = auth_parameters(metadata)
+
+    @property
+    def metric_name(self) -> str:
+        """`metric-api-<valueLocation>`."""
+        return f"metric-api-{self.metadata.value_location}"
+
+    @property
+    def target(self) -> float:
+        """`targetValue`."""
+        return self.metadata.target_value
+
+    @property
+    def activation(self) -> float:
+        """`activationTargetValue`."""
+        return self.metadata.activation_target_value
+
+    async def read(self, spec: object = None) -> Reading:
+        """Ask now; with several endpoints, those that fail are left out unless all fail."""
+        try:
+            if not self.metadata.aggregate_from_kube_service_endpoints:
+                return Reading(value=await self._ask(self.metadata.url))
+            urls = await endpoint_urls(self.context.kube, self.metadata.url)
+            return Reading(value=await aggregate(urls, self._ask, self.metadata.aggregation_type))
+        except ScalerError as error:
+            raise ScalerError(f"error requesting metrics endpoint: {error}") from None
+
+    async def _ask(self, url: str) -> float:
+        question = HttpQuestion(
+            url=url,
+            parameters=self._parameters,
+            headers=self._headers,
+            timeout=self.metadata.timeout,
+            tls=self._tls,
+        )
+        answer = await get(self.context, question)
+        if answer.status_code != httpx.codes.OK:
+            raise ScalerError(f"{httpx.URL(shown(url)).path}: api returned {answer.status_code}")
+        return self._number(answer.content)
+
+    def _number(self, body: bytes) -> float:
+        path = self.metadata.value_location
+        match self.metadata.format:
+            case "json":
+                return number_of(value_in(body, path), path)
+            case "yaml":
+                return number_of(value_at(parse_yaml(body), path), path)
+            case "xml":
+                return number_of(value_at(parse_xml(body), path), path)
+            case "prometheus":
+                return sample_in(body, path)
+
+
+def _check_url(metadata: MetricsApiMetadata) -> None:
+    try:
+        url = httpx.URL(metadata.url)
+        usable = url.scheme in ("http", "https") and bool(url.host)
+    except httpx.InvalidURL:
+        usable = False
+    if not usable:
+        raise ConfigError("url: is not an http:// or https:// address", field="url")
+    if metadata.aggregate_from_kube_service_endpoints and url.host.count(".") < 1:
+        message = f'url: the host "{url.host}" must begin with <service>.<namespace> to aggregate from its endpoints'
+        raise ConfigError(message, field="url")

@@ -1,0 +1,146 @@
+"""Scale on the one value that a PromQL query answers."""
+
+import math
+from collections.abc import Sequence
+from datetime import timedelta
+from functools import cached_property
+from typing import Annotated
+
+from pydantic import BaseModel, ValidationError
+
+from keda_py.scaler import AUTH, META, ConfigError, Reading, Scaler, ScalerContext, ScalerError, sources
+from scalers.shared.auth_modes import AuthMode, AuthModesMetadata, auth_headers, auth_tls
+from scalers.shared.aws import AwsAuthMetadata
+from scalers.shared.aws_signature import AwsSigner
+from scalers.shared.http_answer import HttpQuestion, get
+
+_HONOURED: frozenset[AuthMode] = frozenset({"bearer", "basic", "tls", "custom"})
+
+
+class PrometheusMetadata(AuthModesMetadata, AwsAuthMetadata):
+    """Keys of `prometheus`."""
+
+    server_address: str
+    query: str
+    query_parameters: dict[str, str] = {}
+    threshold: float
+    activation_threshold: float = 0.0
+    namespace: str = ""
+    custom_headers: dict[str, str] = {}
+    ignore_null_values: bool = True
+    unsafe_ssl: bool = False
+    aws_region: Annotated[str, sources(META, AUTH)] = ""
+    timeout: timedelta | None = None
+
+
+class _Series(BaseModel):
+    value: list[float | str | None] = []
+
+
+class _Data(BaseModel):
+    result: list[_Series] = []
+
+
+class _Answer(BaseModel):
+    data: _Data
+
+
+class PrometheusScaler(Scaler[PrometheusMetadata]):
+    """An instant query at the moment of the clock; exactly one series is an answer."""
+
+    def __init__(self, metadata: PrometheusMetadata, context: ScalerContext) -> None:
+        super().__init__(metadata, context)
+        provider = context.pod_identity.provider
+        if metadata.auth_modes and provider != "none":
+            raise ConfigError(
+                f"authModes: cannot be combined with podIdentity {provider}: remove one", field="authModes"
+            )
+        if provider not in ("none", "aws"):
+            raise ConfigError(f"podIdentity {provider} is not supported for prometheus: use aws or authModes")
+        # A certificate or authority of its own replaces the client in KEDA, and unsafeSsl with it.
+        unsafe = metadata.unsafe_ssl and not (metadata.auth_modes and (metadata.ca or "tls" in metadata.auth_modes))
+        self._tls = auth_tls(metadata, context, unsafe=unsafe)
+        self._signer: AwsSigner | None = None
+
+    @property
+    def metric_name(self) -> str:
+        """Always `prometheus`; the prefix tells triggers apart."""
+        return "prometheus"
+
+    @property
+    def target(self) -> float:
+        """`threshold`."""
+        return self.metadata.threshold
+
+    @property
+    def activation(self) -> float:
+        """`activationThreshold`."""
+        return self.metadata.activation_threshold
+
+    async def open(self) -> None:
+        """Prepare to sign requests, where Amazon's managed Prometheus is asked."""
+        if self.metadata.aws_region and not self.metadata.auth_modes:
+            self._signer = await AwsSigner.open(self.context, self.metadata, "aps", self.metadata.aws_region)
+
+    @cached_property
+    def _headers(self) -> dict[str, str]:
+        return {**self.metadata.custom_headers, **auth_headers(self.metadata, _HONOURED)}
+
+    async def read(self, spec: object = None) -> Reading:
+        """Ask now; a server's refusal and an answer of another shape are errors."""
+        question = self._question()
+        if self._signer is not None:
+            question = await self._signer.sign(question)
+        answer = await get(self.context, question)
+        if not answer.is_success:
+            raise ScalerError(f"prometheus query api returned error. status: {answer.status_code}")
+        try:
+            series = _Answer.model_validate_json(answer.content).data.result
+        except ValidationError:
+            raise ScalerError("prometheus query api returned something else than a vector of series") from None
+        return self._reading(series)
+
+    def _question(self) -> HttpQuestion:
+        metadata = self.metadata
+        parameters = {
+            "query": metadata.query,
+            "time": self.context.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ"),
+            **({"namespace": metadata.namespace} if metadata.namespace else {}),
+            **metadata.query_parameters,
+        }
+        return HttpQuestion(
+            url=f"{metadata.server_address.rstrip('/')}/api/v1/query",
+            parameters=parameters,
+            headers=self._headers,
+            timeout=metadata.timeout,
+            tls=self._tls,
+        )
+
+    def _reading(self, series: Sequence[_Series]) -> Reading:
+        if len(series) > 1:
+            raise ScalerError(f"prometheus query {self.metadata.query} returned multiple elements: aggregate to one")
+        values = series[0].value if series else []
+        if not values:
+            return self._null("the result is empty", "prometheus metrics 'prometheus' target may be lost")
+        if len(values) == 1:
+            raise ScalerError(f"prometheus query {self.metadata.query} didn't return enough values")
+        if values[1] is None:
+            return Reading(value=-1.0, note="null counts as -1")
+        value = _number(values[1])
+        if not math.isfinite(value):
+            return self._null(f"the result is {value}", "prometheus query returns a value that is no number")
+        return Reading(value=value)
+
+    def _null(self, what: str, error: str) -> Reading:
+        if not self.metadata.ignore_null_values:
+            raise ScalerError(f"{error}, {what}; ignoreNullValues is false")
+        return Reading(value=0.0, note=f"{what} and counts as 0 (ignoreNullValues)")
+
+
+def _number(value: float | str) -> float:
+    if not isinstance(value, str):
+        raise ScalerError("prometheus query api returned a sample value that is not text")
+    try:
+        return float(value)
+    except ValueError:
+        raise ScalerError("prometheus query api returned a sample value that is no number") from None

@@ -1,0 +1,170 @@
+"""Real servers for the scalers' tests: one of each per session, on a free port, in a temporary directory."""
+
+import asyncio
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keda_py.context import EngineContext, Lendings
+from keda_py.registry import AnyScaler, build
+from keda_py.scaler import PodIdentity, Trigger
+from keda_py.testing import lendings
+
+STARTUP_SECONDS = 30
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _answers(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), 0.3).close()
+    except OSError:
+        return False
+    return True
+
+
+@contextmanager
+def running(command: Sequence[str], port: int, log: Path) -> Iterator[None]:
+    """A server process that answers on its port; ended by its own handle."""
+    with log.open("wb") as output, subprocess.Popen(command, stdout=output, stderr=output) as process:
+        try:
+            deadline = time.monotonic() + STARTUP_SECONDS
+            while not _answers(port):
+                assert process.poll() is None, log.read_text()
+                assert time.monotonic() < deadline, f"{command[0]} does not listen: {log.read_text()}"
+                time.sleep(0.02)
+            yield
+        finally:
+            process.terminate()
+            process.wait(10)
+
+
+def binary(name: str, package: str) -> str:
+    path = shutil.which(name) or shutil.which(name, path="/usr/sbin:/usr/local/sbin")
+    if path is None:
+        pytest.skip(f"needs {name}: apt-get install {package}")
+    return path
+
+
+def redis_command(port: int, folder: Path, *options: str) -> list[str]:
+    server = binary("redis-server", "redis-server")
+    return [server, "--port", str(port), "--bind", "127.0.0.1", "--dir", str(folder), "--save", "", *options]
+
+
+@pytest.fixture(scope="session")
+def redis_port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    port, folder = free_port(), tmp_path_factory.mktemp("redis")
+    with running(redis_command(port, folder), port, folder / "log"):
+        yield port
+
+
+@pytest.fixture(scope="session")
+def run_redis(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., AbstractContextManager[int]]:
+    """A Redis of one's own, with options of one's own (PORT: its port, with TLS only); `port` brings one back."""
+
+    @contextmanager
+    def run(*options: str, port: int | None = None) -> Iterator[int]:
+        port, folder = port or free_port(), tmp_path_factory.mktemp("redis")
+        tls = "--tls-port" in options
+        command = redis_command(
+            0 if tls else port, folder, *(str(port) if item == "PORT" else item for item in options)
+        )
+        with running(command, port, folder / "log"):
+            yield port
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def prometheus_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    port, folder = free_port(), tmp_path_factory.mktemp("prometheus")
+    (folder / "prometheus.yml").write_text("scrape_configs: []\n")
+    command = [
+        binary("prometheus", "prometheus"),
+        f"--config.file={folder}/prometheus.yml",
+        f"--storage.tsdb.path={folder}/data",
+        f"--web.listen-address=127.0.0.1:{port}",
+    ]
+    with running(command, port, folder / "log"):
+        yield f"http://127.0.0.1:{port}"
+
+
+@pytest.fixture(scope="session")
+def aws_endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """moto's server of SQS and STS."""
+    port, folder = free_port(), tmp_path_factory.mktemp("moto")
+    with running([sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)], port, folder / "log"):
+        yield f"http://127.0.0.1:{port}"
+
+
+@pytest.fixture
+async def lent() -> AsyncIterator[Lendings]:
+    """What the engine lends, on a FakeClock and a cluster without objects."""
+    async with lendings() as lent:
+        yield lent
+
+
+@pytest.fixture
+async def silent_port() -> AsyncIterator[int]:
+    """A server that accepts and says nothing until the client hangs up."""
+
+    async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    async with await asyncio.start_server(listen, "127.0.0.1", 0) as server:
+        yield server.sockets[0].getsockname()[1]
+
+
+class Bench:
+    """Builds scalers as the engine does, and gives back what they took."""
+
+    def __init__(self, lent: Lendings) -> None:
+        self.lent = lent
+        self._opened: list[tuple[AnyScaler, EngineContext]] = []
+
+    def scaler(
+        self, trigger_type: str, metadata: dict[str, str], *, auth: dict[str, str] | None = None, **context: Any
+    ) -> AnyScaler:
+        """Built, not opened. `context` may hold env, timeout, pod_identity, metric_type, as_metric_source."""
+        env = context.pop("env", {})
+        lent = replace(self.lent, http_timeout=context.pop("timeout", self.lent.http_timeout))
+        own = EngineContext(lendings=lent, namespace="default", scaled_object="app", trigger_index=0, **context)
+        scaler = build(Trigger(type=trigger_type, metadata=metadata, env=env, auth=auth or {}), own)
+        self._opened.append((scaler, own))
+        return scaler
+
+    async def opened(self, trigger_type: str, metadata: dict[str, str], **options: Any) -> AnyScaler:
+        scaler = self.scaler(trigger_type, metadata, **options)
+        await scaler.open()
+        return scaler
+
+    async def aclose(self) -> None:
+        for scaler, context in self._opened:
+            await scaler.aclose()
+            await context.aclose()
+
+
+@pytest.fixture
+async def bench(lent: Lendings) -> AsyncIterator[Bench]:
+    bench = Bench(lent)
+    yield bench
+    await bench.aclose()
+
+
+@pytest.fixture
+def aws_pod_identity() -> PodIdentity:
+    return PodIdentity(provider="aws")
