@@ -11,7 +11,7 @@ CEST. KEDA skips that firing, which makes its window 02:30-20:00 open from 20:00
 """
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 

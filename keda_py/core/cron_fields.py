@@ -20,9 +20,12 @@ class _Bounds:
 
 
 _MONTHS = {
-    name: index for index, name in enumerate("jan feb mar apr may jun jul aug sep oct nov dec".split(), start=1)
+    name: index
+    for index, name in enumerate(
+        ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"], start=1
+    )
 }
-_WEEKDAYS = {name: index for index, name in enumerate("sun mon tue wed thu fri sat".split())}
+_WEEKDAYS = {name: index for index, name in enumerate(["sun", "mon", "tue", "wed", "thu", "fri", "sat"])}
 
 _FIELDS = (
     _Bounds("minute", 0, 59, {}),
@@ -78,7 +81,9 @@ def parse_fields(expression: str, *, field: str) -> CronFields:
         if rest.startswith("@"):
             raise ValueError("descriptors such as @daily are not accepted; write five fields, e.g. 0 0 * * *")
         if len(words) != len(_FIELDS):
-            raise ValueError(f"expected exactly 5 fields, found {len(words)}: minute hour day-of-month month day-of-week")
+            raise ValueError(
+                f"expected exactly 5 fields, found {len(words)}: minute hour day-of-month month day-of-week"
+            )
         parsed = [_parse_field(word, bounds) for word, bounds in zip(words, _FIELDS, strict=True)]
     except ValueError as error:
         raise ConfigError(f"{field}: {expression!r} is not a cron expression: {error}", field=field) from None
@@ -127,7 +132,9 @@ def _parse_range(item: str, bounds: _Bounds) -> tuple[range, bool]:
     if low < bounds.low or high > bounds.high:
         raise ValueError(f"{bounds.name} {item!r} is outside of {bounds.low}-{bounds.high}")
     if low > high:
-        raise ValueError(f"{bounds.name} {item!r} begins after its end; write two ranges: {low}-{bounds.high},{bounds.low}-{high}")
+        raise ValueError(
+            f"{bounds.name} {item!r} begins after its end; write two ranges: {low}-{bounds.high},{bounds.low}-{high}"
+        )
     return range(low, high + 1, step), False
 
 

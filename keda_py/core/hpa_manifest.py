@@ -9,7 +9,7 @@ from typing import Any
 from keda_py import __version__
 from keda_py.core.metric_names import COMPOSITE_METRIC, MetricSet, NamedMetric
 from keda_py.core.metric_specs import ResourceMetric
-from keda_py.core.quantity import format_milli
+from keda_py.core.quantity import print_milli
 from keda_py.core.spec import EXCLUDED_LABELS, NAME_LABEL, ScalingSpec
 from keda_py.errors import ConfigError
 
@@ -116,14 +116,14 @@ def _metrics(spec: ScalingSpec, metrics: MetricSet) -> list[Manifest]:
 
 
 def _external(spec: ScalingSpec, metric: NamedMetric) -> Manifest:
-    return _external_metric(spec, metric.name, metric.metric_type, format_milli(target_milli(metric.target)))
+    return _external_metric(spec, metric.name, metric.metric_type, print_milli(target_milli(metric.target)))
 
 
 def _composite(spec: ScalingSpec) -> Manifest:
     modifiers = spec.modifiers
     target = composite_target(spec)
     metric_type = (modifiers.metric_type if modifiers else "") or "AverageValue"
-    return _external_metric(spec, COMPOSITE_METRIC, metric_type, format_milli(target_milli(target)))
+    return _external_metric(spec, COMPOSITE_METRIC, metric_type, print_milli(target_milli(target)))
 
 
 def composite_target(spec: ScalingSpec) -> float:

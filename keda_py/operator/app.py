@@ -27,7 +27,7 @@ from keda_py.kube.client import KubeClient
 from keda_py.kube.discovery import Discovery
 from keda_py.kube.events import EventRecorder
 from keda_py.kube.lease import Election, LeaseSpec
-from keda_py.metrics.prometheus import Instruments
+from keda_py.metrics.prometheus import OperatorMetrics
 from keda_py.metrics.query import Query
 from keda_py.metrics.readings import Readings
 from keda_py.metrics.scaler_set import ScalerSource
@@ -62,8 +62,8 @@ async def run_operator(
     settings: Settings, clock: Clock, stopping: asyncio.Event, started: Callable[["Operator"], None] = lambda _: None
 ) -> None:
     """One operator on any clock, until `stopping`; `started` is called once it works. Raises KedaPyError."""
-    instruments = Instruments()
-    client = KubeClient(clock, settings.cluster.kubeconfig, observe=instruments.record_request)
+    instruments = OperatorMetrics()
+    client = KubeClient(clock, settings.cluster.kubeconfig)
     tls = TlsContexts(settings.http.min_tls_version, settings.http.ciphers, settings.certificates.ca_dirs)
     async with client, _http(settings, clock, tls) as http, asyncio.TaskGroup() as tasks:
         around = Surroundings(
@@ -81,7 +81,7 @@ class Surroundings:
     client: KubeClient
     http: httpx.AsyncClient
     tls: TlsContexts
-    instruments: Instruments
+    instruments: OperatorMetrics
     tasks: asyncio.TaskGroup
 
 
@@ -155,9 +155,11 @@ def assemble(around: Surroundings) -> Operator:
     discovery = Discovery(client)
     reader = ClusterReader(client, discovery, clock)
     targets = Targets(client, caches, discovery, clock)
-    readings = Readings(
-        scalers=_scaler_source(around, reader), tasks=around.tasks, on_reading=lambda key: engine.on_reading(key)
-    )
+
+    def on_reading(key: Key) -> None:
+        engine.on_reading(key)
+
+    readings = Readings(scalers=_scaler_source(around, reader), tasks=around.tasks, on_reading=on_reading)
     parts = Parts(
         clock=clock,
         client=client,

@@ -5,14 +5,12 @@ Behaviour reference, section 3.4. The HPA follows through its ownerReference.
 """
 
 import logging
-from collections.abc import Mapping
-from typing import Any
 
 from keda_py.core.spec import ScalingSpec, build_spec
 from keda_py.errors import ConfigError, Invalid, KubeError, NotFound
 from keda_py.kube.client import PatchKind
 from keda_py.kube.discovery import ScaleTarget
-from keda_py.kube.resources import SCALED_OBJECTS
+from keda_py.kube.resources import SCALED_OBJECTS, Obj
 from keda_py.operator.parsing import parse_scaled_object
 from keda_py.operator.parts import Parts
 from keda_py.operator.reconcile import FINALIZER
@@ -22,7 +20,7 @@ from keda_py.operator.targets import Count
 log = logging.getLogger(__name__)
 
 
-async def finalize(parts: Parts, state: ObjectState, live: Mapping[str, Any]) -> None:
+async def finalize(parts: Parts, state: ObjectState, live: Obj) -> None:
     """Stop, restore, remove our finalizer. Raises KubeError when the finalizer could not be removed."""
     state.stop()
     await parts.readings.forget(state.key)
@@ -45,7 +43,7 @@ async def finalize(parts: Parts, state: ObjectState, live: Mapping[str, Any]) ->
     log.info("scaledobject deleted", extra={"namespace": namespace, "scaledobject": name})
 
 
-async def _restore(parts: Parts, state: ObjectState, live: Mapping[str, Any]) -> None:
+async def _restore(parts: Parts, state: ObjectState, live: Obj) -> None:
     status = live.get("status") or {}
     resolved, original = status.get("scaleTargetGVKR"), status.get("originalReplicaCount")
     if not resolved or original is None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from keda_py.clock import Clock
 from keda_py.kube.client import KubeClient
 from keda_py.kube.events import EventRecorder
-from keda_py.metrics.prometheus import Instruments
+from keda_py.metrics.prometheus import OperatorMetrics
 from keda_py.metrics.readings import Readings
 from keda_py.operator.caches import Caches
 from keda_py.operator.hpas import Hpas
@@ -25,4 +25,4 @@ class Parts:
     readings: Readings
     status: StatusWriter
     events: EventRecorder
-    instruments: Instruments
+    instruments: OperatorMetrics

@@ -3,20 +3,16 @@
 Behaviour reference, section 3.2 step 5.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 from keda_py.core import conditions
 from keda_py.core.conditions import read_condition, with_condition
 from keda_py.core.spec import ScalingSpec
+from keda_py.kube.resources import Obj
 from keda_py.operator.parts import Parts
 from keda_py.operator.state import ObjectState
 from keda_py.operator.targets import Count
 
-Live = Mapping[str, Any]
 
-
-async def hold(parts: Parts, state: ObjectState, spec: ScalingSpec, live: Live) -> None:
+async def hold(parts: Parts, state: ObjectState, spec: ScalingSpec, live: Obj) -> None:
     """Stop all scaling; with paused-replicas bring the target to that count. Raises ConfigError, KubeError."""
     held_already = await _mark_paused(parts, state, live)
     if state.spec is not None:
@@ -36,7 +32,7 @@ async def hold(parts: Parts, state: ObjectState, spec: ScalingSpec, live: Live) 
     await parts.status.write(state, {"pausedReplicaCount": wanted})
 
 
-async def release(parts: Parts, state: ObjectState, spec: ScalingSpec, live: Live) -> None:
+async def release(parts: Parts, state: ObjectState, spec: ScalingSpec, live: Obj) -> None:
     """Not stopped (any more): the Paused condition says whether scaling is blocked in one direction."""
     current = state.status.get("conditions") or conditions.INITIAL
     if spec.pause.any:
@@ -48,7 +44,7 @@ async def release(parts: Parts, state: ObjectState, spec: ScalingSpec, live: Liv
     parts.instruments.record_paused(state.key, paused=spec.pause.any)
 
 
-async def _mark_paused(parts: Parts, state: ObjectState, live: Live) -> bool:
+async def _mark_paused(parts: Parts, state: ObjectState, live: Obj) -> bool:
     """True when the status said so already."""
     parts.instruments.record_paused(state.key, paused=True)
     current = state.status.get("conditions") or conditions.INITIAL

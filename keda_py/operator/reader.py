@@ -53,7 +53,7 @@ class ClusterReader:
         """Pods of a namespace that match. Raises KubeError, ValueError for a bad selector."""
         selector = LabelSelector.parse(label_selector)
         informer = self._watch(PODS, namespace, "")
-        pods = informer.list(namespace) if informer else await self._client.list(PODS, namespace)
+        pods = informer.objects(namespace) if informer else await self._client.list(PODS, namespace)
         return [pod for pod in pods if selector.matches(pod)]
 
     async def get(self, resource: str, namespace: str, name: str) -> Mapping[str, Any]:

@@ -17,7 +17,7 @@ from keda_py.core.hpa_manifest import build_hpa
 from keda_py.core.metric_names import COMPOSITE_METRIC, MetricSet
 from keda_py.core.spec import NAME_LABEL, ScalingSpec, build_spec, check_bounds, check_triggers
 from keda_py.errors import ConfigError, Forbidden, Invalid, KedaPyError, NotFound, ScalerError
-from keda_py.kube.resources import SCALED_OBJECTS
+from keda_py.kube.resources import SCALED_OBJECTS, Obj
 from keda_py.operator.activity import restore_activity
 from keda_py.operator.parsing import parse_scaled_object
 from keda_py.operator.parts import Parts
@@ -32,7 +32,6 @@ STEP_TRIGGERS = "ScaledObject doesn't have correct triggers specification"
 STEP_HPA = "failed to ensure HPA is correctly created for ScaledObject"
 
 log = logging.getLogger(__name__)
-Live = Mapping[str, Any]
 
 
 class StepError(KedaPyError):
@@ -43,7 +42,7 @@ class StepError(KedaPyError):
         self.cause = cause
 
 
-def fingerprint_of(live: Live) -> tuple[object, ...]:
+def fingerprint_of(live: Obj) -> tuple[object, ...]:
     """What a reconcile is made of: while it stays the same, there is nothing to do."""
     meta = live["metadata"]
     labels = {key: value for key, value in (meta.get("labels") or {}).items() if key != NAME_LABEL}
@@ -57,7 +56,7 @@ class Reconciler:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
 
-    async def reconcile(self, state: ObjectState, live: Live) -> None:
+    async def reconcile(self, state: ObjectState, live: Obj) -> None:
         """All steps for a live, not deleted object. Raises StepError (status and Event written) and KubeError."""
         fingerprint = fingerprint_of(live)
         # Of one step the fields are remembered even when a later one fails, so that a status tells how far it came.
@@ -73,7 +72,7 @@ class Reconciler:
         state.attempts = 0
         await self._report_success(state, spec, live, fields)
 
-    async def _prepare(self, state: ObjectState, spec: ScalingSpec, live: Live, fields: dict[str, Any]) -> None:
+    async def _prepare(self, state: ObjectState, spec: ScalingSpec, live: Obj, fields: dict[str, Any]) -> None:
         """Everything between a parsed spec and a scale loop that may run; `fields` collects the status."""
         await self._own(live, label=not spec.pause.stopped)
         if spec.pause.stopped:
@@ -94,7 +93,7 @@ class Reconciler:
             metrics = await self._ensure_hpa(state, spec, fields)
         self._start_loop(state, spec, metrics, live)
 
-    async def _own(self, live: Live, *, label: bool) -> None:
+    async def _own(self, live: Obj, *, label: bool) -> None:
         """Finalizer and label, in one write, only where they are missing."""
         meta = live["metadata"]
         change: dict[str, Any] = {}
@@ -108,7 +107,7 @@ class Reconciler:
             path = SCALED_OBJECTS.named(meta["namespace"], meta["name"])
             await self._parts.client.patch(path, {"metadata": change})
 
-    async def _find_target(self, state: ObjectState, spec: ScalingSpec, live: Live, fields: dict[str, Any]) -> None:
+    async def _find_target(self, state: ObjectState, spec: ScalingSpec, live: Obj, fields: dict[str, Any]) -> None:
         try:
             kind, count = await self._parts.targets.resolve(spec)
         except TargetError as error:
@@ -129,7 +128,7 @@ class Reconciler:
         if state.target is None:
             raise ConfigError("the scale target is not resolved")
         metrics = await self._parts.readings.build(spec)
-        desired = build_hpa(spec, metrics, state.target)
+        desired = build_hpa(spec, metrics)
         await self._parts.hpas.ensure(spec, desired, state.status.get("hpaName", ""))
         fields["hpaName"] = spec.hpa_name
         fields["externalMetricNames"] = list(metrics.external_names) or None
@@ -137,7 +136,7 @@ class Reconciler:
         fields["compositeScalerName"] = COMPOSITE_METRIC if spec.modifiers else None
         return metrics
 
-    def _start_loop(self, state: ObjectState, spec: ScalingSpec, metrics: MetricSet, live: Live) -> None:
+    def _start_loop(self, state: ObjectState, spec: ScalingSpec, metrics: MetricSet, live: Obj) -> None:
         clock = self._parts.clock
         fresh = state.spec is None
         if state.activity is None:
@@ -146,7 +145,7 @@ class Reconciler:
         if fresh:
             self._parts.events.record(live, "Normal", "KEDAScalersStarted", "Started scalers watch")
 
-    async def _report_success(self, state: ObjectState, spec: ScalingSpec, live: Live, fields: dict[str, Any]) -> None:
+    async def _report_success(self, state: ObjectState, spec: ScalingSpec, live: Obj, fields: dict[str, Any]) -> None:
         current = state.status.get("conditions") or conditions.INITIAL
         ready_before = read_condition(current, "Ready").status
         ready = conditions.PAUSED_READY if spec.pause.stopped else READY
@@ -156,7 +155,7 @@ class Reconciler:
         keep = state.fingerprint is not None and read_condition(current, "Ready").reason in _LOOP_REASONS
         await self._write(state, fields, {} if keep and not spec.pause.stopped else {"Ready": ready}, spec)
 
-    async def _report_failure(self, state: ObjectState, live: Live, fields: dict[str, Any], error: StepError) -> None:
+    async def _report_failure(self, state: ObjectState, live: Obj, fields: dict[str, Any], error: StepError) -> None:
         value = conditions.check_failed(str(error))
         changed = read_condition(state.status.get("conditions") or (), "Ready") != value
         if changed:

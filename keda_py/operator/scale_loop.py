@@ -14,9 +14,11 @@ from typing import Any
 from keda_py.core import conditions
 from keda_py.core.conditions import with_condition
 from keda_py.core.decision import Decision, Observation, Outcome, ScaleTo, Settled, decide, settle
+from keda_py.core.fallback import FallbackState
 from keda_py.core.metric_names import MetricSet
 from keda_py.core.spec import ScalingSpec
 from keda_py.errors import Conflict, KubeError
+from keda_py.kube.resources import Obj
 from keda_py.metrics.query import Evaluation, evaluate
 from keda_py.metrics.readings import Round
 from keda_py.operator.activity import last_active_before, note_activity
@@ -165,7 +167,7 @@ class ScaleLoop:
         fields: dict[str, Any] = {
             "conditions": list(listed),
             "triggersActivity": {name: {"isActive": name in active} for name in names} or None,
-            "health": self._parts.readings.health_status(state.key) or None,
+            "health": _health_status(self._parts.readings.health(state.key)) or None,
             "kedaPy": state.told or None,
         }
         return fields | self._activity_fields(state, settled)
@@ -208,15 +210,19 @@ class ScaleLoop:
             delay = min(delay, max((decision.look_again_at - clock.now()).total_seconds(), 0.0) + 0.001)
         state.next_look = clock.monotonic() + delay
 
-    def _live(self, state: ObjectState) -> Mapping[str, Any]:
+    def _live(self, state: ObjectState) -> Obj:
         namespace, name = state.key
         known = self._parts.caches.scaled_objects.get(namespace, name)
-        return known or {"metadata": {"namespace": namespace, "name": name}}
+        return known or {"metadata": {"namespace": namespace, "name": name, "uid": state.uid}}
 
 
 def write_time(at: datetime) -> str:
     """An instant as Kubernetes writes it, to the second."""
     return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _health_status(health: Mapping[str, FallbackState]) -> dict[str, Any]:
+    return {name: {"numberOfFailures": state.failures, "status": state.status} for name, state in health.items()}
 
 
 def _about(state: ObjectState) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from aiohttp import web
 from keda_py.clock import Clock, SystemClock
 from keda_py.kube.client import KubeClient
 from keda_py.metrics.certificates import ServingCertificate, make_certificate
-from keda_py.metrics.prometheus import Instruments, metrics_app
+from keda_py.metrics.prometheus import MetricsPage, OperatorMetrics
 from keda_py.metrics.query import Query
 from keda_py.metrics.server import AllowAll, MetricsServer
 from keda_py.operator.probes import probe_app
@@ -26,15 +26,19 @@ from keda_py.settings import Settings
 TLS_VERSIONS = {"TLS12": ssl.TLSVersion.TLSv1_2, "TLS13": ssl.TLSVersion.TLSv1_3}
 
 
+def _page_app(metrics: OperatorMetrics) -> web.Application:
+    app = web.Application()
+    app.router.add_get("/metrics", MetricsPage(metrics).answer)
+    return app
+
+
 class Serving:
     """Ports and certificate; what the answers are made of is given."""
 
-    def __init__(self, settings: Settings, clock: Clock, query: Query, instruments: Instruments) -> None:
+    def __init__(self, settings: Settings, clock: Clock, query: Query, instruments: OperatorMetrics) -> None:
         self._settings, self._instruments = settings, instruments
         self._certificate = _certificate(settings)
-        self._metrics = MetricsServer(
-            query=query, clock=clock, authenticator=AllowAll(), not_ready=lambda: self._why_not_ready()
-        )
+        self._metrics = MetricsServer(query=query, clock=clock, authenticator=AllowAll(), not_ready=self._why_not_ready)
         self._stack = AsyncExitStack()
         self.ready = False
         self._leaving = False
@@ -48,7 +52,7 @@ class Serving:
         tls = self._certificate.tls(minimum)
         self.secure_port = await self._metrics.start(serving.bind_address or "", serving.secure_port, tls)
         if serving.metrics is not None and serving.prometheus:
-            await self._serve(metrics_app(self._instruments), serving.metrics)
+            await self._serve(_page_app(self._instruments), serving.metrics)
         if serving.health is not None:
             await self._serve(probe_app(lambda: not self._why_not_ready()), serving.health)
         return self
