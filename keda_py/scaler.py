@@ -166,7 +166,9 @@ class ScalerContext(Protocol):
         """The cluster, read only."""
         ...
 
-    async def shared(self, key: Hashable, factory: Callable[[], Awaitable[T]], close: Callable[[T], Awaitable[None]]) -> T:
+    async def shared(
+        self, key: Hashable, factory: Callable[[], Awaitable[T]], close: Callable[[T], Awaitable[None]]
+    ) -> T:
         """A resource shared by all scalers with that key (a connection pool); closed with its last scaler."""
         ...
 
