@@ -95,10 +95,14 @@ discovery.k8s.io/v1
 
 # The kinds whose objects count their specs.
 _COUNTED = frozenset(
-    ["Pod", "DaemonSet", "Deployment", "ReplicaSet", "StatefulSet", "CronJob", "Job"]
-    + ["Ingress", "NetworkPolicy", "PodDisruptionBudget", "EndpointSlice", "PriorityClass"]
-    + ["ValidatingWebhookConfiguration", "CustomResourceDefinition"]
-)
+    ("Pod", "DaemonSet", "Deployment", "ReplicaSet", "StatefulSet", "CronJob", "Job", "Ingress", "NetworkPolicy")
+) | {
+    "PodDisruptionBudget",
+    "EndpointSlice",
+    "PriorityClass",
+    "CustomResourceDefinition",
+    "ValidatingWebhookConfiguration",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -56,7 +56,7 @@ def generated_name(prefix: str) -> str:
 
 def created(resource: Resource, obj: Obj, creation: Creation) -> Obj:
     """The new object; the writer's uid, version and status of a kind with a status subresource do not count."""
-    metadata = {k: v for k, v in obj["metadata"].items() if k not in SYSTEM_FIELDS and v is not None}
+    metadata = _sent(obj)
     if not metadata.get("name"):
         if not metadata.get("generateName"):
             raise bad_request("name or generateName is required")
@@ -66,15 +66,14 @@ def created(resource: Resource, obj: Obj, creation: Creation) -> Obj:
     metadata["creationTimestamp"] = timestamp(creation.now)
     if resource.has_generation:
         metadata["generation"] = 1
-    return {**obj, "metadata": metadata}
+    return {**_typed(resource, obj), "metadata": metadata}
 
 
 def updated(resource: Resource, old: Obj, obj: Obj, subresource: str) -> Obj:
     """The object after a write, or `old` itself when nothing changed."""
     was = old["metadata"]
     kept = {key: was[key] for key in SYSTEM_FIELDS if key in was}
-    sent = {k: v for k, v in obj["metadata"].items() if k not in SYSTEM_FIELDS and v is not None}
-    new = {**obj, "metadata": {**sent, **kept, "resourceVersion": was["resourceVersion"]}}
+    new = {**_typed(resource, obj), "metadata": {**_sent(obj), **kept, "resourceVersion": was["resourceVersion"]}}
     if subresource:
         new = _part(resource, old, new, subresource)
     elif "status" in resource.subresources:
@@ -104,6 +103,16 @@ def doomed(resource: Resource, old: Obj, options: DeleteOptions, now: datetime) 
     metadata["deletionGracePeriodSeconds"] = 0
     metadata["finalizers"] = finalizers
     return {**old, "metadata": metadata}
+
+
+def _sent(obj: Obj) -> Obj:
+    """The writer's own metadata; what is empty is as good as absent."""
+    return {k: v for k, v in obj["metadata"].items() if k not in SYSTEM_FIELDS and v not in (None, "", [], {})}
+
+
+def _typed(resource: Resource, obj: Obj) -> Obj:
+    """Stored objects say what they are; another version's view was converted by whoever wrote it."""
+    return obj if resource.storage else {**obj, "apiVersion": resource.api_version, "kind": resource.kind}
 
 
 def _doomed_namespace(old: Obj, now: datetime) -> Obj:

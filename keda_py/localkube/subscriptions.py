@@ -29,6 +29,17 @@ class Event:
     revision: int
 
     @property
+    def shown(self) -> Obj:
+        """The state a watcher is sent: of an object that left its selection, the last selected one at this version.
+
+        A client resumes from the newest version it has seen, so the old state carries the new version.
+        """
+        if self.type != DELETED or self.previous is None or "deletionTimestamp" in self.object["metadata"]:
+            return self.object
+        version = self.object["metadata"]["resourceVersion"]
+        return {**self.previous, "metadata": {**self.previous["metadata"], "resourceVersion": version}}
+
+    @property
     def namespace(self) -> str:
         """Where the object lives; "" at cluster scope."""
         namespace: str = self.object["metadata"].get("namespace", "")
@@ -97,13 +108,25 @@ class Subscription:
 
     async def __anext__(self) -> Event:
         """The next event; asking for it says that the one before has been dealt with."""
+        await self._wait()
+        if not self._pending:
+            raise StopAsyncIteration
+        return self._pending.popleft()
+
+    async def take(self) -> list[Event]:
+        """All queued events, at least one; none at all means that the subscription has ended."""
+        await self._wait()
+        events = list(self._pending)
+        self._pending.clear()
+        return events
+
+    async def _wait(self) -> None:
         while not self._pending:
             self._release()
             if self._closed:
-                raise StopAsyncIteration
+                return
             self._arrived.clear()
             await self._arrived.wait()
-        return self._pending.popleft()
 
     def close(self) -> None:
         """Stop; what is queued can still be read."""
