@@ -1,12 +1,10 @@
 """CustomResourceDefinitions become served resources: every stored CRD is watched and registered, version by version.
 
-The `Established` condition that clients wait for is set here too, because it says nothing but that this happened.
-Next in the flow: `writes.py`, which defaults, prunes and validates by the resource's schema.
+The `Established` condition that clients wait for is written by the definitions' controller. Next in the flow: `preparation.py`, which defaults, prunes and validates by the resource's schema.
 """
 
 from collections.abc import Iterable, Iterator
 
-from keda_py.localkube.lifecycle import timestamp
 from keda_py.localkube.resources import Column, Obj, Resource, ScalePaths
 from keda_py.localkube.store import Store
 from keda_py.localkube.subscriptions import DELETED, Event
@@ -33,13 +31,6 @@ class CustomResources:
         self._served[event.name] = served
         for resource in served:
             self._store.resources.serve(resource)
-        if event.object == self._store.find(event.resource, "", event.name):
-            self._establish(event.resource, event.object)
-
-    def _establish(self, resource: Resource, crd: Obj) -> None:
-        status = established(crd, timestamp(self._store.clock.now()))
-        if status != crd.get("status"):
-            self._store.update(resource, {**crd, "status": status}, subresource="status")
 
 
 def resources_of(crd: Obj) -> Iterator[Resource]:
@@ -65,26 +56,6 @@ def resources_of(crd: Obj) -> Iterator[Resource]:
                 columns=tuple(_columns(version.get("additionalPrinterColumns") or ())),
                 schema=(version.get("schema") or {}).get("openAPIV3Schema"),
             )
-
-
-def established(crd: Obj, now: str) -> Obj:
-    """The status of a CRD that is served."""
-    spec = crd["spec"]
-    old = crd.get("status") or {}
-    if old.get("acceptedNames") == spec["names"] and old.get("conditions"):
-        return old
-    accepted = {"lastTransitionTime": now, "reason": "NoConflicts", "message": "no conflicts found"}
-    initial = {
-        "lastTransitionTime": now,
-        "reason": "InitialNamesAccepted",
-        "message": "the initial names have been accepted",
-    }
-    conditions = old.get("conditions") or [
-        {"type": "NamesAccepted", "status": "True", **accepted},
-        {"type": "Established", "status": "True", **initial},
-    ]
-    stored = [version["name"] for version in spec["versions"] if version.get("storage")]
-    return {"conditions": conditions, "acceptedNames": spec["names"], "storedVersions": stored}
 
 
 def defaulted(crd: Obj) -> Obj:
