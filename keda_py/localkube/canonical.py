@@ -22,7 +22,7 @@ def canonical(value: Any, form: str) -> Any:
 
 
 def quantity(value: Any) -> Any:
-    """The quantity with the largest suffix that needs no fraction: "0.5" -> "500m", 2048 -> "2048", "1024Ki" -> "1Mi"."""
+    """The quantity with the largest suffix that needs no fraction: "0.5" -> "500m", "1024Ki" -> "1Mi"."""
     text = str(value).strip()
     number, suffix = _split(text)
     try:

@@ -5,7 +5,7 @@ understood: `$patch` (merge, replace, delete), `$retainKeys`, `$setElementOrder/
 resources have no strategic merge. The caller's next step is decoding: `schemas.prune`, `apply_defaults`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from keda_py.localkube.resources import Obj
@@ -17,7 +17,7 @@ _DELETE = "$deleteFromPrimitiveList/"
 
 
 def strategic_merge(obj: Obj, patch: Obj, schema: Schema) -> Obj:
-    """`obj` with `patch` merged in; StatusError 400 for a directive that makes no sense, 500 for a missing merge key."""
+    """`obj` with `patch` merged in; StatusError 400 for a senseless directive, 500 for a missing merge key."""
     match patch.get("$patch"):
         case None | "merge":
             pass
@@ -38,7 +38,7 @@ def strategic_merge(obj: Obj, patch: Obj, schema: Schema) -> Obj:
     for field, order in orders.items():
         if isinstance(merged.get(field), list):
             merge_key = property_schema(schema, field).get("x-kubernetes-patch-merge-key", "")
-            merged[field] = _ordered(merged[field], order, obj.get(field) or [], merge_key)
+            merged[field] = ordered(merged[field], order, obj.get(field) or [], _by(merge_key))
     return merged
 
 
@@ -70,7 +70,7 @@ def _merge_field(merged: Obj, key: str, value: Any, schema: Schema) -> None:
 def _merge_list(before: list[Any], patch: list[Any], shape: Schema) -> list[Any]:
     merge_key = shape.get("x-kubernetes-patch-merge-key", "")
     if not merge_key:
-        return _ordered(list(dict.fromkeys([*before, *patch])), patch, before, "")
+        return ordered(list(dict.fromkeys([*before, *patch])), patch, before, _by(""))
     if any(isinstance(item, dict) and item.get("$patch") == "replace" for item in patch):
         return [item for item in patch if "$patch" not in item]
     merged = {_key_of(item, merge_key): item for item in before}
@@ -81,7 +81,7 @@ def _merge_list(before: list[Any], patch: list[Any], shape: Schema) -> list[Any]
             merged.pop(key, None)
         else:
             merged[key] = strategic_merge(merged.get(key, {}), item, items)
-    return _ordered(list(merged.values()), patch, before, merge_key)
+    return ordered(list(merged.values()), patch, before, _by(merge_key))
 
 
 def _key_of(item: Any, merge_key: str) -> Any:
@@ -90,12 +90,10 @@ def _key_of(item: Any, merge_key: str) -> Any:
     return item[merge_key]
 
 
-def _ordered(items: list[Any], wanted: Sequence[Any], live: Sequence[Any], merge_key: str) -> list[Any]:
+def ordered(
+    items: Sequence[Any], wanted: Sequence[Any], live: Sequence[Any], key: Callable[[Any], Hashable]
+) -> list[Any]:
     """Items named in `wanted` in that order; the others keep their place in `live` before the next named one."""
-
-    def key(item: Any) -> Any:
-        return item.get(merge_key) if merge_key and isinstance(item, dict) else item
-
     wanted_at = {key(item): position for position, item in reversed(list(enumerate(wanted)))}
     live_at = {key(item): position for position, item in reversed(list(enumerate(live)))}
     named = sorted((item for item in items if key(item) in wanted_at), key=lambda item: wanted_at[key(item)])
@@ -107,3 +105,7 @@ def _ordered(items: list[Any], wanted: Sequence[Any], live: Sequence[Any], merge
             result.append(others.pop(0))
         result.append(item)
     return [*result, *others]
+
+
+def _by(merge_key: str) -> Callable[[Any], Hashable]:
+    return lambda item: item.get(merge_key) if merge_key and isinstance(item, dict) else item
