@@ -15,7 +15,7 @@ from keda_py.localkube.status import StatusError, bad_request
 
 JSON = "application/json"
 TEXT = "text/plain; charset=utf-8"
-TABLE = "as=Table"
+APPLY = "application/apply-patch+yaml"
 _TRUE = frozenset(["1", "t", "T", "true", "TRUE", "True"])
 _FALSE = frozenset(["", "0", "f", "F", "false", "FALSE", "False"])
 
@@ -62,11 +62,6 @@ class Call:
     def content_type(self) -> str:
         """The media type of the body, without parameters."""
         return self.headers.get("content-type", "").partition(";")[0].strip()
-
-    @property
-    def wants_table(self) -> bool:
-        """Whether the first acceptable answer is a Table."""
-        return TABLE in self.accept.partition(",")[0]
 
     def flag(self, name: str) -> bool:
         """A boolean parameter; StatusError 400 when it is none."""

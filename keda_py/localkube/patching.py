@@ -3,17 +3,16 @@
 from datetime import datetime
 from typing import Any
 
-from keda_py.localkube.bodies import check_kind, read_apply, read_patch
-from keda_py.localkube.calls import Call, Target
+from keda_py.localkube.bodies import check_kind, named, read_apply, read_patch
+from keda_py.localkube.calls import APPLY, Call, Target
 from keda_py.localkube.lifecycle import timestamp
 from keda_py.localkube.patches import json_patch, merge_patch
 from keda_py.localkube.preparation import schema_for
 from keda_py.localkube.resources import Obj
-from keda_py.localkube.server_apply import server_side_apply
-from keda_py.localkube.status import bad_request, unsupported_media_type
+from keda_py.localkube.server_apply import Writer, note_update, server_side_apply
+from keda_py.localkube.status import Cause, bad_request, invalid, unsupported_media_type
 from keda_py.localkube.strategic_merge import strategic_merge
 
-APPLY = "application/apply-patch+yaml"
 _JSON, _MERGE = "application/json-patch+json", "application/merge-patch+json"
 _STRATEGIC = "application/strategic-merge-patch+json"
 
@@ -37,22 +36,35 @@ def patched(call: Call, target: Target, old: Obj, now: datetime) -> Obj:
 
 def applied(call: Call, target: Target, live: Obj | None, now: datetime) -> Obj:
     """Server-side apply of the request's object onto `live`, None where there is none yet."""
-    manager = call.query.get("fieldManager", "")
-    if not manager:
-        raise bad_request(
-            'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch'
+    if not call.query.get("fieldManager"):
+        cause = Cause(
+            reason="FieldValueRequired", message="Required value: is required for apply patch", field="fieldManager"
         )
-    wanted = read_apply(call)
+        raise invalid("meta.k8s.io", "PatchOptions", "", [cause])
     resource = target.resource
+    wanted = read_apply(call)
     check_kind(wanted, resource.api_version, resource.kind)
-    return server_side_apply(
-        live,
-        wanted,
-        manager=manager,
-        force=call.flag("force"),
-        schema=schema_for(resource) or {},
-        api_version=resource.api_version,
+    schema = schema_for(resource) or {}
+    writer = writer_of(call, target, now)
+    return server_side_apply(live, named(wanted, target), writer=writer, force=call.flag("force"), schema=schema)
+
+
+def noted(call: Call, target: Target, old: Obj, new: Obj, now: datetime) -> Obj:
+    """The changed object with its managedFields brought up to date; an apply has done that itself."""
+    if call.content_type == APPLY:
+        return new
+    schema = schema_for(target.resource) or {}
+    return note_update(old, new, writer=writer_of(call, target, now), schema=schema)
+
+
+def writer_of(call: Call, target: Target, now: datetime) -> Writer:
+    """Who writes: the fieldManager, or else the client's name for itself."""
+    agent = call.headers.get("user-agent", "").partition("/")[0]
+    return Writer(
+        manager=call.query.get("fieldManager") or agent or "unknown",
+        api_version=target.resource.api_version,
         now=timestamp(now),
+        subresource=target.subresource,
     )
 
 

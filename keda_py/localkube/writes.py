@@ -9,10 +9,10 @@ from collections.abc import Callable
 from keda_py.localkube import scales
 from keda_py.localkube.admission import Admission, Review
 from keda_py.localkube.bodies import named, read_object
-from keda_py.localkube.calls import Answer, Call, Target
+from keda_py.localkube.calls import APPLY, Answer, Call, Target
 from keda_py.localkube.conversions import to_storage
 from keda_py.localkube.namespaces import check_open
-from keda_py.localkube.patching import APPLY, applied, patched
+from keda_py.localkube.patching import applied, noted, patched
 from keda_py.localkube.preparation import Prepared, prepared, prepared_new
 from keda_py.localkube.resources import Obj, Resource
 from keda_py.localkube.status import Cause, StatusError, invalid
@@ -53,7 +53,7 @@ class Writes:
         found = self._store.find(target.resource, target.namespace, target.name)
         if call.content_type == APPLY and found is None and not target.subresource:
             new = applied(call, target, None, self._store.clock.now())
-            return await self._create(call, target, named(new, target))
+            return await self._create(call, target, new)
         change = self._patch_of(call, target)
         for _ in range(PATCH_ATTEMPTS - 1):
             try:
@@ -87,8 +87,8 @@ class Writes:
         old = shown(resource, self._store.get(resource, target.namespace, target.name))
         if target.subresource == "scale" and resource.scale is None:
             raise scales.no_scale(resource, target.name)
-        wanted = named(change(old), target)
-        ready = prepared(call, resource, _carried(target, old, wanted))
+        wanted = _carried(target, old, named(change(old), target))
+        ready = prepared(call, resource, noted(call, target, old, wanted, self._store.clock.now()))
         review = Review(call=call, target=target, operation="UPDATE", obj=ready.obj, old=old)
         warnings = await self._admission.check(review)
         # The scale is a part of the spec: it is stored as a change of the object.
