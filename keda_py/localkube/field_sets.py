@@ -77,7 +77,7 @@ def _values(value: Any, schema: Schema, path: Path) -> Iterator[tuple[Path, Any]
 def is_atomic(value: Any, schema: Schema) -> bool:
     """Whether a map or list has one owner as a whole: maps if the schema says so, lists unless it says otherwise."""
     if isinstance(value, list):
-        return schema.get("x-kubernetes-list-type", "atomic") == "atomic"
+        return bool(schema.get("x-kubernetes-list-type", "atomic") == "atomic")
     return bool(schema.get("x-kubernetes-map-type") == "atomic")
 
 
