@@ -46,9 +46,9 @@ class Deployments:
         if "deletionTimestamp" in deployment["metadata"]:
             self._write_status(deployment, None, owned)
             return
-        new = self._current(deployment, owned)
+        paused = deployment["spec"].get("paused", False) and bool(owned)
+        new = owned[-1] if paused else self._current(deployment, owned)
         old = [replicaset for replicaset in owned if replicaset["metadata"]["uid"] != new["metadata"]["uid"]]
-        paused = deployment["spec"].get("paused", False)
         new_size, old_sizes = rollout.next_sizes(deployment, _sizes(new), [_sizes(replicaset) for replicaset in old])
         new = self._resize(deployment, new, new_size)
         if not paused:
@@ -79,7 +79,9 @@ class Deployments:
         before = replicaset["spec"]["replicas"]
         if size == before:
             return replicaset
-        resized = self._context.store.update(self._sets, {**replicaset, "spec": {**replicaset["spec"], "replicas": size}})
+        resized = self._context.store.update(
+            self._sets, {**replicaset, "spec": {**replicaset["spec"], "replicas": size}}
+        )
         direction = "up" if size > before else "down"
         message = f"Scaled {direction} replica set {replicaset['metadata']['name']} from {before} to {size}"
         self._context.events.record(deployment, Remark(reason="ScalingReplicaSet", message=message, source=SOURCE))

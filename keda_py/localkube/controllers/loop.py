@@ -30,8 +30,8 @@ class Controller(Protocol):
     """One control loop: which events concern it, and what it does for one of its objects."""
 
     @property
-    def storages(self) -> Iterable[Storage]:
-        """Whose events it is shown."""
+    def storages(self) -> Iterable[Storage] | None:
+        """Whose events it is shown; None is everything, kinds that are defined later too."""
         ...
 
     def concerned(self, event: Event) -> Iterable[Key]:
@@ -49,6 +49,7 @@ class ControlLoop:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._interested: dict[Storage, list[Controller]] = {}
+        self._everywhere: list[Controller] = []
         self._due: dict[tuple[Controller, Key], None] = {}
         self._later: dict[tuple[Controller, Key], Timer] = {}
         self._held = ExitStack()
@@ -58,12 +59,14 @@ class ControlLoop:
     def register(self, *controllers: Controller) -> None:
         """Show these controllers the events of their storages from now on."""
         for controller in controllers:
-            for storage in controller.storages:
+            if controller.storages is None:
+                self._everywhere.append(controller)
+            for storage in controller.storages or ():
                 self._interested.setdefault(storage, []).append(controller)
 
     def on_event(self, event: Event) -> None:
         """The store's listener."""
-        for controller in self._interested.get(event.resource.key, ()):
+        for controller in (*self._interested.get(event.resource.key, ()), *self._everywhere):
             for key in controller.concerned(event):
                 self.add(controller, key)
 
@@ -117,6 +120,11 @@ class ControlLoop:
         try:
             controller.sync(key)
         except StatusError as error:
-            fields = {"controller": type(controller).__name__, "namespace": key[0], "object": key[1], "error": str(error)}
+            fields = {
+                "controller": type(controller).__name__,
+                "namespace": key[0],
+                "object": key[1],
+                "error": str(error),
+            }
             log.debug("controller will try again", extra=fields)
             self.add_after(controller, key, RETRY_SECONDS)

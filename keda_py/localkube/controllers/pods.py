@@ -73,7 +73,7 @@ def seconds_declared(pod: Obj, name: str, default: float) -> float:
             raise ValueError
     except ValueError:
         field = f"metadata.annotations[{ANNOTATIONS}{name}]"
-        raise ConfigError(f"{field}: {text!r} is no duration; write seconds, such as \"2.5\"", field=field) from None
+        raise ConfigError(f'{field}: {text!r} is no duration; write seconds, such as "2.5"', field=field) from None
     return seconds
 
 

@@ -11,7 +11,6 @@ from typing import Literal
 from keda_py.clock import Clock, Timer
 from keda_py.localkube.lifecycle import timestamp
 from keda_py.localkube.resources import Obj
-from keda_py.localkube.status import StatusError
 from keda_py.localkube.store import Store
 from keda_py.localkube.subscriptions import DELETED, Event
 
@@ -35,6 +34,7 @@ class EventRecorder:
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store, self._clock = store, clock
         self._resource = store.resources.get("v1", "Event")
+        self._namespaces = store.resources.get("v1", "Namespace")
         self._recorded: dict[tuple[str, Remark], tuple[str, str]] = {}
         self._names: dict[tuple[str, str], tuple[str, Remark]] = {}
         self._expiring: deque[tuple[float, str, str]] = deque()
@@ -42,17 +42,17 @@ class EventRecorder:
 
     def record(self, about: Obj, remark: Remark) -> None:
         """Write the Event, or count it on the one that says the same."""
+        namespace = self._store.find(self._namespaces, "", about["metadata"].get("namespace") or "default")
+        if namespace is None or "deletionTimestamp" in namespace["metadata"]:
+            return  # a namespace on its way out takes no Events
         key = (about["metadata"]["uid"], remark)
         known = self._recorded.get(key)
         event = self._store.find(self._resource, *known) if known is not None else None
-        try:
-            if event is not None:
-                again = {**event, "count": event["count"] + 1, "lastTimestamp": self._now()}
-                self._store.update(self._resource, again)
-                return
-            written = self._store.create(self._resource, self._event(about, remark))
-        except StatusError:
-            return  # nowhere to say it, such as a namespace on its way out: never worth failing the work for
+        if event is not None:
+            again = {**event, "count": event["count"] + 1, "lastTimestamp": self._now()}
+            self._store.update(self._resource, again)
+            return
+        written = self._store.create(self._resource, self._event(about, remark))
         name = (written["metadata"]["namespace"], written["metadata"]["name"])
         self._recorded[key], self._names[name] = name, key
 
@@ -89,7 +89,11 @@ class EventRecorder:
         namespace = metadata.get("namespace") or "default"
         unique = f"{metadata['name']}.{int(self._clock.now().timestamp() * 1e6):x}{self._store.revision:x}"
         involved = {"kind": about["kind"], "name": metadata["name"], "uid": metadata["uid"]}
-        place = {"namespace": namespace, "apiVersion": about["apiVersion"], "resourceVersion": metadata["resourceVersion"]}
+        place = {
+            "namespace": namespace,
+            "apiVersion": about["apiVersion"],
+            "resourceVersion": metadata["resourceVersion"],
+        }
         return {
             "apiVersion": "v1",
             "kind": "Event",
