@@ -25,10 +25,9 @@ log = logging.getLogger(__name__)
 CONNECT_SECONDS, READ_SECONDS = 5.0, 60.0
 SERVICE_NAME = "kubernetes.io/service-name"
 # Headers that belong to one hop, or that would let a caller choose an identity.
-_NOT_FORWARDED = frozenset(
-    "connection keep-alive transfer-encoding te trailer upgrade host content-length authorization "
-    "x-remote-user x-remote-uid x-remote-group accept-encoding".split()
-)
+_ONE_HOP = {"connection", "keep-alive", "transfer-encoding", "te", "trailer", "upgrade", "host", "content-length"}
+_IDENTITY = {"authorization", "x-remote-user", "x-remote-uid", "x-remote-group"}
+_NOT_FORWARDED = _ONE_HOP | _IDENTITY | {"accept-encoding"}
 _UNAVAILABLE = (ConnectionError, TimeoutError, aiohttp.ClientError, ssl.SSLError)
 
 
@@ -185,7 +184,7 @@ def _port(ports: list[Obj] | None, name: str) -> int:
 
 
 def status_message(answer: Answer, what: str) -> str:
-    """What a client makes of a refusal: the Status message, or its own words where the body is none (`what`: "get x")."""
+    """What a client makes of a refusal: the Status message, or words of its own about `what` ("get x")."""
     try:
         body = orjson.loads(answer.encode())
         message = body.get("message", "") if isinstance(body, dict) and body.get("kind") == "Status" else ""

@@ -70,7 +70,8 @@ def _annotations(obj: Obj) -> dict[str, str]:
 
 
 def _ready_replicas(workload: Obj | None) -> int:
-    return max(1, ((workload or {}).get("status") or {}).get("readyReplicas", 1))
+    ready: int = ((workload or {}).get("status") or {}).get("readyReplicas", 1)
+    return max(1, ready)
 
 
 def _amount(declared: Mapping[str, str], resource: str, container: str, sharers: int) -> int:

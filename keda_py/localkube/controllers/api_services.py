@@ -1,7 +1,7 @@
 """APIServices: is the server behind each one there? Their Available condition, and what the server says it serves.
 
-Looked at when the APIService or its Service's endpoints change, and every 30 s (each second while it fails), as the real
-aggregator does. These probes are I/O: they run on the loop's real time.
+Looked at when the APIService or its Service's endpoints change, and every 30 s (each second while it fails), as the
+real aggregator does. These probes are I/O: they run on the loop's real time.
 """
 
 import asyncio

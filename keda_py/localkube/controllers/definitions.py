@@ -60,4 +60,3 @@ class Definitions:
         versions = [version["name"] for version in spec["versions"] if version.get("served")]
         found = (self._context.store.resources.find(spec["group"], v, spec["names"]["plural"]) for v in versions)
         return next((resource for resource in found if resource is not None), None)
-

@@ -1,4 +1,4 @@
-"""Garbage collection: dependents go after their last owner (background), before it (foreground), or are let go (orphan).
+"""Garbage collection: dependents go after their last owner (background), before it (foreground), or stay (orphan).
 
 The store marks an owner with the finalizer of the policy that its DELETE asked for; this controller does what the
 finalizer stands for and takes it off. Keys are uids: an owner may be gone, and another of its name be there.

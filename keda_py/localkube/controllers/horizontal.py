@@ -210,7 +210,9 @@ class HorizontalPodAutoscalers:
             condition = HpaCondition(ConditionType.SCALING_ACTIVE, "False", "InvalidSelector", message)
             raise _Stop(condition, _warning("SelectorRequired", "selector is required"))
         selector = LabelSelector.parse(text)
-        equal = {r.key: next(iter(r.values)) for r in selector.requirements if r.operator == "in" and len(r.values) == 1}
+        equal = {
+            r.key: next(iter(r.values)) for r in selector.requirements if r.operator == "in" and len(r.values) == 1
+        }
         found = self._labelled(namespace, equal) if equal else self._context.store.list(self._pod, namespace)
         return tuple(self._read(pod) for pod in found if selector.matches(pod))
 

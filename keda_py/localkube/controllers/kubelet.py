@@ -76,4 +76,4 @@ class Kubelet:
         else:
             due = ready_at
         if due is not None:
-            self._context.loop.add_after(self, key, due - now)
+            self._context.loop.add_after(self, key, due + ROUNDING - now)

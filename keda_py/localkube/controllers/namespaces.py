@@ -1,7 +1,7 @@
 """Namespaces: what each one starts with, and how a deleted one is emptied.
 
-A new namespace gets the ServiceAccount `default` and the cluster's CA in the ConfigMap `kube-root-ca.crt`. A terminating
-one loses every object it holds; finalizers are honoured, and its conditions say what it waits for.
+A new namespace gets the ServiceAccount `default` and the cluster's CA in the ConfigMap `kube-root-ca.crt`. A
+terminating one loses every object it holds; finalizers are honoured, and its conditions say what it waits for.
 """
 
 from collections import Counter
@@ -21,6 +21,14 @@ ROOT_CA_NOTE = (
     "internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes "
     "clusters."
 )
+_NO_FAILURE = {
+    "NamespaceDeletionDiscoveryFailure": ("ResourcesDiscovered", "All resources successfully discovered"),
+    "NamespaceDeletionGroupVersionParsingFailure": ("ParsedGroupVersions", "All legacy kube types successfully parsed"),
+    "NamespaceDeletionContentFailure": (
+        "ContentDeleted",
+        "All content successfully deleted, may be waiting on finalization",
+    ),
+}
 
 
 class Namespaces:
@@ -84,16 +92,17 @@ class Namespaces:
         finalizers = Counter(f for place in left for f in (self._context.at(place) or {})["metadata"]["finalizers"])
         resources = ", ".join(f"{kind} has {count} resource instances" for kind, count in sorted(kinds.items()))
         waiting = ", ".join(f"{name} in {count} resource instances" for name, count in sorted(finalizers.items()))
-        rows = (
-            ("NamespaceDeletionDiscoveryFailure", "False", "ResourcesDiscovered", "All resources successfully discovered"),
-            ("NamespaceDeletionGroupVersionParsingFailure", "False", "ParsedGroupVersions", "All legacy kube types successfully parsed"),
-            ("NamespaceDeletionContentFailure", "False", "ContentDeleted", "All content successfully deleted, may be waiting on finalization"),
-            ("NamespaceContentRemaining", "True", "SomeResourcesRemain", f"Some resources are remaining: {resources}"),
-            ("NamespaceFinalizersRemaining", "True", "SomeFinalizersRemain", f"Some content in the namespace has finalizers remaining: {waiting}"),
-        )  # fmt: skip
+        remaining = {
+            "NamespaceContentRemaining": ("SomeResourcesRemain", f"Some resources are remaining: {resources}"),
+            "NamespaceFinalizersRemaining": (
+                "SomeFinalizersRemain",
+                f"Some content in the namespace has finalizers remaining: {waiting}",
+            ),
+        }
         status = namespace.get("status") or {}
         conditions = status.get("conditions")
-        for kind, value, reason, message in rows:
+        for kind, (reason, message) in (_NO_FAILURE | remaining).items():
+            value = "True" if kind in remaining else "False"
             condition = {"type": kind, "status": value, "reason": reason, "message": message}
             conditions = with_condition(conditions, condition, self._context.now())
         self._context.set_status(self._namespaces, namespace, {**status, "conditions": conditions})
