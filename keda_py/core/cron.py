@@ -1,0 +1,132 @@
+"""Cron windows: KEDA's rule for when a schedule is on, and when that changes next.
+
+The cron scaler parses a `CronWindow` once, asks `is_open` at a poll and `next_change` for the moment at which the
+engine shall look again; the simulator does the same over virtual time. A window is [start, end): with S the next
+start and E the next end, both strictly after now, it is open when E <= S. Nothing else is special: windows over
+midnight, over a weekend, or with S equal to E follow from it.
+
+`cron_fields.py` reads the grammar; croniter, given only what that grammar allows, walks the calendar. Across a skipped
+local time we fire at the first existing instant after it: `30 2 * * *` in Europe/Prague fires on 2026-03-29 at 03:00
+CEST. KEDA skips that firing, which makes its window 02:30-20:00 open from 20:00 the evening before.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from zoneinfo import ZoneInfo
+
+from croniter import CroniterBadDateError, croniter
+
+from keda_py.core.cron_fields import CronField, CronFields, parse_fields
+from keda_py.errors import ConfigError
+
+_HORIZON_YEARS = 5
+"""As far as KEDA looks: from March 2096, 29 February (next in 2104) never comes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CronWindow:
+    """A checked window; build it with `parse_window`. A `TZ=` prefix in an expression overrides `timezone`."""
+
+    start: str
+    end: str
+    timezone: str
+
+
+def parse_window(start: str, end: str, timezone: str) -> CronWindow:
+    """Check all three; raises ConfigError naming field, value and remedy."""
+    for field, expression in (("start", start), ("end", end)):
+        check_expression(expression, field=field)
+    load_zone(timezone)
+    if start == end:
+        raise ConfigError(f"start and end: both are {start!r}; give the window an end of its own", field="end")
+    return CronWindow(start=start, end=end, timezone=timezone)
+
+
+def check_expression(expression: str, *, field: str) -> None:
+    """Raises ConfigError when KEDA would refuse the expression."""
+    fields = parse_fields(expression, field=field)
+    if fields.timezone:
+        load_zone(fields.timezone, field=field)
+
+
+def load_zone(timezone: str, *, field: str = "timezone") -> ZoneInfo:
+    """The zone of that IANA name; raises ConfigError."""
+    try:
+        return ZoneInfo(timezone or "UTC")
+    except (KeyError, ValueError, OSError):
+        message = f"{field}: {timezone!r} is not a known time zone; write an IANA name, e.g. Europe/Prague or UTC"
+        raise ConfigError(message, field=field) from None
+
+
+def is_open(window: CronWindow, now: datetime) -> bool:
+    """Whether `now` (aware) lies in the window."""
+    start, end = _next_start_and_end(window, now)
+    if end is None:
+        return False
+    return start is None or end <= start
+
+
+def next_change(window: CronWindow, now: datetime) -> datetime | None:
+    """The next instant (UTC) at which `is_open` may change; None: it never will."""
+    start, end = _next_start_and_end(window, now)
+    return min((each for each in (start, end) if each is not None), default=None)
+
+
+def next_fire(expression: str, timezone: str, after: datetime) -> datetime | None:
+    """The first firing strictly after `after` (aware), in UTC; None: not within five years."""
+    # Firings lie on whole minutes, so that a thousand objects with one schedule, waking together, compute it once.
+    return _next_fire(expression, timezone, after.astimezone(UTC).replace(second=0, microsecond=0))
+
+
+def _next_start_and_end(window: CronWindow, now: datetime) -> tuple[datetime | None, datetime | None]:
+    return next_fire(window.start, window.timezone, now), next_fire(window.end, window.timezone, now)
+
+
+@lru_cache(maxsize=8192)
+def _next_fire(expression: str, timezone: str, after: datetime) -> datetime | None:
+    schedule = _parse_schedule(expression, timezone)
+    if schedule.never:
+        return None
+    local = after.astimezone(schedule.zone)
+    try:
+        calendar = croniter(schedule.expression, local, max_years_between_matches=_HORIZON_YEARS + 1)
+        fire: datetime = calendar.get_next(datetime)
+    except CroniterBadDateError:
+        return None
+    return fire.astimezone(UTC) if fire.year <= local.year + _HORIZON_YEARS else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Schedule:
+    expression: str
+    """For croniter: `*` and explicit lists only."""
+    zone: ZoneInfo
+    never: bool
+
+
+@lru_cache(maxsize=4096)
+def _parse_schedule(expression: str, timezone: str) -> _Schedule:
+    fields = parse_fields(expression, field="expression")
+    zone = load_zone(fields.timezone or timezone)
+    return _Schedule(_write_for_croniter(fields), zone, fields.never_fires())
+
+
+def _write_for_croniter(fields: CronFields) -> str:
+    """The same schedule in words on which croniter and robfig agree.
+
+    They differ in `10-10` (croniter: the whole field) and in restricted days: `0 0 13 * 0-6` has no star, so either
+    side suffices and it fires every day, but a field of all its values is a star to croniter.
+    """
+    days, weekdays = fields.day_of_month, fields.day_of_week
+    day, weekday = _write_field(days), _write_field(weekdays)
+    if fields.matches_any_weekday():
+        if len(days.values) == 31 or len(weekdays.values) == 7:
+            day = weekday = "*"
+        elif not days.values or not weekdays.values:
+            day, weekday = (day or "*"), (weekday or "*")
+    return " ".join((_write_field(fields.minute), _write_field(fields.hour), day, _write_field(fields.month), weekday))
+
+
+def _write_field(field: CronField) -> str:
+    return "*" if field.star else ",".join(map(str, sorted(field.values)))
