@@ -37,5 +37,5 @@ class TriggerMetadata(BaseModel):
 
     @classmethod
     def parse(cls, metadata: Mapping[str, str], env: Mapping[str, str], auth: Mapping[str, str]) -> Self:
-        """Typed metadata. Raises ConfigError that names every wrong key, its value (never a secret's) and the remedy."""
+        """Typed metadata. Raises ConfigError that names every wrong key, its value (no secret) and the remedy."""
         raise NotImplementedError

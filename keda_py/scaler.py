@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar
 import httpx
 
 from keda_py.clock import Clock
+from keda_py.core.metric_specs import ExternalMetric, MetricSpec, ResourceMetric
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.metadata import AUTH, ENV, META, TriggerMetadata, sources
 
@@ -25,6 +26,7 @@ __all__ = [
     "KubeReader",
     "MetricSpec",
     "MetricType",
+    "PodIdentity",
     "Reading",
     "ResourceMetric",
     "Scaler",
@@ -51,30 +53,6 @@ class Reading:
     active: bool | None = None
     changes_at: datetime | None = None
     note: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExternalMetric:
-    """A metric that keda-py serves; `name` is not yet prefixed. `target` int: plain quantity, float: milli quantity."""
-
-    name: str
-    target: int | float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResourceMetric:
-    """A metric that the HPA reads by itself (cpu, memory); never read by the engine.
-
-    `target` is a percentage for Utilization and a Kubernetes quantity for AverageValue, as text.
-    """
-
-    name: Literal["cpu", "memory"]
-    target_type: Literal["Utilization", "AverageValue"]
-    target: str
-    container: str = ""
-
-
-MetricSpec = ExternalMetric | ResourceMetric
 
 
 class KubeReader(Protocol):

@@ -1,0 +1,85 @@
+"""CloudEventSource and ClusterCloudEventSource: where our events go besides Kubernetes. Behaviour reference, 16."""
+
+from typing import Literal
+
+from keda_py.apis.wire import AuthenticationRef, Condition, ObjectMeta, Wire
+
+CloudEventType = Literal[
+    "keda.scaledobject.ready.v1",
+    "keda.scaledobject.failed.v1",
+    "keda.scaledobject.removed.v1",
+    "keda.scaledobject.paused.v1",
+    "keda.scaledobject.unpaused.v1",
+    "keda.scaledjob.ready.v1",
+    "keda.scaledjob.failed.v1",
+    "keda.scaledjob.removed.v1",
+    "keda.scaledjob.paused.v1",
+    "keda.scaledjob.unpaused.v1",
+    "keda.scaledjob.rolloutcleanup.started.v1",
+    "keda.scaledjob.rolloutcleanup.completed.v1",
+    "keda.scaledjob.rolloutcleanup.failed.v1",
+    "keda.authentication.triggerauthentication.created.v1",
+    "keda.authentication.triggerauthentication.updated.v1",
+    "keda.authentication.triggerauthentication.removed.v1",
+    "keda.authentication.clustertriggerauthentication.created.v1",
+    "keda.authentication.clustertriggerauthentication.updated.v1",
+    "keda.authentication.clustertriggerauthentication.removed.v1",
+]
+
+
+class HttpDestination(Wire):
+    """A CloudEvents receiver over HTTP."""
+
+    uri: str
+
+
+class AzureEventGridTopic(Wire):
+    """A custom topic of Azure Event Grid."""
+
+    endpoint: str
+
+
+class Destination(Wire):
+    """Where events are sent; http wins where both are given."""
+
+    http: HttpDestination | None = None
+    azure_event_grid_topic: AzureEventGridTopic | None = None
+
+
+class EventSubscription(Wire):
+    """Which events are sent: those included, or all but those excluded."""
+
+    included_event_types: list[CloudEventType] = []
+    excluded_event_types: list[CloudEventType] = []
+
+
+class CloudEventSourceSpec(Wire):
+    """Which events are sent where."""
+
+    cluster_name: str = ""
+    """Part of the events' source; --k8s-cluster-name where it is left out."""
+    destination: Destination
+    authentication_ref: AuthenticationRef | None = None
+    event_subscription: EventSubscription | None = None
+
+
+class CloudEventSourceStatus(Wire):
+    """Whether events can be sent."""
+
+    conditions: list[Condition] = []
+
+
+class CloudEventSource(Wire):
+    """Sends our events to a CloudEvents receiver; set up by a namespace."""
+
+    metadata: ObjectMeta
+    spec: CloudEventSourceSpec
+    status: CloudEventSourceStatus = CloudEventSourceStatus()
+
+
+class ClusterCloudEventSource(Wire):
+    """Sends our events to a CloudEvents receiver; set up by the cluster's administrator."""
+
+    metadata: ObjectMeta
+    spec: CloudEventSourceSpec
+    status: CloudEventSourceStatus = CloudEventSourceStatus()

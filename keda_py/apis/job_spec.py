@@ -1,0 +1,131 @@
+"""`jobTargetRef` of a ScaledJob, a `batch/v1` JobSpec, for the CRD; Jobs are made of it as it came.
+
+KEDA's CRD repeats the whole pod schema of one Kubernetes version. Here the Job's own fields and the shape of the
+template are described; inside containers and pod spec every field is kept, whatever the cluster's version knows, and
+the API server checks them when the Job is created.
+"""
+
+from typing import Annotated
+
+from pydantic import ConfigDict, Field
+
+from keda_py.apis.schema_marks import ATOMIC, BY_NAME, PRESERVE, SET
+from keda_py.apis.wire import Int32, Int64, Wire
+
+
+class LabelSelectorRequirement(Wire):
+    """One expression of a selector."""
+
+    key: str
+    operator: str
+    values: Annotated[list[str], Field(json_schema_extra=ATOMIC)] = []
+
+
+class LabelSelector(Wire):
+    """Which pods belong to the Job."""
+
+    model_config = ConfigDict(json_schema_extra={"x-kubernetes-map-type": "atomic"})
+
+    match_expressions: Annotated[list[LabelSelectorRequirement], Field(json_schema_extra=ATOMIC)] = []
+    match_labels: dict[str, str] = {}
+
+
+class OnExitCodes(Wire):
+    """Exit codes a failure rule matches."""
+
+    container_name: str = ""
+    operator: str
+    values: Annotated[list[Int32], Field(json_schema_extra=SET)]
+
+
+class OnPodCondition(Wire):
+    """A pod condition a failure rule matches."""
+
+    type: str
+    status: str = ""
+
+
+class PodFailurePolicyRule(Wire):
+    """What a matching failure means for the Job."""
+
+    action: str
+    on_exit_codes: OnExitCodes | None = None
+    on_pod_conditions: Annotated[list[OnPodCondition], Field(json_schema_extra=ATOMIC)] = []
+
+
+class PodFailurePolicy(Wire):
+    """Rules for failed pods."""
+
+    rules: Annotated[list[PodFailurePolicyRule], Field(json_schema_extra=ATOMIC)]
+
+
+class SuccessPolicyRule(Wire):
+    """When the Job has succeeded."""
+
+    succeeded_count: Int32 | None = None
+    succeeded_indexes: str = ""
+
+
+class SuccessPolicy(Wire):
+    """Rules for early success."""
+
+    rules: Annotated[list[SuccessPolicyRule], Field(json_schema_extra=ATOMIC)]
+
+
+class Container(Wire):
+    """A container; all its fields are kept."""
+
+    model_config = ConfigDict(json_schema_extra=PRESERVE)
+
+    name: str
+    image: str = ""
+
+
+class PodSpec(Wire):
+    """A pod; all its fields are kept."""
+
+    model_config = ConfigDict(json_schema_extra=PRESERVE)
+
+    containers: Annotated[list[Container], Field(json_schema_extra=BY_NAME)]
+    init_containers: Annotated[list[Container], Field(json_schema_extra=BY_NAME)] = []
+    restart_policy: str = ""
+    """OnFailure where it is left out."""
+    service_account_name: str = ""
+
+
+class TemplateMeta(Wire):
+    """Metadata of the pods."""
+
+    name: str = ""
+    namespace: str = ""
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    finalizers: list[str] = []
+
+
+class PodTemplate(Wire):
+    """The pods of a Job."""
+
+    metadata: TemplateMeta | None = None
+    spec: PodSpec | None = None
+
+
+class JobSpec(Wire):
+    """The Job to create for waiting work, as in batch/v1."""
+
+    active_deadline_seconds: Int64 | None = None
+    backoff_limit: Int32 | None = None
+    backoff_limit_per_index: Int32 | None = None
+    completion_mode: str = ""
+    completions: Int32 | None = None
+    managed_by: str = ""
+    manual_selector: bool = False
+    max_failed_indexes: Int32 | None = None
+    parallelism: Int32 | None = None
+    pod_failure_policy: PodFailurePolicy | None = None
+    pod_replacement_policy: str = ""
+    selector: LabelSelector | None = None
+    success_policy: SuccessPolicy | None = None
+    suspend: bool = False
+    template: PodTemplate
+    ttl_seconds_after_finished: Int32 | None = None

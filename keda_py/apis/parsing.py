@@ -1,0 +1,61 @@
+"""A JSON object -> its model, or a ConfigError in plain words.
+
+The API server has checked objects against the CRD before we see them, but a file, an older CRD or a webhook request
+may hold anything. Rule: never the text of a pydantic error, which repeats values; only numbers, and words where a
+choice of words was offered, are shown.
+"""
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from keda_py.errors import ConfigError
+
+M = TypeVar("M", bound=BaseModel)
+
+_EXPECTED = {
+    "string_type": "must be text; put the value in quotes",
+    "int_type": "must be a whole number",
+    "bool_type": "must be true or false",
+    "bool_parsing": "must be true or false",
+    "dict_type": "must be a map of keys and values",
+    "model_type": "must be a map of keys and values",
+    "list_type": "must be a list",
+    "too_short": "must not be empty",
+    "string_too_short": "must not be empty",
+}
+
+
+def parse_object(model: type[M], body: Mapping[str, Any]) -> M:
+    """The typed object. Raises ConfigError that names every wrong field and how to mend it; `field` is the first."""
+    try:
+        return model.model_validate(body)
+    except ValidationError as error:
+        details = error.errors(include_url=False, include_context=True)
+        text = "; ".join(f"{_path(detail)}: {_sentence(detail)}" for detail in details)
+        field = _path(details[0])
+    raise ConfigError(text, field=field)
+
+
+def _path(detail: ErrorDetails) -> str:
+    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in detail["loc"])
+    return "".join(steps).removeprefix(".") or "the object"
+
+
+def _sentence(detail: ErrorDetails) -> str:
+    kind, value, context = detail["type"], detail["input"], detail.get("ctx", {})
+    shown = f"{value} " if isinstance(value, int | float) and not isinstance(value, bool) else ""
+    match kind:
+        case "missing":
+            return "is required; add it"
+        case "literal_error":
+            word = f'"{value}" ' if isinstance(value, str) else ""
+            return f"{word}is unknown; use {context['expected'].replace(chr(39), chr(34))}"
+        case "greater_than_equal":
+            return f"{shown}is too low; use {context['ge']} or more"
+        case "less_than_equal":
+            return f"{shown}is too high; use {context['le']} or less"
+        case _:
+            return f"{shown}{_EXPECTED.get(kind, 'is not understood')}"

@@ -1,0 +1,172 @@
+"""ScaledObject as users write it: what scales, on which triggers, between which bounds.
+
+First of the six files a newcomer reads; the next is `core/spec.py`, which makes of this wire model the frozen
+`ScalingSpec` that everything else works with. `crds.py` generates the CRD from it; `wire.py` states the rules of such
+models. Field names and bounds: behaviour reference, section 2.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field
+
+from keda_py.apis.hpa_behavior import HorizontalPodAutoscalerBehavior
+from keda_py.apis.schema_marks import SchemaOf, Timestamp, rule
+from keda_py.apis.wire import AuthenticationRef, Condition, Count, Int32, Name, ObjectMeta, Positive, Wire
+
+FallbackBehavior = Literal[
+    "static", "currentReplicas", "currentReplicasIfHigher", "currentReplicasIfLower", "scalingModifiers"
+]
+
+
+class ScaleTargetRef(Wire):
+    """The workload to scale; anything with a scale subresource."""
+
+    name: Name
+    api_version: str = ""
+    """apps/v1 where it is left out."""
+    kind: str = ""
+    """Deployment where it is left out."""
+    env_source_container_name: str = ""
+    """Container whose environment triggers read; the first where it is left out."""
+
+
+class HorizontalPodAutoscalerConfig(Wire):
+    """What the HPA that keda-py owns is to be like."""
+
+    name: str = ""
+    """keda-hpa-NAME where it is left out."""
+    behavior: Annotated[dict[str, Any], SchemaOf(HorizontalPodAutoscalerBehavior)] | None = None
+
+
+class ScalingModifiers(Wire):
+    """One formula over all named triggers in place of each trigger's own target."""
+
+    formula: str = ""
+    """Expression over trigger names, such as (queue + backlog) / 2."""
+    target: str = ""
+    activation_target: str = ""
+    metric_type: Literal["", "AverageValue", "Value"] = ""
+
+
+class AdvancedConfig(Wire):
+    """Everything a simple ScaledObject can do without."""
+
+    horizontal_pod_autoscaler_config: HorizontalPodAutoscalerConfig | None = None
+    restore_to_original_replica_count: bool = False
+    """On deletion give the workload the replicas it had before."""
+    scaling_modifiers: ScalingModifiers | None = None
+
+
+class ScaleTrigger(Wire):
+    """One source of load; `metadata` is read by the scaler of that `type`."""
+
+    type: Name
+    name: str = ""
+    metadata: dict[str, str]
+    use_cached_metrics: bool = False
+    """Answer the HPA from the last poll."""
+    authentication_ref: AuthenticationRef | None = None
+    metric_type: str = ""
+    """AverageValue, Value or Utilization."""
+
+
+class Fallback(Wire):
+    """How many replicas to have while a trigger cannot be read."""
+
+    failure_threshold: Count
+    """Failures in a row before the fallback begins."""
+    replicas: Count
+    behavior: FallbackBehavior = "static"
+
+
+class ScaledObjectSpec(Wire):
+    """What scales, on which triggers, between which bounds."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rule(
+            "!has(self.minReplicaCount) || "
+            "self.minReplicaCount <= (has(self.maxReplicaCount) ? self.maxReplicaCount : 100)",
+            "minReplicaCount must be less than or equal to maxReplicaCount",
+        )
+    )
+
+    scale_target_ref: ScaleTargetRef
+    polling_interval: Positive | None = None
+    """Seconds between two looks at the triggers; 30 where it is left out."""
+    initial_cooldown_period: Count | None = None
+    """Seconds after creation before the first scale to zero."""
+    cooldown_period: Count | None = None
+    """Seconds from the last activity to zero; 300 where it is left out."""
+    idle_replica_count: Count | None = None
+    """Replicas while no trigger is active; lower than minReplicaCount."""
+    min_replica_count: Count | None = None
+    """0 where it is left out."""
+    max_replica_count: Positive | None = None
+    """100 where it is left out."""
+    advanced: AdvancedConfig | None = None
+    triggers: Annotated[list[ScaleTrigger], Field(min_length=1)]
+    fallback: Fallback | None = None
+
+
+class GroupVersionKindResource(Wire):
+    """The resolved scale target."""
+
+    group: str = ""
+    version: str
+    kind: str
+    resource: str
+
+
+class HealthStatus(Wire):
+    """Failures of one metric in a row; kept only under a valid fallback."""
+
+    number_of_failures: Int32 = 0
+    status: str = ""
+    """Happy or Failing."""
+
+
+class TriggerActivity(Wire):
+    """Whether one metric was active at the last look."""
+
+    is_active: bool = False
+
+
+class DecisionStatus(Wire):
+    """Why the replicas are what they are."""
+
+    reason: str = ""
+    since: Timestamp = ""
+    """When this reason began."""
+    next_change: Timestamp = ""
+    """When the replicas will change by themselves, as far as is known."""
+    values: dict[str, str] = {}
+    """Last value of each metric."""
+
+
+class ScaledObjectStatus(Wire):
+    """What keda-py observed and did; `kedaPy` is its own, the rest is KEDA's."""
+
+    scale_target_kind: str = ""
+    scale_target_gvkr: Annotated[GroupVersionKindResource | None, Field(alias="scaleTargetGVKR")] = None
+    original_replica_count: Int32 | None = None
+    """Replicas of the workload when it was first seen."""
+    last_active_time: Timestamp = ""
+    external_metric_names: list[str] = []
+    resource_metric_names: list[str] = []
+    composite_scaler_name: str = ""
+    conditions: list[Condition] = []
+    health: dict[str, HealthStatus] = {}
+    triggers_activity: dict[str, TriggerActivity] = {}
+    paused_replica_count: Int32 | None = None
+    hpa_name: str = ""
+    triggers_types: str = ""
+    authentications_types: str = ""
+    keda_py: DecisionStatus | None = None
+
+
+class ScaledObject(Wire):
+    """Scales a workload on events, between zero and a maximum."""
+
+    metadata: ObjectMeta
+    spec: ScaledObjectSpec
+    status: ScaledObjectStatus = ScaledObjectStatus()

@@ -1,0 +1,48 @@
+"""What a CRD must say and a Python type cannot: marks for the models, read when `crds.py` generates the schemas."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, GetJsonSchemaHandler, WithJsonSchema
+from pydantic.config import JsonDict
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+
+ATOMIC: JsonDict = {"x-kubernetes-list-type": "atomic"}
+SET: JsonDict = {"x-kubernetes-list-type": "set"}
+BY_NAME: JsonDict = {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]}
+PRESERVE: JsonDict = {"x-kubernetes-preserve-unknown-fields": True}
+
+QUANTITY_PATTERN = (
+    r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))"
+    r"(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"
+)
+Quantity = Annotated[
+    int | str,
+    WithJsonSchema(
+        {
+            "anyOf": [{"type": "integer"}, {"type": "string"}],
+            "pattern": QUANTITY_PATTERN,
+            "x-kubernetes-int-or-string": True,
+        }
+    ),
+]
+"""A Kubernetes quantity: `1`, `"0.1"`, `"500m"`."""
+
+Timestamp = Annotated[str, WithJsonSchema({"type": "string", "format": "date-time"})]
+"""RFC 3339, as it came."""
+
+
+class SchemaOf:
+    """`Annotated[dict[str, Any], SchemaOf(Model)]`: kept as it came, described in the CRD as the model."""
+
+    def __init__(self, model: type[BaseModel]) -> None:
+        self._model = model
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """The model's schema in place of the dict's."""
+        return handler(self._model.__pydantic_core_schema__)
+
+
+def rule(expression: str, message: str) -> JsonDict:
+    """A CEL rule on a model."""
+    return {"x-kubernetes-validations": [{"message": message, "rule": expression}]}

@@ -1,0 +1,85 @@
+"""The command line: `keda-py COMMAND ...`. One file per command, imported when it is called.
+
+`keda-py --help` must answer in a blink, so this file imports next to nothing.
+Exit codes: 0 done, 1 failed, 2 wrong flag or setting, 130 interrupted. Commands raise KedaPyError; only `main` prints
+one.
+"""
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+from keda_py import __version__
+from keda_py.cli.text import paint, render_examples
+
+COMMANDS = {
+    "operator": "scale a cluster: operator, metrics server and webhook in one process",
+    "local": "start an embedded cluster (and the operator) on this machine; prints a kubeconfig",
+    "demo": "watch four days of autoscaling in under a minute, no Kubernetes needed",
+    "crds": "print the CustomResourceDefinitions",
+    "scalers": "list the trigger types and their keys",
+    "version": "print versions",
+}
+
+EXAMPLES = (
+    ("keda-py demo", "see it work"),
+    ("keda-py crds | kubectl apply --server-side -f -", "install the CRDs"),
+    ("keda-py operator --kubeconfig ~/.kube/config", "run the operator outside the cluster"),
+    ("keda-py scalers prometheus", "the keys of one trigger type"),
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        code = _dispatch(given)
+        sys.stdout.flush()
+        return code
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:  # `keda-py crds | head`: nobody listens any more
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _dispatch(given: list[str]) -> int:
+    command = given[0] if given else "--help"
+    if command in ("-h", "--help", "help"):
+        sys.stdout.write(_help())
+        return 0
+    if command == "--version":
+        command = "version"
+    if command not in COMMANDS:
+        return _unknown(command)
+    return _run(command, given[1:])
+
+
+def _run(command: str, arguments: list[str]) -> int:
+    from keda_py.errors import ConfigError, KedaPyError
+
+    try:
+        code: int = importlib.import_module(f"keda_py.cli.{command}").run(arguments)
+    except KedaPyError as error:
+        sys.stderr.write(f"keda-py {command}: {error}\n")
+        return 2 if isinstance(error, ConfigError) else 1
+    return code
+
+
+def _unknown(command: str) -> int:
+    near = get_close_matches(command, COMMANDS, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else "`keda-py --help` lists the commands"
+    sys.stderr.write(f"keda-py: no command {command!r}; {hint}\n")
+    return 2
+
+
+def _help() -> str:
+    commands = "\n".join(f"  {paint(name, 'command')}{' ' * (12 - len(name))}{text}" for name, text in COMMANDS.items())
+    return (
+        f"{paint('usage:', 'heading')} keda-py COMMAND [FLAGS]\n\n"
+        f"Event-driven autoscaling for Kubernetes, with KEDA's manifests. Version {__version__}.\n\n"
+        f"{paint('commands:', 'heading')}\n{commands}\n\n{render_examples(EXAMPLES)}\n"
+        "`keda-py COMMAND --help` explains one command.\n"
+    )

@@ -1,0 +1,24 @@
+"""Colours and examples of the command line; plain text where stdout is no terminal or NO_COLOR is set."""
+
+import os
+import sys
+from collections.abc import Iterable
+from typing import Literal
+
+_STYLES = {"heading": "1", "command": "36", "comment": "2"}
+
+Examples = Iterable[tuple[str, str]]
+"""(command line, what it is good for)."""
+
+
+def paint(text: str, style: Literal["heading", "command", "comment"]) -> str:
+    """The text in a style, for a terminal."""
+    if os.environ.get("NO_COLOR") or not sys.stdout.isatty():
+        return text
+    return f"\x1b[{_STYLES[style]}m{text}\x1b[0m"
+
+
+def render_examples(examples: Examples) -> str:
+    """The examples as a block of a help page; nothing where there are none."""
+    rows = [f"  {paint(line, 'command')}\n      {paint(purpose, 'comment')}" for line, purpose in examples]
+    return "\n".join([paint("examples:", "heading"), *rows, ""]) if rows else ""

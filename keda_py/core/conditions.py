@@ -1,0 +1,66 @@
+"""`status.conditions`: the list on the wire and single changes of it. Pure. Behaviour reference, section 1.3."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from keda_py.core.decision import ConditionValue
+
+ConditionList = Sequence[Mapping[str, Any]]
+
+INITIAL: tuple[Mapping[str, str], ...] = (
+    {"type": "Ready", "status": "Unknown"},
+    {"type": "Active", "status": "Unknown"},
+    {"type": "Fallback", "status": "Unknown"},
+    {"type": "Paused", "status": "False"},
+)
+
+CHECK_FAILED_ACTIVE = ConditionValue("Unknown", "UnknownState", "ScaledObject check failed")
+PAUSED_READY = ConditionValue("True", "ScaledObjectReady", "ScaledObject is paused")
+PAUSED = ConditionValue("True", "ScaledObjectPaused", "ScaledObject is paused")
+UNPAUSED = ConditionValue("False", "ScaledObjectUnpaused", "pause annotation removed for ScaledObject")
+FALLBACK = ConditionValue("True", "FallbackExists", "At least one trigger is falling back on this scaled object")
+NO_FALLBACK = ConditionValue("False", "NoFallbackFound", "No fallbacks are active on this scaled object")
+
+
+def check_failed(message: str) -> ConditionValue:
+    """Ready=False after a reconcile that could not be completed; `message` is "<step>: <error>"."""
+    return ConditionValue("False", "ScaledObjectCheckFailed", message)
+
+
+def is_initialised(conditions: ConditionList) -> bool:
+    """All four conditions are there."""
+    return {entry["type"] for entry in INITIAL} <= {entry.get("type") for entry in conditions}
+
+
+def read_condition(conditions: ConditionList, kind: str) -> ConditionValue:
+    """The condition of that type; Unknown where there is none."""
+    for entry in conditions:
+        if entry.get("type") == kind:
+            return ConditionValue(entry.get("status", "Unknown"), entry.get("reason", ""), entry.get("message", ""))
+    return ConditionValue("Unknown")
+
+
+def with_condition(conditions: ConditionList, kind: str, value: ConditionValue) -> list[Mapping[str, Any]]:
+    """The list with that condition set in place, or added at the end; empty reason and message are left out."""
+    entry = {"type": kind, "status": value.status}
+    if value.reason:
+        entry["reason"] = value.reason
+    if value.message:
+        entry["message"] = value.message
+    if any(old.get("type") == kind for old in conditions):
+        return [entry if old.get("type") == kind else old for old in conditions]
+    return [*conditions, entry]
+
+
+def hpa_active(hpa_status: Mapping[str, Any]) -> ConditionValue | None:
+    """Our HPAActive condition from the HPA's ScalingActive; None where the HPA has none yet."""
+    for entry in hpa_status.get("conditions") or ():
+        if entry.get("type") != "ScalingActive":
+            continue
+        reason, message = entry.get("reason", ""), entry.get("message", "")
+        if entry.get("status") == "True":
+            return ConditionValue("True", "HPAActive", "HPA is actively scaling")
+        if reason == "ScalingDisabled":
+            return ConditionValue("True", "ScalingDisabled", message)
+        return ConditionValue("False", reason or "HPAMetricsUnavailable", f"HPA is not actively scaling: {message}")
+    return None

@@ -1,0 +1,225 @@
+"""The decision: from what is wanted and what was seen to what is done, and why.
+
+Third of the six files (before: `core/spec.py`, next: `operator/scale_loop.py`). Pure. `decide` is an ordered list of
+guards, one `Reason` a row of KEDA's executor table (behaviour reference, section 6); the first guard that holds wins.
+Between 1 and N the HPA scales: this file only ever lifts from 0 (or idle), lowers to 0 (or idle), and raises to min.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Literal
+
+from keda_py.core.spec import ScalingSpec
+
+
+class Reason(StrEnum):
+    """Why a decision was taken: condition reason, Event text, log line and simulator column are derived from it."""
+
+    REPLICAS_UNKNOWN = "ReplicasUnknown"
+    PAUSED = "Paused"
+    SCALE_OUT_PAUSED = "ScaleOutPaused"
+    ACTIVATED = "Activated"
+    SOME_TRIGGERS_FAIL = "SomeTriggersFail"
+    ACTIVE = "Active"
+    AWAITING_FALLBACK = "AwaitingFallback"
+    TRIGGERS_FAIL = "TriggersFail"
+    SCALE_IN_PAUSED = "ScaleInPaused"
+    CLUSTER_UNKNOWN = "ClusterUnknown"
+    COOLING_DOWN = "CoolingDown"
+    DEACTIVATED = "Deactivated"
+    RAISED_TO_MIN = "RaisedToMin"
+    INACTIVE = "Inactive"
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionValue:
+    """A condition's status, reason and message."""
+
+    status: Literal["True", "False", "Unknown"]
+    reason: str = ""
+    message: str = ""
+
+
+READY = ConditionValue("True", "ScaledObjectReady", "ScaledObject is defined correctly and is ready for scaling")
+PARTIAL = ConditionValue(
+    "Unknown", "PartialTriggerError", "Some triggers defined in ScaledObject are not working correctly"
+)
+BROKEN = ConditionValue("False", "TriggerError", "Triggers defined in ScaledObject are not working correctly")
+ACTIVE = ConditionValue("True", "ScalerActive", "Scaling is performed because triggers are active")
+FORCED = ConditionValue("True", "ScalerActive", "Scaling is performed because activation is being forced by annotation")
+NOT_ACTIVE = ConditionValue("False", "ScalerNotActive", "Scaling is not performed because triggers are not active")
+COOLDOWN = ConditionValue("False", "ScalerCooldown", "Scaler cooling down because triggers are not active")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """What one round saw. `replicas` None: they could not be read, `replicas_error` says why.
+
+    `active` counts triggers in fallback and resource-only objects as active; `failing` says that a trigger could not
+    be read and no fallback covers it. `last_active` is the last activity before this round; `known` is False while the
+    cluster has been out of sight too long to take anything down.
+    """
+
+    replicas: int | None
+    replicas_error: str = ""
+    active: bool
+    failing: bool = False
+    active_metrics: tuple[str, ...] = ()
+    last_active: datetime | None = None
+    known: bool = True
+    changes_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScaleTo:
+    """Set the target's replicas; `activates` tells activation, deactivation (False) or neither (None) apart."""
+
+    replicas: int
+    activates: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """Leave the replicas to the HPA, or as they are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What to do, why, and when to look again at the latest (None: at the next poll)."""
+
+    action: ScaleTo | Keep
+    reason: Reason
+    ready: ConditionValue = READY
+    active: ConditionValue | None = None
+    last_active: datetime | None = None
+    look_again_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What came of a ScaleTo: the count before, and why it failed ("" when done)."""
+
+    before: int
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """What a decision leaves in the status once applied, and the Event that tells of it."""
+
+    ready: ConditionValue
+    active: ConditionValue | None
+    last_active: datetime | None
+    event: "EventNote | None" = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventNote:
+    """A Kubernetes Event in the making."""
+
+    type: Literal["Normal", "Warning"]
+    reason: str
+    note: str
+
+
+def decide(spec: ScalingSpec, seen: Observation, now: datetime) -> Decision:
+    """The row of the table that holds now. `now` and every datetime are aware."""
+    if seen.replicas is None:
+        message = f"Error getting current replicas count for ScaleTarget: {seen.replicas_error}"
+        broken = ConditionValue("False", "ErrorGettingCurrentReplicas", message)
+        return _keep(Reason.REPLICAS_UNKNOWN, seen, ready=broken, active=None)
+    if spec.pause.stopped:
+        return _keep(Reason.PAUSED, seen, active=None)
+    if seen.active or spec.force_activation:
+        return _decide_active(spec, seen, seen.replicas, now)
+    return _decide_inactive(spec, seen, seen.replicas, now)
+
+
+def _decide_active(spec: ScalingSpec, seen: Observation, replicas: int, now: datetime) -> Decision:
+    active = ACTIVE if seen.active else FORCED
+    below_min = spec.idle_replicas is not None and replicas < spec.min_replicas
+    if replicas == 0 or below_min:
+        if spec.pause.scale_out:
+            return _keep(Reason.SCALE_OUT_PAUSED, seen, active=active)
+        lift = ScaleTo(replicas=max(spec.min_replicas, 1), activates=True)
+        return replace(_keep(Reason.ACTIVATED, seen, active=active), action=lift, last_active=now)
+    if seen.failing:
+        return _keep(Reason.SOME_TRIGGERS_FAIL, seen, ready=PARTIAL, active=active)
+    return replace(_keep(Reason.ACTIVE, seen, active=active), last_active=now)
+
+
+def _decide_inactive(spec: ScalingSpec, seen: Observation, replicas: int, now: datetime) -> Decision:
+    idle, minimum = spec.idle_replicas, spec.min_replicas
+    if seen.failing and spec.fallback is not None and spec.fallback.replicas != 0:
+        return _keep(Reason.AWAITING_FALLBACK, seen, active=NOT_ACTIVE)
+    if seen.failing and spec.fallback is None:
+        return _keep(Reason.TRIGGERS_FAIL, seen, ready=BROKEN, active=NOT_ACTIVE)
+    if replicas > idle if idle is not None else replicas > 0 and minimum == 0:
+        return _deactivate(spec, seen, now)
+    if idle is None and replicas < minimum:
+        raised = _keep(Reason.RAISED_TO_MIN, seen, active=NOT_ACTIVE)
+        return replace(raised, action=ScaleTo(replicas=minimum, activates=None))
+    return _keep(Reason.INACTIVE, seen, active=NOT_ACTIVE)
+
+
+def _deactivate(spec: ScalingSpec, seen: Observation, now: datetime) -> Decision:
+    if spec.pause.scale_in:
+        return _keep(Reason.SCALE_IN_PAUSED, seen, active=NOT_ACTIVE)
+    if not seen.known:
+        return _keep(Reason.CLUSTER_UNKNOWN, seen, active=NOT_ACTIVE)
+    over = spec.created + spec.initial_cooldown if seen.last_active is None else seen.last_active + spec.cooldown
+    if now < over:
+        at = over if seen.changes_at is None else min(over, seen.changes_at)
+        return replace(_keep(Reason.COOLING_DOWN, seen, active=COOLDOWN), look_again_at=at)
+    lower = ScaleTo(replicas=spec.min_replicas if spec.idle_replicas is None else spec.idle_replicas, activates=False)
+    return replace(_keep(Reason.DEACTIVATED, seen, active=NOT_ACTIVE), action=lower)
+
+
+def _keep(
+    reason: Reason, seen: Observation, *, ready: ConditionValue = READY, active: ConditionValue | None
+) -> Decision:
+    return Decision(
+        action=Keep(),
+        reason=reason,
+        ready=ready,
+        active=active,
+        last_active=seen.last_active,
+        look_again_at=seen.changes_at,
+    )
+
+
+def settle(spec: ScalingSpec, seen: Observation, decision: Decision, outcome: Outcome | None) -> Settled:
+    """The status and Event after the decision was applied; `outcome` None: there was nothing to apply."""
+    settled = Settled(ready=decision.ready, active=decision.active, last_active=decision.last_active)
+    match decision.action:
+        case ScaleTo(replicas=replicas, activates=activates) if outcome is not None:
+            failed = replace(settled, last_active=seen.last_active) if outcome.error else settled
+            return replace(failed, event=_tell(spec, seen, outcome, replicas=replicas, activates=activates))
+        case _:
+            return settled
+
+
+def _tell(
+    spec: ScalingSpec, seen: Observation, outcome: Outcome, *, replicas: int, activates: bool | None
+) -> EventNote | None:
+    where = f"{spec.target.kind_name} {spec.namespace}/{spec.target.name} from {outcome.before} to {replicas}"
+    if activates is None:
+        return None
+    if activates:
+        triggered = f"triggered by {';'.join(seen.active_metrics)}" if seen.active else ""
+        cause = triggered or "caused by forced activation annotation"
+        if outcome.error:
+            return EventNote(
+                type="Warning",
+                reason="KEDAScaleTargetActivationFailed",
+                note=f"Failed to scale {where}: {outcome.error}",
+            )
+        return EventNote(type="Normal", reason="KEDAScaleTargetActivated", note=f"Scaled {where}, {cause}")
+    if outcome.error:
+        return EventNote(
+            type="Warning",
+            reason="KEDAScaleTargetDeactivationFailed",
+            note=f"Failed to deactivate {where}: {outcome.error}",
+        )
+    return EventNote(type="Normal", reason="KEDAScaleTargetDeactivated", note=f"Deactivated {where}")

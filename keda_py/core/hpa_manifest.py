@@ -1,0 +1,193 @@
+"""ScalingSpec + metrics -> the HorizontalPodAutoscaler that keda-py owns, and whether a live one still says the same.
+
+Pure. Behaviour reference, section 4.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from keda_py import __version__
+from keda_py.core.metric_names import COMPOSITE_METRIC, MetricSet, NamedMetric
+from keda_py.core.metric_specs import ResourceMetric
+from keda_py.core.quantity import format_milli
+from keda_py.core.spec import EXCLUDED_LABELS, NAME_LABEL, ScalingSpec
+from keda_py.errors import ConfigError
+
+Manifest = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScaleTargetKind:
+    """The resolved kind of the scale target."""
+
+    group: str
+    version: str
+    kind: str
+    resource: str
+
+    @property
+    def api_version(self) -> str:
+        """`group/version`, or the bare version for the core group."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+
+def build_hpa(spec: ScalingSpec, metrics: MetricSet, target: ScaleTargetKind) -> Manifest:
+    """The whole manifest, ready to be created. Raises ConfigError for a wrong scalingModifiers target."""
+    metadata: Manifest = {
+        "name": spec.hpa_name,
+        "namespace": spec.namespace,
+        "labels": _labels(spec),
+        "ownerReferences": [_owner(spec)],
+    }
+    if spec.annotations:
+        metadata["annotations"] = dict(spec.annotations)
+    body: Manifest = {
+        "minReplicas": max(spec.min_replicas, 1),
+        "maxReplicas": spec.max_replicas,
+        "scaleTargetRef": {"apiVersion": target.api_version, "kind": target.kind, "name": spec.target.name},
+        "metrics": _metrics(spec, metrics),
+    }
+    behavior = _behavior(spec)
+    if behavior:
+        body["behavior"] = behavior
+    return {
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": metadata,
+        "spec": body,
+    }
+
+
+def differs(desired: Mapping[str, Any], live: Mapping[str, Any]) -> bool:
+    """Does the live HPA say something else? What the API server adds, and labels added by others, do not count."""
+    desired_spec, live_spec = desired["spec"], live.get("spec") or {}
+    if len(desired_spec["metrics"]) != len(live_spec.get("metrics") or ()):
+        return True
+    if not _covers(live_spec, desired_spec) or _behavior_differs(desired_spec.get("behavior"), live_spec):
+        return True
+    ours, theirs = desired["metadata"], live.get("metadata") or {}
+    owners = theirs.get("ownerReferences") or []
+    if not any(owner.get("uid") == ours["ownerReferences"][0]["uid"] for owner in owners):
+        return True
+    wanted, there = ours.get("annotations"), theirs.get("annotations") or {}
+    return not (_covers(theirs.get("labels") or {}, ours["labels"]) and _covers(there, wanted or {})) or (
+        wanted is None and bool(there)
+    )
+
+
+def _behavior_differs(desired: Mapping[str, Any] | None, live_spec: Mapping[str, Any]) -> bool:
+    # The API server completes a given behavior and leaves an absent one absent.
+    return desired is None and live_spec.get("behavior") is not None
+
+
+def _covers(live: Any, desired: Any) -> bool:
+    if isinstance(desired, Mapping):
+        return isinstance(live, Mapping) and all(key in live and _covers(live[key], desired[key]) for key in desired)
+    if isinstance(desired, list):
+        return isinstance(live, list) and len(live) == len(desired) and all(map(_covers, live, desired))
+    return bool(live == desired)
+
+
+def _labels(spec: ScalingSpec) -> dict[str, str]:
+    excluded = spec.annotations.get(EXCLUDED_LABELS, "").split(",")
+    own = {
+        "app.kubernetes.io/name": _label_value(spec.hpa_name),
+        "app.kubernetes.io/version": __version__,
+        "app.kubernetes.io/part-of": spec.name,
+        "app.kubernetes.io/managed-by": "keda-operator",
+    }
+    copied = {key: value for key, value in spec.labels.items() if key not in excluded}
+    # The reconciler sets this label on the ScaledObject; here it may not have come back yet.
+    return own | {NAME_LABEL: spec.name} | copied if NAME_LABEL not in excluded else own | copied
+
+
+def _label_value(text: str) -> str:
+    cut = text[:63]
+    while cut and not cut[-1].isalnum():
+        cut = cut[:-1]
+    return cut
+
+
+def _owner(spec: ScalingSpec) -> Manifest:
+    return {
+        "apiVersion": "keda.sh/v1alpha1",
+        "kind": "ScaledObject",
+        "name": spec.name,
+        "uid": spec.uid,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+
+
+def _metrics(spec: ScalingSpec, metrics: MetricSet) -> list[Manifest]:
+    """Sorted by type as KEDA does (ContainerResource < External < Resource); a formula replaces every External."""
+    if spec.modifiers is None:
+        containers = [_resource(metric) for metric in metrics.resource if metric.container]
+        external = [_external(spec, metric) for metric in metrics.external]
+        return containers + external + [_resource(metric) for metric in metrics.resource if not metric.container]
+    kept = [_resource(metric) for metric in metrics.resource if not metric.container]
+    return [*kept, _composite(spec)]
+
+
+def _external(spec: ScalingSpec, metric: NamedMetric) -> Manifest:
+    return _external_metric(spec, metric.name, metric.metric_type, format_milli(target_milli(metric.target)))
+
+
+def _composite(spec: ScalingSpec) -> Manifest:
+    modifiers = spec.modifiers
+    target = composite_target(spec)
+    metric_type = (modifiers.metric_type if modifiers else "") or "AverageValue"
+    return _external_metric(spec, COMPOSITE_METRIC, metric_type, format_milli(target_milli(target)))
+
+
+def composite_target(spec: ScalingSpec) -> float:
+    """`scalingModifiers.target` as a number above 0. Raises ConfigError."""
+    text = spec.modifiers.target if spec.modifiers else ""
+    try:
+        target = float(text)
+    except ValueError:
+        target = 0.0
+    if not 0 < target < float("inf"):
+        message = f'scalingModifiers.target: "{text}" is not a number above 0; write for example "5"'
+        raise ConfigError(message, field="spec.advanced.scalingModifiers.target")
+    return target
+
+
+def target_milli(target: int | float) -> int:
+    """Milli units; a float is cut after three decimals in float64, as KEDA: 2.01 becomes 2009m."""
+    return target * 1000 if isinstance(target, int) else int(target * 1000)
+
+
+def _external_metric(spec: ScalingSpec, name: str, metric_type: str, quantity: str) -> Manifest:
+    field = "value" if metric_type == "Value" else "averageValue"
+    return {
+        "type": "External",
+        "external": {
+            "metric": {"name": name, "selector": {"matchLabels": {NAME_LABEL: spec.name}}},
+            "target": {"type": metric_type, field: quantity},
+        },
+    }
+
+
+def _resource(metric: ResourceMetric) -> Manifest:
+    target: Manifest = {"type": metric.target_type}
+    if metric.target_type == "Utilization":
+        target["averageUtilization"] = int(metric.target)
+    else:
+        target["averageValue"] = metric.target
+    if metric.container:
+        body = {"name": metric.name, "container": metric.container, "target": target}
+        return {"type": "ContainerResource", "containerResource": body}
+    return {"type": "Resource", "resource": {"name": metric.name, "target": target}}
+
+
+def _behavior(spec: ScalingSpec) -> Manifest:
+    behavior: Manifest = {key: value for key, value in (spec.behavior or {}).items() if value is not None}
+    for direction, blocked in (("scaleDown", spec.pause.scale_in), ("scaleUp", spec.pause.scale_out)):
+        if blocked:
+            rules = behavior.get(direction) or {}
+            if not isinstance(rules, Mapping):
+                raise ConfigError(f"behavior.{direction} must be a mapping of scaling rules")
+            behavior[direction] = {**rules, "selectPolicy": "Disabled"}
+    return behavior

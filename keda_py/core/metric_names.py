@@ -1,0 +1,96 @@
+"""What scalers ask for -> metrics with the names and targets that the HPA will show.
+
+Pure. Behaviour reference, section 4.3: prefix, normalisation, duplicates, metricType.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from keda_py.core.metric_specs import ExternalMetric, MetricSpec, ResourceMetric
+from keda_py.core.spec import ScalingSpec
+from keda_py.errors import ConfigError
+
+COMPOSITE_METRIC = "composite-metric"
+_NORMALISED = str.maketrans(dict.fromkeys("/.:%()", "-"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedMetric:
+    """An external metric as served: prefixed name, target (int: plain, float: milli precision), how it is compared."""
+
+    trigger_index: int
+    trigger_name: str
+    name: str
+    target: int | float
+    metric_type: Literal["AverageValue", "Value"]
+    spec: ExternalMetric
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricSet:
+    """All metrics of a ScaledObject in the order of its triggers."""
+
+    external: tuple[NamedMetric, ...]
+    resource: tuple[ResourceMetric, ...]
+
+    @property
+    def external_names(self) -> tuple[str, ...]:
+        """`status.externalMetricNames`."""
+        return tuple(metric.name for metric in self.external)
+
+    @property
+    def resource_names(self) -> tuple[str, ...]:
+        """`status.resourceMetricNames`: a ContainerResource metric is recorded in neither list."""
+        return tuple(metric.name for metric in self.resource if not metric.container)
+
+
+def normalise(name: str) -> str:
+    """Each of `/ . : % ( )` becomes `-`; a space stays, as in KEDA."""
+    return name.translate(_NORMALISED)
+
+
+def name_metrics(spec: ScalingSpec, per_trigger: Sequence[Sequence[MetricSpec]]) -> MetricSet:
+    """Prefixed and checked; `per_trigger` runs parallel to `spec.triggers`. Raises ConfigError."""
+    external: list[NamedMetric] = []
+    resource: list[ResourceMetric] = []
+    for index, metrics in enumerate(per_trigger):
+        for metric in metrics:
+            match metric:
+                case ResourceMetric():
+                    resource.append(metric)
+                case ExternalMetric():
+                    external.append(_name_external(spec, index, metric))
+    if not external and not resource:
+        raise ConfigError(f"no metric specs returned from scalers for ScaledObject {spec.namespace}/{spec.name}")
+    names = [metric.name for metric in external]
+    for name in names:
+        if names.count(name) > 1:
+            raise ConfigError(f"metricName {name} defined multiple times in ScaledObject {spec.name}")
+    return MetricSet(external=tuple(external), resource=tuple(resource))
+
+
+def _name_external(spec: ScalingSpec, index: int, metric: ExternalMetric) -> NamedMetric:
+    trigger = spec.triggers[index]
+    return NamedMetric(
+        trigger_index=index,
+        trigger_name=trigger.name,
+        name=f"s{index}-{normalise(metric.name)}",
+        target=metric.target,
+        metric_type=_external_type(trigger.metric_type, f"spec.triggers[{index}].metricType"),
+        spec=metric,
+    )
+
+
+def _external_type(written: str, field: str) -> Literal["AverageValue", "Value"]:
+    match written:
+        case "" | "AverageValue":
+            return "AverageValue"
+        case "Value":
+            return "Value"
+        case _:
+            message = (
+                f"error getting scaler metric type: '{written}' metric type is unsupported for external metrics, "
+                "allowed values are 'Value' or 'AverageValue'"
+            )
+            raise ConfigError(message, field=field)

@@ -1,0 +1,28 @@
+"""The metrics a trigger asks an HPA to watch, as a scaler states them: not yet prefixed, not yet a manifest."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExternalMetric:
+    """A metric that keda-py serves; `name` is not yet prefixed. `target` int: plain quantity, float: milli quantity."""
+
+    name: str
+    target: int | float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceMetric:
+    """A metric that the HPA reads by itself (cpu, memory); never read by the engine.
+
+    `target` is a percentage for Utilization and a Kubernetes quantity for AverageValue, as text.
+    """
+
+    name: Literal["cpu", "memory"]
+    target_type: Literal["Utilization", "AverageValue"]
+    target: str
+    container: str = ""
+
+
+MetricSpec = ExternalMetric | ResourceMetric

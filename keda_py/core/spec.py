@@ -1,0 +1,205 @@
+"""ScaledObject -> ScalingSpec: defaults applied, annotations understood, cross-field rules checked.
+
+Second of the six files (before: `apis/scaled_object.py`, next: `core/decision.py`). Pure. A wrong combination raises
+ConfigError in KEDA's words. Behaviour reference: sections 1.2 (annotations), 2.2 (defaults), 3.2 (steps 9 and 10).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from keda_py.apis.scaled_object import Fallback, ScaledObject, ScaleTrigger, ScalingModifiers
+from keda_py.errors import ConfigError
+
+PAUSED = "autoscaling.keda.sh/paused"
+PAUSED_REPLICAS = "autoscaling.keda.sh/paused-replicas"
+PAUSED_SCALE_IN = "autoscaling.keda.sh/paused-scale-in"
+PAUSED_SCALE_OUT = "autoscaling.keda.sh/paused-scale-out"
+FORCE_ACTIVATION = "autoscaling.keda.sh/force-activation"
+EXCLUDED_LABELS = "scaledobject.keda.sh/hpa-excluded-labels"
+NAME_LABEL = "scaledobject.keda.sh/name"
+
+DEFAULT_MAX_REPLICAS = 100
+NOT_CACHEABLE = ("cpu", "memory", "cron")
+RESOURCE_TRIGGERS = ("cpu", "memory")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetSpec:
+    """The workload; `kind_name` is how messages call it, for example `apps/v1.Deployment`."""
+
+    name: str
+    api_version: str
+    kind: str
+    container: str
+
+    @property
+    def kind_name(self) -> str:
+        """Group, version and kind; the core group keeps its slash: `/v1.ReplicationController`."""
+        group_version = self.api_version if "/" in self.api_version else f"/{self.api_version}"
+        return f"{group_version}.{self.kind}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PauseSpec:
+    """What the pause annotations ask for."""
+
+    paused: bool = False
+    replicas: str | None = None
+    scale_in: bool = False
+    scale_out: bool = False
+
+    @property
+    def stopped(self) -> bool:
+        """No scaling at all: paused, or paused at a count."""
+        return self.paused or self.replicas is not None
+
+    @property
+    def any(self) -> bool:
+        """Something is paused, so the Paused condition is True."""
+        return self.stopped or self.scale_in or self.scale_out
+
+    def replica_count(self) -> int | None:
+        """The count to hold, None to leave it as it is. Raises ConfigError for what is no number."""
+        if self.replicas is None:
+            return None
+        try:
+            return int(self.replicas)
+        except ValueError:
+            raise ConfigError(
+                f'annotation {PAUSED_REPLICAS}: "{self.replicas}" is no number of replicas; write for example "0"',
+                field=f"metadata.annotations[{PAUSED_REPLICAS}]",
+            ) from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScalingSpec:
+    """Everything a decision and an HPA need to know of a ScaledObject; durations are timedeltas."""
+
+    namespace: str
+    name: str
+    uid: str
+    generation: int
+    created: datetime
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+    target: TargetSpec
+    triggers: tuple[ScaleTrigger, ...]
+    polling_interval: timedelta
+    initial_cooldown: timedelta
+    cooldown: timedelta
+    idle_replicas: int | None
+    declared_min: int | None
+    max_replicas: int
+    hpa_name: str
+    behavior: Mapping[str, object] | None
+    restore_original: bool
+    modifiers: ScalingModifiers | None
+    fallback: Fallback | None
+    pause: PauseSpec
+    force_activation: bool
+
+    @property
+    def min_replicas(self) -> int:
+        """The lowest count while active, 0 where none is declared."""
+        return self.declared_min or 0
+
+    @property
+    def resource_only(self) -> bool:
+        """All triggers are cpu or memory: nothing to poll, always active."""
+        return all(trigger.type in RESOURCE_TRIGGERS for trigger in self.triggers)
+
+
+def parse_bool_annotation(annotations: Mapping[str, str], key: str) -> bool:
+    """Absent: False; Go's ParseBool words as such; everything else, the empty string too, is True."""
+    return key in annotations and annotations[key] not in ("0", "f", "F", "FALSE", "false", "False")
+
+
+def build_spec(scaled_object: ScaledObject) -> ScalingSpec:
+    """The spec with KEDA's defaults; cross-field rules are checked apart, by `check_bounds` and `check_triggers`."""
+    meta, spec = scaled_object.metadata, scaled_object.spec
+    advanced = spec.advanced
+    hpa = advanced.horizontal_pod_autoscaler_config if advanced else None
+    modifiers = advanced.scaling_modifiers if advanced else None
+    target = spec.scale_target_ref
+    return ScalingSpec(
+        namespace=meta.namespace,
+        name=meta.name,
+        uid=meta.uid,
+        generation=meta.generation,
+        created=_parse_time(meta.creation_timestamp),
+        labels=meta.labels,
+        annotations=meta.annotations,
+        target=TargetSpec(
+            name=target.name,
+            api_version=target.api_version or "apps/v1",
+            kind=target.kind or "Deployment",
+            container=target.env_source_container_name,
+        ),
+        triggers=tuple(spec.triggers),
+        polling_interval=timedelta(seconds=_or(spec.polling_interval, 30)),
+        initial_cooldown=timedelta(seconds=_or(spec.initial_cooldown_period, 0)),
+        cooldown=timedelta(seconds=_or(spec.cooldown_period, 300)),
+        idle_replicas=spec.idle_replica_count,
+        declared_min=spec.min_replica_count,
+        max_replicas=_or(spec.max_replica_count, DEFAULT_MAX_REPLICAS),
+        hpa_name=(hpa.name if hpa else "") or f"keda-hpa-{meta.name}",
+        behavior=hpa.behavior if hpa else None,
+        restore_original=bool(advanced and advanced.restore_to_original_replica_count),
+        modifiers=modifiers if modifiers and modifiers != ScalingModifiers() else None,
+        fallback=spec.fallback,
+        pause=_read_pause(meta.annotations),
+        force_activation=parse_bool_annotation(meta.annotations, FORCE_ACTIVATION),
+    )
+
+
+def check_bounds(spec: ScalingSpec) -> None:
+    """Idle < min <= max. Raises ConfigError in KEDA's words."""
+    if spec.min_replicas > spec.max_replicas:
+        raise ConfigError(
+            f"MinReplicaCount={spec.min_replicas} must be less than MaxReplicaCount={spec.max_replicas}",
+            field="spec.minReplicaCount",
+        )
+    # An explicit 0 counts as 1 here, an absent one as 0: idle=0 with min=0 passes, idle=0 with no min does not.
+    min_for_idle = 0 if spec.declared_min is None else spec.declared_min or 1
+    if spec.idle_replicas is not None and spec.idle_replicas >= min_for_idle:
+        raise ConfigError(
+            f"IdleReplicaCount={spec.idle_replicas} must be less than MinReplicaCount={min_for_idle}",
+            field="spec.idleReplicaCount",
+        )
+
+
+def check_triggers(spec: ScalingSpec) -> None:
+    """At least one trigger, unique names, caching only where it means something. Raises ConfigError."""
+    if not spec.triggers:
+        raise ConfigError("no triggers defined in the ScaledObject/ScaledJob", field="spec.triggers")
+    names: set[str] = set()
+    for index, trigger in enumerate(spec.triggers):
+        field = f"spec.triggers[{index}]"
+        if trigger.use_cached_metrics and trigger.type in NOT_CACHEABLE:
+            message = f'property "useCachedMetrics" is not supported for "{trigger.type}" scaler'
+            raise ConfigError(message, field=f"{field}.useCachedMetrics")
+        if trigger.name and trigger.name in names:
+            message = (
+                f'triggerName "{trigger.name}" is defined multiple times in the ScaledObject/ScaledJob, '
+                "but it must be unique"
+            )
+            raise ConfigError(message, field=f"{field}.name")
+        names.add(trigger.name)
+
+
+def _read_pause(annotations: Mapping[str, str]) -> PauseSpec:
+    return PauseSpec(
+        paused=parse_bool_annotation(annotations, PAUSED),
+        replicas=annotations.get(PAUSED_REPLICAS),
+        scale_in=parse_bool_annotation(annotations, PAUSED_SCALE_IN),
+        scale_out=parse_bool_annotation(annotations, PAUSED_SCALE_OUT),
+    )
+
+
+def _or(value: int | None, default: int) -> int:
+    return default if value is None else value
+
+
+def _parse_time(text: str) -> datetime:
+    return datetime.fromisoformat(text) if text else datetime.fromtimestamp(0, UTC)

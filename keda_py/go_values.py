@@ -1,0 +1,47 @@
+"""Text as Go reads it: `strconv.ParseBool` and `time.ParseDuration`, which KEDA's flags and annotations obey.
+
+Used by settings and by whoever reads KEDA's annotations or metadata. Rule: ValueError says what would have been
+accepted; the caller adds the name of the flag or field.
+"""
+
+import re  # noqa: TID251 - a constant pattern over a length-limited text, linear in it
+from datetime import timedelta
+from decimal import Decimal
+
+_TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
+_FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
+_UNIT_MICROSECONDS = {
+    "ns": Decimal("0.001"),
+    "us": Decimal(1),
+    "\u00b5s": Decimal(1),  # micro sign
+    "\u03bcs": Decimal(1),  # Greek mu
+    "ms": Decimal(1000),
+    "s": Decimal(1_000_000),
+    "m": Decimal(60_000_000),
+    "h": Decimal(3_600_000_000),
+}
+_PART = re.compile(r"([0-9]{1,19}\.?[0-9]{0,19}|\.[0-9]{1,19})(ns|us|\u00b5s|\u03bcs|ms|s|m|h)")
+_LONGEST_MICROSECONDS = Decimal(2**63 - 1) / 1000  # Go counts nanoseconds in an int64: about 292 years
+
+
+def parse_bool(text: str) -> bool:
+    """Go's truth: 1 t T TRUE true True, 0 f F FALSE false False. Raises ValueError for all else, "yes" and "" too."""
+    if text in _TRUE:
+        return True
+    if text in _FALSE:
+        return False
+    raise ValueError("is not a boolean; use true or false")
+
+
+def parse_duration(text: str) -> timedelta:
+    """Go's duration: "1m30s", "1.5h", "300ms", "-2s", "0"; to the microsecond. Raises ValueError, for "5" too."""
+    sign, unsigned = (-1, text[1:]) if text.startswith("-") else (1, text.removeprefix("+"))
+    if unsigned == "0":
+        return timedelta(0)
+    total, end = Decimal(0), 0
+    while (part := _PART.match(unsigned, end)) is not None:
+        total += Decimal(part[1]) * _UNIT_MICROSECONDS[part[2]]
+        end = part.end()
+    if not unsigned or end != len(unsigned) or total > _LONGEST_MICROSECONDS:
+        raise ValueError('is not a duration; write it with its unit, such as "30s", "1m30s" or "500ms"')
+    return timedelta(microseconds=sign * int(total))
