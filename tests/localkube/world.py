@@ -1,8 +1,6 @@
 """The server and the controllers in one process, with a client that is the cluster's administrator."""
 
-import tempfile
 from contextlib import AsyncExitStack
-from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -19,6 +17,7 @@ from keda_py.localkube.identity import ADMIN, Identity
 from keda_py.localkube.rbac import Authorizer
 from keda_py.localkube.routes import Routes, Security
 from keda_py.localkube.server import ApiServer
+from keda_py.localkube.services import ServiceAddresses
 from keda_py.localkube.store import Store
 
 
@@ -31,17 +30,14 @@ class World:
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
-        folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory()))
-        pair = self.identity.front_proxy
-        (folder / "crt").write_bytes(pair.certificate)
-        (folder / "key").write_bytes(pair.key)
-        aggregation = Aggregation(self.store, (str(folder / "crt"), str(folder / "key")))
+        addresses = ServiceAddresses(self.store)
+        aggregation = Aggregation(self.store, addresses, self.identity.front_proxy)
         authority = self.identity.certificate_authority.decode()
         options = PlaneOptions(hpa_sync_seconds=self._hpa_sync_seconds, certificate_authority=authority)
         await self._stack.enter_async_context(ControlPlane(self.store, aggregation, options))
         furnish(self.store, self.identity)
         security = Security(identity=self.identity, authorizer=Authorizer(self.store))
-        routes = Routes(self.store, security, Admission(self.store, aggregation), aggregation)
+        routes = Routes(self.store, security, Admission(self.store, addresses), aggregation)
         self.server = ApiServer(routes.answer, self.identity, self.store.clock, self.identity.server_context())
         await self.server.start()
         self._stack.push_async_callback(self.server.stop)
