@@ -1,0 +1,113 @@
+"""Garbage collection: dependents go after their last owner (background), before it (foreground), or stay (orphan).
+
+The store marks an owner with the finalizer of the policy that its DELETE asked for; this controller does what the
+finalizer stands for and takes it off. Keys are uids: an owner may be gone, and another of its name be there.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from keda_py.localkube.controllers.context import ControllerContext
+from keda_py.localkube.controllers.index import Place
+from keda_py.localkube.controllers.loop import Key
+from keda_py.localkube.resources import Obj
+from keda_py.localkube.subscriptions import DELETED, Event
+
+FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
+
+
+class GarbageCollector:
+    """Works on owners that are gone or going, and on dependents that name an owner who never was."""
+
+    storages = None
+
+    def __init__(self, context: ControllerContext) -> None:
+        self._context = context
+
+    def concerned(self, event: Event) -> Iterable[Key]:
+        """Owners that are deleted, the owners of what is deleted, and new dependents."""
+        metadata = event.object["metadata"]
+        owners = metadata.get("ownerReferences")
+        if event.type == DELETED:
+            yield ("", metadata["uid"])
+            for reference in owners or ():
+                yield ("", reference["uid"])
+        elif "deletionTimestamp" in metadata or (owners and _owners_changed(event)):
+            yield ("", metadata["uid"])
+
+    def sync(self, key: Key) -> None:
+        """Do what is left to do about the object of that uid."""
+        uid = key[1]
+        place = self._context.index.place(uid)
+        obj = self._context.at(place) if place is not None else None
+        if place is None or obj is None:
+            for dependent in self._context.index.dependents(uid):
+                self._collect(dependent)
+            return
+        finalizers = obj["metadata"].get("finalizers") or []
+        if "deletionTimestamp" in obj["metadata"] and ORPHAN in finalizers:
+            self._let_go(uid)
+            self._take_off(place, obj, ORPHAN)
+        elif "deletionTimestamp" in obj["metadata"] and FOREGROUND in finalizers:
+            self._empty(place, obj)
+        else:
+            self._collect(place)
+
+    def _collect(self, place: Place) -> None:
+        """Delete the object when none of its owners is there; drop owners that are gone otherwise."""
+        obj = self._context.at(place)
+        references = obj["metadata"].get("ownerReferences") if obj is not None else None
+        if obj is None or not references:
+            return
+        left = [reference for reference in references if self._is_there(place, reference)]
+        if not left:
+            self._context.store.delete(place.resource, place.namespace, place.name)
+        elif len(left) < len(references):
+            metadata = {**obj["metadata"], "ownerReferences": left}
+            self._context.store.update(place.resource, {**obj, "metadata": metadata})
+
+    def _is_there(self, dependent: Place, reference: Obj) -> bool:
+        """An owner counts when its uid is stored under that name, in the dependent's namespace or cluster-wide."""
+        owner = self._context.index.place(reference["uid"])
+        return owner is not None and owner.name == reference["name"] and owner.namespace in ("", dependent.namespace)
+
+    def _empty(self, place: Place, obj: Obj) -> None:
+        """Foreground: dependents first; those that do not block are only told to go."""
+        uid, blocking = obj["metadata"]["uid"], False
+        for dependent in self._context.index.dependents(uid):
+            child = self._context.at(dependent)
+            if child is None:
+                continue
+            blocking = blocking or _blocks(child, uid)
+            if "deletionTimestamp" not in child["metadata"]:
+                has_children = bool(self._context.index.dependents(child["metadata"]["uid"]))
+                policy = "Foreground" if has_children else "Background"
+                self._context.store.delete(dependent.resource, dependent.namespace, dependent.name, propagation=policy)
+        if not blocking:
+            self._take_off(place, obj, FOREGROUND)
+
+    def _let_go(self, uid: str) -> None:
+        for dependent in self._context.index.dependents(uid):
+            child = self._context.at(dependent)
+            if child is not None:
+                left = [reference for reference in child["metadata"]["ownerReferences"] if reference["uid"] != uid]
+                metadata = {key: value for key, value in child["metadata"].items() if key != "ownerReferences"}
+                metadata |= {"ownerReferences": left} if left else {}
+                self._context.store.update(dependent.resource, {**child, "metadata": metadata})
+
+    def _take_off(self, place: Place, obj: Obj, finalizer: str) -> None:
+        finalizers = [name for name in obj["metadata"]["finalizers"] if name != finalizer]
+        metadata = {**obj["metadata"], "finalizers": finalizers}
+        self._context.store.update(place.resource, {**obj, "metadata": metadata})
+
+
+def _owners_changed(event: Event) -> bool:
+    if event.previous is None:
+        return True
+    before: Any = event.previous["metadata"].get("ownerReferences")
+    return bool(before != event.object["metadata"].get("ownerReferences"))
+
+
+def _blocks(child: Obj, owner: str) -> bool:
+    references = child["metadata"].get("ownerReferences") or ()
+    return any(reference["uid"] == owner and reference.get("blockOwnerDeletion") for reference in references)

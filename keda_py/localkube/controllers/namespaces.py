@@ -1,0 +1,108 @@
+"""Namespaces: what each one starts with, and how a deleted one is emptied.
+
+A new namespace gets the ServiceAccount `default` and the cluster's CA in the ConfigMap `kube-root-ca.crt`. A
+terminating one loses every object it holds; finalizers are honoured, and its conditions say what it waits for.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from keda_py.localkube.conditions import with_condition
+from keda_py.localkube.controllers.context import ControllerContext
+from keda_py.localkube.controllers.index import Place
+from keda_py.localkube.controllers.loop import Key
+from keda_py.localkube.resources import Obj
+from keda_py.localkube.subscriptions import DELETED, Event
+
+NAMESPACES = ("", "namespaces")
+ROOT_CA = "kube-root-ca.crt"
+ROOT_CA_NOTE = (
+    "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the "
+    "internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes "
+    "clusters."
+)
+_NO_FAILURE = {
+    "NamespaceDeletionDiscoveryFailure": ("ResourcesDiscovered", "All resources successfully discovered"),
+    "NamespaceDeletionGroupVersionParsingFailure": ("ParsedGroupVersions", "All legacy kube types successfully parsed"),
+    "NamespaceDeletionContentFailure": (
+        "ContentDeleted",
+        "All content successfully deleted, may be waiting on finalization",
+    ),
+}
+
+
+class Namespaces:
+    """Furnishes and empties namespaces."""
+
+    storages = None
+
+    def __init__(self, context: ControllerContext, certificate_authority: str) -> None:
+        self._context, self._certificate_authority = context, certificate_authority
+        self._namespaces = context.resource("v1", "Namespace")
+        self._terminating: set[str] = set()
+
+    def concerned(self, event: Event) -> Iterable[Key]:
+        """A namespace, or one on its way out that something has left or joined."""
+        if event.resource.key != NAMESPACES:
+            return (("", event.namespace),) if event.namespace in self._terminating else ()
+        if "deletionTimestamp" in event.object["metadata"]:
+            self._terminating.add(event.name)
+        if event.type == DELETED:
+            self._terminating.discard(event.name)
+            return ()
+        return (("", event.name),)
+
+    def sync(self, key: Key) -> None:
+        """Furnish it, or empty it."""
+        namespace = self._context.store.find(self._namespaces, *key)
+        if namespace is None:
+            return
+        if "deletionTimestamp" in namespace["metadata"]:
+            self._empty(namespace)
+        else:
+            self._furnish(key[1])
+
+    def _furnish(self, name: str) -> None:
+        annotations = {"kubernetes.io/description": ROOT_CA_NOTE}
+        self._ensure("ServiceAccount", {"name": "default", "namespace": name}, {})
+        metadata = {"name": ROOT_CA, "namespace": name, "annotations": annotations}
+        self._ensure("ConfigMap", metadata, {"data": {"ca.crt": self._certificate_authority}})
+
+    def _ensure(self, kind: str, metadata: Obj, body: Obj) -> None:
+        resource = self._context.resource("v1", kind)
+        if self._context.store.find(resource, metadata["namespace"], metadata["name"]) is None:
+            self._context.store.create(resource, {"apiVersion": "v1", "kind": kind, "metadata": metadata, **body})
+
+    def _empty(self, namespace: Obj) -> None:
+        name = namespace["metadata"]["name"]
+        for place in self._context.index.in_namespace(name):
+            held = self._context.at(place)
+            if held is not None and "deletionTimestamp" not in held["metadata"]:
+                self._context.store.delete(place.resource, place.namespace, place.name)
+        left = self._context.index.in_namespace(name)
+        if left:
+            self._report(namespace, left)
+            return
+        spec = {**namespace.get("spec", {}), "finalizers": []}
+        self._context.store.update(self._namespaces, {**namespace, "spec": spec}, subresource="finalize")
+
+    def _report(self, namespace: Obj, left: list[Place]) -> None:
+        """The conditions of a namespace that cannot go yet."""
+        kinds = Counter(place.resource.qualified for place in left)
+        finalizers = Counter(f for place in left for f in (self._context.at(place) or {})["metadata"]["finalizers"])
+        resources = ", ".join(f"{kind} has {count} resource instances" for kind, count in sorted(kinds.items()))
+        waiting = ", ".join(f"{name} in {count} resource instances" for name, count in sorted(finalizers.items()))
+        remaining = {
+            "NamespaceContentRemaining": ("SomeResourcesRemain", f"Some resources are remaining: {resources}"),
+            "NamespaceFinalizersRemaining": (
+                "SomeFinalizersRemain",
+                f"Some content in the namespace has finalizers remaining: {waiting}",
+            ),
+        }
+        status = namespace.get("status") or {}
+        conditions = status.get("conditions")
+        for kind, (reason, message) in (_NO_FAILURE | remaining).items():
+            value = "True" if kind in remaining else "False"
+            condition = {"type": kind, "status": value, "reason": reason, "message": message}
+            conditions = with_condition(conditions, condition, self._context.now())
+        self._context.set_status(self._namespaces, namespace, {**status, "conditions": conditions})

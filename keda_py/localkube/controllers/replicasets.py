@@ -1,0 +1,101 @@
+"""ReplicaSets: as many pods as `spec.replicas` says, and a status that counts them.
+
+Deployments work through ReplicaSets (`deployments.py`); a ReplicaSet on its own works the same.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from keda_py.localkube.controllers import pods
+from keda_py.localkube.controllers.context import ControllerContext
+from keda_py.localkube.controllers.index import PODS
+from keda_py.localkube.controllers.loop import Key
+from keda_py.localkube.controllers.recorder import Remark
+from keda_py.localkube.resources import Obj
+from keda_py.localkube.subscriptions import DELETED, Event
+
+REPLICASETS = ("apps", "replicasets")
+SOURCE = "replicaset-controller"
+
+
+def owner_keys(event: Event, kind: str) -> tuple[Key, ...]:
+    """The key of the pod's controller when that is of `kind`: how a pod's event reaches its workload."""
+    reference = pods.controller_of(event.object)
+    return ((event.namespace, reference["name"]),) if reference is not None and reference["kind"] == kind else ()
+
+
+def owned_pods(context: ControllerContext, owner: Obj) -> list[Obj]:
+    """The pods the workload controls and that count, oldest first."""
+    places = context.index.dependents(owner["metadata"]["uid"])
+    found = (context.at(place) for place in places if place.resource.key == PODS)
+    return [pod for pod in found if pod is not None and pods.is_active(pod)]
+
+
+def seconds_until_available(workload: Obj, members: Sequence[Obj], now: datetime) -> list[float]:
+    """For each Ready pod how long it lacks to minReadySeconds; 0 or less: it is available."""
+    needed = workload["spec"].get("minReadySeconds") or 0
+    since = [datetime.fromisoformat(pods.ready_since(pod) or "") for pod in members if pods.is_ready(pod)]
+    return [needed - (now - moment).total_seconds() for moment in since]
+
+
+class ReplicaSets:
+    """Keeps the pods of each ReplicaSet."""
+
+    storages = (REPLICASETS, PODS)
+
+    def __init__(self, context: ControllerContext) -> None:
+        self._context = context
+        self._sets = context.resource("apps/v1", "ReplicaSet")
+        self._pods = context.resource("v1", "Pod")
+
+    def concerned(self, event: Event) -> Iterable[Key]:
+        """The set itself, or the set whose pod it is."""
+        if event.resource.key == PODS:
+            return owner_keys(event, "ReplicaSet")
+        return () if event.type == DELETED else ((event.namespace, event.name),)
+
+    def sync(self, key: Key) -> None:
+        """Create or remove what is missing or too much, then count."""
+        replicaset = self._context.store.find(self._sets, *key)
+        if replicaset is None:
+            return
+        members = owned_pods(self._context, replicaset)
+        if "deletionTimestamp" not in replicaset["metadata"]:
+            missing = replicaset["spec"].get("replicas", 1) - len(members)
+            if missing > 0:
+                members += [self._create(replicaset) for _ in range(missing)]
+            elif missing < 0:
+                members = self._remove(replicaset, members, -missing)
+        waits = seconds_until_available(replicaset, members, self._context.clock.now())
+        self._context.set_status(self._sets, replicaset, _status(replicaset, members, waits))
+        later = [seconds for seconds in waits if seconds > 0]
+        if later:
+            self._context.loop.add_after(self, key, min(later))
+
+    def _create(self, replicaset: Obj) -> Obj:
+        pod = self._context.store.create(self._pods, pods.new_pod(replicaset))
+        self._say(replicaset, "SuccessfulCreate", f"Created pod: {pod['metadata']['name']}")
+        return pod
+
+    def _remove(self, replicaset: Obj, members: list[Obj], count: int) -> list[Obj]:
+        going = pods.first_to_go(members)[:count]
+        for pod in going:
+            name = pod["metadata"]["name"]
+            self._context.store.delete(self._pods, pod["metadata"]["namespace"], name)
+            self._say(replicaset, "SuccessfulDelete", f"Deleted pod: {name}")
+        gone = {pod["metadata"]["uid"] for pod in going}
+        return [pod for pod in members if pod["metadata"]["uid"] not in gone]
+
+    def _say(self, replicaset: Obj, reason: str, message: str) -> None:
+        self._context.events.record(replicaset, Remark(reason=reason, message=message, source=SOURCE))
+
+
+def _status(replicaset: Obj, members: Sequence[Obj], waits: Sequence[float]) -> Obj:
+    status: Obj = {"replicas": len(members)}
+    counts = {
+        "fullyLabeledReplicas": len(members),
+        "readyReplicas": sum(1 for pod in members if pods.is_ready(pod)),
+        "availableReplicas": sum(1 for seconds in waits if seconds <= 0),
+    }
+    status.update((name, count) for name, count in counts.items() if count)
+    return {**status, "terminatingReplicas": 0, "observedGeneration": replicaset["metadata"]["generation"]}

@@ -1,0 +1,72 @@
+"""How a Deployment moves from its old ReplicaSets to the new one: the arithmetic of the rolling update, pure.
+
+`deployments.py` asks for the next sizes on every event and writes those that differ, so a rollout advances as pods
+become available. Follows the real controller: surge first, then remove as many old pods as availability allows.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, floor
+
+from keda_py.localkube.resources import Obj
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sizes:
+    """A ReplicaSet as the rollout sees it."""
+
+    desired: int
+    available: int
+
+
+def limits(deployment: Obj) -> tuple[int, int]:
+    """maxSurge and maxUnavailable in pods; percentages round up and down, and never both to zero."""
+    rolling = (deployment["spec"].get("strategy") or {}).get("rollingUpdate") or {}
+    replicas = deployment["spec"].get("replicas", 1)
+    surge = _pods_of(rolling.get("maxSurge", "25%"), replicas, up=True)
+    unavailable = _pods_of(rolling.get("maxUnavailable", "25%"), replicas, up=False)
+    return surge, unavailable or (0 if surge else 1)
+
+
+def next_sizes(deployment: Obj, new: Sizes, old: Sequence[Sizes]) -> tuple[int, list[int]]:
+    """What the new ReplicaSet and each old one should have now; the oldest shrinks first."""
+    replicas = deployment["spec"].get("replicas", 1)
+    if (deployment["spec"].get("strategy") or {}).get("type") == "Recreate":
+        return (0 if any(size.desired for size in old) else replicas), [0 for _ in old]
+    surge, unavailable = limits(deployment)
+    grown = _grown(new.desired, replicas, surge, sum(size.desired for size in old))
+    if grown != new.desired:
+        return grown, [size.desired for size in old]
+    return grown, _shrunk(new, old, replicas - unavailable)
+
+
+def _grown(desired: int, replicas: int, surge: int, old: int) -> int:
+    if desired >= replicas:
+        return replicas
+    room = replicas + surge - desired - old
+    return desired + max(0, min(room, replicas - desired))
+
+
+def _shrunk(new: Sizes, old: Sequence[Sizes], least_available: int) -> list[int]:
+    """First the old pods that serve nobody, then available ones as far as the minimum allows."""
+    everything = new.desired + sum(size.desired for size in old)
+    removable = everything - least_available - (new.desired - new.available)
+    sizes: list[Sizes] = []
+    for size in old:
+        useless = min(max(removable, 0), size.desired - size.available)
+        removable -= useless
+        sizes.append(Sizes(desired=size.desired - useless, available=size.available))
+    removable = new.available + sum(size.available for size in sizes) - least_available
+    result = []
+    for size in sizes:
+        going = min(max(removable, 0), size.desired)
+        removable -= going
+        result.append(size.desired - going)
+    return result
+
+
+def _pods_of(amount: int | str, replicas: int, *, up: bool) -> int:
+    if isinstance(amount, int):
+        return amount
+    share = int(amount.rstrip("%")) * replicas / 100
+    return ceil(share) if up else floor(share)

@@ -1,0 +1,68 @@
+"""From a decoded body to an object fit to be stored: pruned, completed, validated by the schema of its kind.
+
+Unknown fields are dropped with a warning, or refused when the client asks for strict validation. Next in the flow:
+`admission.py`, then the store.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from keda_py.localkube import custom_resources, namespaces
+from keda_py.localkube.builtin_schemas import schema_of
+from keda_py.localkube.calls import Call
+from keda_py.localkube.defaults import apply_defaults
+from keda_py.localkube.resources import Obj, Resource
+from keda_py.localkube.schemas import Schema, prune
+from keda_py.localkube.status import bad_request, invalid
+from keda_py.localkube.validation import validate
+
+# What a kind is completed with beyond its schema.
+_COMPLETIONS: dict[tuple[str, str], Callable[[Obj], Obj]] = {
+    ("", "namespaces"): namespaces.defaulted,
+    custom_resources.KEY: custom_resources.defaulted,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """An object ready to be stored, and what the client is warned of."""
+
+    obj: Obj
+    warnings: tuple[str, ...] = ()
+
+
+def schema_for(resource: Resource) -> Schema | None:
+    """The schema of a kind; None for a built-in kind that is stored as it comes."""
+    if resource.custom:
+        return dict(resource.schema) if resource.schema is not None else None
+    return schema_of(resource.group, resource.version, resource.kind)
+
+
+def prepared_new(call: Call, resource: Resource, obj: Obj) -> Prepared:
+    """A new object: its status is not the writer's to set."""
+    if "status" in resource.subresources:
+        obj = {key: value for key, value in obj.items() if key != "status"}
+    complete = _COMPLETIONS.get(resource.key)
+    return prepared(call, resource, complete(obj) if complete else obj)
+
+
+def prepared(call: Call, resource: Resource, obj: Obj) -> Prepared:
+    """Prune, complete and validate; StatusError 400 for unknown fields in strict mode, 422 for wrong ones."""
+    schema = schema_for(resource)
+    if schema is None:
+        return Prepared(obj=obj)
+    kept, dropped = prune(obj, schema)
+    problems = tuple(f'unknown field "{path}"' for path in dropped)
+    mode = call.query.get("fieldValidation") or "Warn"
+    if problems and mode == "Strict":
+        raise _strict(resource, ", ".join(problems))
+    full = apply_defaults(kept, schema)
+    causes = validate(full, schema)
+    if causes:
+        raise invalid(resource.group, resource.kind, full["metadata"].get("name", ""), causes)
+    return Prepared(obj=full, warnings=problems if mode == "Warn" else ())
+
+
+def _strict(resource: Resource, problems: str) -> Exception:
+    head = f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}'
+    return bad_request(f"{head}: strict decoding error: {problems}")

@@ -1,0 +1,109 @@
+"""Requests that are questions: whose token is this, may that user do this, who am I, give me a token.
+
+Their answers are objects that are never stored.
+"""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+from keda_py.localkube.bodies import read_object
+from keda_py.localkube.calls import Answer, Call, Target, User
+from keda_py.localkube.identity import AUTHENTICATED, Identity, service_account
+from keda_py.localkube.lifecycle import timestamp
+from keda_py.localkube.rbac import Attributes, Authorizer
+from keda_py.localkube.resources import Obj
+from keda_py.localkube.status import bad_request
+from keda_py.localkube.store import Store
+
+TOKEN_SECONDS = 3600
+DEFAULT_AUDIENCE = "https://kubernetes.default.svc.cluster.local"
+
+
+class Reviews:
+    """Answers the kinds whose only verb is create."""
+
+    def __init__(self, store: Store, identity: Identity, authorizer: Authorizer) -> None:
+        self._store, self._identity, self._authorizer = store, identity, authorizer
+        self._answers: dict[str, Callable[[Call, Target, Obj], Obj]] = {
+            "TokenReview": self._token,
+            "SubjectAccessReview": self._subject_access,
+            "LocalSubjectAccessReview": self._subject_access,
+            "SelfSubjectAccessReview": self._self_access,
+            "SelfSubjectRulesReview": self._self_rules,
+            "SelfSubjectReview": _self,
+        }
+
+    def create(self, call: Call, target: Target) -> Answer:
+        """POST of a review: the question with its status."""
+        question = read_object(call, target)
+        answer = self._answers[target.resource.kind](call, target, question)
+        metadata = {k: v for k, v in question.get("metadata", {}).items() if k != "namespace" or target.namespace}
+        head = {"kind": target.resource.kind, "apiVersion": target.resource.api_version, "metadata": metadata}
+        spec = {"spec": question["spec"]} if "spec" in question else {}
+        return Answer(status=201, body={**head, **spec, "status": answer})
+
+    def token(self, call: Call, target: Target) -> Answer:
+        """POST to a ServiceAccount's token: a new one, for as long as asked."""
+        request = read_object(call, target, ("authentication.k8s.io/v1", "TokenRequest"))
+        account = self._store.get(target.resource, target.namespace, target.name)
+        spec: Obj = request.get("spec") or {}
+        seconds = spec.get("expirationSeconds") or TOKEN_SECONDS
+        audiences = spec.get("audiences") or [DEFAULT_AUDIENCE]
+        user = service_account(target.namespace, target.name, account["metadata"]["uid"])
+        token = self._identity.issue(user, timedelta(seconds=seconds), tuple(audiences))
+        now = self._store.clock.now()
+        status = {"token": token, "expirationTimestamp": timestamp(now + timedelta(seconds=seconds))}
+        metadata = {"name": target.name, "namespace": target.namespace, "creationTimestamp": timestamp(now)}
+        head = {"kind": "TokenRequest", "apiVersion": "authentication.k8s.io/v1", "metadata": metadata}
+        full = {"boundObjectRef": None, **spec, "audiences": audiences, "expirationSeconds": seconds}
+        return Answer(status=201, body={**head, "spec": full, "status": status})
+
+    def _token(self, call: Call, target: Target, question: Obj) -> Obj:
+        token = (question.get("spec") or {}).get("token")
+        if not token:
+            raise bad_request("spec.token: Required value: token is required for TokenReview in authentication")
+        user = self._identity.token_user(token)
+        if user is None:
+            return {"user": {}, "error": "invalid bearer token"}
+        return {"authenticated": True, "user": _user_info(user), "audiences": [DEFAULT_AUDIENCE]}
+
+    def _subject_access(self, call: Call, target: Target, question: Obj) -> Obj:
+        spec = question.get("spec") or {}
+        user = User(name=spec.get("user", ""), groups=tuple(spec.get("groups") or ()), uid=spec.get("uid", ""))
+        return self._access(user, spec)
+
+    def _self_access(self, call: Call, target: Target, question: Obj) -> Obj:
+        return self._access(call.user, question.get("spec") or {})
+
+    def _self_rules(self, call: Call, target: Target, question: Obj) -> Obj:
+        rules = self._authorizer.rules_of(call.user, (question.get("spec") or {}).get("namespace", ""))
+        resources = [rule for rule in rules if rule.get("resources")]
+        paths = [
+            {"verbs": r["verbs"], "nonResourceURLs": r["nonResourceURLs"]} for r in rules if "nonResourceURLs" in r
+        ]
+        return {"resourceRules": resources, "nonResourceRules": paths, "incomplete": False}
+
+    def _access(self, user: User, spec: Obj) -> Obj:
+        verdict = self._authorizer.decide(user, _attributes(spec))
+        return {"allowed": verdict.allowed} | ({"reason": verdict.reason} if verdict.reason else {})
+
+
+def _attributes(spec: Obj) -> Attributes:
+    resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
+    if (resource is None) == (path is None):
+        words = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+        raise bad_request(f"spec.resourceAttributes: Invalid value: {words}")
+    if path is not None:
+        return Attributes(verb=path.get("verb", ""), path=path.get("path", ""))
+    assert resource is not None
+    names = ("verb", "namespace", "group", "resource", "subresource", "name")
+    return Attributes(**{name: resource.get(name, "") for name in names})
+
+
+def _self(call: Call, target: Target, question: Obj) -> Obj:
+    return {"userInfo": _user_info(call.user)}
+
+
+def _user_info(user: User) -> Obj:
+    uid = {"uid": user.uid} if user.uid else {}
+    return {"username": user.name, **uid, "groups": list(user.groups) or [AUTHENTICATED]}

@@ -1,0 +1,17 @@
+"""A control plane on virtual time for each test."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.localkube.controllers.world import World
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    """Running, with the namespace `default`."""
+    world = World()
+    async with world.plane:
+        world.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}})
+        yield world
+    await world.aggregation.aclose()

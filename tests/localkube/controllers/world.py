@@ -1,0 +1,81 @@
+"""A control plane on virtual time, without a server, and the objects that tests put into it."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+from keda_py.clock import FakeClock
+from keda_py.localkube.aggregation import Aggregation
+from keda_py.localkube.builtins import builtin_registry
+from keda_py.localkube.certificates import KeyPair
+from keda_py.localkube.controllers.plane import ControlPlane, PlaneOptions
+from keda_py.localkube.services import ServiceAddresses
+from keda_py.localkube.store import Store
+
+Obj = dict[str, Any]
+
+
+class World:
+    """The store, its clock and its controllers, with short words for tests."""
+
+    def __init__(self, options: PlaneOptions | None = None) -> None:
+        self.clock = FakeClock(datetime(2026, 3, 2, 8, 0, tzinfo=UTC))
+        self.store = Store(self.clock, builtin_registry())
+        self.aggregation = Aggregation(self.store, ServiceAddresses(self.store), KeyPair(certificate=b"", key=b""))
+        self.plane = ControlPlane(self.store, self.aggregation, options or PlaneOptions())
+
+    def create(self, obj: Obj) -> Obj:
+        return self.store.create(self._resource(obj["apiVersion"], obj["kind"]), obj)
+
+    def get(self, api_version: str, kind: str, name: str, namespace: str = "default") -> Obj:
+        return self.store.get(self._resource(api_version, kind), namespace, name)
+
+    def find(self, api_version: str, kind: str, name: str, namespace: str = "default") -> Obj | None:
+        return self.store.find(self._resource(api_version, kind), namespace, name)
+
+    def all(self, api_version: str, kind: str, namespace: str = "") -> list[Obj]:
+        return self.store.list(self._resource(api_version, kind), namespace)
+
+    def delete(self, obj: Obj, propagation: str = "Background") -> None:
+        metadata = obj["metadata"]
+        resource = self._resource(obj["apiVersion"], obj["kind"])
+        self.store.delete(resource, metadata.get("namespace", ""), metadata["name"], propagation=propagation)
+
+    def edit(self, obj: Obj, change: Callable[[Obj], Obj]) -> Obj:
+        resource = self._resource(obj["apiVersion"], obj["kind"])
+        metadata = obj["metadata"]
+        newest = self.store.get(resource, metadata.get("namespace", ""), metadata["name"])
+        return self.store.update(resource, change(newest))
+
+    def scale(self, obj: Obj, replicas: int) -> Obj:
+        return self.edit(obj, lambda o: {**o, "spec": {**o["spec"], "replicas": replicas}})
+
+    def pods(self, namespace: str = "default") -> list[Obj]:
+        return self.all("v1", "Pod", namespace)
+
+    def events(self) -> list[tuple[str, str]]:
+        return [(event["reason"], event["message"]) for event in self.all("v1", "Event")]
+
+    async def seconds(self, seconds: float) -> None:
+        await self.clock.advance(seconds)
+
+    def _resource(self, api_version: str, kind: str) -> Any:
+        return self.store.resources.get(api_version, kind)
+
+
+def container(name: str = "app", cpu: str = "100m", memory: str = "100Mi") -> Obj:
+    """A container that requests this much."""
+    return {"name": name, "image": "example/app", "resources": {"requests": {"cpu": cpu, "memory": memory}}}
+
+
+def workload(kind: str = "Deployment", name: str = "web", replicas: int = 2, **annotations: str) -> Obj:
+    """A Deployment, ReplicaSet or StatefulSet; annotations go on the pods, under our prefix, `_` read as `-`."""
+    declared = {f"local.keda-py.dev/{key.replace('_', '-')}": value for key, value in annotations.items()}
+    template = {"metadata": {"labels": {"app": name}, "annotations": declared}, "spec": {"containers": [container()]}}
+    spec = {"replicas": replicas, "selector": {"matchLabels": {"app": name}}, "template": template}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": kind,
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": spec,
+    }

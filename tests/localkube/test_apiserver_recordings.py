@@ -1,0 +1,115 @@
+"""The embedded cluster answers what a real kube-apiserver 1.36 answered, exchange by exchange.
+
+All exchanges are replayed once, in order, against a server and controllers on a clock that moves only when a recording
+waited. Watches run on real time; their recorded seconds are shortened to one.
+"""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from typing import Any
+
+import aiohttp
+import orjson
+import pytest
+import pytest_asyncio
+
+from keda_py.apis.crds import build_crds
+from keda_py.clock import FakeClock
+from tests.localkube import recordings
+from tests.localkube.world import World
+
+EXCHANGES = recordings.exchanges()
+WATCH_SECONDS = "1"
+Answer = dict[str, Any]
+
+
+async def send(session: aiohttp.ClientSession, request: dict[str, Any]) -> Answer:
+    """One request; a watch is read to its end."""
+    body = request.get("body")
+    data = None if body is None else body.encode() if isinstance(body, str) else orjson.dumps(body)
+    query = {**request.get("query", {})}
+    if "timeoutSeconds" in query:
+        query["timeoutSeconds"] = WATCH_SECONDS
+    async with session.request(
+        request["method"], request["path"], params=query, data=data, headers=request.get("headers")
+    ) as response:
+        text = await response.read()
+        answer: Answer = {"status": response.status, "content-type": response.headers["Content-Type"]}
+    if query.get("watch"):
+        answer["events"] = [orjson.loads(line) for line in text.splitlines()]
+    else:
+        answer["body"] = orjson.loads(text) if text[:1] in b"{[" else text.decode()
+    return answer
+
+
+async def replay(world: World, clock: FakeClock, exchange: dict[str, Any], answers: dict[str, Any]) -> Answer:
+    """One exchange with what goes before it and beside it."""
+    for request in exchange.get("before", ()):
+        await send(world.session, request)
+    await clock.advance(exchange.get("wait", 0))
+    if exchange.get("detached"):
+        world.store.forget(world.store.revision)
+    request = recordings.resolved(exchange["request"], answers)
+    if "meanwhile" not in exchange:
+        return await send(world.session, request)
+    query = {**request["query"], "timeoutSeconds": WATCH_SECONDS}
+    async with world.session.get(request["path"], params=query, headers=request["headers"]) as response:
+        for beside in exchange["meanwhile"]:
+            await send(world.session, beside)
+        lines = (await response.read()).splitlines()
+        content_type = response.headers["Content-Type"]
+    events = [orjson.loads(line) for line in lines]
+    return {"status": response.status, "content-type": content_type, "events": events}
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def answers() -> AsyncIterator[dict[str, Answer]]:
+    """The answers to all exchanges, by note."""
+    clock = FakeClock(datetime(2026, 11, 21, 5, 58, 7, tzinfo=UTC))
+    async with World(clock, hpa_sync_seconds=5) as world:
+        for crd in build_crds():
+            if crd["spec"]["group"] == "keda.sh":
+                await send(world.session, {"method": "POST", "path": CRDS, "headers": JSON, "body": crd})
+        await clock.settle()
+        found: dict[str, Answer] = {}
+        bodies: dict[str, Any] = {}
+        for exchange in EXCHANGES:
+            answer = await replay(world, clock, exchange, bodies)
+            await clock.settle()
+            found[exchange["note"]] = answer
+            bodies[exchange["note"]] = answer.get("body")
+        yield found
+
+
+CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+JSON = {"content-type": "application/json"}
+
+
+@pytest.mark.parametrize("exchange", EXCHANGES, ids=[exchange["note"] for exchange in EXCHANGES])
+def test_the_answer_is_the_recorded_one(exchange: dict[str, Any], answers: dict[str, Answer]) -> None:
+    answer, recorded = answers[exchange["note"]], exchange["response"]
+    assert answer["status"] == recorded["status"], answer
+    assert answer["content-type"] == recorded["content-type"]
+    if "events" in recorded:
+        expected, actual = ([e for e in side["events"] if e["type"] != "BOOKMARK"] for side in (recorded, answer))
+        assert list(recordings.differences(expected, actual)) == []
+        return
+    expected, actual = recorded["body"], answer["body"]
+    if exchange["note"] in DISCOVERY:
+        expected, actual = recordings.served(expected, actual)
+    if exchange["note"] in SHORTENED:
+        actual = {key: value for key, value in actual.items() if key in expected}
+    assert list(recordings.differences(expected, actual)) == []
+
+
+DISCOVERY = {"groups", "aggregated discovery, core", "aggregated discovery, groups", "openapi v3 index"} | {
+    exchange["note"] for exchange in EXCHANGES if exchange["note"].startswith("resources of")
+}
+# Recorded without what names a machine: addresses, build data.
+SHORTENED = {"version", "core versions"}
+
+
+def test_every_required_group_is_served(answers: dict[str, Answer]) -> None:
+    names = [group["name"] for group in answers["groups"]["body"]["groups"]]
+    assert set(names) >= recordings.REQUIRED_GROUPS
+    assert [item["metadata"]["name"] for item in answers["aggregated discovery, groups"]["body"]["items"]] == names
