@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from keda_py.cli.parsers import command_parser
+from keda_py.errors import ConfigError
 
 if TYPE_CHECKING:
     from keda_py.metadata import Key
@@ -41,8 +42,11 @@ def _overview() -> Table:
     registry = importlib.import_module("keda_py.registry")
     table = _table("Trigger type", "What it scales on", "Keys")
     for name in registry.trigger_types():
-        keys = ", ".join(f"{key.name}*" if key.required else key.name for key in _keys(name))
-        table.add_row(f"[bold]{escape(name)}[/]", escape(_summary(name)), escape(keys))
+        try:
+            keys = ", ".join(f"{key.name}*" if key.required else key.name for key in _keys(name))
+            table.add_row(f"[bold]{escape(name)}[/]", escape(_summary(name)), escape(keys))
+        except ConfigError as error:  # one plug-in that cannot be imported does not hide the others
+            table.add_row(f"[bold]{escape(name)}[/]", f"[red]{escape(str(error))}[/]", "")
     return table
 
 
