@@ -4,9 +4,10 @@ Used by settings and by whoever reads KEDA's annotations or metadata. Rule: Valu
 accepted; the caller adds the name of the flag or field.
 """
 
-import re  # noqa: TID251 - a constant pattern over a length-limited text, linear in it
 from datetime import timedelta
 from decimal import Decimal
+
+import re2
 
 _TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
@@ -20,7 +21,7 @@ _UNIT_MICROSECONDS = {
     "m": Decimal(60_000_000),
     "h": Decimal(3_600_000_000),
 }
-_PART = re.compile(r"([0-9]{1,19}\.?[0-9]{0,19}|\.[0-9]{1,19})(ns|us|\u00b5s|\u03bcs|ms|s|m|h)")
+_PART = re2.compile(r"([0-9]{1,19}\.?[0-9]{0,19}|\.[0-9]{1,19})" "(ns|us|\u00b5s|\u03bcs|ms|s|m|h)")
 _LONGEST_MICROSECONDS = Decimal(2**63 - 1) / 1000  # Go counts nanoseconds in an int64: about 292 years
 
 

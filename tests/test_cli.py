@@ -133,6 +133,23 @@ def test_version_names_ours_and_kedas(capsys: pytest.CaptureFixture[str]) -> Non
     assert "2.20" in text
 
 
+def test_scalers_lists_types_with_their_keys(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["scalers"]) == 0
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith(" cron ")]
+    assert "start*, end*, timezone*, desiredReplicas*" in line
+
+
+def test_one_trigger_type_is_explained_key_by_key(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["scalers", "cron"]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["timezone", "string", "required", "metadata"] in rows
+
+
+def test_an_unknown_trigger_type_gets_the_nearest_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["scalers", "crom"]) == 2
+    assert "nearest: cron" in capsys.readouterr().err
+
+
 def test_help_comes_in_a_blink() -> None:
     def seconds() -> float:
         start = time.perf_counter()

@@ -7,7 +7,9 @@ import argparse
 import asyncio
 import importlib
 import os
+import signal
 import socket
+from functools import partial
 from pathlib import Path
 
 from keda_py.cli.operator import configure_logs, loop_factory
@@ -28,23 +30,30 @@ _LOOPBACK = "127.0.0.1"
 def run(arguments: list[str]) -> int:
     """Serve until SIGTERM or SIGINT."""
     options = _parse(arguments)
-    level = "debug" if options.verbose else "info"
-    configure_logs(load_settings({"zap-log-level": [level]}, {}).logs)
-    command = importlib.import_module("keda_py.localkube.command")
+    configure_logs(load_settings({"zap-log-level": ["debug" if options.verbose else "info"]}, {}).logs)
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
-        runner.run(
-            command.run_local(
-                files=options.file,
-                port=options.port,
-                kubeconfig=options.kubeconfig,
-                beside=run_operator if options.operator else None,
-            )
-        )
+        runner.run(_serve(options))
     return 0
 
 
-async def run_operator(kubeconfig: Path) -> None:
+async def _serve(options: argparse.Namespace) -> None:
+    stopping = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stopping.set)
+    await importlib.import_module("keda_py.localkube.command").run_local(
+        files=options.file,
+        port=options.port,
+        kubeconfig=options.kubeconfig,
+        stopping=stopping,
+        beside=partial(_run_operator, stopping) if options.operator else None,
+    )
+
+
+async def _run_operator(stopping: asyncio.Event, kubeconfig: Path) -> None:
     """The operator as `keda-py operator` runs it, against that cluster, on free ports of this machine."""
+    from keda_py.clock import SystemClock
+    from keda_py.operator import app  # heavy: not for --help
+
     secure, webhook = _free_port(), _free_port()
     flags = {
         "kubeconfig": str(kubeconfig),
@@ -56,7 +65,7 @@ async def run_operator(kubeconfig: Path) -> None:
         "register": f"https://{_LOOPBACK}:{secure}",
     }
     settings = load_settings({flag: [value] for flag, value in flags.items()}, os.environ)
-    await importlib.import_module("keda_py.operator.app").run(settings)
+    await app.run_operator(settings, SystemClock(), stopping)
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:

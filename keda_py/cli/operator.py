@@ -1,7 +1,6 @@
 """`keda-py operator`: settings, logs, event loop; then `operator/app.py` takes over."""
 
 import asyncio
-import importlib
 import logging
 import os
 import sys
@@ -31,7 +30,8 @@ def run(arguments: list[str]) -> int:
     settings = load_settings(given.values, os.environ)
     configure_logs(settings.logs)
     warn_of_ignored(given.ignored)
-    app = importlib.import_module("keda_py.operator.app")
+    from keda_py.operator import app  # heavy: not before the flags are known to be right
+
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
         runner.run(app.run(settings))
     return 0

@@ -1,9 +1,7 @@
 """`keda-py scalers [TYPE...]`: trigger types and their keys, from the registry, third parties' included."""
 
-import importlib
 import sys
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from rich import box
 from rich.console import Console
@@ -11,9 +9,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from keda_py.cli.parsers import command_parser
-
-if TYPE_CHECKING:
-    from keda_py.metadata import Key
+from keda_py.errors import ConfigError
+from keda_py.metadata import Key
+from keda_py.registry import scaler_class, trigger_types
 
 DESCRIPTION = (
     "List trigger types and their metadata keys; * marks a required key. With TYPE: everything about its keys."
@@ -38,11 +36,13 @@ def run(arguments: list[str]) -> int:
 
 
 def _overview() -> Table:
-    registry = importlib.import_module("keda_py.registry")
     table = _table("Trigger type", "What it scales on", "Keys")
-    for name in registry.trigger_types():
-        keys = ", ".join(f"{key.name}*" if key.required else key.name for key in _keys(name))
-        table.add_row(f"[bold]{escape(name)}[/]", escape(_summary(name)), escape(keys))
+    for name in trigger_types():
+        try:
+            keys = ", ".join(f"{key.name}*" if key.required else key.name for key in _keys(name))
+            table.add_row(f"[bold]{escape(name)}[/]", escape(_summary(name)), escape(keys))
+        except ConfigError as error:  # one plug-in that cannot be imported does not hide the others
+            table.add_row(f"[bold]{escape(name)}[/]", f"[red]{escape(str(error))}[/]", "")
     return table
 
 
@@ -62,15 +62,13 @@ def _table(*columns: str, title: str = "") -> Table:
     return table
 
 
-def _keys(name: str) -> "Iterable[Key]":
-    found = importlib.import_module("keda_py.registry").scaler_class(name).metadata_model.declared_keys()
-    return [key for key in found if not key.removed]
+def _keys(name: str) -> list[Key]:
+    return [key for key in scaler_class(name).metadata_model.declared_keys() if not key.removed]
 
 
 def _summary(name: str) -> str:
     """The first line of the module's docstring."""
-    scaler = importlib.import_module("keda_py.registry").scaler_class(name)
-    return (sys.modules[scaler.__module__].__doc__ or "").strip().partition("\n")[0]
+    return (sys.modules[scaler_class(name).__module__].__doc__ or "").strip().partition("\n")[0]
 
 
 def _shown(default: object) -> str:
