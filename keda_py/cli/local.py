@@ -5,10 +5,11 @@
 
 import argparse
 import asyncio
-import importlib
 import os
 import signal
 import socket
+import sys
+import tempfile
 from functools import partial
 from pathlib import Path
 
@@ -40,13 +41,27 @@ async def _serve(options: argparse.Namespace) -> None:
     stopping = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
-    await importlib.import_module("keda_py.localkube.command").run_local(
-        files=options.file,
-        port=options.port,
-        kubeconfig=options.kubeconfig,
-        stopping=stopping,
-        beside=partial(_run_operator, stopping) if options.operator else None,
-    )
+    from keda_py.localkube.cluster import ClusterOptions
+    from keda_py.localkube.command import LocalOptions, run_local  # heavy: not for --help
+
+    with tempfile.TemporaryDirectory(prefix="keda-py-") as private:
+        local = LocalOptions(
+            files=tuple(options.file),
+            kubeconfig=options.kubeconfig or Path(private, "kubeconfig"),
+            cluster=ClusterOptions(port=options.port),
+        )
+        beside = partial(_run_operator, stopping) if options.operator else None
+        async with asyncio.TaskGroup() as tasks:
+            serving = tasks.create_task(run_local(local, _announce, beside))
+            await asyncio.wait([serving, tasks.create_task(stopping.wait())], return_when=asyncio.FIRST_COMPLETED)
+            stopping.set()
+            if not options.operator:
+                serving.cancel()
+
+
+def _announce(kubeconfig: str) -> None:
+    sys.stdout.write(kubeconfig)
+    sys.stdout.flush()
 
 
 async def _run_operator(stopping: asyncio.Event, kubeconfig: Path) -> None:

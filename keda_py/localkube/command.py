@@ -1,6 +1,6 @@
 """`keda-py local`: the embedded cluster as a process, with KEDA's CRDs, the manifests given, and an operator if wanted.
 
-The kubeconfig goes to standard output, logs go to standard error. Runs until cancelled.
+The kubeconfig goes to standard output and into a file, logs go to standard error. Runs until cancelled.
 """
 
 import logging
@@ -32,16 +32,17 @@ class LocalOptions:
 
 
 async def run_local(options: LocalOptions, announce: Callable[[str], None], operator: Operator | None) -> None:
-    """Start the cluster, apply KEDA's CRDs and the files, `announce` the kubeconfig's path, run until cancelled.
+    """Start the cluster, apply KEDA's CRDs and the files, `announce` the kubeconfig (YAML), run until cancelled.
 
     `operator` None starts none. ConfigError for a file that cannot be read, StatusError for a manifest that is refused.
     """
     manifests = [manifest for path in options.files for manifest in read_manifests(path)]
     async with LocalCluster(options=options.cluster) as cluster:
         await cluster.apply([*build_crds(), *manifests])
-        _write_private(options.kubeconfig, cluster.kubeconfig())
+        kubeconfig = cluster.kubeconfig()
+        _write_private(options.kubeconfig, kubeconfig)
         log.info("embedded cluster is ready", extra={"url": cluster.url, "kubeconfig": str(options.kubeconfig)})
-        announce(str(options.kubeconfig))
+        announce(kubeconfig)
         if operator is not None:
             await operator(options.kubeconfig)
         else:
