@@ -1,0 +1,66 @@
+"""Watches the cluster's store and turns writes into changes with their reasons.
+
+A change of a Deployment's replicas is followed by an Event that says why, from the operator (activation,
+deactivation) or from the HPA controller (SuccessfulRescale); a change is shown once that Event is there.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from keda_py.clock import Clock
+from keda_py.demo.screen import Screen
+from keda_py.demo.timeline import Change, Timeline
+from keda_py.localkube.resources import Obj
+from keda_py.localkube.store import Store
+from keda_py.localkube.subscriptions import Event
+
+TELLING = ("KEDAScaleTargetActivated", "KEDAScaleTargetDeactivated", "SuccessfulRescale")
+
+
+class Recorder:
+    """Collects changes of the workloads named."""
+
+    def __init__(self, store: Store, clock: Clock, names: Sequence[str], screen: Screen) -> None:
+        self._clock, self._names, self._screen = clock, names, screen
+        self._replicas: dict[str, int] = {}
+        self._first: dict[str, int] = {}
+        self._waiting: dict[str, Change] = {}
+        self._changes: list[Change] = []
+        store.listen(self._on_event)
+
+    def timeline(self, start: datetime, end: datetime) -> Timeline:
+        """Everything recorded so far."""
+        for name in list(self._waiting):
+            self._finish(name, "")
+        return Timeline(start=start, end=end, changes=sorted(self._changes, key=lambda c: c.at), first=self._first)
+
+    def _on_event(self, event: Event) -> None:
+        kind = event.resource.kind
+        if kind == "Deployment" and event.obj["metadata"]["name"] in self._names:
+            self._on_deployment(event.obj)
+        elif kind == "Event":
+            self._on_cluster_event(event.obj)
+
+    def _on_deployment(self, live: Obj) -> None:
+        name, after = live["metadata"]["name"], live["spec"]["replicas"]
+        before = self._replicas.get(name)
+        self._replicas[name] = after
+        if before is None:
+            self._first[name] = after
+        elif before != after:
+            self._finish(name, "")
+            self._waiting[name] = Change(at=self._clock.now(), name=name, before=before, after=after)
+
+    def _on_cluster_event(self, live: Obj) -> None:
+        about = live.get("regarding") or live.get("involvedObject") or {}
+        if live.get("reason") in TELLING:
+            for name in self._names:
+                if name in about.get("name", ""):
+                    self._finish(name, f"{live['reason']}: {live.get('note') or live.get('message', '')}")
+
+    def _finish(self, name: str, reason: str) -> None:
+        waiting = self._waiting.pop(name, None)
+        if waiting is not None:
+            change = Change(at=waiting.at, name=name, before=waiting.before, after=waiting.after, reason=reason)
+            self._changes.append(change)
+            self._screen.show(change)

@@ -1,0 +1,71 @@
+"""What happened in the demo: replicas over virtual time, and whether it was what had to happen. Pure."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from keda_py.demo.scenario import Expected
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """Replicas of a workload went from `before` to `after`."""
+
+    at: datetime
+    name: str
+    before: int
+    after: int
+    reason: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
+class Timeline:
+    """Changes by workload, in order; `start` and `end` bound what was played."""
+
+    start: datetime
+    end: datetime
+    changes: list[Change] = field(default_factory=list)
+    first: dict[str, int] = field(default_factory=dict)
+
+    def of(self, name: str) -> list[Change]:
+        """One workload's changes."""
+        return [change for change in self.changes if change.name == name]
+
+    def steps(self, name: str) -> list[tuple[datetime, datetime, int]]:
+        """From, to, replicas: without gaps from start to end."""
+        edges = [(self.start, self.first.get(name, 0))] + [(change.at, change.after) for change in self.of(name)]
+        ends = [at for at, _ in edges[1:]] + [self.end]
+        return [(at, until, count) for (at, count), until in zip(edges, ends, strict=True) if until > at]
+
+    def replica_hours(self, name: str) -> float:
+        """Replicas times hours."""
+        return sum((until - at).total_seconds() / 3600 * count for at, until, count in self.steps(name))
+
+    def always_on_hours(self) -> float:
+        """What one replica kept up all the time would take."""
+        return (self.end - self.start).total_seconds() / 3600
+
+
+def missed(expected: Iterable[Expected], changes: Sequence[Change]) -> list[str]:
+    """A sentence for each expected change that did not happen in time, and for each one that nobody expected."""
+    switches = [change for change in changes if (change.before == 0) != (change.after == 0)]
+    left, problems = list(switches), []
+    for one in expected:
+        match = next((change for change in left if _fits(one, change)), None)
+        if match is None:
+            problems.append(f"{one.name}: no {'0 -> 1' if one.up else '1 -> 0'} at {one.at:%a %d %b %H:%M:%S}")
+        else:
+            left.remove(match)
+    begin = min((one.at for one in expected), default=None)
+    end = max((one.at for one in expected), default=None)
+    for change in left:
+        if begin and end and begin <= change.at <= end:
+            problems.append(
+                f"{change.name}: unexpected {change.before} -> {change.after} at {change.at:%a %d %b %H:%M:%S}"
+            )
+    return problems
+
+
+def _fits(one: Expected, change: Change) -> bool:
+    in_time = one.at <= change.at <= one.at + one.tolerance
+    return change.name == one.name and (change.after > 0) == one.up and in_time
