@@ -69,7 +69,7 @@ class JsonFormatter(logging.Formatter):
         }
         if record.exc_info:
             fields["stacktrace"] = _cut_front(self.formatException(record.exc_info))
-        return _to_json({**_extras(record), **fields})
+        return _to_json(fields | {key: value for key, value in _extras(record).items() if key not in fields})
 
 
 class ConsoleFormatter(logging.Formatter):

@@ -172,6 +172,40 @@ def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
     assert errors.read_text() == ""
 
 
+@pytest.mark.parametrize("flags", [[], ["--no-operator"]], ids=["with operator", "cluster alone"])
+def test_local_prints_its_kubeconfig_and_ends_at_sigterm(flags: list[str], tmp_path: Path) -> None:
+    errors, written = tmp_path / "errors", tmp_path / "kubeconfig"
+    command = [*PROCESS, "local", "--kubeconfig", str(written), *flags]
+    with (
+        errors.open("w") as stderr,
+        subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=stderr, text=True) as process,
+    ):
+        assert process.stdout is not None
+        first = process.stdout.readline()
+        process.terminate()
+        printed = first + process.stdout.read()
+        assert process.wait(timeout=20) == 0, errors.read_text()
+    assert yaml.safe_load(printed)["current-context"]
+    assert written.read_text() == printed
+    assert written.stat().st_mode & 0o077 == 0
+
+
+def test_a_manifest_that_cannot_be_read_is_a_usage_error(tmp_path: Path) -> None:
+    command = [*PROCESS, "local", "-f", str(tmp_path / "missing.yaml")]
+    done = subprocess.run(command, check=False, cwd=tmp_path, capture_output=True, text=True, timeout=30)
+    assert done.returncode == 2
+    assert done.stderr.startswith("keda-py local: --filename")
+    assert "Traceback" not in done.stderr
+
+
+def test_an_operator_without_a_cluster_says_what_to_do(tmp_path: Path) -> None:
+    command = [*PROCESS, "operator", "--kubeconfig", str(tmp_path / "missing")]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=30)
+    assert done.returncode == 2
+    assert "does not exist; correct --kubeconfig" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_colours_are_for_terminals_and_no_color_is_obeyed() -> None:
     def output(env: dict[str, str]) -> bytes:
         main_end, process_end = os.openpty()

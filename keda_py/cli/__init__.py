@@ -33,16 +33,10 @@ EXAMPLES = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        code = _dispatch(given)
-        sys.stdout.flush()
-        return code
+        return _dispatch(list(sys.argv[1:] if arguments is None else arguments))
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:  # `keda-py crds | head`: nobody listens any more
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
 
 
 def _dispatch(given: list[str]) -> int:
@@ -60,12 +54,28 @@ def _dispatch(given: list[str]) -> int:
 def _run(command: str, arguments: list[str]) -> int:
     from keda_py.errors import ConfigError, KedaPyError
 
+    code: int
     try:
-        code: int = importlib.import_module(f"keda_py.cli.{command}").run(arguments)
-    except KedaPyError as error:
-        sys.stderr.write(f"keda-py {command}: {error}\n")
-        return 2 if isinstance(error, ConfigError) else 1
+        code = importlib.import_module(f"keda_py.cli.{command}").run(arguments)
+        sys.stdout.flush()
+    except* BrokenPipeError:  # `keda-py crds | head`: nobody listens any more
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    except* ConfigError as group:
+        code = _print_errors(command, group, exit_code=2)
+    except* (KedaPyError, OSError) as group:  # OSError: a port is taken, a file cannot be read
+        code = _print_errors(command, group, exit_code=1)
     return code
+
+
+def _print_errors(command: str, group: BaseExceptionGroup[Exception], exit_code: int) -> int:
+    """Each error once, without the groups that task groups wrap it in."""
+    for error in group.exceptions:
+        if isinstance(error, BaseExceptionGroup):
+            _print_errors(command, error, exit_code)
+        else:
+            sys.stderr.write(f"keda-py {command}: {error}\n")
+    return exit_code
 
 
 def _unknown(command: str) -> int:
