@@ -75,6 +75,11 @@ class Meter:
         return self.scalers.spec.triggers[self.metric.trigger_index].type
 
     @property
+    def timeout(self) -> float:
+        """Seconds for one reading."""
+        return self.scalers.timeout(self.metric.trigger_index)
+
+    @property
     def failed(self) -> bool:
         """Was the last reading an error?"""
         return self.last is not None and isinstance(self.last.outcome, ScalerError)
@@ -85,7 +90,8 @@ class Meter:
 
     def is_due(self, now: float) -> bool:
         """Would its object be polled now anyway? Not for an object that the engine has stopped polling."""
-        return self.flight is None and self.due_at <= now and now - self.polled_at < 1.5 * self.grid.interval
+        idle = self.flight is None and not self.retired
+        return idle and self.due_at <= now and now - self.polled_at < 1.5 * self.grid.interval
 
     def take_off(self) -> asyncio.Future[MetricReading]:
         """A read begins; everybody who asks until it ends shares its future."""
@@ -108,17 +114,21 @@ class Meter:
         return reading
 
     def _with_activity(self, outcome: Outcome) -> Outcome:
-        if isinstance(outcome, ScalerError) or outcome.active is not None:
+        if isinstance(outcome, ScalerError):
+            # It is kept until the next reading; its frames would keep answers and connections alive with it.
+            outcome.__traceback__ = outcome.__context__ = outcome.__cause__ = None
+            return outcome
+        if outcome.active is not None:
             return outcome
         return replace(outcome, active=outcome.value > self.scalers.activation(self.metric.trigger_index))
 
 
 async def measure(meter: Meter, timeout: float) -> Outcome:
-    """Ask one scaler; once more if its parameters have changed since it was built. Never raises."""
+    """Ask one scaler within seconds; once more if its parameters have changed since it was built. Never raises."""
     scaler = meter.scaler
     outcome = await _ask(meter, scaler, timeout)
     if isinstance(outcome, ScalerError) and await meter.scalers.renew(meter.metric.trigger_index, scaler):
-        return await _ask(meter, meter.scaler, timeout)
+        return await _ask(meter, meter.scaler, meter.timeout)
     return outcome
 
 
