@@ -4,9 +4,9 @@ import math
 from collections.abc import Sequence
 from datetime import timedelta
 from functools import cached_property
-from typing import Annotated
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from keda_py.scaler import AUTH, META, ConfigError, Reading, Scaler, ScalerContext, ScalerError, sources
 from scalers.shared.auth_modes import AuthMode, AuthModesMetadata, auth_headers, auth_tls
@@ -38,6 +38,7 @@ class _Series(BaseModel):
 
 
 class _Data(BaseModel):
+    result_type: Annotated[Literal["vector"], Field(alias="resultType")] = "vector"
     result: list[_Series] = []
 
 

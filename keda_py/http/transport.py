@@ -35,34 +35,48 @@ class Limits:
     max_body: int
 
 
+# aiohttp's error -> httpx's, and its text where aiohttp's own would repeat the address or a header. The first that fits
+# counts: aiohttp's classes overlap.
+_MEANING: tuple[tuple[tuple[type[Exception], ...], type[httpx.RequestError], str], ...] = (
+    ((aiohttp.ConnectionTimeoutError,), httpx.ConnectTimeout, "no connection in time"),
+    ((aiohttp.ServerTimeoutError, TimeoutError), httpx.ReadTimeout, "no complete answer in time"),
+    (
+        (aiohttp.ClientProxyConnectionError, aiohttp.ClientHttpProxyError),
+        httpx.ProxyError,
+        "the proxy refused or cannot be reached",
+    ),
+    ((aiohttp.ClientConnectorError,), httpx.ConnectError, ""),
+    (
+        (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError),
+        httpx.UnsupportedProtocol,
+        "not an http:// or https:// address",
+    ),
+    ((ValueError,), httpx.LocalProtocolError, "a header or the address has a forbidden character"),
+    (
+        (aiohttp.ServerDisconnectedError, aiohttp.ClientPayloadError),
+        httpx.RemoteProtocolError,
+        "the server closed the connection too early",
+    ),
+    ((aiohttp.ClientResponseError,), httpx.RemoteProtocolError, "the answer is not HTTP"),
+    ((aiohttp.ClientError, OSError), httpx.NetworkError, ""),
+)
+
+
 @contextmanager
 def _as_httpx(request: httpx.Request) -> Iterator[None]:
-    """Turn an aiohttp error into httpx's; the order matters, aiohttp's classes overlap."""
     try:
         yield
-    except aiohttp.ConnectionTimeoutError as error:
-        raise httpx.ConnectTimeout("no connection in time", request=request) from error
-    except (aiohttp.ServerTimeoutError, TimeoutError) as error:
-        raise httpx.ReadTimeout("no complete answer in time", request=request) from error
-    except (aiohttp.ClientProxyConnectionError, aiohttp.ClientHttpProxyError) as error:
-        raise httpx.ProxyError("the proxy refused or cannot be reached", request=request) from error
-    except aiohttp.ClientConnectorCertificateError as error:
-        raise httpx.ConnectError(f"TLS: {error.certificate_error}", request=request) from error
-    except aiohttp.ClientConnectorError as error:
-        raise httpx.ConnectError(_cause(error), request=request) from error
-    except (aiohttp.InvalidURL, ValueError) as error:
-        raise httpx.UnsupportedProtocol("not an http or https address", request=request) from error
-    except (aiohttp.ServerDisconnectedError, aiohttp.ClientPayloadError) as error:
-        raise httpx.RemoteProtocolError("the server closed the connection too early", request=request) from error
-    except aiohttp.ClientResponseError as error:
-        raise httpx.RemoteProtocolError(f"not an HTTP answer: {error.message}", request=request) from error
-    except (aiohttp.ClientError, OSError) as error:
-        raise httpx.NetworkError(_cause(error), request=request) from error
+    except (aiohttp.ClientError, OSError, ValueError) as error:
+        kind, text = next((kind, text) for known, kind, text in _MEANING if isinstance(error, known))
+        raise kind(text or _cause(error), request=request) from error
 
 
 def _cause(error: Exception) -> str:
-    cause = getattr(error, "os_error", None) or error
-    return getattr(cause, "strerror", None) or type(cause).__name__
+    """What the system said: "Connection refused", or why a certificate was not believed."""
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        return f"TLS: {error.certificate_error}"
+    cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
+    return (cause.strerror if isinstance(cause, OSError) else None) or type(cause).__name__
 
 
 class _Body(httpx.AsyncByteStream):

@@ -1,0 +1,75 @@
+"""Certificates for tests: an authority, and leaves that it signs for 127.0.0.1."""
+
+import ssl
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+_FROM, _UNTIL = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 1, tzinfo=UTC) + timedelta(days=36500)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """PEM texts."""
+
+    cert: str
+    key: str
+
+
+class Authority:
+    """Signs leaves; `cert` is what clients trust."""
+
+    def __init__(self) -> None:
+        self._key = ec.generate_private_key(ec.SECP256R1())
+        self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "test authority")])
+        self._cert = (
+            _builder(self._name, self._name, self._key)
+            .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+            .add_extension(_usage(signs_certificates=True), critical=True)
+            .add_extension(x509.SubjectKeyIdentifier.from_public_key(self._key.public_key()), critical=False)
+            .sign(self._key, hashes.SHA256())
+        )
+        self.cert = self._cert.public_bytes(serialization.Encoding.PEM).decode()
+
+    def leaf(self, name: str, password: str = "") -> Pair:
+        key = ec.generate_private_key(ec.SECP256R1())
+        subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+        addresses = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
+        issuer_key = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
+        cert = (
+            _builder(subject, self._name, key)
+            .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+            .add_extension(_usage(signs_certificates=False), critical=True)
+            .add_extension(addresses, critical=False)
+            .add_extension(issuer_key, critical=False)
+            .sign(self._key, hashes.SHA256())
+        )
+        hidden: serialization.KeySerializationEncryption = serialization.NoEncryption()
+        if password:
+            hidden = serialization.BestAvailableEncryption(password.encode())
+        pem, pkcs8 = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+        return Pair(cert.public_bytes(pem).decode(), key.private_bytes(pem, pkcs8, hidden).decode())
+
+    def server_context(self, folder: Path, *, wants_client: bool = False) -> ssl.SSLContext:
+        pair = self.leaf("server")
+        (folder / "server.pem").write_text(pair.cert + pair.key)
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cadata=self.cert)
+        context.load_cert_chain(folder / "server.pem")
+        context.verify_mode = ssl.CERT_REQUIRED if wants_client else ssl.CERT_NONE
+        return context
+
+
+def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey) -> x509.CertificateBuilder:
+    return x509.CertificateBuilder(issuer, subject, key.public_key(), x509.random_serial_number(), _FROM, _UNTIL)
+
+
+def _usage(*, signs_certificates: bool) -> x509.KeyUsage:
+    names = ("content_commitment", "key_encipherment", "data_encipherment", "key_agreement", "encipher_only")
+    off = dict.fromkeys((*names, "decipher_only"), False)
+    return x509.KeyUsage(digital_signature=True, key_cert_sign=signs_certificates, crl_sign=signs_certificates, **off)

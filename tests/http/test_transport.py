@@ -1,0 +1,270 @@
+"""The shared HTTP client against real servers."""
+
+import asyncio
+import gzip
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+from aiohttp import web
+from yarl import URL
+
+from keda_py.http import HttpClientSpec, Proxies
+from keda_py.scaler import TlsSettings
+from keda_py.testing import A_SATURDAY, FakeClock, lendings
+from keda_py.tls import TlsContexts
+from tests.certificates import Authority
+from tests.http_server import HttpServer, http_server
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[HttpServer]:
+    async with http_server() as server:
+        yield server
+
+
+@pytest.fixture
+async def client() -> AsyncIterator[httpx.AsyncClient]:
+    async with lendings() as lent:
+        yield lent.http
+
+
+@asynccontextmanager
+async def raw_server(answer: bytes) -> AsyncIterator[str]:
+    """Sends these bytes to whoever has sent a request, and hangs up."""
+
+    async def reply(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(answer)
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(reply, "127.0.0.1", 0) as server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+
+
+async def test_an_answer_keeps_status_headers_and_body(client: httpx.AsyncClient, server: HttpServer) -> None:
+    async def teapot(request: web.Request) -> web.Response:
+        return web.Response(status=418, text="short", headers={"X-Kind": "stout"})
+
+    server.answers["/pot"] = teapot
+    answer = await client.get(f"{server.url}/pot", headers={"X-Own": "1"})
+    assert (answer.status_code, answer.text, answer.headers["x-kind"]) == (418, "short", "stout")
+    sent = server.asked[0].headers
+    assert (sent["X-Own"], sent["User-Agent"], sent["Accept-Encoding"]) == ("1", "keda-py", "gzip, deflate")
+
+
+async def test_escaped_slashes_in_a_path_and_a_query_stay_as_they_are(
+    client: httpx.AsyncClient, server: HttpServer
+) -> None:
+    await client.get(f"{server.url}/queues/%2F/jobs?query=a%2Bb%26c")
+    assert server.asked[0].raw_path == "/queues/%2F/jobs?query=a%2Bb%26c"
+
+
+async def test_a_body_is_sent(client: httpx.AsyncClient, server: HttpServer) -> None:
+    async def echo(request: web.Request) -> web.Response:
+        return web.Response(body=await request.read())
+
+    server.answers["/echo"] = echo
+    assert (await client.post(f"{server.url}/echo", json={"a": 1})).json() == {"a": 1}
+
+
+async def test_packed_answers_are_unpacked(client: httpx.AsyncClient, server: HttpServer) -> None:
+    async def packed(request: web.Request) -> web.Response:
+        return web.Response(body=gzip.compress(b"plain"), headers={"Content-Encoding": "gzip"})
+
+    server.answers["/"] = packed
+    assert (await client.get(server.url)).text == "plain"
+
+
+async def test_an_answer_that_unpacks_to_too_much_is_refused(server: HttpServer) -> None:
+    async def bomb(request: web.Request) -> web.Response:
+        return web.Response(body=gzip.compress(bytes(4_000_000)), headers={"Content-Encoding": "gzip"})
+
+    server.answers["/"] = bomb
+    async with lendings(http=HttpClientSpec(max_body=100_000)) as lent:
+        with pytest.raises(httpx.ReadError, match="over 100000 bytes"):
+            await lent.http.get(server.url)
+
+
+async def test_redirects_are_followed_without_the_credentials_for_another_origin(
+    client: httpx.AsyncClient, server: HttpServer
+) -> None:
+    async with http_server() as other:
+        other.answers["/there"] = "arrived"
+        server.answers["/here"] = lambda request: _redirect(f"{other.url}/there")
+        answer = await client.get(f"{server.url}/here", headers={"Authorization": "Bearer s3cret"})
+        assert answer.text == "arrived"
+        assert server.asked[0].headers["Authorization"] == "Bearer s3cret"
+        assert "Authorization" not in other.asked[0].headers
+
+
+async def test_an_endless_redirect_ends(client: httpx.AsyncClient, server: HttpServer) -> None:
+    server.answers["/loop"] = lambda request: _redirect("/loop")
+    with pytest.raises(httpx.TooManyRedirects):
+        await client.get(f"{server.url}/loop")
+    assert len(server.asked) == 11
+
+
+async def _redirect(location: str) -> web.Response:
+    return web.Response(status=302, headers={"Location": location})
+
+
+async def test_connections_are_kept_between_requests(client: httpx.AsyncClient, server: HttpServer) -> None:
+    server.answers["/"] = "x"
+    for _ in range(3):
+        await client.get(server.url)
+    assert len({request.transport for request in server.asked}) == 1
+
+
+async def test_keep_alive_can_be_switched_off(server: HttpServer) -> None:
+    server.answers["/"] = "x"
+    async with lendings(http=HttpClientSpec(keep_alive=False)) as lent:
+        await lent.http.get(server.url)
+        await lent.http.get(server.url)
+    assert server.asked[0].transport is not server.asked[1].transport
+
+
+async def test_no_more_connections_to_one_host_than_allowed(server: HttpServer) -> None:
+    at_once, most = 0, 0
+
+    async def count(request: web.Request) -> web.Response:
+        nonlocal at_once, most
+        at_once, most = at_once + 1, max(most, at_once + 1)
+        await asyncio.sleep(0.01)
+        at_once -= 1
+        return web.Response(text="x")
+
+    server.answers["/"] = count
+    async with lendings(http=HttpClientSpec(per_host=2)) as lent, asyncio.TaskGroup() as tasks:
+        for _ in range(8):
+            tasks.create_task(lent.http.get(server.url))
+    assert most == 2
+
+
+async def test_nobody_listens(client: httpx.AsyncClient) -> None:
+    with pytest.raises(httpx.ConnectError, match=r"(?i)refused|connect call failed"):
+        await client.get("http://127.0.0.1:1/?token=s3cret")
+
+
+async def test_an_unknown_host_is_a_connect_error(client: httpx.AsyncClient) -> None:
+    with pytest.raises(httpx.ConnectError):
+        await client.get("http://no-such-host.invalid/")
+
+
+async def test_a_server_that_does_not_begin_to_answer(client: httpx.AsyncClient, server: HttpServer) -> None:
+    async def hang(request: web.Request) -> web.Response:
+        await asyncio.sleep(5)
+        return web.Response()
+
+    server.answers["/"] = hang
+    with pytest.raises(httpx.ReadTimeout):
+        await client.get(server.url, timeout=0.1)
+
+
+async def test_a_server_that_drips_is_given_up_as_a_whole(client: httpx.AsyncClient, server: HttpServer) -> None:
+    async def drip(request: web.Request) -> web.StreamResponse:
+        answer = web.StreamResponse()
+        await answer.prepare(request)
+        for _ in range(100):
+            await answer.write(b"x")
+            await asyncio.sleep(0.05)
+        return answer
+
+    server.answers["/"] = drip
+    with pytest.raises(httpx.ReadTimeout):
+        await client.get(server.url, timeout=0.3)
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        (b"", httpx.RemoteProtocolError),
+        (b"nonsense\r\n\r\n", httpx.RemoteProtocolError),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc", httpx.RemoteProtocolError),
+    ],
+    ids=["hangs up", "is no HTTP", "breaks off"],
+)
+async def test_a_server_that(client: httpx.AsyncClient, answer: bytes, error: type[httpx.HTTPError]) -> None:
+    async with raw_server(answer) as url:
+        with pytest.raises(error):
+            await client.get(url)
+
+
+@pytest.mark.parametrize("url", ["ftp://127.0.0.1/", "127.0.0.1:80/x", "http:///x"])
+async def test_an_address_that_is_not_http(client: httpx.AsyncClient, url: str) -> None:
+    with pytest.raises((httpx.UnsupportedProtocol, httpx.InvalidURL)):
+        await client.get(url)
+
+
+async def test_a_header_with_a_line_break_is_refused(client: httpx.AsyncClient, server: HttpServer) -> None:
+    with pytest.raises(httpx.LocalProtocolError) as refused:
+        await client.get(server.url, headers={"Authorization": "Bearer s3cret\r\nX: y"})
+    assert "s3cret" not in str(refused.value)
+    assert server.asked == []
+
+
+async def test_the_trust_is_chosen_per_request(client: httpx.AsyncClient, tmp_path: Path) -> None:
+    ours = Authority()
+    tls = TlsContexts()
+    async with http_server(ours.server_context(tmp_path)) as server:
+        server.answers["/"] = "safe"
+        trusting = tls.get(TlsSettings(ca=ours.cert))
+        assert (await client.get(server.url, extensions={"ssl": trusting})).text == "safe"
+        careless = tls.get(TlsSettings(unsafe=True))
+        assert (await client.get(server.url, extensions={"ssl": careless})).text == "safe"
+        strangers = tls.get(TlsSettings(ca=Authority().cert))
+        for extensions in ({}, {"ssl": strangers}):
+            with pytest.raises(httpx.ConnectError, match="TLS"):
+                await client.get(server.url, extensions=extensions)
+
+
+async def test_a_client_certificate_is_shown(client: httpx.AsyncClient, tmp_path: Path) -> None:
+    ours, tls = Authority(), TlsContexts()
+    pair = ours.leaf("keda", password="hidden")
+    async with http_server(ours.server_context(tmp_path, wants_client=True)) as server:
+        server.answers["/"] = "hello keda"
+        own = tls.get(TlsSettings(ca=ours.cert, cert=pair.cert, key=pair.key, key_password="hidden"))
+        assert (await client.get(server.url, extensions={"ssl": own})).text == "hello keda"
+        with pytest.raises(httpx.HTTPError):
+            await client.get(server.url, extensions={"ssl": tls.get(TlsSettings(ca=ours.cert))})
+
+
+async def test_a_proxy_is_used(server: HttpServer) -> None:
+    async def forward(request: web.Request) -> web.Response:
+        return web.Response(text=f"proxied {request.raw_path}")
+
+    server.answers["/x"] = forward
+    proxies = Proxies(http=URL(server.url))
+    async with lendings(http=HttpClientSpec(proxies=proxies)) as lent:
+        assert (await lent.http.get("http://somewhere.example/x")).text == "proxied http://somewhere.example/x"
+
+
+async def test_a_proxy_that_is_not_there_is_a_proxy_error() -> None:
+    async with lendings(http=HttpClientSpec(proxies=Proxies(http=URL("http://127.0.0.1:1")))) as lent:
+        with pytest.raises(httpx.ProxyError):
+            await lent.http.get("http://somewhere.example/x")
+
+
+async def test_virtual_time_stands_still_while_a_request_is_under_way(server: HttpServer) -> None:
+    clock = FakeClock(A_SATURDAY)
+    answered_at: list[float] = []
+
+    async def slow(request: web.Request) -> web.Response:
+        await asyncio.sleep(0.1)
+        return web.Response(text="x")
+
+    server.answers["/"] = slow
+    async with lendings(clock=clock) as lent, asyncio.TaskGroup() as tasks:
+
+        async def ask() -> None:
+            await lent.http.get(server.url)
+            answered_at.append(clock.monotonic())
+
+        clock.call_later(60, lambda: None)
+        tasks.create_task(ask())
+        await asyncio.sleep(0)
+        await clock.advance(60)
+    assert answered_at == [0.0]
