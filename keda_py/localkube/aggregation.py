@@ -82,10 +82,7 @@ class Aggregation:
 
     def resolve(self, api_service: Obj) -> Backend:
         """The address behind the APIService; UnresolvedError."""
-        return self.backend_of(api_service["spec"]["service"])
-
-    def backend_of(self, reference: Obj) -> Backend:
-        """The address behind a reference to a Service: namespace, name, port (443); UnresolvedError."""
+        reference = api_service["spec"]["service"]
         namespace, name, port = reference["namespace"], reference["name"], reference.get("port", 443)
         service = self._store.find(self._store.resources.get("v1", "Service"), namespace, name)
         if service is None:

@@ -66,7 +66,7 @@ async def replay(world: World, clock: FakeClock, exchange: dict[str, Any], answe
 async def answers() -> AsyncIterator[dict[str, Answer]]:
     """The answers to all exchanges, by note."""
     clock = FakeClock(datetime(2026, 11, 21, 5, 58, 7, tzinfo=UTC))
-    async with World(clock, hpa_sync_seconds=5) as world:
+    async with World(clock, hpa_sync_seconds=3600) as world:
         for crd in build_crds():
             if crd["spec"]["group"] == "keda.sh":
                 await send(world.session, {"method": "POST", "path": CRDS, "headers": JSON, "body": crd})
