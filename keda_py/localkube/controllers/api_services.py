@@ -1,20 +1,21 @@
-"""APIServices: is the server behind each one there? Their Available condition, and what the server says it serves.
+"""APIServices: is the server behind each one there? Their Available condition, and what it serves, for discovery.
 
 Looked at when the APIService or its Service's endpoints change, and every 30 s (each second while it fails), as the
 real aggregator does. These probes are I/O: they run on the loop's real time.
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import orjson
 
-from keda_py.localkube.aggregation import SERVICE_NAME, Aggregation, UnresolvedError
+from keda_py.localkube.aggregation import Aggregation
 from keda_py.localkube.calls import Call, User
 from keda_py.localkube.conditions import with_condition
 from keda_py.localkube.controllers.context import ControllerContext
 from keda_py.localkube.controllers.loop import Key
-from keda_py.localkube.resources import Obj
+from keda_py.localkube.resources import Obj, Resource
+from keda_py.localkube.services import SERVICE_NAME, UnresolvedError
 from keda_py.localkube.subscriptions import DELETED, Event
 
 API_SERVICES = ("apiregistration.k8s.io", "apiservices")
@@ -31,15 +32,10 @@ class ApiServices:
     def __init__(self, context: ControllerContext, aggregation: Aggregation) -> None:
         self._context, self._aggregation = context, aggregation
         self._api_services = context.resource("apiregistration.k8s.io/v1", "APIService")
-        self._discovered: dict[tuple[str, str], Obj] = {}
+        self._served: dict[str, list[Resource]] = {}
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._probing: set[str] = set()
         self._tasks: asyncio.TaskGroup | None = None
-
-    @property
-    def discovered(self) -> Mapping[tuple[str, str], Obj]:
-        """(group, version) -> the APIResourceList of an available server."""
-        return self._discovered
 
     async def run(self) -> None:
         """Keep the probes in one group until cancelled."""
@@ -51,7 +47,7 @@ class ApiServices:
         """The APIService, or those whose Service it is about."""
         if event.resource.key == API_SERVICES:
             if event.type == DELETED:
-                self._forget(event.object)
+                self._forget(event.name)
             elif event.previous is None or event.previous["spec"] != event.object["spec"]:
                 yield ("", event.name)
             return
@@ -94,22 +90,22 @@ class ApiServices:
 
     async def _probe(self, api_service: Obj) -> bool:
         try:
-            backend = self._aggregation.resolve(api_service)
+            backend = self._aggregation.backend(api_service)
         except UnresolvedError as error:
             return self._report(api_service, "False", error.reason, str(error))
         spec = api_service["spec"]
         path = f"/apis/{spec['group']}/{spec['version']}"
         call = Call(method="GET", path=path, headers={"accept": "application/json"}, user=PROBING)
-        url = f"https://{backend.host}:{backend.port}{path}"
+        url = f"{backend.url}{path}"
         try:
             async with asyncio.timeout(PROBE_SECONDS):
-                answer = await self._aggregation.forward(api_service, call)
+                answer = await self._aggregation.ask(api_service, call)
         except TimeoutError:
             return self._report(api_service, "False", "FailedDiscoveryCheck", f"no response from {url}: timed out")
         if answer.status != 200:
             message = f"failing or missing response from {url}: bad status from {url}: {answer.status}"
             return self._report(api_service, "False", "FailedDiscoveryCheck", message)
-        self._discovered[(spec["group"], spec["version"])] = orjson.loads(answer.encode())
+        self._serve(api_service, orjson.loads(answer.encode()))
         return self._report(api_service, "True", "Passed", "all checks passed")
 
     def _report(self, api_service: Obj, status: str, reason: str, message: str) -> bool:
@@ -121,8 +117,35 @@ class ApiServices:
             self._context.set_status(self._api_services, newest, {**before, "conditions": conditions})
         return status == "True"
 
-    def _forget(self, api_service: Obj) -> None:
-        self._discovered.pop((api_service["spec"]["group"], api_service["spec"]["version"]), None)
-        timer = self._timers.pop(api_service["metadata"]["name"], None)
+    def _serve(self, api_service: Obj, listed: Obj) -> None:
+        """Show what the server has in our discovery; its requests never come to our own routes."""
+        spec, name = api_service["spec"], api_service["metadata"]["name"]
+        served = [_resource(spec, row) for row in listed.get("resources") or () if "/" not in row["name"]]
+        if served != self._served.get(name):
+            self._withdraw(name)
+            self._served[name] = served
+            for resource in served:
+                self._context.store.resources.serve(resource, spec.get("groupPriorityMinimum", 1000))
+
+    def _withdraw(self, name: str) -> None:
+        for resource in self._served.pop(name, ()):
+            self._context.store.resources.withdraw(resource)
+
+    def _forget(self, name: str) -> None:
+        self._withdraw(name)
+        timer = self._timers.pop(name, None)
         if timer is not None:
             timer.cancel()
+
+
+def _resource(spec: Obj, row: Obj) -> Resource:
+    return Resource(
+        group=spec["group"],
+        version=spec["version"],
+        kind=row["kind"],
+        plural=row["name"],
+        singular=row.get("singularName") or row["kind"].lower(),
+        namespaced=row["namespaced"],
+        short_names=tuple(row.get("shortNames") or ()),
+        verbs=tuple(row.get("verbs") or ()),
+    )

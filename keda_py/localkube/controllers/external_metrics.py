@@ -41,16 +41,11 @@ class ExternalMetrics:
         )
 
     async def _ask(self, namespace: str, name: str, selector: Obj) -> Answer:
-        api_service = self._aggregation.api_service(GROUP, VERSION)
-        if api_service is None:
-            return Answer(status=404)
         path = f"/apis/{GROUP}/{VERSION}/namespaces/{namespace}/{name}"
         labels = selector_text(selector)
         query = {"labelSelector": labels} if labels else {}
         headers = {"accept": "application/json"}
-        return await self._aggregation.forward(
-            api_service, Call(method="GET", path=path, query=query, headers=headers, user=ASKING)
-        )
+        return await self._aggregation.forward(Call(method="GET", path=path, query=query, headers=headers, user=ASKING))
 
 
 def _read(answer: Answer, name: str) -> tuple[tuple[int, ...], str]:

@@ -7,7 +7,9 @@ from typing import Any
 from keda_py.clock import FakeClock
 from keda_py.localkube.aggregation import Aggregation
 from keda_py.localkube.builtins import builtin_registry
+from keda_py.localkube.certificates import KeyPair
 from keda_py.localkube.controllers.plane import ControlPlane, PlaneOptions
+from keda_py.localkube.services import ServiceAddresses
 from keda_py.localkube.store import Store
 
 Obj = dict[str, Any]
@@ -19,7 +21,7 @@ class World:
     def __init__(self, options: PlaneOptions | None = None) -> None:
         self.clock = FakeClock(datetime(2026, 3, 2, 8, 0, tzinfo=UTC))
         self.store = Store(self.clock, builtin_registry())
-        self.aggregation = Aggregation(self.store, ("", ""))
+        self.aggregation = Aggregation(self.store, ServiceAddresses(self.store), KeyPair(certificate=b"", key=b""))
         self.plane = ControlPlane(self.store, self.aggregation, options or PlaneOptions())
 
     def create(self, obj: Obj) -> Obj:

@@ -1,0 +1,191 @@
+"""The embedded cluster, assembled: store, API server, controllers. Wiring only; reads as a table of contents.
+
+    async with LocalCluster() as cluster:
+        Path("kubeconfig").write_text(cluster.kubeconfig())
+
+One process, one event loop, any `Clock`: real time for `keda-py local`, stepped time for the demo. Used by
+`command.py`, the demo and the tests.
+"""
+
+import asyncio
+import base64
+import ssl
+from collections.abc import Iterable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Self
+
+import orjson
+import yaml
+
+from keda_py.clock import Clock, SystemClock
+from keda_py.core.hpa import ControllerOptions
+from keda_py.localkube.admission import Admission
+from keda_py.localkube.aggregation import Aggregation
+from keda_py.localkube.bootstrap import furnish
+from keda_py.localkube.builtins import builtin_registry
+from keda_py.localkube.calls import Call, User
+from keda_py.localkube.controllers.horizontal import SYNC_SECONDS
+from keda_py.localkube.controllers.plane import ControlPlane, PlaneOptions
+from keda_py.localkube.controllers.pods import NODE, NODE_ADDRESS
+from keda_py.localkube.custom_resources import CustomResources
+from keda_py.localkube.identity import ADMIN, Identity
+from keda_py.localkube.metrics_api import GROUP, POD_METRICS, VERSION, MetricsApi
+from keda_py.localkube.rbac import Authorizer
+from keda_py.localkube.resources import Obj, Registry
+from keda_py.localkube.routes import Routes, Security
+from keda_py.localkube.server import ApiServer
+from keda_py.localkube.services import ServiceAddresses
+from keda_py.localkube.status import StatusError, bad_request
+from keda_py.localkube.store import Store
+
+_METRICS_PRIORITY = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterOptions:
+    """What the flags of a real control plane would say."""
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    """0 takes a free one."""
+    hpa_sync_seconds: float = SYNC_SECONDS
+    hpa: ControllerOptions = field(default_factory=ControllerOptions)
+    enforce_rbac: bool = False
+    """Without it everybody may do everything, and access reviews still tell the truth."""
+
+
+class LocalCluster:
+    """An asynchronous context manager: the cluster serves inside."""
+
+    def __init__(self, clock: Clock | None = None, options: ClusterOptions | None = None) -> None:
+        self.clock, self._options = clock or SystemClock(), options or ClusterOptions()
+        self.identity = Identity(self.clock)
+        self.store = Store(self.clock, builtin_registry())
+        addresses = ServiceAddresses(self.store)
+        self._aggregation = Aggregation(self.store, addresses, self.identity.front_proxy)
+        self.controllers = ControlPlane(self.store, self._aggregation, self._plane_options())
+        self._custom_resources = CustomResources(self.store)
+        self.authorizer = Authorizer(self.store)
+        security = Security(identity=self.identity, authorizer=self.authorizer, enforced=self._options.enforce_rbac)
+        self.routes = Routes(self.store, security, Admission(self.store, addresses), self._aggregation)
+        context = self.identity.server_context(self._options.host)
+        self._server = ApiServer(self.routes.answer, self.identity, self.clock, context)
+        self._running = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        """Furnish the store, start the controllers, listen."""
+        self._running.push_async_callback(self._aggregation.aclose)
+        await self._running.enter_async_context(self.controllers)
+        self._serve_metrics()
+        furnish(self.store, self.identity)
+        for obj in (_node(), *_local_api_services(self.store.resources)):
+            self.store.create(self.store.resources.get(obj["apiVersion"], obj["kind"]), obj)
+        await self._server.start(self._options.host, self._options.port)
+        self._running.push_async_callback(self._server.stop)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop serving, then the controllers."""
+        await self._running.__aexit__(kind, error, trace)
+
+    async def wait(self) -> None:
+        """Serve until cancelled."""
+        await asyncio.get_running_loop().create_future()
+
+    @property
+    def url(self) -> str:
+        """Where the API server listens."""
+        return self._server.url
+
+    def client_context(self, user: User = ADMIN) -> ssl.SSLContext:
+        """TLS for a client that is `user`, by certificate."""
+        return self.identity.client_context(user)
+
+    def kubeconfig(self, user: User = ADMIN) -> str:
+        """A kubeconfig for `user`, complete in itself; YAML."""
+        pair = self.identity.client_pair(user)
+        credentials = {"client-certificate-data": _encoded(pair.certificate), "client-key-data": _encoded(pair.key)}
+        authority = {"certificate-authority-data": _encoded(self.identity.certificate_authority)}
+        context = {"cluster": "keda-py-local", "user": user.name}
+        config = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": "keda-py-local", "cluster": {"server": self.url, **authority}}],
+            "users": [{"name": user.name, "user": credentials}],
+            "contexts": [{"name": "keda-py-local", "context": context}],
+            "current-context": "keda-py-local",
+        }
+        return yaml.safe_dump(config, sort_keys=False)
+
+    async def apply(self, manifests: Iterable[Obj]) -> None:
+        """Apply manifests in their order, as `kubectl apply --server-side` does; StatusError for a refusal."""
+        for manifest in manifests:
+            answer = await self.routes.answer(self._apply_call(manifest))
+            if answer.status >= 400:
+                body = answer.body if isinstance(answer.body, dict) else {}
+                raise StatusError(answer.status, body.get("reason", ""), body.get("message", ""), body.get("details"))
+
+    def _apply_call(self, manifest: Obj) -> Call:
+        api_version, kind, name = manifest.get("apiVersion", ""), manifest.get("kind", ""), manifest["metadata"]["name"]
+        group, _, version = api_version.rpartition("/")
+        resource = self.store.resources.of_kind(group, version, kind)
+        if resource is None:
+            raise bad_request(f'no matches for kind "{kind}" in version "{api_version}": is its CRD missing?')
+        root = f"/apis/{group}/{version}" if group else f"/api/{version}"
+        namespace = manifest["metadata"].get("namespace") or "default"
+        scope = f"/namespaces/{namespace}" if resource.namespaced else ""
+        return Call(
+            method="PATCH",
+            path=f"{root}{scope}/{resource.plural}/{name}",
+            query={"fieldManager": "keda-py-local", "force": "true"},
+            headers={"content-type": "application/apply-patch+yaml"},
+            body=orjson.dumps(manifest),
+            user=ADMIN,
+        )
+
+    def _plane_options(self) -> PlaneOptions:
+        return PlaneOptions(
+            hpa=self._options.hpa,
+            hpa_sync_seconds=self._options.hpa_sync_seconds,
+            certificate_authority=self.identity.certificate_authority.decode(),
+        )
+
+    def _serve_metrics(self) -> None:
+        self.store.resources.serve(POD_METRICS, _METRICS_PRIORITY)
+        self._aggregation.answer_here(GROUP, VERSION, MetricsApi(self.store, self.controllers.usage).answer)
+
+
+def _encoded(text: bytes) -> str:
+    return base64.b64encode(text).decode()
+
+
+def _node() -> Obj:
+    ready = {"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "kubelet is posting ready status"}
+    labels = {"kubernetes.io/hostname": NODE, "kubernetes.io/os": "linux"}
+    addresses = [{"type": "InternalIP", "address": NODE_ADDRESS}, {"type": "Hostname", "address": NODE}]
+    info = {"kubeletVersion": "v1.36.2", "operatingSystem": "linux", "architecture": "amd64"}
+    status = {"conditions": [ready], "addresses": addresses, "nodeInfo": info}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE, "labels": labels}, "status": status}
+
+
+def _local_api_services(registry: Registry) -> list[Obj]:
+    """One for each group version that this server answers itself, as a real one shows them."""
+    return [
+        {
+            "apiVersion": "apiregistration.k8s.io/v1",
+            "kind": "APIService",
+            "metadata": {"name": f"{version}.{group.name}"},
+            "spec": {
+                "group": group.name,
+                "version": version,
+                "groupPriorityMinimum": group.priority,
+                "versionPriority": 15,
+            },
+        }
+        for group in registry.groups()
+        for version in group.versions
+    ]

@@ -1,0 +1,81 @@
+"""`keda-py local`: the embedded cluster as a process, with KEDA's CRDs, the manifests given, and an operator if wanted.
+
+The kubeconfig goes to standard output, logs go to standard error. Runs until cancelled.
+"""
+
+import logging
+import os
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import yaml
+
+from keda_py.apis.crds import build_crds
+from keda_py.errors import ConfigError
+from keda_py.localkube.cluster import ClusterOptions, LocalCluster
+from keda_py.localkube.resources import Obj
+
+log = logging.getLogger(__name__)
+
+Operator = Callable[[Path], Awaitable[None]]
+"""Runs an operator on the cluster of a kubeconfig, until cancelled."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalOptions:
+    """The flags of `keda-py local`."""
+
+    files: tuple[Path, ...] = ()
+    kubeconfig: Path = Path("keda-py-local.kubeconfig")
+    cluster: ClusterOptions = field(default_factory=ClusterOptions)
+
+
+async def run_local(options: LocalOptions, announce: Callable[[str], None], operator: Operator | None) -> None:
+    """Start the cluster, apply KEDA's CRDs and the files, `announce` the kubeconfig's path, run until cancelled.
+
+    `operator` None starts none. ConfigError for a file that cannot be read, StatusError for a manifest that is refused.
+    """
+    manifests = [manifest for path in options.files for manifest in read_manifests(path)]
+    async with LocalCluster(options=options.cluster) as cluster:
+        await cluster.apply([*build_crds(), *manifests])
+        _write_private(options.kubeconfig, cluster.kubeconfig())
+        log.info("embedded cluster is ready", extra={"url": cluster.url, "kubeconfig": str(options.kubeconfig)})
+        announce(str(options.kubeconfig))
+        if operator is not None:
+            await operator(options.kubeconfig)
+        else:
+            await cluster.wait()
+
+
+def read_manifests(path: Path) -> Iterable[Obj]:
+    """The objects of a YAML file, or of every YAML file in a folder, by name. ConfigError."""
+    files = sorted(path.glob("*.y*ml")) if path.is_dir() else [path]
+    if not files:
+        raise ConfigError(f"--filename {path}: no YAML files in this folder", field="filename")
+    for file in files:
+        try:
+            documents = list(yaml.safe_load_all(file.read_text(encoding="utf-8")))
+        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+            raise ConfigError(f"--filename {file}: cannot be read: {error}", field="filename") from None
+        for document in documents:
+            if document:
+                yield from _objects(file, document)
+
+
+def _objects(file: Path, document: object) -> Iterable[Obj]:
+    if not isinstance(document, dict) or not document.get("kind") or not document.get("apiVersion"):
+        raise ConfigError(f"--filename {file}: a document is no Kubernetes object; it needs apiVersion and kind")
+    if document["kind"] == "List":
+        for item in document.get("items") or ():
+            yield from _objects(file, item)
+    else:
+        yield document
+
+
+def _write_private(path: Path, text: str) -> None:
+    """A kubeconfig carries a key: nobody else may read it."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        os.fchmod(file.fileno(), 0o600)
+        file.write(text)
