@@ -14,7 +14,7 @@ from keda_py.localkube.deletes import Deletes
 from keda_py.localkube.identity import Identity
 from keda_py.localkube.rbac import Attributes, Authorizer
 from keda_py.localkube.request_metrics import RequestMetrics
-from keda_py.localkube.resources import Obj, Registry, Resource
+from keda_py.localkube.resources import Registry, Resource
 from keda_py.localkube.reviews import Reviews
 from keda_py.localkube.status import StatusError, forbidden, method_not_allowed, not_found, unknown_resource
 from keda_py.localkube.store import Store
@@ -38,12 +38,12 @@ _STORED_PARTS = ("status", "scale", "finalize")
 class Aggregation(Protocol):
     """The groups that other servers answer."""
 
-    def api_service(self, group: str, version: str) -> Obj | None:
-        """The APIService that sends this group version elsewhere, if there is one."""
+    def serves(self, group: str, version: str) -> bool:
+        """Whether requests for this group version are for `forward`."""
         ...
 
-    async def forward(self, api_service: Obj, call: Call) -> Answer:
-        """Ask the server behind it; 503 when it does not answer."""
+    async def forward(self, call: Call) -> Answer:
+        """The other server's answer; 503 when there is none."""
         ...
 
 
@@ -100,8 +100,8 @@ class Routes:
         return text("404 page not found\n", 404)
 
     async def _group_version(self, call: Call, group: str, version: str, rest: list[str]) -> Answer:
-        if (elsewhere := self._aggregation.api_service(group, version)) is not None:
-            return await self._aggregation.forward(elsewhere, call)
+        if self._aggregation.serves(group, version):
+            return await self._aggregation.forward(call)
         if not self._registry.resources(group, version):
             return text("404 page not found\n", 404)
         if not rest:
