@@ -23,20 +23,49 @@ def canonical(value: Any, form: str) -> Any:
 
 def quantity(value: Any) -> Any:
     """The quantity with the largest suffix that needs no fraction: "0.5" -> "500m", "1024Ki" -> "1Mi"."""
-    text = str(value).strip()
-    number, suffix = _split(text)
+    written = _written(value)
+    return value if written is None else written
+
+
+def is_quantity(value: Any) -> bool:
+    """Whether the API server can read it as a quantity."""
+    return _written(value) is not None
+
+
+def is_time(text: str) -> bool:
+    """Whether it is an RFC 3339 time with a zone."""
+    try:
+        return datetime.fromisoformat(text).tzinfo is not None and text[10:11] in ("T", "t")
+    except ValueError:
+        return False
+
+
+def amount_of(value: Any) -> Decimal | None:
+    """The exact number that a quantity stands for, None if it is none."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    number, suffix = _split(str(value).strip())
     try:
         amount = Decimal(number)
     except InvalidOperation:
-        return value
+        return None
     if suffix in _BINARY[1:]:
-        return _binary(amount * 1024 ** _BINARY.index(suffix))
+        return amount * Decimal(1024 ** _BINARY.index(suffix))
     if suffix in _DECIMAL_EXPONENTS:
-        return _decimal(amount.scaleb(_DECIMAL_EXPONENTS[suffix]), "")
-    exponent = suffix[1:]
-    if suffix[:1] in ("e", "E") and exponent.lstrip("+-").isdigit():
-        return _decimal(amount.scaleb(int(exponent)), suffix[0])
-    return value
+        return amount.scaleb(_DECIMAL_EXPONENTS[suffix])
+    if suffix[:1] in ("e", "E") and suffix[1:].lstrip("+-").isdigit():
+        return amount.scaleb(int(suffix[1:]))
+    return None
+
+
+def _written(value: Any) -> str | None:
+    amount = amount_of(value)
+    if amount is None:
+        return None
+    suffix = _split(str(value).strip())[1]
+    if suffix in _BINARY[1:]:
+        return _binary(amount)
+    return _decimal(amount, suffix[:1] if suffix[1:] else "")
 
 
 def _split(text: str) -> tuple[str, str]:

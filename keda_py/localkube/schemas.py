@@ -1,8 +1,8 @@
 """Structural schemas: what a kind's fields are, and the removal of fields that it does not have.
 
 A `Schema` is OpenAPI v3 as a plain dict with `x-kubernetes-*` extensions: the `openAPIV3Schema` of a CRD version, or
-what `builtin_schemas.schema_of` returns. The server decodes a body in this order: `prune`,
-`defaults.apply_defaults`, `validation.validate`. Nothing is changed in place; an object that needs no change is returned as it is.
+what `builtin_schemas.schema_of` returns. The server decodes a body in this order: `decoding.check_types`, `prune`,
+`defaults.apply_defaults`, `validation.validate`. Nothing is changed in place; what needs no change is returned as is.
 """
 
 from typing import Any, TypeAlias

@@ -1,0 +1,102 @@
+"""What the API server checks of a HorizontalPodAutoscaler beyond its schema, in its words."""
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+from keda_py.localkube import causes
+from keda_py.localkube.canonical import amount_of
+from keda_py.localkube.resources import Obj
+from keda_py.localkube.status import Cause
+
+_SOURCES = {
+    "ContainerResource": "containerResource",
+    "External": "external",
+    "Object": "object",
+    "Pods": "pods",
+    "Resource": "resource",
+}
+
+
+def check_hpa(obj: Obj, old: Obj | None) -> Iterator[Cause]:
+    """Bounds, metrics and behavior of one object."""
+    spec = obj.get("spec") or {}
+    yield from _bounds(spec)
+    metrics = spec.get("metrics") or []
+    for at, metric in enumerate(metrics):
+        yield from _metric(metric, f"spec.metrics[{at}]")
+    if spec.get("minReplicas") == 0 and not any(metric.get("type") in ("Object", "External") for metric in metrics):
+        text = "must specify at least one Object or External metric to support scaling to zero replicas"
+        yield causes.forbidden("spec.metrics", text)
+    for direction in ("scaleUp", "scaleDown"):
+        if rules := (spec.get("behavior") or {}).get(direction):
+            yield from _behavior(rules, f"spec.behavior.{direction}")
+
+
+def _bounds(spec: Obj) -> Iterator[Cause]:
+    """minReplicas 0 needs the HPAScaleToZero feature, which no default cluster has."""
+    least, most = spec.get("minReplicas"), spec.get("maxReplicas")
+    if least is not None and least < 1:
+        yield causes.invalid("spec.minReplicas", least, "must be greater than or equal to 1")
+    if most is not None and most < 1:
+        yield causes.invalid("spec.maxReplicas", most, "must be greater than 0")
+    if least is not None and most is not None and most < least:
+        yield causes.invalid("spec.maxReplicas", most, "must be greater than or equal to `minReplicas`")
+
+
+def _metric(metric: Obj, path: str) -> Iterator[Cause]:
+    kind = metric.get("type")
+    if not kind:
+        return
+    own = _SOURCES.get(kind)
+    if own is None:
+        return
+    source = metric.get(own)
+    if source is None:
+        yield causes.required(f"{path}.{own}", "must populate information for the given metric source")
+        return
+    for other in _SOURCES.values():
+        if other != own and metric.get(other) is not None:
+            text = "must populate the given metric source only"
+            yield causes.forbidden(f"{path}.{other}", text)
+    if own in ("external", "object", "pods") and not (source.get("metric") or {}).get("name"):
+        yield causes.required(f"{path}.{own}.metric.name", "must specify a metric name")
+    yield from _target(source.get("target") or {}, own, f"{path}.{own}.target")
+
+
+def _target(target: Obj, source: str, path: str) -> Iterator[Cause]:
+    value, average, percent = (target.get(key) for key in ("value", "averageValue", "averageUtilization"))
+    for field, quantity in (("value", value), ("averageValue", average)):
+        amount = amount_of(quantity)
+        if amount is not None and amount <= Decimal(0):
+            yield causes.invalid(f"{path}.{field}", quantity, "must be positive")
+    if percent is not None and percent < 1:
+        yield causes.invalid(f"{path}.averageUtilization", percent, "must be greater than 0")
+    match source:
+        case "external" if value is None and average is None:
+            yield causes.required(path, "must set either a target value for metric or a per-pod target")
+        case "external" if value is not None and average is not None:
+            text = "may not set both a target value for metric and a per-pod target"
+            yield causes.forbidden(f"{path}.value", text)
+        case "object" if value is None and average is None:
+            yield causes.required(f"{path}.averageValue", "must set either a target value or averageValue")
+        case "pods" if average is None:
+            yield causes.required(f"{path}.averageValue", "must specify a positive target averageValue")
+        case "resource" | "containerResource" if percent is None and average is None:
+            text = "must set either a target raw value or a target utilization"
+            yield causes.required(f"{path}.averageUtilization", text)
+        case "resource" | "containerResource" if percent is not None and average is not None:
+            text = "may not set both a target raw value and a target utilization"
+            yield causes.forbidden(f"{path}.averageValue", text)
+        case _:
+            pass
+
+
+def _behavior(rules: Obj, path: str) -> Iterator[Cause]:
+    policies = rules.get("policies") or []
+    if not policies:
+        yield causes.required(f"{path}.policies", "must specify at least one Policy")
+    for at, policy in enumerate(policies):
+        for field in ("value", "periodSeconds"):
+            number = policy.get(field)
+            if number is not None and number <= 0:
+                yield causes.invalid(f"{path}.policies[{at}].{field}", number, "must be greater than zero")
