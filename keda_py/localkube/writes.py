@@ -99,7 +99,7 @@ class Writes:
 
     def _answer(self, call: Call, target: Target, stored: Obj, ready: Prepared, status: int) -> Answer:
         headers = {"Warning": ", ".join(f'299 - "{_escaped(text)}"' for text in ready.warnings)}
-        body = View.of(call, target.resource, self._store.clock.now()).one(stored)
+        body = View.of(call, target.resource, self._store.clock).one(stored)
         if target.subresource == "scale":
             body = scales.scale_of(target.resource, stored)
         return Answer(status=status, body=body, headers=headers if ready.warnings else {})
