@@ -5,9 +5,11 @@ engine shall look again; the simulator does the same over virtual time. A window
 start and E the next end, both strictly after now, it is open when E <= S. Nothing else is special: windows over
 midnight, over a weekend, or with S equal to E follow from it.
 
-`cron_fields.py` reads the grammar; croniter, given only what that grammar allows, walks the calendar. Across a skipped
-local time we fire at the first existing instant after it: `30 2 * * *` in Europe/Prague fires on 2026-03-29 at 03:00
-CEST. KEDA skips that firing, which makes its window 02:30-20:00 open from 20:00 the evening before.
+`cron_fields.py` reads the grammar; croniter, given only what that grammar allows, walks the calendar of a wall clock
+that knows no zones; this file lays that clock over the zone. A local time that occurs twice fires twice. Across a
+skipped local time we fire at the first existing instant after it: `30 2 * * *` in Europe/Prague fires on 2026-03-29 at
+03:00 CEST. KEDA skips that firing, which makes its window 02:30-20:00 open from 20:00 the evening before. (croniter's
+own zones are not used: it fires across the gap for `30 2 * * *`, but not for `30 * * * *`.)
 """
 
 from dataclasses import dataclass
@@ -19,6 +21,10 @@ from croniter import CroniterBadDateError, croniter
 
 from keda_py.core.cron_fields import CronField, CronFields, parse_fields
 from keda_py.errors import ConfigError
+
+_MINUTE = timedelta(minutes=1)
+_PROBE = timedelta(days=7)
+"""No zone changes its offset and back within a week."""
 
 _HORIZON_YEARS = 5
 """As far as KEDA looks: from March 2096, 29 February (next in 2104) never comes."""
@@ -68,33 +74,80 @@ def is_open(window: CronWindow, now: datetime) -> bool:
 
 
 def next_change(window: CronWindow, now: datetime) -> datetime | None:
-    """The next instant (UTC) at which `is_open` may change; None: it never will."""
-    start, end = _next_start_and_end(window, now)
-    return min((each for each in (start, end) if each is not None), default=None)
+    """The next instant (UTC) at which `is_open` may change; None: not within five years."""
+    firings = [firing for firing in _next_start_and_end(window, now) if firing is not None]
+    return min(firings).at if firings else None
 
 
 def next_fire(expression: str, timezone: str, after: datetime) -> datetime | None:
-    """The first firing strictly after `after` (aware), in UTC; None: not within five years."""
-    # Firings lie on whole minutes, so that a thousand objects with one schedule, waking together, compute it once.
-    return _next_fire(expression, timezone, after.astimezone(UTC).replace(second=0, microsecond=0))
+    """The first firing strictly after `after` (aware), in UTC; None: not within five years. Raises ConfigError."""
+    firing = _next_firing(expression, timezone, _whole_minute(after))
+    return None if firing is None else firing.at
 
 
-def _next_start_and_end(window: CronWindow, now: datetime) -> tuple[datetime | None, datetime | None]:
-    return next_fire(window.start, window.timezone, now), next_fire(window.end, window.timezone, now)
+@dataclass(frozen=True, slots=True, order=True)
+class _Firing:
+    at: datetime
+    lag: timedelta
+    """Zero, or how far before `at` the skipped local time was written, negative.
+
+    It orders two firings that one gap pushed to the same instant: without it a window 02:10-02:50 that falls into the
+    gap (S equals E) would be open for the whole day before.
+    """
+
+
+def _next_start_and_end(window: CronWindow, now: datetime) -> tuple[_Firing | None, _Firing | None]:
+    minute = _whole_minute(now)
+    return _next_firing(window.start, window.timezone, minute), _next_firing(window.end, window.timezone, minute)
+
+
+def _whole_minute(instant: datetime) -> datetime:
+    # Firings lie on whole minutes. A thousand objects with one schedule, waking together, so compute it once.
+    return instant.astimezone(UTC).replace(second=0, microsecond=0)
 
 
 @lru_cache(maxsize=8192)
-def _next_fire(expression: str, timezone: str, after: datetime) -> datetime | None:
+def _next_firing(expression: str, timezone: str, after: datetime) -> _Firing | None:
     schedule = _parse_schedule(expression, timezone)
-    if schedule.never:
-        return None
-    local = after.astimezone(schedule.zone)
-    try:
-        calendar = croniter(schedule.expression, local, max_years_between_matches=_HORIZON_YEARS + 1)
-        fire: datetime = calendar.get_next(datetime)
-    except CroniterBadDateError:
-        return None
-    return fire.astimezone(UTC) if fire.year <= local.year + _HORIZON_YEARS else None
+    wall = _wall_clock(after, schedule.zone)
+    offset, last_year = wall - after.replace(tzinfo=None), wall.year + _HORIZON_YEARS
+    while (local := schedule.next_local(wall)) is not None and local.year <= last_year:
+        at = (local - offset).replace(tzinfo=UTC)
+        shift = _first_shift(after, at, schedule.zone)
+        if shift is None:
+            return _Firing(at, timedelta(0))
+        resumes_at = _wall_clock(shift, schedule.zone)
+        if local < resumes_at:
+            return _Firing(shift, local - resumes_at)
+        # Look on from the new offset; a firing at the very instant of the shift still counts.
+        after, wall, offset = shift, resumes_at - _MINUTE, resumes_at - shift.replace(tzinfo=None)
+    return None
+
+
+def _wall_clock(instant: datetime, zone: ZoneInfo) -> datetime:
+    return instant.astimezone(zone).replace(tzinfo=None)
+
+
+def _first_shift(after: datetime, until: datetime, zone: ZoneInfo) -> datetime | None:
+    """The first instant in (after, until] whose offset from UTC differs from that of `after`."""
+    offset = after.astimezone(zone).utcoffset()
+    while after < until:
+        probe = min(after + _PROBE, until)
+        if probe.astimezone(zone).utcoffset() != offset:
+            return _bisect_shift(after, probe, zone)
+        after = probe
+    return None
+
+
+def _bisect_shift(before: datetime, after: datetime, zone: ZoneInfo) -> datetime:
+    offset = before.astimezone(zone).utcoffset()
+    while after - before > _MINUTE:
+        middle = before + (after - before) // 2 // _MINUTE * _MINUTE
+        if middle.astimezone(zone).utcoffset() == offset:
+            before = middle
+        else:
+            after = middle
+    return after
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +156,17 @@ class _Schedule:
     """For croniter: `*` and explicit lists only."""
     zone: ZoneInfo
     never: bool
+
+    def next_local(self, wall: datetime) -> datetime | None:
+        """The first wall-clock minute strictly after `wall` that matches."""
+        if self.never:
+            return None
+        try:
+            calendar = croniter(self.expression, wall, max_years_between_matches=_HORIZON_YEARS + 1)
+            local: datetime = calendar.get_next(datetime)
+        except CroniterBadDateError:
+            return None
+        return local
 
 
 @lru_cache(maxsize=4096)

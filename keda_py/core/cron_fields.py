@@ -19,10 +19,9 @@ class _Bounds:
     names: Mapping[str, int]
 
 
-_MONTHS = {
-    name: index for index, name in enumerate("jan feb mar apr may jun jul aug sep oct nov dec".split(), start=1)
-}
-_WEEKDAYS = {name: index for index, name in enumerate("sun mon tue wed thu fri sat".split())}
+_MONTHS = {"jan": 1, "feb": 2, "mar": 3, "apr": 4, "may": 5, "jun": 6}
+_MONTHS |= {"jul": 7, "aug": 8, "sep": 9, "oct": 10, "nov": 11, "dec": 12}
+_WEEKDAYS = {"sun": 0, "mon": 1, "tue": 2, "wed": 3, "thu": 4, "fri": 5, "sat": 6}
 
 _FIELDS = (
     _Bounds("minute", 0, 59, {}),
@@ -78,7 +77,9 @@ def parse_fields(expression: str, *, field: str) -> CronFields:
         if rest.startswith("@"):
             raise ValueError("descriptors such as @daily are not accepted; write five fields, e.g. 0 0 * * *")
         if len(words) != len(_FIELDS):
-            raise ValueError(f"expected exactly 5 fields, found {len(words)}: minute hour day-of-month month day-of-week")
+            raise ValueError(
+                f"expected exactly 5 fields, found {len(words)}: minute hour day-of-month month day-of-week"
+            )
         parsed = [_parse_field(word, bounds) for word, bounds in zip(words, _FIELDS, strict=True)]
     except ValueError as error:
         raise ConfigError(f"{field}: {expression!r} is not a cron expression: {error}", field=field) from None
@@ -127,7 +128,9 @@ def _parse_range(item: str, bounds: _Bounds) -> tuple[range, bool]:
     if low < bounds.low or high > bounds.high:
         raise ValueError(f"{bounds.name} {item!r} is outside of {bounds.low}-{bounds.high}")
     if low > high:
-        raise ValueError(f"{bounds.name} {item!r} begins after its end; write two ranges: {low}-{bounds.high},{bounds.low}-{high}")
+        raise ValueError(
+            f"{bounds.name} {item!r} begins after its end; write two ranges: {low}-{bounds.high},{bounds.low}-{high}"
+        )
     return range(low, high + 1, step), False
 
 

@@ -1,10 +1,18 @@
-"""One metric of a HorizontalPodAutoscaler: from what was measured to the replica count it asks for."""
+"""The shapes of one metric of a HorizontalPodAutoscaler: its target, what it asks for, and how it fails.
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+`hpa_external.py` and `hpa_resources.py` turn a sample into a `MetricProposal`; `hpa.py` takes the highest of them.
+"""
+
+import math
+from dataclasses import dataclass
 from enum import StrEnum
 
-from keda_py.core.hpa_pods import Pod
+_LARGEST_COUNT = 2**31 - 1
+"""Replica counts are int32; the real controller overflows beyond, we stop there."""
+
+
+class MetricError(Exception):
+    """A metric has no value; the text is what the controller reports."""
 
 
 class TargetType(StrEnum):
@@ -22,32 +30,9 @@ class MetricTarget:
     type: TargetType
     amount: int
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExternalSample:
-    """An External metric and what external.metrics.k8s.io answered."""
-
-    name: str
-    target: MetricTarget
-    match_labels: Mapping[str, str] = field(default_factory=dict)
-    values: tuple[int, ...] = ()
-    """Milli, one per series; they are summed."""
-    error: str = ""
-    """Why there is no answer, in the words of the client; "" when `values` hold."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResourceSample:
-    """A Resource metric, or a ContainerResource metric where `container` is set; the pods carry their usage."""
-
-    resource: str
-    target: MetricTarget
-    container: str = ""
-    error: str = ""
-    """Why metrics.k8s.io gave no answer; "" when the samples of the pods hold."""
-
-
-MetricSample = ExternalSample | ResourceSample
+    def __post_init__(self) -> None:
+        if self.amount <= 0:
+            raise ValueError(f"target: {self.amount} is not positive; the API server lets no such HPA in")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,23 +42,41 @@ class Tolerance:
     scale_up: float = 0.1
     scale_down: float = 0.1
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScaleTarget:
-    """The workload, as its scale subresource and its pods show it."""
-
-    namespace: str
-    replicas: int
-    """spec.replicas of the scale."""
-    status_replicas: int
-    """status.replicas of the scale; AverageValue of External metrics divides by it."""
-    pods: tuple[Pod, ...] = ()
+    def covers(self, ratio: float) -> bool:
+        """Both ends count: 45 of 50 is 0.9, and 1.0 - 0.1 <= 0.9 holds in float64."""
+        return 1.0 - self.scale_down <= ratio <= 1.0 + self.scale_up
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricValue:
-    """`current` of one entry in status.currentMetrics; milli and percent, None where the entry lacks the field."""
+    """`current` of an entry in status.currentMetrics, quantities printed; None where the entry lacks the field."""
 
-    value: int | None = None
-    average_value: int | None = None
+    value: str | None = None
+    average_value: str | None = None
     average_utilization: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricProposal:
+    """The replica count that one metric asks for."""
+
+    replicas: int
+    metric: str
+    """How the controller names the metric in conditions and Events."""
+    value: MetricValue
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricFailure:
+    """A metric that could not be had."""
+
+    reason: str
+    """FailedGetExternalMetric, FailedGetResourceMetric or FailedGetContainerResourceMetric."""
+    message: str
+    summary: str
+    """The message with what was wanted before it, for the Event on the sync as a whole."""
+
+
+def round_up(replicas: float) -> int:
+    """The whole count at or above a float64 product: 290/70*7 is 29.000000000000004, so 30."""
+    return min(math.ceil(replicas), _LARGEST_COUNT)

@@ -1,0 +1,173 @@
+"""Cron against brute force: ten years are walked through once per zone, and 200 expressions are checked against it.
+
+The walk notes, for every field and value, at which minutes the local clock shows it, as a bit set (an int). What an
+expression ought to do is then an OR over the values of each field and an AND over the fields; no calendar is involved.
+"""
+
+import random
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from keda_py.core.cron import CronWindow, is_open, next_change, next_fire
+
+ZONES = ["Europe/Prague", "America/New_York", "Australia/Lord_Howe", "Asia/Seoul"]
+START = datetime(2024, 1, 1, tzinfo=UTC)
+DAYS = 3653
+EXPRESSIONS_PER_ZONE = 200
+MOMENTS_PER_EXPRESSION = 12
+
+# Every offset and every shift of these zones is a multiple of half an hour, so the local clock runs evenly within one.
+# Each half hour owns 32 bits (30 minutes and two unused), so that it fills whole bytes.
+HALF_HOUR = timedelta(minutes=30)
+SLOTS = 32
+ALL_MINUTES = ((1 << 30) - 1).to_bytes(4, "little")
+
+LIMITS = {"minute": (0, 59), "hour": (0, 23), "day": (1, 31), "month": (1, 12), "weekday": (0, 6)}
+
+
+@dataclass
+class Walk:
+    """Ten years of one zone, minute by minute."""
+
+    zone: ZoneInfo
+    shows: dict[str, dict[int, int]]
+    gaps: list[tuple[int, list[datetime]]]
+    """(slot of the first existing minute after the gap, the local minutes that were skipped)."""
+    shifts: list[datetime]
+
+
+def walk_through(name: str) -> Walk:
+    zone = ZoneInfo(name)
+    halves = DAYS * 48
+    noted = {field: {v: bytearray(4 * halves) for v in range(low, high + 1)} for field, (low, high) in LIMITS.items()}
+    gaps, shifts = [], []
+    expected: datetime | None = None
+    for half in range(halves):
+        instant = START + half * HALF_HOUR
+        local = instant.astimezone(zone).replace(tzinfo=None)
+        if expected is not None and local != expected:
+            shifts.append(instant)
+            minutes = int((local - expected) / timedelta(minutes=1))
+            if minutes > 0:
+                gaps.append((half * SLOTS, [expected + timedelta(minutes=each) for each in range(minutes)]))
+        note(noted, half, local)
+        expected = local + HALF_HOUR
+    shows = {f: {v: int.from_bytes(b, "little") for v, b in values.items()} for f, values in noted.items()}
+    return Walk(zone, shows, gaps, shifts)
+
+
+def note(noted: dict[str, dict[int, bytearray]], half: int, local: datetime) -> None:
+    whole = slice(4 * half, 4 * half + 4)
+    noted["hour"][local.hour][whole] = ALL_MINUTES
+    noted["day"][local.day][whole] = ALL_MINUTES
+    noted["month"][local.month][whole] = ALL_MINUTES
+    noted["weekday"][local.isoweekday() % 7][whole] = ALL_MINUTES
+    for minute in range(30):
+        noted["minute"][local.minute + minute][4 * half + minute // 8] = 1 << minute % 8
+
+
+def slot_of(instant: datetime) -> int:
+    half, rest = divmod(instant - START, HALF_HOUR)
+    return half * SLOTS + rest // timedelta(minutes=1)
+
+
+def instant_of(slot: int) -> datetime:
+    return START + (slot // SLOTS) * HALF_HOUR + timedelta(minutes=slot % SLOTS)
+
+
+@dataclass
+class Expression:
+    text: str
+    values: dict[str, set[int]]
+    either_day: bool
+
+    def matches(self, local: datetime) -> bool:
+        values = self.values
+        day, weekday = local.day in values["day"], local.isoweekday() % 7 in values["weekday"]
+        days = (day or weekday) if self.either_day else (day and weekday)
+        clock = local.minute in values["minute"] and local.hour in values["hour"]
+        return clock and days and local.month in values["month"]
+
+    def fires(self, walk: Walk) -> int:
+        """All firings as a bit set."""
+        shown = dict.fromkeys(LIMITS, 0)
+        for field, values in self.values.items():
+            for value in values:
+                shown[field] |= walk.shows[field][value]
+        day, weekday = shown["day"], shown["weekday"]
+        days = (day | weekday) if self.either_day else (day & weekday)
+        bits = shown["minute"] & shown["hour"] & days & shown["month"]
+        for slot, skipped in walk.gaps:
+            if any(self.matches(local) for local in skipped):
+                bits |= 1 << slot
+        return bits
+
+
+def draw_field(rng: random.Random, field: str) -> tuple[str, set[int], bool]:
+    low, high = LIMITS[field]
+    first, last = sorted((rng.randint(low, high), rng.randint(low, high)))
+    step = rng.randint(2, max(2, (high - low) // 2))
+    several = rng.sample(range(low, high + 1), rng.randint(2, 4))
+    return rng.choice([
+        ("*", set(range(low, high + 1)), True),
+        ("?", set(range(low, high + 1)), True),
+        (f"*/{step}", set(range(low, high + 1, step)), False),
+        (f"{first}", {first}, False),
+        (f"{first}-{first}", {first}, False),
+        (f"{first}-{last}", set(range(first, last + 1)), False),
+        (f"{low}-{high}", set(range(low, high + 1)), False),
+        (f"{first}-{last}/{step}", set(range(first, last + 1, step)), False),
+        (f"{first}/{step}", set(range(first, high + 1, step)), False),
+        (",".join(map(str, several)), set(several), False),
+    ])  # fmt: skip
+
+
+def draw_expression(rng: random.Random) -> Expression:
+    drawn = {field: draw_field(rng, field) for field in LIMITS}
+    if rng.random() < 0.5:  # firings in the small hours, where the clocks change
+        hour = rng.randint(0, 3)
+        drawn["hour"] = (str(hour), {hour}, False)
+    if rng.random() < 0.6:
+        drawn["month"] = ("*", set(range(1, 13)), True)
+    text = " ".join(drawn[field][0] for field in LIMITS)
+    values = {field: each[1] for field, each in drawn.items()}
+    return Expression(text, values, either_day=not (drawn["day"][2] or drawn["weekday"][2]))
+
+
+def first_after(fires: bytes, after: datetime) -> datetime | None:
+    """The first firing strictly after `after`; None beyond the walk."""
+    begin = slot_of(after) + 1
+    for byte in range(begin // 8, len(fires), 1 << 15):
+        window = int.from_bytes(fires[byte : byte + (1 << 15)], "little") & ~((1 << max(0, begin - 8 * byte)) - 1)
+        if window:
+            return instant_of(8 * byte + (window & -window).bit_length() - 1)
+    return None
+
+
+def draw_moments(rng: random.Random, walk: Walk) -> list[datetime]:
+    """Aware instants: anywhere in the first half of the walk, and close to the changes of the clock."""
+    anywhere = [START + timedelta(minutes=rng.randrange(DAYS * 720)) for _ in range(MOMENTS_PER_EXPRESSION // 2)]
+    near = rng.choices(walk.shifts or [START + timedelta(days=366)], k=MOMENTS_PER_EXPRESSION // 2)
+    return anywhere + [each + timedelta(minutes=rng.randint(-1500, 180)) for each in near]
+
+
+@pytest.mark.parametrize("zone", ZONES)
+def test_two_hundred_expressions_and_windows_behave_as_ten_years_of_minutes_show(zone: str) -> None:
+    rng = random.Random(zone)
+    walk = walk_through(zone)
+    starts = [draw_expression(rng) for _ in range(EXPRESSIONS_PER_ZONE)]
+    fires = [each.fires(walk).to_bytes(DAYS * 48 * 4, "little") for each in starts]
+    for index, (expression, bits) in enumerate(zip(starts, fires, strict=True)):
+        end, end_bits = starts[index - 1], fires[index - 1]
+        window = CronWindow(start=expression.text, end=end.text, timezone=zone)
+        for moment in draw_moments(rng, walk):
+            start_at, end_at = first_after(bits, moment), first_after(end_bits, moment)
+            if start_at is None or end_at is None:
+                continue  # further away than the walk goes
+            where = f"{expression.text} .. {end.text} in {zone} at {moment.astimezone(walk.zone)}"
+            assert next_fire(expression.text, zone, moment) == start_at, where
+            assert is_open(window, moment) == (end_at <= start_at), where
+            assert next_change(window, moment) == min(start_at, end_at), where
