@@ -10,7 +10,6 @@ import base64
 import logging
 import ssl
 from collections.abc import AsyncGenerator, Callable
-from dataclasses import dataclass
 
 import aiohttp
 import orjson
@@ -20,7 +19,7 @@ from keda_py.localkube.calls import Answer, Call, text
 from keda_py.localkube.certificates import KeyPair
 from keda_py.localkube.identity import load_pair
 from keda_py.localkube.resources import Obj
-from keda_py.localkube.services import ServiceAddresses, UnresolvedError
+from keda_py.localkube.services import Backend, ServiceAddresses, UnresolvedError
 from keda_py.localkube.store import Store
 
 log = logging.getLogger(__name__)
@@ -36,20 +35,6 @@ _GENERIC_REFUSALS = {
     403: "forbidden",
     503: "the server is currently unable to handle the request",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Backend:
-    """Where an APIService's server listens, and the name its certificate must carry."""
-
-    host: str
-    port: int
-    server_name: str
-
-    @property
-    def url(self) -> str:
-        """Without a path."""
-        return f"https://{self.host}:{self.port}"
 
 
 class Aggregation:
@@ -98,10 +83,7 @@ class Aggregation:
 
     def backend(self, api_service: Obj) -> Backend:
         """The address behind the APIService; UnresolvedError."""
-        reference = api_service["spec"]["service"]
-        namespace, name = reference["namespace"], reference["name"]
-        host, port = self._addresses.resolve(namespace, name, reference.get("port") or 443)
-        return Backend(host, port, f"{name}.{namespace}.svc")
+        return self._addresses.backend_of(api_service["spec"]["service"])
 
     async def aclose(self) -> None:
         """Close every connection."""

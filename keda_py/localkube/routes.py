@@ -36,14 +36,14 @@ _STORED_PARTS = ("status", "scale", "finalize")
 
 
 class Aggregation(Protocol):
-    """The groups that other servers answer."""
+    """The groups that this server does not answer itself."""
 
     def serves(self, group: str, version: str) -> bool:
         """Whether requests for this group version are for `forward`."""
         ...
 
     async def forward(self, call: Call) -> Answer:
-        """The other server's answer; 503 when there is none."""
+        """Ask the server behind the APIService; 503 when it does not answer."""
         ...
 
 

@@ -5,10 +5,10 @@ and by admission webhooks.
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from keda_py.localkube.resources import Obj
 from keda_py.localkube.selectors import LabelSelector
-from keda_py.localkube.status import unavailable
 from keda_py.localkube.store import Store
 
 SERVICE_NAME = "kubernetes.io/service-name"
@@ -23,6 +23,20 @@ class UnresolvedError(Exception):
         self.reason = reason
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backend:
+    """Where a Service listens, and the name that its certificate must carry."""
+
+    host: str
+    port: int
+    server_name: str
+
+    @property
+    def url(self) -> str:
+        """Without a path."""
+        return f"https://{self.host}:{self.port}"
+
+
 class ServiceAddresses:
     """Resolves Services of one store."""
 
@@ -32,15 +46,13 @@ class ServiceAddresses:
         self._endpoints = store.resources.get("v1", "Endpoints")
         self._slices = store.resources.get("discovery.k8s.io/v1", "EndpointSlice")
 
-    def address_of(self, namespace: str, name: str, port: int) -> tuple[str, int]:
-        """Host and port; StatusError 503 when nothing serves it."""
-        try:
-            return self.resolve(namespace, name, port)
-        except UnresolvedError as error:
-            raise unavailable(str(error)) from None
+    def backend_of(self, reference: Obj) -> Backend:
+        """The address behind a reference to a Service: namespace, name, port (443); UnresolvedError."""
+        namespace, name = reference["namespace"], reference["name"]
+        host, port = self._resolve(namespace, name, reference.get("port") or 443)
+        return Backend(host=host, port=port, server_name=f"{name}.{namespace}.svc")
 
-    def resolve(self, namespace: str, name: str, port: int) -> tuple[str, int]:
-        """Host and port behind the Service's `port`; UnresolvedError."""
+    def _resolve(self, namespace: str, name: str, port: int) -> tuple[str, int]:
         service = self._store.find(self._services, namespace, name)
         if service is None:
             raise UnresolvedError("ServiceNotFound", f'service/{name} in "{namespace}" is not present')
