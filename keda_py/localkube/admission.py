@@ -39,19 +39,19 @@ class Review:
     old: Obj | None
 
 
-class ServiceAddresses(Protocol):
+class Services(Protocol):
     """Finds where a Service can be reached."""
 
-    def address_of(self, namespace: str, name: str, port: int) -> tuple[str, int]:
-        """Host and port; StatusError 503 when nothing serves it."""
+    def backend_of(self, reference: Obj) -> Backend:
+        """The address of a reference (namespace, name, port); UnresolvedError when nothing serves it."""
         ...
 
 
 class Admission:
     """Asks the webhooks of the store's configurations."""
 
-    def __init__(self, store: Store, addresses: ServiceAddresses) -> None:
-        self._store, self._addresses = store, addresses
+    def __init__(self, store: Store, services: Services) -> None:
+        self._store, self._services = store, services
         self._configurations = store.resources.get("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration")
         self._namespaces = store.resources.get("v1", "Namespace")
         self._contexts: dict[str, ssl.SSLContext] = {}
@@ -82,7 +82,7 @@ class Admission:
         name = webhook["name"]
         try:
             response = await self._call(webhook, review)
-        except (aiohttp.ClientError, TimeoutError, OSError, ValueError, KeyError, StatusError) as error:
+        except (aiohttp.ClientError, TimeoutError, OSError, ValueError, KeyError, UnresolvedError) as error:
             if webhook.get("failurePolicy", "Fail") == "Ignore":
                 _log.warning("admission webhook failed open", extra={"webhook": name, "error": str(error)})
                 return []
@@ -112,8 +112,8 @@ class Admission:
         if config.get("url"):
             return str(config["url"])
         service = config["service"]
-        host, port = self._addresses.address_of(service["namespace"], service["name"], service.get("port") or 443)
-        return f"https://{host}:{port}{service.get('path') or '/'}"
+        backend = self._services.backend_of(service)
+        return f"https://{backend.host}:{backend.port}{service.get('path') or '/'}"
 
     def _context(self, bundle: str) -> ssl.SSLContext:
         if bundle not in self._contexts:
