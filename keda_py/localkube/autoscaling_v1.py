@@ -47,14 +47,16 @@ def hpa_from_v1(hpa: Obj) -> Obj:
         spec["metrics"] = metrics
     if behavior := _read(annotations.pop(_BEHAVIOR, None)):
         spec["behavior"] = behavior
-    status = dict(hpa.get("status") or {})
+    status = {"currentMetrics": None, **(hpa.get("status") or {})}
+    if not status.get("currentReplicas"):
+        status.pop("currentReplicas", None)
     for key, note in (("currentMetrics", _CURRENT), ("conditions", _CONDITIONS)):
         if value := _read(annotations.pop(note, None)):
             status[key] = value
     if annotations:
         metadata["annotations"] = annotations
     head = {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler"}
-    return {**head, "metadata": metadata, "spec": spec} | ({"status": status} if status else {})
+    return {**head, "metadata": metadata, "spec": spec, "status": status}
 
 
 def _cpu_percent(metric: Obj) -> int | None:

@@ -178,6 +178,11 @@ class _Parser:
         self._at += 1
         return text
 
+    def _identifier(self) -> str:
+        if self.kind != "name":
+            raise CelError(f"CEL: expected a name before {self.text!r}")
+        return self._take()
+
     def _accept(self, symbol: str) -> bool:
         if self.kind in ("symbol", "name") and self.text == symbol:
             self._at += 1
@@ -228,7 +233,7 @@ class _Parser:
     def _postfix(self, value: Expression) -> Expression:
         while True:
             if self._accept("."):
-                value = self._member(value, self._take())
+                value = self._member(value, self._identifier())
             elif self._accept("["):
                 key = self.ternary()
                 self._expect("]")
@@ -240,7 +245,7 @@ class _Parser:
         if not self._accept("("):
             return _select(target, name)
         if name in _MACROS:
-            variable = self._take()
+            variable = self._identifier()
             self._expect(",")
             body = self.ternary()
             self._expect(")")
@@ -296,9 +301,9 @@ class _Parser:
 
     def _presence(self) -> Expression:
         """has(a.b.c): everything but the last step must exist."""
-        path = [self._take()]
+        path = [self._identifier()]
         while self._accept("."):
-            path.append(self._take())
+            path.append(self._identifier())
         self._expect(")")
         root, *steps = path
         if not steps:

@@ -43,10 +43,10 @@ def _check(value: Any, schema: Schema, path: tuple[str, ...], struct: str) -> No
     if wanted is not None and not _fits(value, wanted, schema.get("format", "")):
         _refuse(value, schema, path, struct)
     if isinstance(value, dict):
+        known = schema.get("properties") or {}
         for key, child in value.items():
-            shape = property_schema(schema, key)
-            if shape:
-                _check(child, shape, (*path, key), _struct_of(path, struct))
+            if shape := property_schema(schema, key):  # the keys of a map are not part of the path, as in Go's text
+                _check(child, shape, (*path, key) if key in known else path, _struct_of(path, struct))
     elif isinstance(value, list) and isinstance(items := schema.get("items"), dict):
         for item in value:
             _check(item, items, path, struct)

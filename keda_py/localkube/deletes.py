@@ -44,7 +44,7 @@ class Deletes:
             await self._review(call, Target(resource=resource, namespace=namespace, name=name), obj)
             if self._store.find(resource, namespace, name) is not None:
                 self._store.delete(resource, namespace, name, options)
-        view = View.of(call, resource, self._store.clock.now())
+        view = View.of(call, resource, self._store.clock)
         return Answer(body=view.many(chosen, {"resourceVersion": str(self._store.revision)}))
 
     async def _review(self, call: Call, target: Target, old: Obj) -> None:

@@ -1,10 +1,9 @@
 """What the API server checks of a HorizontalPodAutoscaler beyond its schema, in its words."""
 
 from collections.abc import Iterator
-from decimal import Decimal
 
+from keda_py.core.quantity import parse_milli
 from keda_py.localkube import causes
-from keda_py.localkube.canonical import amount_of
 from keda_py.localkube.resources import Obj
 from keda_py.localkube.status import Cause
 
@@ -66,8 +65,7 @@ def _metric(metric: Obj, path: str) -> Iterator[Cause]:
 def _target(target: Obj, source: str, path: str) -> Iterator[Cause]:
     value, average, percent = (target.get(key) for key in ("value", "averageValue", "averageUtilization"))
     for field, quantity in (("value", value), ("averageValue", average)):
-        amount = amount_of(quantity)
-        if amount is not None and amount <= Decimal(0):
+        if quantity is not None and parse_milli(quantity) <= 0:
             yield causes.invalid(f"{path}.{field}", quantity, "must be positive")
     if percent is not None and percent < 1:
         yield causes.invalid(f"{path}.averageUtilization", percent, "must be greater than 0")

@@ -124,6 +124,14 @@ def service_account(namespace: str, name: str, uid: str = "") -> User:
     return User(name=f"system:serviceaccount:{namespace}:{name}", groups=groups, uid=uid)
 
 
+def impersonated(name: str, groups: tuple[str, ...]) -> User:
+    """Somebody else, with the groups that the name or the caller gives."""
+    parts = name.split(":")
+    if not groups and parts[:2] == ["system", "serviceaccount"] and len(parts) == 4:
+        return _with_authenticated(service_account(parts[2], parts[3]))
+    return _with_authenticated(User(name=name, groups=groups))
+
+
 def load_pair(context: ssl.SSLContext, pair: KeyPair) -> None:
     """Put certificate and key into a context; OpenSSL takes them from a file only."""
     with tempfile.TemporaryDirectory() as folder:

@@ -49,18 +49,24 @@ def timestamp(moment: datetime) -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def with_name(obj: Obj) -> Obj:
+    """The object with its name: a `generateName` is made whole by five random characters. StatusError 400 without."""
+    metadata = obj["metadata"]
+    if metadata.get("name"):
+        return obj
+    if not metadata.get("generateName"):
+        raise bad_request("name or generateName is required")
+    return {**obj, "metadata": {**metadata, "name": generated_name(metadata["generateName"])}}
+
+
 def generated_name(prefix: str) -> str:
-    """A `generateName` made whole, by five random characters."""
+    """A `generateName` made whole."""
     return prefix + "".join(secrets.choice(_GENERATED) for _ in range(5))
 
 
 def created(resource: Resource, obj: Obj, creation: Creation) -> Obj:
     """The new object; the writer's uid, version and status of a kind with a status subresource do not count."""
-    metadata = _sent(obj)
-    if not metadata.get("name"):
-        if not metadata.get("generateName"):
-            raise bad_request("name or generateName is required")
-        metadata["name"] = generated_name(metadata["generateName"])
+    metadata = _sent(with_name(obj))
     metadata["uid"] = str(uuid.uuid4())
     metadata["resourceVersion"] = str(creation.revision)
     metadata["creationTimestamp"] = timestamp(creation.now)

@@ -57,15 +57,18 @@ class Selection:
 def get(call: Call, target: Target, store: Store) -> Answer:
     """GET of an object."""
     obj = store.get(target.resource, target.namespace, target.name)
-    return Answer(body=View.of(call, target.resource, store.clock.now()).one(obj))
+    return Answer(body=View.of(call, target.resource, store.clock).one(obj))
 
 
 def listed(call: Call, target: Target, store: Store) -> Answer:
     """GET of a collection, whole or by pages."""
     selection = Selection.of(call, target)
     check_version(call, store)
-    view = View.of(call, target.resource, store.clock.now())
+    view = View.of(call, target.resource, store.clock)
     limit, token = call.number("limit"), call.query.get("continue", "")
+    if call.query.get("resourceVersionMatch") == "Exact" and not token:
+        page = _Page.of(limit, "", call.number("resourceVersion"))
+        return Answer(body=_page(target, selection, store, view, page))
     if not limit and not token:
         objects = _select(target, selection, store)
         return Answer(body=view.many(objects, _list_metadata(target.resource, store.revision)))

@@ -84,8 +84,7 @@ class Reviews:
         return {"resourceRules": resources, "nonResourceRules": paths, "incomplete": False}
 
     def _access(self, user: User, spec: Obj) -> Obj:
-        verdict = self._authorizer.decide(user, _attributes(spec))
-        return {"allowed": verdict.allowed} | ({"reason": verdict.reason} if verdict.reason else {})
+        return {"allowed": self._authorizer.decide(user, _attributes(spec)).allowed}
 
 
 def _attributes(spec: Obj) -> Attributes:

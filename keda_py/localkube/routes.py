@@ -4,14 +4,14 @@
 Next in the flow: `reads.py`, `watches.py`, `writes.py`, `deletes.py`, `reviews.py`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from keda_py.localkube import discovery, openapi, reads, scales, watches
 from keda_py.localkube.admission import Admission
 from keda_py.localkube.calls import ANONYMOUS, Answer, Call, Target, refusal, text
 from keda_py.localkube.deletes import Deletes
-from keda_py.localkube.identity import Identity
+from keda_py.localkube.identity import Identity, impersonated
 from keda_py.localkube.rbac import Attributes, Authorizer
 from keda_py.localkube.request_metrics import RequestMetrics
 from keda_py.localkube.resources import Registry, Resource
@@ -71,6 +71,7 @@ class Routes:
 
     async def answer(self, call: Call) -> Answer:
         """The answer to any request; StatusError for a refusal outside of any resource."""
+        call = self._impersonated(call)
         parts = [part for part in call.path.split("/") if part]
         if parts[:1] == ["api"] and len(parts) > 1:
             return await self._group_version(call, "", parts[1], parts[2:])
@@ -78,6 +79,18 @@ class Routes:
             return await self._group_version(call, parts[1], parts[2], parts[3:])
         self._authorize_path(call)
         return self._page(call, parts)
+
+    def _impersonated(self, call: Call) -> Call:
+        """`kubectl --as`: the request of somebody else, by those who may."""
+        name = call.headers.get("impersonate-user", "")
+        if not name:
+            return call
+        wanted = Attributes(verb="impersonate", resource="users", name=name)
+        if self._security.enforced and not self._security.authorizer.decide(call.user, wanted).allowed:
+            words = f'users "{name}" is forbidden: User "{call.user.name}" cannot impersonate resource "users"'
+            raise StatusError(403, "Forbidden", f'{words} in API group "" at the cluster scope', {})
+        groups = tuple(filter(None, call.headers.get("impersonate-group", "").split(",")))
+        return replace(call, user=impersonated(name, groups))
 
     def _page(self, call: Call, parts: list[str]) -> Answer:
         match parts:

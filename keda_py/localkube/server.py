@@ -79,7 +79,7 @@ class ApiServer:
         return await _streamed(request, answer)
 
     async def _answered(self, request: web.Request) -> Answer:
-        headers = {name.lower(): value for name, value in request.headers.items()}
+        headers = {name.lower(): ",".join(request.headers.getall(name)) for name in request.headers}
         try:
             user = self._authenticator.user_of(_certificate(request), headers)
             call = Call(

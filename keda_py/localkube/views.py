@@ -6,8 +6,8 @@ built-in kinds carry no apiVersion and kind, those of custom resources do, as wi
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
+from keda_py.clock import Clock
 from keda_py.localkube.calls import Call
 from keda_py.localkube.conversions import from_storage
 from keda_py.localkube.resources import Obj, Resource
@@ -25,22 +25,22 @@ def shown(resource: Resource, obj: Obj) -> Obj:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """How one request wants its objects; `now` dates the ages of a Table."""
+    """How one request wants its objects; the clock dates the ages of a Table."""
 
     resource: Resource
     form: str
-    now: datetime
+    clock: Clock
 
     @classmethod
-    def of(cls, call: Call, resource: Resource, now: datetime) -> "View":
+    def of(cls, call: Call, resource: Resource, clock: Clock) -> "View":
         """The first form of the Accept header that this server speaks."""
         for choice in call.accept.split(","):
             for form in ("as=Table", _METADATA_LIST, _METADATA):
                 if form in choice and "protobuf" not in choice:
-                    return cls(resource=resource, form=form, now=now)
+                    return cls(resource=resource, form=form, clock=clock)
             if "json" in choice:
                 break
-        return cls(resource=resource, form="", now=now)
+        return cls(resource=resource, form="", clock=clock)
 
     def one(self, obj: Obj) -> Obj:
         """A single object."""
@@ -68,7 +68,7 @@ class View:
         return ({k: v for k, v in obj.items() if k not in ("kind", "apiVersion")} for obj in converted)
 
     def _table(self, objects: Sequence[Obj], metadata: Obj) -> Obj:
-        return {**build_table(self.resource, objects, self.now), "metadata": metadata}
+        return {**build_table(self.resource, objects, self.clock.now()), "metadata": metadata}
 
 
 def _metadata_of(obj: Obj, form: str) -> Obj:

@@ -48,7 +48,7 @@ class Watch:
         unset = call.query.get("resourceVersion", "") in ("", "0")
         return cls(
             target=target,
-            view=View.of(call, target.resource, store.clock.now()),
+            view=View.of(call, target.resource, store.clock),
             selection=Selection.of(call, target),
             since=store.revision if unset or marked else since,
             list_first=marked or (unset and "sendInitialEvents" not in call.query),

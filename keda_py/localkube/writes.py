@@ -11,6 +11,7 @@ from keda_py.localkube.admission import Admission, Review
 from keda_py.localkube.bodies import named, read_object
 from keda_py.localkube.calls import APPLY, Answer, Call, Target
 from keda_py.localkube.conversions import to_storage
+from keda_py.localkube.lifecycle import with_name
 from keda_py.localkube.namespaces import check_open
 from keda_py.localkube.patching import applied, noted, patched
 from keda_py.localkube.preparation import Prepared, prepared, prepared_new
@@ -76,7 +77,7 @@ class Writes:
     async def _create(self, call: Call, target: Target, obj: Obj) -> Answer:
         resource = target.resource
         check_open(self._store, resource, target.namespace, obj["metadata"].get("name", ""))
-        ready = prepared_new(call, resource, obj)
+        ready = prepared_new(call, resource, with_name(obj))
         review = Review(call=call, target=target, operation="CREATE", obj=ready.obj, old=None)
         warnings = await self._admission.check(review)
         stored = self._store.create(resource, to_storage(resource, ready.obj), dry_run=call.dry_run)
@@ -98,7 +99,7 @@ class Writes:
 
     def _answer(self, call: Call, target: Target, stored: Obj, ready: Prepared, status: int) -> Answer:
         headers = {"Warning": ", ".join(f'299 - "{_escaped(text)}"' for text in ready.warnings)}
-        body = View.of(call, target.resource, self._store.clock.now()).one(stored)
+        body = View.of(call, target.resource, self._store.clock).one(stored)
         if target.subresource == "scale":
             body = scales.scale_of(target.resource, stored)
         return Answer(status=status, body=body, headers=headers if ready.warnings else {})

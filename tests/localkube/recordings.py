@@ -119,10 +119,12 @@ def _comparable(obj: dict[str, Any]) -> dict[str, Any]:
 
 
 def _as_recorded(recorded: dict[str, Any], actual: dict[str, Any]) -> dict[str, Any]:
-    """Without what a controller may write at any moment, where the recording leaves it out."""
+    """Without managedFields but for applies, and what a controller may write at any moment, where they are left out."""
     left_out = []
+    if "managedFields" not in recorded:
+        left_out.append("managedFields")
     if recorded.get("kind") in ("Deployment", "Scale"):
-        left_out = [key for key in ("status", "annotations") if key not in recorded]
+        left_out += [key for key in ("status", "annotations") if key not in recorded]
     actual = {key: value for key, value in actual.items() if key not in left_out}
     revision = "deployment.kubernetes.io/revision"
     if "annotations" in actual and revision not in recorded.get("annotations", {}):

@@ -15,8 +15,8 @@ import pytest_asyncio
 
 from keda_py.apis.crds import build_crds
 from keda_py.clock import FakeClock
+from keda_py.localkube.cluster import ClusterOptions, LocalCluster
 from tests.localkube import recordings
-from tests.localkube.world import World
 
 EXCHANGES = recordings.exchanges()
 WATCH_SECONDS = "1"
@@ -42,20 +42,15 @@ async def send(session: aiohttp.ClientSession, request: dict[str, Any]) -> Answe
     return answer
 
 
-async def replay(world: World, clock: FakeClock, exchange: dict[str, Any], answers: dict[str, Any]) -> Answer:
-    """One exchange with what goes before it and beside it."""
-    for request in exchange.get("before", ()):
-        await send(world.session, request)
-    await clock.advance(exchange.get("wait", 0))
-    if exchange.get("detached"):
-        world.store.forget(world.store.revision)
+async def replay(session: aiohttp.ClientSession, exchange: dict[str, Any], answers: dict[str, Any]) -> Answer:
+    """One exchange with what happens beside it."""
     request = recordings.resolved(exchange["request"], answers)
     if "meanwhile" not in exchange:
-        return await send(world.session, request)
+        return await send(session, request)
     query = {**request["query"], "timeoutSeconds": WATCH_SECONDS}
-    async with world.session.get(request["path"], params=query, headers=request["headers"]) as response:
+    async with session.get(request["path"], params=query, headers=request["headers"]) as response:
         for beside in exchange["meanwhile"]:
-            await send(world.session, beside)
+            await send(session, beside)
         lines = (await response.read()).splitlines()
         content_type = response.headers["Content-Type"]
     events = [orjson.loads(line) for line in lines]
@@ -66,23 +61,23 @@ async def replay(world: World, clock: FakeClock, exchange: dict[str, Any], answe
 async def answers() -> AsyncIterator[dict[str, Answer]]:
     """The answers to all exchanges, by note."""
     clock = FakeClock(datetime(2026, 11, 21, 5, 58, 7, tzinfo=UTC))
-    async with World(clock, hpa_sync_seconds=5) as world:
-        for crd in build_crds():
-            if crd["spec"]["group"] == "keda.sh":
-                await send(world.session, {"method": "POST", "path": CRDS, "headers": JSON, "body": crd})
-        await clock.settle()
-        found: dict[str, Answer] = {}
-        bodies: dict[str, Any] = {}
-        for exchange in EXCHANGES:
-            answer = await replay(world, clock, exchange, bodies)
-            await clock.settle()
-            found[exchange["note"]] = answer
-            bodies[exchange["note"]] = answer.get("body")
-        yield found
-
-
-CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-JSON = {"content-type": "application/json"}
+    async with LocalCluster(clock, ClusterOptions(hpa_sync_seconds=5)) as cluster:
+        await cluster.apply(crd for crd in build_crds() if crd["spec"]["group"] == "keda.sh")
+        connector = aiohttp.TCPConnector(ssl=cluster.client_context())
+        async with aiohttp.ClientSession(cluster.url, connector=connector) as session:
+            found: dict[str, Answer] = {}
+            bodies: dict[str, Any] = {}
+            for exchange in EXCHANGES:
+                for request in exchange.get("before", ()):
+                    await send(session, request)
+                await clock.advance(exchange.get("wait", 0))
+                if exchange.get("detached"):
+                    cluster.store.forget(cluster.store.revision)
+                answer = await replay(session, exchange, bodies)
+                await clock.settle()
+                found[exchange["note"]] = answer
+                bodies[exchange["note"]] = answer.get("body")
+            yield found
 
 
 @pytest.mark.parametrize("exchange", EXCHANGES, ids=[exchange["note"] for exchange in EXCHANGES])

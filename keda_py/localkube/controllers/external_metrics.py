@@ -2,7 +2,7 @@
 
 import orjson
 
-from keda_py.core.hpa_metrics import ExternalSample
+from keda_py.core.hpa_external import ExternalSample
 from keda_py.errors import ConfigError
 from keda_py.localkube import usage
 from keda_py.localkube.aggregation import Aggregation, status_message

@@ -7,23 +7,25 @@ real controller. Every HPA has a timer of its own, as there; nothing else makes 
 import asyncio
 import logging
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 from keda_py.clock import Timer
 from keda_py.core.behavior import History
 from keda_py.core.hpa import (
-    ConditionType,
     ControllerOptions,
-    HpaCondition,
-    HpaEvent,
     HpaSpec,
+    MetricSample,
     Verdict,
     record_rescale,
+    report_failed_rescale,
+    report_failed_scale,
     sync,
 )
-from keda_py.core.hpa_metrics import ExternalSample, MetricSample, ResourceSample, ScaleTarget
-from keda_py.core.hpa_pods import Pod
+from keda_py.core.hpa_conditions import HpaCondition, HpaEvent, scaling_active
+from keda_py.core.hpa_external import ExternalSample
+from keda_py.core.hpa_pods import Pod, ScaleTarget
+from keda_py.core.hpa_resources import ResourceSample
 from keda_py.errors import ConfigError, KedaPyError
 from keda_py.localkube.controllers.context import ControllerContext
 from keda_py.localkube.controllers.hpa_wire import read_pod, read_spec, read_target, written_conditions, written_status
@@ -63,11 +65,11 @@ class _Scaled:
 
 
 class _Stop(KedaPyError):
-    """The sync ends here: what is left is to write these conditions and Events."""
+    """The sync ends here: what is left is to write the condition and the Event."""
 
-    def __init__(self, condition: HpaCondition, remark: Remark) -> None:
+    def __init__(self, condition: HpaCondition, event: HpaEvent) -> None:
         super().__init__(condition.message)
-        self.condition, self.remark = condition, remark
+        self.condition, self.event = condition, event
 
 
 class HorizontalPodAutoscalers:
@@ -135,9 +137,10 @@ class HorizontalPodAutoscalers:
             try:
                 await self._reconcile(hpa)
             except _Stop as stop:
-                self._context.events.record(hpa, stop.remark)
-                self._write_conditions(hpa, (stop.condition,))
-            except KedaPyError as error:
+                self._say(hpa, stop.event)
+                self._write_condition(hpa, stop.condition)
+            except (KedaPyError, KeyError, ValueError) as error:
+                # An HPA that validation let in and the arithmetic refuses: the others go on.
                 fields = {"namespace": key[0], "hpa": key[1], "error": str(error)}
                 log.warning("hpa sync failed", extra=fields)
 
@@ -160,7 +163,7 @@ class HorizontalPodAutoscalers:
         if verdict.rescale:
             verdict = self._rescale(spec, verdict, target)
         self._histories[uid] = verdict.history
-        self._report(hpa, verdict, target.replicas)
+        self._report(hpa, verdict)
 
     def _target(self, hpa: Obj) -> _Scaled:
         reference, namespace = hpa["spec"]["scaleTargetRef"], hpa["metadata"]["namespace"]
@@ -169,9 +172,7 @@ class HorizontalPodAutoscalers:
             obj = self._context.store.get(resource, namespace, reference["name"])
             scale = scale_of(resource, obj)
         except StatusError as error:
-            message = f"the HPA controller was unable to get the target's current scale: {error}"
-            condition = HpaCondition(ConditionType.ABLE_TO_SCALE, "False", "FailedGetScale", message)
-            raise _Stop(condition, _warning("FailedGetScale", str(error))) from None
+            raise _Stop(*report_failed_scale(str(error))) from None
         status = scale.get("status") or {}
         return _Scaled(
             resource=resource,
@@ -207,8 +208,8 @@ class HorizontalPodAutoscalers:
         text, namespace = target.selector, hpa["metadata"]["namespace"]
         if not text:
             message = "the HPA target's scale is missing a selector"
-            condition = HpaCondition(ConditionType.SCALING_ACTIVE, "False", "InvalidSelector", message)
-            raise _Stop(condition, _warning("SelectorRequired", "selector is required"))
+            condition = scaling_active("InvalidSelector", message, active=False)
+            raise _Stop(condition, HpaEvent("Warning", "SelectorRequired", "selector is required"))
         selector = LabelSelector.parse(text)
         equal = {
             r.key: next(iter(r.values)) for r in selector.requirements if r.operator == "in" and len(r.values) == 1
@@ -224,7 +225,7 @@ class HorizontalPodAutoscalers:
         try:
             return read_pod(pod, self._usage.of(pod))
         except ConfigError as error:
-            self._context.events.record(pod, _warning("InvalidUsage", str(error)))
+            self._say(pod, HpaEvent("Warning", "InvalidUsage", str(error)))
             return read_pod(pod, None)
 
     def _rescale(self, spec: HpaSpec, verdict: Verdict, target: _Scaled) -> Verdict:
@@ -234,29 +235,26 @@ class HorizontalPodAutoscalers:
             changed = scaled(target.resource, target.obj, scale)
             self._context.store.update(target.resource, changed, subresource="scale")
         except StatusError as error:
-            message = f"the HPA controller was unable to update the target scale: {error}"
-            condition = HpaCondition(ConditionType.ABLE_TO_SCALE, "False", "FailedUpdateScale", message)
-            text = f"New size: {verdict.desired}; reason: {verdict.rescale_reason}; error: {error}"
-            events = (*verdict.events, HpaEvent("Warning", "FailedRescale", text))
-            conditions = (*verdict.conditions, condition)
-            return replace(verdict, desired=None, rescale=False, conditions=conditions, events=events)
-        return record_rescale(spec, verdict, target.replicas, self._context.clock.now())
+            return report_failed_rescale(verdict, str(error))
+        return record_rescale(spec, verdict, self._context.clock.now())
 
-    def _report(self, hpa: Obj, verdict: Verdict, current: int) -> None:
+    def _report(self, hpa: Obj, verdict: Verdict) -> None:
         for event in verdict.events:
-            remark = Remark(type=event.type, reason=event.reason, message=event.message, source=SOURCE)
-            self._context.events.record(hpa, remark)
+            self._say(hpa, event)
         newest = self._newest(hpa)
         if newest is not None:
-            status = written_status(newest, verdict, current, self._context.now())
-            self._context.set_status(self._hpas, newest, status)
+            self._context.set_status(self._hpas, newest, written_status(newest, verdict, self._context.now()))
 
-    def _write_conditions(self, hpa: Obj, conditions: tuple[HpaCondition, ...]) -> None:
+    def _write_condition(self, hpa: Obj, condition: HpaCondition) -> None:
         newest = self._newest(hpa)
         if newest is not None:
             status = newest.get("status") or {}
-            rows = written_conditions(status.get("conditions"), conditions, self._context.now())
+            rows = written_conditions(status.get("conditions"), (condition,), self._context.now())
             self._context.set_status(self._hpas, newest, {**status, "conditions": rows})
+
+    def _say(self, about: Obj, event: HpaEvent) -> None:
+        remark = Remark(type=event.type, reason=event.reason, message=event.message, source=SOURCE)
+        self._context.events.record(about, remark)
 
     def _newest(self, hpa: Obj) -> Obj | None:
         """The HPA as it is now: it may have been written, or replaced, while metrics were asked."""
@@ -268,7 +266,3 @@ class HorizontalPodAutoscalers:
 def needs_metrics(spec: HpaSpec, replicas: int) -> bool:
     """Whether the core will look at metrics: not at zero, nor outside the bounds, which decide alone."""
     return replicas > 0 and spec.min_replicas <= replicas <= spec.max_replicas
-
-
-def _warning(reason: str, message: str) -> Remark:
-    return Remark(type="Warning", reason=reason, message=message, source=SOURCE)

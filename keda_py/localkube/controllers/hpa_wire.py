@@ -16,10 +16,10 @@ from keda_py.core.behavior import (
     ScalingRules,
     SelectPolicy,
 )
-from keda_py.core.hpa import HpaCondition, HpaSpec, Verdict
+from keda_py.core.hpa import HpaSpec, Verdict
+from keda_py.core.hpa_conditions import HpaCondition
 from keda_py.core.hpa_metrics import MetricTarget, MetricValue, TargetType
 from keda_py.core.hpa_pods import Pod, UsageSample
-from keda_py.core.quantity import QuantityFormat, print_milli
 from keda_py.localkube import usage
 from keda_py.localkube.conditions import find, with_condition
 from keda_py.localkube.resources import Obj
@@ -94,16 +94,17 @@ def _moment(text: str | None) -> datetime | None:
     return datetime.fromisoformat(text) if text else None
 
 
-def written_status(hpa: Obj, verdict: Verdict, current: int, now: str) -> Obj:
+def written_status(hpa: Obj, verdict: Verdict, now: str) -> Obj:
     """The whole status after one sync."""
     before = hpa.get("status") or {}
-    scaled = {"lastScaleTime": now} if verdict.rescale else _kept(before, "lastScaleTime")
+    scaled = {"lastScaleTime": now} if verdict.rescale and verdict.desired is not None else {}
     desired = before.get("desiredReplicas", 0) if verdict.desired is None else verdict.desired
     return {
+        **_kept(before, "lastScaleTime"),
         **scaled,
-        **({"currentReplicas": current} if current else {}),
+        **({"currentReplicas": verdict.current} if verdict.current else {}),
         "desiredReplicas": desired,
-        "currentMetrics": _written_metrics(hpa["spec"].get("metrics") or (), verdict.current_metrics),
+        "currentMetrics": _written_metrics(hpa["spec"].get("metrics") or (), verdict.metrics),
         "conditions": written_conditions(before.get("conditions"), verdict.conditions, now),
     }
 
@@ -117,8 +118,8 @@ def written_conditions(before: Sequence[Obj] | None, conditions: Iterable[HpaCon
     return result
 
 
-def _written_metrics(specs: Sequence[Obj], values: Sequence[MetricValue | None] | None) -> list[Obj] | None:
-    if values is None:
+def _written_metrics(specs: Sequence[Obj], values: Sequence[MetricValue | None]) -> list[Obj] | None:
+    if not values:
         return None
     return [_written_metric(spec, value) for spec, value in zip(specs, values, strict=True)]
 
@@ -128,20 +129,19 @@ def _written_metric(spec: Obj, value: MetricValue | None) -> Obj:
         return {"type": ""}
     source = spec[SOURCES[spec["type"]]]
     head: dict[str, Any] = {"metric": source["metric"]} if "metric" in source else {"name": source["name"]}
-    memory = source.get("name") == "memory"
-    current = _written_value(value, QuantityFormat.BINARY if memory else QuantityFormat.DECIMAL)
-    return {"type": spec["type"], SOURCES[spec["type"]]: {**head, "current": current, **_kept(source, "container")}}
+    return {
+        "type": spec["type"],
+        SOURCES[spec["type"]]: {**head, "current": _written_value(value), **_kept(source, "container")},
+    }
 
 
-def _written_value(value: MetricValue, format: QuantityFormat) -> Obj:
-    current: Obj = {}
-    if value.value is not None:
-        current["value"] = print_milli(value.value, format)
-    if value.average_value is not None:
-        current["averageValue"] = print_milli(value.average_value, format)
-    if value.average_utilization is not None:
-        current["averageUtilization"] = value.average_utilization
-    return current
+def _written_value(value: MetricValue) -> Obj:
+    fields = {
+        "value": value.value,
+        "averageValue": value.average_value,
+        "averageUtilization": value.average_utilization,
+    }
+    return {name: amount for name, amount in fields.items() if amount is not None}
 
 
 def _kept(obj: Obj, key: str) -> Obj:

@@ -16,11 +16,6 @@ from keda_py.localkube.subscriptions import DELETED, Event
 
 NAMESPACES = ("", "namespaces")
 ROOT_CA = "kube-root-ca.crt"
-ROOT_CA_NOTE = (
-    "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the "
-    "internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes "
-    "clusters."
-)
 _NO_FAILURE = {
     "NamespaceDeletionDiscoveryFailure": ("ResourcesDiscovered", "All resources successfully discovered"),
     "NamespaceDeletionGroupVersionParsingFailure": ("ParsedGroupVersions", "All legacy kube types successfully parsed"),
@@ -63,9 +58,8 @@ class Namespaces:
             self._furnish(key[1])
 
     def _furnish(self, name: str) -> None:
-        annotations = {"kubernetes.io/description": ROOT_CA_NOTE}
         self._ensure("ServiceAccount", {"name": "default", "namespace": name}, {})
-        metadata = {"name": ROOT_CA, "namespace": name, "annotations": annotations}
+        metadata = {"name": ROOT_CA, "namespace": name}
         self._ensure("ConfigMap", metadata, {"data": {"ca.crt": self._certificate_authority}})
 
     def _ensure(self, kind: str, metadata: Obj, body: Obj) -> None:
