@@ -1,7 +1,6 @@
 """`keda-py demo`: four days of autoscaling on the embedded cluster, in virtual time; `keda_py/demo` does it all."""
 
 import asyncio
-import importlib
 from pathlib import Path
 
 from keda_py.cli.parsers import command_parser
@@ -25,9 +24,9 @@ def run(arguments: list[str]) -> int:
         "--kubeconfig", type=Path, default=Path("demo.kubeconfig"), metavar="FILE", help="for kubectl [demo.kubeconfig]"
     )
     parser.add_argument("--plain", action="store_true", help="plain lines instead of a live table")
+    parser.add_argument("--stay", action="store_true", help="go on in real time after the four days, for kubectl")
     options = parser.parse_args(arguments)
-    command = importlib.import_module("keda_py.demo.command")
-    verdict: int = asyncio.run(
-        command.run_demo(picture=options.picture, kubeconfig=options.kubeconfig, plain=options.plain)
-    )
-    return verdict
+    from keda_py.demo.command import DemoOptions, run_demo  # heavy: not for --help
+
+    wanted = DemoOptions(picture=options.picture, kubeconfig=options.kubeconfig, plain=options.plain, stay=options.stay)
+    return asyncio.run(run_demo(wanted))

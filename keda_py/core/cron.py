@@ -13,7 +13,7 @@ own zones are not used: it fires across the gap for `30 2 * * *`, but not for `3
 """
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 

@@ -154,6 +154,7 @@ def report_failed_rescale(verdict: Verdict, error: str) -> Verdict:
     return replace(
         verdict,
         desired=None,
+        rescale=False,
         conditions=(*verdict.conditions, able_to_scale("FailedUpdateScale", message, able=False)),
         events=(*verdict.events, HpaEvent("Warning", "FailedRescale", text)),
     )
@@ -207,9 +208,6 @@ def _normalise(
     verdict: Verdict, spec: HpaSpec, proposal: int, metric: str, options: ControllerOptions, now: datetime
 ) -> Verdict:
     current, rules = verdict.current, spec.behavior
-    reason = (
-        f"{metric} above target" if proposal > current else "All metrics below target" if proposal < current else ""
-    )
     history, stable = stabilise(verdict.history, proposal, rules, options.downscale_stabilization, current, now)
     bounds = Bounds(current=current, minimum=spec.min_replicas, maximum=spec.max_replicas)
     limited = limit(history, stable.replicas, rules, bounds, now)
@@ -218,6 +216,12 @@ def _normalise(
         history=history,
         desired=limited.replicas,
         rescale=limited.replicas != current,
-        reason=reason,
+        reason=_explain(proposal, current, metric),
         conditions=(*verdict.conditions, stable.condition, limited.condition),
     )
+
+
+def _explain(replicas: int, current: int, metric: str) -> str:
+    if replicas == current:
+        return ""  # a recent recommendation moves the count, and the controller has no words for it
+    return f"{metric} above target" if replicas > current else "All metrics below target"

@@ -1,4 +1,4 @@
-"""The timeline as an SVG picture: one lane a workload, bars as high as its replicas, nights shaded. Pure, no library."""
+"""The timeline as an SVG picture: one lane a workload, bars as high as its replicas, nights shaded. Pure."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 from keda_py.demo.timeline import Timeline
 
 WIDTH, LANE, LEFT, TOP, RIGHT = 1000, 96, 190, 54, 130
+TITLE = "Asleep at night, awake in the morning"
 COLOURS = ("#3b82c4", "#4a9d6e", "#c47f3b")
 INK, FAINT, NIGHT = "#24292f", "#8b949e", "#eef1f5"
 FONT = 'font-family="system-ui, sans-serif"'
@@ -19,7 +20,7 @@ def draw(timeline: Timeline, names: Sequence[str], zone: ZoneInfo) -> str:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" {FONT} font-size="12">',
         f'<rect width="{WIDTH}" height="{height}" fill="white"/>',
-        f'<text x="16" y="24" font-size="16" font-weight="600" fill="{INK}">Asleep at night, awake in the morning</text>',
+        f'<text x="16" y="24" font-size="16" font-weight="600" fill="{INK}">{TITLE}</text>',
         *_days(timeline, zone, height),
     ]
     for index, name in enumerate(names):
@@ -39,9 +40,9 @@ def _days(timeline: Timeline, zone: ZoneInfo, height: int) -> Iterator[str]:
         for start, over in ((day, day.replace(hour=8, minute=30)), (day.replace(hour=19, minute=30), end)):
             left, right = max(start, begin), min(over, end)
             if right > left:
-                x = _x(timeline, left)
+                x, tall = _x(timeline, left), height - TOP - 18
                 width = _x(timeline, right) - x
-                yield f'<rect x="{x:.1f}" y="{TOP - 8}" width="{width:.1f}" height="{height - TOP - 18}" fill="{NIGHT}"/>'
+                yield f'<rect x="{x:.1f}" y="{TOP - 8}" width="{width:.1f}" height="{tall}" fill="{NIGHT}"/>'
         middle = _x(timeline, begin + (end - begin) / 2)
         yield f'<text x="{middle:.1f}" y="{height - 10}" text-anchor="middle" fill="{FAINT}">{day:%a %d %b}</text>'
         day += timedelta(days=1)

@@ -36,10 +36,10 @@ class Recorder:
 
     def _on_event(self, event: Event) -> None:
         kind = event.resource.kind
-        if kind == "Deployment" and event.obj["metadata"]["name"] in self._names:
-            self._on_deployment(event.obj)
+        if kind == "Deployment" and event.object["metadata"]["name"] in self._names:
+            self._on_deployment(event.object)
         elif kind == "Event":
-            self._on_cluster_event(event.obj)
+            self._on_cluster_event(event.object)
 
     def _on_deployment(self, live: Obj) -> None:
         name, after = live["metadata"]["name"], live["spec"]["replicas"]

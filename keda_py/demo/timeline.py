@@ -58,12 +58,10 @@ def missed(expected: Iterable[Expected], changes: Sequence[Change]) -> list[str]
             left.remove(match)
     begin = min((one.at for one in expected), default=None)
     end = max((one.at for one in expected), default=None)
-    for change in left:
-        if begin and end and begin <= change.at <= end:
-            problems.append(
-                f"{change.name}: unexpected {change.before} -> {change.after} at {change.at:%a %d %b %H:%M:%S}"
-            )
-    return problems
+    unexpected = [change for change in left if begin and end and begin <= change.at <= end]
+    return problems + [
+        f"{one.name}: unexpected {one.before} -> {one.after} at {one.at:%a %d %b %H:%M:%S}" for one in unexpected
+    ]
 
 
 def _fits(one: Expected, change: Change) -> bool:

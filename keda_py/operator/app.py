@@ -211,7 +211,7 @@ def _scaler_source(around: Surroundings, reader: ClusterReader) -> ScalerSource:
         tls=around.tls,
         resources=SharedResources(),
     )
-    return ScalerSource(lendings=lendings, build=registry.build, resolver=NothingResolved(), timeout=timeout)
+    return ScalerSource(lendings=lendings, build=registry.build, resolver=NothingResolved())
 
 
 def _election(client: KubeClient, settings: Settings) -> Election | None:

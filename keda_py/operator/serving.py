@@ -69,12 +69,14 @@ class Serving:
 
     async def register(self, client: KubeClient) -> None:
         """Write the APIService that leads to `--register URL`. Raises KubeError."""
-        certificates = self._settings.certificates
+        certificates, url = self._settings.certificates, self._settings.serving.register
+        if not self._settings.serving.secure_port:
+            url = f"{url.rstrip('/')}:{self.secure_port}"  # a free port was taken; only we know which
         await register_metrics(
             client,
             namespace=self._settings.cluster.pod_namespace,
             service=certificates.metrics_service,
-            url=self._settings.serving.register,
+            url=url,
             ca=self._certificate.ca,
         )
 
