@@ -1,0 +1,106 @@
+"""What an informer has seen: objects by namespace and name, by index, and who wants to hear of changes.
+
+Filled by `reflector.py`, read through `informer.py`. All of it is synchronous: between two awaits a reader sees one
+state. Rule: objects are shared, so nobody changes one that came from here.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TypeAlias
+
+from keda_py.kube.resources import Obj
+
+Key: TypeAlias = tuple[str, str]
+Notify: TypeAlias = Callable[[Obj | None, Obj | None], None]
+IndexBy: TypeAlias = Callable[[Obj], Iterable[str]]
+
+
+def key_of(obj: Obj) -> Key:
+    """(namespace, name); the namespace of a cluster-scoped object is ""."""
+    metadata = obj["metadata"]
+    return metadata.get("namespace") or "", metadata["name"]
+
+
+class Cache:
+    """Objects with indexes; `subscribe` is told (old, new), None standing for absence."""
+
+    def __init__(self, indexes: Mapping[str, IndexBy]) -> None:
+        self._objects: dict[str, dict[str, Obj]] = {}
+        self._indexes = indexes
+        self._indexed: dict[str, dict[str, dict[Key, Obj]]] = {name: {} for name in indexes}
+        self._subscribers: list[Notify] = []
+
+    def __len__(self) -> int:
+        return sum(len(names) for names in self._objects.values())
+
+    def __iter__(self) -> Iterator[Obj]:
+        for names in self._objects.values():
+            yield from names.values()
+
+    def get(self, namespace: str, name: str) -> Obj | None:
+        """The object, or None where there is none."""
+        return self._objects.get(namespace, {}).get(name)
+
+    def within(self, namespace: str) -> list[Obj]:
+        """The objects of a namespace; of all namespaces for ""."""
+        return list(self._objects.get(namespace, {}).values()) if namespace else list(self)
+
+    def by_index(self, index: str, value: str) -> list[Obj]:
+        """The objects for which the index function gave `value`."""
+        return list(self._indexed[index].get(value, {}).values())
+
+    def subscribe(self, notify: Notify) -> None:
+        """Call `notify(old, new)` on every change, now with (None, object) for each that is there already."""
+        self._subscribers.append(notify)
+        for obj in list(self):
+            notify(None, obj)
+
+    def put(self, obj: Obj) -> None:
+        """Add or replace one object; the same version again is no change."""
+        namespace, name = key = key_of(obj)
+        names = self._objects.setdefault(namespace, {})
+        old = names.get(name)
+        if old is not None and _version(old) == _version(obj):
+            return
+        names[name] = obj
+        self._reindex(key, old, obj)
+        self._tell(old, obj)
+
+    def remove(self, key: Key) -> None:
+        """Forget one object, if it is there."""
+        namespace, name = key
+        names = self._objects.get(namespace, {})
+        old = names.pop(name, None)
+        if old is None:
+            return
+        if not names:
+            del self._objects[namespace]
+        self._reindex(key, old, None)
+        self._tell(old, None)
+
+    def replace(self, namespace: str, objects: Iterable[Obj]) -> None:
+        """Make the namespace ("" for all) hold exactly `objects`, told as single changes, deletions first."""
+        fresh = {key_of(obj): obj for obj in objects}
+        for obj in self.within(namespace):
+            if (key := key_of(obj)) not in fresh:
+                self.remove(key)
+        for obj in fresh.values():
+            self.put(obj)
+
+    def _reindex(self, key: Key, old: Obj | None, new: Obj | None) -> None:
+        for index, values_of in self._indexes.items():
+            table = self._indexed[index]
+            for value in set(values_of(old)) if old is not None else ():
+                table[value].pop(key)
+                if not table[value]:
+                    del table[value]
+            for value in set(values_of(new)) if new is not None else ():
+                table.setdefault(value, {})[key] = new or {}
+
+    def _tell(self, old: Obj | None, new: Obj | None) -> None:
+        for notify in self._subscribers:
+            notify(old, new)
+
+
+def _version(obj: Obj) -> object:
+    metadata = obj["metadata"]
+    return metadata.get("uid"), metadata.get("resourceVersion")

@@ -1,0 +1,226 @@
+"""The Kubernetes client: plain dicts in and out, every refusal an error of keda_py/errors.py.
+
+Everything that talks to the API server goes through here: informers, scale, events, the lease, the operator's own reads
+and writes. Rules: a time-out on every request, a 429 is obeyed, virtual time stands still while a request is open, and
+what the server did not say is never made up.
+"""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from types import TracebackType
+from typing import Any, Self
+
+import aiohttp
+import orjson
+
+from keda_py.clock import Clock
+from keda_py.errors import TooManyRequests, Unauthorized, Unavailable
+from keda_py.kube.resources import EVERYTHING, Obj, ObjectPath, Resource, Selection
+from keda_py.kube.statuses import error_from_answer
+from keda_py.kube.transport import CONNECT_SECONDS, Request, Transport
+
+REQUEST_SECONDS = 30.0
+PAGE_SIZE = 500
+ATTEMPTS = 5
+RETRY_AFTER_CAP = 30.0
+# A page of 500 objects of etcd's largest size (1.5 MiB) would be more; nothing sane comes near.
+BODY_LIMIT = 256 * 2**20
+
+
+class PatchKind(StrEnum):
+    """The content types of PATCH."""
+
+    MERGE = "application/merge-patch+json"
+    JSON = "application/json-patch+json"
+    STRATEGIC = "application/strategic-merge-patch+json"
+    APPLY = "application/apply-patch+yaml"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """One answered or failed request, for our own metrics; `code` 0 means that no answer came."""
+
+    verb: str
+    resource: str
+    code: int
+    seconds: float
+
+
+class KubeClient:
+    """An async context manager. `observe` is called once per exchange with the API server, retries included.
+
+    `write_seconds` bounds everything but GET: a leader sets it below lease duration minus renew deadline, so that no
+    write of its own is still on its way when another replica takes over.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        kubeconfig: str = "",
+        *,
+        observe: Callable[[Exchange], None] = lambda _: None,
+        write_seconds: float = REQUEST_SECONDS,
+    ) -> None:
+        self.clock = clock
+        self._transport = Transport(kubeconfig)
+        self._observe = observe
+        self._write_seconds = write_seconds
+
+    async def __aenter__(self) -> Self:
+        """Load the configuration. Raises ConfigError."""
+        await self._transport.open()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close every connection."""
+        await self._transport.close()
+
+    @property
+    def url(self) -> str:
+        """The API server's address."""
+        return self._transport.url
+
+    async def get(self, path: ObjectPath) -> Obj:
+        """One object. Raises NotFound and other KubeErrors, as all methods here do."""
+        return await self.send(Request(method="GET", path=path.path, resource=path.label))
+
+    async def list(self, resource: Resource, namespace: str = "", selection: Selection = EVERYTHING) -> list[Obj]:
+        """All objects as of now, page by page."""
+        items: list[Obj] = []
+        page = ""
+        while True:
+            query = {"limit": str(PAGE_SIZE), **selection.query(), **({"continue": page} if page else {})}
+            answer = await self.list_page(resource, namespace, query)
+            items.extend(answer.get("items") or ())
+            page = (answer.get("metadata") or {}).get("continue") or ""
+            if not page:
+                return items
+
+    async def list_page(self, resource: Resource, namespace: str, query: dict[str, str]) -> Obj:
+        """One answer to a LIST, as it came."""
+        path = resource.collection(namespace)
+        return await self.send(Request(method="GET", path=path, query=query, resource=resource.plural))
+
+    async def create(self, resource: Resource, body: Obj) -> Obj:
+        """POST into the namespace that `body` names. Raises AlreadyExists."""
+        namespace = body.get("metadata", {}).get("namespace", "")
+        path = resource.collection(namespace)
+        return await self.send(Request(method="POST", path=path, body=body, resource=resource.plural))
+
+    async def update(self, path: ObjectPath, body: Obj) -> Obj:
+        """PUT. With metadata.resourceVersion in `body`, Conflict when somebody else wrote first."""
+        return await self.send(Request(method="PUT", path=path.path, body=body, resource=path.label))
+
+    async def patch(self, path: ObjectPath, body: Any, kind: PatchKind = PatchKind.MERGE) -> Obj:
+        """PATCH; APPLY is sent as field manager keda-operator, forced."""
+        query = {"fieldManager": "keda-operator", "force": "true"} if kind is PatchKind.APPLY else {}
+        headers = {"Content-Type": kind.value}
+        request = Request(method="PATCH", path=path.path, query=query, body=body, headers=headers, resource=path.label)
+        return await self.send(request)
+
+    async def delete(self, path: ObjectPath, *, uid: str = "", resource_version: str = "") -> Obj:
+        """DELETE, dependents in the background; Conflict when `uid` or `resource_version` is not the object's."""
+        pairs = (("uid", uid), ("resourceVersion", resource_version))
+        body: Obj = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"}
+        if preconditions := {name: value for name, value in pairs if value}:
+            body["preconditions"] = preconditions
+        return await self.send(Request(method="DELETE", path=path.path, body=body, resource=path.label))
+
+    async def send(self, request: Request) -> Obj:
+        """Any request whose answer is a JSON object."""
+        body = await self.raw(request)
+        try:
+            answer = orjson.loads(body)
+        except orjson.JSONDecodeError as error:
+            raise Unavailable(f"{request.method} {request.path}: the answer is not JSON") from error
+        if not isinstance(answer, dict):
+            raise Unavailable(f"{request.method} {request.path}: the answer is not a JSON object")
+        return answer
+
+    async def raw(self, request: Request) -> bytes:
+        """Any request; the answer's body as it came."""
+        default = REQUEST_SECONDS if request.method == "GET" else self._write_seconds
+        seconds = request.timeout or default
+        with self.clock.busy():
+            async with _bounded(request, seconds):
+                return await self._attempt(request, asyncio.get_running_loop().time() + seconds)
+
+    @asynccontextmanager
+    async def stream(self, request: Request, quiet_seconds: float) -> AsyncIterator[aiohttp.ClientResponse]:
+        """A long answer, read by the caller; Unavailable when nothing comes for `quiet_seconds`."""
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=quiet_seconds)
+        async with AsyncExitStack() as stack:
+            with self.clock.busy():
+                async with _bounded(request, REQUEST_SECONDS):
+                    response = await self._open_stream(stack, request, timeout)
+            yield response
+
+    async def _open_stream(
+        self, stack: AsyncExitStack, request: Request, timeout: aiohttp.ClientTimeout
+    ) -> aiohttp.ClientResponse:
+        try:
+            return await stack.enter_async_context(self._answered(request, timeout))
+        except Unauthorized:
+            if not await self._transport.renew():
+                raise
+        return await stack.enter_async_context(self._answered(request, timeout))
+
+    async def _attempt(self, request: Request, deadline: float) -> bytes:
+        """Send until it is answered; 429 waits as told, 401 renews the credentials once."""
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS)
+        attempt = 0
+        while True:
+            attempt += 1
+            try:
+                async with self._answered(request, timeout) as response:
+                    return await _read(response)
+            except Unauthorized:
+                if attempt > 1 or not await self._transport.renew():
+                    raise
+            except TooManyRequests as refusal:
+                wait = min(refusal.retry_after, RETRY_AFTER_CAP) * random.uniform(1.0, 1.25)
+                if attempt >= ATTEMPTS or asyncio.get_running_loop().time() + wait >= deadline:
+                    raise
+                await asyncio.sleep(wait)
+
+    @asynccontextmanager
+    async def _answered(
+        self, request: Request, timeout: aiohttp.ClientTimeout
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        """One exchange, counted; the answer if it is a 2xx, else the error that it stands for."""
+        loop = asyncio.get_running_loop()
+        started, code = loop.time(), 0
+        async with AsyncExitStack() as stack:
+            try:
+                response = await stack.enter_async_context(self._transport.exchange(request, timeout))
+                code = response.status
+            finally:
+                seconds = loop.time() - started
+                self._observe(Exchange(verb=request.method, resource=request.resource, code=code, seconds=seconds))
+            if not 200 <= code < 300:
+                raise error_from_answer(code, await _read(response), response.headers.get("Retry-After", ""))
+            yield response
+
+
+@asynccontextmanager
+async def _bounded(request: Request, seconds: float) -> AsyncIterator[None]:
+    try:
+        async with asyncio.timeout(seconds):
+            yield
+    except TimeoutError as error:
+        raise Unavailable(f"{request.method} {request.path}: no answer in {seconds:g} s") from error
+
+
+async def _read(response: aiohttp.ClientResponse) -> bytes:
+    body = bytearray()
+    async for chunk in response.content.iter_any():
+        body += chunk
+        if len(body) > BODY_LIMIT:
+            raise Unavailable(f"{response.method} {response.url.path}: the answer is over {BODY_LIMIT} bytes")
+    return bytes(body)

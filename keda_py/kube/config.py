@@ -1,0 +1,164 @@
+"""Where the API server is, who we are, and the connection pool: the only importer of kubernetes_asyncio.
+
+The library reads kubeconfigs, runs exec plugins, re-reads in-cluster tokens and builds TLS contexts; it sends nothing.
+An `Access` is one such reading. `transport.py` asks `changed` now and then and loads a new one, so that a rotated CA or
+client certificate takes effect without a restart.
+"""
+
+import asyncio
+import os
+import ssl
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import aiohttp
+import yaml
+from kubernetes_asyncio.client.configuration import Configuration
+from kubernetes_asyncio.client.rest import RESTClientObject
+from kubernetes_asyncio.config import ConfigException, load_kube_config
+from kubernetes_asyncio.config.incluster_config import SERVICE_HOST_ENV_NAME, InClusterConfigLoader
+from kubernetes_asyncio.config.kube_config import KubeConfigLoader
+
+from keda_py.errors import ConfigError
+
+SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+_HOME_KUBECONFIG = "~/.kube/config"
+_MALFORMED = (ConfigException, AssertionError, AttributeError, KeyError, TypeError, ValueError, OSError, yaml.YAMLError)
+
+Fingerprint = tuple[tuple[str, int, int], ...]
+
+
+@dataclass(slots=True, kw_only=True)
+class Access:
+    """One loaded configuration with its session; replaced as a whole when a file it came from changes."""
+
+    url: str
+    proxy: str
+    server_hostname: str
+    session: aiohttp.ClientSession
+    configuration: Configuration
+    rest: RESTClientObject
+    files: tuple[str, ...]
+    seen: Fingerprint
+    loaded_at: float
+    in_flight: int = 0
+    retired: bool = False
+    _refreshing: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def authorization(self) -> str:
+        """The Authorization header, or "". Tokens end with a newline as often as not, which no header may."""
+        async with self._refreshing:
+            try:
+                token = await self.configuration.get_api_key_with_prefix("BearerToken")
+            except _MALFORMED as error:
+                raise ConfigError(f"credentials could not be refreshed: {error}", field="kubeconfig") from error
+        return str(token or "").strip()
+
+    def changed(self) -> bool:
+        """Whether a CA, certificate, key or kubeconfig file is no longer what was loaded."""
+        return _fingerprint(self.files) != self.seen
+
+    async def retire(self) -> None:
+        """Close once nothing is in flight; streams end by themselves."""
+        self.retired = True
+        if not self.in_flight:
+            await self.session.close()
+            await self.rest.close()
+
+
+async def load_access(kubeconfig: str = "") -> Access:
+    """Read `--kubeconfig`, else $KUBECONFIG, else the pod's ServiceAccount, else ~/.kube/config.
+
+    Raises ConfigError that names the file.
+    """
+    configuration = Configuration(host="")
+    # Every watch keeps a connection of its own: the library's bound of 100 would starve all other requests.
+    configuration.connection_pool_maxsize = 0
+    # As Go's clients: a CA without key identifiers, as many clusters have, is still a CA (strict from Python 3.13 on).
+    configuration.disable_strict_ssl_verification = True
+    origin = _find(kubeconfig)
+    try:
+        files = await _configure(configuration, origin)
+        seen = _fingerprint(files)
+        rest = RESTClientObject(configuration)
+    except (*_MALFORMED, ssl.SSLError) as error:
+        where = origin or "in-cluster configuration"
+        raise ConfigError(f"{where}: {error or type(error).__name__}; correct the file", field="kubeconfig") from error
+    return Access(
+        url=str(configuration.host).rstrip("/"),
+        proxy=configuration.proxy or "",
+        server_hostname=configuration.tls_server_name or "",
+        session=_session(rest),
+        configuration=configuration,
+        rest=rest,
+        files=files,
+        seen=seen,
+        loaded_at=asyncio.get_running_loop().time(),
+    )
+
+
+def _session(rest: RESTClientObject) -> aiohttp.ClientSession:
+    # Not the library's own session: it trusts the environment, which costs two thread hops a request and would send
+    # what ~/.netrc holds.
+    return aiohttp.ClientSession(
+        connector=rest.pool_manager.connector, connector_owner=False, cookie_jar=aiohttp.DummyCookieJar()
+    )
+
+
+def _find(kubeconfig: str) -> str:
+    """The kubeconfig path(s), or "" for the pod's ServiceAccount."""
+    named = kubeconfig or os.environ.get("KUBECONFIG", "")
+    if named:
+        if not any(Path(part).is_file() for part in _paths(named)):
+            raise ConfigError(f"kubeconfig: {named} does not exist; correct --kubeconfig or $KUBECONFIG")
+        return named
+    if os.environ.get(SERVICE_HOST_ENV_NAME):
+        return ""
+    if Path(_HOME_KUBECONFIG).expanduser().is_file():
+        return _HOME_KUBECONFIG
+    raise ConfigError("kubeconfig: not in a cluster and no ~/.kube/config; pass --kubeconfig or set $KUBECONFIG")
+
+
+def _paths(origin: str) -> tuple[str, ...]:
+    """$KUBECONFIG may hold several files; theirs are merged."""
+    return tuple(str(Path(part).expanduser()) for part in origin.split(os.pathsep) if part)
+
+
+async def _configure(configuration: Configuration, origin: str) -> tuple[str, ...]:
+    if not origin:
+        return configure_in_cluster(configuration, SERVICE_ACCOUNT)
+    loader = await load_kube_config(config_file=origin, client_configuration=configuration, persist_config=False)
+    if hasattr(loader, "exec_plugin_expiry"):
+        configuration.refresh_api_key_hook = _ExecRefresh(loader)
+    trusted = (configuration.ssl_ca_cert, configuration.cert_file, configuration.key_file)
+    return (*_paths(origin), *(path for path in trusted if path))
+
+
+def configure_in_cluster(configuration: Configuration, directory: Path) -> tuple[str, ...]:
+    """The pod's ServiceAccount as mounted in `directory`; its token is read again every minute."""
+    ca = str(directory / "ca.crt")
+    InClusterConfigLoader(token_filename=str(directory / "token"), cert_filename=ca).load_and_set(configuration)
+    return (ca,)
+
+
+@dataclass(frozen=True, slots=True)
+class _ExecRefresh:
+    """Runs an exec plugin again when its token nears the end; the loader knows when."""
+
+    loader: KubeConfigLoader
+
+    async def __call__(self, configuration: Configuration) -> None:
+        await self.loader.load_from_exec_plugin()
+        configuration.api_key["BearerToken"] = self.loader.token
+
+
+def _fingerprint(files: Iterable[str]) -> Fingerprint:
+    found = []
+    for name in files:
+        try:
+            stat = Path(name).stat()
+        except OSError:
+            continue  # between removal and replacement: what is loaded stays
+        found.append((name, stat.st_mtime_ns, stat.st_size))
+    return tuple(found)

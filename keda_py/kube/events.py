@@ -1,0 +1,208 @@
+"""Kubernetes Events (events.k8s.io/v1): what happened, for `kubectl describe` and `kubectl events`.
+
+`record` never waits and never fails; `run` writes. A repeat within six minutes becomes a count on the first Event
+(`series`), as client-go does. Its key has no note but has the object's resourceVersion, which moves with nearly every
+status write; ours has the note instead, and so keeps what people see: a new note is a new Event.
+"""
+
+import asyncio
+import logging
+from collections import OrderedDict, deque
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Literal
+from uuid import uuid4
+
+from keda_py.errors import AlreadyExists, KubeError, NotFound, TooManyRequests, Unauthorized, Unavailable
+from keda_py.kube.backoff import Backoff
+from keda_py.kube.client import KubeClient
+from keda_py.kube.resources import EVENTS, Obj, ObjectPath
+
+log = logging.getLogger(__name__)
+
+EventType = Literal["Normal", "Warning"]
+
+CONTROLLER = "keda-operator"
+NOTE_BYTES = 1024
+WORD_CHARACTERS = 128
+NAME_CHARACTERS = 236
+SERIES_SECONDS = 360.0
+SERIES_WRITE_SECONDS = 10.0
+QUEUE_LIMIT = 10_000
+REMEMBERED = 4096
+# One object may write this many at once, then one every REFILL_SECONDS.
+BURST = 25
+REFILL_SECONDS = 10.0
+
+_Key = tuple[str, str, str, str, str]
+
+
+@dataclass(slots=True, kw_only=True)
+class _Series:
+    """One Event and its repeats; `written` is the count that the API server knows, 0 before the first write."""
+
+    body: Obj
+    count: int = 1
+    written: int = 0
+    queued: bool = True
+    last_seen: float
+    last_seen_wire: str
+    last_write: float = float("-inf")
+
+
+@dataclass(slots=True, kw_only=True)
+class _Allowance:
+    """A token bucket."""
+
+    tokens: float
+    at: float
+
+    def take(self, now: float) -> bool:
+        self.tokens = min(self.tokens + (now - self.at) / REFILL_SECONDS, BURST)
+        self.at = now
+        if self.tokens < 1:
+            return False
+        self.tokens -= 1
+        return True
+
+
+class EventRecorder:
+    """Events of one controller. `dropped` counts those that nobody will see: too many, refused, or never delivered."""
+
+    def __init__(self, client: KubeClient, *, instance: str, controller: str = CONTROLLER) -> None:
+        self._client, self._clock = client, client.clock
+        self._instance, self._controller = instance, controller
+        self._series: OrderedDict[_Key, _Series] = OrderedDict()
+        self._allowances: OrderedDict[str, _Allowance] = OrderedDict()
+        self._queue: deque[_Series] = deque()
+        self._wake = asyncio.Event()
+        self.dropped = 0
+
+    def record(self, regarding: Obj, event_type: EventType, reason: str, note: str, action: str = "") -> None:
+        """Queue an Event about an object (its apiVersion, kind and metadata are read); `action` "" is the reason."""
+        action = action or reason
+        key = (regarding["metadata"].get("uid", ""), event_type, action, reason, note)
+        now = self._clock.monotonic()
+        series = self._series.get(key)
+        if series is None or now - series.last_seen > SERIES_SECONDS:
+            if self._allowed(key[0], now):
+                self._begin(key, self._body(regarding, event_type, reason, note, action))
+            else:
+                self._drop(key, "too many for one object")
+            return
+        series.count, series.last_seen, series.last_seen_wire = series.count + 1, now, self._wire_now()
+        due = series.written == 1 or now - series.last_write >= SERIES_WRITE_SECONDS
+        if due and not series.queued and self._allowed(key[0], now):
+            self._enqueue(key, series)
+
+    async def run(self) -> None:
+        """Write what is recorded, until cancelled."""
+        while True:
+            await self._wake.wait()
+            await self._drain()
+            self._wake.clear()
+
+    async def flush(self, seconds: float) -> None:
+        """Write what is left, last counts too, for at most `seconds`; to be called when `run` has ended."""
+        for key, series in self._series.items():
+            if series.count > series.written and not series.queued:
+                self._enqueue(key, series)
+        try:
+            async with asyncio.timeout(seconds):
+                await self._drain()
+        except TimeoutError:
+            self.dropped += len(self._queue)
+            log.warning("events left unwritten", extra={"events": len(self._queue)})
+
+    def _begin(self, key: _Key, body: Obj) -> None:
+        series = _Series(body=body, last_seen=self._clock.monotonic(), last_seen_wire=body["eventTime"])
+        self._series[key] = series
+        self._series.move_to_end(key)
+        while len(self._series) > REMEMBERED:
+            self._series.popitem(last=False)
+        self._enqueue(key, series)
+
+    def _enqueue(self, key: _Key, series: _Series) -> None:
+        if len(self._queue) >= QUEUE_LIMIT:
+            self._series.pop(key, None)
+            self._drop(key, "the queue is full")
+            return
+        series.queued = True
+        self._queue.append(series)
+        self._wake.set()
+
+    def _allowed(self, uid: str, now: float) -> bool:
+        allowance = self._allowances.setdefault(uid, _Allowance(tokens=BURST, at=now))
+        self._allowances.move_to_end(uid)
+        while len(self._allowances) > REMEMBERED:
+            self._allowances.popitem(last=False)
+        return allowance.take(now)
+
+    def _drop(self, key: _Key, why: str) -> None:
+        self.dropped += 1
+        log.debug("event dropped", extra={"reason": key[3], "why": why})
+
+    async def _drain(self) -> None:
+        backoff = Backoff()
+        while self._queue:
+            try:
+                await self._write(self._queue[0])
+            except (Unavailable, TooManyRequests, Unauthorized):
+                await asyncio.sleep(backoff.next())
+                continue
+            except KubeError as error:  # a terminating namespace, most of the time; nothing anybody could do
+                self.dropped += 1
+                log.debug("event refused", extra={"error": str(error)})
+            backoff.reset()
+            self._queue.popleft().queued = False
+
+    async def _write(self, series: _Series) -> None:
+        count = series.count
+        if series.written:
+            try:
+                await self._client.patch(_path(series.body), {"series": _wire_series(series)})
+            except NotFound:  # Events live for an hour
+                series.body["metadata"]["name"] = _unique_name(series.body["regarding"]["name"])
+                series.written = 0
+        if not series.written:
+            with suppress(AlreadyExists):  # an earlier attempt that looked lost was not
+                await self._client.create(EVENTS, series.body)
+            count = 1
+        series.written, series.last_write = count, self._clock.monotonic()
+
+    def _body(self, regarding: Obj, event_type: EventType, reason: str, note: str, action: str) -> Obj:
+        metadata = regarding["metadata"]
+        reference = {
+            name: metadata[name] for name in ("namespace", "name", "uid", "resourceVersion") if metadata.get(name)
+        }
+        return {
+            "apiVersion": "events.k8s.io/v1",
+            "kind": "Event",
+            "metadata": {
+                "name": _unique_name(metadata["name"]),
+                "namespace": metadata.get("namespace") or "default",
+            },
+            "eventTime": self._wire_now(),
+            "reportingController": self._controller,
+            "reportingInstance": self._instance[:WORD_CHARACTERS],
+            "action": action[:WORD_CHARACTERS],
+            "reason": reason[:WORD_CHARACTERS],
+            "regarding": {"apiVersion": regarding["apiVersion"], "kind": regarding["kind"], **reference},
+            "note": note.encode()[:NOTE_BYTES].decode(errors="ignore"),
+            "type": event_type,
+        }
+
+    def _wire_now(self) -> str:
+        return self._clock.now().strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def _path(body: Obj) -> ObjectPath:
+    return EVENTS.named(body["metadata"]["namespace"], body["metadata"]["name"])
+
+
+def _wire_series(series: _Series) -> Obj:
+    return {"count": series.count, "lastObservedTime": series.last_seen_wire}
+
+
+def _unique_name(name: str) -> str:
+    return f"{name[:NAME_CHARACTERS]}.{uuid4().hex[:16]}"

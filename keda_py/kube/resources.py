@@ -1,0 +1,151 @@
+"""REST resources: which path an object has, and the resources known without asking the API server.
+
+First in the flow of `kube/`: `client.py` sends requests to these paths; `discovery.py` finds resources that are not
+listed here. Rule: no path is ever built from an empty or unsafe name, because `DELETE .../pods/` deletes them all.
+"""
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+from urllib.parse import quote
+
+from keda_py.errors import ConfigError
+
+Obj: TypeAlias = dict[str, Any]
+
+
+def safe_segment(field: str, value: str) -> str:
+    """`value` as one path segment. Raises ConfigError for text that would reach another path."""
+    if not value or value in (".", "..") or "/" in value or "%" in value:
+        raise ConfigError(f"{field}: {value!r} cannot be the name of an object; correct the reference", field=field)
+    return quote(value, safe="")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Which objects of a resource; selectors in Kubernetes' text form, "" for all."""
+
+    labels: str = ""
+    fields: str = ""
+
+    def query(self) -> dict[str, str]:
+        """The query parameters that ask for it."""
+        pairs = (("labelSelector", self.labels), ("fieldSelector", self.fields))
+        return {name: value for name, value in pairs if value}
+
+
+EVERYTHING = Selection()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectPath:
+    """One object, or one of its subresources, by name."""
+
+    resource: "Resource"
+    namespace: str
+    name: str
+    subresource: str = ""
+
+    @property
+    def path(self) -> str:
+        """The URL path."""
+        segments = [self.resource.collection(self.namespace), safe_segment("name", self.name)]
+        return "/".join([*segments, self.subresource] if self.subresource else segments)
+
+    @property
+    def label(self) -> str:
+        """The resource for metrics: `deployments` or `deployments/scale`."""
+        return f"{self.resource.plural}/{self.subresource}" if self.subresource else self.resource.plural
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resource:
+    """A kind as the API server serves it."""
+
+    group: str = ""
+    version: str
+    kind: str
+    plural: str
+    namespaced: bool = True
+
+    @property
+    def api_version(self) -> str:
+        """`apps/v1`, or `v1` for the core group."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    def collection(self, namespace: str = "") -> str:
+        """The path of all objects, or of those of one namespace."""
+        root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+        scope = f"/namespaces/{safe_segment('namespace', namespace)}" if namespace and self.namespaced else ""
+        return f"{root}{scope}/{self.plural}"
+
+    def named(self, namespace: str, name: str, subresource: str = "") -> ObjectPath:
+        """One object; `namespace` is not looked at for a cluster-scoped kind."""
+        return ObjectPath(resource=self, namespace=namespace, name=name, subresource=subresource)
+
+
+CONFIG_MAPS = Resource(version="v1", kind="ConfigMap", plural="configmaps")
+NAMESPACES = Resource(version="v1", kind="Namespace", plural="namespaces", namespaced=False)
+NODES = Resource(version="v1", kind="Node", plural="nodes", namespaced=False)
+PODS = Resource(version="v1", kind="Pod", plural="pods")
+SECRETS = Resource(version="v1", kind="Secret", plural="secrets")
+SERVICES = Resource(version="v1", kind="Service", plural="services")
+SERVICE_ACCOUNTS = Resource(version="v1", kind="ServiceAccount", plural="serviceaccounts")
+LIMIT_RANGES = Resource(version="v1", kind="LimitRange", plural="limitranges")
+
+DEPLOYMENTS = Resource(group="apps", version="v1", kind="Deployment", plural="deployments")
+REPLICA_SETS = Resource(group="apps", version="v1", kind="ReplicaSet", plural="replicasets")
+STATEFUL_SETS = Resource(group="apps", version="v1", kind="StatefulSet", plural="statefulsets")
+
+JOBS = Resource(group="batch", version="v1", kind="Job", plural="jobs")
+EVENTS = Resource(group="events.k8s.io", version="v1", kind="Event", plural="events")
+LEASES = Resource(group="coordination.k8s.io", version="v1", kind="Lease", plural="leases")
+HORIZONTAL_POD_AUTOSCALERS = Resource(
+    group="autoscaling", version="v2", kind="HorizontalPodAutoscaler", plural="horizontalpodautoscalers"
+)
+CUSTOM_RESOURCE_DEFINITIONS = Resource(
+    group="apiextensions.k8s.io",
+    version="v1",
+    kind="CustomResourceDefinition",
+    plural="customresourcedefinitions",
+    namespaced=False,
+)
+API_SERVICES = Resource(
+    group="apiregistration.k8s.io", version="v1", kind="APIService", plural="apiservices", namespaced=False
+)
+VALIDATING_WEBHOOK_CONFIGURATIONS = Resource(
+    group="admissionregistration.k8s.io",
+    version="v1",
+    kind="ValidatingWebhookConfiguration",
+    plural="validatingwebhookconfigurations",
+    namespaced=False,
+)
+TOKEN_REVIEWS = Resource(
+    group="authentication.k8s.io", version="v1", kind="TokenReview", plural="tokenreviews", namespaced=False
+)
+SUBJECT_ACCESS_REVIEWS = Resource(
+    group="authorization.k8s.io",
+    version="v1",
+    kind="SubjectAccessReview",
+    plural="subjectaccessreviews",
+    namespaced=False,
+)
+SELF_SUBJECT_ACCESS_REVIEWS = Resource(
+    group="authorization.k8s.io",
+    version="v1",
+    kind="SelfSubjectAccessReview",
+    plural="selfsubjectaccessreviews",
+    namespaced=False,
+)
+
+SCALED_OBJECTS = Resource(group="keda.sh", version="v1alpha1", kind="ScaledObject", plural="scaledobjects")
+SCALED_JOBS = Resource(group="keda.sh", version="v1alpha1", kind="ScaledJob", plural="scaledjobs")
+TRIGGER_AUTHENTICATIONS = Resource(
+    group="keda.sh", version="v1alpha1", kind="TriggerAuthentication", plural="triggerauthentications"
+)
+CLUSTER_TRIGGER_AUTHENTICATIONS = Resource(
+    group="keda.sh",
+    version="v1alpha1",
+    kind="ClusterTriggerAuthentication",
+    plural="clustertriggerauthentications",
+    namespaced=False,
+)

@@ -1,0 +1,63 @@
+"""The scale subresource: the only way in which replicas are read from and written to a scale target.
+
+The write is a PUT that carries the resourceVersion of what was seen: if anybody wrote in between, the API server
+answers Conflict and the caller observes again. A replica count is never written blindly.
+"""
+
+from dataclasses import dataclass
+
+from keda_py.errors import Unavailable
+from keda_py.kube.client import KubeClient
+from keda_py.kube.discovery import ScaleTarget
+from keda_py.kube.resources import Obj
+
+__all__ = ["Scale", "ScaleTarget", "read_scale", "write_scale"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scale:
+    """`replicas` is wanted, `status_replicas` is there; `selector` finds the pods, in text form."""
+
+    replicas: int
+    status_replicas: int
+    selector: str
+    resource_version: str
+
+
+async def read_scale(client: KubeClient, target: ScaleTarget, namespace: str, name: str) -> Scale:
+    """GET /scale. NotFound when the object is missing or its kind has no scale subresource."""
+    return _parse(await client.get(target.rest.named(namespace, name, "scale")))
+
+
+async def write_scale(
+    client: KubeClient, target: ScaleTarget, namespace: str, name: str, replicas: int, resource_version: str
+) -> Scale:
+    """PUT `replicas` over `resource_version`; the new state. Raises Conflict when that version is not the newest."""
+    if not resource_version:
+        raise ValueError("resource_version: a blind write of replicas could undo somebody else's")
+    body: Obj = {
+        "apiVersion": target.scale_api_version,
+        "kind": "Scale",
+        "metadata": {"namespace": namespace, "name": name, "resourceVersion": resource_version},
+        "spec": {"replicas": replicas},
+    }
+    return _parse(await client.update(target.rest.named(namespace, name, "scale"), body))
+
+
+def _parse(answer: Obj) -> Scale:
+    """0 replicas are left out of a Scale's spec on the wire: there, and only there, absent means 0."""
+    try:
+        status = answer.get("status") or {}
+        return Scale(
+            replicas=int(answer["spec"].get("replicas", 0)),
+            status_replicas=int(status.get("replicas", 0)),
+            selector=_selector_text(status.get("selector") or status.get("targetSelector") or ""),
+            resource_version=answer["metadata"]["resourceVersion"],
+        )
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise Unavailable(f"the answer of /scale is not a Scale: {error!r}") from error
+
+
+def _selector_text(selector: str | dict[str, str]) -> str:
+    """autoscaling/v1 has text; the Scale of extensions/v1beta1 (OpenShift's DeploymentConfig) has a map."""
+    return selector if isinstance(selector, str) else ",".join(f"{key}={value}" for key, value in selector.items())

@@ -1,0 +1,36 @@
+"""Write the status of an object: a JSON merge patch of what differs, and nothing when nothing does.
+
+Two writers of different fields do not meet; the uid in the patch keeps the status of a deleted object from landing on
+its namesake.
+"""
+
+from typing import Any
+
+from keda_py.kube.client import KubeClient
+from keda_py.kube.resources import Obj, Resource
+
+
+def merge_patch(old: Obj, new: Obj) -> Obj:
+    """The JSON merge patch (RFC 7386) that makes `new` of `old`; {} when they are equal. Lists are replaced whole."""
+    patch: Obj = {name: None for name in old if name not in new}
+    for name, value in new.items():
+        before = old.get(name)
+        if isinstance(value, dict) and isinstance(before, dict):
+            if inner := merge_patch(before, value):
+                patch[name] = inner
+        elif before != value or (value is None) != (before is None):
+            patch[name] = value
+    return patch
+
+
+async def patch_status(client: KubeClient, resource: Resource, obj: Obj, status: dict[str, Any]) -> Obj | None:
+    """Make `status` the status of `obj` as it was last seen; the answer, or None when there was nothing to write.
+
+    Raises Conflict when another object has the name by now, NotFound when none has.
+    """
+    patch = merge_patch(obj.get("status") or {}, status)
+    if not patch:
+        return None
+    metadata = obj["metadata"]
+    path = resource.named(metadata.get("namespace", ""), metadata["name"], "status")
+    return await client.patch(path, {"metadata": {"uid": metadata["uid"]}, "status": patch})

@@ -1,0 +1,158 @@
+"""One HTTP exchange with the API server: URL, identity, proxy, time-outs; a broken one becomes Unavailable.
+
+`config.py` says where and who; `client.py` gives meaning to answers. Rule: nothing waits without a bound, and all
+bounds run on the loop's time, never on a `Clock`.
+"""
+
+import asyncio
+import logging
+import os
+import socket
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode
+
+import aiohttp
+import orjson
+from yarl import URL
+
+from keda_py import __version__
+from keda_py.errors import ConfigError, Unavailable
+from keda_py.kube.config import Access, load_access
+from keda_py.kube.proxies import proxy_for
+
+log = logging.getLogger(__name__)
+
+CONNECT_SECONDS = 5.0
+FILES_CHECKED_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What to ask. `timeout` in seconds covers retries too; `resource` is the label of our own metrics."""
+
+    method: str
+    path: str
+    query: Mapping[str, str] = field(default_factory=dict)
+    body: Any = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    timeout: float | None = None
+    resource: str = ""
+
+
+class Transport:
+    """Sends requests over the current `Access` and renews it when its files change or it is not believed."""
+
+    def __init__(self, kubeconfig: str = "") -> None:
+        self._kubeconfig = kubeconfig
+        self._access: Access | None = None
+        self._checked = 0.0
+        self._renewing = asyncio.Lock()
+
+    async def open(self) -> None:
+        """Load the configuration. Raises ConfigError."""
+        self._access = await load_access(self._kubeconfig)
+        self._checked = asyncio.get_running_loop().time()
+
+    async def close(self) -> None:
+        """Give the connections back; exchanges in flight are cut."""
+        access, self._access = self._access, None
+        if access is not None:
+            access.in_flight = 0
+            await access.retire()
+
+    @property
+    def url(self) -> str:
+        """The API server's address."""
+        return self._access.url if self._access else ""
+
+    @asynccontextmanager
+    async def exchange(self, request: Request, timeout: aiohttp.ClientTimeout) -> AsyncIterator[aiohttp.ClientResponse]:
+        """Send and yield the answer, body unread. Raises Unavailable, also for what breaks while it is read."""
+        access = await self._current()
+        access.in_flight += 1
+        try:
+            async with access.session.request(**await _arguments(access, request), timeout=timeout) as response:
+                yield response
+        except (aiohttp.ClientError, OSError) as error:
+            raise Unavailable(f"{request.method} {request.path}: {_describe(error)}") from error
+        finally:
+            access.in_flight -= 1
+            if access.retired:
+                await access.retire()
+
+    async def renew(self) -> bool:
+        """Load the configuration anew after a 401; False when that was done a moment ago, or failed."""
+        loop, refused = asyncio.get_running_loop(), self._access
+        async with self._renewing:
+            if self._access is not refused:
+                return True
+            if self._access is not None and loop.time() - self._access.loaded_at < FILES_CHECKED_SECONDS:
+                return False
+            return await self._replace()
+
+    async def _current(self) -> Access:
+        if self._access is None:
+            raise Unavailable("the client is closed")
+        now = asyncio.get_running_loop().time()
+        if now - self._checked >= FILES_CHECKED_SECONDS:
+            self._checked = now
+            if self._access.changed():
+                await self.renew()
+        return self._access
+
+    async def _replace(self) -> bool:
+        try:
+            access = await load_access(self._kubeconfig)
+        except ConfigError as error:
+            log.warning("credentials not reloaded, the old ones stay", extra={"error": str(error)})
+            return False
+        old, self._access = self._access, access
+        log.info("credentials reloaded", extra={"server": access.url})
+        if old is not None:
+            await old.retire()
+        return True
+
+
+def keep_alive(response: aiohttp.ClientResponse) -> None:
+    """Have the kernel probe a connection on which silence is normal: half-open is found in 30 s, not in 5 min."""
+    transport = response.connection.transport if response.connection else None
+    sock = transport.get_extra_info("socket") if transport else None
+    if sock is None:
+        return
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in (("TCP_KEEPIDLE", 15), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 3)):
+        if hasattr(socket, name):  # not all on every system
+            sock.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+
+
+async def _arguments(access: Access, request: Request) -> dict[str, Any]:
+    query = f"?{urlencode(request.query)}" if request.query else ""
+    url = URL(f"{access.url}{request.path}{query}", encoded=True)
+    headers = {
+        "Accept": "application/json",
+        "Accept-Encoding": "identity",
+        "User-Agent": f"keda-py/{__version__}",
+        **request.headers,
+    }
+    if request.body is not None:
+        headers.setdefault("Content-Type", "application/json")
+    if authorization := await access.authorization():
+        headers["Authorization"] = authorization
+    return {
+        "method": request.method,
+        "url": url,
+        "data": None if request.body is None else orjson.dumps(request.body),
+        "headers": headers,
+        "allow_redirects": False,
+        "proxy": access.proxy or proxy_for(url, os.environ),
+        "server_hostname": access.server_hostname or None,
+    }
+
+
+def _describe(error: Exception) -> str:
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

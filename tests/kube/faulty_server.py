@@ -1,0 +1,129 @@
+"""A server that misbehaves on demand, and the small change of the tests here."""
+
+import asyncio
+from collections import defaultdict, deque
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import orjson
+import yaml
+from aiohttp import web
+
+Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class FaultyServer:
+    """Answers each path as told, in order; the last answer stays."""
+
+    def __init__(self) -> None:
+        self.url = ""
+        self.seen: list[web.Request] = []
+        self._answers: dict[str, deque[Answer]] = defaultdict(deque)
+
+    def answer(self, key: str, *answers: Answer) -> None:
+        """`key` is "METHOD path", or "WATCH path" for a GET with watch=true."""
+        self._answers[key].extend(answers)
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        self.seen.append(request)
+        method = "WATCH" if "watch" in request.query else request.method
+        queue = self._answers[f"{method} {request.path}"]
+        if not queue:
+            return status(404, "NotFound", f"{method} {request.path} has no answer")
+        return await (queue.popleft() if len(queue) > 1 else queue[0])(request)
+
+    def queries(self, method: str) -> list[dict[str, str]]:
+        """The query parameters of what came, WATCH apart from GET."""
+        return [dict(r.query) for r in self.seen if ("WATCH" if "watch" in r.query else r.method) == method]
+
+
+def status(code: int, reason: str, message: str = "", **headers: str) -> web.Response:
+    body = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": reason}
+    return web.json_response(body | {"message": message or reason}, status=code, headers=headers)
+
+
+def refuses(code: int, reason: str, **headers: str) -> Answer:
+    async def answer(_: web.Request) -> web.StreamResponse:
+        return status(code, reason, **headers)
+
+    return answer
+
+
+def says(body: Any, code: int = 200) -> Answer:
+    async def answer(_: web.Request) -> web.StreamResponse:
+        if isinstance(body, bytes):
+            return web.Response(body=body, status=code)
+        return web.json_response(body, status=code)
+
+    return answer
+
+
+def streams(*lines: Any, then: str = "close") -> Answer:
+    """A watch: JSON lines (bytes go out as they are), then `close`, `hang` or `cut` the connection."""
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        for line in lines:
+            await response.write(line if isinstance(line, bytes) else orjson.dumps(line) + b"\n")
+        if then == "hang":
+            await asyncio.sleep(3600)
+        if then == "cut" and request.transport is not None:
+            request.transport.abort()
+        return response
+
+    return answer
+
+
+async def hangs(_: web.Request) -> web.StreamResponse:
+    await asyncio.sleep(3600)
+    raise AssertionError("unreachable")
+
+
+def thing(name: str, version: int, namespace: str = "ns", **fields: Any) -> dict[str, Any]:
+    metadata = {"name": name, "namespace": namespace, "uid": f"uid-{name}", "resourceVersion": str(version)}
+    return {"metadata": metadata, **fields}
+
+
+def listing(version: int, *items: dict[str, Any], more: str = "") -> dict[str, Any]:
+    metadata = {"resourceVersion": str(version)} | ({"continue": more} if more else {})
+    return {"kind": "List", "apiVersion": "v1", "metadata": metadata, "items": list(items)}
+
+
+def event(kind: str, obj: dict[str, Any]) -> dict[str, Any]:
+    return {"type": kind, "object": obj}
+
+
+async def until(condition: Callable[[], bool], seconds: float = 5.0) -> None:
+    """Poll the world until it is as it should be."""
+    async with asyncio.timeout(seconds):
+        while True:
+            if condition():
+                return
+            await asyncio.sleep(0.01)
+
+
+@asynccontextmanager
+async def running(*coroutines: Any) -> AsyncIterator[None]:
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(coroutine) for coroutine in coroutines]
+        try:
+            yield
+        finally:
+            for task in tasks:
+                task.cancel()
+
+
+def write_kubeconfig(path: Path, url: str, user: dict[str, Any] | None = None, **cluster: Any) -> str:
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "here",
+        "contexts": [{"name": "here", "context": {"cluster": "here", "user": "me"}}],
+        "clusters": [{"name": "here", "cluster": {"server": url, **cluster}}],
+        "users": [{"name": "me", "user": user or {"token": "secret"}}],
+    }
+    path.write_text(yaml.safe_dump(config))
+    return str(path)
