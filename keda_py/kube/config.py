@@ -41,7 +41,6 @@ class Access:
     rest: RESTClientObject
     files: tuple[str, ...]
     seen: Fingerprint
-    loaded_at: float
     in_flight: int = 0
     retired: bool = False
     _refreshing: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -94,7 +93,6 @@ async def load_access(kubeconfig: str = "") -> Access:
         rest=rest,
         files=files,
         seen=seen,
-        loaded_at=asyncio.get_running_loop().time(),
     )
 
 

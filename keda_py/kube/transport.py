@@ -8,6 +8,7 @@ import asyncio
 import logging
 import os
 import socket
+import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -26,7 +27,9 @@ from keda_py.kube.proxies import proxy_for
 log = logging.getLogger(__name__)
 
 CONNECT_SECONDS = 5.0
-FILES_CHECKED_SECONDS = 10.0
+# How often files are looked at, and how soon after one renewal another 401 is worth a second one.
+CHECK_SECONDS = 10.0
+NEVER = float("-inf")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +51,7 @@ class Transport:
     def __init__(self, kubeconfig: str = "") -> None:
         self._kubeconfig = kubeconfig
         self._access: Access | None = None
-        self._checked = 0.0
+        self._checked = self._renewed = NEVER
         self._renewing = asyncio.Lock()
 
     async def open(self) -> None:
@@ -77,6 +80,8 @@ class Transport:
             async with access.session.request(**await _arguments(access, request), timeout=timeout) as response:
                 yield response
         except (aiohttp.ClientError, OSError) as error:
+            if isinstance(error, ssl.SSLError | aiohttp.ClientSSLError):
+                self._checked = NEVER  # a rotated CA shows here first
             raise Unavailable(f"{request.method} {request.path}: {_describe(error)}") from error
         finally:
             access.in_flight -= 1
@@ -85,22 +90,25 @@ class Transport:
 
     async def renew(self) -> bool:
         """Load the configuration anew after a 401; False when that was done a moment ago, or failed."""
-        loop, refused = asyncio.get_running_loop(), self._access
+        refused = self._access
         async with self._renewing:
             if self._access is not refused:
                 return True
-            if self._access is not None and loop.time() - self._access.loaded_at < FILES_CHECKED_SECONDS:
+            now = asyncio.get_running_loop().time()
+            if now - self._renewed < CHECK_SECONDS:
                 return False
+            self._renewed = now
             return await self._replace()
 
     async def _current(self) -> Access:
         if self._access is None:
             raise Unavailable("the client is closed")
         now = asyncio.get_running_loop().time()
-        if now - self._checked >= FILES_CHECKED_SECONDS:
+        if now - self._checked >= CHECK_SECONDS:
             self._checked = now
             if self._access.changed():
-                await self.renew()
+                async with self._renewing:
+                    await self._replace()
         return self._access
 
     async def _replace(self) -> bool:

@@ -4,24 +4,16 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from aiohttp import web
 
 from keda_py.clock import SystemClock
 from keda_py.kube.client import KubeClient
-from tests.kube.faulty_server import FaultyServer, write_kubeconfig
+from tests.kube.faulty_server import FaultyServer, serving, write_kubeconfig
 
 
 @pytest.fixture
 async def server() -> AsyncIterator[FaultyServer]:
-    faulty = FaultyServer()
-    app = web.Application(client_max_size=2**26)
-    app.router.add_route("*", "/{path:.*}", faulty.handle)
-    runner = web.AppRunner(app, shutdown_timeout=0.1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    faulty.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
-    yield faulty
-    await runner.cleanup()
+    async with serving(FaultyServer()) as faulty:
+        yield faulty
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """A server that misbehaves on demand, and the small change of the tests here."""
 
 import asyncio
+import ssl
 from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -114,6 +115,22 @@ async def running(*coroutines: Any) -> AsyncIterator[None]:
         finally:
             for task in tasks:
                 task.cancel()
+
+
+@asynccontextmanager
+async def serving(
+    faulty: FaultyServer, tls: ssl.SSLContext | None = None, port: int = 0
+) -> AsyncIterator[FaultyServer]:
+    app = web.Application(client_max_size=2**26)
+    app.router.add_route("*", "/{path:.*}", faulty.handle)
+    runner = web.AppRunner(app, shutdown_timeout=0.1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", port, ssl_context=tls).start()
+    faulty.url = f"{'https' if tls else 'http'}://127.0.0.1:{runner.addresses[0][1]}"
+    try:
+        yield faulty
+    finally:
+        await runner.cleanup()
 
 
 def write_kubeconfig(path: Path, url: str, user: dict[str, Any] | None = None, **cluster: Any) -> str:
