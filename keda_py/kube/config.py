@@ -20,7 +20,7 @@ from kubernetes_asyncio.config import ConfigException, load_kube_config
 from kubernetes_asyncio.config.incluster_config import SERVICE_HOST_ENV_NAME, InClusterConfigLoader
 from kubernetes_asyncio.config.kube_config import KubeConfigLoader
 
-from keda_py.errors import ConfigError
+from keda_py.errors import ConfigError, Unavailable
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _HOME_KUBECONFIG = "~/.kube/config"
@@ -46,12 +46,15 @@ class Access:
     _refreshing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def authorization(self) -> str:
-        """The Authorization header, or "". Tokens end with a newline as often as not, which no header may."""
+        """The Authorization header, or ""; a token file may end with a newline, a header may not.
+
+        Raises Unavailable when a plugin or a token file fails: the next request tries again.
+        """
         async with self._refreshing:
             try:
                 token = await self.configuration.get_api_key_with_prefix("BearerToken")
             except _MALFORMED as error:
-                raise ConfigError(f"credentials could not be refreshed: {error}", field="kubeconfig") from error
+                raise Unavailable(f"credentials could not be refreshed: {error}") from error
         return str(token or "").strip()
 
     def changed(self) -> bool:

@@ -57,7 +57,7 @@ class Reflector:
     failed: asyncio.Event = field(default_factory=asyncio.Event)
     error: KubeError | None = None
     last_contact: float = 0.0
-    _down_since: float | None = 0.0
+    _down_since: float | None = float("-inf")
     _list_from: str | None = ANY_VERSION
     _version: str = ""
     _backoff: Backoff = field(default_factory=Backoff)
@@ -139,8 +139,8 @@ class Reflector:
             case "DELETED":
                 self.cache.remove(key_of(obj))
             case "ERROR":
-                self._list_from = self._version
-                raise error_from_status(obj)
+                # Whatever its code: only a list tells where we are now.
+                raise Gone(str(error_from_status(obj)), status=410, reason=str(obj.get("reason", "")))
         self._version = _version_of(obj["metadata"])
         if self._down_since is not None:
             self._recover()
