@@ -81,18 +81,20 @@ class EventRecorder:
     def record(self, regarding: Obj, event_type: EventType, reason: str, note: str, action: str = "") -> None:
         """Queue an Event about an object (its apiVersion, kind and metadata are read); `action` "" is the reason."""
         action = action or reason
-        key = (regarding["metadata"].get("uid", ""), event_type, action, reason, note)
+        metadata = regarding["metadata"]
+        about = metadata.get("uid") or f"{metadata.get('namespace', '')}/{metadata['name']}"
+        key = (about, event_type, action, reason, note)
         now = self._clock.monotonic()
         series = self._series.get(key)
         if series is None or now - series.last_seen > SERIES_SECONDS:
-            if self._allowed(key[0], now):
+            if self._allowed(about, now):
                 self._begin(key, self._body(regarding, event_type, reason, note, action))
             else:
                 self._drop(key, "too many for one object")
             return
         series.count, series.last_seen, series.last_seen_wire = series.count + 1, now, self._wire_now()
         due = series.written == 1 or now - series.last_write >= SERIES_WRITE_SECONDS
-        if due and not series.queued and self._allowed(key[0], now):
+        if due and not series.queued and self._allowed(about, now):
             self._enqueue(key, series)
 
     async def run(self) -> None:
@@ -131,9 +133,9 @@ class EventRecorder:
         self._queue.append(series)
         self._wake.set()
 
-    def _allowed(self, uid: str, now: float) -> bool:
-        allowance = self._allowances.setdefault(uid, _Allowance(tokens=BURST, at=now))
-        self._allowances.move_to_end(uid)
+    def _allowed(self, about: str, now: float) -> bool:
+        allowance = self._allowances.setdefault(about, _Allowance(tokens=BURST, at=now))
+        self._allowances.move_to_end(about)
         while len(self._allowances) > REMEMBERED:
             self._allowances.popitem(last=False)
         return allowance.take(now)
@@ -152,6 +154,7 @@ class EventRecorder:
                 continue
             except KubeError as error:  # a terminating namespace, most of the time; nothing anybody could do
                 self.dropped += 1
+                self._queue[0].written = self._queue[0].count
                 log.debug("event refused", extra={"error": str(error)})
             backoff.reset()
             self._queue.popleft().queued = False

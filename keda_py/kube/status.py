@@ -18,7 +18,7 @@ def merge_patch(old: Obj, new: Obj) -> Obj:
         if isinstance(value, dict) and isinstance(before, dict):
             if inner := merge_patch(before, value):
                 patch[name] = inner
-        elif before != value or (value is None) != (before is None):
+        elif before != value:
             patch[name] = value
     return patch
 

@@ -144,3 +144,56 @@ def write_kubeconfig(path: Path, url: str, user: dict[str, Any] | None = None, *
     }
     path.write_text(yaml.safe_dump(config))
     return str(path)
+
+
+class Shelf:
+    """Objects of one collection with the API server's rule for versions; `fault` answers in its place while set."""
+
+    def __init__(self, server: FaultyServer, path: str) -> None:
+        self.objects: dict[str, dict[str, Any]] = {}
+        self.fault: Answer | None = None
+        self._version = 0
+        self._server, self._path = server, path
+        server.answer(f"POST {path}", self._guarded(self._post))
+
+    def serve(self, name: str) -> None:
+        """Route one object's path here."""
+        for method, answer in (("GET", self._get), ("PUT", self._put), ("PATCH", self._patch)):
+            self._server.answer(f"{method} {self._path}/{name}", self._guarded(answer))
+
+    def _guarded(self, answer: Answer) -> Answer:
+        async def guarded(request: web.Request) -> web.StreamResponse:
+            return await (self.fault or answer)(request)
+
+        return guarded
+
+    def store(self, obj: dict[str, Any]) -> web.StreamResponse:
+        self._version += 1
+        name = obj["metadata"]["name"]
+        self.objects[name] = {**obj, "metadata": {**obj["metadata"], "resourceVersion": str(self._version)}}
+        return web.json_response(self.objects[name])
+
+    async def _get(self, request: web.Request) -> web.StreamResponse:
+        obj = self.objects.get(request.path.rpartition("/")[2])
+        return web.json_response(obj) if obj else status(404, "NotFound")
+
+    async def _post(self, request: web.Request) -> web.StreamResponse:
+        obj = await request.json()
+        if obj["metadata"]["name"] in self.objects:
+            return status(409, "AlreadyExists")
+        self.serve(obj["metadata"]["name"])
+        return self.store(obj)
+
+    async def _put(self, request: web.Request) -> web.StreamResponse:
+        obj, name = await request.json(), request.path.rpartition("/")[2]
+        if name not in self.objects:
+            return status(404, "NotFound")
+        if obj["metadata"].get("resourceVersion") != self.objects[name]["metadata"]["resourceVersion"]:
+            return status(409, "Conflict")
+        return self.store(obj)
+
+    async def _patch(self, request: web.Request) -> web.StreamResponse:
+        name = request.path.rpartition("/")[2]
+        if name not in self.objects:
+            return status(404, "NotFound")
+        return self.store(self.objects[name] | await request.json() | {"metadata": self.objects[name]["metadata"]})
