@@ -42,7 +42,7 @@ class PatchKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """One answered or failed request, for our own metrics; `code` 0 means that no answer came."""
+    """One answered or failed request, for our own metrics: `verb` as API servers count it, `code` 0 for no answer."""
 
     verb: str
     resource: str
@@ -202,10 +202,16 @@ class KubeClient:
                 code = response.status
             finally:
                 seconds = loop.time() - started
-                self._observe(Exchange(verb=request.method, resource=request.resource, code=code, seconds=seconds))
+                self._observe(Exchange(verb=_verb(request), resource=request.resource, code=code, seconds=seconds))
             if not 200 <= code < 300:
                 raise error_from_answer(code, await _read(response), response.headers.get("Retry-After", ""))
             yield response
+
+
+def _verb(request: Request) -> str:
+    if "watch" in request.query:
+        return "WATCH"
+    return "LIST" if "limit" in request.query else request.method
 
 
 @asynccontextmanager

@@ -64,6 +64,7 @@ class Election:
         self._lease: Obj | None = None
         self._seen_at = float("-inf")
         self._renewed_at = float("-inf")
+        self._failing = False
         self.acquired = asyncio.Event()
         self.lost = asyncio.Event()
 
@@ -120,12 +121,14 @@ class Election:
     async def _try(self) -> bool:
         """One attempt to take or renew; True when the Lease is ours now."""
         try:
-            if not (self._mine() and await self._renew()):
-                return await self._take()
+            ours = (self._mine() and await self._renew()) or await self._take()
         except KubeError as error:
-            log.warning("lease not written", extra={"lease": self._spec.name, "error": str(error)})
+            level = logging.DEBUG if self._failing else logging.WARNING
+            log.log(level, "lease cannot be read or written", extra={"lease": self._spec.name, "error": str(error)})
+            self._failing = True
             return False
-        return True
+        self._failing = False
+        return ours
 
     async def _renew(self) -> bool:
         """Write without reading first; False when somebody touched the Lease in between."""

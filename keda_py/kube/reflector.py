@@ -36,6 +36,8 @@ log = logging.getLogger(__name__)
 WATCH_SECONDS = 290.0
 WATCH_JITTER = 20.0
 QUIET_MARGIN = 30.0
+# Bookmarks come every 60 s, give or take a quarter.
+BOOKMARK_SECONDS = 90.0
 # A stream that lived this long is a good one: servers close watches every few minutes, never every few seconds.
 GOOD_STREAM_SECONDS = 2.0
 
@@ -57,14 +59,15 @@ class Reflector:
     failed: asyncio.Event = field(default_factory=asyncio.Event)
     error: KubeError | None = None
     last_contact: float = 0.0
-    _down_since: float | None = float("-inf")
+    down_since: float | None = float("-inf")
+    bookmarked: bool = False
     _list_from: str | None = ANY_VERSION
     _version: str = ""
     _backoff: Backoff = field(default_factory=Backoff)
 
     async def run(self) -> None:
         """Until cancelled."""
-        self._down_since = self.last_contact = _now()
+        self.down_since = self.last_contact = _now()
         while True:
             try:
                 if self._list_from is not None:
@@ -75,8 +78,14 @@ class Reflector:
             await asyncio.sleep(self._backoff.next())
 
     def down_for(self) -> float:
-        """Seconds since the watch was last known to work; 0.0 while it does."""
-        return 0.0 if self._down_since is None else _now() - self._down_since
+        """Seconds since the watch was last known to work; 0.0 while it does.
+
+        A server that sends bookmarks does so every minute: when they stay away, an open connection proves nothing.
+        """
+        if self.down_since is not None:
+            return _now() - self.down_since
+        silent = _now() - self.last_contact
+        return silent if self.bookmarked and silent > BOOKMARK_SECONDS else 0.0
 
     async def _list(self, version: str) -> None:
         query = {"limit": str(PAGE_SIZE), **self.spec.selection.query()}
@@ -95,7 +104,7 @@ class Reflector:
         with self.client.clock.busy():
             self.cache.replace(self.namespace, objects)
         self._list_from = None
-        self._down_since = self.last_contact = _now()
+        self.down_since = self.last_contact = _now()
         self.synced.set()
 
     async def _watch(self) -> None:
@@ -111,17 +120,18 @@ class Reflector:
                 "timeoutSeconds": str(seconds),
                 **self.spec.selection.query(),
             },
-            resource=f"{self.spec.resource.plural}?watch",
+            resource=self.spec.resource.plural,
         )
         async with self.client.stream(request, seconds + QUIET_MARGIN) as response:
             keep_alive(response)
+            self.last_contact = _now()
             proven = asyncio.get_running_loop().call_later(GOOD_STREAM_SECONDS, self._recover)
             try:
                 await self._follow(response)
             finally:
                 proven.cancel()
-                if self._down_since is None:
-                    self._down_since = _now()
+                if self.down_since is None:
+                    self.down_since = _now()
 
     async def _follow(self, response: aiohttp.ClientResponse) -> None:
         lines = LineSplitter()
@@ -138,11 +148,13 @@ class Reflector:
                 self._put(obj)
             case "DELETED":
                 self.cache.remove(key_of(obj))
+            case "BOOKMARK":
+                self.bookmarked = True
             case "ERROR":
                 # Whatever its code: only a list tells where we are now.
                 raise Gone(str(error_from_status(obj)), status=410, reason=str(obj.get("reason", "")))
         self._version = _version_of(obj["metadata"])
-        if self._down_since is not None:
+        if self.down_since is not None:
             self._recover()
 
     def _put(self, obj: Obj) -> None:
@@ -164,7 +176,7 @@ class Reflector:
 
     def _recover(self) -> None:
         self._backoff.reset()
-        self._down_since = None
+        self.down_since = None
         if self.error is not None:
             log.warning("watch works again", extra=self._extra(self.error))
             self.error = None

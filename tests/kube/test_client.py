@@ -1,6 +1,7 @@
 """Answers, refusals and silence of an API server, as a caller of the client sees them."""
 
 import asyncio
+import socket
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from keda_py.errors import (
 )
 from keda_py.kube.client import Exchange, KubeClient, PatchKind
 from keda_py.kube.resources import DEPLOYMENTS, PODS, Selection
-from keda_py.kube.transport import Request
+from keda_py.kube.transport import Request, keep_alive
 from tests.kube.faulty_server import (
     FaultyServer,
     hangs,
@@ -31,6 +32,7 @@ from tests.kube.faulty_server import (
     refuses,
     says,
     serving,
+    streams,
     thing,
     until,
     write_kubeconfig,
@@ -235,6 +237,19 @@ async def test_a_client_survives_a_restart_of_the_server(tmp_path: Path, unused_
                 assert await client.get(WEB)
             with pytest.raises(Unavailable):
                 await client.get(WEB)
+
+
+async def test_the_kernel_probes_a_connection_on_which_silence_is_normal(
+    server: FaultyServer, client: KubeClient
+) -> None:
+    server.answer("WATCH /api/v1/pods", streams(then="hang"))
+    request = Request(method="GET", path="/api/v1/pods", query={"watch": "true"})
+    async with client.stream(request, quiet_seconds=5.0) as response:
+        keep_alive(response)
+        assert response.connection is not None
+        assert response.connection.transport is not None
+        sock = response.connection.transport.get_extra_info("socket")
+        assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
 
 
 async def test_a_silent_stream_ends_as_unavailable(server: FaultyServer, client: KubeClient) -> None:

@@ -9,9 +9,11 @@ import pytest
 
 from keda_py.clock import SystemClock
 from keda_py.errors import Forbidden, Unavailable
+from keda_py.kube.cache import Cache
 from keda_py.kube.client import KubeClient
 from keda_py.kube.informer import Informer
 from keda_py.kube.informer_spec import InformerSpec, only
+from keda_py.kube.reflector import Reflector
 from keda_py.kube.resources import CONFIG_MAPS, NODES, Obj, Selection
 from tests.kube.faulty_server import (
     FaultyServer,
@@ -257,6 +259,26 @@ async def test_a_watch_that_opens_and_breaks_again_and_again_counts_as_down(
         await informer.wait_synced()
         await until(lambda: informer.down_for() > 1.0)
         assert len(server.queries("WATCH")) > 2
+
+
+async def test_bookmarks_that_stay_away_make_an_open_watch_count_as_down(client: KubeClient) -> None:
+    now = asyncio.get_running_loop().time()
+
+    def down_for(silent: float, bookmarked: bool) -> float:
+        reflector = Reflector(
+            client=client,
+            spec=SPEC,
+            namespace="",
+            cache=Cache({}),
+            last_contact=now - silent,
+            down_since=None,
+            bookmarked=bookmarked,
+        )
+        return reflector.down_for()
+
+    assert down_for(silent=100.0, bookmarked=True) >= 100.0
+    assert down_for(silent=80.0, bookmarked=True) == 0.0
+    assert down_for(silent=100.0, bookmarked=False) == 0.0
 
 
 async def test_namespaces_are_followed_each_by_itself(server: FaultyServer, client: KubeClient) -> None:

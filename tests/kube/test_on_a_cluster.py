@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 from keda_py.localkube.cluster import LocalCluster
 
-from keda_py.clock import Clock, SteppedClock, SystemClock
+from keda_py.clock import SteppedClock, SystemClock
 from keda_py.errors import AlreadyExists, Conflict, Invalid, NotFound
 from keda_py.kube.client import KubeClient, PatchKind
 from keda_py.kube.discovery import Discovery
@@ -137,13 +137,12 @@ async def test_an_informer_of_one_name_sees_no_other(client: KubeClient, namespa
 async def test_a_thousand_objects_are_listed_in_pages_and_followed(client: KubeClient, namespace: str) -> None:
     spec = InformerSpec(resource=CONFIG_MAPS, namespaces=(namespace,), selection=Selection(labels="test=kube"))
     early, late = Informer(client, spec), Informer(client, spec)
-    async with running(early.run(), late.run()):
+    async with running(early.run()):
         await early.wait_synced()
         for start in range(0, 1100, 50):
             names = [f"c{number}" for number in range(start, start + 50)]
             await asyncio.gather(*(client.create(CONFIG_MAPS, config_map(namespace, name)) for name in names))
         await until(lambda: len(early) == 1100)
-        late = Informer(client, spec)
         async with running(late.run()):
             await late.wait_synced()
             assert len(late) == 1100
@@ -273,8 +272,7 @@ async def test_a_lease_is_taken_renewed_and_released(client: KubeClient, namespa
 
 
 async def test_virtual_time_waits_until_a_change_has_been_heard(tmp_path: Path) -> None:
-    clock: Clock = SteppedClock(datetime(2026, 1, 1, tzinfo=UTC))
-    assert isinstance(clock, SteppedClock)
+    clock = SteppedClock(datetime(2026, 1, 1, tzinfo=UTC))
     path, heard = tmp_path / "kubeconfig", []
     async with LocalCluster(clock=clock) as local:
         path.write_text(local.kubeconfig())
