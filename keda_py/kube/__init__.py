@@ -1,1 +1,9 @@
-"""The only importer of kubernetes_asyncio: client, informers, scale, Events, Leases."""
+"""The Kubernetes client. Read in this order:
+
+resources.py   paths of objects             config.py     kubeconfig, tokens, TLS: the only user of the library
+transport.py   one HTTP exchange            client.py     get, list, create, update, patch, delete, streams
+informer.py    a local copy that follows the API server: informer_spec, reflector, cache, lines
+discovery.py   kind -> resource             scale.py      replicas, read and written
+status.py      status patches               events.py     Kubernetes Events
+lease.py       who leads                    refusals.py   HTTP answers -> keda_py/errors.py
+"""

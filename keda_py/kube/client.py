@@ -19,8 +19,8 @@ import orjson
 
 from keda_py.clock import Clock
 from keda_py.errors import TooManyRequests, Unauthorized, Unavailable
+from keda_py.kube.refusals import error_from_answer
 from keda_py.kube.resources import EVERYTHING, Obj, ObjectPath, Resource, Selection
-from keda_py.kube.statuses import error_from_answer
 from keda_py.kube.transport import CONNECT_SECONDS, Request, Transport
 
 REQUEST_SECONDS = 30.0

@@ -27,8 +27,8 @@ from keda_py.kube.cache import Cache, key_of
 from keda_py.kube.client import PAGE_SIZE, KubeClient
 from keda_py.kube.informer_spec import InformerSpec
 from keda_py.kube.lines import LineSplitter
+from keda_py.kube.refusals import error_from_status
 from keda_py.kube.resources import Obj
-from keda_py.kube.statuses import error_from_status
 from keda_py.kube.transport import Request, keep_alive
 
 log = logging.getLogger(__name__)

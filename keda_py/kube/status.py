@@ -6,6 +6,7 @@ its namesake.
 
 from typing import Any
 
+from keda_py.errors import Conflict, Invalid
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import Obj, Resource
 
@@ -33,4 +34,10 @@ async def patch_status(client: KubeClient, resource: Resource, obj: Obj, status:
         return None
     metadata = obj["metadata"]
     path = resource.named(metadata.get("namespace", ""), metadata["name"], "status")
-    return await client.patch(path, {"metadata": {"uid": metadata["uid"]}, "status": patch})
+    try:
+        return await client.patch(path, {"metadata": {"uid": metadata["uid"]}, "status": patch})
+    except Invalid as error:
+        if "metadata.uid" not in str(error):
+            raise
+        # Custom resources answer "field is immutable" where built-in kinds answer Conflict.
+        raise Conflict(str(error), status=409, reason="Conflict") from error

@@ -12,14 +12,14 @@ PATH = "/apis/coordination.k8s.io/v1/namespaces/keda/leases"
 NAME = "operator.keda.sh"
 
 
-def spec(identity: str, duration: float = 1.0) -> LeaseSpec:
+def spec(identity: str, duration: float = 2.0) -> LeaseSpec:
     return LeaseSpec(
         namespace="keda",
         name=NAME,
         identity=identity,
         address=f"{identity}:6443",
         duration=duration,
-        renew_deadline=0.6,
+        renew_deadline=1.2,
         retry_period=0.1,
     )
 
@@ -54,7 +54,7 @@ async def test_the_first_one_creates_the_lease_and_says_where_it_serves(client: 
         await until(lambda: election.is_leader)
     lease = leases.objects[NAME]
     assert lease["spec"]["holderIdentity"] == "one"
-    assert lease["spec"]["leaseDurationSeconds"] == 1
+    assert lease["spec"]["leaseDurationSeconds"] == 2
     assert lease["metadata"]["annotations"] == {"keda-py.dev/serving-address": "one:6443"}
 
 
@@ -64,7 +64,7 @@ async def test_the_second_one_waits_and_knows_the_holder(client: KubeClient, lea
         await until(lambda: one.is_leader)
         async with running(two.run()):
             await until(lambda: two.holder == Holder(identity="one", address="one:6443"))
-            await asyncio.sleep(1.5)
+            await asyncio.sleep(2.5)
             assert one.is_leader
             assert not two.is_leader
 
@@ -76,7 +76,7 @@ async def test_a_holder_that_died_is_followed_after_the_lease_ran_out(client: Ku
     died = now()
     async with running(two.run()):
         await until(lambda: two.is_leader)
-        assert now() - died >= 1.0
+        assert now() - died >= 2.0
         assert not one.is_leader
     assert leases.objects[NAME]["spec"]["leaseTransitions"] == 1
 
@@ -108,8 +108,8 @@ async def test_a_hung_server_ends_leadership_at_the_renew_deadline(client: KubeC
         leases.fault = hangs
         hung = now()
         await until(lambda: not election.is_leader)
-        assert now() - hung <= 0.75
-        await asyncio.wait_for(election.lost.wait(), 0.3)
+        assert now() - hung <= 1.4
+        await asyncio.wait_for(election.lost.wait(), 0.5)
 
 
 async def test_a_server_that_is_away_for_a_moment_costs_nothing(client: KubeClient, leases: Shelf) -> None:
@@ -119,7 +119,7 @@ async def test_a_server_that_is_away_for_a_moment_costs_nothing(client: KubeClie
         leases.fault = refuses(503, "ServiceUnavailable")
         await asyncio.sleep(0.3)
         leases.fault = None
-        await asyncio.sleep(0.7)
+        await asyncio.sleep(1.2)
         assert election.is_leader
 
 
@@ -128,7 +128,7 @@ async def test_a_lease_touched_by_a_human_is_renewed_all_the_same(client: KubeCl
     async with running(election.run()):
         await until(lambda: election.is_leader)
         leases.store(leases.objects[NAME])
-        await asyncio.sleep(1.0)
+        await asyncio.sleep(1.3)
         assert election.is_leader
 
 

@@ -7,10 +7,11 @@ from aiohttp import web
 from hypothesis import given
 from hypothesis import strategies as st
 
+from keda_py.errors import Conflict, Invalid, KubeError
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import DEPLOYMENTS
 from keda_py.kube.status import merge_patch, patch_status
-from tests.kube.faulty_server import FaultyServer, thing
+from tests.kube.faulty_server import FaultyServer, status, thing
 
 
 @pytest.mark.parametrize(
@@ -78,3 +79,19 @@ async def test_a_changed_status_is_patched_onto_the_object_that_was_seen(
     assert await patch_status(client, DEPLOYMENTS, seen, {"replicas": 2})
     assert bodies == [{"metadata": {"uid": "uid-web"}, "status": {"replicas": 2, "old": None}}]
     assert server.seen[0].content_type == "application/merge-patch+json"
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [("metadata.uid: Invalid value: field is immutable", Conflict), ("status.replicas: Invalid value", Invalid)],
+)
+async def test_a_namesake_of_a_custom_resource_is_a_conflict_too(
+    server: FaultyServer, client: KubeClient, message: str, expected: type[KubeError]
+) -> None:
+    async def answer(_: web.Request) -> web.StreamResponse:
+        return status(422, "Invalid", message)
+
+    server.answer("PATCH /apis/apps/v1/namespaces/ns/deployments/web/status", answer)
+    with pytest.raises(expected) as caught:
+        await patch_status(client, DEPLOYMENTS, thing("web", 7), {"replicas": 2})
+    assert type(caught.value) is expected

@@ -1,0 +1,70 @@
+"""A refusal of the API server -> the class of keda_py/errors.py that says who can fix it.
+
+Used by `client.py` for HTTP answers and by `reflector.py` for the ERROR events of a watch.
+"""
+
+from typing import Any
+
+import orjson
+
+from keda_py.errors import (
+    AlreadyExists,
+    Conflict,
+    Forbidden,
+    Gone,
+    Invalid,
+    KubeError,
+    NotFound,
+    TooManyRequests,
+    Unauthorized,
+    Unavailable,
+)
+
+# What a load balancer or proxy answers is text of any length; enough of it to recognise the sender.
+QUOTED_CHARACTERS = 200
+RETRY_AFTER_DEFAULT = 1.0
+
+_CLASSES: dict[int, type[KubeError]] = {
+    401: Unauthorized,
+    403: Forbidden,
+    404: NotFound,
+    409: Conflict,
+    410: Gone,
+    422: Invalid,
+}
+
+
+def error_from_answer(code: int, body: bytes, retry_after: str = "") -> KubeError:
+    """The error for an HTTP answer outside 2xx; `retry_after` is the header of that name, in seconds."""
+    status = _parse(body)
+    if status.get("kind") == "Status":
+        return error_from_status({**status, "code": code}, retry_after)
+    text = " ".join(body.decode(errors="replace").split())[:QUOTED_CHARACTERS]
+    return error_from_status({"code": code, "message": f"HTTP {code}: {text}" if text else f"HTTP {code}"}, retry_after)
+
+
+def error_from_status(status: dict[str, Any], retry_after: str = "") -> KubeError:
+    """The error for a Kubernetes Status object."""
+    code, reason = int(status.get("code") or 0), str(status.get("reason") or "")
+    message = str(status.get("message") or reason or f"status {code} without a message")
+    if code == 429:
+        return TooManyRequests(message, retry_after=_seconds(retry_after, status), reason=reason or "TooManyRequests")
+    if code == 409 and reason == "AlreadyExists":
+        return AlreadyExists(message, status=code, reason=reason)
+    kind = _CLASSES.get(code, Unavailable if code >= 500 else KubeError)
+    return kind(message, status=code, reason=reason)
+
+
+def _parse(body: bytes) -> dict[str, Any]:
+    try:
+        status = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return {}
+    return status if isinstance(status, dict) else {}
+
+
+def _seconds(header: str, status: dict[str, Any]) -> float:
+    details = status.get("details") or {}
+    text = header or str(details.get("retryAfterSeconds") or "")
+    # A date is the header's other form; API servers send seconds.
+    return float(text) if text.isdecimal() else RETRY_AFTER_DEFAULT
