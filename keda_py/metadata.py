@@ -250,7 +250,10 @@ def _first_name(model: type[TriggerMetadata], problems: Mapping[str, str]) -> st
 
 @cache
 def _keys_of(model: type[TriggerMetadata]) -> tuple[Key, ...]:
-    return tuple(_declared(field, info) for field, info in model.model_fields.items())
+    """A trigger type's own keys before those of the blocks that it shares with others."""
+    own = [field for field in model.model_fields if field in model.__annotations__]
+    fields = dict.fromkeys([*own, *model.model_fields])
+    return tuple(_declared(field, model.model_fields[field]) for field in fields)
 
 
 def _declared(field: str, info: FieldInfo) -> Key:

@@ -115,13 +115,11 @@ def _follow_query(here: object, step: str, rest: Sequence[str]) -> object:
     fits = _condition(inner)
     if every:
         chosen = [item for item in here if fits(item)]
-        return _count_or_each(chosen, rest[1:]) if rest[:1] == ["#"] else _each(chosen, rest)
+        if not rest:
+            return chosen
+        return len(chosen) if rest == ["#"] else _count_or_each(chosen, rest)
     first = next((item for item in here if fits(item)), MISSING)
     return first if first is MISSING else _follow(first, rest)
-
-
-def _each(chosen: list[object], rest: Sequence[str]) -> object:
-    return _follow(chosen, rest) if rest else chosen
 
 
 def _condition(text: str) -> Callable[[object], bool]:

@@ -1,0 +1,263 @@
+"""`metrics-api` against a real HTTP server."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from keda_py.errors import ConfigError, ScalerError
+from keda_py.scaler import Trigger
+from keda_py.testing import EngineContext, Objects, check_scaler, endpoint_slice, lendings
+from scalers.metrics_api import MetricsApiScaler
+from tests.certificates import Authority
+from tests.http_server import HttpServer, http_server
+from tests.scalers.conftest import Bench
+
+JSON = '{"components":[{"id":"82328e93e","tasks":32,"str":"64","k":"1k","wrong":"NaN"}],"count":2.43,"a":{"b":null}}'
+YAML = "components:\n- id: 82328e93e\n  tasks: 32\n  str: '64'\n  k: 1k\n  wrong: NaN\ncount: 2.43\n"
+XML = """<?xml version="1.0"?><root xmlns="urn:x"><component id="7"><tasks>32</tasks><k>1k</k></component>
+<component><tasks>5</tasks></component><count> 2.43 </count></root>"""
+EXPOSITION = """\
+# HELP jobs_waiting Waiting jobs.\r
+# TYPE jobs_waiting gauge\r
+jobs_waiting{queue="mail",zone="a"} 3\r
+jobs_waiting{queue="ima\\"ge",zone="b"} 4e1\r
+jobs_waiting_long 99
+# TYPE done_total counter
+done_total 12
+# TYPE done counter
+done 13
+untyped_thing 7.5 1395066363000
+# TYPE took histogram
+took_bucket{le="+Inf"} 5
+took_sum 9
+took_count 5"""
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[HttpServer]:
+    async with http_server() as server:
+        yield server
+
+
+def ask(url: str, location: str = "count", **metadata: str) -> dict[str, str]:
+    return {"url": url, "valueLocation": location, "targetValue": "5", **metadata}
+
+
+@pytest.mark.parametrize(
+    ("format", "body", "location", "value"),
+    [
+        ("json", JSON, "count", 2.43),
+        ("json", JSON, "components.0.tasks", 32),
+        ("json", JSON, "components.0.str", 64),
+        ("json", JSON, "components.0.k", 1000),
+        ("json", JSON, "components.#", 1),
+        ("json", "7", "@this", None),
+        ("yaml", YAML, "count", 2.43),
+        ("yaml", YAML, "components.0.tasks", 32),
+        ("yaml", YAML, "components.0.str", 64),
+        ("yaml", YAML, "components.0.k", 1000),
+        ("xml", XML, "root.component.0.tasks", 32),
+        ("xml", XML, "root.component.0.k", 1000),
+        ("xml", XML, "root.component.1.tasks", 5),
+        ("xml", XML, "root.count", 2.43),
+        ("prometheus", EXPOSITION, 'jobs_waiting{queue="mail"}', 3),
+        ("prometheus", EXPOSITION, 'jobs_waiting{queue=\'ima"ge\', zone="b",}', 40),
+        ("prometheus", EXPOSITION, "jobs_waiting", 3),
+        ("prometheus", EXPOSITION, '{__name__="jobs_waiting",zone="b"}', 40),
+        ("prometheus", EXPOSITION, "jobs_waiting_long", 99),
+        ("prometheus", EXPOSITION, "done_total", 12),
+        ("prometheus", EXPOSITION, "done", 13),
+        ("prometheus", EXPOSITION, "untyped_thing", 7.5),
+    ],
+)
+async def test_a_value_is_found(
+    bench: Bench, server: HttpServer, format: str, body: str, location: str, value: float | None
+) -> None:
+    server.answers["/value"] = body
+    scaler = await bench.opened("metrics-api", ask(f"{server.url}/value", location, format=format))
+    if value is None:
+        with pytest.raises(ScalerError, match="is not supported"):
+            await scaler.read()
+    else:
+        assert (await scaler.read()).value == value
+
+
+@pytest.mark.parametrize(
+    ("format", "body", "location", "message"),
+    [
+        ("json", JSON, "missing", 'valueLocation "missing" must point to a numeric value .*, got Null'),
+        ("json", JSON, "a.b", "got Null"),
+        ("json", JSON, "components", "got JSON"),
+        ("json", JSON, "components.0.wrong", "got String"),
+        ("json", '{"count":true}', "count", "got True"),
+        ("json", "<html>", "count", "the answer is not JSON"),
+        ("json", "", "count", "the answer is not JSON"),
+        ("yaml", YAML, "components.1.tasks", '"1" not found'),
+        ("yaml", YAML, "components.0.wrong", "got String"),
+        ("yaml", "a: [", "a", "the answer is not YAML"),
+        ("yaml", "!!python/object/apply:os.system [x]", "a", "the answer is not YAML"),
+        ("xml", XML, "root.missing", '"missing" not found'),
+        ("xml", XML, "root", "got JSON"),
+        ("xml", "<a>", "a", "the answer is not XML"),
+        ("xml", '<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>', "a", "declares entities"),
+        ("prometheus", EXPOSITION, "missing", "value missing not found"),
+        ("prometheus", EXPOSITION, 'jobs_waiting{queue="x"}', "not found"),
+        ("prometheus", EXPOSITION, "took", "not found"),
+        ("prometheus", EXPOSITION, "jobs_waiting{queue", "is not a selector"),
+        ("prometheus", EXPOSITION, '{a="b"}', "names no metric"),
+        ("prometheus", "jobs_waiting many\n", "jobs_waiting", "not in the text format"),
+    ],
+)
+async def test_a_value_that_is_not_there_is_an_error(
+    bench: Bench, server: HttpServer, format: str, body: str, location: str, message: str
+) -> None:
+    server.answers["/value"] = body
+    scaler = await bench.opened("metrics-api", ask(f"{server.url}/value", location, format=format))
+    with pytest.raises(ScalerError, match=message) as wrong:
+        await scaler.read()
+    assert str(wrong.value).startswith("error requesting metrics endpoint: ")
+
+
+async def test_metric_target_and_activation(bench: Bench) -> None:
+    scaler = bench.scaler("metrics-api", ask("http://a/b", "a.b", targetValue="0.5", activationTargetValue="2"))
+    (spec,) = await scaler.specs()
+    assert (spec.name, spec.target, scaler.activation) == ("metric-api-a.b", 0.5, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "auth", "query", "headers"),
+    [
+        ({"authMode": "apiKey"}, {"apiKey": "s3cret"}, "", {"X-API-KEY": "s3cret"}),
+        ({"authMode": "apiKey", "keyParamName": "X-Own"}, {"apiKey": "s3cret"}, "", {"X-Own": "s3cret"}),
+        ({"authMode": "apiKey"}, {"apiKey": "s3cret", "method": "query"}, "api_key=s3cret", {}),
+        ({"authMode": "apiKey", "method": "query", "keyParamName": "k"}, {"apiKey": "a&b"}, "k=a%26b", {}),
+        ({"authMode": "basic"}, {"username": "me", "password": "x"}, "", {"Authorization": "Basic bWU6eA=="}),
+        ({"authMode": "bearer"}, {"token": "s3cret"}, "", {"Authorization": "Bearer s3cret"}),
+        ({}, {"token": "s3cret"}, "", {}),
+    ],
+)
+async def test_auth_modes(
+    bench: Bench, server: HttpServer, metadata: Any, auth: Any, query: str, headers: dict[str, str]
+) -> None:
+    server.answers["/value"] = JSON
+    scaler = await bench.opened("metrics-api", ask(f"{server.url}/value?a=b", **metadata), auth=auth)
+    await scaler.read()
+    (request,) = server.asked
+    assert request.query_string == ("a=b&" + query).rstrip("&")
+    told = {name: request.headers[name] for name in request.headers if name in ("X-API-KEY", "X-Own", "Authorization")}
+    assert told == headers
+
+
+async def test_a_client_certificate(bench: Bench, tmp_path: Path) -> None:
+    ours = Authority()
+    pair = ours.leaf("keda")
+    async with http_server(ours.server_context(tmp_path, wants_client=True)) as server:
+        server.answers["/"] = JSON
+        auth = {"cert": pair.cert, "key": pair.key, "ca": ours.cert}
+        scaler = await bench.opened("metrics-api", ask(server.url, authMode="tls"), auth=auth)
+        assert (await scaler.read()).value == 2.43
+
+
+async def test_only_status_200_is_an_answer_and_an_api_key_is_never_told(bench: Bench, server: HttpServer) -> None:
+    async def created(request: web.Request) -> web.Response:
+        return web.Response(status=201, text=JSON)
+
+    server.answers["/made"] = created
+    for path, status in (("/made", 201), ("/missing", 404)):
+        metadata = ask(f"{server.url}{path}", authMode="apiKey", method="query")
+        scaler = await bench.opened("metrics-api", metadata, auth={"apiKey": "s3cret"})
+        with pytest.raises(ScalerError, match=f"^error requesting metrics endpoint: {path}: api returned {status}$"):
+            await scaler.read()
+
+
+async def test_a_server_that_is_not_there(bench: Bench) -> None:
+    metadata = ask("http://127.0.0.1:1/value", authMode="apiKey", method="query")
+    scaler = await bench.opened("metrics-api", metadata, auth={"apiKey": "s3cret"})
+    with pytest.raises(ScalerError, match=r'endpoint: Get "http://127\.0\.0\.1:1/value": ') as refused:
+        await scaler.read()
+    assert "s3cret" not in str(refused.value)
+
+
+async def test_a_server_that_hangs(bench: Bench, silent_port: int) -> None:
+    scaler = await bench.opened("metrics-api", ask(f"http://127.0.0.1:{silent_port}", timeout="100ms"))
+    with pytest.raises(ScalerError, match=r"in time \(0\.1 s\)"):
+        await scaler.read()
+
+
+@pytest.mark.parametrize(("aggregation", "value"), [("average", 4.0), ("sum", 8.0), ("max", 6.0), ("min", 2.0)])
+async def test_endpoints_of_a_service_are_aggregated(aggregation: str, value: float) -> None:
+    async with http_server() as one, http_server(host="127.0.0.2") as two:
+        one.answers["/value"] = '{"count": 2}'
+        slices = [
+            endpoint_slice("jobs", ["127.0.0.1"], port=one.port),
+            endpoint_slice("jobs", ["127.0.0.2"], port=two.port),
+            endpoint_slice("jobs", ["127.0.0.9"], port=one.port, ready=False),
+            endpoint_slice("other", ["127.0.0.9"], port=one.port),
+        ]
+        async with lendings(kube=Objects(endpointslices=slices[:1] + slices[2:])) as lent:
+            bench = Bench(lent)
+            metadata = ask(f"http://jobs.default.svc:{one.port}/value", aggregateFromKubeServiceEndpoints="true")
+            scaler = await bench.opened("metrics-api", {**metadata, "aggregationType": aggregation})
+            assert (await scaler.read()).value == 2
+            await bench.aclose()
+        answers = iter(["2", "6"])
+        one.answers["/value"] = lambda request: _count(next(answers))
+        both = [endpoint_slice("jobs", ["127.0.0.1", "127.0.0.1", "127.0.0.3"], port=one.port)]
+        async with lendings(kube=Objects(endpointslices=both)) as lent:
+            bench = Bench(lent)
+            scaler = await bench.opened("metrics-api", {**metadata, "aggregationType": aggregation})
+            assert (await scaler.read()).value == value  # 127.0.0.3 does not answer and is left out
+            await bench.aclose()
+
+
+async def _count(text: str) -> web.Response:
+    await asyncio.sleep(0)
+    return web.Response(text=f'{{"count": {text}}}')
+
+
+async def test_a_service_without_endpoints_and_one_whose_endpoints_all_fail_are_errors() -> None:
+    metadata = ask("http://jobs.default.svc:1/value", aggregateFromKubeServiceEndpoints="true")
+    kube = Objects()
+    async with lendings(kube=kube) as lent:
+        bench = Bench(lent)
+        scaler = await bench.opened("metrics-api", metadata)
+        with pytest.raises(ScalerError, match="Service default/jobs has no ready endpoint"):
+            await scaler.read()
+        kube.by_resource["endpointslices"] = [endpoint_slice("jobs", ["127.0.0.1", "127.0.0.2"], port=1)]
+        with pytest.raises(ScalerError, match="could not get any metric successfully from the 2 provided endpoints"):
+            await scaler.read()
+        await bench.aclose()
+
+
+@pytest.mark.parametrize(
+    ("metadata", "auth", "message"),
+    [
+        ({"valueLocation": "a", "targetValue": "1"}, {}, 'missing required parameter "url" in [triggerMetadata]'),
+        ({"url": "http://a", "targetValue": "1"}, {}, 'missing required parameter "valueLocation" in'),
+        ({"url": "http://a", "valueLocation": "a"}, {}, "no targetValue given in metadata"),
+        (ask("http://a", targetValue="0"), {}, "no targetValue given in metadata"),
+        (ask("jobs:8080/x"), {}, "url: is not an http:// or https:// address"),
+        (ask("http://a", format="csv"), {}, 'format: "csv" is not allowed: write one of prometheus, json, xml, yaml'),
+        (ask("http://a", aggregationType="mean"), {}, 'aggregationType: "mean" is not allowed'),
+        (ask("http://a", aggregateFromKubeServiceEndpoints="true"), {}, "must begin with <service>.<namespace>"),
+        (ask("http://a", authMode="apiKey"), {}, "authModes: apiKey needs apiKey"),
+        (ask("http://a", authMode="apiKey", method="cookie"), {"apiKey": "x"}, 'method: "cookie" is not allowed'),
+    ],
+)
+async def test_metadata_that_is_refused(bench: Bench, metadata: Any, auth: Any, message: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        bench.scaler("metrics-api", metadata, auth=auth)
+    assert message in str(refused.value)
+
+
+async def test_under_a_formula_no_target_is_needed(bench: Bench) -> None:
+    assert bench.scaler("metrics-api", {"url": "http://a", "valueLocation": "a"}, as_metric_source=True).target == 0
+
+
+async def test_the_contract_is_kept(bench: Bench) -> None:
+    context = EngineContext(lendings=bench.lent, namespace="default", scaled_object="app", trigger_index=0)
+    await check_scaler(MetricsApiScaler, Trigger(type="metrics-api", metadata=ask("http://a")), context)
