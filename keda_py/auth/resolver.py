@@ -1,0 +1,33 @@
+"""What a trigger is given besides its own metadata: the contract between the engine and whatever resolves it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from keda_py.core.spec import ScalingSpec
+from keda_py.scaler import PodIdentity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolved:
+    """The environment of the target's container and the parameters of the TriggerAuthentication; may hold secrets."""
+
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    auth: Mapping[str, str] = field(default_factory=dict, repr=False)
+    pod_identity: PodIdentity = field(default_factory=PodIdentity)
+
+
+class Resolver(Protocol):
+    """Finds environment and authentication parameters of one trigger."""
+
+    async def resolve(self, spec: ScalingSpec, trigger_index: int) -> Resolved:
+        """Current values. Raises ConfigError for what the user must fix, KubeError where it cannot be known now."""
+        ...
+
+
+class NothingResolved:
+    """The resolver of a process without authentication: triggers have their own metadata, no more."""
+
+    async def resolve(self, spec: ScalingSpec, trigger_index: int) -> Resolved:
+        """Nothing."""
+        return Resolved()

@@ -1,0 +1,121 @@
+"""Fallback: failures counted per metric, and the value served in their place once there are too many.
+
+Pure. Behaviour reference, section 8. `metrics/readings.py` counts, `metrics/query.py` applies, for the poll and for the
+HPA's question alike. Nothing here makes a value of a failure before `failures > failureThreshold`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from keda_py.apis.scaled_object import Fallback
+from keda_py.core.metric_names import MetricSet, NamedMetric
+from keda_py.core.spec import ScalingSpec
+from keda_py.errors import ScalerError
+
+LARGEST_MILLI = 2**63 - 1
+"""An HPA computes with 64-bit milli values; anything larger is cut to this instead of wrapping around."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FallbackState:
+    """Failed readings of one metric in a row; an entry of `status.health`."""
+
+    failures: int = 0
+
+    @property
+    def status(self) -> Literal["Happy", "Failing"]:
+        """As in `status.health`."""
+        return "Failing" if self.failures else "Happy"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workload:
+    """The scale target as a fallback needs it; None: could not be read, or was not asked for."""
+
+    replicas: int | None = None
+    ready_pods: int | None = None
+
+
+def count_outcome(state: FallbackState, *, failed: bool) -> FallbackState:
+    """The state after one more completed reading."""
+    return FallbackState(failures=state.failures + 1 if failed else 0)
+
+
+def has_valid_fallback(spec: ScalingSpec) -> bool:
+    """Is there a fallback that can be computed? With scalingModifiers "2.5" as target disables it, as in KEDA."""
+    if spec.fallback is None:
+        return False
+    return spec.modifiers is None or _positive_integer(spec.modifiers.target) is not None
+
+
+def exceeds_threshold(spec: ScalingSpec, state: FallbackState) -> bool:
+    """Did the metric fail more often in a row than a valid fallback tolerates?"""
+    return spec.fallback is not None and has_valid_fallback(spec) and state.failures > spec.fallback.failure_threshold
+
+
+def shows_fallback(spec: ScalingSpec, health: Mapping[str, FallbackState]) -> bool:
+    """Is the Fallback condition True?"""
+    return any(exceeds_threshold(spec, state) for state in health.values())
+
+
+def needs_replicas(spec: ScalingSpec) -> bool:
+    """Does the fallback depend on the current replicas?"""
+    return spec.fallback is not None and spec.fallback.behavior.startswith("currentReplicas")
+
+
+def needs_ready_pods(spec: ScalingSpec, metrics: MetricSet) -> bool:
+    """Does the fallback depend on how many pods are Running and Ready? Only where a metric's type is Value."""
+    if spec.fallback is None:
+        return False
+    if spec.modifiers is not None:
+        return spec.modifiers.metric_type == "Value"
+    return any(metric.metric_type == "Value" for metric in metrics.external)
+
+
+def fallback_milli(spec: ScalingSpec, metric: NamedMetric, workload: Workload, suppressed: ScalerError) -> int:
+    """The value that makes an HPA ask for the fallback's replicas. Raises ScalerError where it cannot be computed.
+
+    float64 in KEDA's order of operations: a target of 4.007 and one replica give int(4007 * 1e-3 * 1000 * 1) = 4006.
+    """
+    if spec.fallback is None:
+        raise suppressed
+    replicas = float(_wanted_replicas(spec.fallback, workload.replicas, suppressed))
+    if _is_value(spec, metric):
+        if not workload.ready_pods:
+            raise ScalerError(f"error performing fallback: no ready pods to divide by; {suppressed}")
+        replicas /= workload.ready_pods
+    return min(int(_norm(spec, metric) * 1000 * replicas), LARGEST_MILLI)
+
+
+def _wanted_replicas(fallback: Fallback, current: int | None, suppressed: ScalerError) -> int:
+    if not fallback.behavior.startswith("currentReplicas"):
+        return fallback.replicas
+    if current is None:
+        raise suppressed
+    match fallback.behavior:
+        case "currentReplicasIfHigher":
+            return max(current, fallback.replicas)
+        case "currentReplicasIfLower":
+            return min(current, fallback.replicas)
+        case _:
+            return current
+
+
+def _is_value(spec: ScalingSpec, metric: NamedMetric) -> bool:
+    kind = metric.metric_type if spec.modifiers is None else spec.modifiers.metric_type
+    return kind == "Value"
+
+
+def _norm(spec: ScalingSpec, metric: NamedMetric) -> float:
+    if spec.modifiers is not None:
+        return float(_positive_integer(spec.modifiers.target) or 0)
+    # A float target is a milli quantity: 2.01 was cut to 2009m before it came here, and is read back as 2009 * 1e-3.
+    return float(metric.target) if isinstance(metric.target, int) else int(metric.target * 1000) * 1e-3
+
+
+def _positive_integer(text: str) -> int | None:
+    digits = text.removeprefix("+")
+    if not (digits.isascii() and digits.isdigit() and len(digits) < 20):
+        return None
+    return int(digits) or None

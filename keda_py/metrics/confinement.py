@@ -1,0 +1,39 @@
+"""One call into a scaler, confined: bounded in time, and whatever it raises becomes a ConfigError or a ScalerError."""
+
+import asyncio
+import traceback
+from collections.abc import Awaitable
+from typing import TypeVar
+
+from keda_py.errors import ConfigError, KubeError, ScalerError
+
+T = TypeVar("T")
+
+
+async def confine(call: Awaitable[T], timeout: float, *, what: str) -> T:
+    """The call's result. Raises ConfigError as it is, and ScalerError for everything else, a time-out included.
+
+    Of an unexpected exception only the type is shown: its text may repeat a URL or header with a secret in it.
+    """
+    try:
+        async with asyncio.timeout(timeout):
+            return await call
+    except (ConfigError, ScalerError):
+        raise
+    except TimeoutError:
+        raise ScalerError(f"{what}: no answer within {timeout:g} s") from None
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        raise ScalerError(f"{what}: it cancelled itself") from None
+    except KubeError as error:
+        raise ScalerError(str(error)) from None
+    except Exception as error:  # noqa: BLE001 - a plug-in may raise anything, and must hurt nobody else
+        raise ScalerError(f"{what}: unexpected {type(error).__name__} at {_place(error)}") from None
+
+
+def _place(error: BaseException) -> str:
+    """File and line that raised: what an author needs, and never a secret."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return f"{frames[-1].filename.rsplit('/', 1)[-1]}:{frames[-1].lineno}" if frames else "an unknown place"

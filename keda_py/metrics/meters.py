@@ -1,0 +1,139 @@
+"""One external metric of one ScaledObject, with its last reading and the read on its way."""
+
+import asyncio
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from keda_py.core.metric_names import NamedMetric
+from keda_py.errors import ConfigError, ScalerError
+from keda_py.metrics.confinement import confine
+from keda_py.metrics.phases import Grid
+from keda_py.metrics.scaler_set import ScalerSet
+from keda_py.registry import AnyScaler
+from keda_py.scaler import Reading
+
+Key = tuple[str, str]
+"""(namespace, name) of a ScaledObject."""
+
+Outcome = Reading | ScalerError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricReading:
+    """One completed reading. `outcome.active` is decided here: never None; an error's text is safe to show."""
+
+    metric: NamedMetric
+    outcome: Outcome
+    taken_at: datetime
+    seconds: float = 0.0
+    """How long the source took to answer."""
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Meter:
+    """The state of one external metric. Times are monotonic seconds of the decision clock."""
+
+    key: Key
+    scalers: ScalerSet
+    metric: NamedMetric
+    grid: Grid
+    last: MetricReading | None = None
+    last_at: float = -math.inf
+    polled_at: float = -math.inf
+    due_at: float = -math.inf
+    flight: asyncio.Future[MetricReading] | None = None
+    began: float = 0.0
+    joined: Hashable | None = None
+    """The source whose member it is."""
+    suspect: bool = False
+    """It failed by itself when the question to all of its source had failed: it is asked alone until it answers."""
+    retired: bool = False
+    """Its ScaledObject is gone or was built anew: the outcome of its last read counts for nothing."""
+
+    @property
+    def scaler(self) -> AnyScaler:
+        """The scaler as it is now; a renewal replaces it."""
+        return self.scalers.scaler(self.metric.trigger_index)
+
+    @property
+    def cached(self) -> bool:
+        """Does the trigger set useCachedMetrics?"""
+        return self.scalers.spec.triggers[self.metric.trigger_index].use_cached_metrics
+
+    @property
+    def batch_key(self) -> Hashable | None:
+        """The scaler's, as it is now; None for a trigger of several metrics, which `read_batch` cannot tell apart."""
+        index = self.metric.trigger_index
+        several = sum(metric.trigger_index == index for metric in self.scalers.metrics.external) > 1
+        return None if several else self.scalers.batch_keys[index]
+
+    @property
+    def trigger_type(self) -> str:
+        """For messages."""
+        return self.scalers.spec.triggers[self.metric.trigger_index].type
+
+    @property
+    def failed(self) -> bool:
+        """Was the last reading an error?"""
+        return self.last is not None and isinstance(self.last.outcome, ScalerError)
+
+    def is_fresh(self, now: float, shared_for: float) -> bool:
+        """Is the last reading young enough for the next asker? Never as old as the polling interval."""
+        return now - self.last_at < min(shared_for, self.grid.interval)
+
+    def is_due(self, now: float) -> bool:
+        """Would its object be polled now anyway? Not for an object that the engine has stopped polling."""
+        return self.flight is None and self.due_at <= now and now - self.polled_at < 1.5 * self.grid.interval
+
+    def take_off(self) -> asyncio.Future[MetricReading]:
+        """A read begins; everybody who asks until it ends shares its future."""
+        loop = asyncio.get_running_loop()
+        self.flight, self.began = loop.create_future(), loop.time()
+        return self.flight
+
+    def land(self, outcome: Outcome, at: datetime, now: float) -> MetricReading:
+        """The read has ended, at `at` on the wall clock and `now` on the monotonic one."""
+        reading = MetricReading(
+            metric=self.metric,
+            outcome=self._with_activity(outcome),
+            taken_at=at,
+            seconds=asyncio.get_running_loop().time() - self.began,
+        )
+        self.last, self.last_at, self.due_at = reading, now, self.grid.next_after(now)
+        flight, self.flight = self.flight, None
+        if flight is not None and not flight.done():
+            flight.set_result(reading)
+        return reading
+
+    def _with_activity(self, outcome: Outcome) -> Outcome:
+        if isinstance(outcome, ScalerError) or outcome.active is not None:
+            return outcome
+        return replace(outcome, active=outcome.value > self.scalers.activation(self.metric.trigger_index))
+
+
+async def measure(meter: Meter, timeout: float) -> Outcome:
+    """Ask one scaler; once more if its parameters have changed since it was built. Never raises."""
+    scaler = meter.scaler
+    outcome = await _ask(meter, scaler, timeout)
+    if isinstance(outcome, ScalerError) and await meter.scalers.renew(meter.metric.trigger_index, scaler):
+        return await _ask(meter, meter.scaler, timeout)
+    return outcome
+
+
+def check_reading(answer: object, trigger_type: str) -> Outcome:
+    """A plug-in may answer anything; only a Reading with a number is one."""
+    if isinstance(answer, ScalerError):
+        return answer
+    if isinstance(answer, Reading) and isinstance(answer.value, int | float):
+        return answer
+    return ScalerError(f"scaler {trigger_type} answered {type(answer).__name__} where a Reading with a number is due")
+
+
+async def _ask(meter: Meter, scaler: AnyScaler, timeout: float) -> Outcome:
+    try:
+        answer = await confine(scaler.read(meter.metric.spec), timeout, what=f"scaler {meter.trigger_type}")
+    except (ScalerError, ConfigError) as error:
+        return error if isinstance(error, ScalerError) else ScalerError(str(error))
+    return check_reading(answer, meter.trigger_type)

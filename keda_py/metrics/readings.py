@@ -1,0 +1,253 @@
+"""Readings: asks scalers for everybody, so that each source is asked once whoever wants to know.
+
+The poll (`operator/scale_loop.py`) and the HPA's question (`metrics/query.py`) come here. One read per trigger is on
+its way at a time and shared by all who ask meanwhile; it belongs to the engine, so an asker who gives up takes nobody's
+answer away. A reading younger than two seconds is shared as well. A failed read is an error for both, and a good value
+is never served after it. Every completed reading is counted for the fallback and told to the engine.
+"""
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Coroutine, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+
+from keda_py.core.fallback import FallbackState, count_outcome, has_valid_fallback
+from keda_py.core.metric_names import MetricSet
+from keda_py.core.spec import ScalingSpec
+from keda_py.errors import ScalerError
+from keda_py.metrics.meters import Key, Meter, MetricReading, Outcome
+from keda_py.metrics.phases import Grid, grid_of
+from keda_py.metrics.scaler_set import ScalerSet, ScalerSource, build_set
+from keda_py.metrics.sources import Engine, Sources
+
+__all__ = ["Key", "MetricReading", "Readings", "Round"]
+
+log = logging.getLogger(__name__)
+
+SHARED_SECONDS = 2.0
+"""A reading younger than this is shared by the poll and the HPA's question."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Round:
+    """One reading per external metric, in trigger order; fewer when only some were asked for."""
+
+    readings: tuple[MetricReading, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Watched:
+    """A ScaledObject whose scalers stand."""
+
+    scalers: ScalerSet
+    meters: tuple[Meter, ...]
+    grid: Grid
+    batch_key: Hashable | None
+
+
+class Readings:
+    """Scalers of all ScaledObjects. `on_reading` is called, on the loop, after every completed reading.
+
+    Reads run in `tasks`; close with `aclose` before that group ends.
+    """
+
+    def __init__(self, *, scalers: ScalerSource, tasks: asyncio.TaskGroup, on_reading: Callable[[Key], None]) -> None:
+        self._scalers, self._tasks, self._on_reading = scalers, tasks, on_reading
+        self._clock = scalers.lendings.clock
+        self._watched: dict[Key, _Watched] = {}
+        self._health: dict[Key, dict[str, FallbackState]] = {}
+        self._sources = Sources(
+            Engine(clock=self._clock, timeout=scalers.timeout, spawn=self._spawn, complete=self._complete)
+        )
+        self._building: defaultdict[Key, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._running: set[asyncio.Task[None]] = set()
+        self._closed = False
+
+    async def build(self, spec: ScalingSpec) -> MetricSet:
+        """The metrics of a spec; its scalers are built once per generation. Raises ConfigError or ScalerError.
+
+        The scalers of the generation before are closed once the new ones stand, and as well when these cannot be
+        built: a ScaledObject that is wrong now is not scaled by what it once said.
+        """
+        key = (spec.namespace, spec.name)
+        async with self._building[key]:
+            old = self._watched.get(key)
+            if old and (old.scalers.spec.uid, old.scalers.spec.generation) == (spec.uid, spec.generation):
+                old.scalers.spec = spec
+                return old.scalers.metrics
+            try:
+                with self._clock.busy():
+                    new = await build_set(spec, self._scalers)
+            finally:
+                self._dismiss(key)
+            self._install(key, new)
+            return new.metrics
+
+    def built(self, key: Key) -> ScalerSet | None:
+        """The scalers of an object, None before `build` and after `forget`."""
+        watched = self._watched.get(key)
+        return watched.scalers if watched else None
+
+    def begin(self, key: Key) -> None:
+        """Start a poll without waiting; `on_reading` tells of each answer, and `poll` then has them at once."""
+        for meter in self._get(key).meters:
+            self._poll_meter(meter)
+
+    async def poll(self, key: Key) -> Round:
+        """Read every external metric. A trigger's failure is its outcome. Raises ScalerError when nothing is built."""
+        return Round(readings=await _gather([self._poll_meter(meter) for meter in self._get(key).meters]))
+
+    async def ask(self, key: Key, metric_name: str) -> tuple[MetricReading, ...]:
+        """The HPA's question, upper or lower case; no such metric: empty. Under scalingModifiers all metrics answer.
+
+        With useCachedMetrics the last poll's outcome answers, error included; nothing is read. Raises ScalerError when
+        nothing is built.
+        """
+        watched = self._get(key)
+        every = watched.scalers.spec.modifiers is not None
+        asked = [meter for meter in watched.meters if every or meter.metric.name.lower() == metric_name.lower()]
+        return await _gather([self._last_poll(meter) if meter.cached else self._request(meter) for meter in asked])
+
+    def health(self, key: Key) -> Mapping[str, FallbackState]:
+        """Failures in a row by metric name; empty unless the object has a valid fallback."""
+        return self._health.get(key, {})
+
+    def restore_health(self, key: Key, states: Mapping[str, FallbackState]) -> None:
+        """Take over `status.health` after a start; what was counted here since counts more."""
+        self._health[key] = {**states, **self._health.get(key, {})}
+        watched = self._watched.get(key)
+        if watched:
+            self._prune_health(key, watched.scalers)
+
+    def batch_key(self, key: Key) -> Hashable | None:
+        """What the object's polls are batched by, None where they are not."""
+        return self._get(key).batch_key
+
+    def next_phase(self, key: Key, at: float) -> float:
+        """Monotonic seconds of the next poll after a reading at `at`: on the key's grid, within a polling interval."""
+        return self._get(key).grid.next_after(at)
+
+    async def forget(self, key: Key) -> None:
+        """Close an object's scalers and drop everything known of it."""
+        async with self._building[key]:
+            self._dismiss(key)
+            self._health.pop(key, None)
+        self._building.pop(key, None)
+
+    async def aclose(self) -> None:
+        """End every read and close every scaler."""
+        self._closed = True
+        running = tuple(self._running)
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+        for watched in self._watched.values():
+            for meter in watched.meters:
+                self._abandon(meter)
+            await watched.scalers.aclose()
+        self._watched.clear()
+
+    def _get(self, key: Key) -> _Watched:
+        watched = self._watched.get(key)
+        if watched is None:
+            raise ScalerError(f"the scalers of {key[0]}/{key[1]} are not built")
+        return watched
+
+    def _install(self, key: Key, scalers: ScalerSet) -> None:
+        batch_key = next((one for one in scalers.batch_keys if one is not None), None)
+        grid = grid_of(key if batch_key is None else batch_key, scalers.spec.polling_interval.total_seconds())
+        meters = tuple(Meter(key=key, scalers=scalers, metric=m, grid=grid) for m in scalers.metrics.external)
+        for meter in meters:
+            self._sources.join(meter)
+        self._watched[key] = _Watched(scalers=scalers, meters=meters, grid=grid, batch_key=batch_key)
+        self._prune_health(key, scalers)
+
+    def _prune_health(self, key: Key, scalers: ScalerSet) -> None:
+        kept = scalers.metrics.external_names if has_valid_fallback(scalers.spec) else ()
+        self._health[key] = {name: state for name, state in self._health.get(key, {}).items() if name in kept}
+
+    def _dismiss(self, key: Key) -> None:
+        watched = self._watched.pop(key, None)
+        if watched is None:
+            return
+        for meter in watched.meters:
+            meter.retired = True
+            self._sources.leave(meter)
+        self._spawn(_close_when_idle(watched))
+
+    def _poll_meter(self, meter: Meter) -> asyncio.Future[MetricReading]:
+        meter.polled_at = self._clock.monotonic()
+        return self._request(meter)
+
+    def _request(self, meter: Meter) -> asyncio.Future[MetricReading]:
+        if meter.flight:
+            return meter.flight
+        if meter.last and meter.is_fresh(self._clock.monotonic(), SHARED_SECONDS):
+            return _done(meter.last)
+        flight = meter.take_off()
+        if self._closed:
+            self._abandon(meter)
+        else:
+            self._sources.request(meter)
+        return flight
+
+    def _last_poll(self, meter: Meter) -> asyncio.Future[MetricReading]:
+        return _done(meter.last or self._error(meter, "useCachedMetrics: no poll has been completed yet"))
+
+    def _error(self, meter: Meter, text: str) -> MetricReading:
+        return MetricReading(metric=meter.metric, outcome=ScalerError(text), taken_at=self._clock.now())
+
+    def _abandon(self, meter: Meter) -> None:
+        if meter.flight and not meter.flight.done():
+            meter.flight.set_result(self._error(meter, "not read: shutting down"))
+
+    def _complete(self, meter: Meter, outcome: Outcome) -> None:
+        failed_before = meter.failed
+        reading = meter.land(outcome, self._clock.now(), self._clock.monotonic())
+        _log_reading(meter, reading, failed_before=failed_before)
+        if meter.retired:
+            return
+        health = self._health[meter.key]
+        if has_valid_fallback(meter.scalers.spec):
+            state = health.get(meter.metric.name, FallbackState())
+            health[meter.metric.name] = count_outcome(state, failed=isinstance(outcome, ScalerError))
+        self._on_reading(meter.key)
+
+    def _spawn(self, work: Coroutine[object, None, None]) -> None:
+        task = self._tasks.create_task(work)
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+
+
+async def _gather(flights: Sequence[asyncio.Future[MetricReading]]) -> tuple[MetricReading, ...]:
+    """Wait without owning: cancelling the waiter leaves the reads alone."""
+    if waiting := [flight for flight in flights if not flight.done()]:
+        await asyncio.wait(waiting)
+    return tuple(flight.result() for flight in flights)
+
+
+def _done(reading: MetricReading) -> asyncio.Future[MetricReading]:
+    future = asyncio.get_running_loop().create_future()
+    future.set_result(reading)
+    return future
+
+
+async def _close_when_idle(watched: _Watched) -> None:
+    flights = [meter.flight for meter in watched.meters if meter.flight]
+    try:
+        if flights:
+            await asyncio.wait(flights)
+    finally:
+        await watched.scalers.aclose()
+
+
+def _log_reading(meter: Meter, reading: MetricReading, *, failed_before: bool) -> None:
+    names = {"namespace": meter.key[0], "scaledobject": meter.key[1], "metric": meter.metric.name}
+    if isinstance(reading.outcome, ScalerError):
+        level = logging.DEBUG if failed_before else logging.WARNING
+        log.log(level, "trigger cannot be read", extra={**names, "error": str(reading.outcome)})
+    elif failed_before:
+        log.warning("trigger can be read again", extra=names)
+    else:
+        log.debug("trigger read", extra={**names, "value": reading.outcome.value, "active": reading.outcome.active})

@@ -1,0 +1,199 @@
+"""The scalers of one generation of one ScaledObject: built together, closed together, renewed one by one.
+
+`metrics/readings.py` builds a set when a spec is new and reads through it. A scaler is renewed after a failed reading
+only when what its authentication and environment resolve to has changed: a rotated secret heals by itself, and a dead
+source is not asked twice.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from keda_py.auth.resolver import Resolved, Resolver
+from keda_py.context import EngineContext, Lendings
+from keda_py.core.metric_names import MetricSet, name_metrics
+from keda_py.core.metric_specs import MetricSpec
+from keda_py.core.spec import ScalingSpec
+from keda_py.errors import ConfigError, ScalerError
+from keda_py.metrics.confinement import confine
+from keda_py.registry import AnyScaler
+from keda_py.scaler import MetricType, ScalerContext, Trigger
+
+log = logging.getLogger(__name__)
+
+BuildScaler = Callable[[Trigger, ScalerContext], AnyScaler]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScalerSource:
+    """Where scalers come from; `keda_py.registry.build` is the usual `build`. `timeout` in seconds bounds each step."""
+
+    lendings: Lendings
+    build: BuildScaler
+    resolver: Resolver
+    timeout: float = 3.0
+
+    async def open(self, spec: ScalingSpec, index: int) -> "OpenScaler":
+        """Resolve, build and open the scaler of a trigger. Raises ConfigError or ScalerError."""
+        trigger = spec.triggers[index]
+        resolved = await self.resolve(spec, index)
+        context = EngineContext(
+            lendings=self.lendings,
+            namespace=spec.namespace,
+            scaled_object=spec.name,
+            trigger_index=index,
+            trigger_name=trigger.name,
+            # Written by a user and checked by the scaler, or by `name_metrics`.
+            metric_type=cast(MetricType, trigger.metric_type),
+            as_metric_source=spec.modifiers is not None,
+            pod_identity=resolved.pod_identity,
+        )
+        given = Trigger(type=trigger.type, metadata=trigger.metadata, env=resolved.env, auth=resolved.auth)
+        what = f"opening scaler {trigger.type}"
+        return await confine(self._open(given, context, resolved), self.timeout, what=what)
+
+    async def _open(self, trigger: Trigger, context: EngineContext, resolved: Resolved) -> "OpenScaler":
+        scaler = self.build(trigger, context)
+        try:
+            await scaler.open()
+            hash(scaler.batch_key)
+            return OpenScaler(
+                scaler=scaler,
+                context=context,
+                resolved=resolved,
+                batch_key=scaler.batch_key,
+                activation=float(scaler.activation),
+            )
+        except BaseException:
+            await _close(scaler, context)
+            raise
+
+    async def resolve(self, spec: ScalingSpec, index: int) -> Resolved:
+        """What the trigger is given besides its metadata. Raises ConfigError or ScalerError."""
+        return await confine(self.resolver.resolve(spec, index), self.timeout, what="resolving authentication")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenScaler:
+    """A scaler in use, with what it was built from and what it says of itself once open."""
+
+    scaler: AnyScaler
+    context: EngineContext
+    resolved: Resolved
+    batch_key: Hashable | None
+    activation: float
+
+    async def aclose(self) -> None:
+        """Close the scaler, then give back what it shared."""
+        await _close(self.scaler, self.context)
+
+
+async def _close(scaler: AnyScaler, context: EngineContext) -> None:
+    """A scaler that fails to close is only told of."""
+    for part in (scaler.aclose(), context.aclose()):
+        try:
+            await confine(part, context.http_timeout, what="closing a scaler")
+        except (ConfigError, ScalerError) as error:
+            log.warning("scaler did not close cleanly", extra={"error": str(error)})
+
+
+class ScalerSet:
+    """Scalers by trigger index, and the metrics they stand for. Made by `build_set`."""
+
+    def __init__(
+        self, spec: ScalingSpec, metrics: MetricSet, opened: Iterable[OpenScaler], source: ScalerSource
+    ) -> None:
+        self.spec, self.metrics = spec, metrics
+        self._opened, self._source = list(opened), source
+        self._renewing = asyncio.Lock()
+
+    @property
+    def scalers(self) -> tuple[AnyScaler, ...]:
+        """In trigger order."""
+        return tuple(opened.scaler for opened in self._opened)
+
+    @property
+    def batch_keys(self) -> tuple[Hashable | None, ...]:
+        """In trigger order."""
+        return tuple(opened.batch_key for opened in self._opened)
+
+    def activation(self, index: int) -> float:
+        """The value above which a trigger is active."""
+        return self._opened[index].activation
+
+    def scaler(self, index: int) -> AnyScaler:
+        """The scaler of a trigger as it is now."""
+        return self._opened[index].scaler
+
+    async def renew(self, index: int, failed: AnyScaler) -> bool:
+        """Replace a scaler whose parameters resolve to something else now; False where nothing changed."""
+        async with self._renewing:
+            old = self._opened[index]
+            if old.scaler is not failed:
+                return True
+            try:
+                if await self._source.resolve(self.spec, index) == old.resolved:
+                    return False
+                self._opened[index] = await self._source.open(self.spec, index)
+            except (ConfigError, ScalerError) as error:
+                log.debug("scaler cannot be renewed", extra={**self._names(index), "error": str(error)})
+                return False
+        log.info("scaler renewed with changed parameters", extra=self._names(index))
+        await old.aclose()
+        return True
+
+    def _names(self, index: int) -> dict[str, object]:
+        return {"namespace": self.spec.namespace, "scaledobject": self.spec.name, "trigger": index}
+
+    async def aclose(self) -> None:
+        """Close every scaler."""
+        opened, self._opened = self._opened, []
+        for one in opened:
+            await one.aclose()
+
+
+async def build_set(spec: ScalingSpec, source: ScalerSource) -> ScalerSet:
+    """Open every trigger's scaler and name their metrics. Raises the first trigger's ConfigError or ScalerError.
+
+    All or nothing: what was opened is closed again when one trigger fails.
+    """
+    outcomes: dict[int, OpenScaler | ConfigError | ScalerError] = {}
+    try:
+        async with asyncio.TaskGroup() as group:
+            for index in range(len(spec.triggers)):
+                group.create_task(_attempt(spec, index, source, outcomes))
+        opened = _all_open([outcomes[index] for index in range(len(spec.triggers))])
+        metrics = name_metrics(spec, await _specs(spec, opened, source.timeout))
+    except BaseException:
+        for outcome in outcomes.values():
+            if isinstance(outcome, OpenScaler):
+                await outcome.aclose()
+        raise
+    return ScalerSet(spec, metrics, opened, source)
+
+
+async def _attempt(
+    spec: ScalingSpec, index: int, source: ScalerSource, outcomes: dict[int, OpenScaler | ConfigError | ScalerError]
+) -> None:
+    try:
+        outcomes[index] = await source.open(spec, index)
+    except (ConfigError, ScalerError) as error:
+        outcomes[index] = error
+
+
+def _all_open(outcomes: Sequence[OpenScaler | ConfigError | ScalerError]) -> list[OpenScaler]:
+    opened = []
+    for outcome in outcomes:
+        if not isinstance(outcome, OpenScaler):
+            raise outcome
+        opened.append(outcome)
+    return opened
+
+
+async def _specs(spec: ScalingSpec, opened: Sequence[OpenScaler], timeout: float) -> list[tuple[MetricSpec, ...]]:
+    return [
+        await confine(one.scaler.specs(), timeout, what=f"metrics of scaler {trigger.type}")
+        for one, trigger in zip(opened, spec.triggers, strict=True)
+    ]
