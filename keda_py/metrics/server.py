@@ -1,0 +1,135 @@
+"""external.metrics.k8s.io/v1beta1 over TLS: where the HPA controller asks.
+
+Requests come through the API server's aggregation layer. A question goes to `metrics/query.py`; everything else is a
+static document (`metrics/discovery.py`) or a probe. Every refusal is a Kubernetes Status. Who may ask is decided by an
+`Authenticator`. Behaviour reference, section 7.1.
+"""
+
+import asyncio
+import logging
+import ssl
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+import orjson
+from aiohttp import web
+
+from keda_py.clock import Clock
+from keda_py.core.quantity import format_milli
+from keda_py.metrics.discovery import DOCUMENTS, GROUP_VERSION, ROOT
+from keda_py.metrics.query import MetricValue, Query, QueryError
+from keda_py.metrics.selectors import scaled_object_name
+from keda_py.metrics.statuses import StatusError, internal_error, method_not_allowed, not_found, timed_out
+
+log = logging.getLogger(__name__)
+
+MAX_BODY_BYTES = 64 * 1024
+"""Questions have no body."""
+
+ANSWER_SECONDS = 10.0
+"""An HPA sync waits this long at most; a trigger's own time-out is 3 s."""
+
+_PROBES = ("/healthz", "/livez", "/readyz")
+_Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class Authenticator(Protocol):
+    """Decides who may ask. Probes are open to all."""
+
+    async def check(self, request: web.Request) -> None:
+        """Return if the request may be answered. Raises StatusError 401 or 403."""
+        ...
+
+
+class AllowAll:
+    """No identity: whoever reaches the port may read."""
+
+    async def check(self, request: web.Request) -> None:
+        """Everybody may."""
+
+
+class MetricsServer:
+    """The HTTPS server. `not_ready` says why /readyz fails, "" while it does not."""
+
+    def __init__(
+        self, *, query: Query, clock: Clock, authenticator: Authenticator, not_ready: Callable[[], str]
+    ) -> None:
+        self._query, self._clock = query, clock
+        self._authenticator, self._not_ready = authenticator, not_ready
+        self._runner = web.AppRunner(self._build_app(), access_log=None, handle_signals=False, shutdown_timeout=2.0)
+
+    async def start(self, host: str, port: int, tls: ssl.SSLContext) -> int:
+        """Listen; the port, which matters where `port` was 0. Raises OSError when the address is taken."""
+        await self._runner.setup()
+        await web.TCPSite(self._runner, host, port, ssl_context=tls).start()
+        return int(self._runner.addresses[0][1])
+
+    async def aclose(self) -> None:
+        """Answer what is on its way for up to two seconds, then close."""
+        await self._runner.cleanup()
+
+    def _build_app(self) -> web.Application:
+        app = web.Application(middlewares=[self._guard], client_max_size=MAX_BODY_BYTES)
+        for path in _PROBES:
+            app.router.add_get(path, self._probe)
+        for path in DOCUMENTS:
+            app.router.add_get(path, _document)
+        app.router.add_get("/", _paths)
+        app.router.add_get(f"{ROOT}/namespaces/{{namespace}}/{{metric}}", self._answer)
+        return app
+
+    @web.middleware
+    async def _guard(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                if request.path not in _PROBES:
+                    await self._authenticator.check(request)
+                return await handler(request)
+        except StatusError as error:
+            return _refusal(error)
+        except web.HTTPMethodNotAllowed:
+            return _refusal(method_not_allowed())
+        except web.HTTPNotFound:
+            return _refusal(not_found())
+        except TimeoutError:
+            return _refusal(timed_out(f"no answer within {ANSWER_SECONDS:g} s"))
+        except Exception:  # one of the four places that catch: a request must not end without a Status
+            log.exception("request failed", extra={"path": request.path})
+            return _refusal(internal_error("internal error; the log tells more"))
+
+    async def _probe(self, request: web.Request) -> web.Response:
+        reason = self._not_ready() if request.path == "/readyz" else ""
+        return web.Response(text=reason, status=500) if reason else web.Response(text="ok")
+
+    async def _answer(self, request: web.Request) -> web.Response:
+        name = scaled_object_name(request.query.get("labelSelector", ""))
+        try:
+            values = await self._query.answer(request.match_info["namespace"], request.match_info["metric"], name)
+        except QueryError as error:
+            raise internal_error(str(error)) from None
+        timestamp = self._clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
+        return _json(orjson.dumps(_list_body(values, timestamp)))
+
+
+def _list_body(values: tuple[MetricValue, ...], timestamp: str) -> dict[str, object]:
+    items = [
+        {"metricName": one.name, "metricLabels": None, "timestamp": timestamp, "value": format_milli(one.milli)}
+        for one in values
+    ]
+    return {"kind": "ExternalMetricValueList", "apiVersion": GROUP_VERSION, "metadata": {}, "items": items}
+
+
+async def _document(request: web.Request) -> web.Response:
+    return _json(DOCUMENTS[request.path])
+
+
+async def _paths(request: web.Request) -> web.Response:
+    return _json(orjson.dumps({"paths": [*DOCUMENTS, *_PROBES]}))
+
+
+def _refusal(error: StatusError) -> web.Response:
+    return _json(orjson.dumps(error.body()), status=error.code)
+
+
+def _json(body: bytes, status: int = 200) -> web.Response:
+    return web.Response(body=body, status=status, content_type="application/json")
