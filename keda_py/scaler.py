@@ -8,7 +8,7 @@ Next in the flow: `keda_py/metrics/readings.py`, which asks scalers.
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar
 
 import httpx
@@ -207,6 +207,12 @@ class Scaler(Generic[M]):
     def activation(self) -> float:
         """The value above which the trigger is active; strictly greater."""
         return 0.0
+
+    @property
+    def timeout(self) -> float:
+        """Seconds that one reading may take: the metadata's `timeout` where there is one, else the context's."""
+        own = getattr(self.metadata, "timeout", None)
+        return own.total_seconds() if isinstance(own, timedelta) else self.context.http_timeout
 
     async def open(self) -> None:
         """Connect. Raises ConfigError (the user must act) or ScalerError (try again)."""
