@@ -75,6 +75,11 @@ class Meter:
         return self.scalers.spec.triggers[self.metric.trigger_index].type
 
     @property
+    def timeout(self) -> float:
+        """Seconds for one reading."""
+        return self.scalers.timeout(self.metric.trigger_index)
+
+    @property
     def failed(self) -> bool:
         """Was the last reading an error?"""
         return self.last is not None and isinstance(self.last.outcome, ScalerError)
@@ -114,11 +119,11 @@ class Meter:
 
 
 async def measure(meter: Meter, timeout: float) -> Outcome:
-    """Ask one scaler; once more if its parameters have changed since it was built. Never raises."""
+    """Ask one scaler within seconds; once more if its parameters have changed since it was built. Never raises."""
     scaler = meter.scaler
     outcome = await _ask(meter, scaler, timeout)
     if isinstance(outcome, ScalerError) and await meter.scalers.renew(meter.metric.trigger_index, scaler):
-        return await _ask(meter, meter.scaler, timeout)
+        return await _ask(meter, meter.scaler, meter.timeout)
     return outcome
 
 

@@ -57,9 +57,7 @@ class Readings:
         self._clock = scalers.lendings.clock
         self._watched: dict[Key, _Watched] = {}
         self._health: dict[Key, dict[str, FallbackState]] = {}
-        self._sources = Sources(
-            Engine(clock=self._clock, timeout=scalers.timeout, spawn=self._spawn, complete=self._complete)
-        )
+        self._sources = Sources(Engine(clock=self._clock, spawn=self._spawn, complete=self._complete))
         self._building: defaultdict[Key, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._running: set[asyncio.Task[None]] = set()
         self._closed = False

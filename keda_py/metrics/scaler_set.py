@@ -23,17 +23,24 @@ from keda_py.scaler import MetricType, ScalerContext, Trigger
 
 log = logging.getLogger(__name__)
 
+GRACE_SECONDS = 0.25
+"""A scaler that keeps its time-out itself says best what it waited for; the engine steps in this much later."""
+
 BuildScaler = Callable[[Trigger, ScalerContext], AnyScaler]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScalerSource:
-    """Where scalers come from; `keda_py.registry.build` is the usual `build`. `timeout` in seconds bounds each step."""
+    """Where scalers come from; `keda_py.registry.build` is the usual `build`."""
 
     lendings: Lendings
     build: BuildScaler
     resolver: Resolver
-    timeout: float = 3.0
+
+    @property
+    def timeout(self) -> float:
+        """Seconds for each step of building."""
+        return self.lendings.http_timeout + GRACE_SECONDS
 
     async def open(self, spec: ScalingSpec, index: int) -> "OpenScaler":
         """Resolve, build and open the scaler of a trigger. Raises ConfigError or ScalerError."""
@@ -65,6 +72,7 @@ class ScalerSource:
                 resolved=resolved,
                 batch_key=scaler.batch_key,
                 activation=float(scaler.activation),
+                timeout=scaler.timeout + GRACE_SECONDS,
             )
         except BaseException:
             await _close(scaler, context)
@@ -84,6 +92,7 @@ class OpenScaler:
     resolved: Resolved
     batch_key: Hashable | None
     activation: float
+    timeout: float
 
     async def aclose(self) -> None:
         """Close the scaler, then give back what it shared."""
@@ -122,6 +131,10 @@ class ScalerSet:
     def activation(self, index: int) -> float:
         """The value above which a trigger is active."""
         return self._opened[index].activation
+
+    def timeout(self, index: int) -> float:
+        """Seconds after which the engine ends a trigger's reading."""
+        return self._opened[index].timeout
 
     def scaler(self, index: int) -> AnyScaler:
         """The scaler of a trigger as it is now."""

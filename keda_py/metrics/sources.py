@@ -21,10 +21,9 @@ LANE_WIDTH = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Engine:
-    """What a source needs of the engine: time, tasks, and somebody to take an outcome. `timeout` in seconds."""
+    """What a source needs of the engine: time, tasks, and somebody to take an outcome."""
 
     clock: Clock
-    timeout: float
     spawn: Callable[[Coroutine[object, None, None]], None]
     complete: Callable[[Meter, Outcome], None]
 
@@ -81,7 +80,7 @@ class Source:
         what = f"{len(meters)} triggers at once"
         try:
             question = meters[0].scaler.read_batch([meter.scaler for meter in meters])
-            answers = await confine(question, self._engine.timeout, what=what)
+            answers = await confine(question, max(meter.timeout for meter in meters), what=what)
             if len(answers) != len(meters):
                 raise ScalerError(f"{what}: {len(answers)} answers")
         except (ScalerError, ConfigError) as error:
@@ -99,12 +98,12 @@ class Source:
     async def _retry_renewed(self, meter: Meter, error: ScalerError) -> None:
         with self._engine.clock.busy():
             renewed = await meter.scalers.renew(meter.metric.trigger_index, meter.scaler)
-            self._engine.complete(meter, await measure(meter, self._engine.timeout) if renewed else error)
+            self._engine.complete(meter, await measure(meter, meter.timeout) if renewed else error)
 
     def _read_alone(self, meters: Sequence[Meter]) -> None:
         """Queue for the lane; who failed before goes last, so that a hanging trigger starves nobody."""
-        deadline = asyncio.get_running_loop().time() + self._engine.timeout
-        self._lane.extend((meter, deadline) for meter in sorted(meters, key=lambda meter: meter.suspect))
+        now = asyncio.get_running_loop().time()
+        self._lane.extend((meter, now + meter.timeout) for meter in sorted(meters, key=lambda meter: meter.suspect))
         self._widen()
 
     def _widen(self) -> None:
@@ -121,7 +120,7 @@ class Source:
     async def _read_in_lane(self, meter: Meter, deadline: float) -> None:
         left = deadline - asyncio.get_running_loop().time()
         if left <= 0:
-            late = f"not read within {self._engine.timeout:g} s, one at a time: {self._last_error}"
+            late = f"not read within {meter.timeout:g} s, one at a time: {self._last_error}"
             self._engine.complete(meter, ScalerError(late))
             return
         outcome = await measure(meter, left)
@@ -165,4 +164,4 @@ class Sources:
 
     async def _read(self, meter: Meter) -> None:
         with self._engine.clock.busy():
-            self._engine.complete(meter, await measure(meter, self._engine.timeout))
+            self._engine.complete(meter, await measure(meter, meter.timeout))
