@@ -1,0 +1,178 @@
+"""A ScaledObject's triggers on sources that tests control, asked by the real engine on a FakeClock."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from keda_py.apis.scaled_object import ScaledObject
+from keda_py.auth.resolver import Resolved
+from keda_py.clock import FakeClock
+from keda_py.context import Lendings
+from keda_py.core.spec import ScalingSpec, build_spec
+from keda_py.metrics.readings import Key, Readings
+from keda_py.metrics.scaler_set import ScalerSource
+from keda_py.registry import AnyScaler
+from keda_py.scaler import Reading, Scaler, ScalerContext, ScalerError, Trigger, TriggerMetadata
+from keda_py.testing import lendings
+
+KEY = ("shop", "app")
+
+
+@dataclass
+class Tap:
+    """A source of one value, with everything that can go wrong with one; counts how it is asked."""
+
+    value: float | Reading | BaseException | object = 1.0
+    hangs: bool = False
+    reads: int = 0
+    batches: list[int] = field(default_factory=list)
+    batch_error: BaseException | None = None
+    hanging_names: set[str] = field(default_factory=set)
+    failing_names: set[str] = field(default_factory=set)
+    open_scalers: int = 0
+    flowing: asyncio.Event = field(default_factory=asyncio.Event)
+    reading_now: int = 0
+    most_at_once: int = 0
+
+
+class TapMetadata(TriggerMetadata):
+    tap: str
+    item: str = "x"
+    batch: str = ""
+    password: str = ""
+    activation: float = 0.0
+
+
+class TapScaler(Scaler[TapMetadata]):
+    """Reads a Tap."""
+
+    taps: Mapping[str, Tap]
+
+    def __init__(self, metadata: TapMetadata, context: ScalerContext, taps: Mapping[str, Tap]) -> None:
+        super().__init__(metadata, context)
+        self.tap = taps[metadata.tap]
+
+    metric_name = property(lambda self: f"{self.metadata.tap}-{self.metadata.item}")
+    target = property(lambda self: 5)
+    activation = property(lambda self: self.metadata.activation)
+    batch_key = property(lambda self: ("tap", self.metadata.tap) if self.metadata.batch else None)
+
+    async def open(self) -> None:
+        self.tap.open_scalers += 1
+
+    async def aclose(self) -> None:
+        self.tap.open_scalers -= 1
+
+    async def read(self, spec=None) -> Reading:
+        tap = self.tap
+        tap.reads += 1
+        tap.reading_now += 1
+        tap.most_at_once = max(tap.most_at_once, tap.reading_now)
+        try:
+            if tap.hangs or self.metadata.item in tap.hanging_names:
+                await tap.flowing.wait()
+            if self.metadata.item in tap.failing_names:
+                raise ScalerError(f"{self.metadata.item} is broken")
+            await asyncio.sleep(0)
+        finally:
+            tap.reading_now -= 1
+        match tap.value:
+            case BaseException():
+                raise tap.value
+            case float() | int():
+                return Reading(value=tap.value)
+            case answer:
+                return answer  # type: ignore[return-value]
+
+    async def read_batch(self, scalers):
+        self.tap.batches.append(len(scalers))
+        items = {scaler.metadata.item for scaler in scalers}
+        if self.tap.hangs or items & self.tap.hanging_names:
+            await self.tap.flowing.wait()
+        if self.tap.batch_error:
+            raise self.tap.batch_error
+        return [
+            ScalerError(f"{scaler.metadata.item} is broken")
+            if scaler.metadata.item in self.tap.failing_names
+            else Reading(value=float(self.tap.value))
+            for scaler in scalers
+        ]
+
+
+@dataclass
+class Passwords:
+    """A resolver whose answer tests can change."""
+
+    auth: dict[str, str] = field(default_factory=dict)
+
+    async def resolve(self, spec: ScalingSpec, trigger_index: int) -> Resolved:
+        return Resolved(auth=dict(self.auth))
+
+
+@dataclass
+class World:
+    """The engine and everything it asks."""
+
+    clock: FakeClock
+    readings: Readings
+    taps: dict[str, Tap]
+    resolver: Passwords
+    told: list[Key]
+    opened_with: list[str]
+
+    def spec(
+        self, *triggers: Mapping[str, object], name: str = "app", generation: int = 1, **spec: object
+    ) -> ScalingSpec:
+        listed = [
+            {"type": "tap", **trigger, "metadata": {"tap": "a", **trigger.get("metadata", {})}} for trigger in triggers
+        ]
+        meta = {"name": name, "namespace": "shop", "uid": name, "generation": generation}
+        body = {"scaleTargetRef": {"name": "app"}, "triggers": listed or [{"type": "tap", "metadata": {"tap": "a"}}]}
+        return build_spec(ScaledObject.model_validate({"metadata": meta, "spec": {**body, **spec}}))
+
+    async def build(self, *triggers: Mapping[str, object], **spec: object) -> ScalingSpec:
+        built = self.spec(*triggers, **spec)
+        await self.readings.build(built)
+        return built
+
+    async def outcomes(self, key: Key = KEY) -> Sequence[object]:
+        return [reading.outcome for reading in (await self.readings.poll(key)).readings]
+
+
+TIMEOUT = 0.1
+
+
+@pytest.fixture
+async def lent() -> AsyncIterator[Lendings]:
+    async with lendings() as lent:
+        yield lent
+
+
+@pytest.fixture
+async def world(lent: Lendings) -> AsyncIterator[World]:
+    taps = {"a": Tap(), "b": Tap()}
+    told: list[Key] = []
+    opened_with: list[str] = []
+    resolver = Passwords()
+
+    def build(trigger: Trigger, context: ScalerContext) -> AnyScaler:
+        opened_with.append(trigger.auth.get("password", ""))
+        metadata = TapMetadata.parse(trigger.metadata, trigger.env, trigger.auth)
+        return TapScaler(metadata, context, taps)
+
+    short = Lendings(
+        clock=lent.clock,
+        http=lent.http,
+        http_timeout=TIMEOUT,
+        kube=lent.kube,
+        tls=lent.tls,
+        resources=lent.resources,
+    )
+    async with asyncio.TaskGroup() as tasks:
+        source = ScalerSource(lendings=short, build=build, resolver=resolver)
+        readings = Readings(scalers=source, tasks=tasks, on_reading=told.append)
+        yield World(lent.clock, readings, taps, resolver, told, opened_with)
+        await readings.aclose()
+    assert sum(tap.open_scalers for tap in taps.values()) == 0

@@ -1,0 +1,197 @@
+"""One read per trigger whoever asks; errors stay errors; nobody waits for somebody else's source."""
+
+import asyncio
+
+import pytest
+
+from keda_py.core.fallback import FallbackState
+from keda_py.errors import ConfigError, ScalerError
+from keda_py.scaler import Reading
+
+KEY = ("shop", "app")
+BATCHED = {"metadata": {"batch": "yes"}}
+
+
+async def test_poll_and_hpa_share_one_read(world):
+    await world.build()
+    seen, (answer,) = await asyncio.gather(world.readings.poll(KEY), world.readings.ask(KEY, "s0-a-x"))
+    assert seen.readings == (answer,)
+    assert answer.outcome == Reading(value=1.0, active=True)
+    assert (world.taps["a"].reads, world.told) == (1, [KEY])
+
+
+async def test_a_reading_younger_than_two_seconds_is_shared_and_an_older_one_is_not(world):
+    await world.build()
+    await world.readings.poll(KEY)
+    await world.clock.advance(1.9)
+    await world.readings.ask(KEY, "s0-a-x")
+    assert world.taps["a"].reads == 1
+    await world.clock.advance(0.1)
+    await world.readings.ask(KEY, "s0-a-x")
+    assert world.taps["a"].reads == 2
+
+
+async def test_a_polling_interval_of_one_second_reads_every_second(world):
+    await world.build(pollingInterval=1)
+    for _ in range(3):
+        await world.readings.poll(KEY)
+        await world.clock.advance(1)
+    assert world.taps["a"].reads == 3
+
+
+async def test_an_asker_that_gives_up_takes_nobodys_answer_away(world):
+    await world.build()
+    world.taps["a"].hangs = True
+    async with asyncio.TaskGroup() as askers:
+        impatient = askers.create_task(world.readings.ask(KEY, "s0-a-x"))
+        patient = askers.create_task(world.readings.poll(KEY))
+        await asyncio.sleep(0.01)
+        impatient.cancel()
+        await asyncio.sleep(0)
+        world.taps["a"].flowing.set()
+    assert patient.result().readings[0].outcome == Reading(value=1.0, active=True)
+
+
+async def test_a_source_that_hangs_is_an_error_after_the_time_out_and_delays_nobody(world):
+    await world.build()
+    await world.build({"metadata": {"tap": "b"}}, name="other")
+    world.taps["a"].hangs = True
+    world.readings.begin(KEY)
+    assert await world.outcomes(("shop", "other")) == [Reading(value=1.0, active=True)]
+    (outcome,) = await world.outcomes()
+    assert isinstance(outcome, ScalerError)
+    assert "no answer within" in str(outcome)
+
+
+async def test_no_good_value_is_served_after_a_failure(world):
+    await world.build()
+    await world.readings.poll(KEY)
+    world.taps["a"].value = ScalerError("connection refused")
+    await world.clock.advance(2)
+    (asked,) = await world.readings.ask(KEY, "s0-a-x")
+    assert str(asked.outcome) == "connection refused"
+    assert [str(outcome) for outcome in await world.outcomes()] == ["connection refused"]
+
+
+async def test_one_broken_trigger_leaves_the_others_their_values(world):
+    await world.build({}, {"metadata": {"tap": "b"}})
+    world.taps["a"].value = ScalerError("down")
+    broken, fine = await world.outcomes()
+    assert (str(broken), fine) == ("down", Reading(value=1.0, active=True))
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        (ZeroDivisionError("password=hunter2"), "unexpected ZeroDivisionError"),
+        (ConfigError("the key is gone"), "the key is gone"),
+        (asyncio.CancelledError(), "cancelled itself"),
+        (None, "NoneType"),
+        (Reading(value="7"), "Reading with a number"),
+    ],
+    ids=["unexpected exception", "config error", "cancels itself", "answers nothing", "answers text"],
+)
+async def test_whatever_a_scaler_does_is_confined_to_its_trigger(world, answer, text):
+    await world.build()
+    world.taps["a"].value = answer
+    (outcome,) = await world.outcomes()
+    assert isinstance(outcome, ScalerError)
+    assert text in str(outcome)
+    assert "hunter2" not in str(outcome)
+
+
+async def test_activity_is_a_value_above_activation_unless_the_scaler_says_otherwise(world):
+    await world.build({"metadata": {"activation": "1"}}, {"metadata": {"activation": "0.5"}})
+    assert [outcome.active for outcome in await world.outcomes()] == [False, True]
+    world.taps["a"].value = Reading(value=9.0, active=False)
+    await world.clock.advance(2)
+    assert [outcome.active for outcome in await world.outcomes()] == [False, False]
+
+
+async def test_metric_names_are_found_in_upper_and_lower_case_and_unknown_ones_are_empty(world):
+    await world.build()
+    assert len(await world.readings.ask(KEY, "S0-A-X")) == 1
+    assert await world.readings.ask(KEY, "s1-a-x") == ()
+
+
+async def test_cached_metrics_answer_with_the_last_poll_error_included_and_never_read(world):
+    await world.build({"useCachedMetrics": True})
+    (before,) = await world.readings.ask(KEY, "s0-a-x")
+    assert isinstance(before.outcome, ScalerError)
+    await world.readings.poll(KEY)
+    world.taps["a"].value = ScalerError("down")
+    await world.clock.advance(30)
+    (good,) = await world.readings.ask(KEY, "s0-a-x")
+    await world.readings.poll(KEY)
+    await world.clock.advance(30)
+    (failed,) = await world.readings.ask(KEY, "s0-a-x")
+    assert (good.outcome, str(failed.outcome)) == (Reading(value=1.0, active=True), "down")
+    assert world.taps["a"].reads == 2
+
+
+async def test_a_failing_trigger_is_asked_again_only_when_its_parameters_have_changed(world):
+    await world.build()
+    world.taps["a"].value = ScalerError("wrong password")
+    await world.outcomes()
+    assert (world.taps["a"].reads, world.opened_with) == (1, [""])
+    world.resolver.auth = {"password": "new"}
+    await world.clock.advance(2)
+    await world.outcomes()
+    assert (world.taps["a"].reads, world.opened_with, world.taps["a"].open_scalers) == (3, ["", "new"], 1)
+
+
+async def test_scalers_are_built_once_per_generation_and_the_old_ones_are_closed(world):
+    await world.build()
+    annotated = world.spec(maxReplicaCount=7)
+    await world.readings.build(annotated)
+    assert (len(world.opened_with), world.readings.built(KEY).spec.max_replicas) == (1, 7)
+    await world.build(generation=2)
+    await world.clock.settle()
+    assert (len(world.opened_with), world.taps["a"].open_scalers) == (2, 1)
+    await world.readings.forget(KEY)
+    await world.clock.settle()
+    assert (world.readings.built(KEY), world.taps["a"].open_scalers) == (None, 0)
+
+
+async def test_a_generation_that_cannot_be_built_is_not_scaled_by_the_one_before(world):
+    await world.build()
+    with pytest.raises(ConfigError, match="'Utilization' metric type is unsupported"):
+        await world.build({"metricType": "Utilization"}, generation=2)
+    with pytest.raises(ScalerError, match="not built"):
+        await world.readings.poll(KEY)
+    await world.clock.settle()
+    assert world.taps["a"].open_scalers == 0
+
+
+async def test_failures_are_counted_per_reading_while_there_is_a_fallback(world):
+    fallback = {"failureThreshold": 2, "replicas": 4}
+    await world.build(fallback=fallback)
+    world.taps["a"].value = ScalerError("down")
+    for _ in range(3):
+        await world.readings.poll(KEY)
+        await world.readings.ask(KEY, "s0-a-x")  # shared, so not counted again
+        await world.clock.advance(2)
+    assert world.readings.health(KEY) == {"s0-a-x": FallbackState(failures=3)}
+    await world.build(fallback=fallback, generation=2)
+    assert world.readings.health(KEY) == {"s0-a-x": FallbackState(failures=3)}
+    await world.build(generation=3)
+    assert world.readings.health(KEY) == {}
+
+
+async def test_failure_counts_survive_a_restart_and_drop_metrics_that_are_gone(world):
+    states = {"s0-a-x": FallbackState(failures=5), "s1-gone": FallbackState(failures=9)}
+    world.readings.restore_health(KEY, states)
+    await world.build(fallback={"failureThreshold": 2, "replicas": 4})
+    assert world.readings.health(KEY) == {"s0-a-x": FallbackState(failures=5)}
+    await world.readings.poll(KEY)
+    assert world.readings.health(KEY) == {"s0-a-x": FallbackState()}
+
+
+async def test_who_asks_while_the_engine_closes_gets_an_error(world):
+    await world.build()
+    world.taps["a"].hangs = True
+    async with asyncio.TaskGroup() as askers:
+        asking = askers.create_task(world.readings.poll(KEY))
+        await asyncio.sleep(0.01)
+        await world.readings.aclose()
+    assert "shutting down" in str(asking.result().readings[0].outcome)
