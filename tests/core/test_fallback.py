@@ -90,7 +90,7 @@ def test_under_scaling_modifiers_the_value_follows_the_formulas_target(modifiers
 
 
 def test_replicas_that_cannot_be_read_leave_the_first_error():
-    with pytest.raises(ScalerError, match="^connection refused$"):
+    with pytest.raises(ScalerError, match=r"^connection refused$"):
         fallback_milli(spec_with({"behavior": "currentReplicas"}), metric(), Workload(), THE_FAILURE)
 
 

@@ -1,0 +1,167 @@
+"""The HTTPS server as the API server's aggregation layer and the HPA controller see it."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import aiohttp
+import pytest
+
+from keda_py.clock import SystemClock
+from keda_py.errors import ScalerError
+from keda_py.metrics.certificates import make_certificate
+from keda_py.metrics.query import Query
+from keda_py.metrics.server import AllowAll, MetricsServer
+from keda_py.metrics.statuses import StatusError
+
+ROOT = "/apis/external.metrics.k8s.io/v1beta1"
+QUESTION = f"{ROOT}/namespaces/shop/s0-a-x"
+
+
+class NoTargets:
+    async def replicas(self, spec):
+        return None
+
+    async def ready_pods(self, spec):
+        return None
+
+
+class DenyAll:
+    async def check(self, request):
+        raise StatusError(401, "Unauthorized", "Unauthorized")
+
+
+@pytest.fixture
+def serve(world):
+    """Start a server, and a client that trusts nothing but its certificate."""
+
+    @asynccontextmanager
+    async def start(authenticator=None, not_ready=lambda: "") -> AsyncIterator[aiohttp.ClientSession]:
+        query = Query(readings=world.readings, targets=NoTargets(), specs=lambda key: None)
+        server = MetricsServer(
+            query=query, clock=world.clock, authenticator=authenticator or AllowAll(), not_ready=not_ready
+        )
+        certificate = make_certificate(["localhost", "127.0.0.1"], SystemClock().now())
+        port = await server.start("127.0.0.1", 0, certificate.tls())
+        trust = ssl.create_default_context(cadata=certificate.ca.decode())
+        trust.verify_flags |= ssl.VERIFY_X509_STRICT
+        connector = aiohttp.TCPConnector(ssl=trust)
+        try:
+            async with aiohttp.ClientSession(f"https://localhost:{port}", connector=connector) as client:
+                yield client
+        finally:
+            await server.aclose()
+            # The client's TLS connections close in the background, a turn of the loop later.
+            await asyncio.sleep(0.01)
+
+    return start
+
+
+async def get(client: aiohttp.ClientSession, path: str, **query: str) -> tuple[int, dict]:
+    async with client.get(path, params=query) as answer:
+        return answer.status, await answer.json()
+
+
+async def test_the_hpa_controller_gets_an_external_metric_value_list(world, serve):
+    await world.build()
+    world.taps["a"].value = 1.5
+    async with serve() as client:
+        status, body = await get(client, QUESTION, labelSelector="scaledobject.keda.sh/name=app")
+    item = {"metricName": "s0-a-x", "metricLabels": None, "timestamp": "2026-11-21T05:56:00Z", "value": "1500m"}
+    assert (status, body) == (
+        200,
+        {
+            "kind": "ExternalMetricValueList",
+            "apiVersion": "external.metrics.k8s.io/v1beta1",
+            "metadata": {},
+            "items": [item],
+        },
+    )
+
+
+@pytest.mark.parametrize(
+    "selector",
+    [
+        "scaledobject.keda.sh/name=app",
+        "scaledobject.keda.sh/name==app",
+        "scaledobject.keda.sh/name in (app)",
+        "team in (a,b), scaledobject.keda.sh/name = app ,!old",
+    ],
+)
+async def test_every_selector_that_fixes_the_name_is_understood(world, serve, selector):
+    await world.build()
+    async with serve() as client:
+        assert (await get(client, QUESTION, labelSelector=selector))[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("selector", "code", "reason", "message"),
+    [
+        ("", 500, "InternalError", "scaledObject name is not specified"),
+        ("app=x", 500, "InternalError", "scaledObject name is not specified"),
+        ("scaledobject.keda.sh/name!=app", 500, "InternalError", "scaledObject name is not specified"),
+        ("scaledobject.keda.sh/name in (a,b)", 500, "InternalError", "scaledObject name is not specified"),
+        ("scaledobject.keda.sh/name in app", 400, "BadRequest", "unable to parse labelSelector requirement"),
+        ("a b c d", 400, "BadRequest", "unable to parse labelSelector requirement"),
+    ],
+)
+async def test_a_selector_without_a_name_is_refused(serve, selector, code, reason, message):
+    async with serve() as client:
+        status, body = await get(client, QUESTION, labelSelector=selector)
+    assert (status, body["kind"], body["code"], body["reason"]) == (code, "Status", code, reason)
+    assert message in body["message"]
+
+
+async def test_a_failed_reading_is_a_500_in_kedas_words(world, serve):
+    await world.build()
+    world.taps["a"].value = ScalerError("down")
+    async with serve() as client:
+        status, body = await get(client, QUESTION, labelSelector="scaledobject.keda.sh/name=app")
+    words = "rpc error: code = Unknown desc = error when getting metric values metric:s0-a-x encountered error"
+    assert (status, body["status"], body["message"]) == (500, "Failure", words)
+
+
+async def test_discovery_lists_one_namespaced_resource(serve):
+    async with serve() as client:
+        _, groups = await get(client, "/apis")
+        _, group = await get(client, "/apis/external.metrics.k8s.io")
+        _, resources = await get(client, ROOT)
+        _, openapi = await get(client, "/openapi/v3")
+        assert (await get(client, next(iter(openapi["paths"].values()))["serverRelativeURL"]))[0] == 200
+        assert (await get(client, "/openapi/v2"))[0] == 200
+        assert (await get(client, "/version"))[1]["gitVersion"].startswith("v")
+    assert groups["groups"][0]["preferredVersion"] == group["preferredVersion"]
+    assert group["preferredVersion"]["groupVersion"] == "external.metrics.k8s.io/v1beta1"
+    assert resources["resources"] == [
+        {
+            "name": "externalmetrics",
+            "singularName": "",
+            "namespaced": True,
+            "kind": "ExternalMetricValueList",
+            "verbs": ["get"],
+        }
+    ]
+
+
+async def test_unknown_paths_and_methods_are_statuses_too(serve):
+    async with serve() as client:
+        assert (await get(client, "/apis/nothing"))[1]["reason"] == "NotFound"
+        async with client.post(QUESTION) as answer:
+            assert (answer.status, (await answer.json())["reason"]) == (405, "MethodNotAllowed")
+
+
+async def test_probes_tell_live_from_ready_and_are_open_to_all(serve):
+    async with serve(DenyAll(), not_ready=lambda: "ScaledObjects are not synced") as client:
+        for path, expected in (("/healthz", 200), ("/livez", 200), ("/readyz", 500)):
+            async with client.get(path) as answer:
+                assert answer.status == expected
+                assert "not synced" in await answer.text() if expected == 500 else await answer.text() == "ok"
+
+
+async def test_whoever_the_authenticator_refuses_gets_nothing(world, serve):
+    await world.build()
+    async with serve(DenyAll()) as client:
+        status, body = await get(client, QUESTION, labelSelector="scaledobject.keda.sh/name=app")
+    assert (status, body["reason"]) == (401, "Unauthorized")
+    assert world.taps["a"].reads == 0
