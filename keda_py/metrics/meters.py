@@ -90,7 +90,8 @@ class Meter:
 
     def is_due(self, now: float) -> bool:
         """Would its object be polled now anyway? Not for an object that the engine has stopped polling."""
-        return self.flight is None and self.due_at <= now and now - self.polled_at < 1.5 * self.grid.interval
+        idle = self.flight is None and not self.retired
+        return idle and self.due_at <= now and now - self.polled_at < 1.5 * self.grid.interval
 
     def take_off(self) -> asyncio.Future[MetricReading]:
         """A read begins; everybody who asks until it ends shares its future."""
@@ -113,7 +114,11 @@ class Meter:
         return reading
 
     def _with_activity(self, outcome: Outcome) -> Outcome:
-        if isinstance(outcome, ScalerError) or outcome.active is not None:
+        if isinstance(outcome, ScalerError):
+            # It is kept until the next reading; its frames would keep answers and connections alive with it.
+            outcome.__traceback__ = outcome.__context__ = outcome.__cause__ = None
+            return outcome
+        if outcome.active is not None:
             return outcome
         return replace(outcome, active=outcome.value > self.scalers.activation(self.metric.trigger_index))
 

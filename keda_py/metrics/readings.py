@@ -171,8 +171,15 @@ class Readings:
             return
         for meter in watched.meters:
             meter.retired = True
-            self._sources.leave(meter)
-        self._spawn(_close_when_idle(watched))
+        self._spawn(self._close_when_idle(watched))
+
+    async def _close_when_idle(self, watched: _Watched) -> None:
+        try:
+            await _gather([meter.flight for meter in watched.meters if meter.flight])
+        finally:
+            for meter in watched.meters:
+                self._sources.leave(meter)
+            await watched.scalers.aclose()
 
     def _poll_meter(self, meter: Meter) -> asyncio.Future[MetricReading]:
         meter.polled_at = self._clock.monotonic()
@@ -229,15 +236,6 @@ def _done(reading: MetricReading) -> asyncio.Future[MetricReading]:
     future = asyncio.get_running_loop().create_future()
     future.set_result(reading)
     return future
-
-
-async def _close_when_idle(watched: _Watched) -> None:
-    flights = [meter.flight for meter in watched.meters if meter.flight]
-    try:
-        if flights:
-            await asyncio.wait(flights)
-    finally:
-        await watched.scalers.aclose()
 
 
 def _log_reading(meter: Meter, reading: MetricReading, *, failed_before: bool) -> None:
