@@ -15,7 +15,7 @@ import orjson
 from aiohttp import web
 
 from keda_py.clock import Clock
-from keda_py.core.quantity import format_milli
+from keda_py.core.quantity import print_milli
 from keda_py.metrics.discovery import DOCUMENTS, GROUP_VERSION, ROOT
 from keda_py.metrics.query import MetricValue, Query, QueryError
 from keda_py.metrics.selectors import scaled_object_name
@@ -113,7 +113,7 @@ class MetricsServer:
 
 def _list_body(values: tuple[MetricValue, ...], timestamp: str) -> dict[str, object]:
     items = [
-        {"metricName": one.name, "metricLabels": None, "timestamp": timestamp, "value": format_milli(one.milli)}
+        {"metricName": one.name, "metricLabels": None, "timestamp": timestamp, "value": print_milli(one.milli)}
         for one in values
     ]
     return {"kind": "ExternalMetricValueList", "apiVersion": GROUP_VERSION, "metadata": {}, "items": items}

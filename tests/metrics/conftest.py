@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Annotated
 
 import pytest
 
@@ -14,7 +15,7 @@ from keda_py.core.spec import ScalingSpec, build_spec
 from keda_py.metrics.readings import Key, Readings
 from keda_py.metrics.scaler_set import ScalerSource
 from keda_py.registry import AnyScaler
-from keda_py.scaler import Reading, Scaler, ScalerContext, ScalerError, Trigger, TriggerMetadata
+from keda_py.scaler import AUTH, Reading, Scaler, ScalerContext, ScalerError, Trigger, TriggerMetadata, sources
 from keda_py.testing import lendings
 
 KEY = ("shop", "app")
@@ -41,7 +42,7 @@ class TapMetadata(TriggerMetadata):
     tap: str
     item: str = "x"
     batch: str = ""
-    password: str = ""
+    password: Annotated[str, sources(AUTH)] = ""
     activation: float = 0.0
 
 
@@ -57,7 +58,10 @@ class TapScaler(Scaler[TapMetadata]):
     metric_name = property(lambda self: f"{self.metadata.tap}-{self.metadata.item}")
     target = property(lambda self: 5)
     activation = property(lambda self: self.metadata.activation)
-    batch_key = property(lambda self: ("tap", self.metadata.tap) if self.metadata.batch else None)
+
+    @property
+    def batch_key(self):
+        return ("tap", self.metadata.tap, self.metadata.password) if self.metadata.batch else None
 
     async def open(self) -> None:
         self.tap.open_scalers += 1
