@@ -105,6 +105,17 @@ class TapScaler(Scaler[TapMetadata]):
         ]
 
 
+class PlainScaler(TapScaler):
+    """Reads a Tap without asking which metric is meant."""
+
+    async def read(self):
+        return await super().read()
+
+    async def read_batch(self, scalers):
+        self.tap.batches.append(len(scalers))
+        return None
+
+
 @dataclass
 class Passwords:
     """A resolver whose answer tests can change."""
@@ -164,7 +175,7 @@ async def world(lent: Lendings) -> AsyncIterator[World]:
     def build(trigger: Trigger, context: ScalerContext) -> AnyScaler:
         opened_with.append(trigger.auth.get("password", ""))
         metadata = TapMetadata.parse(trigger.metadata, trigger.env, trigger.auth)
-        return TapScaler(metadata, context, taps)
+        return (PlainScaler if trigger.type == "plain" else TapScaler)(metadata, context, taps)
 
     short = Lendings(
         clock=lent.clock,

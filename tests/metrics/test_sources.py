@@ -131,3 +131,11 @@ async def test_a_trigger_renewed_with_another_password_joins_the_source_of_that_
     assert [world.readings.built(key).batch_keys[0][2] for key in keys] == ["new", "", ""]
     await world.clock.settle()
     assert world.taps["a"].open_scalers == 3
+
+
+async def test_a_scaler_may_leave_out_the_spec_and_answer_nonsense_in_common(world):
+    for number in range(3):
+        trigger = {"type": "plain", "metadata": {"batch": "yes", "item": f"i{number}"}}
+        await world.build(trigger, name=f"app{number}")
+    assert await poll_all(world, [("shop", f"app{number}") for number in range(3)]) == [ONE] * 3
+    assert (world.taps["a"].batches, world.taps["a"].reads) == ([3], 3)
