@@ -113,7 +113,7 @@ class PlainScaler(TapScaler):
 
     async def read_batch(self, scalers):
         self.tap.batches.append(len(scalers))
-        return None
+        return
 
 
 @dataclass
