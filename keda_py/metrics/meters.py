@@ -143,7 +143,13 @@ def check_reading(answer: object, trigger_type: str) -> Outcome:
 
 async def _ask(meter: Meter, scaler: AnyScaler, timeout: float) -> Outcome:
     try:
-        answer = await confine(scaler.read(meter.metric.spec), timeout, what=f"scaler {meter.trigger_type}")
+        answer = await confine(_read(meter, scaler), timeout, what=f"scaler {meter.trigger_type}")
     except (ScalerError, ConfigError) as error:
         return error if isinstance(error, ScalerError) else ScalerError(str(error))
     return check_reading(answer, meter.trigger_type)
+
+
+async def _read(meter: Meter, scaler: AnyScaler) -> object:
+    return await (
+        scaler.read(meter.metric.spec) if meter.scalers.takes_spec(meter.metric.trigger_index) else scaler.read()
+    )

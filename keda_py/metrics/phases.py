@@ -2,7 +2,8 @@
 
 Pure arithmetic on monotonic seconds. A grid has one point per polling interval; the next poll is the latest point no
 later than one interval after the last reading. So 500 objects on one server settle on one instant and become one
-question, and no object ever waits longer than its polling interval.
+question, and nobody waits longer than the polling interval (once, when a grid is joined within two seconds of a reading
+that is still shared, those two seconds longer).
 """
 
 import math

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from keda_py.core.fallback import FallbackState, count_outcome, has_valid_fallback
 from keda_py.core.metric_names import MetricSet
 from keda_py.core.spec import ScalingSpec
-from keda_py.errors import ScalerError
+from keda_py.errors import ConfigError, ScalerError
 from keda_py.metrics.meters import Key, Meter, MetricReading, Outcome
 from keda_py.metrics.phases import Grid, grid_of
 from keda_py.metrics.scaler_set import ScalerSet, ScalerSource, build_set
@@ -77,8 +77,10 @@ class Readings:
             try:
                 with self._clock.busy():
                     new = await build_set(spec, self._scalers)
-            finally:
+            except (ConfigError, ScalerError):
                 self._dismiss(key)
+                raise
+            self._dismiss(key)
             self._install(key, new)
             return new.metrics
 

@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from inspect import signature
 from typing import cast
 
 from keda_py.auth.resolver import Resolved, Resolver
@@ -73,6 +74,8 @@ class ScalerSource:
                 batch_key=scaler.batch_key,
                 activation=float(scaler.activation),
                 timeout=scaler.timeout + GRACE_SECONDS,
+                # A scaler of one metric may as well define `read(self)`.
+                takes_spec=bool(signature(scaler.read).parameters),
             )
         except BaseException:
             await _close(scaler, context)
@@ -93,6 +96,7 @@ class OpenScaler:
     batch_key: Hashable | None
     activation: float
     timeout: float
+    takes_spec: bool
 
     async def aclose(self) -> None:
         """Close the scaler, then give back what it shared."""
@@ -135,6 +139,10 @@ class ScalerSet:
     def timeout(self, index: int) -> float:
         """Seconds after which the engine ends a trigger's reading."""
         return self._opened[index].timeout
+
+    def takes_spec(self, index: int) -> bool:
+        """Does `read` want to know which metric is meant?"""
+        return self._opened[index].takes_spec
 
     def scaler(self, index: int) -> AnyScaler:
         """The scaler of a trigger as it is now."""

@@ -79,10 +79,7 @@ class Source:
             return
         what = f"{len(meters)} triggers at once"
         try:
-            question = meters[0].scaler.read_batch([meter.scaler for meter in meters])
-            answers = await confine(question, max(meter.timeout for meter in meters), what=what)
-            if len(answers) != len(meters):
-                raise ScalerError(f"{what}: {len(answers)} answers")
+            answers = await confine(_ask_all(meters), max(meter.timeout for meter in meters), what=what)
         except (ScalerError, ConfigError) as error:
             self._failing, self._last_error = True, str(error)
             self._read_alone(meters)
@@ -128,6 +125,13 @@ class Source:
         if isinstance(outcome, ScalerError):
             self._last_error = str(outcome)
         self._engine.complete(meter, outcome)
+
+
+async def _ask_all(meters: Sequence[Meter]) -> Sequence[object]:
+    answers = tuple(await meters[0].scaler.read_batch([meter.scaler for meter in meters]))
+    if len(answers) != len(meters):
+        raise ScalerError(f"{len(meters)} triggers at once: {len(answers)} answers")
+    return answers
 
 
 class Sources:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Annotated
 
 import pytest
 
@@ -14,7 +15,7 @@ from keda_py.core.spec import ScalingSpec, build_spec
 from keda_py.metrics.readings import Key, Readings
 from keda_py.metrics.scaler_set import ScalerSource
 from keda_py.registry import AnyScaler
-from keda_py.scaler import Reading, Scaler, ScalerContext, ScalerError, Trigger, TriggerMetadata
+from keda_py.scaler import AUTH, Reading, Scaler, ScalerContext, ScalerError, Trigger, TriggerMetadata, sources
 from keda_py.testing import lendings
 
 KEY = ("shop", "app")
@@ -41,7 +42,7 @@ class TapMetadata(TriggerMetadata):
     tap: str
     item: str = "x"
     batch: str = ""
-    password: str = ""
+    password: Annotated[str, sources(AUTH)] = ""
     activation: float = 0.0
 
 
@@ -57,7 +58,10 @@ class TapScaler(Scaler[TapMetadata]):
     metric_name = property(lambda self: f"{self.metadata.tap}-{self.metadata.item}")
     target = property(lambda self: 5)
     activation = property(lambda self: self.metadata.activation)
-    batch_key = property(lambda self: ("tap", self.metadata.tap) if self.metadata.batch else None)
+
+    @property
+    def batch_key(self):
+        return ("tap", self.metadata.tap, self.metadata.password) if self.metadata.batch else None
 
     async def open(self) -> None:
         self.tap.open_scalers += 1
@@ -99,6 +103,17 @@ class TapScaler(Scaler[TapMetadata]):
             else Reading(value=float(self.tap.value))
             for scaler in scalers
         ]
+
+
+class PlainScaler(TapScaler):
+    """Reads a Tap without asking which metric is meant."""
+
+    async def read(self):
+        return await super().read()
+
+    async def read_batch(self, scalers):
+        self.tap.batches.append(len(scalers))
+        return
 
 
 @dataclass
@@ -160,7 +175,7 @@ async def world(lent: Lendings) -> AsyncIterator[World]:
     def build(trigger: Trigger, context: ScalerContext) -> AnyScaler:
         opened_with.append(trigger.auth.get("password", ""))
         metadata = TapMetadata.parse(trigger.metadata, trigger.env, trigger.auth)
-        return TapScaler(metadata, context, taps)
+        return (PlainScaler if trigger.type == "plain" else TapScaler)(metadata, context, taps)
 
     short = Lendings(
         clock=lent.clock,

@@ -1,5 +1,7 @@
 """What a round means, and what the HPA is told."""
 
+import contextlib
+import random
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -219,3 +221,29 @@ async def test_poll_and_hpa_see_the_same_fallback(world, query):
     metrics = world.readings.built(KEY).metrics
     polled = evaluate(spec, metrics, seen, world.readings.health(KEY), None, None)
     assert polled.values == await query.answer("shop", "s0-a-x", "app") == (MetricValue(name="s0-a-x", milli=10_000),)
+
+
+@pytest.mark.parametrize("seed", range(12))
+async def test_whatever_happened_before_a_source_that_is_down_gives_the_hpa_no_value(world, query, seed):
+    chance = random.Random(seed)
+    await world.build()
+    for generation in range(2, 40):
+        match chance.choice(["up", "down", "wait", "poll", "ask", "rebuild"]):
+            case "up":
+                world.taps["a"].value = 7
+            case "down":
+                world.taps["a"].value = chance.choice([DOWN, KeyError("x"), None])
+            case "wait":
+                await world.clock.advance(chance.choice([0.5, 1, 2, 30]))
+            case "poll":
+                await world.readings.poll(KEY)
+            case "rebuild":
+                await world.build(generation=generation)
+            case "ask":
+                with contextlib.suppress(QueryError):
+                    await query.answer("shop", "s0-a-x", "app")
+    world.taps["a"].value = DOWN
+    await world.clock.advance(2)
+    with pytest.raises(QueryError):
+        await query.answer("shop", "s0-a-x", "app")
+    assert [str(outcome) for outcome in await world.outcomes()] == ["down"]

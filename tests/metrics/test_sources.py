@@ -22,6 +22,12 @@ async def poll_all(world, keys):
     return [seen.readings[0].outcome for seen in rounds]
 
 
+async def advance_to_phase(world, keys):
+    now = world.clock.monotonic()
+    (due,) = {world.readings.next_phase(key, now) for key in keys}
+    await world.clock.advance(due - now)
+
+
 async def test_five_hundred_triggers_of_one_source_are_one_question(world):
     keys = await build_many(world, 500)
     assert await poll_all(world, keys) == [ONE] * 500
@@ -32,13 +38,13 @@ async def test_five_hundred_triggers_of_one_source_are_one_question(world):
 async def test_the_first_key_polled_on_the_grid_takes_all_that_are_due_along(world):
     keys = await build_many(world, 50, pollingInterval=15)
     await poll_all(world, keys)
-    due = {world.readings.next_phase(key, world.clock.monotonic()) for key in keys}
-    assert len(due) == 1
-    await world.clock.advance(due.pop() - world.clock.monotonic())
+    await advance_to_phase(world, keys)
+    await poll_all(world, keys)
+    await advance_to_phase(world, keys)
     world.told.clear()
     await world.readings.poll(keys[0])
     await world.clock.settle()
-    assert world.taps["a"].batches == [50, 50]
+    assert world.taps["a"].batches[-1] == 50
     assert sorted(world.told) == sorted(keys)
 
 
@@ -53,10 +59,9 @@ async def test_an_object_that_is_no_longer_polled_is_no_longer_taken_along(world
 
 async def test_an_hpa_question_between_polls_asks_for_itself_alone(world):
     keys = await build_many(world, 5, pollingInterval=30)
+    await advance_to_phase(world, keys)
     await poll_all(world, keys)
     await world.clock.advance(2.5)
-    due = world.readings.next_phase(keys[0], 0.0)
-    assert due > 2.5
     await world.readings.ask(keys[0], "s0-a-i0")
     assert (world.taps["a"].batches, world.taps["a"].reads) == ([5], 1)
 
@@ -109,3 +114,28 @@ async def test_a_recovered_source_is_asked_in_common_again(world):
     await world.clock.advance(30)
     assert await poll_all(world, keys) == [ONE] * 10
     assert world.taps["a"].batches == [10]
+
+
+async def test_a_trigger_renewed_with_another_password_joins_the_source_of_that_password(world):
+    keys = await build_many(world, 3)
+    await poll_all(world, keys)
+    world.resolver.auth = {"password": "new"}
+    world.taps["a"].failing_names = {"i0"}
+    await world.clock.advance(30)
+    await poll_all(world, keys)
+    world.taps["a"].failing_names = set()
+    world.taps["a"].batches.clear()
+    await world.clock.advance(30)
+    assert await poll_all(world, keys) == [ONE] * 3
+    assert world.taps["a"].batches == [2]  # and the renewed one by itself
+    assert [world.readings.built(key).batch_keys[0][2] for key in keys] == ["new", "", ""]
+    await world.clock.settle()
+    assert world.taps["a"].open_scalers == 3
+
+
+async def test_a_scaler_may_leave_out_the_spec_and_answer_nonsense_in_common(world):
+    for number in range(3):
+        trigger = {"type": "plain", "metadata": {"batch": "yes", "item": f"i{number}"}}
+        await world.build(trigger, name=f"app{number}")
+    assert await poll_all(world, [("shop", f"app{number}") for number in range(3)]) == [ONE] * 3
+    assert (world.taps["a"].batches, world.taps["a"].reads) == ([3], 3)
