@@ -17,6 +17,8 @@ from typing import Any
 import httpx
 
 from keda_py import __version__, registry
+from keda_py.apis.parsing import parse_object
+from keda_py.apis.scaled_object import ScaledObject
 from keda_py.auth.resolver import NothingResolved
 from keda_py.clock import Clock, SystemClock
 from keda_py.context import Lendings, SharedResources
@@ -35,7 +37,6 @@ from keda_py.operator.caches import Caches
 from keda_py.operator.engine import Engine
 from keda_py.operator.fallback_target import FallbackTarget
 from keda_py.operator.hpas import Hpas
-from keda_py.operator.parsing import parse_scaled_object
 from keda_py.operator.parts import Parts
 from keda_py.operator.queue import Key
 from keda_py.operator.reader import ClusterReader
@@ -166,6 +167,7 @@ def assemble(around: Surroundings) -> Operator:
         caches=caches,
         targets=targets,
         hpas=Hpas(client, caches.hpas),
+        reader=reader,
         readings=readings,
         status=StatusWriter(client),
         events=EventRecorder(client, instance=identity(settings)),
@@ -196,7 +198,7 @@ def identity(settings: Settings) -> str:
 def _find_spec(caches: Caches, key: Key) -> ScalingSpec | None:
     live = caches.scaled_objects.get(*key)
     try:
-        return build_spec(parse_scaled_object(live)) if live else None
+        return build_spec(parse_object(ScaledObject, live)) if live else None
     except ConfigError:
         return None
 

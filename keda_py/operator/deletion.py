@@ -6,13 +6,14 @@ Behaviour reference, section 3.4. The HPA follows through its ownerReference.
 
 import logging
 
+from keda_py.apis.parsing import parse_object
+from keda_py.apis.scaled_object import ScaledObject
 from keda_py.core.spec import ScalingSpec, build_spec
 from keda_py.errors import ConfigError, Invalid, KubeError, NotFound
 from keda_py.kube.client import PatchKind
 from keda_py.kube.discovery import ScaleTarget
 from keda_py.kube.resources import SCALED_OBJECTS, Obj
-from keda_py.operator.parsing import parse_scaled_object
-from keda_py.operator.parts import Parts
+from keda_py.operator.parts import Parts, tell
 from keda_py.operator.reconcile import FINALIZER
 from keda_py.operator.state import ObjectState
 from keda_py.operator.targets import Count
@@ -39,7 +40,7 @@ async def finalize(parts: Parts, state: ObjectState, live: Obj) -> None:
         # The list changed since the cache saw it; the next event brings the new one.
         log.debug("finalizers changed meanwhile", extra={"namespace": namespace, "scaledobject": name})
         raise
-    parts.events.record(live, "Warning", "ScaledObjectDeleted", "ScaledObject was deleted")
+    tell(parts, live, "Warning", "ScaledObjectDeleted", "ScaledObject was deleted")
     log.info("scaledobject deleted", extra={"namespace": namespace, "scaledobject": name})
 
 
@@ -49,7 +50,7 @@ async def _restore(parts: Parts, state: ObjectState, live: Obj) -> None:
     if not resolved or original is None:
         return
     try:
-        spec = build_spec(parse_scaled_object(live))
+        spec = build_spec(parse_object(ScaledObject, live))
         if spec.restore_original:
             await _put_back(parts, state, spec, ScaleTarget(**resolved), original)
     except (ConfigError, KubeError) as error:

@@ -13,6 +13,20 @@ from keda_py.operator.state import ObjectState
 from keda_py.operator.targets import Targets
 
 
+async def count_ready_pods(
+    client: KubeClient, reader: ClusterReader, spec: ScalingSpec, state: ObjectState | None
+) -> int | None:
+    """Pods of the /scale selector that are Running and Ready; None where that cannot be known."""
+    if state is None or state.target is None:
+        return None
+    try:
+        scale = await read_scale(client, state.target, spec.namespace, spec.target.name)
+        pods = await reader.pods(spec.namespace, scale.selector)
+    except KubeError:
+        return None
+    return sum(map(_is_ready, pods))
+
+
 class FallbackTarget:
     """`TargetReader` of the metrics package; None is "do not know", which makes the fallback fail with its trigger."""
 
@@ -32,16 +46,9 @@ class FallbackTarget:
             return None
 
     async def ready_pods(self, spec: ScalingSpec) -> int | None:
-        """Pods of the /scale selector that are Running and Ready."""
+        """Pods that are Running and Ready."""
         state = self._states.get((spec.namespace, spec.name))
-        if state is None or state.target is None:
-            return None
-        try:
-            scale = await read_scale(self._client, state.target, spec.namespace, spec.target.name)
-            pods = await self._reader.pods(spec.namespace, scale.selector)
-        except KubeError:
-            return None
-        return sum(map(_is_ready, pods))
+        return await count_ready_pods(self._client, self._reader, spec, state)
 
 
 def _is_ready(pod: Mapping[str, Any]) -> bool:

@@ -4,11 +4,13 @@ from dataclasses import dataclass
 
 from keda_py.clock import Clock
 from keda_py.kube.client import KubeClient
-from keda_py.kube.events import EventRecorder
+from keda_py.kube.events import EventRecorder, EventType
+from keda_py.kube.resources import Obj
 from keda_py.metrics.prometheus import OperatorMetrics
 from keda_py.metrics.readings import Readings
 from keda_py.operator.caches import Caches
 from keda_py.operator.hpas import Hpas
+from keda_py.operator.reader import ClusterReader
 from keda_py.operator.status import StatusWriter
 from keda_py.operator.targets import Targets
 
@@ -22,7 +24,13 @@ class Parts:
     caches: Caches
     targets: Targets
     hpas: Hpas
+    reader: ClusterReader
     readings: Readings
     status: StatusWriter
     events: EventRecorder
     instruments: OperatorMetrics
+
+
+def tell(parts: Parts, live: Obj, kind: EventType, reason: str, note: str) -> None:
+    """An Event about a ScaledObject as a whole: its `action` is the note, as in KEDA."""
+    parts.events.record(live, kind, reason, note, action=note)

@@ -7,7 +7,7 @@ from keda_py.core import conditions
 from keda_py.core.conditions import read_condition, with_condition
 from keda_py.core.spec import ScalingSpec
 from keda_py.kube.resources import Obj
-from keda_py.operator.parts import Parts
+from keda_py.operator.parts import Parts, tell
 from keda_py.operator.state import ObjectState
 from keda_py.operator.targets import Count
 
@@ -38,7 +38,7 @@ async def release(parts: Parts, state: ObjectState, spec: ScalingSpec, live: Obj
     if spec.pause.any:
         await _mark_paused(parts, state, live)
     elif read_condition(current, "Paused").status == "True":
-        parts.events.record(live, "Normal", "ScaledObjectUnpaused", conditions.UNPAUSED.message)
+        tell(parts, live, "Normal", "ScaledObjectUnpaused", conditions.UNPAUSED.message)
         listed = with_condition(current, "Paused", conditions.UNPAUSED)
         await parts.status.write(state, {"conditions": listed, "pausedReplicaCount": None})
     parts.instruments.record_paused(state.key, paused=spec.pause.any)
@@ -51,5 +51,5 @@ async def _mark_paused(parts: Parts, state: ObjectState, live: Obj) -> bool:
     marked = read_condition(current, "Paused").status == "True"
     if not marked:
         await parts.status.write(state, {"conditions": with_condition(current, "Paused", conditions.PAUSED)})
-        parts.events.record(live, "Normal", "ScaledObjectPaused", conditions.PAUSED.message)
+        tell(parts, live, "Normal", "ScaledObjectPaused", conditions.PAUSED.message)
     return marked

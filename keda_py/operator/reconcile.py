@@ -10,17 +10,19 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from keda_py.apis.parsing import parse_object
+from keda_py.apis.scaled_object import ScaledObject
 from keda_py.core import conditions
 from keda_py.core.conditions import read_condition, with_condition
 from keda_py.core.decision import READY, ConditionValue
+from keda_py.core.fallback import FallbackState
 from keda_py.core.hpa_manifest import build_hpa
 from keda_py.core.metric_names import COMPOSITE_METRIC, MetricSet
 from keda_py.core.spec import NAME_LABEL, ScalingSpec, build_spec, check_bounds, check_triggers
-from keda_py.errors import ConfigError, Forbidden, Invalid, KedaPyError, NotFound, ScalerError
+from keda_py.errors import ConfigError, Forbidden, Invalid, KedaPyError, KubeError, NotFound, ScalerError
 from keda_py.kube.resources import SCALED_OBJECTS, Obj
 from keda_py.operator.activity import restore_activity
-from keda_py.operator.parsing import parse_scaled_object
-from keda_py.operator.parts import Parts
+from keda_py.operator.parts import Parts, tell
 from keda_py.operator.pausing import hold, release
 from keda_py.operator.state import ObjectState
 from keda_py.operator.targets import TargetError
@@ -63,7 +65,7 @@ class Reconciler:
         fields: dict[str, Any] = {}
         try:
             with _step("ScaledObject cannot be read"):
-                spec = build_spec(parse_scaled_object(live))
+                spec = build_spec(parse_object(ScaledObject, live))
             await self._prepare(state, spec, live, fields)
         except StepError as error:
             await self._report_failure(state, live, fields, error)
@@ -90,7 +92,7 @@ class Reconciler:
         references = (trigger.authentication_ref for trigger in spec.triggers)
         fields["authenticationsTypes"] = _joined(reference.name for reference in references if reference)
         with _step(STEP_HPA):
-            metrics = await self._ensure_hpa(state, spec, fields)
+            metrics = await self._ensure_hpa(state, spec, live, fields)
         self._start_loop(state, spec, metrics, live)
 
     async def _own(self, live: Obj, *, label: bool) -> None:
@@ -111,7 +113,8 @@ class Reconciler:
         try:
             kind, count = await self._parts.targets.resolve(spec)
         except TargetError as error:
-            self._parts.events.record(live, "Warning", error.event_reason, error.event_note)
+            if state.missing is None:
+                tell(self._parts, live, "Warning", error.event_reason, error.event_note)
             raise
         state.target = kind
         fields["scaleTargetKind"] = f"{kind.group}/{kind.version}.{kind.kind}"
@@ -124,10 +127,10 @@ class Reconciler:
         if "originalReplicaCount" not in state.status:
             fields["originalReplicaCount"] = count.replicas
 
-    async def _ensure_hpa(self, state: ObjectState, spec: ScalingSpec, fields: dict[str, Any]) -> MetricSet:
+    async def _ensure_hpa(self, state: ObjectState, spec: ScalingSpec, live: Obj, fields: dict[str, Any]) -> MetricSet:
         if state.target is None:
             raise ConfigError("the scale target is not resolved")
-        metrics = await self._parts.readings.build(spec)
+        metrics = await self._build_scalers(spec, live)
         desired = build_hpa(spec, metrics)
         await self._parts.hpas.ensure(spec, desired, state.status.get("hpaName", ""))
         fields["hpaName"] = spec.hpa_name
@@ -136,11 +139,26 @@ class Reconciler:
         fields["compositeScalerName"] = COMPOSITE_METRIC if spec.modifiers else None
         return metrics
 
+    async def _build_scalers(self, spec: ScalingSpec, live: Obj) -> MetricSet:
+        key = (spec.namespace, spec.name)
+        before = self._parts.readings.built(key)
+        metrics = await self._parts.readings.build(spec)
+        if self._parts.readings.built(key) is not before:
+            for kind in dict.fromkeys(trigger.type for trigger in spec.triggers):
+                self._parts.events.record(live, "Normal", "KEDAScalersStarted", f"Scaler {kind} is built")
+        return metrics
+
+    def _tell_broken_scaler(self, live: Obj, error: StepError) -> None:
+        """A scaler that cannot be built has an Event of its own, in its own words."""
+        if str(error).startswith(STEP_HPA) and not isinstance(error.cause, KubeError):
+            self._parts.events.record(live, "Warning", "KEDAScalerFailed", str(error.cause))
+
     def _start_loop(self, state: ObjectState, spec: ScalingSpec, metrics: MetricSet, live: Obj) -> None:
         clock = self._parts.clock
         fresh = state.spec is None
         if state.activity is None:
             state.activity = restore_activity(state.status, clock.now(), clock.monotonic())
+            self._parts.readings.restore_health(state.key, _stored_health(state.status))
         state.spec, state.metrics, state.next_look = spec, metrics, 0.0
         if fresh:
             self._parts.events.record(live, "Normal", "KEDAScalersStarted", "Started scalers watch")
@@ -150,7 +168,7 @@ class Reconciler:
         ready_before = read_condition(current, "Ready").status
         ready = conditions.PAUSED_READY if spec.pause.stopped else READY
         if ready_before != "True":
-            self._parts.events.record(live, "Normal", "ScaledObjectReady", "ScaledObject is ready for scaling")
+            tell(self._parts, live, "Normal", "ScaledObjectReady", "ScaledObject is ready for scaling")
         # What a running loop has found out about its triggers stays; it is for the next look to change it.
         keep = state.fingerprint is not None and read_condition(current, "Ready").reason in _LOOP_REASONS
         await self._write(state, fields, {} if keep and not spec.pause.stopped else {"Ready": ready}, spec)
@@ -159,7 +177,8 @@ class Reconciler:
         value = conditions.check_failed(str(error))
         changed = read_condition(state.status.get("conditions") or (), "Ready") != value
         if changed:
-            self._parts.events.record(live, "Warning", "ScaledObjectCheckFailed", str(error))
+            tell(self._parts, live, "Warning", "ScaledObjectCheckFailed", str(error))
+            self._tell_broken_scaler(live, error)
             log.warning("scaledobject check failed", extra=_about(state) | {"error": str(error)})
         if isinstance(error.cause, ConfigError | TargetError):
             state.stop()
@@ -187,6 +206,11 @@ def _step(step: str) -> Iterator[None]:
         yield
     except (ConfigError, ScalerError, TargetError, Forbidden, Invalid, NotFound) as error:
         raise StepError(step, error) from error
+
+
+def _stored_health(status: Mapping[str, Any]) -> dict[str, FallbackState]:
+    stored = status.get("health") or {}
+    return {name: FallbackState(failures=entry.get("numberOfFailures", 0)) for name, entry in stored.items()}
 
 
 def _joined(names: Any) -> str:

@@ -14,14 +14,15 @@ from typing import Any
 from keda_py.core import conditions
 from keda_py.core.conditions import with_condition
 from keda_py.core.decision import Decision, Observation, Outcome, ScaleTo, Settled, decide, settle
-from keda_py.core.fallback import FallbackState
+from keda_py.core.fallback import FallbackState, needs_ready_pods, shows_fallback
 from keda_py.core.metric_names import MetricSet
 from keda_py.core.spec import ScalingSpec
-from keda_py.errors import Conflict, KubeError
+from keda_py.errors import Conflict, KubeError, ScalerError
 from keda_py.kube.resources import Obj
 from keda_py.metrics.query import Evaluation, evaluate
 from keda_py.metrics.readings import Round
 from keda_py.operator.activity import last_active_before, note_activity
+from keda_py.operator.fallback_target import count_ready_pods
 from keda_py.operator.parts import Parts
 from keda_py.operator.state import ObjectState
 from keda_py.operator.targets import Count
@@ -56,11 +57,20 @@ class ScaleLoop:
             readings = await self._parts.readings.poll(state.key)
             if state.spec is not spec:
                 return
+            self._count_readings(state, readings)
             look, decision, outcome = await self._act(state, spec, metrics, readings)
             await self._settle(state, spec, look, settle(spec, look.seen, decision, outcome))
             self._schedule(state, decision)
         finally:
             state.looking = False
+
+    def _count_readings(self, state: ObjectState, seen: Round) -> None:
+        """Each reading once into our own metrics; one that was shared has been counted before."""
+        scalers = self._parts.readings.built(state.key)
+        for reading in seen.readings:
+            if scalers is not None and (state.counted is None or reading.taken_at > state.counted):
+                self._parts.instruments.record_reading(state.key, scalers, reading)
+        state.counted = max((reading.taken_at for reading in seen.readings), default=state.counted)
 
     async def _act(
         self, state: ObjectState, spec: ScalingSpec, metrics: MetricSet, readings: Round
@@ -85,7 +95,9 @@ class ScaleLoop:
         count, trouble = await self._count(state, spec)
         health = self._parts.readings.health(state.key)
         replicas = count.replicas if count else None
-        evaluation = evaluate(spec, metrics, readings, health, replicas, None)
+        evaluation = evaluate(
+            spec, metrics, readings, health, replicas, await self._ready_pods(state, spec, metrics, readings)
+        )
         now, monotonic = self._parts.clock.now(), self._parts.clock.monotonic()
         seen = Observation(
             replicas=replicas,
@@ -98,6 +110,13 @@ class ScaleLoop:
             changes_at=evaluation.changes_at,
         )
         return Look(at=now, evaluation=evaluation, count=count, seen=seen)
+
+    async def _ready_pods(self, state: ObjectState, spec: ScalingSpec, metrics: MetricSet, seen: Round) -> int | None:
+        """Asked only where a fallback may have to be computed from it."""
+        failed = any(isinstance(reading.outcome, ScalerError) for reading in seen.readings)
+        if not failed or not needs_ready_pods(spec, metrics):
+            return None
+        return await count_ready_pods(self._parts.client, self._parts.reader, spec, state)
 
     async def _count(self, state: ObjectState, spec: ScalingSpec) -> tuple[Count | None, str]:
         if state.target is None:
@@ -157,7 +176,7 @@ class ScaleLoop:
         listed = with_condition(listed, "Ready", settled.ready)
         if settled.active is not None:
             listed = with_condition(listed, "Active", settled.active)
-        in_fallback = bool(look.evaluation.in_fallback)
+        in_fallback = shows_fallback(spec, self._parts.readings.health(state.key))
         listed = with_condition(listed, "Fallback", conditions.FALLBACK if in_fallback else conditions.NO_FALLBACK)
         hpa_status = self._parts.hpas.status(spec.namespace, state.status.get("hpaName", ""))
         if (hpa := conditions.hpa_active(hpa_status)) is not None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from keda_py.core.metric_names import MetricSet
@@ -35,6 +36,7 @@ class ObjectState:
     written: tuple[int, int] | None = None
     missing: tuple[str, str] | None = None
     hpa_changed: bool = False
+    counted: datetime | None = None
     failures: tuple[str, ...] = ()
     told: Mapping[str, Any] = field(default_factory=dict)
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from keda_py.localkube.cluster import LocalCluster
 
 from keda_py.clock import SteppedClock, SystemClock
 from keda_py.errors import AlreadyExists, Conflict, Invalid, NotFound
@@ -30,6 +29,7 @@ from keda_py.kube.resources import (
 )
 from keda_py.kube.scale import read_scale, write_scale
 from keda_py.kube.status import patch_status
+from keda_py.localkube.cluster import LocalCluster
 from tests.kube.faulty_server import running, until
 
 
