@@ -58,8 +58,28 @@ def test_what_is_too_large_is_capped(written: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "written", ["", ".", "-", "1e", "e3", "1e+", "1 ", " 1", "abc", "1K", "1KiB", "--1", "0x1", "1_0", "1.2.3", "٣", True, "1" * 65]
-)  # fmt: skip
+    "written",
+    [
+        "",
+        ".",
+        "-",
+        "1e",
+        "e3",
+        "1e+",
+        "1 ",
+        " 1",
+        "abc",
+        "1K",
+        "1KiB",
+        "--1",
+        "0x1",
+        "1_0",
+        "1.2.3",
+        "٣",
+        True,
+        "1" * 65,
+    ],
+)
 def test_anything_else_is_refused_by_name_value_and_remedy(written: str) -> None:
     with pytest.raises(ConfigError, match=r"value: '.*' is not a quantity; write a number") as refusal:
         parse_milli(written, field="value")
