@@ -152,18 +152,16 @@ def _bisect_shift(before: datetime, after: datetime, zone: ZoneInfo) -> datetime
 
 @dataclass(frozen=True, slots=True)
 class _Schedule:
-    expression: str
-    """For croniter: `*` and explicit lists only."""
+    calendar: croniter | None
+    """Parsed once; where it stands is set by every call. None: the schedule never fires."""
     zone: ZoneInfo
-    never: bool
 
     def next_local(self, wall: datetime) -> datetime | None:
         """The first wall-clock minute strictly after `wall` that matches."""
-        if self.never:
+        if self.calendar is None:
             return None
         try:
-            calendar = croniter(self.expression, wall, max_years_between_matches=_HORIZON_YEARS + 1)
-            local: datetime = calendar.get_next(datetime)
+            local: datetime = self.calendar.get_next(datetime, start_time=wall)
         except CroniterBadDateError:
             return None
         return local
@@ -173,7 +171,10 @@ class _Schedule:
 def _parse_schedule(expression: str, timezone: str) -> _Schedule:
     fields = parse_fields(expression, field="expression")
     zone = load_zone(fields.timezone or timezone)
-    return _Schedule(_write_for_croniter(fields), zone, fields.never_fires())
+    if fields.never_fires():
+        return _Schedule(None, zone)
+    calendar = croniter(_write_for_croniter(fields), max_years_between_matches=_HORIZON_YEARS + 1)
+    return _Schedule(calendar, zone)
 
 
 def _write_for_croniter(fields: CronFields) -> str:
