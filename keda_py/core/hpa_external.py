@@ -43,7 +43,8 @@ def propose_external(
         propose = _propose_per_pod if per_pod else _propose_by_ratio
         replicas, value = propose(sum(sample.values), sample.target.amount, target, tolerance)
     except MetricError as error:
-        summary = f"failed to get {sample.name} external metric value: {error}"
+        asked = f"{sample.name} external metric" if per_pod else f"external metric {sample.name}"
+        summary = f"failed to get {sample.name} external metric value: failed to get {asked}: {error}"
         return MetricFailure(reason="FailedGetExternalMetric", message=str(error), summary=summary)
     return MetricProposal(replicas=replicas, metric=f"external metric {sample.name}({selector})", value=value)
 

@@ -64,11 +64,10 @@ def propose_resource(
 
 
 def _report_failure(sample: ResourceSample, message: str) -> MetricFailure:
-    reason, kind = ("FailedGetContainerResourceMetric", "container") if sample.container else (
-        "FailedGetResourceMetric", "resource")  # fmt: skip
-    return MetricFailure(
-        reason=reason, message=message, summary=f"failed to get {sample.resource} {kind} metric value: {message}"
-    )
+    reason, wanted = "FailedGetResourceMetric", f"{sample.resource} resource"
+    if sample.container:
+        reason, wanted = "FailedGetContainerResourceMetric", f"{sample.container} container"
+    return MetricFailure(reason=reason, message=message, summary=f"failed to get {wanted} metric value: {message}")
 
 
 def _propose(
