@@ -25,11 +25,11 @@ WEEK = parse_window("0 8 * * 1", "0 18 * * 5", "Europe/Prague")
 
 
 def seoul(*moment: int) -> datetime:
-    return datetime(*moment, tzinfo=SEOUL)  # type: ignore[arg-type, misc]  # the numbers are year, month, day ...
+    return datetime(*moment, tzinfo=SEOUL)
 
 
 def prague(*moment: int) -> datetime:
-    return datetime(*moment, tzinfo=PRAGUE)  # type: ignore[arg-type, misc]  # the numbers are year, month, day ...
+    return datetime(*moment, tzinfo=PRAGUE)
 
 
 @pytest.mark.parametrize(
