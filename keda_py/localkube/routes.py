@@ -4,6 +4,7 @@
 Next in the flow: `reads.py`, `watches.py`, `writes.py`, `deletes.py`, `reviews.py`.
 """
 
+import logging
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -19,6 +20,8 @@ from keda_py.localkube.reviews import Reviews
 from keda_py.localkube.status import StatusError, forbidden, method_not_allowed, not_found, unknown_resource
 from keda_py.localkube.store import Store
 from keda_py.localkube.writes import Writes
+
+_log = logging.getLogger(__name__)
 
 VERSION = {
     "major": "1",
@@ -147,7 +150,7 @@ class Routes:
         resource = target.resource
         if target.subresource:
             return await self._answer_part(call, target, verb)
-        if verb not in resource.verbs or _lacks_namespace(target, verb):
+        if verb not in resource.verbs or not _fits(target, verb):
             raise method_not_allowed()
         if resource.verbs == ("create",):
             return self._reviews.create(call, target)
@@ -200,7 +203,10 @@ class Routes:
             subresource=target.subresource,
             name=target.name,
         )
-        if self._security.authorizer.decide(call.user, wanted).allowed:
+        verdict = self._security.authorizer.decide(call.user, wanted)
+        if verdict.allowed:
+            fields = {"user": call.user.name, "verb": verb, "resource": wanted.full_resource, "reason": verdict.reason}
+            _log.debug("request allowed", extra=fields)
             return
         where = f'in the namespace "{target.namespace}"' if target.namespace else "at the cluster scope"
         what = f'"{wanted.full_resource}" in API group "{resource.group}" {where}'
@@ -216,9 +222,13 @@ class Routes:
             raise StatusError(403, "Forbidden", message, {})
 
 
-def _lacks_namespace(target: Target, verb: str) -> bool:
-    """Across all namespaces one may list and watch, no more."""
-    return target.resource.namespaced and not target.namespace and (bool(target.name) or verb not in ("list", "watch"))
+def _fits(target: Target, verb: str) -> bool:
+    """Whether the verb goes with the path: some need a name, and across all namespaces one may only list and watch."""
+    if target.resource.namespaced and not target.namespace:
+        return not target.name and verb in ("list", "watch")
+    if verb in ("get", "update", "patch", "delete"):
+        return bool(target.name)
+    return verb == "watch" or not target.name
 
 
 def _verb_of(call: Call, target: Target) -> str:
