@@ -176,6 +176,11 @@ class Store:
         """Call back on every event of every kind, in order; a callback may write."""
         self._listeners.append(callback)
 
+    @property
+    def watchers(self) -> int:
+        """How many subscriptions are open."""
+        return sum(len(watching) for shelf in self._shelves.values() for watching in shelf.subscriptions.values())
+
     def forget(self, before: int) -> None:
         """Drop the history up to version `before`, as etcd's compaction does."""
         for shelf in self._shelves.values():

@@ -154,3 +154,15 @@ async def test_rules_can_be_listed(client: Client, cluster: LocalCluster) -> Non
 async def test_a_question_without_a_subject_is_refused(client: Client) -> None:
     answer = await client.ask("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", {"spec": {}})
     assert answer.status == 400
+
+
+async def test_another_servers_metrics_need_a_role_too(strict: LocalCluster) -> None:
+    bob = Client(strict, BOB)
+    path = "/apis/metrics.k8s.io/v1beta1/namespaces/default/pods"
+    answer = await bob.ask("GET", path)
+    assert answer.body["message"] == (
+        'pods.metrics.k8s.io is forbidden: User "system:serviceaccount:default:bob" cannot list resource "pods" '
+        'in API group "metrics.k8s.io" in the namespace "default"'
+    )
+    await allow(Client(strict), "metrics", apiGroups=["metrics.k8s.io"], resources=["pods"], verbs=["list"])
+    assert (await bob.ask("GET", path)).status == 200
