@@ -21,6 +21,7 @@ import yaml
 
 from keda_py.clock import Clock, SystemClock
 from keda_py.core.hpa import ControllerOptions
+from keda_py.localkube.access import Access
 from keda_py.localkube.admission import Admission
 from keda_py.localkube.aggregation import Aggregation
 from keda_py.localkube.bootstrap import furnish
@@ -34,7 +35,7 @@ from keda_py.localkube.identity import ADMIN, Identity
 from keda_py.localkube.metrics_api import GROUP, POD_METRICS, VERSION, MetricsApi
 from keda_py.localkube.rbac import Authorizer
 from keda_py.localkube.resources import Obj, Registry
-from keda_py.localkube.routes import Routes, Security
+from keda_py.localkube.routes import Routes
 from keda_py.localkube.server import ApiServer
 from keda_py.localkube.services import ServiceAddresses
 from keda_py.localkube.status import StatusError, bad_request
@@ -68,8 +69,8 @@ class LocalCluster:
         self.controllers = ControlPlane(self.store, self._aggregation, self._plane_options())
         self._custom_resources = CustomResources(self.store)
         self.authorizer = Authorizer(self.store)
-        security = Security(identity=self.identity, authorizer=self.authorizer, enforced=self._options.enforce_rbac)
-        self.routes = Routes(self.store, security, Admission(self.store, addresses), self._aggregation)
+        access = Access(identity=self.identity, authorizer=self.authorizer, enforced=self._options.enforce_rbac)
+        self.routes = Routes(self.store, access, Admission(self.store, addresses), self._aggregation)
         context = self.identity.server_context(self._options.host)
         self._server = ApiServer(self.routes.answer, self.identity, self.clock, context)
         self._running = AsyncExitStack()

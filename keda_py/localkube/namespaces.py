@@ -13,7 +13,7 @@ def check_open(store: Store, resource: Resource, namespace: str, name: str) -> N
     if "deletionTimestamp" not in found["metadata"]:
         return
     text = f"unable to create new content in namespace {namespace} because it is being terminated"
-    error = forbidden(resource, name, text)
+    error = forbidden(resource.group, resource.plural, name, text)
     cause = {
         "reason": "NamespaceTerminating",
         "message": f"namespace {namespace} is being terminated",

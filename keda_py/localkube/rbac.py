@@ -1,8 +1,8 @@
 """The authoriser: which Role or ClusterRole allows a request, if any.
 
 Evaluates the stored roles and bindings as RBAC does; `system:masters` may do everything. Asked by the access reviews
-always, by the routes when the cluster enforces RBAC. What has been allowed, and by which rule, can be read afterwards:
-it shows whether a chart's roles fit what its operator does.
+always, by the routes when the cluster enforces RBAC. A verdict says which binding allowed the request: the routes log
+it, which shows whether a chart's roles fit what its operator does.
 """
 
 from collections.abc import Iterator

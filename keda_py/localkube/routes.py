@@ -4,19 +4,17 @@
 Next in the flow: `reads.py`, `watches.py`, `writes.py`, `deletes.py`, `reviews.py`.
 """
 
-from dataclasses import dataclass, replace
 from typing import Protocol
 
 from keda_py.localkube import discovery, openapi, reads, scales, watches
+from keda_py.localkube.access import Access, attributes_of, verb_of
 from keda_py.localkube.admission import Admission
-from keda_py.localkube.calls import ANONYMOUS, Answer, Call, Target, refusal, text
+from keda_py.localkube.calls import Answer, Call, Target, refusal, text
 from keda_py.localkube.deletes import Deletes
-from keda_py.localkube.identity import Identity, impersonated
-from keda_py.localkube.rbac import Attributes, Authorizer
 from keda_py.localkube.request_metrics import RequestMetrics
 from keda_py.localkube.resources import Registry, Resource
 from keda_py.localkube.reviews import Reviews
-from keda_py.localkube.status import StatusError, forbidden, method_not_allowed, not_found, unknown_resource
+from keda_py.localkube.status import StatusError, method_not_allowed, not_found, unknown_resource
 from keda_py.localkube.store import Store
 from keda_py.localkube.writes import Writes
 
@@ -31,7 +29,6 @@ VERSION = {
     "platform": "linux/amd64",
 }
 _HEALTH = ("healthz", "livez", "readyz")
-_VERBS = {"GET": "get", "HEAD": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _STORED_PARTS = ("status", "scale", "finalize")
 
 
@@ -47,22 +44,13 @@ class Aggregation(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Security:
-    """Who may do what; without `enforced` everybody may do everything, and reviews still tell the truth."""
-
-    identity: Identity
-    authorizer: Authorizer
-    enforced: bool = False
-
-
 class Routes:
     """The API of one cluster."""
 
-    def __init__(self, store: Store, security: Security, admission: Admission, aggregation: Aggregation) -> None:
-        self._store, self._security, self._aggregation = store, security, aggregation
+    def __init__(self, store: Store, access: Access, admission: Admission, aggregation: Aggregation) -> None:
+        self._store, self._access, self._aggregation = store, access, aggregation
         self._writes, self._deletes = Writes(store, admission), Deletes(store, admission)
-        self._reviews = Reviews(store, security.identity, security.authorizer)
+        self._reviews = Reviews(store, access.identity, access.authorizer)
         self.metrics = RequestMetrics()
 
     @property
@@ -71,26 +59,14 @@ class Routes:
 
     async def answer(self, call: Call) -> Answer:
         """The answer to any request; StatusError for a refusal outside of any resource."""
-        call = self._impersonated(call)
+        call = self._access.impersonated(call)
         parts = [part for part in call.path.split("/") if part]
         if parts[:1] == ["api"] and len(parts) > 1:
             return await self._group_version(call, "", parts[1], parts[2:])
         if parts[:1] == ["apis"] and len(parts) > 2:
             return await self._group_version(call, parts[1], parts[2], parts[3:])
-        self._authorize_path(call)
+        self._access.check_path(call)
         return self._page(call, parts)
-
-    def _impersonated(self, call: Call) -> Call:
-        """`kubectl --as`: the request of somebody else, by those who may."""
-        name = call.headers.get("impersonate-user", "")
-        if not name:
-            return call
-        wanted = Attributes(verb="impersonate", resource="users", name=name)
-        if self._security.enforced and not self._security.authorizer.decide(call.user, wanted).allowed:
-            words = f'users "{name}" is forbidden: User "{call.user.name}" cannot impersonate resource "users"'
-            raise StatusError(403, "Forbidden", f'{words} in API group "" at the cluster scope', {})
-        groups = tuple(filter(None, call.headers.get("impersonate-group", "").split(",")))
-        return replace(call, user=impersonated(name, groups))
 
     def _page(self, call: Call, parts: list[str]) -> Answer:
         match parts:
@@ -114,16 +90,17 @@ class Routes:
 
     async def _group_version(self, call: Call, group: str, version: str, rest: list[str]) -> Answer:
         if self._aggregation.serves(group, version):
+            self._access.check_elsewhere(call, group, rest)
             return await self._aggregation.forward(call)
         if not self._registry.resources(group, version):
             return text("404 page not found\n", 404)
         if not rest:
-            self._authorize_path(call)
+            self._access.check_path(call)
             return discovery.resources(self._registry, group, version)
         target = self._target(group, version, rest)
-        verb = _verb_of(call, target)
+        verb = verb_of(call, target.name, target.subresource)
         try:
-            self._authorize(call, target, verb)
+            self._access.check(call, attributes_of(target, verb))
             answer = await self._answer(call, target, verb)
         except StatusError as error:
             answer = refusal(error)
@@ -147,7 +124,7 @@ class Routes:
         resource = target.resource
         if target.subresource:
             return await self._answer_part(call, target, verb)
-        if verb not in resource.verbs or _lacks_namespace(target, verb):
+        if verb not in resource.verbs or not _fits(target, verb):
             raise method_not_allowed()
         if resource.verbs == ("create",):
             return self._reviews.create(call, target)
@@ -188,44 +165,11 @@ class Routes:
             return Answer(body=scales.scale_of(resource, self._store.get(resource, target.namespace, target.name)))
         return reads.get(call, target, self._store)
 
-    def _authorize(self, call: Call, target: Target, verb: str) -> None:
-        if not self._security.enforced:
-            return
-        resource = target.resource
-        wanted = Attributes(
-            verb=verb,
-            namespace=target.namespace,
-            group=resource.group,
-            resource=resource.plural,
-            subresource=target.subresource,
-            name=target.name,
-        )
-        if self._security.authorizer.decide(call.user, wanted).allowed:
-            return
-        where = f'in the namespace "{target.namespace}"' if target.namespace else "at the cluster scope"
-        what = f'"{wanted.full_resource}" in API group "{resource.group}" {where}'
-        raise forbidden(resource, target.name, f'User "{call.user.name}" cannot {verb} resource {what}')
 
-    def _authorize_path(self, call: Call) -> None:
-        if not self._security.enforced:
-            return
-        wanted = Attributes(verb=call.method.lower(), path=call.path)
-        if not self._security.authorizer.decide(call.user, wanted).allowed:
-            user = call.user.name or ANONYMOUS.name
-            message = f'forbidden: User "{user}" cannot {wanted.verb} path "{call.path}"'
-            raise StatusError(403, "Forbidden", message, {})
-
-
-def _lacks_namespace(target: Target, verb: str) -> bool:
-    """Across all namespaces one may list and watch, no more."""
-    return target.resource.namespaced and not target.namespace and (bool(target.name) or verb not in ("list", "watch"))
-
-
-def _verb_of(call: Call, target: Target) -> str:
-    verb = _VERBS.get(call.method, "")
-    if target.name or verb not in ("get", "delete"):
-        is_watch = verb == "get" and not target.subresource and call.flag("watch")
-        return "watch" if is_watch else verb
-    if verb == "delete":
-        return "deletecollection"
-    return "watch" if call.flag("watch") else "list"
+def _fits(target: Target, verb: str) -> bool:
+    """Whether the verb goes with the path: some need a name, and across all namespaces one may only list and watch."""
+    if target.resource.namespaced and not target.namespace:
+        return not target.name and verb in ("list", "watch")
+    if verb in ("get", "update", "patch", "delete"):
+        return bool(target.name)
+    return verb == "watch" or not target.name

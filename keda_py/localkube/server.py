@@ -14,7 +14,7 @@ from aiohttp import web
 
 from keda_py.clock import Clock
 from keda_py.localkube.calls import Answer, Call, User, refusal
-from keda_py.localkube.status import StatusError, internal
+from keda_py.localkube.status import StatusError, internal, too_large
 
 _log = logging.getLogger(__name__)
 
@@ -93,6 +93,8 @@ class ApiServer:
             return await self._answer(call)
         except StatusError as error:
             return refusal(error)
+        except web.HTTPRequestEntityTooLarge:
+            return refusal(too_large(MAX_BODY))
         except (web.HTTPException, asyncio.CancelledError):
             raise
         except Exception as error:  # noqa: BLE001 - one broken request must not take the connection down silently

@@ -104,11 +104,17 @@ def unauthorized() -> StatusError:
     return StatusError(401, "Unauthorized", "Unauthorized")
 
 
-def forbidden(resource: Resource, name: str, text: str) -> StatusError:
-    """The request is understood and not allowed."""
-    quoted = f' "{name}"' if name else ""
-    message = f"{resource.qualified}{quoted} is forbidden: {text}"
-    return StatusError(403, "Forbidden", message, _details(resource, name, resource.plural))
+def forbidden(group: str, plural: str, name: str, text: str) -> StatusError:
+    """The request is understood and not allowed; the resource need not be one of ours."""
+    qualified = f"{plural}.{group}" if group else plural
+    what = f'{qualified} "{name}"' if name else qualified
+    details = {**({"name": name} if name else {}), **({"group": group} if group else {}), "kind": plural}
+    return StatusError(403, "Forbidden", f"{what} is forbidden: {text}", details)
+
+
+def too_large(limit: int) -> StatusError:
+    """A body of more bytes than the server reads."""
+    return StatusError(413, "RequestEntityTooLarge", f"Request entity too large: limit is {limit}")
 
 
 def method_not_allowed() -> StatusError:

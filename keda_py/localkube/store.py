@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from keda_py.clock import Clock
 from keda_py.localkube.lifecycle import Creation, DeleteOptions, created, doomed, updated
 from keda_py.localkube.resources import Obj, Registry, Resource
-from keda_py.localkube.selectors import Selector
+from keda_py.localkube.selectors import FieldSelector, Selector
 from keda_py.localkube.status import already_exists, conflict, continue_expired, expired, not_found, uid_changed
 from keda_py.localkube.subscriptions import ADDED, DELETED, MODIFIED, Event, Interest, Subscription
 
@@ -38,7 +38,12 @@ class _Shelf:
         self.objects: dict[str, dict[str, Obj]] = {}
         self.history: deque[Event] = deque()
         self.forgotten = 0
-        self.subscriptions: set[Subscription] = set()
+        # By the one name that a watcher waits for, "" for all others: hundreds of Secrets may be watched by name.
+        self.subscriptions: dict[str, set[Subscription]] = {}
+
+    def concerned(self, name: str) -> list[Subscription]:
+        """Whoever may want to know of the object."""
+        return [*self.subscriptions.get("", ()), *self.subscriptions.get(name, ())]
 
 
 class Store:
@@ -154,14 +159,15 @@ class Store:
         *,
         since: int,
         labels: Selector | None = None,
-        fields: Selector | None = None,
+        fields: FieldSelector | None = None,
     ) -> Subscription:
         """The events after version `since`, selector transitions turned into ADDED and DELETED; StatusError 410."""
         shelf = self._shelf(resource)
         if since < shelf.forgotten:
             raise expired(since, shelf.forgotten)
         interest = Interest(namespace=namespace, labels=labels, fields=fields, since=since)
-        subscription = Subscription(self.clock, interest, shelf.subscriptions)
+        name = fields.equal_to("metadata.name") if fields is not None else None
+        subscription = Subscription(self.clock, interest, shelf.subscriptions.setdefault(name or "", set()))
         for event in shelf.history:
             subscription.offer(event)
         return subscription
@@ -169,6 +175,11 @@ class Store:
     def listen(self, callback: Callable[[Event], None]) -> None:
         """Call back on every event of every kind, in order; a callback may write."""
         self._listeners.append(callback)
+
+    @property
+    def watchers(self) -> int:
+        """How many subscriptions are open."""
+        return sum(len(watching) for shelf in self._shelves.values() for watching in shelf.subscriptions.values())
 
     def forget(self, before: int) -> None:
         """Drop the history up to version `before`, as etcd's compaction does."""
@@ -202,7 +213,7 @@ class Store:
         shelf.history.append(event)
         if len(shelf.history) > HISTORY:
             shelf.forgotten = shelf.history.popleft().revision
-        for subscription in tuple(shelf.subscriptions):
+        for subscription in shelf.concerned(name):
             subscription.offer(event)
         self._tell(event)
 

@@ -7,17 +7,16 @@ from pathlib import Path
 from typing import Any
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "apiserver.json"
-REQUIRED_GROUPS = frozenset(
-    ["apps", "events.k8s.io", "authentication.k8s.io", "authorization.k8s.io", "autoscaling", "batch", "keda.sh"]
-    + ["rbac.authorization.k8s.io", "admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io"]
-    + ["coordination.k8s.io"]
-)
-
+REQUIRED_GROUPS = {
+    *("apps", "autoscaling", "batch", "keda.sh", "events.k8s.io", "authentication.k8s.io", "authorization.k8s.io"),
+    *("rbac.authorization.k8s.io", "admissionregistration.k8s.io", "apiextensions.k8s.io"),
+    *("apiregistration.k8s.io", "coordination.k8s.io"),
+}
 # Values that differ by run: they must be there, whatever they are.
-_BY_RUN = frozenset(
-    ["uid", "resourceVersion", "creationTimestamp", "deletionTimestamp", "lastTransitionTime", "lastUpdateTime"]
-    + ["storageVersionHash", "time"]
-)
+_BY_RUN = {
+    *("uid", "resourceVersion", "storageVersionHash", "time", "creationTimestamp", "deletionTimestamp"),
+    *("lastTransitionTime", "lastUpdateTime"),
+}
 _AGES = frozenset(["Age", "Last Seen", "First Seen"])
 _REFERENCE = re.compile(r"\{\{(?P<note>[^:]+): (?P<path>[^}]+)\}\}(?: \+ (?P<more>\d+))?")
 _PLACEHOLDER = re.compile(r"<[^<>]*>")

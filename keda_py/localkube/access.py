@@ -1,0 +1,100 @@
+"""May this caller do that? Every request is asked here before anything answers it.
+
+Where RBAC is not enforced everybody may do everything; impersonation works either way. Which binding allowed a request
+is logged, so that a chart's roles can be compared with what its operator does.
+"""
+
+import logging
+from dataclasses import dataclass, replace
+
+from keda_py.localkube.calls import Call, Target
+from keda_py.localkube.identity import Identity, impersonated
+from keda_py.localkube.rbac import Attributes, Authorizer
+from keda_py.localkube.status import StatusError, forbidden
+
+_log = logging.getLogger(__name__)
+
+_VERBS = {"GET": "get", "HEAD": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """Who may do what; without `enforced` access reviews still tell the truth."""
+
+    identity: Identity
+    authorizer: Authorizer
+    enforced: bool = False
+
+    def check(self, call: Call, wanted: Attributes) -> None:
+        """StatusError 403 unless a role allows it."""
+        if not self.enforced:
+            return
+        verdict = self.authorizer.decide(call.user, wanted)
+        if verdict.allowed:
+            fields = {"user": call.user.name, "verb": wanted.verb, "resource": wanted.full_resource}
+            _log.debug("request allowed", extra={**fields, "reason": verdict.reason})
+            return
+        where = f'in the namespace "{wanted.namespace}"' if wanted.namespace else "at the cluster scope"
+        what = f'"{wanted.full_resource}" in API group "{wanted.group}" {where}'
+        text = f'User "{call.user.name}" cannot {wanted.verb} resource {what}'
+        raise forbidden(wanted.group, wanted.resource, wanted.name, text)
+
+    def check_path(self, call: Call) -> None:
+        """The same for a path that is no resource."""
+        wanted = Attributes(verb=call.method.lower(), path=call.path)
+        if self.enforced and not self.authorizer.decide(call.user, wanted).allowed:
+            message = f'forbidden: User "{call.user.name}" cannot {wanted.verb} path "{call.path}"'
+            raise StatusError(403, "Forbidden", message, {})
+
+    def check_elsewhere(self, call: Call, group: str, rest: list[str]) -> None:
+        """The same for another server's resources: they are known by the path after the version alone."""
+        if not rest:
+            self.check_path(call)
+            return
+        namespaced = rest[0] == "namespaces" and len(rest) > 2
+        namespace, parts = (rest[1], rest[2:]) if namespaced else ("", rest)
+        resource, name, subresource = (*parts, "", "")[:3]
+        self.check(
+            call,
+            Attributes(
+                verb=verb_of(call, name, subresource),
+                namespace=namespace,
+                group=group,
+                resource=resource,
+                subresource=subresource,
+                name=name,
+            ),
+        )
+
+    def impersonated(self, call: Call) -> Call:
+        """`kubectl --as`: the request of somebody else, by those who may; StatusError 403."""
+        name = call.headers.get("impersonate-user", "")
+        if not name:
+            return call
+        self.check(call, Attributes(verb="impersonate", resource="users", name=name))
+        groups = tuple(filter(None, call.headers.get("impersonate-group", "").split(",")))
+        return replace(call, user=impersonated(name, groups))
+
+
+def attributes_of(target: Target, verb: str) -> Attributes:
+    """What the authoriser is asked about a request."""
+    resource = target.resource
+    return Attributes(
+        verb=verb,
+        namespace=target.namespace,
+        group=resource.group,
+        resource=resource.plural,
+        subresource=target.subresource,
+        name=target.name,
+    )
+
+
+def verb_of(call: Call, name: str, subresource: str) -> str:
+    """The API's verb for a method on a path."""
+    verb = _VERBS.get(call.method, "")
+    if name or verb not in ("get", "delete"):
+        is_watch = verb == "get" and not subresource and call.flag("watch")
+        return "watch" if is_watch else verb
+    if verb == "delete":
+        return "deletecollection"
+    return "watch" if call.flag("watch") else "list"

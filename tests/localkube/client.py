@@ -1,0 +1,98 @@
+"""Asking a cluster's routes directly, without sockets: the answers are those that a client would get."""
+
+from collections.abc import AsyncGenerator, Mapping
+from typing import Any
+
+import orjson
+
+from keda_py.localkube.calls import Answer, Call, User, refusal
+from keda_py.localkube.cluster import LocalCluster
+from keda_py.localkube.identity import ADMIN
+from keda_py.localkube.status import StatusError
+
+MERGE = {"content-type": "application/merge-patch+json"}
+CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
+DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
+SCALED_OBJECTS = "/apis/keda.sh/v1alpha1/namespaces/default/scaledobjects"
+
+
+class Client:
+    """One user of one cluster."""
+
+    def __init__(self, cluster: LocalCluster, user: User = ADMIN) -> None:
+        self._cluster, self._user = cluster, user
+
+    async def ask(
+        self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None, **query: str
+    ) -> Answer:
+        """The answer, refusals included."""
+        data = b"" if body is None else orjson.dumps(body)
+        call = Call(method=method, path=path, query=query, headers=headers or {}, body=data, user=self._user)
+        try:
+            return await self._cluster.routes.answer(call)
+        except StatusError as error:
+            return refusal(error)
+
+    async def get(self, path: str, **query: str) -> Any:
+        """The body of a GET that must succeed."""
+        return done(await self.ask("GET", path, **query))
+
+    async def create(self, path: str, body: Any, **query: str) -> Any:
+        """The body of a POST that must succeed."""
+        return done(await self.ask("POST", path, body, **query))
+
+    async def merge(self, path: str, patch: Any, **query: str) -> Any:
+        """The body of a merge patch that must succeed."""
+        return done(await self.ask("PATCH", path, patch, MERGE, **query))
+
+    async def watch(self, path: str, **query: str) -> "Events":
+        """An open watch."""
+        answer = await self.ask("GET", path, watch="true", **query)
+        assert answer.stream is not None, answer.body
+        return Events(answer.stream)
+
+
+class Events:
+    """The events of a watch, one by one."""
+
+    def __init__(self, stream: AsyncGenerator[bytes, None]) -> None:
+        self._stream = stream
+        self._lines: list[bytes] = []
+
+    async def next(self) -> Any:
+        """The next event."""
+        if not self._lines:
+            self._lines = (await anext(self._stream)).splitlines()
+        return orjson.loads(self._lines.pop(0))
+
+    async def aclose(self) -> None:
+        """Stop watching."""
+        await self._stream.aclose()
+
+
+def done(answer: Answer) -> Any:
+    """The body as a client reads it."""
+    body = orjson.loads(answer.encode())
+    assert answer.status < 300, body
+    return body
+
+
+def configmap(name: str, **data: str) -> dict[str, Any]:
+    return {"metadata": {"name": name}, "data": data}
+
+
+def deployment(name: str, replicas: int = 1) -> dict[str, Any]:
+    labels = {"app": name}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "nginx"}]}}
+    return {
+        "metadata": {"name": name},
+        "spec": {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template},
+    }
+
+
+def scaled_object(name: str) -> dict[str, Any]:
+    trigger = {
+        "type": "cron",
+        "metadata": {"timezone": "UTC", "start": "0 8 * * *", "end": "0 9 * * *", "desiredReplicas": "2"},
+    }
+    return {"metadata": {"name": name}, "spec": {"scaleTargetRef": {"name": name}, "triggers": [trigger]}}

@@ -1,0 +1,28 @@
+"""A cluster on a clock that stands still, and its administrator."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+
+import pytest
+
+from keda_py.apis.crds import build_crds
+from keda_py.clock import FakeClock
+from keda_py.localkube.cluster import LocalCluster
+from tests.localkube.client import Client
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock(datetime(2026, 11, 21, 8, tzinfo=UTC))
+
+
+@pytest.fixture
+async def cluster(clock: FakeClock) -> AsyncIterator[LocalCluster]:
+    async with LocalCluster(clock) as running:
+        await running.apply(build_crds())
+        yield running
+
+
+@pytest.fixture
+def client(cluster: LocalCluster) -> Client:
+    return Client(cluster)

@@ -1,0 +1,80 @@
+"""Label and field selectors pick and refuse as the real parser does."""
+
+import pytest
+
+from keda_py.localkube.selectors import FieldSelector, LabelSelector
+from keda_py.localkube.status import StatusError
+
+OBJ = {"metadata": {"name": "web", "labels": {"team": "core", "tier": "3", "empty": ""}}, "spec": {"on": True}}
+
+
+@pytest.mark.parametrize(
+    ("text", "picked"),
+    [
+        ("", True),
+        ("team=core", True),
+        ("team==core", True),
+        ("team = core", True),
+        ("team!=core", False),
+        ("absent!=core", True),
+        ("team", True),
+        ("!team", False),
+        ("!absent", True),
+        ("team in (core,infra)", True),
+        ("team in (infra)", False),
+        ("team notin (infra)", True),
+        ("absent notin (infra)", True),
+        ("tier>2", True),
+        ("tier<3", False),
+        ("team>2", False),
+        ("empty=", True),
+        ("team=core,tier=3,!absent", True),
+        ("team=core,tier=4", False),
+    ],
+)
+def test_a_label_selector_picks(text: str, picked: bool) -> None:
+    assert LabelSelector.parse(text).matches(OBJ) is picked
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a in (", r"found '', expected: ',', '\)' or identifier"),
+        ("a in (b", r"found '', expected: ',' or '\)'"),
+        ("a ~ b", "found '~', expected: in, notin, =, ==, !=, gt, lt"),
+        (",", "found ',', expected: !, identifier, or ''"),
+        ("!", "found '', expected: identifier"),
+        ("a>b", "found '>', expected: in, notin, =, ==, !=, gt, lt"),
+    ],
+)
+def test_a_label_selector_that_makes_no_sense_is_refused(text: str, words: str) -> None:
+    with pytest.raises(StatusError, match=f"unable to parse requirement: {words}") as refused:
+        LabelSelector.parse(text)
+    assert refused.value.code == 400
+
+
+def test_a_selector_object_is_the_sum_of_its_parts() -> None:
+    expressions = [{"key": "tier", "operator": "In", "values": ["3"]}, {"key": "absent", "operator": "DoesNotExist"}]
+    selector = LabelSelector.of({"matchLabels": {"team": "core"}, "matchExpressions": expressions})
+    assert selector.matches(OBJ)
+    assert not selector.matches({"metadata": {"labels": {"team": "core"}}})
+
+
+@pytest.mark.parametrize(
+    ("text", "picked"),
+    [
+        ("metadata.name=web", True),
+        ("metadata.name==web", True),
+        ("metadata.name!=web", False),
+        ("spec.on=true", True),
+        ("status.phase=", True),
+        ("metadata.name=web,status.phase!=Running", True),
+    ],
+)
+def test_a_field_selector_picks(text: str, picked: bool) -> None:
+    assert FieldSelector.parse(text).matches(OBJ) is picked
+
+
+def test_a_field_selector_without_a_value_is_refused() -> None:
+    with pytest.raises(StatusError, match=r"invalid selector: 'metadata\.name'"):
+        FieldSelector.parse("metadata.name")
