@@ -140,6 +140,30 @@ async def test_create_makes_simple_kinds_and_manifests(kubectl: Kubectl) -> None
     assert again.err == 'error: failed to create serviceaccount: serviceaccounts "robot" already exists\n'
 
 
+async def test_create_and_run_make_workloads_access_and_autoscalers(kubectl: Kubectl) -> None:
+    await kubectl.run("create", "deployment", "web", "--image=nginx:1", "--replicas=2", "--port=80")
+    await kubectl.run("set", "resources", "deployment", "web", "--requests=cpu=0.5")
+    await kubectl.run("expose", "deployment", "web", "--port=80", "--target-port=8080")
+    await kubectl.run("autoscale", "deployment", "web", "--min=1", "--max=3", "--cpu-percent=50")
+    await kubectl.run("run", "alone", "--image=busybox", "--env=A=b", "--command", "--", "sleep", "9")
+    await kubectl.run("create", "job", "once", "--image=busybox")
+    await kubectl.run("create", "cronjob", "often", "--image=busybox", "--schedule=*/5 * * * *")
+    await kubectl.run("create", "role", "reader", "--verb=get,list", "--resource=pods,deployments.apps")
+    await kubectl.run("create", "rolebinding", "reader", "--role=reader", "--serviceaccount=default:default")
+    web = (await kubectl.json("get", "deployment", "web"))["spec"]
+    assert web["replicas"] == 2
+    assert web["template"]["spec"]["containers"][0]["ports"] == [{"containerPort": 80, "protocol": "TCP"}]
+    assert web["template"]["spec"]["containers"][0]["resources"] == {"requests": {"cpu": "500m"}}
+    assert (await kubectl.json("get", "service", "web"))["spec"]["ports"][0]["targetPort"] == 8080
+    assert (await kubectl.json("get", "hpa", "web"))["spec"]["maxReplicas"] == 3
+    pod = (await kubectl.json("get", "pod", "alone"))["spec"]["containers"][0]
+    assert (pod["command"], pod["env"]) == (["sleep", "9"], [{"name": "A", "value": "b"}])
+    assert (await kubectl.json("get", "cronjob", "often"))["spec"]["schedule"] == "*/5 * * * *"
+    reader = "system:serviceaccount:default:default"
+    assert (await kubectl.try_run("auth", "can-i", "list", "deployments.apps", f"--as={reader}")).out == "yes\n"
+    assert (await kubectl.try_run("auth", "can-i", "delete", "pods", f"--as={reader}")).out == "no\n"
+
+
 async def test_get_prints_tables(kubectl: Kubectl, web: None) -> None:
     header, row = (await kubectl.run("get", "deployment")).splitlines()
     assert header.split() == ["NAME", "READY", "UP-TO-DATE", "AVAILABLE", "AGE"]
