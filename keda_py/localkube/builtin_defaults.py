@@ -66,6 +66,13 @@ def _pod(spec: Obj, obj: Obj) -> Obj:
     return completed
 
 
+def _whole_pod(spec: Obj, obj: Obj) -> Obj:
+    """A pod by itself gets what admission and scheduling give every pod."""
+    completed = {"enableServiceLinks": True, "priority": 0, "preemptionPolicy": "PreemptLowerPriority"}
+    account = spec.get("serviceAccountName") or spec.get("serviceAccount") or "default"
+    return completed | _pod({**spec, "serviceAccountName": account}, obj)
+
+
 def _container(container: Obj) -> Obj:
     """Limits stand in for requests; an image that may move (no tag, :latest, no digest) is always pulled."""
     completed = container
@@ -181,7 +188,7 @@ def _crd(spec: Obj, obj: Obj) -> Obj:
 
 
 _RULES: dict[tuple[str, str], Callable[[Obj, Obj], Any]] = {
-    ("", "Pod"): _pod,
+    ("", "Pod"): _whole_pod,
     ("", "Service"): _service,
     ("apps", "Deployment"): _deployment,
     ("apps", "StatefulSet"): _stateful_set,

@@ -9,8 +9,10 @@ from typing import Any
 
 import re2
 
+from keda_py.core.quantity import parse_milli
 from keda_py.localkube import causes
-from keda_py.localkube.cel import CelError, compile_rule
+from keda_py.localkube.cel import compile_rule
+from keda_py.localkube.cel_functions import CelError
 from keda_py.localkube.hpa_rules import check_hpa
 from keda_py.localkube.metadata_rules import LABEL_TEXT, check_labels, is_label
 from keda_py.localkube.resources import Obj
@@ -48,12 +50,12 @@ def _workload(obj: Obj, old: Obj | None) -> Iterator[Cause]:
     spec = _spec(obj)
     kind = str(obj.get("kind", "")).lower()
     selector, template = spec.get("selector"), spec.get("template") or {}
-    labels = (template.get("metadata") or {}).get("labels") or {}
+    labels = (template.get("metadata") or {}).get("labels")
     if selector == {}:
         yield causes.invalid("spec.selector", {}, f"empty selector is invalid for {kind}")
-    elif selector and not _selects(selector, labels):
+    elif selector is None or not _selects(selector, labels or {}):
         yield causes.invalid("spec.template.metadata.labels", labels, "`selector` does not match template `labels`")
-    yield from check_labels(labels, "spec.template.metadata.labels")
+    yield from check_labels(labels or {}, "spec.template.metadata.labels")
     yield from _template(template, ("Always",), "spec.template")
     yield from _unchanged(obj, old, "selector")
 
@@ -80,9 +82,13 @@ def _template(template: Obj, policies: tuple[str, ...], path: str) -> Iterator[C
 
 def _pod_spec(spec: Obj, path: str) -> Iterator[Cause]:
     names: set[str] = set()
+    volumes = {volume.get("name") for volume in spec.get("volumes") or []}
     for field in ("initContainers", "containers"):
         for at, container in enumerate(spec.get(field) or []):
             yield from _container(container, f"{path}.{field}[{at}]", names)
+            for place, mount in enumerate(container.get("volumeMounts") or []):
+                if mount.get("name") not in volumes:
+                    yield causes.not_found(f"{path}.{field}[{at}].volumeMounts[{place}].name", mount.get("name"))
 
 
 def _container(container: Obj, path: str, names: set[str]) -> Iterator[Cause]:
@@ -94,6 +100,12 @@ def _container(container: Obj, path: str, names: set[str]) -> Iterator[Cause]:
     names.add(name)
     if not container.get("image"):
         yield causes.required(f"{path}.image")
+    resources = container.get("resources") or {}
+    for resource, most in (resources.get("limits") or {}).items():
+        request = (resources.get("requests") or {}).get(resource)
+        if request is not None and parse_milli(request) > parse_milli(most):
+            text = f"must be less than or equal to {resource} limit of {most}"
+            yield causes.invalid(f"{path}.resources.requests", request, text)
 
 
 def _pod(obj: Obj, old: Obj | None) -> Iterator[Cause]:

@@ -12,9 +12,7 @@ from keda_py.localkube.status import Cause
 
 
 def quoted(value: Any) -> str:
-    """A value as Go prints it in these messages: strings in quotes, objects as JSON, null as "null"."""
-    if value is None:
-        return '"null"'
+    """A value as these messages print it: JSON."""
     return orjson.dumps(value).decode()
 
 
@@ -49,6 +47,11 @@ def forbidden(field: str, detail: str) -> Cause:
 def duplicate(field: str, value: Any) -> Cause:
     """A second item with the same key."""
     return Cause(reason="FieldValueDuplicate", message=f"Duplicate value: {quoted(value)}", field=field)
+
+
+def not_found(field: str, value: Any) -> Cause:
+    """The value names something that is not there."""
+    return Cause(reason="FieldValueNotFound", message=f"Not found: {quoted(value)}", field=field)
 
 
 def too_long(field: str, limit: int) -> Cause:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from keda_py.localkube import custom_resources, namespaces
 from keda_py.localkube.builtin_schemas import schema_of
 from keda_py.localkube.calls import Call
+from keda_py.localkube.decoding import check_types
 from keda_py.localkube.defaults import apply_defaults
 from keda_py.localkube.resources import Obj, Resource
 from keda_py.localkube.schemas import Schema, prune
@@ -42,22 +43,28 @@ def prepared_new(call: Call, resource: Resource, obj: Obj) -> Prepared:
     """A new object: its status is not the writer's to set."""
     if "status" in resource.subresources:
         obj = {key: value for key, value in obj.items() if key != "status"}
-    complete = _COMPLETIONS.get(resource.key)
-    return prepared(call, resource, complete(obj) if complete else obj)
+    return prepared(call, resource, obj)
 
 
-def prepared(call: Call, resource: Resource, obj: Obj) -> Prepared:
-    """Prune, complete and validate; StatusError 400 for unknown fields in strict mode, 422 for wrong ones."""
+def prepared(call: Call, resource: Resource, obj: Obj, old: Obj | None = None) -> Prepared:
+    """Check types, prune, complete and validate; `old` is the object that it replaces, None at creation.
+
+    StatusError 400 for a field of the wrong type or, in strict mode, an unknown one; 422 for wrong values.
+    """
     schema = schema_for(resource)
     if schema is None:
         return Prepared(obj=obj)
+    check_types(obj, schema)
+    complete = _COMPLETIONS.get(resource.key)
+    if complete and old is None:
+        obj = complete(obj)
     kept, dropped = prune(obj, schema)
     problems = tuple(f'unknown field "{path}"' for path in dropped)
     mode = call.query.get("fieldValidation") or "Warn"
     if problems and mode == "Strict":
         raise _strict(resource, ", ".join(problems))
     full = apply_defaults(kept, schema)
-    causes = validate(full, schema)
+    causes = validate(full, schema, old)
     if causes:
         raise invalid(resource.group, resource.kind, full["metadata"].get("name", ""), causes)
     return Prepared(obj=full, warnings=problems if mode == "Warn" else ())

@@ -1,81 +1,23 @@
-"""The protobuf bodies that kubectl sends where it has no choice: create namespace, configmap, secret, serviceaccount.
+"""The protobuf bodies that kubectl sends where it has no choice: `create` of its own kinds, `run`, `autoscale`.
 
 The wire: `k8s\\0`, then a runtime.Unknown whose first field names apiVersion and kind and whose second is the object.
-The field numbers are those of the published `generated.proto` files. Answers are always JSON; clients accept that.
+`protobuf_messages` has the field numbers. Answers are always JSON; clients accept that.
 """
 
 import base64
 from collections.abc import Iterator
 from typing import Any
 
+from keda_py.localkube.protobuf_messages import MESSAGES, Message
 from keda_py.localkube.resources import Obj
 from keda_py.localkube.status import StatusError, bad_request
 
 _MAGIC = b"k8s\0"
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
-# Message -> field number -> (name, form). A form is text, texts, bytes (base64 in JSON), bool, int, a map of text or
-# bytes, time, or the name of another message; a trailing * marks a list of messages.
-_MESSAGES: dict[str, dict[int, tuple[str, str]]] = {
-    "ObjectMeta": {
-        1: ("name", "text"),
-        2: ("generateName", "text"),
-        3: ("namespace", "text"),
-        5: ("uid", "text"),
-        6: ("resourceVersion", "text"),
-        11: ("labels", "text map"),
-        12: ("annotations", "text map"),
-        14: ("finalizers", "texts"),
-    },
-    "Namespace": {1: ("metadata", "ObjectMeta"), 2: ("spec", "NamespaceSpec")},
-    "NamespaceSpec": {1: ("finalizers", "texts")},
-    "ConfigMap": {
-        1: ("metadata", "ObjectMeta"),
-        2: ("data", "text map"),
-        3: ("binaryData", "bytes map"),
-        4: ("immutable", "bool"),
-    },
-    "Secret": {
-        1: ("metadata", "ObjectMeta"),
-        2: ("data", "bytes map"),
-        3: ("type", "text"),
-        4: ("stringData", "text map"),
-        5: ("immutable", "bool"),
-    },
-    "ServiceAccount": {
-        1: ("metadata", "ObjectMeta"),
-        3: ("imagePullSecrets", "LocalObjectReference*"),
-        4: ("automountServiceAccountToken", "bool"),
-    },
-    "LocalObjectReference": {1: ("name", "text")},
-    "DeleteOptions": {
-        1: ("gracePeriodSeconds", "int"),
-        2: ("preconditions", "Preconditions"),
-        3: ("orphanDependents", "bool"),
-        4: ("propagationPolicy", "text"),
-        5: ("dryRun", "texts"),
-    },
-    "Preconditions": {1: ("uid", "text"), 2: ("resourceVersion", "text")},
-    "SelfSubjectAccessReview": {1: ("metadata", "ObjectMeta"), 2: ("spec", "SelfSubjectAccessReviewSpec")},
-    "SelfSubjectAccessReviewSpec": {
-        1: ("resourceAttributes", "ResourceAttributes"),
-        2: ("nonResourceAttributes", "NonResourceAttributes"),
-    },
-    "NonResourceAttributes": {1: ("path", "text"), 2: ("verb", "text")},
-    "ResourceAttributes": {
-        1: ("namespace", "text"),
-        2: ("verb", "text"),
-        3: ("group", "text"),
-        4: ("version", "text"),
-        5: ("resource", "text"),
-        6: ("subresource", "text"),
-        7: ("name", "text"),
-    },
-    "TokenRequest": {1: ("metadata", "ObjectMeta"), 2: ("spec", "TokenRequestSpec")},
-    "TokenRequestSpec": {1: ("audiences", "texts"), 4: ("expirationSeconds", "int")},
+_BODIES = frozenset(name for name, fields in MESSAGES.items() if fields.get(1, "").startswith("metadata ")) | {
+    "DeleteOptions"
 }
-_OBJECTS = frozenset(name for name in _MESSAGES if "metadata" in {field for field, _ in _MESSAGES[name].values()})
-_READABLE = _OBJECTS | {"DeleteOptions"}
 
 
 def decode_protobuf(body: bytes) -> Obj:
@@ -86,10 +28,11 @@ def decode_protobuf(body: bytes) -> Obj:
         envelope = dict(_fields(body[len(_MAGIC) :]))
         type_meta = {number: bytes(value).decode() for number, value in _fields(envelope.get(1, b""))}
         api_version, kind = type_meta.get(1, ""), type_meta.get(2, "")
-        if kind not in _READABLE:
+        name = next((name for name in (f"{api_version} {kind}", kind) if name in _BODIES), None)
+        if name is None:
             message = f"protobuf bodies of kind {kind} are not understood; send JSON"
             raise StatusError(415, "UnsupportedMediaType", message)
-        return {"apiVersion": api_version, "kind": kind, **_message(envelope.get(2, b""), kind)}
+        return {"apiVersion": api_version, "kind": kind, **_message(envelope.get(2, b""), MESSAGES[name])}
     except (IndexError, UnicodeDecodeError, TypeError) as error:
         raise bad_request(f"unable to decode protobuf body: {error}") from None
 
@@ -126,34 +69,59 @@ def _varint(data: bytes, position: int) -> tuple[int, int]:
             return value, position
 
 
-def _message(data: bytes, name: str) -> Obj:
-    fields = _MESSAGES[name]
+def _message(data: bytes, fields: Message) -> Obj:
     obj: Obj = {}
     for number, raw in _fields(data):
         if number in fields:
-            field, form = fields[number]
-            _put(obj, field, form, raw)
+            name, _, form = fields[number].partition(" ")
+            _put(obj, name, form, raw)
     return obj
 
 
-def _put(obj: Obj, field: str, form: str, raw: Any) -> None:
-    """Add one occurrence of a field; empty texts and numbers are absent, as they are in the API server's JSON."""
+def _put(obj: Obj, name: str, form: str, raw: Any) -> None:
+    """Add one occurrence of a field; empty texts and zeros are absent, as they are in the API server's JSON."""
     match form:
-        case "text":
-            if raw:
-                obj[field] = raw.decode()
+        case "" | "int" | "bool":
+            if value := _scalar(raw, form):
+                obj[name] = value
+        case "int?" | "bool?":
+            obj[name] = _scalar(raw, form[:-1])
         case "texts":
-            obj.setdefault(field, []).append(raw.decode())
-        case "bool":
-            obj[field] = bool(raw)
-        case "int":
-            obj[field] = raw
-        case "text map" | "bytes map":
+            obj.setdefault(name, []).append(raw.decode())
+        case "map" | "bytes-map" | "quantities":
             entry = dict(_fields(raw))
-            value = entry.get(2, b"")
-            text = value.decode() if form == "text map" else base64.b64encode(value).decode()
-            obj.setdefault(field, {})[entry.get(1, b"").decode()] = text
+            obj.setdefault(name, {})[entry.get(1, b"").decode()] = _entry_value(entry.get(2, b""), form)
+        case "int-or-string":
+            parts = dict(_fields(raw))
+            obj[name] = parts.get(3, b"").decode() if parts.get(1) else parts.get(2, 0)
+        case "Quantity":
+            obj[name] = _quantity(raw)
         case _ if form.endswith("*"):
-            obj.setdefault(field, []).append(_message(raw, form.removesuffix("*")))
+            obj.setdefault(name, []).append(_message(raw, MESSAGES[form.removesuffix("*")]))
         case _:
-            obj[field] = _message(raw, form)
+            obj[name] = _message(raw, MESSAGES[form])
+
+
+def _scalar(raw: Any, form: str) -> Any:
+    """Negative numbers travel as 64-bit two's complement."""
+    match form:
+        case "bool":
+            return bool(raw)
+        case "int":
+            return raw - 2**64 if raw >= 2**63 else raw
+        case _:
+            return raw.decode()
+
+
+def _entry_value(raw: bytes, form: str) -> str:
+    match form:
+        case "bytes-map":
+            return base64.b64encode(raw).decode()
+        case "quantities":
+            return _quantity(raw)
+        case _:
+            return raw.decode()
+
+
+def _quantity(raw: bytes) -> str:
+    return bytes(dict(_fields(raw)).get(1, b"")).decode()

@@ -14,12 +14,14 @@ import re2
 from keda_py.localkube import causes
 from keda_py.localkube.builtin_rules import check_builtin
 from keda_py.localkube.canonical import is_time
-from keda_py.localkube.cel import CelError, compile_rule
+from keda_py.localkube.cel import compile_rule
+from keda_py.localkube.cel_functions import CelError
 from keda_py.localkube.metadata_rules import check_metadata
 from keda_py.localkube.resources import Obj
 from keda_py.localkube.schemas import Schema, is_builtin
 from keda_py.localkube.status import Cause
 
+_EMPTY: Obj = {}
 _TYPES: dict[str, tuple[type, ...]] = {
     "object": (dict,),
     "array": (list,),
@@ -130,7 +132,10 @@ def _check_text(value: str, schema: Schema, path: str) -> Iterator[Cause]:
 
 def _check_object(obj: Obj, schema: Schema, path: str, *, builtin: bool) -> Iterator[Cause]:
     for name in schema.get("required") or ():
-        if name not in obj or (builtin and obj[name] in (None, "", [])):
+        shape = (schema.get("properties") or {}).get(name) or {}
+        if builtin and name not in obj and "required" in shape:  # a Go struct is never absent, only empty
+            yield from _check(_EMPTY, shape, _joined(path, name), builtin=True)
+        elif name not in obj or (builtin and obj[name] in (None, "", [])):
             yield causes.required(_joined(path, name))
     fewest, most = schema.get("minProperties"), schema.get("maxProperties")
     if fewest is not None and len(obj) < fewest:

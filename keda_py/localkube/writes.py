@@ -5,6 +5,7 @@ does; every other write then answers 409. Deletions are in `deletes.py`.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from keda_py.localkube import scales
 from keda_py.localkube.admission import Admission, Review
@@ -89,7 +90,8 @@ class Writes:
         if target.subresource == "scale" and resource.scale is None:
             raise scales.no_scale(resource, target.name)
         wanted = _carried(target, old, named(change(old), target))
-        ready = prepared(call, resource, noted(call, target, old, wanted, self._store.clock.now()))
+        ready = prepared(call, resource, wanted, old)
+        ready = replace(ready, obj=noted(call, target, old, ready.obj, self._store.clock.now()))
         review = Review(call=call, target=target, operation="UPDATE", obj=ready.obj, old=old)
         warnings = await self._admission.check(review)
         # The scale is a part of the spec: it is stored as a change of the object.

@@ -2,7 +2,8 @@ from typing import Any
 
 import pytest
 
-from keda_py.localkube.cel import CelError, compile_rule
+from keda_py.localkube.cel import compile_rule
+from keda_py.localkube.cel_functions import CelError
 
 SELF = {"n": 3, "s": "abc", "l": [1, 2, 3], "m": {"a": {"b": "x"}}, "f": 1.5}
 
@@ -48,7 +49,9 @@ def test_what_cannot_be_read_is_refused_when_it_is_compiled(rule: str) -> None:
         compile_rule(rule)
 
 
-@pytest.mark.parametrize("rule", ["self.missing", "self.s + 1", "1 / 0", "self.l[9]", "self.n.x", "self.l < 3"])
+@pytest.mark.parametrize(
+    "rule", ["self.missing", "self.s + 1", "1 / 0", "self.l[9]", "self.n.x", "self.l < 3", "other"]
+)
 def test_what_has_no_value_is_an_error_when_it_is_evaluated(rule: str) -> None:
     expression = compile_rule(rule)
     with pytest.raises(CelError):

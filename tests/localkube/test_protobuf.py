@@ -58,6 +58,6 @@ def test_a_broken_body_is_a_bad_request(broken: bytes) -> None:
 
 
 def test_a_kind_that_is_not_in_the_table_asks_for_json() -> None:
-    with pytest.raises(StatusError, match="protobuf bodies of kind Deployment are not understood") as refusal:
-        decode_protobuf(body(b"Deployment", METADATA))
+    with pytest.raises(StatusError, match="protobuf bodies of kind Frob are not understood") as refusal:
+        decode_protobuf(body(b"Frob", METADATA))
     assert refusal.value.code == 415

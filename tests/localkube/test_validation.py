@@ -157,6 +157,29 @@ def test_a_selector_must_find_the_pods_of_its_template() -> None:
     assert builtin("apps/v1", "Deployment", spec=spec) == [("spec.template.metadata.labels", text)]
 
 
+def test_an_empty_manifest_is_told_everything_it_needs() -> None:
+    assert builtin("apps/v1", "Deployment") == [
+        ("spec.selector", "Required value"),
+        ("spec.template.metadata.labels", "Invalid value: null: `selector` does not match template `labels`"),
+        ("spec.template.spec.containers", "Required value"),
+    ]
+    assert builtin("autoscaling/v2", "HorizontalPodAutoscaler") == [
+        ("spec.maxReplicas", "Invalid value: 0: must be greater than 0"),
+        ("spec.scaleTargetRef.kind", "Required value"),
+        ("spec.scaleTargetRef.name", "Required value"),
+    ]
+
+
+def test_requests_stay_below_limits_and_mounts_name_volumes() -> None:
+    resources = {"requests": {"cpu": "2"}, "limits": {"cpu": "1"}}
+    mounts = [{"name": "v", "mountPath": "/v"}, {"name": "w", "mountPath": "/w"}]
+    container = {"name": "c", "image": "i", "resources": resources, "volumeMounts": mounts}
+    assert builtin("v1", "Pod", spec={"containers": [container], "volumes": [{"name": "v", "emptyDir": {}}]}) == [
+        ("spec.containers[0].resources.requests", 'Invalid value: "2": must be less than or equal to cpu limit of 1'),
+        ("spec.containers[0].volumeMounts[1].name", 'Not found: "w"'),
+    ]
+
+
 def test_a_selector_does_not_change() -> None:
     old = {"spec": {"selector": {"matchLabels": {"a": "1"}}, "template": template(a="1", b="1")}}
     spec = {"selector": {"matchLabels": {"b": "1"}}, "template": template(a="1", b="1")}
@@ -181,11 +204,12 @@ def hpa(**spec: Any) -> Problems:
 @pytest.mark.parametrize(
     ("spec", "field", "message"),
     [
-        ({}, "spec.maxReplicas", "Required value"),
+        ({}, "spec.maxReplicas", "Invalid value: 0: must be greater than 0"),
+        ({"scaleTargetRef": {}, "maxReplicas": 1}, "spec.scaleTargetRef.kind", "Required value"),
         (
             {"maxReplicas": 2, "metrics": [{"type": "External", "external": {"metric": {"name": "m"}, "target": {}}}]},
-            "spec.metrics[0].external.target.type",
-            "Required value",
+            "spec.metrics[0].external.target.averageValue",
+            "Required value: must set either a target value for metric or a per-pod target",
         ),
         (
             {
@@ -209,7 +233,7 @@ def hpa(**spec: Any) -> Problems:
             "Required value: must populate information for the given metric source",
         ),
     ],
-    ids=["no maximum", "no target", "window", "policy", "no source"],
+    ids=["no maximum", "no workload", "no target", "window", "policy", "no source"],
 )
 def test_a_wrong_autoscaler_is_refused(spec: dict[str, Any], field: str, message: str) -> None:
     assert (field, message) in hpa(**spec)

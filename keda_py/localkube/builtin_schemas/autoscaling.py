@@ -3,7 +3,6 @@
 from keda_py.localkube.builtin_schemas.builders import (
     array,
     atomic,
-    enum,
     int32,
     int64,
     obj,
@@ -15,40 +14,33 @@ from keda_py.localkube.builtin_schemas.builders import (
 from keda_py.localkube.builtin_schemas.meta import CONDITIONS, LABEL_SELECTOR, kind
 
 TARGET_REFERENCE = atomic(obj("kind", "name", kind=string(), name=string(), apiVersion=string()))
-IDENTIFIER = obj("name", name=string(), selector=LABEL_SELECTOR)
+IDENTIFIER = obj(name=string(), selector=LABEL_SELECTOR)
+# What is required of a metric is in `hpa_rules`: each source has words of its own.
 METRIC_TARGET = obj(
-    "type",
-    type=enum("Utilization", "Value", "AverageValue"),
+    type=string(),
     value=quantity(),
     averageValue=quantity(),
     averageUtilization=int32(),
 )
 METRIC = obj(
-    "type",
-    type=enum("ContainerResource", "External", "Object", "Pods", "Resource"),
-    object=obj(
-        "describedObject", "target", "metric", describedObject=TARGET_REFERENCE, target=METRIC_TARGET, metric=IDENTIFIER
-    ),
-    pods=obj("metric", "target", metric=IDENTIFIER, target=METRIC_TARGET),
-    resource=obj("name", "target", name=string(), target=METRIC_TARGET),
-    containerResource=obj("name", "target", "container", name=string(), target=METRIC_TARGET, container=string()),
-    external=obj("metric", "target", metric=IDENTIFIER, target=METRIC_TARGET),
-)
-POLICY = obj(
-    "type", "value", "periodSeconds", type=enum("Pods", "Percent"), value=int32(), periodSeconds=int32(maximum=1800)
+    type=string(),
+    object=obj("describedObject", describedObject=TARGET_REFERENCE, target=METRIC_TARGET, metric=IDENTIFIER),
+    pods=obj(metric=IDENTIFIER, target=METRIC_TARGET),
+    resource=obj(name=string(), target=METRIC_TARGET),
+    containerResource=obj(name=string(), target=METRIC_TARGET, container=string()),
+    external=obj(metric=IDENTIFIER, target=METRIC_TARGET),
 )
 RULES = obj(
-    stabilizationWindowSeconds=int32(minimum=0, maximum=3600),
-    selectPolicy=enum("Max", "Min", "Disabled"),
-    policies=array(POLICY),
+    stabilizationWindowSeconds=int32(),
+    selectPolicy=string(),
+    policies=array(obj(type=string(), value=int32(), periodSeconds=int32())),
     tolerance=quantity(),
 )
 SPEC = obj(
     "scaleTargetRef",
-    "maxReplicas",
     scaleTargetRef=TARGET_REFERENCE,
     minReplicas=int32(default=1),
-    maxReplicas=int32(minimum=1),
+    maxReplicas=int32(),
     metrics=array(METRIC),
     behavior=obj(scaleUp=RULES, scaleDown=RULES),
 )
@@ -73,10 +65,9 @@ STATUS = obj(
 
 SPEC_V1 = obj(
     "scaleTargetRef",
-    "maxReplicas",
     scaleTargetRef=TARGET_REFERENCE,
     minReplicas=int32(default=1),
-    maxReplicas=int32(minimum=1),
+    maxReplicas=int32(),
     targetCPUUtilizationPercentage=int32(),
 )
 STATUS_V1 = obj(

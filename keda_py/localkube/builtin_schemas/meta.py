@@ -94,5 +94,6 @@ OBJECT_REFERENCE = atomic(
 
 def kind(group: str, version: str, name: str, **fields: Schema) -> Schema:
     """A whole built-in kind."""
-    root = obj(apiVersion=string(), kind=string(), metadata=OBJECT_META, **fields)
+    needs = ["spec"] if "required" in fields.get("spec", {}) else []
+    root = obj(*needs, apiVersion=string(), kind=string(), metadata=OBJECT_META, **fields)
     return {**root, "x-kubernetes-group-version-kind": [{"group": group, "version": version, "kind": name}]}

@@ -199,7 +199,7 @@ POD_SPEC = obj(
     workloadRef=opened(),
 )
 
-POD_TEMPLATE = obj(metadata=OBJECT_META, spec=POD_SPEC)
+POD_TEMPLATE = obj("spec", metadata=OBJECT_META, spec=POD_SPEC)
 
 CONTAINER_STATUS = obj(
     name=string(),
