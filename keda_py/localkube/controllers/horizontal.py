@@ -28,7 +28,14 @@ from keda_py.core.hpa_pods import Pod, ScaleTarget
 from keda_py.core.hpa_resources import ResourceSample
 from keda_py.errors import ConfigError, KedaPyError
 from keda_py.localkube.controllers.context import ControllerContext
-from keda_py.localkube.controllers.hpa_wire import read_pod, read_spec, read_target, written_conditions, written_status
+from keda_py.localkube.controllers.hpa_wire import (
+    SOURCES,
+    read_pod,
+    read_spec,
+    read_target,
+    written_conditions,
+    written_status,
+)
 from keda_py.localkube.controllers.loop import Key
 from keda_py.localkube.controllers.recorder import Remark
 from keda_py.localkube.resources import Obj, Resource
@@ -139,10 +146,8 @@ class HorizontalPodAutoscalers:
             except _Stop as stop:
                 self._say(hpa, stop.event)
                 self._write_condition(hpa, stop.condition)
-            except (KedaPyError, KeyError, ValueError) as error:
-                # An HPA that validation let in and the arithmetic refuses: the others go on.
-                fields = {"namespace": key[0], "hpa": key[1], "error": str(error)}
-                log.warning("hpa sync failed", extra=fields)
+            except Exception:
+                log.exception("hpa sync failed", extra={"namespace": key[0], "hpa": key[1]})
 
     async def _reconcile(self, hpa: Obj) -> None:
         uid = hpa["metadata"]["uid"]
@@ -195,12 +200,15 @@ class HorizontalPodAutoscalers:
         namespace = hpa["metadata"]["namespace"]
         samples: list[MetricSample] = []
         for metric in hpa["spec"].get("metrics") or ():
-            if metric["type"] == "External":
+            kind = metric["type"]
+            if kind == "External":
                 samples.append(await self._external.sample(namespace, metric["external"]))
-            else:
-                source = metric["resource" if metric["type"] == "Resource" else "containerResource"]
-                target, container = read_target(source["target"]), source.get("container", "")
-                samples.append(ResourceSample(resource=source["name"], target=target, container=container))
+                continue
+            if kind not in SOURCES:
+                raise _unserved(kind)
+            source = metric[SOURCES[kind]]
+            target, container = read_target(source["target"]), source.get("container", "")
+            samples.append(ResourceSample(resource=source["name"], target=target, container=container))
         return tuple(samples)
 
     def _pods(self, hpa: Obj, target: _Scaled) -> tuple[Pod, ...]:
@@ -266,3 +274,11 @@ class HorizontalPodAutoscalers:
 def needs_metrics(spec: HpaSpec, replicas: int) -> bool:
     """Whether the core will look at metrics: not at zero, nor outside the bounds, which decide alone."""
     return replicas > 0 and spec.min_replicas <= replicas <= spec.max_replicas
+
+
+def _unserved(kind: str) -> _Stop:
+    """Pods and Object metrics come from custom.metrics.k8s.io, which nobody serves here."""
+    reason = f"FailedGet{kind}Metric"
+    message = f"unable to fetch metrics from custom metrics API: no custom metrics API is served for {kind} metrics"
+    condition = scaling_active(reason, f"the HPA was unable to compute the replica count: {message}", active=False)
+    return _Stop(condition, HpaEvent("Warning", reason, message))

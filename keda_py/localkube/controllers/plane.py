@@ -18,6 +18,7 @@ from keda_py.localkube.controllers.external_metrics import ExternalMetrics
 from keda_py.localkube.controllers.garbage import GarbageCollector
 from keda_py.localkube.controllers.horizontal import SYNC_SECONDS, HorizontalPodAutoscalers
 from keda_py.localkube.controllers.index import Index
+from keda_py.localkube.controllers.jobs import Jobs
 from keda_py.localkube.controllers.kubelet import Kubelet
 from keda_py.localkube.controllers.loop import ControlLoop
 from keda_py.localkube.controllers.namespaces import Namespaces
@@ -59,6 +60,7 @@ class ControlPlane:
             Deployments(self.context),
             ReplicaSets(self.context),
             StatefulSets(self.context),
+            Jobs(self.context),
             Kubelet(self.context),
             self._hpas,
             self.api_services,
