@@ -71,8 +71,9 @@ def _is_over(job: Obj) -> bool:
 def _missing(job: Obj, members: Sequence[Obj]) -> int:
     """Pods to start: as many at once as `parallelism` allows, no more than are still needed."""
     active = sum(1 for pod in members if pods.is_active(pod))
-    needed: int = job["spec"].get("completions", 1) - _phase_count(members, "Succeeded")
-    return max(0, min(job["spec"].get("parallelism", 1), needed) - active)
+    needed = job["spec"].get("completions", 1) - _phase_count(members, "Succeeded")
+    wanted: int = min(job["spec"].get("parallelism", 1), needed)
+    return max(0, wanted - active)
 
 
 def _verdict(job: Obj, members: Sequence[Obj]) -> Obj | None:

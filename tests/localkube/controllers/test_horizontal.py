@@ -154,3 +154,19 @@ async def test_a_deleted_autoscaler_is_left_alone(world: World) -> None:
     world.delete(hpa)
     await world.seconds(60)
     assert world.get("apps/v1", "Deployment", "web")["spec"]["replicas"] == 2
+
+
+async def test_two_autoscalers_on_the_same_pods_both_stop(world: World) -> None:
+    world.create(workload(replicas=2, cpu="100m"))
+    await world.seconds(60)
+    first, second = autoscaler(CPU), autoscaler(CPU)
+    world.create(first)
+    await world.seconds(16)
+    second["metadata"] = {"name": "second", "namespace": "default"}
+    other = world.create(second)
+    await world.seconds(31)
+    message = "pods by selector app=web are controlled by multiple HPAs: [default/second default/web]"
+    assert conditions(world)["ScalingActive"] == ("False", "AmbiguousSelector", message)
+    world.delete(other)
+    await world.seconds(16)
+    assert conditions(world)["ScalingActive"][0] == "True"
