@@ -90,7 +90,7 @@ async def test_the_process_applies_files_and_hands_a_private_kubeconfig_to_the_o
         seen.extend(look_at(kubeconfig))
 
     await run_local(options, announced.append, operator)
-    assert announced == [str(tmp_path / "kubeconfig")]
+    assert [yaml.safe_load(text)["kind"] for text in announced] == ["Config"]
     assert seen == ["Config", "0o600"]
 
 
