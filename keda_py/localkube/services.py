@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from keda_py.localkube.resources import Obj
 from keda_py.localkube.selectors import LabelSelector
+from keda_py.localkube.status import unavailable
 from keda_py.localkube.store import Store
 
 SERVICE_NAME = "kubernetes.io/service-name"
@@ -51,6 +52,13 @@ class ServiceAddresses:
         namespace, name = reference["namespace"], reference["name"]
         host, port = self._resolve(namespace, name, reference.get("port") or 443)
         return Backend(host=host, port=port, server_name=f"{name}.{namespace}.svc")
+
+    def address_of(self, namespace: str, name: str, port: int) -> tuple[str, int]:
+        """Host and port behind the Service's `port`; StatusError 503 when nothing serves it."""
+        try:
+            return self._resolve(namespace, name, port)
+        except UnresolvedError as error:
+            raise unavailable(str(error)) from None
 
     def _resolve(self, namespace: str, name: str, port: int) -> tuple[str, int]:
         service = self._store.find(self._services, namespace, name)

@@ -66,9 +66,11 @@ class Deployments:
         label = pods.template_hash(deployment["spec"]["template"])
         name = f"{deployment['metadata']['name']}-{label}"
         newest = _revision(owned[-1]) if owned else 0
-        known = next((replicaset for replicaset in owned if replicaset["metadata"]["name"] == name), None)
+        known = self._context.store.find(self._sets, deployment["metadata"]["namespace"], name)
         if known is None:
             return self._context.store.create(self._sets, _new_replicaset(deployment, name, label, newest + 1))
+        if pods.controller_of(known) is None:
+            return self._context.store.update(self._sets, pods.adopted(known, deployment))
         if _revision(known) == newest:
             return known
         annotations = {**known["metadata"]["annotations"], REVISION: str(newest + 1)}

@@ -17,7 +17,9 @@ from keda_py.localkube.controllers.deployments import Deployments
 from keda_py.localkube.controllers.external_metrics import ExternalMetrics
 from keda_py.localkube.controllers.garbage import GarbageCollector
 from keda_py.localkube.controllers.horizontal import SYNC_SECONDS, HorizontalPodAutoscalers
+from keda_py.localkube.controllers.hpa_inputs import HpaInputs
 from keda_py.localkube.controllers.index import Index
+from keda_py.localkube.controllers.jobs import Jobs
 from keda_py.localkube.controllers.kubelet import Kubelet
 from keda_py.localkube.controllers.loop import ControlLoop
 from keda_py.localkube.controllers.namespaces import Namespaces
@@ -49,9 +51,8 @@ class ControlPlane:
         )
         self.usage = Usage(self.context)
         self.api_services = ApiServices(self.context, aggregation)
-        self._hpas = HorizontalPodAutoscalers(
-            self.context, ExternalMetrics(aggregation), self.usage, options.hpa, options.hpa_sync_seconds
-        )
+        inputs = HpaInputs(self.context, ExternalMetrics(aggregation), self.usage)
+        self._hpas = HorizontalPodAutoscalers(self.context, inputs, options.hpa, options.hpa_sync_seconds)
         self._loop.register(
             Namespaces(self.context, options.certificate_authority),
             GarbageCollector(self.context),
@@ -59,6 +60,7 @@ class ControlPlane:
             Deployments(self.context),
             ReplicaSets(self.context),
             StatefulSets(self.context),
+            Jobs(self.context),
             Kubelet(self.context),
             self._hpas,
             self.api_services,

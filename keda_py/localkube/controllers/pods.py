@@ -40,6 +40,12 @@ def controller_of(obj: Obj) -> Obj | None:
     return next((reference for reference in references if reference.get("controller")), None)
 
 
+def adopted(obj: Obj, owner: Obj) -> Obj:
+    """The object with `owner` as its controller: how an orphan finds a new home."""
+    references = [*(obj["metadata"].get("ownerReferences") or ()), owner_reference(owner)]
+    return {**obj, "metadata": {**obj["metadata"], "ownerReferences": references}}
+
+
 def template_hash(template: Obj) -> str:
     """Ten characters that tell pod templates apart."""
     digest = hashlib.sha256(orjson.dumps(template, option=orjson.OPT_SORT_KEYS)).digest()

@@ -12,6 +12,7 @@ from keda_py.localkube.controllers.index import PODS
 from keda_py.localkube.controllers.loop import Key
 from keda_py.localkube.controllers.recorder import Remark
 from keda_py.localkube.resources import Obj
+from keda_py.localkube.selectors import LabelSelector
 from keda_py.localkube.subscriptions import DELETED, Event
 
 REPLICASETS = ("apps", "replicasets")
@@ -61,6 +62,7 @@ class ReplicaSets:
             return
         members = owned_pods(self._context, replicaset)
         if "deletionTimestamp" not in replicaset["metadata"]:
+            members += self._adopt(replicaset)
             missing = replicaset["spec"].get("replicas", 1) - len(members)
             if missing > 0:
                 members += [self._create(replicaset) for _ in range(missing)]
@@ -71,6 +73,19 @@ class ReplicaSets:
         later = [seconds for seconds in waits if seconds > 0]
         if later:
             self._context.loop.add_after(self, key, min(later))
+
+    def _adopt(self, replicaset: Obj) -> list[Obj]:
+        """Pods that fit the selector and belong to nobody."""
+        selector = LabelSelector.of(replicaset["spec"]["selector"])
+        labels = replicaset["spec"]["selector"].get("matchLabels")
+        places = self._context.index.pods(replicaset["metadata"]["namespace"], labels) if labels else ()
+        found = [pod for place in places if (pod := self._context.at(place)) is not None]
+        orphans = [pod for pod in found if pods.controller_of(pod) is None and pods.is_active(pod)]
+        return [
+            self._context.store.update(self._pods, pods.adopted(pod, replicaset))
+            for pod in orphans
+            if selector.matches(pod)
+        ]
 
     def _create(self, replicaset: Obj) -> Obj:
         pod = self._context.store.create(self._pods, pods.new_pod(replicaset))

@@ -10,8 +10,5 @@ from tests.localkube.controllers.world import World
 @pytest.fixture
 async def world() -> AsyncIterator[World]:
     """Running, with the namespace `default`."""
-    world = World()
-    async with world.plane:
-        world.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}})
+    async with World() as world:
         yield world
-    await world.aggregation.aclose()

@@ -65,3 +65,26 @@ async def test_an_object_whose_owner_never_was_goes_too(world: World) -> None:
     world.create(config_map("left", ghost))
     await world.seconds(0)
     assert world.find("v1", "ConfigMap", "left") is None
+
+
+async def test_a_new_deployment_takes_in_what_the_old_one_left(world: World) -> None:
+    deployment = world.create(workload(replicas=2))
+    await world.seconds(2)
+    before = {pod["metadata"]["name"] for pod in world.pods()}
+    world.delete(deployment, "Orphan")
+    await world.seconds(1)
+    world.create(workload(replicas=2))
+    await world.seconds(2)
+    assert {pod["metadata"]["name"] for pod in world.pods()} == before
+    assert world.get("apps/v1", "Deployment", "web")["status"]["readyReplicas"] == 2
+
+
+async def test_a_replicaset_takes_in_pods_that_fit_and_belong_to_nobody(world: World) -> None:
+    replicaset = world.create(workload("ReplicaSet", replicas=2))
+    await world.seconds(2)
+    before = {pod["metadata"]["name"] for pod in world.pods()}
+    world.delete(replicaset, "Orphan")
+    await world.seconds(1)
+    world.create(workload("ReplicaSet", replicas=2))
+    await world.seconds(2)
+    assert {pod["metadata"]["name"] for pod in world.pods()} == before

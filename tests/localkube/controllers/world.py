@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 from keda_py.clock import FakeClock
 from keda_py.localkube.aggregation import Aggregation
@@ -23,6 +24,17 @@ class World:
         self.store = Store(self.clock, builtin_registry())
         self.aggregation = Aggregation(self.store, ServiceAddresses(self.store), KeyPair(certificate=b"", key=b""))
         self.plane = ControlPlane(self.store, self.aggregation, options or PlaneOptions())
+
+    async def __aenter__(self) -> Self:
+        await self.plane.__aenter__()
+        self.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}})
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.plane.__aexit__(kind, error, trace)
+        await self.aggregation.aclose()
 
     def create(self, obj: Obj) -> Obj:
         return self.store.create(self._resource(obj["apiVersion"], obj["kind"]), obj)

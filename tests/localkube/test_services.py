@@ -1,0 +1,80 @@
+"""A Service is found by whatever says where it is."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from keda_py.clock import FakeClock
+from keda_py.localkube.builtins import builtin_registry
+from keda_py.localkube.services import ServiceAddresses, UnresolvedError
+from keda_py.localkube.status import StatusError
+from keda_py.localkube.store import Store
+
+Obj = dict[str, Any]
+METADATA = {"name": "api", "namespace": "keda"}
+PORTS = [{"name": "https", "port": 443, "targetPort": 6443}]
+SLICE_METADATA = {"name": "api-x", "namespace": "keda", "labels": {"kubernetes.io/service-name": "api"}}
+
+
+def store_with(*objects: Obj) -> Store:
+    store = Store(FakeClock(datetime(2026, 3, 2, tzinfo=UTC)), builtin_registry())
+    for obj in objects:
+        store.create(store.resources.get(obj["apiVersion"], obj["kind"]), obj)
+    return store
+
+
+def service(**spec: object) -> Obj:
+    return {"apiVersion": "v1", "kind": "Service", "metadata": METADATA, "spec": {"ports": PORTS, **spec}}
+
+
+def endpoints() -> Obj:
+    subsets = [{"addresses": [{"ip": "127.0.0.1"}], "ports": [{"name": "https", "port": 7001}]}]
+    return {"apiVersion": "v1", "kind": "Endpoints", "metadata": METADATA, "subsets": subsets}
+
+
+def endpoint_slice(*, ready: bool) -> Obj:
+    return {
+        "apiVersion": "discovery.k8s.io/v1",
+        "kind": "EndpointSlice",
+        "metadata": SLICE_METADATA,
+        "endpoints": [{"addresses": ["127.0.0.1"], "conditions": {"ready": ready}}],
+        "ports": [{"name": "https", "port": 7002}],
+    }
+
+
+def test_endpoints_are_found() -> None:
+    store = store_with(service(), endpoints())
+    assert ServiceAddresses(store).address_of("keda", "api", 443) == ("127.0.0.1", 7001)
+
+
+def test_a_ready_endpoint_slice_is_preferred() -> None:
+    store = store_with(service(), endpoints(), endpoint_slice(ready=True))
+    assert ServiceAddresses(store).address_of("keda", "api", 443) == ("127.0.0.1", 7002)
+
+
+def test_an_endpoint_that_is_not_ready_is_not_used() -> None:
+    store = store_with(service(), endpoint_slice(ready=False))
+    with pytest.raises(StatusError, match="have no addresses with port name"):
+        ServiceAddresses(store).address_of("keda", "api", 443)
+
+
+def test_an_external_name_keeps_the_port_that_was_asked_for() -> None:
+    store = store_with(service(type="ExternalName", externalName="localhost"))
+    backend = ServiceAddresses(store).backend_of({"namespace": "keda", "name": "api", "port": 7003})
+    assert (backend.host, backend.port, backend.server_name) == ("localhost", 7003, "api.keda.svc")
+
+
+@pytest.mark.parametrize(
+    ("objects", "port", "reason"),
+    [
+        pytest.param((), 443, "ServiceNotFound", id="no service"),
+        pytest.param((service(),), 8443, "ServicePortError", id="another port"),
+        pytest.param((service(),), 443, "MissingEndpoints", id="no endpoints"),
+    ],
+)
+def test_a_service_that_leads_nowhere_says_why(objects: tuple[Obj, ...], port: int, reason: str) -> None:
+    addresses = ServiceAddresses(store_with(*objects))
+    with pytest.raises(UnresolvedError) as raised:
+        addresses.backend_of({"namespace": "keda", "name": "api", "port": port})
+    assert raised.value.reason == reason
