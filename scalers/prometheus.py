@@ -13,6 +13,7 @@ from scalers.shared.auth_modes import AuthMode, AuthModesMetadata, auth_headers,
 from scalers.shared.aws import AwsAuthMetadata
 from scalers.shared.aws_signature import AwsSigner
 from scalers.shared.http_answer import HttpQuestion, get
+from scalers.shared.target import check_target
 
 _HONOURED: frozenset[AuthMode] = frozenset({"bearer", "basic", "tls", "custom"})
 
@@ -51,6 +52,7 @@ class PrometheusScaler(Scaler[PrometheusMetadata]):
 
     def __init__(self, metadata: PrometheusMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
+        check_target(metadata.threshold, "threshold", context)
         provider = context.pod_identity.provider
         if metadata.auth_modes and provider != "none":
             raise ConfigError(

@@ -217,6 +217,7 @@ async def test_requests_to_amazon_are_signed(bench: Any, server: HttpServer) -> 
             'missing required parameter "threshold" in [triggerMetadata]',
         ),
         (ask("http://p", threshold="many"), {}, 'threshold: "many" is not a number'),
+        (ask("http://p", threshold="0"), {}, 'threshold: "0" is no target'),
         (ask("http://p", timeout="-1s"), {}, 'timeout: "-1s" is negative'),
         (ask("http://p", authModes="basic"), {}, "authModes: basic needs username"),
         (ask("http://p", authModes="bearer"), {}, "authModes: bearer needs bearerToken"),

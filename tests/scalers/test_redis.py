@@ -127,7 +127,7 @@ async def test_tls_with_a_client_certificate(
         scaler = await bench.opened("redis", on(port), auth=auth)
         assert (await scaler.read()).value == 0
         for wrong in ({}, {"tls": "enable"}, {"tls": "enable", "ca": ours.cert}):
-            with pytest.raises(ScalerError, match="connection to redis 127.0.0.1"):
+            with pytest.raises(ScalerError, match="connection to redis"):
                 await bench.opened("redis", on(port), auth=wrong)
 
 
@@ -176,7 +176,7 @@ async def test_a_server_that_never_answers_is_given_up(bench: Any, silent_port: 
         ({"listName": "jobs", "address": "r:1"}, {"tls": "maybe"}, "tls: the value (not shown) is not allowed"),
         ({"listName": "jobs", "address": "r:1"}, {"tls": "enable", "cert": "x"}, "cert and key belong together"),
         ({"listName": "jobs", "address": "r:1", "listLength": "5.0"}, {}, 'listLength: "5.0" is not a whole number'),
-        ({"listName": "jobs", "address": "r:1", "listLength": "0"}, {}, "write 1 or more"),
+        ({"listName": "jobs", "address": "r:1", "listLength": "0"}, {}, "write a number above 0"),
         ({"listName": "jobs", "address": "r:1", "databaseIndex": "-1"}, {}, 'databaseIndex: "-1"'),
     ],
 )
