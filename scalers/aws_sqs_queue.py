@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 from keda_py.scaler import AUTH, ENV, META, ConfigError, Reading, Scaler, ScalerContext, ScalerError, named, sources
 from scalers.shared.aws import AwsAuthMetadata, aws_identity
 from scalers.shared.aws_session import AWS_ERRORS, AwsClient, AwsService, aws_client
+from scalers.shared.target import check_target
 
 
 class AwsSqsQueueMetadata(AwsAuthMetadata):
@@ -28,9 +29,7 @@ class AwsSqsQueueScaler(Scaler[AwsSqsQueueMetadata]):
 
     def __init__(self, metadata: AwsSqsQueueMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
-        if metadata.queue_length <= 0 and not context.as_metric_source:
-            text = f'queueLength: "{metadata.queue_length}" is no target: write 1 or more'
-            raise ConfigError(text, field="queueLength")
+        check_target(metadata.queue_length, "queueLength", context)
         self._queue_name = _queue_name(metadata.queue_url)
         self._service = AwsService(
             service="sqs",

@@ -12,6 +12,7 @@ from scalers.shared.gjson import value_in
 from scalers.shared.http_answer import HttpQuestion, get, shown
 from scalers.shared.location import number_of, parse_xml, parse_yaml, value_at
 from scalers.shared.service_endpoints import aggregate, endpoint_urls
+from scalers.shared.target import check_target
 
 _HONOURED: frozenset[AuthMode] = frozenset({"apiKey", "basic", "bearer", "tls"})
 
@@ -37,6 +38,7 @@ class MetricsApiScaler(Scaler[MetricsApiMetadata]):
         super().__init__(metadata, context)
         if not metadata.target_value and not context.as_metric_source:
             raise ConfigError("no targetValue given in metadata: set targetValue, not 0", field="targetValue")
+        check_target(metadata.target_value, "targetValue", context)
         _check_url(metadata)
         self._tls = auth_tls(metadata, context, unsafe=metadata.unsafe_ssl)
         self._headers = auth_headers(metadata, _HONOURED)

@@ -8,16 +8,26 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, ValidationError
 
-from keda_py.scaler import AUTH, META, ConfigError, Reading, Scaler, ScalerContext, ScalerError, sources
+from keda_py.scaler import AUTH, META, ConfigError, Reading, Scaler, ScalerContext, ScalerError, named, sources
 from scalers.shared.auth_modes import AuthMode, AuthModesMetadata, auth_headers, auth_tls
 from scalers.shared.aws import AwsAuthMetadata
 from scalers.shared.aws_signature import AwsSigner
+from scalers.shared.azure_workload import azure_token
+from scalers.shared.bearer_token import Signer
+from scalers.shared.gcp import GcpAuthMetadata, gcp_token
 from scalers.shared.http_answer import HttpQuestion, get
+from scalers.shared.target import check_target
 
+_AZURE_SCOPES = {
+    "AzurePublicCloud": "https://prometheus.monitor.azure.com/.default",
+    "AzureUSGovernmentCloud": "https://prometheus.monitor.azure.us/.default",
+    "AzureChinaCloud": "https://prometheus.monitor.azure.cn/.default",
+}
+_GCP_SCOPE = "https://www.googleapis.com/auth/monitoring.read"
 _HONOURED: frozenset[AuthMode] = frozenset({"bearer", "basic", "tls", "custom"})
 
 
-class PrometheusMetadata(AuthModesMetadata, AwsAuthMetadata):
+class PrometheusMetadata(AuthModesMetadata, AwsAuthMetadata, GcpAuthMetadata):
     """Keys of `prometheus`."""
 
     server_address: str
@@ -31,6 +41,8 @@ class PrometheusMetadata(AuthModesMetadata, AwsAuthMetadata):
     unsafe_ssl: bool = False
     aws_region: Annotated[str, sources(META, AUTH)] = ""
     timeout: timedelta | None = None
+    cloud: Literal["AzurePublicCloud", "AzureUSGovernmentCloud", "AzureChinaCloud", "Private"] = "AzurePublicCloud"
+    azure_managed_prometheus_resource_url: Annotated[str, named("azureManagedPrometheusResourceURL")] = ""
 
 
 class _Series(BaseModel):
@@ -51,17 +63,16 @@ class PrometheusScaler(Scaler[PrometheusMetadata]):
 
     def __init__(self, metadata: PrometheusMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
+        check_target(metadata.threshold, "threshold", context)
         provider = context.pod_identity.provider
         if metadata.auth_modes and provider != "none":
             raise ConfigError(
                 f"authModes: cannot be combined with podIdentity {provider}: remove one", field="authModes"
             )
-        if provider not in ("none", "aws"):
-            raise ConfigError(f"podIdentity {provider} is not supported for prometheus: use aws or authModes")
         # A certificate or authority of its own replaces the client in KEDA, and unsafeSsl with it.
         unsafe = metadata.unsafe_ssl and not (metadata.auth_modes and (metadata.ca or "tls" in metadata.auth_modes))
         self._tls = auth_tls(metadata, context, unsafe=unsafe)
-        self._signer: AwsSigner | None = None
+        self._signer: Signer | None = None
 
     @property
     def metric_name(self) -> str:
@@ -79,8 +90,13 @@ class PrometheusScaler(Scaler[PrometheusMetadata]):
         return self.metadata.activation_threshold
 
     async def open(self) -> None:
-        """Prepare to sign requests, where Amazon's managed Prometheus is asked."""
-        if self.metadata.aws_region and not self.metadata.auth_modes:
+        """Prepare to prove who asks, where a cloud's managed Prometheus is asked; the last that applies counts."""
+        if self.metadata.auth_modes:
+            return
+        if self.context.pod_identity.provider == "azure-workload":
+            self._signer = await azure_token(self.context, _azure_scope(self.metadata))
+        self._signer = await gcp_token(self.context, self.metadata, _GCP_SCOPE) or self._signer
+        if self.metadata.aws_region:
             self._signer = await AwsSigner.open(self.context, self.metadata, "aps", self.metadata.aws_region)
 
     @cached_property
@@ -136,6 +152,15 @@ class PrometheusScaler(Scaler[PrometheusMetadata]):
         if not self.metadata.ignore_null_values:
             raise ScalerError(f"{error}, {what}; ignoreNullValues is false")
         return Reading(value=0.0, note=f"{what} and counts as 0 (ignoreNullValues)")
+
+
+def _azure_scope(metadata: PrometheusMetadata) -> str:
+    if metadata.cloud != "Private":
+        return _AZURE_SCOPES[metadata.cloud]
+    if not metadata.azure_managed_prometheus_resource_url:
+        key = "azureManagedPrometheusResourceURL"
+        raise ConfigError(f"{key} must be provided for Private cloud type: write the resource's URL", field=key)
+    return metadata.azure_managed_prometheus_resource_url
 
 
 def _number(value: float | str) -> float:

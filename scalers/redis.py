@@ -5,8 +5,9 @@ from collections.abc import Hashable, Sequence
 from redis.asyncio import Redis
 from redis.exceptions import NoScriptError, RedisError
 
-from keda_py.scaler import ConfigError, Reading, Scaler, ScalerContext, ScalerError
+from keda_py.scaler import Reading, Scaler, ScalerContext, ScalerError
 from scalers.shared.redis_connection import RedisConnectionMetadata, RedisServer, connect, split_address, unreachable
+from scalers.shared.target import check_target
 
 # Asks and counts in one step on the server; a key that is not there is a list of length 0.
 _LENGTH = """\
@@ -44,8 +45,7 @@ class RedisScaler(Scaler[RedisMetadata]):
             tls=metadata.tls_settings(),
             timeout=context.http_timeout,
         )
-        if metadata.list_length <= 0 and not context.as_metric_source:
-            raise ConfigError(f'listLength: "{metadata.list_length}" is no target: write 1 or more', field="listLength")
+        check_target(metadata.list_length, "listLength", context)
 
     @property
     def metric_name(self) -> str:

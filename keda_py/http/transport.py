@@ -68,7 +68,7 @@ def _as_httpx(request: httpx.Request) -> Iterator[None]:
         yield
     except (aiohttp.ClientError, OSError, ValueError) as error:
         kind, text = next((kind, text) for known, kind, text in _MEANING if isinstance(error, known))
-        raise kind(text or _cause(error), request=request) from error
+        raise kind(text or _cause(error), request=request) from None  # its text may repeat the address
 
 
 def _cause(error: Exception) -> str:

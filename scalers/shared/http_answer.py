@@ -1,10 +1,11 @@
-"""One GET for scalers that read HTTP: the shared client, and errors that say what failed without telling a secret.
+"""Questions of scalers that read HTTP: the shared client, and errors that say what failed without telling a secret.
 
 An address is shown without userinfo and query, since both may hold keys.
 """
 
 import ssl
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -27,21 +28,33 @@ class HttpQuestion:
 async def get(context: ScalerContext, question: HttpQuestion) -> httpx.Response:
     """The answer, read whole, whatever its status. Raises ScalerError when none came."""
     timeout = context.http_timeout if question.timeout is None else question.timeout.total_seconds()
-    extensions = {} if question.tls is None else {"ssl": question.tls}
-    try:
+    with _as_scaler_error("Get", question.url, timeout):
         url = httpx.URL(question.url)
         if question.parameters:
             url = url.copy_merge_params(dict(question.parameters))
+        extensions = {} if question.tls is None else {"ssl": question.tls}
         return await context.http.get(url, headers=question.headers, timeout=timeout, extensions=extensions)
+
+
+async def post_form(context: ScalerContext, url: str, form: Mapping[str, str]) -> httpx.Response:
+    """The answer to a form, read whole, whatever its status. Raises ScalerError when none came."""
+    with _as_scaler_error("Post", url, context.http_timeout):
+        return await context.http.post(url, data=dict(form), timeout=context.http_timeout)
+
+
+@contextmanager
+def _as_scaler_error(verb: str, url: str, timeout: float) -> Iterator[None]:
+    try:
+        yield
+        return
     except httpx.TimeoutException as error:
         reason = f"{error} ({timeout:g} s)" if str(error) else f"no answer in {timeout:g} s"
-        raise ScalerError(f'Get "{shown(question.url)}": {reason}') from None
     except httpx.HTTPError as error:
-        raise ScalerError(f'Get "{shown(question.url)}": {error}') from None
+        reason = str(error)
     except (httpx.InvalidURL, UnicodeError):
         # The text of these errors repeats the address or the header.
-        message = "the address or a header has a character that HTTP does not allow"
-        raise ScalerError(f'Get "{shown(question.url)}": {message}') from None
+        reason = "the address or a header has a character that HTTP does not allow"
+    raise ScalerError(f'{verb} "{shown(url)}": {reason}')
 
 
 def shown(url: str) -> str:

@@ -1,5 +1,6 @@
 """`prometheus` against a real Prometheus, and against servers that misbehave."""
 
+import json
 import ssl
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -7,6 +8,8 @@ from typing import Any
 
 import pytest
 from aiohttp import web
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
 
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.scaler import PodIdentity, Trigger
@@ -203,6 +206,79 @@ async def test_requests_to_amazon_are_signed(bench: Any, server: HttpServer) -> 
     assert server.asked[0].query["query"] == "a b"
 
 
+async def token_server(server: HttpServer, path: str, **form: str) -> None:
+    """Gives a token to who sends this form, whose values may be the beginning of what is sent."""
+
+    async def give(request: web.Request) -> web.Response:
+        sent = await request.post()
+        if not all(str(sent.get(name, "")).startswith(value) for name, value in form.items()):
+            return web.Response(status=400, text='{"error":"s3cret"}')
+        return web.Response(text='{"access_token":"t0ken","expires_in":3600}')
+
+    server.answers[path] = give
+    server.answers["/api/v1/query"] = VECTOR % '{"value":[1,"7"]}'
+
+
+async def test_azure_workload_identity(
+    bench: Any, server: HttpServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "token").write_text("projected\n")
+    monkeypatch.setenv("AZURE_FEDERATED_TOKEN_FILE", str(tmp_path / "token"))
+    monkeypatch.setenv("AZURE_AUTHORITY_HOST", f"{server.url}/")
+    monkeypatch.setenv("AZURE_TENANT_ID", "tenant")
+    scope = "https://prometheus.monitor.azure.us/.default"
+    await token_server(server, "/tenant/oauth2/v2.0/token", client_assertion="projected", client_id="me", scope=scope)
+    identity = PodIdentity(provider="azure-workload", identity_id="me")
+    metadata = ask(server.url, cloud="AzureUSGovernmentCloud")
+    for _ in range(2):
+        scaler = await bench.opened("prometheus", metadata, pod_identity=identity)
+        assert (await scaler.read()).value == 7
+    asked = [request.path for request in server.asked]
+    assert asked == ["/tenant/oauth2/v2.0/token", "/api/v1/query", "/api/v1/query"]
+    assert server.asked[-1].headers["Authorization"] == "Bearer t0ken"
+    with pytest.raises(ConfigError, match="AZURE_CLIENT_ID is missing"):
+        await bench.opened("prometheus", metadata, pod_identity=PodIdentity(provider="azure-workload"))
+    stranger = PodIdentity(provider="azure-workload", identity_id="you")
+    scaler = await bench.opened("prometheus", metadata, pod_identity=stranger)
+    with pytest.raises(ScalerError, match=r'/tenant/oauth2/v2.0/token" gave no token: status 400$'):
+        await scaler.read()
+    with pytest.raises(ConfigError, match="azureManagedPrometheusResourceURL must be provided"):
+        await bench.opened("prometheus", ask(server.url, cloud="Private"), pod_identity=identity)
+
+
+async def test_the_key_of_a_gcp_service_account(bench: Any, server: HttpServer) -> None:
+    key = rsa_key()
+    account = json.dumps({"client_email": "me@x", "private_key": key, "token_uri": f"{server.url}/token"})
+    await token_server(server, "/token", grant_type="urn:ietf", assertion="eyJhbGciOiJSUzI1NiIsInR5cCI6IkpXVCJ9.")
+    for options in (
+        {"auth": {"GoogleApplicationCredentials": account}},
+        {"env": {"KEY": account}},
+    ):
+        scaler = await bench.opened("prometheus", ask(server.url, credentialsFromEnv="KEY"), **options)
+        assert (await scaler.read()).value == 7
+        assert server.asked[-1].headers["Authorization"] == "Bearer t0ken"
+    with pytest.raises(ConfigError, match="not the JSON key of a service account") as refused:
+        await bench.opened("prometheus", ask(server.url), auth={"GoogleApplicationCredentials": '{"a":"s3cret"}'})
+    assert "s3cret" not in str(refused.value)
+
+
+async def test_the_gcp_identity_of_the_operator(
+    bench: Any, server: HttpServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GCE_METADATA_HOST", server.url.removeprefix("http://"))
+    await token_server(server, "/computeMetadata/v1/instance/service-accounts/default/token")
+    scaler = await bench.opened("prometheus", ask(server.url), pod_identity=PodIdentity(provider="gcp"))
+    assert (await scaler.read()).value == 7
+    assert server.asked[0].headers["Metadata-Flavor"] == "Google"
+    assert server.asked[1].headers["Authorization"] == "Bearer t0ken"
+
+
+def rsa_key() -> str:
+    private = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    encoding, form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+    return private.private_bytes(encoding, form, serialization.NoEncryption()).decode()
+
+
 @pytest.mark.parametrize(
     ("metadata", "auth", "message"),
     [
@@ -217,6 +293,7 @@ async def test_requests_to_amazon_are_signed(bench: Any, server: HttpServer) -> 
             'missing required parameter "threshold" in [triggerMetadata]',
         ),
         (ask("http://p", threshold="many"), {}, 'threshold: "many" is not a number'),
+        (ask("http://p", threshold="0"), {}, 'threshold: "0" is no target'),
         (ask("http://p", timeout="-1s"), {}, 'timeout: "-1s" is negative'),
         (ask("http://p", authModes="basic"), {}, "authModes: basic needs username"),
         (ask("http://p", authModes="bearer"), {}, "authModes: bearer needs bearerToken"),

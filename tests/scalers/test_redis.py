@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from keda_py.errors import ConfigError, ScalerError
 from keda_py.scaler import Trigger
 from keda_py.testing import EngineContext, check_scaler
 from scalers.redis import RedisScaler
+from tests.certificates import Authority
 
 RunRedis = Callable[..., AbstractContextManager[int]]
 
@@ -103,6 +105,42 @@ async def test_user_and_password_of_the_server(bench: Any, run_redis: RunRedis) 
     assert "hunter" not in str(wrong.value)
 
 
+@pytest.fixture
+def tls_files(tmp_path: Path) -> tuple[Authority, list[str]]:
+    """An authority, and the options of a Redis that speaks TLS only and wants a client certificate."""
+    ours = Authority()
+    server = ours.leaf("redis")
+    texts = {"cert": server.cert, "key": server.key, "ca-cert": ours.cert}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    files = [word for name in texts for word in (f"--tls-{name}-file", str(tmp_path / name))]
+    return ours, ["--tls-port", "PORT", *files]
+
+
+async def test_tls_with_a_client_certificate(
+    bench: Any, run_redis: RunRedis, tls_files: tuple[Authority, list[str]]
+) -> None:
+    ours, options = tls_files
+    client = ours.leaf("keda", password="hidden")
+    auth = {"tls": "enable", "ca": ours.cert, "cert": client.cert, "key": client.key, "keyPassword": "hidden"}
+    with run_redis(*options) as port:
+        scaler = await bench.opened("redis", on(port), auth=auth)
+        assert (await scaler.read()).value == 0
+        for wrong in ({}, {"tls": "enable"}, {"tls": "enable", "ca": ours.cert}):
+            with pytest.raises(ScalerError, match="connection to redis"):
+                await bench.opened("redis", on(port), auth=wrong)
+
+
+async def test_tls_without_verification(
+    bench: Any, run_redis: RunRedis, tls_files: tuple[Authority, list[str]]
+) -> None:
+    with run_redis(*tls_files[1], "--tls-auth-clients", "no") as port:
+        scaler = await bench.opened("redis", on(port, enableTLS="true", unsafeSsl="true"))
+        assert (await scaler.read()).value == 0
+        with pytest.raises(ScalerError, match="certificate verify failed"):
+            await bench.opened("redis", on(port, enableTLS="true"))
+
+
 async def test_a_restarted_server_is_read_at_once(bench: Any, run_redis: RunRedis) -> None:
     with run_redis() as port:
         scaler = await bench.opened("redis", on(port))
@@ -138,7 +176,7 @@ async def test_a_server_that_never_answers_is_given_up(bench: Any, silent_port: 
         ({"listName": "jobs", "address": "r:1"}, {"tls": "maybe"}, "tls: the value (not shown) is not allowed"),
         ({"listName": "jobs", "address": "r:1"}, {"tls": "enable", "cert": "x"}, "cert and key belong together"),
         ({"listName": "jobs", "address": "r:1", "listLength": "5.0"}, {}, 'listLength: "5.0" is not a whole number'),
-        ({"listName": "jobs", "address": "r:1", "listLength": "0"}, {}, "write 1 or more"),
+        ({"listName": "jobs", "address": "r:1", "listLength": "0"}, {}, "write a number above 0"),
         ({"listName": "jobs", "address": "r:1", "databaseIndex": "-1"}, {}, 'databaseIndex: "-1"'),
     ],
 )
