@@ -25,7 +25,8 @@ from keda_py.demo.timeline import Timeline, missed
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import DEPLOYMENTS
 from keda_py.localkube.cluster import ClusterOptions, LocalCluster
-from keda_py.operator.app import Operator, run_operator
+from keda_py.operator.app import run_operator
+from keda_py.operator.assembly import Assembly
 from keda_py.settings import load_settings
 
 LOOPBACK = "127.0.0.1"
@@ -141,7 +142,7 @@ async def _operator(kubeconfig: Path, clock: SteppedClock) -> AsyncIterator[None
     }
     settings = load_settings({flag: [value] for flag, value in flags.items()}, {})
 
-    def note(_: Operator) -> None:
+    def note(_: Assembly) -> None:
         started.set()
 
     async with asyncio.TaskGroup() as tasks:

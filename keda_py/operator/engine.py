@@ -15,9 +15,10 @@ from keda_py.operator.deletion import finalize
 from keda_py.operator.parts import Parts
 from keda_py.operator.queue import DueQueue, Key
 from keda_py.operator.reconcile import Reconciler, StepError, fingerprint_of
-from keda_py.operator.scale_loop import ScaleLoop, write_time
-from keda_py.operator.state import ObjectState
+from keda_py.operator.scale_loop import ScaleLoop
+from keda_py.operator.state import ObjectState, about
 from keda_py.operator.targets import TargetError
+from keda_py.operator.telling import write_time
 
 FIRST_RETRY_SECONDS = 1.0
 LAST_RETRY_SECONDS = 60.0
@@ -63,7 +64,7 @@ class Engine:
             try:
                 await self._parts.status.write(state, {"lastActiveTime": write_time(clock.now())})
             except KubeError as error:
-                log.warning("last activity was not written", extra=_about(state.key) | {"error": str(error)})
+                log.warning("last activity was not written", extra=about(state) | {"error": str(error)})
 
     def _on_scaled_object(self, old: Obj | None, new: Obj | None) -> None:
         live = new or old or {}
@@ -124,11 +125,11 @@ class Engine:
         except StepError as error:
             return self._after_failed_step(state, error, live)
         except KubeError as error:
-            log.warning("api request failed", extra=_about(state.key) | {"error": str(error)})
+            log.warning("api request failed", extra=about(state) | {"error": str(error)})
             deleting = bool(live["metadata"].get("deletionTimestamp"))
             return FINALIZER_RETRY_SECONDS if deleting else self._back_off(state)
         except Exception:
-            log.exception("work on scaledobject failed", extra=_about(state.key))
+            log.exception("work on scaledobject failed", extra=about(state))
             return self._back_off(state)
         return max(state.next_look - self._parts.clock.monotonic(), 0.0) if state.spec is not None else None
 
@@ -181,7 +182,3 @@ def _written_part(hpa: Obj) -> tuple[Any, ...]:
     """What a hand edit would change."""
     meta = hpa["metadata"]
     return (hpa.get("spec"), meta.get("labels"), meta.get("annotations"), meta.get("ownerReferences"))
-
-
-def _about(key: Key) -> dict[str, str]:
-    return {"namespace": key[0], "scaledobject": key[1]}

@@ -24,7 +24,7 @@ from keda_py.kube.resources import SCALED_OBJECTS, Obj
 from keda_py.operator.activity import restore_activity
 from keda_py.operator.parts import Parts, tell
 from keda_py.operator.pausing import hold, release
-from keda_py.operator.state import ObjectState
+from keda_py.operator.state import ObjectState, about
 from keda_py.operator.targets import TargetError
 
 FINALIZER = "finalizer.keda.sh"
@@ -179,7 +179,7 @@ class Reconciler:
         if changed:
             tell(self._parts, live, "Warning", "ScaledObjectCheckFailed", str(error))
             self._tell_broken_scaler(live, error)
-            log.warning("scaledobject check failed", extra=_about(state) | {"error": str(error)})
+            log.warning("scaledobject check failed", extra=about(state) | {"error": str(error)})
         if isinstance(error.cause, ConfigError | TargetError):
             state.stop()
             await self._parts.readings.forget(state.key)
@@ -215,7 +215,3 @@ def _stored_health(status: Mapping[str, Any]) -> dict[str, FallbackState]:
 
 def _joined(names: Any) -> str:
     return ",".join(dict.fromkeys(names))
-
-
-def _about(state: ObjectState) -> dict[str, str]:
-    return {"namespace": state.key[0], "scaledobject": state.key[1]}

@@ -56,3 +56,8 @@ def version_of(live: Mapping[str, Any]) -> int:
     """The object's resourceVersion as a number, comparable since Kubernetes promises that they grow."""
     text = (live.get("metadata") or {}).get("resourceVersion", "")
     return int(text) if text.isdigit() else 0
+
+
+def about(state: ObjectState) -> dict[str, Any]:
+    """For `extra=` of a log line."""
+    return {"namespace": state.key[0], "scaledobject": state.key[1]}

@@ -20,12 +20,11 @@ from keda_py.core.decision import (
     Decision,
     Keep,
     Observation,
-    Outcome,
     Reason,
     ScaleTo,
     decide,
-    settle,
 )
+from keda_py.core.settlement import Outcome, settle
 from keda_py.core.spec import ScalingSpec, build_spec
 
 NOW = datetime(2026, 11, 20, 10, 30, tzinfo=UTC)

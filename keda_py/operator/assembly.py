@@ -1,0 +1,153 @@
+"""How the parts of one operator fit together: each is made once, from settings and surroundings; nothing runs yet."""
+
+import asyncio
+import os
+import socket
+from dataclasses import dataclass
+from functools import partial
+
+import httpx
+
+from keda_py import __version__, registry
+from keda_py.apis.parsing import parse_object
+from keda_py.apis.scaled_object import ScaledObject
+from keda_py.auth.resolver import NothingResolved
+from keda_py.clock import Clock
+from keda_py.context import Lendings, SharedResources
+from keda_py.core.spec import ScalingSpec, build_spec
+from keda_py.errors import ConfigError
+from keda_py.http import HttpClientSpec, Proxies, http_client
+from keda_py.kube.client import KubeClient
+from keda_py.kube.discovery import Discovery
+from keda_py.kube.events import EventRecorder
+from keda_py.kube.lease import Election, LeaseSpec
+from keda_py.metrics.prometheus import OperatorMetrics
+from keda_py.metrics.query import Query
+from keda_py.metrics.readings import Readings
+from keda_py.metrics.scaler_set import ScalerSource
+from keda_py.operator.caches import Caches
+from keda_py.operator.engine import Engine
+from keda_py.operator.fallback_target import FallbackTarget
+from keda_py.operator.hpas import Hpas
+from keda_py.operator.parts import Parts
+from keda_py.operator.queue import Key
+from keda_py.operator.reader import ClusterReader
+from keda_py.operator.serving import Serving
+from keda_py.operator.status import StatusWriter
+from keda_py.operator.targets import Targets
+from keda_py.settings import Settings
+from keda_py.tls import TlsContexts, TlsSettings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What an operator is given: time, connections, and the group that its tasks belong to."""
+
+    settings: Settings
+    clock: Clock
+    client: KubeClient
+    http: httpx.AsyncClient
+    tls: TlsContexts
+    tasks: asyncio.TaskGroup
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assembly:
+    """Everything of one process that runs."""
+
+    parts: Parts
+    engine: Engine
+    serving: Serving
+    election: Election | None
+
+
+def assemble(around: Surroundings) -> Assembly:
+    """Put the parts together; nothing runs yet."""
+    client, clock, settings = around.client, around.clock, around.settings
+    instruments = OperatorMetrics()
+    caches = Caches(client, settings.cluster.watch_namespaces)
+    discovery = Discovery(client)
+    reader = ClusterReader(client, discovery, clock)
+    targets = Targets(client, caches, discovery, clock)
+
+    def on_reading(key: Key) -> None:
+        engine.on_reading(key)
+
+    readings = Readings(scalers=_scaler_source(around, reader), tasks=around.tasks, on_reading=on_reading)
+    parts = Parts(
+        clock=clock,
+        client=client,
+        caches=caches,
+        targets=targets,
+        hpas=Hpas(client, caches.hpas),
+        reader=reader,
+        readings=readings,
+        status=StatusWriter(client),
+        events=EventRecorder(client, instance=identity(settings)),
+        instruments=instruments,
+    )
+    engine = Engine(parts, reconcilers=settings.scaling.scaled_object_workers)
+    query = Query(
+        readings=readings,
+        targets=FallbackTarget(client, targets, reader, engine.states),
+        specs=partial(_find_spec, caches),
+    )
+    return Assembly(
+        parts=parts,
+        engine=engine,
+        serving=Serving(settings, clock, query, instruments),
+        election=_election(client, settings),
+    )
+
+
+def identity(settings: Settings) -> str:
+    """Who we are in Lease and Events: the pod, so that a container restarted in it is still the same."""
+    return settings.cluster.pod_name or f"{socket.gethostname()}_{os.getpid()}"
+
+
+def _find_spec(caches: Caches, key: Key) -> ScalingSpec | None:
+    live = caches.scaled_objects.get(*key)
+    try:
+        return build_spec(parse_object(ScaledObject, live)) if live else None
+    except ConfigError:
+        return None
+
+
+def _scaler_source(around: Surroundings, reader: ClusterReader) -> ScalerSource:
+    timeout = around.settings.http.timeout.total_seconds()
+    lendings = Lendings(
+        clock=around.clock,
+        http=around.http,
+        http_timeout=timeout,
+        kube=reader,
+        tls=around.tls,
+        resources=SharedResources(),
+    )
+    return ScalerSource(lendings=lendings, build=registry.build, resolver=NothingResolved())
+
+
+def _election(client: KubeClient, settings: Settings) -> Election | None:
+    lease = settings.leadership
+    if not lease.elect:
+        return None
+    spec = LeaseSpec(
+        namespace=settings.cluster.pod_namespace,
+        name=lease.lease_name,
+        identity=identity(settings),
+        duration=lease.lease_duration.total_seconds(),
+        renew_deadline=lease.renew_deadline.total_seconds(),
+        retry_period=lease.retry_period.total_seconds(),
+    )
+    return Election(client, spec)
+
+
+def open_http(settings: Settings, clock: Clock, tls: TlsContexts) -> httpx.AsyncClient:
+    """The HTTP client that all scalers share, as the settings say; the caller closes it."""
+    spec = HttpClientSpec(
+        timeout=settings.http.timeout.total_seconds(),
+        keep_alive=not settings.http.disable_keep_alive,
+        idle_seconds=settings.http.idle_timeout.total_seconds(),
+        proxies=Proxies.from_environment(os.environ),
+        user_agent=f"keda-py/{__version__}",
+    )
+    return http_client(spec, clock, tls.get(TlsSettings()))

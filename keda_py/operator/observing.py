@@ -1,0 +1,75 @@
+"""What a look sees: readings evaluated, the replicas from the cache, the last activity; made into one Observation."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from keda_py.core.decision import Observation
+from keda_py.core.fallback import needs_ready_pods
+from keda_py.core.metric_names import MetricSet
+from keda_py.core.spec import ScalingSpec
+from keda_py.errors import KubeError, ScalerError
+from keda_py.metrics.query import Evaluation, evaluate
+from keda_py.metrics.readings import Round
+from keda_py.operator.activity import last_active_before
+from keda_py.operator.fallback_target import count_ready_pods
+from keda_py.operator.parts import Parts
+from keda_py.operator.state import ObjectState
+from keda_py.operator.targets import Count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """What a look found: the readings evaluated, the count that a write can name, and the observation made of both."""
+
+    at: datetime
+    evaluation: Evaluation
+    count: Count | None
+    seen: Observation
+
+
+async def observe(parts: Parts, state: ObjectState, spec: ScalingSpec, seen: Round) -> Look:
+    """Everything that a decision is made of, as of now."""
+    metrics = state.metrics or MetricSet(external=(), resource=())
+    _count_readings(parts, state, seen)
+    count, trouble = await _count(parts, state, spec)
+    replicas = count.replicas if count else None
+    ready_pods = await _ready_pods(parts, state, spec, seen)
+    evaluation = evaluate(spec, metrics, seen, parts.readings.health(state.key), replicas, ready_pods)
+    now, monotonic = parts.clock.now(), parts.clock.monotonic()
+    observation = Observation(
+        replicas=replicas,
+        replicas_error=trouble,
+        active=evaluation.active,
+        failing=evaluation.failing,
+        active_metrics=evaluation.active_metrics,
+        last_active=last_active_before(state.activity, now, monotonic) if state.activity else None,
+        known=parts.caches.known(),
+        changes_at=evaluation.changes_at,
+    )
+    return Look(at=now, evaluation=evaluation, count=count, seen=observation)
+
+
+def _count_readings(parts: Parts, state: ObjectState, seen: Round) -> None:
+    """Each reading once into our own metrics; one that was shared has been counted before."""
+    scalers = parts.readings.built(state.key)
+    for reading in seen.readings:
+        if scalers is not None and (state.counted is None or reading.taken_at > state.counted):
+            parts.instruments.record_reading(state.key, scalers, reading)
+    state.counted = max((reading.taken_at for reading in seen.readings), default=state.counted)
+
+
+async def _count(parts: Parts, state: ObjectState, spec: ScalingSpec) -> tuple[Count | None, str]:
+    if state.target is None:
+        return None, "the scale target is not resolved"
+    try:
+        return await parts.targets.count(state, spec, state.target), ""
+    except KubeError as error:
+        return None, str(error)
+
+
+async def _ready_pods(parts: Parts, state: ObjectState, spec: ScalingSpec, seen: Round) -> int | None:
+    """Asked only where a fallback may have to be computed from it."""
+    failed = any(isinstance(reading.outcome, ScalerError) for reading in seen.readings)
+    if not failed or state.metrics is None or not needs_ready_pods(spec, state.metrics):
+        return None
+    return await count_ready_pods(parts.client, parts.reader, spec, state)

@@ -1,0 +1,95 @@
+"""What a look leaves behind for people: status and conditions, the reason, and Events about failing triggers."""
+
+import logging
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from keda_py.core import conditions
+from keda_py.core.conditions import read_condition, with_condition
+from keda_py.core.decision import Decision
+from keda_py.core.fallback import FallbackState, shows_fallback
+from keda_py.core.settlement import Settled
+from keda_py.core.spec import ScalingSpec
+from keda_py.kube.resources import Obj
+from keda_py.metrics.query import Evaluation
+from keda_py.operator.observing import Look
+from keda_py.operator.parts import Parts
+from keda_py.operator.state import ObjectState, about
+
+log = logging.getLogger(__name__)
+
+
+def status_after(parts: Parts, state: ObjectState, spec: ScalingSpec, look: Look, settled: Settled) -> dict[str, Any]:
+    """The status fields that a look is responsible for."""
+    health = parts.readings.health(state.key)
+    active = look.evaluation.active_metrics
+    names = state.metrics.external_names if state.metrics else ()
+    fields: dict[str, Any] = {
+        "conditions": _conditions(parts, state, settled, in_fallback=shows_fallback(spec, health)),
+        "triggersActivity": {name: {"isActive": name in active} for name in names} or None,
+        "health": _health_status(health) or None,
+        "kedaPy": state.told or None,
+    }
+    return fields | _activity_fields(state, settled)
+
+
+def note_reason(state: ObjectState, decision: Decision, look: Look) -> None:
+    """`status.kedaPy`: changes with the reason only."""
+    if state.told.get("reason") == decision.reason.value:
+        return
+    told: dict[str, Any] = {"reason": decision.reason.value, "since": write_time(look.at)}
+    if decision.look_again_at is not None:
+        told["nextChange"] = write_time(decision.look_again_at)
+    values = {value.name: str(value.milli / 1000) for value in look.evaluation.values}
+    state.told = told | ({"values": values} if values else {})
+
+
+def tell_failures(parts: Parts, state: ObjectState, spec: ScalingSpec, evaluation: Evaluation) -> None:
+    """One Event for each new trigger error; the same error is not told again while it lasts."""
+    reason = "KEDAMetricSourceFailed" if spec.modifiers else "KEDAScalerFailed"
+    messages = tuple(str(error) for _, error in evaluation.errors)
+    for message in messages:
+        if message not in state.failures:
+            parts.events.record(live_of(parts, state), "Warning", reason, message)
+            log.warning("trigger cannot be read", extra=about(state) | {"error": message})
+    if state.failures and not messages:
+        log.info("triggers can be read again", extra=about(state))
+    state.failures = messages
+
+
+def live_of(parts: Parts, state: ObjectState) -> Obj:
+    """The object as cached; its bare identity when it has just gone."""
+    namespace, name = state.key
+    known = parts.caches.scaled_objects.get(namespace, name)
+    return known or {"metadata": {"namespace": namespace, "name": name, "uid": state.uid}}
+
+
+def write_time(at: datetime) -> str:
+    """An instant as Kubernetes writes it, to the second."""
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _conditions(parts: Parts, state: ObjectState, settled: Settled, *, in_fallback: bool) -> list[Mapping[str, Any]]:
+    listed = state.status.get("conditions") or conditions.INITIAL
+    listed = with_condition(listed, "Ready", settled.ready)
+    if settled.active is not None:
+        listed = with_condition(listed, "Active", settled.active)
+    listed = with_condition(listed, "Fallback", conditions.FALLBACK if in_fallback else conditions.NO_FALLBACK)
+    hpa_status = parts.hpas.status(state.key[0], state.status.get("hpaName", ""))
+    if (hpa := conditions.hpa_active(hpa_status)) is not None:
+        listed = with_condition(listed, "HPAActive", hpa)
+    return list(listed)
+
+
+def _activity_fields(state: ObjectState, settled: Settled) -> dict[str, Any]:
+    """lastActiveTime goes to the wire when activity begins and when it ends, not with every poll."""
+    was = read_condition(state.status.get("conditions") or (), "Active").status == "True"
+    is_active = settled.active is not None and settled.active.status == "True"
+    if settled.last_active is None or (was == is_active and "lastActiveTime" in state.status):
+        return {}
+    return {"lastActiveTime": write_time(settled.last_active)}
+
+
+def _health_status(health: Mapping[str, FallbackState]) -> dict[str, Any]:
+    return {name: {"numberOfFailures": state.failures, "status": state.status} for name, state in health.items()}
