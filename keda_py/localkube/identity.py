@@ -23,6 +23,8 @@ from keda_py.localkube.status import unauthorized
 ADMIN = User(name="kubernetes-admin", groups=("system:masters",))
 AUTHENTICATED = "system:authenticated"
 FRONT_PROXY = "front-proxy-client"
+API_AUDIENCE = "https://kubernetes.default.svc.cluster.local"
+"""Whom a token is meant for: without this one the API server refuses it."""
 _SERVER_NAMES = ("kubernetes.default.svc", "kubernetes.default", "kubernetes", "localhost")
 
 
@@ -32,7 +34,7 @@ class Token:
 
     user: User
     ends: datetime | None = None
-    audiences: tuple[str, ...] = ()
+    audiences: tuple[str, ...] = (API_AUDIENCE,)
 
 
 class Identity:
@@ -81,18 +83,18 @@ class Identity:
         return self._authority.server(names, addresses)
 
     def issue(self, user: User, lifetime: timedelta | None = None, audiences: tuple[str, ...] = ()) -> str:
-        """A new token for `user`."""
+        """A new token for `user`, meant for the API server unless `audiences` names others."""
         token = secrets.token_urlsafe(32)
         ends = self._clock.now() + lifetime if lifetime is not None else None
-        self._tokens[token] = Token(user=user, ends=ends, audiences=audiences)
+        self._tokens[token] = Token(user=_with_authenticated(user), ends=ends, audiences=audiences or (API_AUDIENCE,))
         return token
 
-    def token_user(self, token: str) -> User | None:
-        """Whose token it is; None for an unknown or expired one."""
-        known = self._tokens.get(token)
+    def token(self, text: str) -> Token | None:
+        """What a token means; None for an unknown or expired one."""
+        known = self._tokens.get(text)
         if known is None or (known.ends is not None and known.ends <= self._clock.now()):
             return None
-        return _with_authenticated(known.user)
+        return known
 
     def user_of(self, certificate: bytes | None, headers: dict[str, str]) -> User:
         """The caller of a request; StatusError 401 for a token that nobody issued."""
@@ -101,10 +103,10 @@ class Identity:
         scheme, _, token = headers.get("authorization", "").partition(" ")
         if not scheme:
             return ANONYMOUS
-        user = self.token_user(token.strip()) if scheme.lower() == "bearer" else None
-        if user is None:
+        known = self.token(token.strip()) if scheme.lower() == "bearer" else None
+        if known is None or API_AUDIENCE not in known.audiences:
             raise unauthorized()
-        return user
+        return known.user
 
     def _certified(self, certificate: bytes) -> User:
         """The handshake has verified it; reading it once is enough."""

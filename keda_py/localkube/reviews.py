@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from keda_py.localkube.bodies import read_object
 from keda_py.localkube.calls import Answer, Call, Target, User
-from keda_py.localkube.identity import AUTHENTICATED, Identity, service_account
+from keda_py.localkube.identity import API_AUDIENCE, AUTHENTICATED, Identity, service_account
 from keda_py.localkube.lifecycle import timestamp
 from keda_py.localkube.rbac import Attributes, Authorizer
 from keda_py.localkube.resources import Obj
@@ -16,7 +16,6 @@ from keda_py.localkube.status import bad_request
 from keda_py.localkube.store import Store
 
 TOKEN_SECONDS = 3600
-DEFAULT_AUDIENCE = "https://kubernetes.default.svc.cluster.local"
 
 
 class Reviews:
@@ -48,7 +47,7 @@ class Reviews:
         account = self._store.get(target.resource, target.namespace, target.name)
         spec: Obj = request.get("spec") or {}
         seconds = spec.get("expirationSeconds") or TOKEN_SECONDS
-        audiences = spec.get("audiences") or [DEFAULT_AUDIENCE]
+        audiences = spec.get("audiences") or [API_AUDIENCE]
         user = service_account(target.namespace, target.name, account["metadata"]["uid"])
         token = self._identity.issue(user, timedelta(seconds=seconds), tuple(audiences))
         now = self._store.clock.now()
@@ -62,10 +61,12 @@ class Reviews:
         token = (question.get("spec") or {}).get("token")
         if not token:
             raise bad_request("spec.token: Required value: token is required for TokenReview in authentication")
-        user = self._identity.token_user(token)
-        if user is None:
+        wanted = question["spec"].get("audiences") or [API_AUDIENCE]
+        known = self._identity.token(token)
+        audiences = [audience for audience in wanted if known is not None and audience in known.audiences]
+        if known is None or not audiences:
             return {"user": {}, "error": "invalid bearer token"}
-        return {"authenticated": True, "user": _user_info(user), "audiences": [DEFAULT_AUDIENCE]}
+        return {"authenticated": True, "user": _user_info(known.user), "audiences": audiences}
 
     def _subject_access(self, call: Call, target: Target, question: Obj) -> Obj:
         spec = question.get("spec") or {}

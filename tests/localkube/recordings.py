@@ -122,8 +122,8 @@ def _as_recorded(recorded: dict[str, Any], actual: dict[str, Any]) -> dict[str, 
     left_out = []
     if "managedFields" not in recorded:
         left_out.append("managedFields")
-    if recorded.get("kind") in ("Deployment", "Scale"):
-        left_out += [key for key in ("status", "annotations") if key not in recorded]
+    if recorded.get("kind") == "Deployment" and "status" not in recorded:
+        left_out.append("status")
     actual = {key: value for key, value in actual.items() if key not in left_out}
     revision = "deployment.kubernetes.io/revision"
     if "annotations" in actual and revision not in recorded.get("annotations", {}):

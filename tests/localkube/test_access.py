@@ -84,6 +84,15 @@ async def test_a_token_review_tells_whose_it_is(cluster: LocalCluster, client: C
     assert review["status"]["user"]["groups"] == [*BOB.groups, "system:authenticated"]
 
 
+async def test_a_token_for_somebody_else_is_not_for_the_api_server(cluster: LocalCluster, client: Client) -> None:
+    token = cluster.identity.issue(BOB, audiences=("vault",))
+    status, _ = await who_am_i(cluster, trusting(cluster), Authorization=f"Bearer {token}")
+    assert status == 401
+    path = "/apis/authentication.k8s.io/v1/tokenreviews"
+    review = await client.create(path, {"spec": {"token": token, "audiences": ["vault", "bank"]}})
+    assert review["status"]["audiences"] == ["vault"]
+
+
 async def test_an_administrator_may_act_as_somebody_else(cluster: LocalCluster) -> None:
     headers = {"Impersonate-User": "system:serviceaccount:default:bob"}
     _, review = await who_am_i(cluster, cluster.client_context(), **headers)
