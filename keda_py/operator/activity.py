@@ -10,10 +10,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+_MILLISECOND = timedelta(milliseconds=1)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActivityState:
-    """`last` is monotonic seconds, None: never. `until` is when the schedule that was active said it would end.
+    """`last` is monotonic seconds, None: never. `until` is when the schedule that was active said it would end, on both
+    clocks.
 
     `inherited` marks an object that was active when we took over: its cooldown begins at our first observation,
     because nobody saw what happened in between (late is safe, early is not).
@@ -21,7 +24,7 @@ class ActivityState:
 
     active: bool = False
     last: float | None = None
-    until: datetime | None = None
+    until: tuple[datetime, float] | None = None
     inherited: bool = False
 
 
@@ -40,10 +43,11 @@ def last_active_before(state: ActivityState, now: datetime, monotonic: float) ->
         return now
     if state.last is None:
         return None
-    seen = now - timedelta(seconds=monotonic - state.last)
-    if state.active and state.until is not None and seen < state.until <= now:
-        return state.until
-    return seen
+    last = state.last
+    if state.active and state.until is not None and state.until[0] <= now:
+        # The window is over by the wall clock. If that was stepped, it was open until just now.
+        last = max(last, min(state.until[1], monotonic))
+    return _to_millisecond(now - timedelta(seconds=monotonic - last))
 
 
 def note_activity(
@@ -54,4 +58,11 @@ def note_activity(
         return ActivityState(active=False)
     active = last_active == now
     last = monotonic - (now - last_active).total_seconds()
-    return ActivityState(active=active, last=last, until=until if active else None)
+    if not active or until is None:
+        return ActivityState(active=active, last=last)
+    return ActivityState(active=True, last=last, until=(until, monotonic + (until - now).total_seconds()))
+
+
+def _to_millisecond(at: datetime) -> datetime:
+    """The way over floats costs microseconds; 19:29:59.999999 is half past seven."""
+    return at + (_MILLISECOND / 2) - timedelta(microseconds=(at + _MILLISECOND / 2).microsecond % 1000)

@@ -13,6 +13,7 @@ from keda_py import __version__
 from keda_py.clock import Clock, SystemClock
 from keda_py.kube.client import KubeClient
 from keda_py.operator.assembly import Assembly, Surroundings, assemble, open_http
+from keda_py.operator.clock_watch import watch_clock
 from keda_py.settings import Settings
 from keda_py.tls import TlsContexts
 
@@ -66,6 +67,7 @@ async def _work(assembly: Assembly, settings: Settings, stopping: asyncio.Event,
                 leading.create_task(_lead(assembly, stopping))
                 await election.acquired.wait()
             leading.create_task(parts.events.run())
+            leading.create_task(watch_clock(parts.clock, assembly.engine.on_clock_step))
             log.info("operator started", extra={"version": __version__})
             started(assembly)
             await assembly.engine.run()

@@ -54,6 +54,12 @@ class Engine:
             state.next_look = 0.0
             self.queue.add(key)
 
+    def on_clock_step(self) -> None:
+        """The wall clock was set: every schedule is looked at again now."""
+        for state in self.states.values():
+            state.next_look = 0.0
+            self.queue.add(state.key)
+
     async def flush(self) -> None:
         """Before writing stops: put `lastActiveTime` of active objects on the wire."""
         clock = self._parts.clock

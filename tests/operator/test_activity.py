@@ -53,3 +53,10 @@ def test_inactivity_keeps_the_last_activity_and_forgets_the_boundary() -> None:
     assert not quiet.active
     after = NOW + timedelta(minutes=5)
     assert last_active_before(quiet, after, 400.0) == NOW
+
+
+def test_a_clock_stepped_over_the_end_of_a_window_leaves_the_cooldown_whole() -> None:
+    end = NOW + timedelta(minutes=10)
+    state = note_activity(NOW, now=NOW, monotonic=100.0, until=end)
+    stepped = NOW + timedelta(hours=1, seconds=20)
+    assert last_active_before(state, stepped, 120.0) == stepped

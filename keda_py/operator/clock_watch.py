@@ -1,0 +1,27 @@
+"""Notices that somebody set the wall clock, so that schedules follow it at once instead of at the next poll."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from datetime import datetime
+
+from keda_py.clock import Clock
+
+LOOK_SECONDS = 1.0
+STEP_SECONDS = 0.5
+log = logging.getLogger(__name__)
+
+
+async def watch_clock(clock: Clock, on_step: Callable[[], None]) -> None:
+    """Call `on_step` after each step of the wall clock, until cancelled."""
+    offset = _offset(clock)
+    while True:
+        await asyncio.sleep(LOOK_SECONDS)
+        before, offset = offset, _offset(clock)
+        if abs(offset - before) > STEP_SECONDS:
+            log.warning("the wall clock was set", extra={"seconds": round(offset - before, 3)})
+            on_step()
+
+
+def _offset(clock: Clock) -> float:
+    return (clock.now() - datetime.fromtimestamp(0, clock.now().tzinfo)).total_seconds() - clock.monotonic()
