@@ -5,6 +5,6 @@ with httpx alone, 0.25 ms with this transport. `client.py` puts it together.
 """
 
 from keda_py.http.client import HttpClientSpec, http_client
-from keda_py.http.proxies import Proxies
+from keda_py.proxies import Proxies
 
 __all__ = ["HttpClientSpec", "Proxies", "http_client"]

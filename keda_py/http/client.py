@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 import httpx
 
 from keda_py.clock import Clock
-from keda_py.http.proxies import Proxies
 from keda_py.http.transport import AiohttpTransport, Limits
+from keda_py.proxies import Proxies
 
 # As Go's client: ten redirects; httpx drops Authorization when the origin changes.
 MAX_REDIRECTS = 10

@@ -17,7 +17,7 @@ import httpx
 from yarl import URL
 
 from keda_py.clock import Clock
-from keda_py.http.proxies import Proxies
+from keda_py.proxies import Proxies
 
 # httpx sets its own; aiohttp must add nothing.
 _NO_AUTOMATIC_HEADERS = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")

@@ -22,7 +22,7 @@ from yarl import URL
 from keda_py import __version__
 from keda_py.errors import ConfigError, Unavailable
 from keda_py.kube.config import Access, load_access
-from keda_py.kube.proxies import proxy_for
+from keda_py.proxies import Proxies
 
 log = logging.getLogger(__name__)
 
@@ -155,7 +155,7 @@ async def _arguments(access: Access, request: Request) -> dict[str, Any]:
         "data": None if request.body is None else orjson.dumps(request.body),
         "headers": headers,
         "allow_redirects": False,
-        "proxy": access.proxy or proxy_for(url, os.environ),
+        "proxy": access.proxy or Proxies.from_environment(os.environ).for_url(url),
         "server_hostname": access.server_hostname or None,
     }
 

@@ -16,9 +16,9 @@ from typing import Any, Protocol
 import aiohttp
 import orjson
 
+from keda_py.core.selectors import LabelSelector
 from keda_py.localkube.calls import Call, Target
 from keda_py.localkube.resources import Obj
-from keda_py.localkube.selectors import LabelSelector
 from keda_py.localkube.services import Backend, UnresolvedError
 from keda_py.localkube.status import StatusError, internal
 from keda_py.localkube.store import Store

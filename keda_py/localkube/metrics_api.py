@@ -10,7 +10,7 @@ from keda_py.errors import ConfigError
 from keda_py.localkube.calls import Answer, Call, refusal
 from keda_py.localkube.lifecycle import timestamp
 from keda_py.localkube.resources import Obj, Resource
-from keda_py.localkube.selectors import FieldSelector, LabelSelector
+from keda_py.localkube.selectors import FieldSelector, parse_labels
 from keda_py.localkube.status import StatusError, method_not_allowed, not_found, unknown_resource
 from keda_py.localkube.store import Store
 from keda_py.localkube.usage import WINDOW, Usage, written
@@ -64,7 +64,7 @@ class MetricsApi:
         return Answer(body={"kind": "PodMetrics", **_HEAD, **found[0]})
 
     def _list(self, call: Call, namespace: str) -> Answer:
-        labels = LabelSelector.parse(call.query.get("labelSelector", ""))
+        labels = parse_labels(call.query.get("labelSelector", ""))
         fields = FieldSelector.parse(call.query.get("fieldSelector", ""))
         items = list(self._metrics(self._store.list(self._pods, namespace, labels=labels, fields=fields)))
         return Answer(body={"kind": "PodMetricsList", **_HEAD, "metadata": {}, "items": items})

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 import orjson
 
+from keda_py.core.selectors import LabelSelector
 from keda_py.localkube.calls import Answer, Call, Target
 from keda_py.localkube.conversions import event_field
 from keda_py.localkube.resources import Obj, Resource
-from keda_py.localkube.selectors import FieldSelector, LabelSelector
+from keda_py.localkube.selectors import FieldSelector, parse_labels
 from keda_py.localkube.status import StatusError, bad_request, version_too_large
 from keda_py.localkube.store import Store
 from keda_py.localkube.views import View
@@ -45,7 +46,7 @@ class Selection:
         if target.name:
             fields = f"{fields},metadata.name={target.name}".lstrip(",")
         return cls(
-            labels=LabelSelector.parse(labels) if labels.strip() else None,
+            labels=parse_labels(labels) if labels.strip() else None,
             fields=_fields(target.resource, fields) if fields.strip() else None,
         )
 

@@ -7,8 +7,8 @@ and by admission webhooks.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from keda_py.core.selectors import LabelSelector
 from keda_py.localkube.resources import Obj
-from keda_py.localkube.selectors import LabelSelector
 from keda_py.localkube.status import unavailable
 from keda_py.localkube.store import Store
 

@@ -8,7 +8,7 @@ import pytest
 from keda_py.clock import FakeClock
 from keda_py.localkube.builtins import builtin_registry
 from keda_py.localkube.resources import Obj, Resource
-from keda_py.localkube.selectors import FieldSelector, LabelSelector
+from keda_py.localkube.selectors import FieldSelector, parse_labels
 from keda_py.localkube.store import Store
 from keda_py.localkube.subscriptions import BACKLOG
 
@@ -37,7 +37,7 @@ def relabelled(obj: Obj, team: str) -> Obj:
 
 
 async def test_an_object_that_changes_sides_is_added_and_deleted(store: Store, configmaps: Resource) -> None:
-    watch = store.watch(configmaps, since=0, labels=LabelSelector.parse("team=core"))
+    watch = store.watch(configmaps, since=0, labels=parse_labels("team=core"))
     obj = store.create(configmaps, labelled("a", "infra"))
     obj = store.update(configmaps, relabelled(obj, "core"))
     obj = store.update(configmaps, relabelled(obj, "infra"))

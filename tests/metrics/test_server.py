@@ -102,8 +102,8 @@ async def test_every_selector_that_fixes_the_name_is_understood(world, serve, se
         ("app=x", 500, "InternalError", "scaledObject name is not specified"),
         ("scaledobject.keda.sh/name!=app", 500, "InternalError", "scaledObject name is not specified"),
         ("scaledobject.keda.sh/name in (a,b)", 500, "InternalError", "scaledObject name is not specified"),
-        ("scaledobject.keda.sh/name in app", 400, "BadRequest", "unable to parse labelSelector requirement"),
-        ("a b c d", 400, "BadRequest", "unable to parse labelSelector requirement"),
+        ("scaledobject.keda.sh/name in app", 400, "BadRequest", "unable to parse requirement"),
+        ("a b c d", 400, "BadRequest", "unable to parse requirement"),
     ],
 )
 async def test_a_selector_without_a_name_is_refused(serve, selector, code, reason, message):

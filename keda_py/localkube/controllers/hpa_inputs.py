@@ -20,7 +20,7 @@ from keda_py.localkube.controllers.loop import Key
 from keda_py.localkube.controllers.recorder import Remark
 from keda_py.localkube.resources import Obj, Resource
 from keda_py.localkube.scales import scale_of
-from keda_py.localkube.selectors import LabelSelector
+from keda_py.localkube.selectors import parse_labels
 from keda_py.localkube.status import StatusError
 from keda_py.localkube.usage import Usage
 
@@ -137,7 +137,7 @@ class HpaInputs:
         """What the target's selector finds, with what each pod uses."""
         namespace, text = hpa["metadata"]["namespace"], target.selector
         self._check_selector(hpa, text)
-        selector = LabelSelector.parse(text)
+        selector = parse_labels(text)
         equal = {
             r.key: next(iter(r.values)) for r in selector.requirements if r.operator == "in" and len(r.values) == 1
         }

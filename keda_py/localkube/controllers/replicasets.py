@@ -6,13 +6,13 @@ Deployments work through ReplicaSets (`deployments.py`); a ReplicaSet on its own
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
+from keda_py.core.selectors import LabelSelector
 from keda_py.localkube.controllers import pods
 from keda_py.localkube.controllers.context import ControllerContext
 from keda_py.localkube.controllers.index import PODS
 from keda_py.localkube.controllers.loop import Key
 from keda_py.localkube.controllers.recorder import Remark
 from keda_py.localkube.resources import Obj
-from keda_py.localkube.selectors import LabelSelector
 from keda_py.localkube.subscriptions import DELETED, Event
 
 REPLICASETS = ("apps", "replicasets")

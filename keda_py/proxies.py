@@ -1,6 +1,7 @@
 """Which proxy a request goes through: HTTP_PROXY, HTTPS_PROXY and NO_PROXY as Go reads them.
 
-httpx reads these variables only when it makes its own transport, so this project reads them itself.
+For the API server and for scalers alike. httpx reads these variables only when it makes its own transport, and neither
+it nor aiohttp understands the blocks that a cluster's NO_PROXY is made of (10.96.0.1 in `10.0.0.0/8`).
 """
 
 from collections.abc import Mapping
