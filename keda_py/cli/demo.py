@@ -1,5 +1,6 @@
 """`keda-py demo`: four days of autoscaling on the embedded cluster, in virtual time; `keda_py/demo` does it all."""
 
+import argparse
 import asyncio
 from pathlib import Path
 
@@ -23,10 +24,23 @@ def run(arguments: list[str]) -> int:
     parser.add_argument(
         "--kubeconfig", type=Path, default=Path("demo.kubeconfig"), metavar="FILE", help="for kubectl [demo.kubeconfig]"
     )
+    parser.add_argument("--days", type=_days, default=4, metavar="N", help="virtual days to play [4]")
     parser.add_argument("--plain", action="store_true", help="plain lines instead of a live table")
     parser.add_argument("--stay", action="store_true", help="go on in real time after the four days, for kubectl")
     options = parser.parse_args(arguments)
     from keda_py.demo.command import DemoOptions, run_demo  # heavy: not for --help
 
-    wanted = DemoOptions(picture=options.picture, kubeconfig=options.kubeconfig, plain=options.plain, stay=options.stay)
+    wanted = DemoOptions(
+        picture=options.picture,
+        kubeconfig=options.kubeconfig,
+        days=options.days,
+        plain=options.plain,
+        stay=options.stay,
+    )
     return asyncio.run(run_demo(wanted))
+
+
+def _days(text: str) -> int:
+    if not text.isdigit() or not 1 <= int(text) <= 31:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of days; use 1 to 31")
+    return int(text)

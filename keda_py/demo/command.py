@@ -39,6 +39,7 @@ class DemoOptions:
 
     picture: Path
     kubeconfig: Path
+    days: int = scenario.DAYS
     plain: bool = False
     stay: bool = False
 
@@ -46,7 +47,7 @@ class DemoOptions:
 async def run_demo(options: DemoOptions) -> int:
     """0 only if every expected change happened at the right virtual time."""
     console = Console()
-    start = SystemClock().now().replace(microsecond=0) - timedelta(days=scenario.DAYS)
+    start = SystemClock().now().replace(microsecond=0) - timedelta(days=options.days)
     clock = SteppedClock(start)
     screen = _screen(console, plain=options.plain or not console.is_terminal)
     _quieten_logs()

@@ -5,6 +5,7 @@ deactivation) or from the HPA controller (SuccessfulRescale); a change is shown 
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from keda_py.clock import Clock
@@ -31,7 +32,7 @@ class Recorder:
     def timeline(self, start: datetime, end: datetime) -> Timeline:
         """Everything recorded so far."""
         for name in list(self._waiting):
-            self._finish(name, "")
+            self._finish(name, "", "")
         return Timeline(start=start, end=end, changes=sorted(self._changes, key=lambda c: c.at), first=self._first)
 
     def _on_event(self, event: Event) -> None:
@@ -48,7 +49,7 @@ class Recorder:
         if before is None:
             self._first[name] = after
         elif before != after:
-            self._finish(name, "")
+            self._finish(name, "", "")
             self._waiting[name] = Change(at=self._clock.now(), name=name, before=before, after=after)
 
     def _on_cluster_event(self, live: Obj) -> None:
@@ -56,11 +57,26 @@ class Recorder:
         if live.get("reason") in TELLING:
             for name in self._names:
                 if name in about.get("name", ""):
-                    self._finish(name, f"{live['reason']}: {live.get('note') or live.get('message', '')}")
+                    self._finish(name, *explain(live["reason"], live.get("note") or live.get("message", "")))
 
-    def _finish(self, name: str, reason: str) -> None:
+    def _finish(self, name: str, metric: str, reason: str) -> None:
         waiting = self._waiting.pop(name, None)
         if waiting is not None:
-            change = Change(at=waiting.at, name=name, before=waiting.before, after=waiting.after, reason=reason)
+            change = replace(waiting, metric=metric, reason=reason)
             self._changes.append(change)
             self._screen.show(change)
+
+
+def explain(reason: str, note: str) -> tuple[str, str]:
+    """The metric behind an Event, and what was decided, in a few words."""
+    if reason == "KEDAScaleTargetActivated":
+        return note.rpartition("triggered by ")[2], "activated by keda-py: the trigger is active"
+    if reason == "KEDAScaleTargetDeactivated":
+        return "", "deactivated by keda-py: no trigger active for the whole cooldown"
+    cause = note.partition("reason: ")[2]
+    if cause.startswith("external metric "):
+        metric, _, rest = cause.removeprefix("external metric ").partition("(")
+        return metric, f"scaled by the HPA: {rest.rpartition(') ')[2]}"
+    if " resource utilization" in cause:
+        return cause.partition(" ")[0], f"scaled by the HPA: {cause.rpartition(') ')[2]}"
+    return "", f"scaled by the HPA: {cause[:1].lower()}{cause[1:]}"

@@ -7,11 +7,13 @@ from zoneinfo import ZoneInfo
 
 from rich.console import Console
 from rich.live import Live
+from rich.markup import escape
 from rich.table import Table
 
 from keda_py.demo.timeline import Change
 
 ROWS = 14
+HEADINGS = (("time", "dim"), ("workload", "bold"), ("metric", ""), ("replicas", ""), ("decision and reason", ""))
 
 
 class Screen(Protocol):
@@ -41,9 +43,10 @@ class PlainScreen:
         self._console, self._zone = console, zone
 
     def show(self, change: Change) -> None:
-        """`Fri 20 Nov 19:35:00  some-application-develop  1 -> 0  Deactivated ...`."""
+        """`Fri 20 Nov 19:35:00  some-application-develop  1 -> 0  deactivated by keda-py: ...`."""
         when = change.at.astimezone(self._zone)
         line = f"{when:%a %d %b %H:%M:%S}  {change.name:<26} {change.before} -> {change.after}  {change.reason}"
+        line += f" ({change.metric})" if change.metric else ""
         self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     def tick(self, now: datetime) -> None:
@@ -83,14 +86,15 @@ class LiveScreen:
     def _table(self) -> Table:
         now = f"{self._now.astimezone(self._zone):%a %d %b %H:%M}" if self._now else ""
         table = Table(title=f"virtual time in Seoul: {now}", title_justify="left", expand=True)
-        for heading, style in (("time", "dim"), ("workload", "bold"), ("replicas", ""), ("decision and reason", "")):
+        for heading, style in HEADINGS:
             table.add_column(heading, style=style, no_wrap=heading != "decision and reason")
         for change in self._last:
             colour = "green" if change.after > change.before else "yellow"
             table.add_row(
                 f"{change.at.astimezone(self._zone):%a %H:%M:%S}",
                 change.name,
+                escape(change.metric),
                 f"[{colour}]{change.before} -> {change.after}[/]",
-                change.reason,
+                escape(change.reason),
             )
         return table

@@ -9,12 +9,13 @@ from keda_py.demo.scenario import Expected
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """Replicas of a workload went from `before` to `after`."""
+    """Replicas of a workload went from `before` to `after`, because of `metric`."""
 
     at: datetime
     name: str
     before: int
     after: int
+    metric: str = ""
     reason: str = ""
 
 

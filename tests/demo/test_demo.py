@@ -1,0 +1,105 @@
+"""The demo's own parts: what is expected, what counts as missed, and how it is told."""
+
+from datetime import UTC, datetime, timedelta
+from xml.etree import ElementTree
+
+import pytest
+
+from keda_py.demo.picture import draw
+from keda_py.demo.recorder import explain
+from keda_py.demo.scenario import NIGHTLY, QUEUE, SEOUL, WEEKDAYS, expected_changes, queue_length
+from keda_py.demo.timeline import Change, Timeline, missed
+
+START = datetime(2026, 11, 17, 3, tzinfo=UTC)  # Tuesday noon in Seoul
+END = START + timedelta(days=4)
+
+
+def expected_times(name: str, *, up: bool) -> list[str]:
+    found = expected_changes(START, END)
+    return [f"{one.at.astimezone(SEOUL):%a %H:%M}" for one in found if one.name == name and one.up is up]
+
+
+def test_the_nightly_workload_is_expected_every_morning_and_evening() -> None:
+    assert expected_times(NIGHTLY, up=True) == ["Wed 08:30", "Thu 08:30", "Fri 08:30", "Sat 08:30"]
+    assert expected_times(NIGHTLY, up=False) == ["Tue 19:35", "Wed 19:35", "Thu 19:35", "Fri 19:35"]
+
+
+def test_the_weekday_workload_is_not_expected_on_saturday() -> None:
+    assert expected_times(WEEKDAYS, up=True) == ["Wed 08:30", "Thu 08:30", "Fri 08:30"]
+
+
+def test_jobs_wait_in_the_queue_only_while_a_batch_lasts() -> None:
+    at = datetime(2026, 11, 18, 10, 30, tzinfo=SEOUL)
+    assert queue_length(at) == 40
+    assert queue_length(at + timedelta(hours=1)) == 0
+
+
+def changes_as_expected() -> list[Change]:
+    return [
+        Change(at=one.at, name=one.name, before=0 if one.up else 1, after=1 if one.up else 0)
+        for one in expected_changes(START, END)
+    ]
+
+
+def test_what_happens_on_time_is_not_missed() -> None:
+    assert missed(expected_changes(START, END), changes_as_expected()) == []
+
+
+@pytest.mark.parametrize("late", [timedelta(minutes=5), -timedelta(minutes=5)], ids=["late", "early"])
+def test_a_change_at_the_wrong_time_is_missed_and_unexpected(late: timedelta) -> None:
+    changes = changes_as_expected()
+    index = next(i for i, change in enumerate(changes) if change.name == NIGHTLY and i > 5)
+    wrong = changes[index]
+    changes[index] = Change(at=wrong.at + late, name=wrong.name, before=wrong.before, after=wrong.after)
+    problems = missed(expected_changes(START, END), changes)
+    assert len(problems) == 2
+    assert problems[0].startswith(f"{NIGHTLY}: no ")
+    assert problems[1].startswith(f"{NIGHTLY}: unexpected ")
+
+
+def test_replica_hours_are_counted_from_start_to_end() -> None:
+    hour = timedelta(hours=1)
+    changes = [
+        Change(at=START + hour, name=NIGHTLY, before=1, after=3),
+        Change(at=START + 2 * hour, name=NIGHTLY, before=3, after=0),
+    ]
+    timeline = Timeline(start=START, end=START + 4 * hour, changes=changes, first={NIGHTLY: 1})
+    assert timeline.replica_hours(NIGHTLY) == 1 + 3
+    assert timeline.always_on_hours() == 4
+
+
+def test_the_picture_is_well_formed_and_names_every_workload() -> None:
+    timeline = Timeline(start=START, end=END, changes=changes_as_expected(), first={NIGHTLY: 1})
+    picture = draw(timeline, [NIGHTLY, WEEKDAYS, QUEUE], SEOUL)
+    texts = [node.text for node in ElementTree.fromstring(picture).iter("{http://www.w3.org/2000/svg}text")]
+    assert {NIGHTLY, WEEKDAYS, QUEUE} <= set(texts)
+
+
+@pytest.mark.parametrize(
+    ("reason", "note", "metric", "decision"),
+    [
+        (
+            "KEDAScaleTargetActivated",
+            "Scaled apps/v1.Deployment a/b from 0 to 1, triggered by s0-cron",
+            "s0-cron",
+            "activated",
+        ),
+        ("KEDAScaleTargetDeactivated", "Deactivated apps/v1.Deployment a/b from 1 to 0", "", "deactivated"),
+        (
+            "SuccessfulRescale",
+            "New size: 3; reason: external metric s0-q(&LabelSelector{x:map[string]string{a: b,},}) above target",
+            "s0-q",
+            "above target",
+        ),
+        (
+            "SuccessfulRescale",
+            "New size: 3; reason: memory resource utilization (percentage of request) above target",
+            "memory",
+            "above target",
+        ),
+        ("SuccessfulRescale", "New size: 1; reason: All metrics below target", "", "all metrics below target"),
+    ],
+)
+def test_an_event_is_told_in_a_few_words(reason: str, note: str, metric: str, decision: str) -> None:
+    assert explain(reason, note)[0] == metric
+    assert decision in explain(reason, note)[1]
