@@ -9,11 +9,20 @@ from typing import Any
 from keda_py import __version__
 from keda_py.core.metric_names import COMPOSITE_METRIC, MetricSet, NamedMetric
 from keda_py.core.metric_specs import ResourceMetric
-from keda_py.core.quantity import print_milli
+from keda_py.core.quantity import canonicalize, print_milli
 from keda_py.core.spec import EXCLUDED_LABELS, NAME_LABEL, ScalingSpec
 from keda_py.errors import ConfigError
 
 Manifest = dict[str, Any]
+
+_PERCENT = {"type": "Percent", "value": 100, "periodSeconds": 15}
+_PODS = {"type": "Pods", "value": 4, "periodSeconds": 15}
+_RULES = ("stabilizationWindowSeconds", "selectPolicy", "policies", "tolerance")
+# What the API server puts where a behavior is silent.
+_COMPLETED: Mapping[str, Mapping[str, Any]] = {
+    "scaleUp": {"stabilizationWindowSeconds": 0, "selectPolicy": "Max", "policies": [_PODS, _PERCENT]},
+    "scaleDown": {"selectPolicy": "Max", "policies": [_PERCENT]},
+}
 
 
 def build_hpa(spec: ScalingSpec, metrics: MetricSet) -> Manifest:
@@ -49,7 +58,8 @@ def differs(desired: Mapping[str, Any], live: Mapping[str, Any]) -> bool:
     desired_spec, live_spec = desired["spec"], live.get("spec") or {}
     if len(desired_spec["metrics"]) != len(live_spec.get("metrics") or ()):
         return True
-    if not _covers(live_spec, desired_spec) or _behavior_differs(desired_spec.get("behavior"), live_spec):
+    compared = {name: value for name, value in desired_spec.items() if name != "behavior"}
+    if not _covers(live_spec, compared) or _behavior_differs(desired_spec.get("behavior"), live_spec.get("behavior")):
         return True
     ours, theirs = desired["metadata"], live.get("metadata") or {}
     owners = theirs.get("ownerReferences") or []
@@ -61,9 +71,20 @@ def differs(desired: Mapping[str, Any], live: Mapping[str, Any]) -> bool:
     )
 
 
-def _behavior_differs(desired: Mapping[str, Any] | None, live_spec: Mapping[str, Any]) -> bool:
-    # The API server completes a given behavior and leaves an absent one absent.
-    return desired is None and live_spec.get("behavior") is not None
+def _behavior_differs(desired: Mapping[str, Any] | None, live: Mapping[str, Any] | None) -> bool:
+    """The API server completes a given behavior and leaves an absent one absent; what we no longer ask for must go."""
+    if desired is None or live is None:
+        return (desired is None) != (live is None)
+    return any(
+        _rule({**defaults, **(desired.get(direction) or {})}, name) != _rule(live.get(direction) or {}, name)
+        for direction, defaults in _COMPLETED.items()
+        for name in _RULES
+    )
+
+
+def _rule(rules: Mapping[str, Any], name: str) -> Any:
+    value = rules.get(name)
+    return canonicalize(value) if name == "tolerance" and value is not None else value
 
 
 def _covers(live: Any, desired: Any) -> bool:

@@ -166,3 +166,39 @@ def test_foreign_annotations_count_only_where_we_want_none() -> None:
     live = live_of(noted)
     live["metadata"]["annotations"] = {"note": "x", "added": "x"}
     assert not differs(noted, live)
+
+
+COMPLETED = {
+    "scaleUp": {
+        "stabilizationWindowSeconds": 0,
+        "selectPolicy": "Max",
+        "policies": [
+            {"type": "Pods", "value": 4, "periodSeconds": 15},
+            {"type": "Percent", "value": 100, "periodSeconds": 15},
+        ],
+    },
+    "scaleDown": {
+        "stabilizationWindowSeconds": 60,
+        "selectPolicy": "Max",
+        "policies": [{"type": "Percent", "value": 100, "periodSeconds": 15}],
+        "tolerance": "50m",
+    },
+}
+
+
+def with_behavior(behavior: dict[str, Any]) -> dict[str, Any]:
+    return manifest(spec_of("", advanced={"horizontalPodAutoscalerConfig": {"behavior": behavior}}), CRON)
+
+
+def test_a_behavior_that_the_api_server_completed_is_left_alone() -> None:
+    desired = with_behavior({"scaleDown": {"stabilizationWindowSeconds": 60, "tolerance": "0.05"}})
+    live = live_of(desired)
+    live["spec"] = {**live["spec"], "behavior": COMPLETED}
+    assert not differs(desired, live)
+
+
+def test_a_rule_that_is_no_longer_asked_for_is_taken_out_of_the_live_hpa() -> None:
+    desired = with_behavior({"scaleDown": {"selectPolicy": "Max"}})
+    live = live_of(desired)
+    live["spec"] = {**live["spec"], "behavior": COMPLETED}
+    assert differs(desired, live)
