@@ -22,7 +22,6 @@ from keda_py.operator.telling import write_time
 
 FIRST_RETRY_SECONDS = 1.0
 LAST_RETRY_SECONDS = 60.0
-FINALIZER_RETRY_SECONDS = 1.0
 
 log = logging.getLogger(__name__)
 
@@ -109,35 +108,38 @@ class Engine:
     async def _work(self, key: Key) -> None:
         state = self.states.get(key)
         live = self._parts.caches.scaled_objects.get(*key)
-        if state is None:
-            return
+        if state is not None:
+            delay = await self._attempt(state, live)
+            if delay is not None:
+                self.queue.add(key, delay)
+
+    async def _attempt(self, state: ObjectState, live: Obj | None) -> float | None:
+        """Do what is due; seconds until the next time, None: when something changes."""
+        try:
+            await self._advance(state, live)
+        except StepError as error:
+            return self._after_failed_step(state, error, live or {})
+        except KubeError as error:
+            log.warning("api request failed", extra=about(state) | {"error": str(error)})
+            leaving = live is None or bool(live["metadata"].get("deletionTimestamp"))
+            return self._back_off(state, FIRST_RETRY_SECONDS if leaving else LAST_RETRY_SECONDS)
+        except Exception:
+            log.exception("work on scaledobject failed", extra=about(state))
+            return self._back_off(state, LAST_RETRY_SECONDS)
+        state.attempts = 0
+        return max(state.next_look - self._parts.clock.monotonic(), 0.0) if state.spec is not None else None
+
+    async def _advance(self, state: ObjectState, live: Obj | None) -> None:
+        """Forget, finalize, or reconcile and look as far as due."""
         if live is None:
             await self._forget(state)
-            return
-        delay = await self._attempt(state, live)
-        if delay is not None:
-            self.queue.add(key, delay)
-
-    async def _attempt(self, state: ObjectState, live: Obj) -> float | None:
-        """Reconcile and look as far as due; seconds until the next time, None: when something changes."""
-        try:
-            if live["metadata"].get("deletionTimestamp"):
-                await finalize(self._parts, state, live)
-                return None
+        elif live["metadata"].get("deletionTimestamp"):
+            await finalize(self._parts, state, live)
+        else:
             if state.fingerprint != fingerprint_of(live):
                 async with self._reconciling:
                     await self._reconciler.reconcile(state, live)
             await self._look_if_due(state)
-        except StepError as error:
-            return self._after_failed_step(state, error, live)
-        except KubeError as error:
-            log.warning("api request failed", extra=about(state) | {"error": str(error)})
-            deleting = bool(live["metadata"].get("deletionTimestamp"))
-            return FINALIZER_RETRY_SECONDS if deleting else self._back_off(state)
-        except Exception:
-            log.exception("work on scaledobject failed", extra=about(state))
-            return self._back_off(state)
-        return max(state.next_look - self._parts.clock.monotonic(), 0.0) if state.spec is not None else None
 
     async def _look_if_due(self, state: ObjectState) -> None:
         # A timer may fire a hair early; a look is then due all the same.
@@ -156,10 +158,13 @@ class Engine:
         if isinstance(error.cause, TargetError):
             name = live["spec"]["scaleTargetRef"]["name"]
             state.missing = (state.key[0], name)
-        return self._back_off(state)
+        return self._back_off(state, LAST_RETRY_SECONDS)
 
-    def _back_off(self, state: ObjectState) -> float:
-        delay = min(FIRST_RETRY_SECONDS * 2.0**state.attempts, LAST_RETRY_SECONDS)
+    def _back_off(self, state: ObjectState, longest: float) -> float:
+        """Longer with each failure in a row, but a running loop never waits longer than its polling interval."""
+        if state.spec is not None:
+            longest = min(longest, state.spec.polling_interval.total_seconds())
+        delay = min(FIRST_RETRY_SECONDS * 2.0**state.attempts, longest)
         state.attempts = min(state.attempts + 1, 10)
         return delay
 

@@ -71,7 +71,6 @@ class Reconciler:
             await self._report_failure(state, live, fields, error)
             raise
         state.fingerprint = fingerprint
-        state.attempts = 0
         await self._report_success(state, spec, live, fields)
 
     async def _prepare(self, state: ObjectState, spec: ScalingSpec, live: Obj, fields: dict[str, Any]) -> None:
