@@ -90,6 +90,8 @@ class Reconciler:
         fields["triggersTypes"] = _joined(trigger.type for trigger in spec.triggers)
         references = (trigger.authentication_ref for trigger in spec.triggers)
         fields["authenticationsTypes"] = _joined(reference.name for reference in references if reference)
+        # Opening scalers may wait for a source; what is known by now can be read meanwhile.
+        await self._write(state, fields, {}, spec)
         with _step(STEP_HPA):
             metrics = await self._ensure_hpa(state, spec, live, fields)
         self._start_loop(state, spec, metrics, live)
