@@ -7,3 +7,7 @@ discovery.py   kind -> resource             scale.py      replicas, read and wri
 status.py      status patches               events.py     Kubernetes Events
 lease.py       who leads                    refusals.py   HTTP answers -> keda_py/errors.py
 """
+
+from keda_py.kube.thin_import import import_thinly
+
+import_thinly()  # before config.py imports the library

@@ -1,0 +1,78 @@
+"""Import what `config.py` needs of kubernetes_asyncio without its 770 models and 68 API classes: 60 MB and a second.
+
+The library's packages import all of those in their `__init__`; we use none. Here such a package is put in place without
+running its `__init__`: submodules import as usual, and any other name runs it after all, so that a plug-in which uses
+the models finds them. Only for versions this was tested with; whatever surprises us, the ordinary import follows.
+"""
+
+import importlib
+import importlib.util
+import logging
+import sys
+from functools import partial
+from importlib.metadata import version
+from types import ModuleType
+from typing import Any
+
+TESTED = range(33, 37)
+"""Major versions. Before a new one comes in, `tests/kube/test_thin_import.py` has to pass with it."""
+
+_LIBRARY = "kubernetes_asyncio"
+_DEFERRED = (_LIBRARY, f"{_LIBRARY}.client", f"{_LIBRARY}.client.models")
+_NAMES = {"Configuration": f"{_LIBRARY}.client.configuration", "ApiClient": f"{_LIBRARY}.client.api_client"}
+_NEEDED = (f"{_LIBRARY}.config.kube_config", f"{_LIBRARY}.config.incluster_config")
+log = logging.getLogger(__name__)
+
+
+def import_thinly() -> bool:
+    """Load the library's configuration part alone. False where it is loaded whole, now or by its next importer."""
+    if _LIBRARY in sys.modules:
+        return False
+    try:
+        found = version("kubernetes-asyncio")
+        if int(found.partition(".")[0]) not in TESTED:
+            log.info("kubernetes_asyncio is imported whole", extra={"reason": f"version {found} is not tested"})
+            return False
+        _import_deferred()
+    except Exception as error:  # noqa: BLE001 - whatever a library's insides may raise, the ordinary import is next
+        _forget()
+        log.warning("kubernetes_asyncio is imported whole", extra={"reason": f"{type(error).__name__}: {error}"})
+        return False
+    return True
+
+
+def _import_deferred() -> None:
+    for name in _DEFERRED:
+        _put_in_place(name)
+    client = sys.modules[f"{_LIBRARY}.client"]
+    for name, module in _NAMES.items():
+        setattr(client, name, getattr(importlib.import_module(module), name))
+    for module in _NEEDED:
+        importlib.import_module(module)
+
+
+def _put_in_place(name: str) -> None:
+    spec = importlib.util.find_spec(name)
+    if spec is None:
+        raise ImportError(f"there is no package {name}")
+    package = importlib.util.module_from_spec(spec)
+    vars(package)["__getattr__"] = partial(_find, package)
+    sys.modules[name] = package
+    parent, _, child = name.rpartition(".")
+    if parent:
+        setattr(sys.modules[parent], child, package)
+
+
+def _find(package: ModuleType, name: str) -> Any:
+    """What the package does not have yet: a submodule, else something that only its `__init__` can tell."""
+    try:
+        return importlib.import_module(f"{package.__name__}.{name}")
+    except ModuleNotFoundError:
+        vars(package).pop("__getattr__", None)
+        importlib.reload(package)
+        return getattr(package, name)
+
+
+def _forget() -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == _LIBRARY]:
+        del sys.modules[name]
