@@ -1,0 +1,19 @@
+"""What the command line says, for every bench."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+Say = Callable[[str], None]
+"""Tell the progress display what is being done."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """`objects` ScaledObjects that poll every `interval` seconds; `steady` seconds of watching them idle; `wakes` of
+    them are woken; each row of `serve` takes `load` seconds."""
+
+    objects: int = 100
+    interval: int = 15
+    steady: float = 60.0
+    wakes: int = 20
+    load: float = 10.0
