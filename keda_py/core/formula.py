@@ -56,7 +56,9 @@ def compile_formula(text: str, names: Collection[str]) -> Formula:
         if code.type.kind not in _NUMERIC:
             raise FormulaError(f"the formula must give a number, not {code.type}", offset)
     except FormulaError as error:
-        raise ConfigError(f"scalingModifiers.formula: {point_at(error, text, offset)}", field=FIELD) from None
+        raise ConfigError(
+            f"error validating formula in ScalingModifiers: {point_at(error, text, offset)}", field=FIELD
+        ) from None
     return Formula(text, code, offset=offset)
 
 
@@ -65,7 +67,9 @@ def try_formula(formula: Formula, names: Collection[str]) -> None:
     try:
         formula.evaluate(dict.fromkeys(names, _DRY_RUN_VALUE), _DRY_RUN_INSTANT)
     except FormulaError as error:
-        message = f"scalingModifiers.formula: tried with -1 for every trigger, as KEDA does: {error}"
+        message = (
+            f"error validating formula in ScalingModifiers: tried with -1 for every trigger, as KEDA does: {error}"
+        )
         raise ConfigError(message, field=FIELD) from None
 
 

@@ -43,7 +43,6 @@ _TAKEN: dict[str, frozenset[Kind]] = {
     "z": frozenset({Kind.ZONE}),
     "v": frozenset({Kind.INT, Kind.FLOAT, Kind.ARRAY}),
     "c": frozenset({Kind.TEXT, Kind.ARRAY, Kind.MAP}),
-    "f": frozenset({Kind.INT, Kind.FLOAT, Kind.TEXT}),
     "w": frozenset({Kind.INT, Kind.FLOAT, Kind.TEXT, Kind.DURATION, Kind.NAMED}),
 }
 """One letter for what an argument may be."""
@@ -290,7 +289,7 @@ BUILTINS: dict[str, Builtin] = {
     "floor": Builtin(("n",), FLOAT, _rounded("floor", math.floor)),
     "round": Builtin(("n",), FLOAT, _rounded("round", _half_away)),
     "int": Builtin(("w",), INT, lambda a, meter: texts.read_int(a[0])),
-    "float": Builtin(("f",), FLOAT, lambda a, meter: texts.read_float(a[0])),
+    "float": Builtin(("w",), FLOAT, lambda a, meter: texts.read_float(a[0])),
     "string": Builtin(("a",), TEXT, lambda a, meter: texts.print_value(a[0], meter)),
     "max": Builtin(("v+",), None, _extreme("max", lambda best, number: best < number)),
     "min": Builtin(("v+",), None, _extreme("min", lambda best, number: best > number)),
@@ -323,7 +322,7 @@ BUILTINS: dict[str, Builtin] = {
     "timezone": Builtin(("s",), ZONE, lambda a, meter: find_zone(_text(a, 0))),
     "first": Builtin(("l",), ANY, _end(0)),
     "last": Builtin(("l",), ANY, _end(-1)),
-    "get": Builtin(("la", "ma"), ANY, lambda a, meter: pick(a[0], a[1])),
+    "get": Builtin(("aa",), ANY, lambda a, meter: pick(a[0], a[1])),
     "take": Builtin(("li",), ARRAY, _take),
     "keys": Builtin(("m",), ARRAY, lambda a, meter: [from_key(key) for key in expect_map(a[0])]),
     "values": Builtin(("m",), ARRAY, lambda a, meter: list(expect_map(a[0]).values())),

@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 from keda_py.core.formula_builtins import BUILTINS, length
 from keda_py.core.formula_frame import Code, Frame, Run, Scope, located
 from keda_py.core.formula_limits import FormulaError
+from keda_py.core.formula_members import element_type
 from keda_py.core.formula_nodes import Call, MethodCall, Node, Predicate
 from keda_py.core.formula_parser import PREDICATES
 from keda_py.core.formula_predicates import APPLY, TESTS, Test, result_type, sort_by
@@ -38,6 +39,8 @@ def _builtin_call(node: Call, scope: Scope, compile_node: Compile) -> Code:
         raise _not_callable(node.name, scope)
     arguments = [compile_node(one, scope) for one in node.arguments]
     gives = builtin.check(node.name, [one.type for one in arguments])
+    if node.name == "get":
+        gives = element_type(arguments[0].type, arguments[1].type, node.arguments[1])
     runs, compute = [one.run for one in arguments], builtin.run
 
     def run(frame: Frame) -> Value:

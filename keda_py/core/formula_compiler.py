@@ -96,7 +96,7 @@ def _name(name: str, scope: Scope) -> Code:
     if name in scope.variables:
         return Code(scope.variables[name], lambda frame: frame.variables[name])
     if name == "$env":
-        return Code(ANY, lambda frame: {name: value for name, value in frame.triggers.items()})
+        return Code(ANY, Frame.environment)
     if name in scope.triggers:
         return Code(FLOAT, lambda frame: frame.triggers.get(name))
     if name in RESERVED:

@@ -24,6 +24,10 @@ class Frame:
         self.accumulated: Value = None
         self.index = 0
 
+    def environment(self) -> Value:
+        """`$env`."""
+        return {name: self.triggers[name] for name in self.triggers}
+
 
 Run = Callable[[Frame], Value]
 

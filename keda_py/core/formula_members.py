@@ -25,7 +25,7 @@ def compile_member(node: Member, scope: Scope, compile_node: Compile) -> Code:
     if isinstance(node.base, Name) and node.base.name == "$env":
         gives = _trigger(node, scope)
     else:
-        gives = _element_type(node, base.type, key.type)
+        gives = element_type(base.type, key.type, node.key)
     run_base, run_key, optional = base.run, key.run, node.optional
 
     def run(frame: Frame) -> Value:
@@ -79,8 +79,9 @@ def _trigger(node: Member, scope: Scope) -> Type:
     raise FormulaError(f'no trigger is named "{node.key.value}"; the names are {names}')
 
 
-def _element_type(node: Member, base: Type, key: Type) -> Type:
-    name = node.key.value if isinstance(node.key, Literal) and isinstance(node.key.value, str) else None
+def element_type(base: Type, key: Type, key_node: Node) -> Type:
+    """What `base[key]` and `get(base, key)` give. Raises FormulaError where there can be no such thing."""
+    name = key_node.value if isinstance(key_node, Literal) and isinstance(key_node.value, str) else None
     match base.kind:
         case Kind.ANY:
             return ANY
@@ -89,9 +90,9 @@ def _element_type(node: Member, base: Type, key: Type) -> Type:
         case Kind.MAP if key.kind in (Kind.TEXT, Kind.ANY) or not base.text_keys:
             return base.of
         case Kind.ARRAY:
-            raise FormulaError(f"an index is a whole number, not {key}; write int(...)", node.key.at)
+            raise FormulaError(f"an index is a whole number, not {key}; write int(...)", key_node.at)
         case Kind.MAP:
-            raise FormulaError(f"the keys of this map are text, not {key}", node.key.at)
+            raise FormulaError(f"the keys of this map are text, not {key}", key_node.at)
     if name is not None and name in methods_of(base.kind):
         raise FormulaError(f"{name} must be called: {name}()")
     raise FormulaError(f"{base} has no members" if name is None else f'{base} has no member "{name}"')

@@ -45,17 +45,17 @@ def _sum(values: list[Value], test: Test, meter: Meter) -> Value:
     return total
 
 
-def _position(values: list[Value], test: Test, step: int) -> int:
+def _position(values: list[Value], test: Test, step: int) -> int | None:
     positions = range(len(values))[::step]
-    return next((at for at in positions if expect_bool(test(values[at], at))), -1)
+    return next((at for at in positions if expect_bool(test(values[at], at))), None)
 
 
 def _find(step: Literal[1, -1], *, index: bool) -> Apply:
     def apply(values: list[Value], test: Test, meter: Meter) -> Value:
         at = _position(values, test, step)
-        if index:
-            return at
-        return values[at] if at >= 0 else None
+        if at is None:
+            return None
+        return at if index else values[at]
 
     return apply
 

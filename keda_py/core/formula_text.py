@@ -9,6 +9,7 @@ import binascii
 import json
 import math
 from datetime import datetime
+from decimal import Decimal
 from zoneinfo import ZoneInfo
 
 import re2
@@ -249,19 +250,18 @@ def _print_map(value: dict[MapKey, Value], meter: Meter, depth: int) -> str:
 
 
 def print_float(number: float) -> str:
-    """Shortest; exponents below -4 and from 21 on: 1e+06 is printed 1e+06 by Go only from 1e+21."""
+    """As short as can be read back; with an exponent below 0.0001 and from 1e+06 on."""
     if math.isnan(number):
         return "NaN"
     if math.isinf(number):
         return "+Inf" if number > 0 else "-Inf"
-    exponent = f"{number:e}".partition("e")[2]
-    if not number or -4 <= int(exponent) < 21:
-        text = repr(number)
-        if "e" in text:
-            text = f"{number:.0f}" if number.is_integer() else f"{number:.25f}".rstrip("0")
-        return text.removesuffix(".0")
-    mantissa, _, power = repr(number).partition("e")
-    return f"{mantissa.removesuffix('.0')}e{int(power):+03d}"
+    if not number or 1e-4 <= abs(number) < 1e6:
+        return repr(number).removesuffix(".0")
+    # repr() changes to an exponent elsewhere, but has the same shortest digits.
+    sign, digits, exponent = Decimal(repr(number)).normalize().as_tuple()
+    first, rest = digits[0], "".join(map(str, digits[1:]))
+    power = len(digits) - 1 + int(exponent)
+    return f"{'-' * sign}{first}{'.' * bool(rest)}{rest}e{power:+03d}"
 
 
 def read_int(value: Value) -> int:

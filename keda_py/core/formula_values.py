@@ -198,18 +198,19 @@ def multiply(left: Value, right: Value, meter: Meter) -> Value:
         case ((int() | float()), (int() | float())):
             return float(left) * float(right)
         case Duration(), (int() | float()):
-            return Duration(_scaled(left, right))
+            return _scaled(left, right)
         case ((int() | float()), Duration()):
-            return Duration(_scaled(right, left))
+            return _scaled(right, left)
         case Duration(), Duration():
             return Duration(wrap(left.nanoseconds * right.nanoseconds))
     raise mismatch("*", left, right)
 
 
-def _scaled(duration: Duration, factor: Number) -> int:
+def _scaled(duration: Duration, factor: Number) -> Value:
+    """By a float, Go's expr makes a number of it: duration("1h") * 2.5 is 9e12 nanoseconds."""
     if isinstance(factor, int):
-        return wrap(duration.nanoseconds * factor)
-    return to_int(duration.nanoseconds * factor)
+        return Duration(wrap(duration.nanoseconds * factor))
+    return duration.nanoseconds * factor
 
 
 def divide(left: Value, right: Value, meter: Meter) -> float:
