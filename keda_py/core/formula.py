@@ -84,12 +84,21 @@ def wrap(text: str) -> tuple[str, int]:
 
 
 def point_at(error: FormulaError, text: str, offset: int) -> str:
-    """The error with its line and column, and the line with a caret below it."""
+    """The error with its line and column, and the line with a caret below it; `offset` as of `wrap`."""
     at = min(max(error.at - offset, 0), len(text))
     before = text[:at]
-    line = before.count("\n") + 1
     start = before.rfind("\n") + 1
     shown = text[start:].partition("\n")[0]
     column = at - start
     left = max(0, column - 60)
-    return f"{error.message} ({line}:{column + 1})\n | {shown[left : left + 120]}\n | {'.' * (column - left)}^"
+    caret = f" | {shown[left : left + 120]}\n | {'.' * (column - left)}^"
+    return f"{_unwrapped(error, text, offset)} ({before.count(chr(10)) + 1}:{column + 1})\n{caret}"
+
+
+def _unwrapped(error: FormulaError, text: str, offset: int) -> str:
+    """The message without the brackets that `wrap` put around the text."""
+    if offset and not offset <= error.at <= offset + len(text):
+        return f"the formula must give a number; {error.message}"
+    if offset and error.at == offset + len(text):
+        return error.message.replace('unexpected ")"', "unexpected end of the formula")
+    return error.message

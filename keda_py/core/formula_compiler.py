@@ -107,7 +107,7 @@ def _name(name: str, scope: Scope) -> Code:
 def unknown_name(name: str, scope: Scope) -> FormulaError:
     """Says which names there are."""
     dashed = sorted(one for one in scope.triggers if one.startswith(f"{name}-"))
-    close = get_close_matches(name, [*scope.triggers, *scope.variables, *RESERVED], n=1)
+    close = get_close_matches(name, [*scope.triggers, *scope.variables], n=1)
     if dashed:
         remedy = f'"-" means minus; write $env["{dashed[0]}"], or name the trigger without "-"'
     elif close:

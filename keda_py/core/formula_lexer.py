@@ -40,11 +40,14 @@ class Token:
     at: int
 
     def __str__(self) -> str:
-        return "the end" if self.kind is TokenKind.END else f'"{self.text}"'
+        return "end of the formula" if self.kind is TokenKind.END else f'"{self.text}"'
 
 
 def tokenise(source: str) -> list[Token]:
     """All tokens and an END. Raises FormulaError."""
+    half = next((at for at, char in enumerate(source) if "\ud800" <= char <= "\udfff"), -1)
+    if half >= 0:
+        raise FormulaError("half of a pair of surrogates is no character", half)
     return list(_Lexer(source).tokens())
 
 

@@ -10,12 +10,14 @@ MAX_LENGTH = 10_000
 """Characters of a formula."""
 MAX_DEPTH = 60
 """Brackets, calls and operators inside each other, in the text and in values built by it."""
-MAX_STEPS = 200_000
-"""Operations of one evaluation; about 100 ms."""
+MAX_STEPS = 100_000
+"""Operations of one evaluation; 100 ms at most."""
 MAX_ELEMENTS = 1_000_000
 """Array elements and characters of text made during one evaluation."""
 MAX_PATTERN = 1_000
 """Characters of a regular expression."""
+PATTERN_STEPS = 1_000
+"""What a regular expression costs that is made while the formula runs."""
 
 
 class FormulaError(KedaPyError):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from keda_py.core.formula_frame import Code, Frame
 from keda_py.core.formula_limits import FormulaError
 from keda_py.core.formula_nodes import Binary, Literal
-from keda_py.core.formula_text import compare_texts, compile_pattern, matches
+from keda_py.core.formula_text import compare_texts, compile_pattern, matches, matches_pattern
 from keda_py.core.formula_types import Type, binary_type
 from keda_py.core.formula_values import BINARY, Value, expect_bool, expect_int
 
@@ -19,7 +19,8 @@ def binary_step(node: Binary, left: Type, right: Code) -> tuple[Type, Step]:
     """What the operation gives, and how to go on from the left value. Raises FormulaError."""
     gives = binary_type(node.operator, left, right.type)
     if node.operator == "matches" and isinstance(node.right, Literal) and isinstance(node.right.value, str):
-        compile_pattern(node.right.value)
+        pattern = compile_pattern(node.right.value)
+        return gives, _located(lambda frame, left: matches_pattern(left, pattern, frame.meter), node.at)
     return gives, _located(_step(node.operator, right), node.at)
 
 

@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 
 import re2
 
-from keda_py.core.formula_limits import MAX_PATTERN, FormulaError, Meter
+from keda_py.core.formula_limits import MAX_PATTERN, PATTERN_STEPS, FormulaError, Meter
 from keda_py.core.formula_times import print_duration, print_time
 from keda_py.core.formula_values import (
     Duration,
@@ -31,6 +31,7 @@ from keda_py.core.formula_values import (
 
 _OPTIONS = re2.Options()
 _OPTIONS.log_errors = False
+_OPTIONS.max_mem = 1 << 20
 
 
 def compile_pattern(pattern: str) -> re2._Regexp:
@@ -52,9 +53,19 @@ def matches(left: Value, right: Value, meter: Meter) -> bool:
     """Does the pattern on the right match anywhere? Nil matches nothing."""
     if left is None or right is None:
         return False
-    text, pattern = _texts("matches", left, right)
-    meter.work(len(text) + 10 * len(pattern))
-    return compile_pattern(pattern).search(text) is not None
+    _, pattern = _texts("matches", left, right)
+    meter.work(PATTERN_STEPS)
+    return matches_pattern(left, compile_pattern(pattern), meter)
+
+
+def matches_pattern(value: Value, pattern: re2._Regexp, meter: Meter) -> bool:
+    """The same, with a pattern that is compiled already."""
+    if value is None:
+        return False
+    if not isinstance(value, str):
+        raise FormulaError(f'"matches" cannot be applied to {describe(value)} and text')
+    meter.work(1 + 10 * len(value))
+    return pattern.search(value) is not None
 
 
 def compare_texts(operator: str, left: Value, right: Value, meter: Meter) -> bool:
@@ -158,6 +169,8 @@ def from_json(text: str) -> Value:
     """Numbers are floats. Raises FormulaError for what is not JSON."""
     try:
         value: Value = json.loads(text, parse_int=_json_number, parse_float=_json_number, parse_constant=_refuse)
+        if "\\u" in text:
+            json.dumps(value, ensure_ascii=False).encode()  # half of a pair of surrogates is no text
     except (ValueError, RecursionError):
         raise FormulaError("fromJSON() was given what is not JSON") from None
     return value
@@ -290,8 +303,7 @@ def read_float(value: Value) -> float:
         return _parse_float(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
         return float(value)
-    nil = "; catch nil with ??" if value is None else ""
-    raise FormulaError(f"the formula must give a number, not {describe(value)}{nil}")
+    raise FormulaError(f"float() cannot make a number of {describe(value)}{'; catch nil with ??' * (value is None)}")
 
 
 def _parse_float(text: str) -> float:

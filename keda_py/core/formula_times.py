@@ -14,6 +14,9 @@ from keda_py.core.formula_types import BOOL, DURATION, FLOAT, INT, NAMED, TEXT, 
 from keda_py.core.formula_values import Duration, Named, Value, shift
 from keda_py.go_values import parse_duration as parse_go_duration
 
+_LONGEST = 100
+"""Characters of a duration."""
+
 _MONTHS = (
     "",
     "January",
@@ -66,7 +69,7 @@ _LONGER = {"Seconds": 10**9, "Minutes": 60 * 10**9, "Hours": 3600 * 10**9}
 def parse_duration(text: str) -> Duration:
     """ "1h30m". Raises FormulaError."""
     try:
-        return Duration((parse_go_duration(text) // timedelta(microseconds=1)) * 1000)
+        return Duration((parse_go_duration(text if len(text) <= _LONGEST else "") // timedelta(microseconds=1)) * 1000)
     except ValueError as error:
         raise FormulaError(f'duration(): "{text[:40]}" {error}') from None
 
@@ -89,6 +92,9 @@ def parse_date(text: str, layout: str | None, zone: ZoneInfo | None) -> datetime
 
 
 def _parse_with(text: str, layout: str, zone: ZoneInfo | None) -> datetime | None:
+    directives = [_PIECES[piece] for piece in _PIECE.findall(layout)]
+    if len(set(directives)) < len(directives):
+        raise FormulaError("date(): the layout names a part of the date twice")
     pattern = _PIECE.sub(lambda found: _PIECES[found[0]], layout.replace("%", "%%"))
     try:
         found = datetime.strptime(text, pattern)  # noqa: DTZ007 - the zone is added below

@@ -284,7 +284,7 @@ def less(left: Value, right: Value, operator: str = "<") -> bool:
         case ((int() | float()), (int() | float())):
             return float(left) < float(right)
         case str(), str():
-            return left.encode("utf-8", "surrogatepass") < right.encode("utf-8", "surrogatepass")
+            return left < right
         case datetime(), datetime():
             return left < right
         case Duration(), Duration():
