@@ -10,11 +10,9 @@ from typing import Literal
 
 from keda_py.apis.scaled_object import Fallback
 from keda_py.core.metric_names import MetricSet, NamedMetric
+from keda_py.core.quantity import LARGEST_MILLI
 from keda_py.core.spec import ScalingSpec
 from keda_py.errors import ScalerError
-
-LARGEST_MILLI = 2**63 - 1
-"""An HPA computes with 64-bit milli values; anything larger is cut to this instead of wrapping around."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +55,11 @@ def exceeds_threshold(spec: ScalingSpec, state: FallbackState) -> bool:
 def shows_fallback(spec: ScalingSpec, health: Mapping[str, FallbackState]) -> bool:
     """Is the Fallback condition True?"""
     return any(exceeds_threshold(spec, state) for state in health.values())
+
+
+def leaves_to_formula(spec: ScalingSpec) -> bool:
+    """Is a trigger beyond its threshold nil in the formula, for its `??` to catch, instead of a fallback's value?"""
+    return spec.modifiers is not None and spec.fallback is not None and spec.fallback.behavior == "scalingModifiers"
 
 
 def needs_replicas(spec: ScalingSpec) -> bool:

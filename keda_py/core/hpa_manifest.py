@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from keda_py import __version__
+from keda_py.core.composite import Composite
 from keda_py.core.metric_names import COMPOSITE_METRIC, MetricSet, NamedMetric
 from keda_py.core.metric_specs import ResourceMetric
 from keda_py.core.quantity import canonicalize, print_milli
@@ -26,7 +27,7 @@ _COMPLETED: Mapping[str, Mapping[str, Any]] = {
 
 
 def build_hpa(spec: ScalingSpec, metrics: MetricSet) -> Manifest:
-    """The whole manifest, ready to be created. Raises ConfigError for a wrong scalingModifiers target."""
+    """The whole manifest, ready to be created. Raises ConfigError for a behavior that is none."""
     metadata: Manifest = {
         "name": spec.hpa_name,
         "namespace": spec.namespace,
@@ -128,36 +129,21 @@ def _owner(spec: ScalingSpec) -> Manifest:
 
 def _metrics(spec: ScalingSpec, metrics: MetricSet) -> list[Manifest]:
     """Sorted by type as KEDA does (ContainerResource < External < Resource); a formula replaces every External."""
-    if spec.modifiers is None:
+    if metrics.composite is None:
         containers = [_resource(metric) for metric in metrics.resource if metric.container]
         external = [_external(spec, metric) for metric in metrics.external]
         return containers + external + [_resource(metric) for metric in metrics.resource if not metric.container]
     kept = [_resource(metric) for metric in metrics.resource if not metric.container]
-    return [*kept, _composite(spec)]
+    return [*kept, _composite(spec, metrics.composite)]
 
 
 def _external(spec: ScalingSpec, metric: NamedMetric) -> Manifest:
     return _external_metric(spec, metric.name, metric.metric_type, print_milli(target_milli(metric.target)))
 
 
-def _composite(spec: ScalingSpec) -> Manifest:
-    modifiers = spec.modifiers
-    target = composite_target(spec)
-    metric_type = (modifiers.metric_type if modifiers else "") or "AverageValue"
-    return _external_metric(spec, COMPOSITE_METRIC, metric_type, print_milli(target_milli(target)))
-
-
-def composite_target(spec: ScalingSpec) -> float:
-    """`scalingModifiers.target` as a number above 0. Raises ConfigError."""
-    text = spec.modifiers.target if spec.modifiers else ""
-    try:
-        target = float(text)
-    except ValueError:
-        target = 0.0
-    if not 0 < target < float("inf"):
-        message = f'scalingModifiers.target: "{text}" is not a number above 0; write for example "5"'
-        raise ConfigError(message, field="spec.advanced.scalingModifiers.target")
-    return target
+def _composite(spec: ScalingSpec, composite: Composite) -> Manifest:
+    metric_type = (spec.modifiers.metric_type if spec.modifiers else "") or "AverageValue"
+    return _external_metric(spec, COMPOSITE_METRIC, metric_type, print_milli(target_milli(composite.target)))
 
 
 def target_milli(target: int | float) -> int:

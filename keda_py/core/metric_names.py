@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from keda_py.core.composite import Composite, build_composite
 from keda_py.core.metric_specs import ExternalMetric, MetricSpec, ResourceMetric
 from keda_py.core.spec import ScalingSpec
 from keda_py.errors import ConfigError
@@ -29,10 +30,11 @@ class NamedMetric:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricSet:
-    """All metrics of a ScaledObject in the order of its triggers."""
+    """All metrics of a ScaledObject in the order of its triggers; `composite` stands for the external ones."""
 
     external: tuple[NamedMetric, ...]
     resource: tuple[ResourceMetric, ...]
+    composite: Composite | None = None
 
     @property
     def external_names(self) -> tuple[str, ...]:
@@ -67,7 +69,7 @@ def name_metrics(spec: ScalingSpec, per_trigger: Sequence[Sequence[MetricSpec]])
     for name in names:
         if names.count(name) > 1:
             raise ConfigError(f"metricName {name} defined multiple times in ScaledObject {spec.name}")
-    return MetricSet(external=tuple(external), resource=tuple(resource))
+    return MetricSet(external=tuple(external), resource=tuple(resource), composite=build_composite(spec))
 
 
 def _name_external(spec: ScalingSpec, index: int, metric: ExternalMetric) -> NamedMetric:

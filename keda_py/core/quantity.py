@@ -14,6 +14,9 @@ _NANO = 10**9
 _LARGEST = 2**63 - 1
 """Of the whole units of a quantity, and of a milli value; Kubernetes caps both."""
 
+LARGEST_MILLI = _LARGEST
+"""An HPA computes with 64-bit milli values; anything larger is cut to this instead of wrapping around."""
+
 _LONGEST = 64
 """Characters; nobody writes more, and numbers of any length would cost any time."""
 

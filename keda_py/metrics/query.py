@@ -6,21 +6,24 @@ Behaviour reference, sections 5.1 (activity), 7.3 and 7.4 (the HPA's question), 
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Protocol
 
+from keda_py.core.composite import Composite, CompositeValue, compute, is_active
 from keda_py.core.fallback import (
-    LARGEST_MILLI,
     FallbackState,
     Workload,
     exceeds_threshold,
     fallback_milli,
+    leaves_to_formula,
     needs_ready_pods,
     needs_replicas,
 )
+from keda_py.core.formula import FormulaError
 from keda_py.core.metric_names import COMPOSITE_METRIC, MetricSet
+from keda_py.core.quantity import LARGEST_MILLI
 from keda_py.core.spec import ScalingSpec
 from keda_py.errors import ConfigError, KedaPyError, ScalerError
 from keda_py.metrics.meters import Key, MetricReading
@@ -54,12 +57,13 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Verdict:
-    """What one reading means: a value, perhaps its fallback's, or an error."""
+    """What one reading means: a value, perhaps its fallback's, an error, or (`is_nil`) nothing for the formula."""
 
     reading: MetricReading
     milli: int = 0
     active: bool = False
     in_fallback: bool = False
+    is_nil: bool = False
     error: ScalerError | None = None
     note: str = ""
 
@@ -92,7 +96,7 @@ def evaluate(
     replicas: int | None,
     ready_pods: int | None,
 ) -> Evaluation:
-    """The values, the activity and the errors of a round. Pure; raises ConfigError for a formula it cannot evaluate."""
+    """The values, the activity and the errors of a round. Pure."""
     workload = Workload(replicas=replicas, ready_pods=ready_pods)
     verdicts = [_judge(spec, reading, health, workload) for reading in seen.readings]
     errors = tuple((one.reading.metric.trigger_index, one.error) for one in verdicts if one.error)
@@ -108,7 +112,9 @@ def evaluate(
         changes_at=_first_change(seen),
         notes=tuple(f"{one.name}: {one.note}" for one in verdicts if one.note),
     )
-    return whole if spec.modifiers is None else _compose(spec, whole)
+    if metrics.composite is None or not metrics.external:
+        return whole
+    return _compose(metrics.composite, verdicts, whole)
 
 
 def to_milli(value: float) -> int:
@@ -138,6 +144,8 @@ def _judge_failure(
 ) -> _Verdict:
     if not exceeds_threshold(spec, health.get(reading.metric.name, FallbackState())):
         return _Verdict(reading=reading, error=error)
+    if leaves_to_formula(spec):
+        return _Verdict(reading=reading, is_nil=True, note="nil in the formula: beyond its failure threshold")
     try:
         milli = fallback_milli(spec, reading.metric, workload, error)
     except ScalerError as failed:
@@ -151,18 +159,42 @@ def _first_change(seen: Round) -> datetime | None:
     return min(known, default=None)
 
 
-def _compose(spec: ScalingSpec, parts: Evaluation) -> Evaluation:
-    """One metric in place of all: the formula's value, or the first fallback's, which bypasses the formula."""
-    if parts.in_fallback:
-        stand_in = next(value for value in parts.values if value.name in parts.in_fallback)
-        return replace(parts, values=(MetricValue(name=COMPOSITE_METRIC, milli=stand_in.milli),), active=True)
-    if parts.errors or parts.failing:
-        return replace(parts, values=(), active=False, active_metrics=())
-    # The formula's one place: `compile_formula(spec.modifiers.formula, names).evaluate(values)`.
-    raise ConfigError(
-        "scalingModifiers.formula: formulas are not evaluated by this version; use triggers without scalingModifiers",
-        field="spec.advanced.scalingModifiers.formula",
+def _compose(composite: Composite, verdicts: Sequence[_Verdict], parts: Evaluation) -> Evaluation:
+    """One metric in place of all: the formula's value, or the first fallback's, which bypasses the formula.
+
+    Each trigger's own activity counts for nothing. A formula that fails gives no value, and that is not a trigger's
+    failure: the poll finds it inactive, and the HPA gets an empty list and keeps its replicas.
+    """
+    value = _composite_value(composite, verdicts, parts)
+    milli = value.milli if isinstance(value, CompositeValue) else None
+    active = milli is not None and not parts.failing and is_active(composite, milli)
+    note = value.note if isinstance(value, CompositeValue) else str(value or "")
+    return replace(
+        parts,
+        values=() if milli is None else (MetricValue(name=COMPOSITE_METRIC, milli=milli),),
+        active=active,
+        active_metrics=(COMPOSITE_METRIC,) if active else (),
+        notes=(*parts.notes, *([f"{COMPOSITE_METRIC}: {note}"] if note else [])),
     )
+
+
+def _composite_value(
+    composite: Composite, verdicts: Sequence[_Verdict], parts: Evaluation
+) -> CompositeValue | FormulaError | None:
+    stand_in = next((one for one in verdicts if one.in_fallback), None)
+    if stand_in:
+        return CompositeValue(milli=stand_in.milli)
+    if parts.failing:
+        return None
+    # A trigger without a name takes no part; of a trigger's several metrics the last has the name.
+    named = {one.reading.metric.trigger_name: one for one in verdicts if one.reading.metric.trigger_name}
+    values = {name: None if one.is_nil else one.milli * 1e-3 for name, one in named.items()}
+    # `now()` is the instant of the newest reading, so that poll and HPA compute the same from the same readings.
+    now = max(one.reading.taken_at for one in verdicts)
+    try:
+        return compute(composite, values, now)
+    except FormulaError as error:
+        return error
 
 
 class Query:

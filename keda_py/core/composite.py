@@ -1,0 +1,109 @@
+"""scalingModifiers: one metric in place of all external ones, and the value that its formula gives it.
+
+Pure. `metric_names.py` builds a Composite once per generation, `hpa_manifest.py` shows its target to the HPA, and
+`metrics/query.py` computes its value. Behaviour reference, section 9.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from keda_py.core.formula import Formula, FormulaError, compile_formula, try_formula
+from keda_py.core.quantity import LARGEST_MILLI
+from keda_py.core.spec import RESOURCE_TRIGGERS, ScalingSpec
+from keda_py.errors import ConfigError
+
+_FIELD = "spec.advanced.scalingModifiers"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Composite:
+    """A formula over the triggers' names, the target of its value, and the value above which it is active.
+
+    `if_nil` is the value where the formula gives nil: the fallback's replicas times the target.
+    """
+
+    formula: Formula
+    target: float
+    activation: float
+    if_nil: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompositeValue:
+    """Milli, and why they are not what the formula gave."""
+
+    milli: int
+    note: str = ""
+
+
+def build_composite(spec: ScalingSpec) -> Composite | None:
+    """None without scalingModifiers. Raises ConfigError, in KEDA's words up to the first colon."""
+    if spec.modifiers is None:
+        return None
+    if not spec.modifiers.formula:
+        raise ConfigError("error ScalingModifiers.Formula is mandatory", field=f"{_FIELD}.formula")
+    if not spec.modifiers.target:
+        message = "error validating formula in ScalingModifiers: formula is given but target is empty"
+        raise ConfigError(message, field=f"{_FIELD}.target")
+    names = frozenset(one.name for one in spec.triggers if one.name and one.type not in RESOURCE_TRIGGERS)
+    formula = compile_formula(spec.modifiers.formula, names)
+    try_formula(formula, names)
+    target = _read_target(spec.modifiers.target)
+    return Composite(
+        formula=formula,
+        target=target,
+        activation=_read_activation(spec.modifiers.activation_target),
+        if_nil=spec.fallback.replicas * target if spec.fallback else None,
+    )
+
+
+def compute(composite: Composite, values: Mapping[str, float | None], now: datetime) -> CompositeValue:
+    """The formula's value for these values by trigger name. Raises FormulaError.
+
+    float64 and cut, as KEDA: a formula that gives 2.009 serves int(2.009 * 1000) = 2008m.
+    """
+    result = composite.formula.evaluate(values, now)
+    if result is None:
+        if composite.if_nil is None:
+            raise FormulaError("the formula gives nil and there is no fallback; end it with a number: ... ?? 0")
+        return CompositeValue(milli=_cut(composite.if_nil), note="the formula gives nil: the fallback's replicas count")
+    if not math.isfinite(result):
+        return CompositeValue(milli=0, note=f"the formula gives {result}, which counts as 0")
+    return CompositeValue(milli=_cut(result))
+
+
+def is_active(composite: Composite, milli: int) -> bool:
+    """Is the value above activationTarget?"""
+    return milli * 1e-3 > composite.activation
+
+
+def _cut(value: float) -> int:
+    return max(-LARGEST_MILLI, min(int(value * 1000) if math.isfinite(value * 1000) else LARGEST_MILLI, LARGEST_MILLI))
+
+
+def _read_target(text: str) -> float:
+    target = _read_number(text)
+    if target is None or target <= 0:
+        message = (
+            f'error validating target in ScalingModifiers: "{text}" is not a number above 0; write for example "5"'
+        )
+        raise ConfigError(message, field=f"{_FIELD}.target")
+    return target
+
+
+def _read_activation(text: str) -> float:
+    activation = _read_number(text or "0")
+    if activation is None:
+        message = f'scalingModifiers.ActivationTarget parsing error: "{text}" is not a number; write for example "0"'
+        raise ConfigError(message, field=f"{_FIELD}.activationTarget")
+    return activation
+
+
+def _read_number(text: str) -> float | None:
+    try:
+        number = float(text) if text.strip() == text else math.nan
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None

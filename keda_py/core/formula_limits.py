@@ -1,0 +1,60 @@
+"""What a formula may use up, and how it fails: every bound on time and memory is here.
+
+Pure. A formula is somebody else's program inside the operator: it ends within its budget or with a FormulaError. The
+memory budget is expr-lang's own (1e6 elements); the others are ours and far beyond what a scaling rule needs.
+"""
+
+from keda_py.errors import KedaPyError
+
+MAX_LENGTH = 10_000
+"""Characters of a formula."""
+MAX_DEPTH = 60
+"""Brackets, calls and operators inside each other, in the text and in values built by it."""
+MAX_STEPS = 100_000
+"""Operations of one evaluation; 100 ms at most."""
+MAX_ELEMENTS = 1_000_000
+"""Array elements and characters of text made during one evaluation."""
+MAX_PATTERN = 1_000
+"""Characters of a regular expression."""
+PATTERN_STEPS = 1_000
+"""What a regular expression costs that is made while the formula runs."""
+
+
+class FormulaError(KedaPyError):
+    """A formula is wrong, or cannot be evaluated with these values; `at` is the offset in its text, -1: not known."""
+
+    def __init__(self, message: str, at: int = -1) -> None:
+        super().__init__(message)
+        self.message, self.at = message, at
+
+    def located(self, at: int) -> "FormulaError":
+        """The same error, with its place where it had none."""
+        return self if self.at >= 0 else FormulaError(self.message, at)
+
+
+class Meter:
+    """Counts what one evaluation uses."""
+
+    __slots__ = ("_elements", "_steps")
+
+    def __init__(self) -> None:
+        self._steps = self._elements = 0
+
+    def work(self, steps: int) -> None:
+        """Raises FormulaError when the formula has worked enough."""
+        self._steps += steps
+        if self._steps > MAX_STEPS:
+            raise FormulaError(f"the formula needs more than {MAX_STEPS} steps; make it simpler")
+
+    def make(self, elements: int) -> None:
+        """Call before making an array or a text of this size. Raises FormulaError."""
+        self._elements += elements
+        self.work(elements >> 4)
+        if self._elements >= MAX_ELEMENTS:
+            raise FormulaError(f"the formula makes {MAX_ELEMENTS} or more array elements or characters of text")
+
+    def descend(self, depth: int) -> None:
+        """One more element of a value within values. Raises FormulaError."""
+        self.work(1)
+        if depth > MAX_DEPTH:
+            raise FormulaError(f"arrays lie more than {MAX_DEPTH} deep in each other")
