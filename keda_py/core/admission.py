@@ -39,12 +39,13 @@ Finding = Denial | AdmissionWarning
 class Neighbourhood:
     """What is known of an object's namespace: at least what shares its target or the name of its HPA.
 
-    `containers` None: the scale target is not there, or its containers are not known.
+    `containers` None: the scale target is not there. `limit_ranges` None: not known, so nothing is denied for lack of
+    requests.
     """
 
     scaled_objects: Sequence[ScaledObject] = ()
     hpas: Sequence[HorizontalPodAutoscaler] = ()
-    limit_ranges: Sequence[LimitRange] = ()
+    limit_ranges: Sequence[LimitRange] | None = ()
     containers: Sequence[Container] | None = None
 
 

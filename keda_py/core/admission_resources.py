@@ -26,8 +26,8 @@ def check_requests(spec: ScalingSpec, around: Neighbourhood) -> Iterator[Finding
         return
     if around.containers is None:
         yield _unchecked(spec.target)
-    else:
-        yield from _check_containers(spec, around.containers, around)
+    elif around.limit_ranges is not None:
+        yield from _check_containers(spec, around.containers, around.limit_ranges)
     if spec.resource_only and not spec.declared_min:
         yield Denial(
             message="scaledobject has only cpu/memory triggers AND minReplica is 0 "
@@ -37,10 +37,12 @@ def check_requests(spec: ScalingSpec, around: Neighbourhood) -> Iterator[Finding
         )
 
 
-def _check_containers(spec: ScalingSpec, containers: Sequence[Container], around: Neighbourhood) -> Iterator[Denial]:
+def _check_containers(
+    spec: ScalingSpec, containers: Sequence[Container], limits: Sequence[LimitRange]
+) -> Iterator[Denial]:
     for index, trigger in enumerate(spec.triggers):
         resource = trigger.type
-        if resource not in RESOURCE_TRIGGERS or _has_default(around.limit_ranges, resource):
+        if resource not in RESOURCE_TRIGGERS or _has_default(limits, resource):
             continue
         only = trigger.metadata.get("containerName", "")
         for container in containers:

@@ -55,7 +55,7 @@ def _index_hpa(live: Obj) -> Iterator[str]:
 
 
 def keep_workload(live: Obj) -> Obj:
-    """Of a workload who it is, its version, the replicas it is asked to have (absent: 1), what its containers request."""
+    """Of a workload who it is, its version, the replicas asked for (absent: 1), and what its containers request."""
     meta = live["metadata"]
     spec = live.get("spec") or {}
     containers = ((spec.get("template") or {}).get("spec") or {}).get("containers") or ()
@@ -85,9 +85,7 @@ class Caches:
         self.namespaces = tuple(namespaces) or ("",)
 
         def informer(resource: Resource, transform: Transform = whole, **indexes: IndexBy) -> Informer:
-            spec = InformerSpec(
-                resource=resource, namespaces=self.namespaces, transform=transform, indexes=indexes
-            )
+            spec = InformerSpec(resource=resource, namespaces=self.namespaces, transform=transform, indexes=indexes)
             return Informer(client, spec)
 
         self.scaled_objects = informer(SCALED_OBJECTS, whole, **{BY_TARGET: _index_target, BY_HPA: _index_hpa})
@@ -97,14 +95,19 @@ class Caches:
 
     @property
     def all(self) -> tuple[Informer, ...]:
-        """Every informer."""
-        return (self.scaled_objects, self.hpas, self.limit_ranges, *self.workloads.values())
+        """Every informer that scaling depends on; LimitRanges matter to admission alone."""
+        return (self.scaled_objects, self.hpas, *self.workloads.values())
 
     async def run(self) -> None:
         """Watch until cancelled."""
         async with asyncio.TaskGroup() as tasks:
-            for informer in self.all:
+            for informer in (*self.all, self.limit_ranges):
                 tasks.create_task(informer.run(), name=f"informer {informer.spec.resource.plural}")
+
+    @property
+    def has_synced(self) -> bool:
+        """Whether every cache holds a complete list."""
+        return all(informer.synced for informer in self.all)
 
     async def synced(self) -> None:
         """Return once every cache holds a complete list."""
