@@ -4,7 +4,7 @@ Second of the six files (before: `apis/scaled_object.py`, next: `core/decision.p
 ConfigError in KEDA's words. Behaviour reference: sections 1.2 (annotations), 2.2 (defaults), 3.2 (steps 9 and 10).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -171,10 +171,15 @@ def check_bounds(spec: ScalingSpec) -> None:
 
 def check_triggers(spec: ScalingSpec) -> None:
     """At least one trigger, unique names, caching only where it means something. Raises ConfigError."""
-    if not spec.triggers:
+    check_trigger_list(spec.triggers)
+
+
+def check_trigger_list(triggers: Sequence[ScaleTrigger]) -> None:
+    """The same for the triggers of any object. Raises ConfigError."""
+    if not triggers:
         raise ConfigError("no triggers defined in the ScaledObject/ScaledJob", field="spec.triggers")
     names: set[str] = set()
-    for index, trigger in enumerate(spec.triggers):
+    for index, trigger in enumerate(triggers):
         field = f"spec.triggers[{index}]"
         if trigger.use_cached_metrics and trigger.type in NOT_CACHEABLE:
             message = f'property "useCachedMetrics" is not supported for "{trigger.type}" scaler'
@@ -202,4 +207,11 @@ def _or(value: int | None, default: int) -> int:
 
 
 def _parse_time(text: str) -> datetime:
-    return datetime.fromisoformat(text) if text else datetime.fromtimestamp(0, UTC)
+    if not text:
+        return datetime.fromtimestamp(0, UTC)
+    field = "metadata.creationTimestamp"
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        raise ConfigError(f'{field}: "{text}" is no time; leave it out', field=field) from None
+    return time if time.tzinfo is not None else time.replace(tzinfo=UTC)

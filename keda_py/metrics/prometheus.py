@@ -52,6 +52,18 @@ class OperatorMetrics:
             "keda_resource_registered_total", "objects by type and namespace", ("type", "namespace"), registry=registry
         )
         self._triggers = Gauge("keda_trigger_registered_total", "triggers by type", ("type",), registry=registry)
+        self._validations = Counter(
+            "keda_webhook_scaled_object_validations",
+            "ScaledObjects judged by the webhook",
+            ("namespace", "action"),
+            registry=registry,
+        )
+        self._denials = Counter(
+            "keda_webhook_scaled_object_validation_errors",
+            "objects that the webhook denied",
+            ("namespace", "action", "reason"),
+            registry=registry,
+        )
         self._by_object: defaultdict[Key, set[tuple[MetricWrapperBase, tuple[str, ...]]]] = defaultdict(set)
         self._add_build_info()
 
@@ -86,6 +98,14 @@ class OperatorMetrics:
         labels = (key[0], "scaledobject", key[1])
         self._remember(key, labels, self._lateness)
         self._lateness.labels(*labels).set(max(seconds, 0.0))
+
+    def record_validation(self, namespace: str, action: str) -> None:
+        """A ScaledObject that the webhook judged; `action` is create or update."""
+        self._validations.labels(namespace, action).inc()
+
+    def record_denial(self, namespace: str, action: str, reason: str) -> None:
+        """One that it denied, or a ScaledJob."""
+        self._denials.labels(namespace, action, reason).inc()
 
     def record_registered(self, objects: Mapping[tuple[str, str], int], triggers: Mapping[str, int]) -> None:
         """All objects by (type, namespace), as ("scaled_object", "shop"), and all triggers by type."""

@@ -42,7 +42,9 @@ async def run_operator(
         around = Surroundings(settings=settings, clock=clock, client=client, http=http, tls=tls, tasks=tasks)
         assembly = assemble(around)
         async with assembly.serving:
-            watching = [tasks.create_task(assembly.parts.caches.run()), tasks.create_task(assembly.parts.reader.run())]
+            parts = assembly.parts
+            background = (parts.caches.run, parts.reader.run, assembly.admission.events.run)
+            watching = [tasks.create_task(run()) for run in background]
             working = tasks.create_task(_work(assembly, settings, stopping, started))
             await stopping.wait()
             assembly.serving.leave()

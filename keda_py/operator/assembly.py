@@ -25,6 +25,8 @@ from keda_py.metrics.prometheus import OperatorMetrics
 from keda_py.metrics.query import Query
 from keda_py.metrics.readings import Readings
 from keda_py.metrics.scaler_set import ScalerSource
+from keda_py.operator.admission import CONTROLLER as ADMISSION_CONTROLLER
+from keda_py.operator.admission import AdmissionServer
 from keda_py.operator.caches import Caches
 from keda_py.operator.engine import Engine
 from keda_py.operator.fallback_target import FallbackTarget
@@ -57,6 +59,7 @@ class Assembly:
 
     parts: Parts
     engine: Engine
+    admission: AdmissionServer
     serving: Serving
     election: Election | None
 
@@ -92,10 +95,13 @@ def assemble(around: Surroundings) -> Assembly:
         targets=FallbackTarget(client, targets, reader, engine.states),
         specs=partial(_find_spec, caches),
     )
+    events = EventRecorder(client, instance=identity(settings), controller=ADMISSION_CONTROLLER)
+    admission = AdmissionServer(client, caches, events, instruments)
     return Assembly(
         parts=parts,
         engine=engine,
-        serving=Serving(settings, clock, query, instruments),
+        admission=admission,
+        serving=Serving(settings, clock, query, instruments, admission),
         election=_election(client, settings),
     )
 

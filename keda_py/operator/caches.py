@@ -5,9 +5,10 @@ on its word (design: not synced is "do not know").
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from keda_py.kube.cache import IndexBy
 from keda_py.kube.client import KubeClient
 from keda_py.kube.discovery import ScaleTarget
 from keda_py.kube.informer import Informer
@@ -15,6 +16,7 @@ from keda_py.kube.informer_spec import InformerSpec, Transform, whole
 from keda_py.kube.resources import (
     DEPLOYMENTS,
     HORIZONTAL_POD_AUTOSCALERS,
+    LIMIT_RANGES,
     REPLICA_SETS,
     SCALED_OBJECTS,
     STATEFUL_SETS,
@@ -25,14 +27,42 @@ from keda_py.kube.resources import (
 BLIND_SECONDS = 60.0
 WORKLOADS = (DEPLOYMENTS, STATEFUL_SETS, REPLICA_SETS)
 
+BY_TARGET = "scale target"
+"""Index of ScaledObjects and HPAs by `target_key`."""
+BY_HPA = "hpa"
+"""Index of ScaledObjects by "namespace/name of the HPA"."""
+
+
+def target_key(namespace: str, api_version: str, kind: str, name: str) -> str:
+    """A scale target as an index value; "" stands for apps/v1 and Deployment."""
+    return f"{namespace}/{api_version or 'apps/v1'}/{kind or 'Deployment'}/{name}"
+
+
+def _index_target(live: Obj) -> Iterator[str]:
+    reference = (live.get("spec") or {}).get("scaleTargetRef") or {}
+    namespace, (api_version, kind, name) = (
+        live["metadata"].get("namespace", ""),
+        (reference.get(field, "") for field in ("apiVersion", "kind", "name")),
+    )
+    yield target_key(namespace, api_version, kind, name)
+
+
+def _index_hpa(live: Obj) -> Iterator[str]:
+    meta = live["metadata"]
+    advanced = (live.get("spec") or {}).get("advanced") or {}
+    own = (advanced.get("horizontalPodAutoscalerConfig") or {}).get("name")
+    yield f"{meta.get('namespace', '')}/{own or 'keda-hpa-' + meta['name']}"
+
 
 def keep_workload(live: Obj) -> Obj:
-    """Of a workload only who it is, its version and the replicas it is asked to have (absent: 1)."""
+    """Of a workload who it is, its version, the replicas asked for (absent: 1), and what its containers request."""
     meta = live["metadata"]
     spec = live.get("spec") or {}
+    containers = ((spec.get("template") or {}).get("spec") or {}).get("containers") or ()
+    kept = [{name: one[name] for name in ("name", "resources") if name in one} for one in containers]
     return {
         "metadata": {name: meta[name] for name in ("name", "namespace", "uid", "resourceVersion") if name in meta},
-        "spec": {"replicas": spec.get("replicas", 1)},
+        "spec": {"replicas": spec.get("replicas", 1), "template": {"spec": {"containers": kept}}},
     }
 
 
@@ -52,24 +82,32 @@ class Caches:
     """The informers of the operator; `run` them in a TaskGroup, then wait for `synced`."""
 
     def __init__(self, client: KubeClient, namespaces: Sequence[str]) -> None:
-        def informer(resource: Resource, transform: Transform = whole) -> Informer:
-            spec = InformerSpec(resource=resource, namespaces=tuple(namespaces) or ("",), transform=transform)
+        self.namespaces = tuple(namespaces) or ("",)
+
+        def informer(resource: Resource, transform: Transform = whole, **indexes: IndexBy) -> Informer:
+            spec = InformerSpec(resource=resource, namespaces=self.namespaces, transform=transform, indexes=indexes)
             return Informer(client, spec)
 
-        self.scaled_objects = informer(SCALED_OBJECTS)
-        self.hpas = informer(HORIZONTAL_POD_AUTOSCALERS, keep_hpa)
+        self.scaled_objects = informer(SCALED_OBJECTS, whole, **{BY_TARGET: _index_target, BY_HPA: _index_hpa})
+        self.hpas = informer(HORIZONTAL_POD_AUTOSCALERS, keep_hpa, **{BY_TARGET: _index_target})
+        self.limit_ranges = informer(LIMIT_RANGES)
         self.workloads = {resource.plural: informer(resource, keep_workload) for resource in WORKLOADS}
 
     @property
     def all(self) -> tuple[Informer, ...]:
-        """Every informer."""
+        """Every informer that scaling depends on; LimitRanges matter to admission alone."""
         return (self.scaled_objects, self.hpas, *self.workloads.values())
 
     async def run(self) -> None:
         """Watch until cancelled."""
         async with asyncio.TaskGroup() as tasks:
-            for informer in self.all:
+            for informer in (*self.all, self.limit_ranges):
                 tasks.create_task(informer.run(), name=f"informer {informer.spec.resource.plural}")
+
+    @property
+    def has_synced(self) -> bool:
+        """Whether every cache holds a complete list."""
+        return all(informer.synced for informer in self.all)
 
     async def synced(self) -> None:
         """Return once every cache holds a complete list."""
@@ -79,6 +117,10 @@ class Caches:
     def known(self) -> bool:
         """No watch has been out of contact for longer than a minute."""
         return all(informer.down_for() < BLIND_SECONDS for informer in self.all)
+
+    def covers(self, namespace: str) -> bool:
+        """Whether objects of this namespace are in the caches."""
+        return "" in self.namespaces or namespace in self.namespaces
 
     def workload(self, kind: ScaleTarget, namespace: str, name: str) -> Mapping[str, Any] | None:
         """The cached workload; None when it is not there or not of a kind that is watched (see `watches`)."""

@@ -1,7 +1,7 @@
 """`--register URL`: tell the cluster's API server where to find a process that runs outside of it.
 
-Writes the Service (type ExternalName, so that no kube-proxy is needed) and the APIService of external.metrics.k8s.io.
-Inside a cluster the chart does this.
+Writes the Service (type ExternalName, so that no kube-proxy is needed) and the APIService of external.metrics.k8s.io,
+and the ValidatingWebhookConfiguration. Inside a cluster the chart does this.
 """
 
 import logging
@@ -10,7 +10,16 @@ from urllib.parse import urlsplit
 
 from keda_py.errors import AlreadyExists, NotFound
 from keda_py.kube.client import KubeClient
-from keda_py.kube.resources import API_SERVICES, NAMESPACES, SERVICES, Obj, ObjectPath, Resource
+from keda_py.kube.resources import (
+    API_SERVICES,
+    NAMESPACES,
+    SERVICES,
+    VALIDATING_WEBHOOK_CONFIGURATIONS,
+    Obj,
+    ObjectPath,
+    Resource,
+)
+from keda_py.operator.admission import WEBHOOKS, Webhook
 
 API_SERVICE = "v1beta1.external.metrics.k8s.io"
 log = logging.getLogger(__name__)
@@ -26,6 +35,14 @@ async def register_metrics(client: KubeClient, *, namespace: str, service: str, 
     log.info("registered external metrics", extra={"url": url, "service": f"{namespace}/{service}"})
 
 
+async def register_webhook(client: KubeClient, *, name: str, url: str, ca: bytes) -> None:
+    """Make the API server ask `url` (https://HOST:PORT) before it stores our kinds. Raises KubeError."""
+    bundle = b64encode(ca).decode()
+    webhooks = [_webhook(webhook, f"{url}{webhook.path}", bundle) for webhook in WEBHOOKS]
+    await _ensure(client, VALIDATING_WEBHOOK_CONFIGURATIONS, {"metadata": {"name": name}, "webhooks": webhooks})
+    log.info("registered admission webhook", extra={"url": url, "configuration": name})
+
+
 async def _ensure(client: KubeClient, resource: Resource, body: Obj) -> None:
     meta = body["metadata"]
     path: ObjectPath = resource.named(meta.get("namespace", ""), meta["name"])
@@ -38,7 +55,7 @@ async def _ensure(client: KubeClient, resource: Resource, body: Obj) -> None:
         except AlreadyExists:
             await client.patch(path, body)
     else:
-        if "spec" in body:
+        if body.keys() > {"metadata"}:
             await client.patch(path, body)
 
 
@@ -59,4 +76,24 @@ def _api_service(namespace: str, service: str, port: int, ca: bytes) -> Obj:
             "service": {"namespace": namespace, "name": service, "port": port},
             "caBundle": b64encode(ca).decode(),
         },
+    }
+
+
+def _webhook(webhook: Webhook, url: str, bundle: str) -> Obj:
+    rule = {
+        "apiGroups": [webhook.group],
+        "apiVersions": ["v1alpha1"],
+        "operations": ["CREATE", "UPDATE"],
+        "resources": [webhook.plural],
+        "scope": "*",
+    }
+    return {
+        "name": webhook.name,
+        "clientConfig": {"url": url, "caBundle": bundle},
+        "rules": [rule],
+        "failurePolicy": "Ignore",
+        "matchPolicy": "Equivalent",
+        "sideEffects": "None",
+        "timeoutSeconds": 10,
+        "admissionReviewVersions": ["v1"],
     }
