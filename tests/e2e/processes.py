@@ -95,6 +95,8 @@ class Operator:
     metrics: int = field(default_factory=free_port)
     health: int = field(default_factory=free_port)
     process: Process | None = None
+    as_usual: bool = True
+    """Started without anything special."""
 
     @property
     def identity(self) -> str:
@@ -115,6 +117,7 @@ class Operator:
         address = f"--bind-address={LOOPBACK}", f"--secure-port={self.secure}", "--webhook-port=0"
         page, probes = f"--metrics-bind-address={LOOPBACK}:{self.metrics}", f"{LOOPBACK}:{self.health}"
         register = f"--register=https://{LOOPBACK}:{self.secure}"
+        self.as_usual = not flags and env is None
         given = (f"--kubeconfig={self.kubeconfig}", *address, page, f"--health-probe-bind-address={probes}", register)
         self.process = Process(["operator", *given, "--zap-encoder=console", *flags], env)
         return self.process

@@ -26,7 +26,9 @@ async def test_a_job_in_the_queue_wakes_the_workload_and_an_empty_queue_sends_it
     assert 3 - 1.5 <= now() - emptied <= 3 + LATE_SECONDS
     live = await world.until(SCALED_OBJECTS, has_condition("Active", "False", "ScalerNotActive"))
     assert live["status"]["lastActiveTime"]
-    assert (await world.event("KEDAScaleTargetActivated"))["note"].endswith("from 0 to 1, triggered by s0-metric-api-value")
+    assert (await world.event("KEDAScaleTargetActivated"))["note"].endswith(
+        "from 0 to 1, triggered by s0-metric-api-value"
+    )
     assert (await world.event("KEDAScaleTargetDeactivated"))["note"].endswith("from 1 to 0")
 
 

@@ -19,7 +19,6 @@ WRONG = {
         {"type": "metrics-api", "metadata": {"url": "http://x.y", "valueLocation": "value", "targetValue": "lots"}},
         "targetValue",
     ),
-    "a time zone that is nowhere": ({"type": "cron", "metadata": {**CRON, "timezone": "Atlantis/Poseidonis"}}, "timezone"),
     "a schedule with a sixtieth hour": ({"type": "cron", "metadata": {**CRON, "start": "0 60 * * *"}}, "start"),
     "memory measured in words": (
         {"type": "memory", "metricType": "Utilization", "metadata": {"value": "much"}},
@@ -50,13 +49,23 @@ async def test_a_workload_that_breaks_its_manifest_keeps_its_replicas(world: Wor
     await world.create(deployment(), scaled_object(metrics_api(source.url), cooldownPeriod=0))
     async with world.watching(DEPLOYMENTS) as workload:
         await workload.until(has_replicas(1))
-        await world.replace_triggers(*[{"type": "metrics-apy", "metadata": {}}])
+        await world.replace_triggers({"type": "metrics-apy", "metadata": {}})
         await world.condition("Ready", "False")
         source.value = 0
         await world.replace_triggers(metrics_api(source.url))
         await world.condition("Ready", "True")
         await workload.until(has_replicas(0))
         assert workload.replicas() == [0, 1, 0]
+
+
+async def test_a_time_zone_that_is_nowhere_is_told_and_scales_nothing(world: World, source: Source) -> None:
+    nowhere = {"type": "cron", "metadata": {**CRON, "timezone": "Atlantis/Poseidonis"}}
+    await world.create(deployment(replicas=1), scaled_object(nowhere, cooldownPeriod=0))
+    await world.condition("Ready", "False", "TriggerError")
+    assert "Atlantis/Poseidonis" in (await world.event("KEDAScalerFailed"))["note"]
+    assert (await world.get(DEPLOYMENTS))["spec"]["replicas"] == 1
+    await world.replace_triggers(metrics_api(source.url))
+    await world.replicas(0)
 
 
 async def test_a_target_may_come_after_its_scaled_object(world: World, source: Source) -> None:

@@ -8,7 +8,9 @@ from tests.e2e.world import World, condition_of, has_condition
 
 async def test_the_status_tells_what_was_found_and_what_is_watched(world: World, source: Source) -> None:
     source.value = 1
-    await world.create(deployment(replicas=1), scaled_object(metrics_api(source.url), metrics_api(source.url, name="b")))
+    await world.create(
+        deployment(replicas=1), scaled_object(metrics_api(source.url), metrics_api(source.url, name="b"))
+    )
     live = await world.until(SCALED_OBJECTS, has_condition("Active", "True"))
     status = live["status"]
     target = {"group": "apps", "version": "v1", "kind": "Deployment", "resource": "deployments"}

@@ -4,7 +4,7 @@ import asyncio
 import json
 import subprocess
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -141,16 +141,14 @@ class World:
             finally:
                 running.cancel()
 
-    async def until(
-        self, resource: Resource, condition: Condition, name: str = "app", seconds: float = SECONDS
-    ) -> Obj:
+    async def until(self, resource: Resource, condition: Condition, name: str = "app", seconds: float = SECONDS) -> Obj:
         """The object as soon as it fulfils `condition`."""
         async with self.watching(resource, name) as watch:
             return await watch.until(condition, seconds)
 
-    async def replicas(self, wanted: int, name: str = "app", resource: Resource = DEPLOYMENTS) -> None:
-        """Return once that many are asked for."""
-        await self.until(resource, has_replicas(wanted), name)
+    async def replicas(self, wanted: int, name: str = "app", seconds: float = SECONDS) -> None:
+        """Return once that many are asked of the Deployment."""
+        await self.until(DEPLOYMENTS, has_replicas(wanted), name, seconds)
 
     async def condition(self, kind: str, status: str, reason: str = "", name: str = "app") -> Obj:
         """The condition of the ScaledObject once it has that status and reason."""
@@ -158,14 +156,13 @@ class World:
         return condition_of(live, kind)
 
     async def event(self, reason: str, name: str = "app", seconds: float = SECONDS) -> Obj:
-        """An Event about that object, as soon as it is there."""
+        """An Event about that ScaledObject, as soon as it is there."""
         informer = Informer(self.client, InformerSpec(resource=EVENTS, namespaces=(self.namespace,)))
         found: asyncio.Future[Obj] = asyncio.get_running_loop().create_future()
 
         def note(_: Obj | None, new: Obj | None) -> None:
-            matches = new and new.get("reason") == reason and new["regarding"].get("name") == name
-            if matches and not found.done():
-                found.set_result(new or {})
+            if new and new.get("reason") == reason and _is_about(new, name) and not found.done():
+                found.set_result(new)
 
         informer.subscribe(note)
         async with asyncio.TaskGroup() as tasks:
@@ -181,11 +178,16 @@ class World:
 
     async def events(self, name: str = "app") -> list[Obj]:
         found = await self.client.list(EVENTS, self.namespace)
-        return [event for event in found if event["regarding"].get("name") == name]
+        return [event for event in found if _is_about(event, name)]
 
     async def kubectl(self, *arguments: str, given: str = "") -> str:
         """What kubectl prints; AssertionError when it fails."""
         return await asyncio.to_thread(kubectl, self.kubeconfig, "-n", self.namespace, *arguments, given=given)
+
+
+def _is_about(event: Obj, name: str) -> bool:
+    regarding = event.get("regarding") or {}
+    return (regarding.get("kind"), regarding.get("name")) == ("ScaledObject", name)
 
 
 def kubectl(kubeconfig: Path, *arguments: str, given: str = "") -> str:
@@ -216,10 +218,8 @@ async def clear(client: KubeClient, namespace: str) -> None:
     """Delete what the operator must let go of, wait for that, then delete the namespace."""
     async with asyncio.timeout(SECONDS):
         for live in await client.list(SCALED_OBJECTS, namespace):
-            try:
+            with suppress(NotFound):
                 await client.delete(SCALED_OBJECTS.named(namespace, live["metadata"]["name"]))
-            except NotFound:
-                continue
         informer = Informer(client, InformerSpec(resource=SCALED_OBJECTS, namespaces=(namespace,)))
         empty = asyncio.Event()
         informer.subscribe(lambda old, new: empty.set() if not len(informer) else None)
@@ -229,4 +229,5 @@ async def clear(client: KubeClient, namespace: str) -> None:
             if len(informer):
                 await empty.wait()
             running.cancel()
-    await client.delete(NAMESPACES.named("", namespace))
+    with suppress(NotFound):
+        await client.delete(NAMESPACES.named("", namespace))
