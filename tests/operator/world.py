@@ -184,9 +184,7 @@ class World:
 
 
 @asynccontextmanager
-async def build_world(
-    folder: Path, server: HttpServer, options: ClusterOptions | None = None
-) -> AsyncIterator[World]:
+async def build_world(folder: Path, server: HttpServer, options: ClusterOptions | None = None) -> AsyncIterator[World]:
     """A cluster with our CRDs and without an operator."""
     clock = FakeClock(NOON)
     async with LocalCluster(clock, options) as cluster, Cable(urlsplit(cluster.url).port or 0) as cable:
