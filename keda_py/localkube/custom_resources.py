@@ -1,6 +1,6 @@
 """CustomResourceDefinitions become served resources: every stored CRD is watched and registered, version by version.
 
-The `Established` condition that clients wait for is written by the definitions' controller. Next in the flow:
+The `Established` condition that clients wait for is written by `controllers/definitions.py`. Next in the flow:
 `preparation.py`, which defaults, prunes and validates by the resource's schema.
 """
 

@@ -85,8 +85,11 @@ class Meter:
         return self.last is not None and isinstance(self.last.outcome, ScalerError)
 
     def is_fresh(self, now: float, shared_for: float) -> bool:
-        """Is the last reading young enough for the next asker? Never as old as the polling interval."""
-        return now - self.last_at < min(shared_for, self.grid.interval)
+        """Is the last reading young enough for the next asker?
+
+        Half a polling interval at most: a reading takes time, so with an interval of 1 s the one before is 0.99 s old.
+        """
+        return now - self.last_at < min(shared_for, self.grid.interval / 2)
 
     def is_due(self, now: float) -> bool:
         """Would its object be polled now anyway? Not for an object that the engine has stopped polling."""

@@ -25,14 +25,15 @@ class DueQueue:
         self._clock = clock
         self._work = work
         self._timers: dict[Key, tuple[float, Timer]] = {}
-        self._running: set[Key] = set()
+        self._running: dict[Key, ExitStack] = {}
         self._again: set[Key] = set()
-        self._ready: asyncio.Queue[tuple[Key, ExitStack]] = asyncio.Queue()
+        self._ready: asyncio.Queue[Key] = asyncio.Queue()
+        self._stopped = False
 
     def add(self, key: Key, delay: float = 0.0) -> None:
         """Make `key` due in `delay` seconds, or leave it due earlier if it already is."""
         when = self._clock.monotonic() + max(delay, 0.0)
-        if key in self._again or (key in self._timers and self._timers[key][0] <= when):
+        if self._stopped or key in self._again or (key in self._timers and self._timers[key][0] <= when):
             return
         self._cancel(key)
         if delay <= 0:
@@ -52,10 +53,13 @@ class DueQueue:
 
     async def run(self) -> None:
         """Work until cancelled. What is under way is cancelled with it."""
-        async with asyncio.TaskGroup() as tasks:
-            while True:
-                key, held = await self._ready.get()
-                tasks.create_task(self._run_one(key, held), name=f"work {key[0]}/{key[1]}")
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                while True:
+                    key = await self._ready.get()
+                    tasks.create_task(self._run_one(key), name=f"work {key[0]}/{key[1]}")
+        finally:
+            self._stop()
 
     def _fire(self, key: Key) -> None:
         self._timers.pop(key, None)
@@ -65,21 +69,28 @@ class DueQueue:
         if key in self._running:
             self._again.add(key)
             return
-        self._running.add(key)
-        held = ExitStack()
+        held = self._running[key] = ExitStack()
         held.enter_context(self._clock.busy())
-        self._ready.put_nowait((key, held))
+        self._ready.put_nowait(key)
 
-    async def _run_one(self, key: Key, held: ExitStack) -> None:
-        with held:
+    async def _run_one(self, key: Key) -> None:
+        with self._running[key]:
             try:
                 await self._work(key)
             finally:
-                self._running.discard(key)
+                del self._running[key]
                 if key in self._again:
                     self._again.discard(key)
                     self._cancel(key)
                     self._start(key)
+
+    def _stop(self) -> None:
+        """Nothing is due any more, and what was due but never begun holds time no longer."""
+        self._stopped = True
+        for _, timer in self._timers.values():
+            timer.cancel()
+        for held in self._running.values():
+            held.close()
 
     def _cancel(self, key: Key) -> None:
         if key in self._timers:

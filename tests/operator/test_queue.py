@@ -115,3 +115,18 @@ async def _until(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(5):
         while not condition():
             await asyncio.sleep(0)
+
+
+async def test_a_queue_that_was_stopped_holds_time_no_longer() -> None:
+    async def work(key: Key) -> None:
+        await asyncio.get_running_loop().create_future()
+
+    async with running(work) as (queue, clock):
+        queue.add(A)
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        queue.add(B)
+        queue.add(A, 5)
+    queue.add(B)
+    await asyncio.wait_for(clock.advance(10), 5)
+    assert clock.monotonic() == 10

@@ -1,11 +1,12 @@
-"""CustomResourceDefinitions that are deleted take their instances along, whose finalizers are honoured.
+"""CustomResourceDefinitions: the status that clients wait for, and a deletion that takes the instances along.
 
-`custom_resources.py` serves a definition's resources and writes its status; this controller keeps the definition there
-until the last instance is gone.
+`custom_resources.py` serves a definition's resources from the moment it is stored, so its names are accepted at once.
+Finalizers of instances are honoured: this controller keeps a deleted definition until the last instance is gone.
 """
 
 from collections.abc import Iterable
 
+from keda_py.localkube.conditions import with_condition
 from keda_py.localkube.controllers.context import ControllerContext
 from keda_py.localkube.controllers.loop import Key
 from keda_py.localkube.resources import Obj, Resource
@@ -13,10 +14,19 @@ from keda_py.localkube.subscriptions import DELETED, Event
 
 DEFINITIONS = ("apiextensions.k8s.io", "customresourcedefinitions")
 CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
+CONDITIONS = (
+    {"type": "NamesAccepted", "status": "True", "reason": "NoConflicts", "message": "no conflicts found"},
+    {
+        "type": "Established",
+        "status": "True",
+        "reason": "InitialNamesAccepted",
+        "message": "the initial names have been accepted",
+    },
+)
 
 
 class Definitions:
-    """Keeps the finalizer of each definition."""
+    """Keeps finalizer and status of each definition."""
 
     storages = None
 
@@ -41,7 +51,22 @@ class Definitions:
         finalizers = definition["metadata"].get("finalizers") or []
         if CLEANUP not in finalizers:
             metadata = {**definition["metadata"], "finalizers": [*finalizers, CLEANUP]}
-            self._context.store.update(self._definitions, {**definition, "metadata": metadata})
+            definition = self._context.store.update(self._definitions, {**definition, "metadata": metadata})
+        self._establish(definition)
+
+    def _establish(self, definition: Obj) -> None:
+        before, spec = definition.get("status") or {}, definition["spec"]
+        stored = before.get("storedVersions") or []
+        storage = next(version["name"] for version in spec["versions"] if version.get("storage"))
+        conditions = before.get("conditions")
+        for condition in CONDITIONS:
+            conditions = with_condition(conditions, condition, self._context.now())
+        status = {
+            "conditions": conditions,
+            "acceptedNames": spec["names"],
+            "storedVersions": stored if storage in stored else [*stored, storage],
+        }
+        self._context.set_status(self._definitions, definition, status)
 
     def _empty(self, definition: Obj) -> None:
         resource = self._served(definition)

@@ -34,3 +34,12 @@ async def test_a_deleted_definition_waits_for_its_instances_finalizers(world: Wo
     await world.seconds(1)
     assert world.find("apiextensions.k8s.io/v1", "CustomResourceDefinition", "robots.example.com", "") is None
     assert world.store.resources.find("example.com", "v1", "robots") is None
+
+
+async def test_a_definition_is_established_and_says_what_is_stored(world: World) -> None:
+    CustomResources(world.store)
+    world.create(definition())
+    await world.seconds(0)
+    status = world.get("apiextensions.k8s.io/v1", "CustomResourceDefinition", "robots.example.com", "")["status"]
+    assert [(c["type"], c["status"]) for c in status["conditions"]] == [("NamesAccepted", "True"), ("Established", "True")]
+    assert (status["acceptedNames"]["plural"], status["storedVersions"]) == ("robots", ["v1"])

@@ -1,0 +1,132 @@
+"""The operator dies at the worst moments; the next one finds its way, without a wrong scale in between."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from keda_py.kube.resources import DEPLOYMENTS, HORIZONTAL_POD_AUTOSCALERS, SCALED_OBJECTS, Obj
+from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests.e2e.processes import Operator
+from tests.e2e.source import Source
+from tests.e2e.world import Watch, World, has_condition, has_replicas
+
+HPA = "keda-hpa-app"
+
+
+def has_finalizer(live: Obj) -> bool:
+    return bool(live["metadata"].get("finalizers"))
+
+
+async def once_owned(world: World, source: Source) -> None:
+    await world.until(SCALED_OBJECTS, has_finalizer)
+
+
+async def once_the_hpa_exists(world: World, source: Source) -> None:
+    await world.until(HORIZONTAL_POD_AUTOSCALERS, lambda live: True, HPA)
+
+
+async def once_the_source_is_asked(world: World, source: Source) -> None:
+    await source.asked()
+
+
+async def once_scaled(world: World, source: Source) -> None:
+    await world.replicas(1)
+
+
+MOMENTS = {
+    "when the object is owned": once_owned,
+    "when the hpa exists": once_the_hpa_exists,
+    "when the source is asked": once_the_source_is_asked,
+    "when the workload is scaled": once_scaled,
+}
+
+
+@pytest.mark.parametrize("moment", MOMENTS.values(), ids=MOMENTS)
+async def test_killed_on_the_way_up_it_arrives_all_the_same(
+    world: World, source: Source, operator: Operator, moment: Callable[[World, Source], Awaitable[None]]
+) -> None:
+    source.value = 1
+    async with world.watching(DEPLOYMENTS) as workload, asyncio.TaskGroup() as tasks:
+        waiting = tasks.create_task(moment(world, source))
+        await asyncio.sleep(0)
+        await world.create(deployment(), scaled_object(metrics_api(source.url), cooldownPeriod=300))
+        await waiting
+        await asyncio.to_thread(operator.kill)
+        await asyncio.to_thread(operator.start)
+        await workload.until(has_replicas(1))
+        await world.until(SCALED_OBJECTS, has_condition("Active", "True"))
+        await source.asked(2)
+        assert workload.replicas() == [0, 1]
+
+
+async def test_killed_while_cooling_down_it_does_not_shorten_the_cooldown(
+    world: World, source: Source, operator: Operator
+) -> None:
+    source.value = 1
+    cooldown = 6
+    await world.create(deployment(), scaled_object(metrics_api(source.url), cooldownPeriod=cooldown))
+    async with world.watching(DEPLOYMENTS) as workload:
+        await active_then_empty(world, source, workload)
+        emptied = asyncio.get_running_loop().time()
+        await world.condition("Active", "False", "ScalerCooldown")
+        await asyncio.to_thread(operator.kill)
+        await asyncio.to_thread(operator.start)
+        await workload.until(has_replicas(0))
+        assert asyncio.get_running_loop().time() - emptied >= cooldown - 1.5
+        assert workload.replicas() == [0, 1, 0]
+
+
+async def test_killed_while_active_and_started_after_that_it_cools_down_in_full(
+    world: World, source: Source, operator: Operator
+) -> None:
+    source.value = 1
+    cooldown = 5
+    await world.create(deployment(), scaled_object(metrics_api(source.url), cooldownPeriod=cooldown))
+    async with world.watching(DEPLOYMENTS) as workload:
+        await active_then_empty(world, source, workload, kill=operator.kill)
+        await asyncio.to_thread(operator.start)
+        started = asyncio.get_running_loop().time()
+        await workload.until(has_replicas(0))
+        # Nobody saw what happened meanwhile: the cooldown begins with the first look of the new process.
+        assert asyncio.get_running_loop().time() - started >= cooldown - 1
+        assert workload.replicas() == [0, 1, 0]
+
+
+async def test_killed_when_the_workload_was_sent_to_sleep_it_stays_asleep(
+    world: World, source: Source, operator: Operator
+) -> None:
+    source.value = 1
+    await world.create(deployment(), scaled_object(metrics_api(source.url), cooldownPeriod=1))
+    async with world.watching(DEPLOYMENTS) as workload:
+        await active_then_empty(world, source, workload)
+        await workload.until(has_replicas(0))
+        await asyncio.to_thread(operator.kill)
+        await asyncio.to_thread(operator.start)
+        await source.asked(2)
+        await world.condition("Active", "False", "ScalerNotActive")
+        assert workload.replicas() == [0, 1, 0]
+
+
+async def test_an_object_deleted_while_nobody_looks_is_let_go_by_the_next_operator(
+    world: World, source: Source, operator: Operator
+) -> None:
+    wanted = scaled_object(metrics_api(source.url), advanced={"restoreToOriginalReplicaCount": True})
+    await world.create(deployment(replicas=2), wanted)
+    async with world.watching(SCALED_OBJECTS) as scaled:
+        await world.replicas(0)
+        await asyncio.to_thread(operator.kill)
+        await world.delete(SCALED_OBJECTS)
+        await asyncio.to_thread(operator.start)
+        await scaled.gone()
+    assert (await world.get(DEPLOYMENTS))["spec"]["replicas"] == 2
+
+
+async def active_then_empty(
+    world: World, source: Source, workload: Watch, kill: Callable[[], None] | None = None
+) -> None:
+    await workload.until(has_replicas(1))
+    await world.condition("Active", "True")
+    if kill is not None:
+        await asyncio.to_thread(kill)
+    source.value = 0

@@ -1,0 +1,127 @@
+"""The process: how it leaves, who of two may write, and how quiet it is when nothing happens."""
+
+import asyncio
+import re  # noqa: TID251 - a constant pattern over the text of our own test
+import signal
+from collections import Counter
+from datetime import datetime
+
+import aiohttp
+
+from keda_py.clock import SystemClock
+from keda_py.kube.client import KubeClient
+from keda_py.kube.resources import DEPLOYMENTS, LEASES, SCALED_OBJECTS
+from keda_py.kube.transport import Request
+from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests.e2e.processes import STARTED, Operator
+from tests.e2e.source import Source
+from tests.e2e.world import World, has_condition
+
+QUICK_LEASE = {
+    "KEDA_OPERATOR_LEADER_ELECTION_LEASE_DURATION": "4s",
+    "KEDA_OPERATOR_LEADER_ELECTION_RENEW_DEADLINE": "2s",
+    "KEDA_OPERATOR_LEADER_ELECTION_RETRY_PERIOD": "500ms",
+}
+ALIKE = 5
+SAMPLE = re.compile(r"^apiserver_request_total\{(.*)\} (\S+)$", re.MULTILINE)
+LABEL = re.compile(r'(\w+)="([^"]*)"')
+
+
+async def test_at_sigterm_it_is_not_ready_at_once_and_leaves_within_five_seconds(
+    world: World, source: Source, operator: Operator
+) -> None:
+    await asyncio.to_thread(operator.end)
+    await asyncio.to_thread(operator.start, "--shutdown-delay=2s")
+    source.value = 1
+    await world.create(deployment(), scaled_object(metrics_api(source.url), cooldownPeriod=300))
+    live = await world.until(SCALED_OBJECTS, has_condition("Active", "True"))
+    began = datetime.fromisoformat(live["status"]["lastActiveTime"])
+    await source.asked(3)
+    async with aiohttp.ClientSession() as session:
+        assert await status(session, operator.readyz) == 200
+        clock, loop = SystemClock(), asyncio.get_running_loop()
+        sent, at = clock.now(), loop.time()
+        async with asyncio.TaskGroup() as tasks:
+            leaving = tasks.create_task(asyncio.to_thread(operator.end, signal.SIGTERM))
+            async with asyncio.timeout(1):
+                while await status(session, operator.readyz) != 503:
+                    await asyncio.sleep(0.02)
+        assert leaving.result() == 0
+        assert 2 <= loop.time() - at < 2 + 5
+    live = await world.get(SCALED_OBJECTS)
+    last = datetime.fromisoformat(live["status"]["lastActiveTime"])
+    assert last > began
+    assert abs((last - sent).total_seconds()) <= 2
+
+
+async def test_without_a_delay_it_is_gone_in_no_time(world: World, source: Source, operator: Operator) -> None:
+    source.hang()
+    await world.create(deployment(), scaled_object(metrics_api(source.url)))
+    await source.asked()
+    began = asyncio.get_running_loop().time()
+    assert await asyncio.to_thread(operator.end, signal.SIGTERM) == 0
+    assert asyncio.get_running_loop().time() - began < 5
+
+
+async def test_of_two_operators_only_the_leader_writes(world: World, source: Source, operator: Operator) -> None:
+    await asyncio.to_thread(operator.end)
+    second = Operator(operator.kubeconfig)
+    try:
+        await asyncio.to_thread(operator.start, "--leader-elect", env=QUICK_LEASE)
+        first_identity = operator.identity
+        follower = second.begin("--leader-elect", env=QUICK_LEASE)
+        source.value = 1
+        await world.create(deployment(), scaled_object(metrics_api(source.url), cooldownPeriod=300))
+        await world.replicas(1)
+        await world.event("KEDAScaleTargetActivated")
+        assert not any(STARTED in line for line in follower.lines)
+        assert {event["reportingInstance"] for event in await world.events()} == {first_identity}
+        lease = await world.client.get(LEASES.named("keda", "operator.keda.sh"))
+        assert lease["spec"]["holderIdentity"] == first_identity
+        await asyncio.to_thread(operator.kill)
+        await asyncio.to_thread(follower.wait_for, STARTED)
+        await world.create(deployment("later"), scaled_object(metrics_api(source.url), name="later"))
+        await world.replicas(1, "later")
+        await world.event("KEDAScaleTargetActivated", "later")
+        told = {event["reportingInstance"] for event in await world.events("later")}
+        assert told == {second.identity}
+        assert (await world.get(DEPLOYMENTS))["spec"]["replicas"] == 1
+    finally:
+        await asyncio.to_thread(second.end)
+
+
+async def test_in_steady_state_no_poll_costs_a_request(world: World, source: Source) -> None:
+    source.value = 1
+    names = [f"app-{number}" for number in range(ALIKE)]
+    for name in names:
+        await world.create(deployment(name), scaled_object(metrics_api(source.url), name=name, cooldownPeriod=300))
+    for name in names:
+        await world.until(SCALED_OBJECTS, has_condition("HPAActive", "True"), name, 60)
+    before, began = await requests(world.client), asyncio.get_running_loop().time()
+    await source.asked(ALIKE * 6)
+    spent = await requests(world.client) - before
+    seconds = asyncio.get_running_loop().time() - began
+    # Watches end and begin again; the HPA controller reads scales at its own pace, every 5 s at the most.
+    of_the_hpas = ALIKE * (seconds / 5 + 1)
+    reads = spent.pop(("GET", "deployments", "scale"), 0)
+    assert reads <= of_the_hpas
+    ours = {
+        key: count for key, count in spent.items() if key[1] in ("scaledobjects", "deployments", "events", "secrets")
+    }
+    assert ours == {}
+
+
+async def requests(client: KubeClient) -> Counter[tuple[str, str, str]]:
+    """How often the API server has been asked, by verb, resource and subresource, watches left out."""
+    page = (await client.raw(Request(method="GET", path="/metrics", resource="metrics"))).decode()
+    counts: Counter[tuple[str, str, str]] = Counter()
+    for labels, value in SAMPLE.findall(page):
+        label = dict(LABEL.findall(labels))
+        if label["verb"] != "WATCH":
+            counts[label["verb"], label.get("resource", ""), label.get("subresource", "")] += round(float(value))
+    return counts
+
+
+async def status(session: aiohttp.ClientSession, url: str) -> int:
+    async with session.get(url) as response:
+        return response.status

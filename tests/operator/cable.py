@@ -1,0 +1,63 @@
+"""The cable between an operator and its API server, which can be pulled at any moment."""
+
+import asyncio
+from contextlib import suppress
+from typing import Self
+
+
+class Cable:
+    """An async context manager: forwards bytes between `port` and the API server while it is plugged in."""
+
+    def __init__(self, target_port: int) -> None:
+        self._target_port = target_port
+        self._plugged = True
+        self._writers: set[asyncio.StreamWriter] = set()
+        self._server: asyncio.Server | None = None
+
+    @property
+    def port(self) -> int:
+        assert self._server is not None
+        port: int = self._server.sockets[0].getsockname()[1]
+        return port
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        assert self._server is not None
+        self.pull()
+        self._server.close()
+        await self._server.wait_closed()
+
+    def pull(self) -> None:
+        """Cut every connection now, in the middle of whatever they carry, and accept no new one."""
+        self._plugged = False
+        for writer in self._writers:
+            writer.transport.abort()
+
+    def plug(self) -> None:
+        """Connect again."""
+        self._plugged = True
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if not self._plugged:
+            writer.transport.abort()
+            return
+        far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._target_port)
+        ends = {writer, far_writer}
+        self._writers |= ends
+        try:
+            await asyncio.gather(_pump(reader, far_writer), _pump(far_reader, writer))
+        finally:
+            self._writers -= ends
+            for end in ends:
+                end.transport.abort()
+
+
+async def _pump(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+    with suppress(OSError):
+        while data := await source.read(65536):
+            sink.write(data)
+            await sink.drain()
+    sink.transport.abort()

@@ -1,0 +1,27 @@
+"""A world with an operator at work in it, and one that is still without."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.http_server import HttpServer, http_server
+from tests.operator.world import World, build_world
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[HttpServer]:
+    async with http_server() as server:
+        yield server
+
+
+@pytest.fixture
+async def quiet_world(tmp_path: Path, server: HttpServer) -> AsyncIterator[World]:
+    async with build_world(tmp_path, server) as world:
+        yield world
+
+
+@pytest.fixture
+async def world(quiet_world: World) -> World:
+    await quiet_world.start()
+    return quiet_world

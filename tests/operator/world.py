@@ -1,0 +1,207 @@
+"""The very operator on the embedded cluster, in one process and on virtual time, and short words for both.
+
+Objects are created and changed through a client as users do it; what came of it is read from the cluster's store.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from keda_py.apis.crds import build_crds
+from keda_py.clock import FakeClock
+from keda_py.kube.client import KubeClient, PatchKind
+from keda_py.kube.resources import (
+    DEPLOYMENTS,
+    HORIZONTAL_POD_AUTOSCALERS,
+    REPLICA_SETS,
+    SCALED_OBJECTS,
+    STATEFUL_SETS,
+    Obj,
+    Resource,
+)
+from keda_py.localkube.cluster import ClusterOptions, LocalCluster
+from keda_py.localkube.subscriptions import Event
+from keda_py.operator.app import run_operator
+from keda_py.operator.assembly import Assembly
+from keda_py.settings import load_settings
+from tests.http_server import HttpServer
+from tests.operator.cable import Cable
+
+NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+NAMESPACE = "default"
+HPA = "keda-hpa-app"
+SOURCE_SECONDS = 0.2
+KINDS = {
+    resource.kind: resource
+    for resource in (DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, SCALED_OBJECTS, HORIZONTAL_POD_AUTOSCALERS)
+}
+
+
+@dataclass
+class World:
+    """A cluster, at most one operator, one source of numbers."""
+
+    clock: FakeClock
+    cluster: LocalCluster
+    client: KubeClient
+    server: HttpServer
+    cable: Cable
+    kubeconfig: Path
+    tasks: asyncio.TaskGroup
+    flags: dict[str, str] = field(default_factory=dict)
+    operator: asyncio.Task[None] | None = None
+    assembly: Assembly | None = None
+    _stopping: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def url(self) -> str:
+        return f"{self.server.url}/jobs"
+
+    def jobs(self, count: float) -> None:
+        """What the source answers from now on."""
+        self.server.answers["/jobs"] = f'{{"value": {count}}}'
+
+    async def start(self) -> None:
+        """Start the operator and return once it works."""
+        started = asyncio.Event()
+        self._stopping = asyncio.Event()
+        self.cable.plug()
+
+        def note(assembly: Assembly) -> None:
+            self.assembly = assembly
+            started.set()
+
+        flags = {
+            "kubeconfig": str(self.kubeconfig),
+            "bind-address": "127.0.0.1",
+            "secure-port": "0",
+            "webhook-port": "0",
+            "metrics-bind-address": "0",
+            "health-probe-bind-address": "0",
+            "register": "https://127.0.0.1",
+        }
+        timeout = {"KEDA_HTTP_DEFAULT_TIMEOUT": str(round(SOURCE_SECONDS * 1000))}
+        settings = load_settings({name: [value] for name, value in (flags | self.flags).items()}, timeout)
+        self.operator = self.tasks.create_task(run_operator(settings, self.clock, self._stopping, note))
+        async with asyncio.timeout(20):
+            await started.wait()
+        await self.clock.settle()
+
+    async def stop(self) -> None:
+        """SIGTERM, and wait until it has left."""
+        if self.operator is not None:
+            self._stopping.set()
+            await self.operator
+            self.operator = None
+
+    def cut(self) -> None:
+        """What the operator had not sent by now is never sent."""
+        self.cable.pull()
+
+    async def kill(self) -> None:
+        """SIGKILL: nothing more reaches the API server; what the process remembered is gone."""
+        self.cut()
+        if self.operator is not None:
+            self.operator.cancel()
+            await asyncio.wait([self.operator])
+            self.operator = None
+
+    async def seconds(self, seconds: float) -> None:
+        await self.clock.advance(seconds)
+
+    async def create(self, *objects: Obj) -> Obj:
+        for body in objects:
+            body["metadata"].setdefault("namespace", NAMESPACE)
+            created = await self.client.create(KINDS[body["kind"]], body)
+        return created
+
+    async def patch(self, resource: Resource, change: Any, name: str = "app") -> Obj:
+        kind = PatchKind.JSON if isinstance(change, list) else PatchKind.MERGE
+        return await self.client.patch(resource.named(NAMESPACE, name), change, kind)
+
+    async def annotate(self, annotations: dict[str, str | None], name: str = "app") -> None:
+        await self.patch(SCALED_OBJECTS, {"metadata": {"annotations": annotations}}, name)
+
+    async def delete(self, resource: Resource, name: str = "app") -> None:
+        await self.client.delete(resource.named(NAMESPACE, name))
+
+    def find(self, resource: Resource, name: str = "app") -> Obj | None:
+        kind = self.cluster.store.resources.get(resource.api_version, resource.kind)
+        return self.cluster.store.find(kind, NAMESPACE, name)
+
+    def get(self, resource: Resource, name: str = "app") -> Obj:
+        found = self.find(resource, name)
+        assert found is not None, f"no {resource.kind} {name}"
+        return found
+
+    def replicas(self, name: str = "app", resource: Resource = DEPLOYMENTS) -> int:
+        count: int = self.get(resource, name)["spec"]["replicas"]
+        return count
+
+    def status(self, name: str = "app") -> Obj:
+        return dict(self.get(SCALED_OBJECTS, name).get("status") or {})
+
+    def condition(self, kind: str, name: str = "app") -> tuple[str, str]:
+        """Status and reason."""
+        for entry in self.status(name).get("conditions") or ():
+            if entry["type"] == kind:
+                return entry["status"], entry.get("reason", "")
+        return "", ""
+
+    def message(self, kind: str, name: str = "app") -> str:
+        listed = self.status(name).get("conditions") or ()
+        return next((entry.get("message", "") for entry in listed if entry["type"] == kind), "")
+
+    def events(self, name: str = "app") -> list[tuple[str, str]]:
+        """Reason and note of each Event about the ScaledObject."""
+        kind = self.cluster.store.resources.get("v1", "Event")
+        found = self.cluster.store.list(kind, NAMESPACE)
+        about = [event for event in found if event["involvedObject"].get("name") == name]
+        return [(e["reason"], e["message"]) for e in about if e["involvedObject"]["kind"] == "ScaledObject"]
+
+    def reasons(self, name: str = "app") -> list[str]:
+        return [reason for reason, _ in self.events(name)]
+
+    def listen(self, heard: Callable[[Event], None]) -> None:
+        """Call back at every write to the cluster, before anybody is answered."""
+        self.cluster.store.listen(heard)
+
+    def writes_of(self, resource: Resource, name: str = "app") -> list[Obj]:
+        """Every version of that object from now on."""
+        versions: list[Obj] = []
+
+        def hear(event: Event) -> None:
+            if (event.resource.plural, event.name) == (resource.plural, name):
+                versions.append(event.object)
+
+        self.listen(hear)
+        return versions
+
+
+@asynccontextmanager
+async def build_world(folder: Path, server: HttpServer, options: ClusterOptions | None = None) -> AsyncIterator[World]:
+    """A cluster with our CRDs and without an operator."""
+    clock = FakeClock(NOON)
+    async with LocalCluster(clock, options) as cluster, Cable(urlsplit(cluster.url).port or 0) as cable:
+        await cluster.apply(build_crds())
+        direct, cabled = folder / "direct", folder / "cabled"
+        direct.write_text(cluster.kubeconfig())
+        cabled.write_text(cluster.kubeconfig().replace(cluster.url, f"https://127.0.0.1:{cable.port}"))
+        async with KubeClient(clock, str(direct)) as client, asyncio.TaskGroup() as tasks:
+            world = World(
+                clock=clock,
+                cluster=cluster,
+                client=client,
+                server=server,
+                cable=cable,
+                kubeconfig=cabled,
+                tasks=tasks,
+            )
+            world.jobs(0)
+            yield world
+            await world.stop()
