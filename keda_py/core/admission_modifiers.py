@@ -1,33 +1,27 @@
 """scalingModifiers -> findings: a formula that compiles, and a target above zero.
 
-Pure. What a formula may say is `formula.py`'s; here it is judged before it is stored. Behaviour reference, section 9.
+Pure. `composite.py` says what is wrong; here it is judged before it is stored. As in KEDA, activationTarget is not.
+Behaviour reference, section 9.
 """
 
 from collections.abc import Iterator
 
 from keda_py.core.admission import Denial
+from keda_py.core.composite import check_formula
 from keda_py.core.spec import ScalingSpec
-
-_FIELD = "spec.advanced.scalingModifiers"
+from keda_py.errors import ConfigError
 
 
 def check_modifiers(spec: ScalingSpec) -> Iterator[Denial]:
     """At most one denial: of several faults the first hides the others, as in KEDA."""
-    modifiers = spec.modifiers
-    if modifiers is None:
+    if spec.modifiers is None:
         if spec.fallback is not None and spec.fallback.behavior == "scalingModifiers":
             yield _without_formula()
         return
-    if not modifiers.formula:
-        yield _deny("error ScalingModifiers.Formula is mandatory", "formula")
-    elif not modifiers.target:
-        yield _deny("error validating formula in ScalingModifiers\nformula is given but target is empty", "target")
-    elif not _positive(modifiers.target):
-        yield _deny(
-            "error validating target in ScalingModifiers\nerror converting target for scalingModifiers "
-            f'(string->float) to valid target: "{modifiers.target}" is not a number above 0; write for example "5"',
-            "target",
-        )
+    try:
+        check_formula(spec, spec.modifiers)
+    except ConfigError as error:
+        yield Denial(message=str(error), reason="scaling-modifiers", field=error.field)
 
 
 def _without_formula() -> Denial:
@@ -36,14 +30,3 @@ def _without_formula() -> Denial:
         reason="scaling-modifiers-fallback",
         field="spec.fallback.behavior",
     )
-
-
-def _deny(message: str, field: str) -> Denial:
-    return Denial(message=message, reason="scaling-modifiers", field=f"{_FIELD}.{field}")
-
-
-def _positive(text: str) -> bool:
-    try:
-        return float(text) > 0
-    except ValueError:
-        return False

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from keda_py.apis.scaled_object import ScalingModifiers
 from keda_py.core.formula import Formula, FormulaError, compile_formula, try_formula
 from keda_py.core.quantity import LARGEST_MILLI
 from keda_py.core.spec import RESOURCE_TRIGGERS, ScalingSpec
@@ -39,24 +40,29 @@ class CompositeValue:
 
 
 def build_composite(spec: ScalingSpec) -> Composite | None:
-    """None without scalingModifiers. Raises ConfigError, in KEDA's words up to the first colon."""
+    """None without scalingModifiers. Raises ConfigError."""
     if spec.modifiers is None:
         return None
-    if not spec.modifiers.formula:
-        raise ConfigError("error ScalingModifiers.Formula is mandatory", field=f"{_FIELD}.formula")
-    if not spec.modifiers.target:
-        message = "error validating formula in ScalingModifiers: formula is given but target is empty"
-        raise ConfigError(message, field=f"{_FIELD}.target")
-    names = frozenset(one.name for one in spec.triggers if one.name and one.type not in RESOURCE_TRIGGERS)
-    formula = compile_formula(spec.modifiers.formula, names)
-    try_formula(formula, names)
-    target = _read_target(spec.modifiers.target)
+    formula, target = check_formula(spec, spec.modifiers)
     return Composite(
         formula=formula,
         target=target,
         activation=_read_activation(spec.modifiers.activation_target),
         if_nil=spec.fallback.replicas * target if spec.fallback else None,
     )
+
+
+def check_formula(spec: ScalingSpec, modifiers: ScalingModifiers) -> tuple[Formula, float]:
+    """The formula, compiled and tried, and its target. Raises ConfigError, its first line in KEDA's words."""
+    if not modifiers.formula:
+        raise ConfigError("error ScalingModifiers.Formula is mandatory", field=f"{_FIELD}.formula")
+    if not modifiers.target:
+        message = "error validating formula in ScalingModifiers\nformula is given but target is empty"
+        raise ConfigError(message, field=f"{_FIELD}.target")
+    names = frozenset(one.name for one in spec.triggers if one.name and one.type not in RESOURCE_TRIGGERS)
+    formula = compile_formula(modifiers.formula, names)
+    try_formula(formula, names)
+    return formula, _read_target(modifiers.target)
 
 
 def compute(composite: Composite, values: Mapping[str, float | None], now: datetime) -> CompositeValue:
@@ -87,7 +93,8 @@ def _read_target(text: str) -> float:
     target = _read_number(text)
     if target is None or target <= 0:
         message = (
-            f'error validating target in ScalingModifiers: "{text}" is not a number above 0; write for example "5"'
+            "error validating target in ScalingModifiers\nerror converting target for scalingModifiers "
+            f'(string->float) to valid target: "{text}" is not a number above 0; write for example "5"'
         )
         raise ConfigError(message, field=f"{_FIELD}.target")
     return target

@@ -57,7 +57,7 @@ def compile_formula(text: str, names: Collection[str]) -> Formula:
             raise FormulaError(f"the formula must give a number, not {code.type}", offset)
     except FormulaError as error:
         raise ConfigError(
-            f"error validating formula in ScalingModifiers: {point_at(error, text, offset)}", field=FIELD
+            f"error validating formula in ScalingModifiers\n{point_at(error, text, offset)}", field=FIELD
         ) from None
     return Formula(text, code, offset=offset)
 
@@ -68,7 +68,7 @@ def try_formula(formula: Formula, names: Collection[str]) -> None:
         formula.evaluate(dict.fromkeys(names, _DRY_RUN_VALUE), _DRY_RUN_INSTANT)
     except FormulaError as error:
         message = (
-            f"error validating formula in ScalingModifiers: tried with -1 for every trigger, as KEDA does: {error}"
+            f"error validating formula in ScalingModifiers\ntried with -1 for every trigger, as KEDA does: {error}"
         )
         raise ConfigError(message, field=FIELD) from None
 
