@@ -1,33 +1,37 @@
-"""scalingModifiers -> findings: a formula that compiles, and a target above zero.
+"""scalingModifiers -> findings: what the formula's metric cannot be built of is denied before it is stored.
 
-Pure. What a formula may say is `formula.py`'s; here it is judged before it is stored. Behaviour reference, section 9.
+Pure. `composite.py` is the judge; behaviour reference, section 9.
 """
 
 from collections.abc import Iterator
 
-from keda_py.core.admission import Denial
+from keda_py.core.admission import AdmissionWarning, Denial, Finding, deny
+from keda_py.core.composite import build_composite
 from keda_py.core.spec import ScalingSpec
+from keda_py.errors import ConfigError
 
-_FIELD = "spec.advanced.scalingModifiers"
+_LATE = "spec.advanced.scalingModifiers.activationTarget"
+"""KEDA looks at it later than admission, so it is no reason to deny."""
 
 
-def check_modifiers(spec: ScalingSpec) -> Iterator[Denial]:
-    """At most one denial: of several faults the first hides the others, as in KEDA."""
-    modifiers = spec.modifiers
-    if modifiers is None:
+def check_modifiers(spec: ScalingSpec) -> Iterator[Finding]:
+    """At most one finding: of several faults the first hides the others, as in KEDA."""
+    if spec.modifiers is None:
         if spec.fallback is not None and spec.fallback.behavior == "scalingModifiers":
             yield _without_formula()
         return
-    if not modifiers.formula:
-        yield _deny("error ScalingModifiers.Formula is mandatory", "formula")
-    elif not modifiers.target:
-        yield _deny("error validating formula in ScalingModifiers\nformula is given but target is empty", "target")
-    elif not _positive(modifiers.target):
-        yield _deny(
-            "error validating target in ScalingModifiers\nerror converting target for scalingModifiers "
-            f'(string->float) to valid target: "{modifiers.target}" is not a number above 0; write for example "5"',
-            "target",
-        )
+    try:
+        build_composite(spec)
+    except ConfigError as error:
+        late = error.field == _LATE
+        yield AdmissionWarning(message=str(error), field=_LATE) if late else _in_kedas_form(error)
+
+
+def _in_kedas_form(error: ConfigError) -> Denial:
+    """The step on a line of its own: "error validating formula in ScalingModifiers", then what is wrong."""
+    step, _, text = str(error).partition(": ")
+    lines = f"{step}\n{text}" if step.endswith("in ScalingModifiers") else str(error)
+    return deny(ConfigError(lines, field=error.field), "scaling-modifiers")
 
 
 def _without_formula() -> Denial:
@@ -36,14 +40,3 @@ def _without_formula() -> Denial:
         reason="scaling-modifiers-fallback",
         field="spec.fallback.behavior",
     )
-
-
-def _deny(message: str, field: str) -> Denial:
-    return Denial(message=message, reason="scaling-modifiers", field=f"{_FIELD}.{field}")
-
-
-def _positive(text: str) -> bool:
-    try:
-        return float(text) > 0
-    except ValueError:
-        return False

@@ -87,7 +87,7 @@ def _check_depth(text: str) -> None:
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
             if depth > DEEPEST:
-                line = event.start_mark.line + 1
+                line = event.start_mark.line + 1 if event.start_mark is not None else 1
                 raise DocumentError(f"more than {DEEPEST} levels of nesting; no Kubernetes object needs that", line)
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1

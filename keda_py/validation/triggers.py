@@ -5,6 +5,7 @@ environment or a TriggerAuthentication is not known here; only what is wrong wha
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import cast
 
 from keda_py import registry
@@ -82,7 +83,8 @@ def _name(scaler: AnyScaler, index: int, spec: ScalingSpec) -> None:
     """Check metricType and name where they follow from the metadata; other specs may be asked of a server."""
     if type(scaler).specs is Scaler.specs:
         metric = ExternalMetric(name=scaler.metric_name, target=scaler.target)
-        name_metrics(spec, [(metric,) if at == index else () for at in range(len(spec.triggers))])
+        alone = replace(spec, modifiers=None)  # the formula has been judged by the admission checks
+        name_metrics(alone, [(metric,) if at == index else () for at in range(len(spec.triggers))])
 
 
 def _deny(message: str, field: str) -> Denial:
