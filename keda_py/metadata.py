@@ -6,7 +6,7 @@ result. Rule of this file: only text that came from the trigger's own metadata i
 the environment or from a TriggerAuthentication may be a secret.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache, partial
@@ -151,6 +151,31 @@ class TriggerMetadata(BaseModel):
         return parsed
 
     @classmethod
+    def certain_problems(
+        cls, metadata: Mapping[str, str], auth: Collection[str] | None = (), *, trigger_type: str = ""
+    ) -> dict[str, str]:
+        """What is wrong whatever the target's environment and the credentials hold: key -> sentence.
+
+        `auth` are the parameters that a TriggerAuthentication gives; None: not known which.
+        """
+        found = _find(cls, metadata, {}, {})
+        problems = {text.key.name: text.problem(trigger_type) for text in found if text.value is None}
+        elsewhere = {key.field for key in cls.declared_keys() if _may_come(key, metadata, auth)}
+        try:
+            cls.model_validate({text.key.field: text.value for text in found if text.value is not None})
+        except ValidationError as error:
+            shown, names = (
+                {text.key.field: text.shown for text in found},
+                {k.field: k.name for k in cls.declared_keys()},
+            )
+            for detail in error.errors(include_url=False, include_input=False):
+                field = str(detail["loc"][0]) if detail["loc"] else ""
+                # A rule over several keys may hold once the others are known.
+                if field not in elsewhere and (field or not elsewhere):
+                    problems.setdefault(names.get(field, ""), _explain(cls, detail, shown))
+        return problems
+
+    @classmethod
     def declared_keys(cls) -> tuple[Key, ...]:
         """Every declared key, in the order of declaration."""
         return _keys_of(cls)
@@ -215,6 +240,12 @@ def _lookup(
             if text := text.strip():
                 return text, source
     return "", META
+
+
+def _may_come(key: Key, metadata: Mapping[str, str], auth: Collection[str] | None) -> bool:
+    """From the environment or a TriggerAuthentication."""
+    from_auth = AUTH in key.order and (auth is None or any(name in auth for name in key.names))
+    return from_auth or (ENV in key.order and any(f"{name}FromEnv" in metadata for name in key.names))
 
 
 def _explain(model: type[TriggerMetadata], detail: ErrorDetails, shown: Mapping[str, str]) -> str:

@@ -209,6 +209,11 @@ class Scaler(Generic[M]):
         return 0.0
 
     @property
+    def cautions(self) -> Sequence[str]:
+        """What is accepted, as in KEDA, and will not work: told by `keda-py validate`. Without I/O."""
+        return ()
+
+    @property
     def timeout(self) -> float:
         """Seconds that one reading may take: the metadata's `timeout` where there is one, else the context's."""
         own = getattr(self.metadata, "timeout", None)

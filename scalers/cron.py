@@ -42,6 +42,15 @@ class CronScaler(Scaler[CronMetadata]):
         """One replica for each of `desiredReplicas`."""
         return 1
 
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """A time zone that does not exist fails each poll, not the ScaledObject."""
+        try:
+            load_zone(self.metadata.timezone)
+        except ConfigError as error:
+            return (str(error),)
+        return ()
+
     @cached_property
     def _window(self) -> CronWindow:
         return CronWindow(start=self.metadata.start, end=self.metadata.end, timezone=self.metadata.timezone)

@@ -18,6 +18,7 @@ COMMANDS = {
     "operator": "scale a cluster: operator, metrics server and webhook in one process",
     "local": "start an embedded cluster (and the operator) on this machine; prints a kubeconfig",
     "demo": "watch four days of autoscaling in under a minute, no Kubernetes needed",
+    "validate": "check manifests without a cluster: file and line of what is wrong, exit code for CI",
     "crds": "print the CustomResourceDefinitions",
     "scalers": "list the trigger types and their keys",
     "version": "print versions",
@@ -27,6 +28,7 @@ EXAMPLES = (
     ("keda-py demo", "see it work"),
     ("keda-py crds | kubectl apply --server-side -f -", "install the CRDs"),
     ("keda-py operator --kubeconfig ~/.kube/config", "run the operator outside the cluster"),
+    ("helm template . | keda-py validate -", "check what a chart renders"),
     ("keda-py scalers prometheus", "the keys of one trigger type"),
 )
 

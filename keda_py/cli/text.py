@@ -5,13 +5,14 @@ import sys
 from collections.abc import Iterable
 from typing import Literal
 
-_STYLES = {"heading": "1", "command": "36", "comment": "2"}
+Style = Literal["heading", "command", "comment", "error", "warning"]
+_STYLES: dict[Style, str] = {"heading": "1", "command": "36", "comment": "2", "error": "31", "warning": "33"}
 
 Examples = Iterable[tuple[str, str]]
 """(command line, what it is good for)."""
 
 
-def paint(text: str, style: Literal["heading", "command", "comment"]) -> str:
+def paint(text: str, style: Style) -> str:
     """The text in a style, for a terminal."""
     if os.environ.get("NO_COLOR") or not sys.stdout.isatty():
         return text

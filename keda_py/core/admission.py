@@ -47,6 +47,8 @@ class Neighbourhood:
     hpas: Sequence[HorizontalPodAutoscaler] = ()
     limit_ranges: Sequence[LimitRange] | None = ()
     containers: Sequence[Container] | None = None
+    absent: str = "does not exist yet"
+    """What `containers` None means, as the end of a sentence about the target."""
 
 
 def deny_triggers(triggers: Sequence[ScaleTrigger]) -> Iterator[Denial]:

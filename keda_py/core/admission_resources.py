@@ -25,7 +25,7 @@ def check_requests(spec: ScalingSpec, around: Neighbourhood) -> Iterator[Finding
     if not reads_containers(spec):
         return
     if around.containers is None:
-        yield _unchecked(spec.target)
+        yield _unchecked(spec.target, around.absent)
     elif around.limit_ranges is not None:
         yield from _check_containers(spec, around.containers, around.limit_ranges)
     if spec.resource_only and not spec.declared_min:
@@ -55,9 +55,9 @@ def _check_containers(
                 )
 
 
-def _unchecked(target: TargetSpec) -> AdmissionWarning:
+def _unchecked(target: TargetSpec, absent: str) -> AdmissionWarning:
     return AdmissionWarning(
-        message=f"{target.kind_name} '{target.name}' does not exist yet: its containers need cpu or memory requests "
+        message=f"{target.kind_name} '{target.name}' {absent}: its containers need cpu or memory requests "
         "for the cpu or memory triggers to work",
         field="spec.scaleTargetRef.name",
     )

@@ -74,6 +74,7 @@ def _check_fallback(spec: ScalingSpec) -> Iterator[Denial]:
 
 
 def _check_scaled_objects(spec: ScalingSpec, around: Neighbourhood) -> Iterator[Denial]:
+    """At most one: each object of a large collision says whom it collides with first."""
     for neighbour in around.scaled_objects:
         other = build_spec(neighbour)
         if other.name == spec.name:
@@ -84,12 +85,14 @@ def _check_scaled_objects(spec: ScalingSpec, around: Neighbourhood) -> Iterator[
                 reason="other-scaled-object",
                 field=f"{_TARGET}.name",
             )
-        elif other.hpa_name == spec.hpa_name:
+            return
+        if other.hpa_name == spec.hpa_name:
             yield Denial(
                 message=f"the HPA '{other.hpa_name}' is already managed by the ScaledObject '{other.name}'",
                 reason="other-scaled-object-hpa",
                 field=_HPA_NAME,
             )
+            return
 
 
 def _check_hpas(spec: ScalingSpec, around: Neighbourhood) -> Iterator[Denial]:

@@ -10,6 +10,7 @@ import logging
 import ssl
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
+from itertools import chain
 from typing import TypeVar
 
 import orjson
@@ -32,6 +33,7 @@ from keda_py.kube.resources import Obj
 from keda_py.metrics.prometheus import OperatorMetrics
 from keda_py.operator.caches import Caches
 from keda_py.operator.neighbours import Neighbours
+from keda_py.trigger_checks import warn_of_triggers
 
 log = logging.getLogger(__name__)
 
@@ -85,7 +87,7 @@ class AdmissionServer:
         self.events, self._instruments = events, instruments
         self._judges: dict[str, Judge] = {
             SCALED_OBJECT.path: self._judge_scaled_object,
-            SCALED_JOB.path: _judge(ScaledJob, check_scaled_job),
+            SCALED_JOB.path: _judge(ScaledJob, _check_scaled_job),
             AUTHENTICATION.path: _judge(TriggerAuthentication, check_authentication),
             CLUSTER_AUTHENTICATION.path: _judge(ClusterTriggerAuthentication, check_authentication),
             EVENT_SOURCE.path: _judge(CloudEventSource, check_cloud_event_source),
@@ -156,7 +158,9 @@ class AdmissionServer:
 
     async def _judge_scaled_object(self, request: AdmissionRequest) -> Iterable[Finding]:
         obj = parse_object(ScaledObject, request.new or {})
-        return check_scaled_object(obj, await self._neighbours.around(obj), dry_run=bool(request.dry_run))
+        around = await self._neighbours.around(obj)
+        found = check_scaled_object(obj, around, dry_run=bool(request.dry_run))
+        return chain(found, warn_of_triggers(obj.spec.triggers))
 
 
 def _judge(model: type[M], check: Callable[[M], Iterable[Finding]]) -> Judge:
@@ -166,6 +170,10 @@ def _judge(model: type[M], check: Callable[[M], Iterable[Finding]]) -> Judge:
         return check(parse_object(model, request.new or {}))
 
     return judge
+
+
+def _check_scaled_job(obj: ScaledJob) -> Iterable[Finding]:
+    return chain(check_scaled_job(obj), warn_of_triggers(obj.spec.triggers))
 
 
 def _only_sheds_finalizers(request: AdmissionRequest) -> bool:

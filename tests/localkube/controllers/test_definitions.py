@@ -41,5 +41,8 @@ async def test_a_definition_is_established_and_says_what_is_stored(world: World)
     world.create(definition())
     await world.seconds(0)
     status = world.get("apiextensions.k8s.io/v1", "CustomResourceDefinition", "robots.example.com", "")["status"]
-    assert [(c["type"], c["status"]) for c in status["conditions"]] == [("NamesAccepted", "True"), ("Established", "True")]
+    assert [(c["type"], c["status"]) for c in status["conditions"]] == [
+        ("NamesAccepted", "True"),
+        ("Established", "True"),
+    ]
     assert (status["acceptedNames"]["plural"], status["storedVersions"]) == ("robots", ["v1"])

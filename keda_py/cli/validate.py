@@ -1,0 +1,102 @@
+"""`keda-py validate FILE...`: what admission would say about manifests, with file and line, without a cluster."""
+
+import asyncio
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+import orjson
+
+from keda_py.cli.parsers import command_parser
+from keda_py.cli.text import Style, paint
+from keda_py.errors import ConfigError
+from keda_py.validation.report import Report, validate_texts
+
+DESCRIPTION = (
+    "Check manifests as the API server, the admission webhook and the scalers would: schema, KEDA's rules, trigger "
+    "metadata, formulas, collisions between the objects of the files. Reads YAML or JSON, Helm's output too."
+)
+EXAMPLES = (
+    ("keda-py validate k8s/", "every manifest below a folder"),
+    ("helm template my-release ./chart | keda-py validate -", "what a chart renders"),
+    ("keda-py validate --strict --output json app.yaml", "for a pipeline: warnings fail, too"),
+)
+NOTES = "exit codes: 0 nothing wrong, 1 problems found, 2 wrong usage or a file that cannot be read"
+STDIN = "-"
+_SUFFIXES = (".yaml", ".yml", ".json")
+_STYLES: dict[str, Style] = {"error": "error", "warning": "warning"}
+
+
+def run(arguments: list[str]) -> int:
+    """Print the problems; 1 if there are errors, or with --strict warnings."""
+    parser = command_parser("validate", DESCRIPTION, EXAMPLES, notes=NOTES, usage="keda-py validate [FLAGS] FILE ...")
+    parser.add_argument("files", metavar="FILE", nargs="+", help="manifest, folder, or - for standard input")
+    parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="how to print [text]")
+    parser.add_argument("--strict", action="store_true", help="warnings fail, too")
+    options = parser.parse_args(arguments)
+    report = asyncio.run(validate_texts(dict(_texts(options.files))))
+    sys.stdout.write(_json(report) if options.output == "json" else _text(report))
+    return 1 if any(options.strict or problem.severity == "error" for problem in report.problems) else 0
+
+
+def _texts(files: list[str]) -> Iterator[tuple[str, str]]:
+    """(name, text) of each. Raises ConfigError."""
+    for file in files:
+        if file == STDIN:
+            yield "stdin", _decoded(sys.stdin.buffer.read(), "stdin")
+            continue
+        for path in _expanded(Path(file)):
+            try:
+                yield str(path), _decoded(path.read_bytes(), str(path))
+            except OSError as error:
+                raise ConfigError(f"{path}: cannot be read: {error.strerror}; check the path") from None
+
+
+def _expanded(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    found = sorted(file for file in path.rglob("*") if file.suffix in _SUFFIXES and file.is_file())
+    if not found:
+        raise ConfigError(f"{path}: no {', '.join(_SUFFIXES)} files in this folder; check the path")
+    return found
+
+
+def _decoded(content: bytes, name: str) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{name}: not UTF-8 at byte {error.start}; save it as UTF-8") from None
+
+
+def _text(report: Report) -> str:
+    lines = []
+    for problem in report.problems:
+        place = f"{problem.file}:{problem.line}"
+        severity = paint(problem.severity, _STYLES[problem.severity])
+        template = f" ({problem.template})" if problem.template else ""
+        lines.append(f"{paint(place, 'heading')}: {severity}: {_indented(problem.sentence)}{template}")
+    return "\n".join([*lines, _summary(report), ""])
+
+
+def _indented(text: str) -> str:
+    """A formula's error shows the formula on lines of its own."""
+    return text.replace("\n", "\n    ")
+
+
+def _summary(report: Report) -> str:
+    errors = sum(problem.severity == "error" for problem in report.problems)
+    warnings = len(report.problems) - errors
+    if not report.objects and not report.problems:
+        return "no KEDA objects found"
+    counts = ", ".join(_count(number, word) for number, word in ((errors, "error"), (warnings, "warning")) if number)
+    return f"{_count(report.objects, 'object')} checked: {counts or 'nothing wrong'}"
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
+def _json(report: Report) -> str:
+    body = {"objects": report.objects, "problems": [asdict(problem) for problem in report.problems]}
+    return orjson.dumps(body, option=orjson.OPT_INDENT_2).decode() + "\n"

@@ -1,0 +1,134 @@
+"""Documents -> problems, in the order in which they are written.
+
+For each object of ours: schema, then the admission checks with the other files as its neighbours, then its triggers. An
+object that the schema refuses is not looked at any further.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+
+from keda_py.apis.cloud_event_source import CloudEventSource, ClusterCloudEventSource
+from keda_py.apis.parsing import parse_object
+from keda_py.apis.scaled_job import ScaledJob
+from keda_py.apis.scaled_object import ScaledObject, ScaleTrigger
+from keda_py.apis.trigger_authentication import ClusterTriggerAuthentication, TriggerAuthentication
+from keda_py.context import Lendings
+from keda_py.core.admission import AdmissionWarning, Denial, Finding
+from keda_py.core.admission_others import check_authentication, check_cloud_event_source, check_scaled_job
+from keda_py.core.admission_scaled_object import check_scaled_object
+from keda_py.core.spec import ScalingSpec, build_spec
+from keda_py.errors import ConfigError
+from keda_py.validation.documents import Document
+from keda_py.validation.problems import Problem
+from keda_py.validation.release import Release, completed
+from keda_py.validation.schemas import check_schema, our_kinds
+from keda_py.validation.triggers import check_trigger, context_of
+
+M = TypeVar("M", bound=BaseModel)
+Check = Callable[[dict[str, Any]], Iterator[Finding]]
+
+
+def is_ours(document: Document) -> bool:
+    """Whether it is an object that is checked here, a KEDA kind in a wrong apiVersion included."""
+    return any(document.body["kind"] == kind for _, kind in our_kinds()) and "keda" in document.body["apiVersion"]
+
+
+class Validation:
+    """The checks over one set of files."""
+
+    def __init__(self, documents: Sequence[Document], lendings: Lendings) -> None:
+        self._documents, self._lendings = documents, lendings
+        self._release = Release(documents)
+        self._checks: dict[str, Check] = {
+            "ScaledObject": self._check_scaled_object,
+            "ScaledJob": self._check_scaled_job,
+            "TriggerAuthentication": self._check_authentication,
+            "ClusterTriggerAuthentication": _by(ClusterTriggerAuthentication, check_authentication),
+            "CloudEventSource": _by(CloudEventSource, check_cloud_event_source),
+            "ClusterCloudEventSource": _by(ClusterCloudEventSource, check_cloud_event_source),
+        }
+
+    def problems(self) -> Iterator[Problem]:
+        """Everything found, errors and warnings."""
+        for document in filter(is_ours, self._documents):
+            for finding in self._findings(document.body):
+                yield _problem(document, finding)
+
+    def _findings(self, body: dict[str, Any]) -> Iterator[Finding]:
+        api_version, kind = body["apiVersion"], body["kind"]
+        if (api_version, kind) not in our_kinds():
+            known = next(version for version, ours in our_kinds() if ours == kind)
+            yield Denial(
+                message=f'apiVersion: "{api_version}" has no {kind}; use "{known}"', reason="schema", field="apiVersion"
+            )
+            return
+        found = list(check_schema(body))
+        yield from found
+        if any(isinstance(finding, Denial) for finding in found):
+            return
+        try:
+            yield from self._checks[kind](completed(body))
+        except ConfigError as error:
+            yield Denial(message=str(error), reason="invalid-object", field=error.field)
+
+    def _check_scaled_object(self, body: dict[str, Any]) -> Iterator[Finding]:
+        obj = parse_object(ScaledObject, body)
+        spec = build_spec(obj)
+        yield from check_scaled_object(obj, self._release.neighbourhood(spec))
+        yield from self._check_triggers(spec.triggers, spec.namespace, spec)
+
+    def _check_scaled_job(self, body: dict[str, Any]) -> Iterator[Finding]:
+        obj = parse_object(ScaledJob, body)
+        yield from check_scaled_job(obj)
+        for index, trigger in enumerate(obj.spec.triggers):
+            if trigger.metric_type:
+                field = f"spec.triggers[{index}].metricType"
+                text = f"{field}: Cannot set metricType in ScaledJob triggers; remove it"
+                yield Denial(message=text, reason="incorrect-triggers", field=field)
+        yield from self._check_triggers(obj.spec.triggers, obj.metadata.namespace, None)
+
+    def _check_triggers(
+        self, triggers: Sequence[ScaleTrigger], namespace: str, spec: ScalingSpec | None
+    ) -> Iterator[Finding]:
+        for index, trigger in enumerate(triggers):
+            context = context_of(trigger, index, self._lendings, spec)
+            yield from check_trigger(trigger, self._release.parameters(trigger, namespace), context, spec)
+
+    def _check_authentication(self, body: dict[str, Any]) -> Iterator[Finding]:
+        obj = parse_object(TriggerAuthentication, body)
+        yield from check_authentication(obj)
+        if obj.spec.file_path:
+            text = "spec.filePath: only a ClusterTriggerAuthentication may read files; use one, or a Secret"
+            yield Denial(message=text, reason="incorrect-authentication", field="spec.filePath")
+        for field, kind, references in (
+            ("secretTargetRef", "Secret", obj.spec.secret_target_ref),
+            ("configMapTargetRef", "ConfigMap", obj.spec.config_map_target_ref),
+        ):
+            for index, reference in enumerate(references):
+                keys = self._release.keys_of(kind, obj.metadata.namespace, reference.name)
+                if keys is not None and reference.key not in keys:
+                    path = f"spec.{field}[{index}].key"
+                    there = ", ".join(sorted(keys)) or "none"
+                    text = f'{path}: {kind} "{reference.name}" has no key "{reference.key}"; it has: {there}'
+                    yield AdmissionWarning(message=text, field=path)
+
+
+def _by(model: type[M], check: Callable[[M], Iterator[Finding]]) -> Check:
+    return lambda body: check(parse_object(model, body))
+
+
+def _problem(document: Document, finding: Finding) -> Problem:
+    body = document.body
+    metadata = body["metadata"] if isinstance(body.get("metadata"), dict) else {}
+    name = "/".join(str(metadata[part]) for part in ("namespace", "name") if metadata.get(part))
+    return Problem(
+        severity="error" if isinstance(finding, Denial) else "warning",
+        file=document.file,
+        line=document.lines.at(finding.field),
+        message=finding.message,
+        object=f"{body['kind']} {name}".strip(),
+        field=finding.field,
+        template=document.template,
+    )

@@ -1,0 +1,181 @@
+"""YAML or JSON text -> Kubernetes objects, each with the lines of its fields.
+
+Read as kubectl reads it: many documents a file, `kind: List` taken apart, keys are text, a repeated key is an error,
+`30:08` and `2026-01-01` are text. Input may be hostile: depth, and the size that aliases expand to, are bounded. The C
+parser is asked for events first, because it builds nested nodes on the C stack. Next: `release.py`.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+import re2
+import yaml
+from yaml.constructor import SafeConstructor
+
+from keda_py.errors import ConfigError
+from keda_py.validation.lines import Lines, find_duplicates
+
+DEEPEST = 100
+MOST_NODES = 1_000_000
+_SOURCE = "# Source: "
+"""Helm writes it above each document that it renders."""
+_TAG = "tag:yaml.org,2002:"
+_SCALARS = frozenset(f"{_TAG}{name}" for name in ("str", "int", "float", "bool", "null"))
+_NOT_READ = frozenset(f"{_TAG}{name}" for name in ("timestamp", "int", "float", "value"))
+_INT = re2.compile(r"^[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|[0-9][0-9_]*)$")
+_FLOAT = re2.compile(r"^[-+]?(?:\.[0-9]+|[0-9]+\.[0-9]*|[0-9]+)(?:[eE][-+]?[0-9]+)?$|^[-+]?\.(?:inf|Inf|nan|NaN)$")
+
+
+class ManifestLoader(yaml.CSafeLoader):
+    """Safe, and without the types of YAML 1.1 that Kubernetes does not know: dates, numbers to base 60."""
+
+
+ManifestLoader.yaml_implicit_resolvers = {
+    first: [one for one in resolvers if one[0] not in _NOT_READ]
+    for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
+}
+ManifestLoader.add_implicit_resolver(f"{_TAG}int", _INT, list("-+0123456789"))
+ManifestLoader.add_implicit_resolver(f"{_TAG}float", _FLOAT, list("-+0123456789."))
+
+
+class DocumentError(ConfigError):
+    """The text is no manifest; `line` counts from 1."""
+
+    def __init__(self, message: str, line: int) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """One object. `template` is the file of a chart that rendered it, "" where that is not known."""
+
+    file: str
+    body: dict[str, Any]
+    lines: Lines
+    template: str = ""
+
+
+def read_documents(text: str, file: str) -> Iterator[Document]:
+    """Every object of a file. Raises DocumentError for the first place that cannot be read; nothing follows it."""
+    try:
+        _check_depth(text)
+        templates = _templates(text)
+        builder = SafeConstructor()
+        for root in yaml.compose_all(text, Loader=ManifestLoader):
+            _check_size(root)
+            template = _last_before(templates, root.start_mark.line)
+            for node in _objects(root):
+                yield Document(file=file, body=_body(builder, node), lines=Lines(node), template=template)
+    except yaml.YAMLError as error:
+        raise _unreadable(error, text) from None
+
+
+def _unreadable(error: yaml.YAMLError, text: str) -> DocumentError:
+    hint = "; render the template first: helm template ... | keda-py validate -" if "{{" in text else ""
+    if not isinstance(error, yaml.MarkedYAMLError):
+        return DocumentError(f"not YAML: {error}{hint}", 1)
+    mark = error.problem_mark
+    return DocumentError(f"not YAML: {error.problem or error.context}{hint}", mark.line + 1 if mark is not None else 1)
+
+
+def _check_depth(text: str) -> None:
+    depth = 0
+    for event in yaml.parse(text, Loader=ManifestLoader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > DEEPEST:
+                line = event.start_mark.line + 1 if event.start_mark is not None else 1
+                raise DocumentError(f"more than {DEEPEST} levels of nesting; no Kubernetes object needs that", line)
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+
+
+def _check_size(root: yaml.Node) -> None:
+    """Aliases are shared nodes: a few lines can stand for more than any memory holds."""
+    sizes: dict[int, int] = {}
+
+    def size(node: yaml.Node) -> int:
+        known = sizes.get(id(node))
+        if known is not None:
+            return known
+        sizes[id(node)] = MOST_NODES  # what contains itself is without end
+        sizes[id(node)] = total = 1 + sum(size(child) for child in _children(node))
+        return total
+
+    if size(root) > MOST_NODES:
+        text = f"aliases expand to more than {MOST_NODES} values; write the values out"
+        raise DocumentError(text, root.start_mark.line + 1)
+
+
+def _children(node: yaml.Node) -> Iterator[yaml.Node]:
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            yield key
+            yield value
+    elif isinstance(node, yaml.SequenceNode):
+        yield from node.value
+
+
+def _objects(root: yaml.Node) -> Iterator[yaml.Node]:
+    """The objects of a document: none of an empty one, those of a List."""
+    if isinstance(root, yaml.ScalarNode) and root.tag == f"{_TAG}null":
+        return
+    if not isinstance(root, yaml.MappingNode):
+        raise DocumentError("not a Kubernetes object; it needs apiVersion and kind", root.start_mark.line + 1)
+    entries = {key.value: value for key, value in root.value if isinstance(key, yaml.ScalarNode)}
+    kind, items = entries.get("kind"), entries.get("items")
+    if isinstance(kind, yaml.ScalarNode) and kind.value == "List" and isinstance(items, yaml.SequenceNode):
+        for item in items.value:
+            yield from _objects(item)
+    else:
+        yield root
+
+
+def _body(builder: SafeConstructor, node: yaml.Node) -> dict[str, Any]:
+    for path, line in find_duplicates(node):
+        raise DocumentError(f"{path}: this key is written twice; kubectl refuses that", line)
+    body: dict[str, Any] = _build(builder, node)
+    if not isinstance(body.get("kind"), str) or not isinstance(body.get("apiVersion"), str):
+        raise DocumentError("not a Kubernetes object; it needs apiVersion and kind", node.start_mark.line + 1)
+    return body
+
+
+def _build(builder: SafeConstructor, node: yaml.Node) -> Any:
+    if isinstance(node, yaml.SequenceNode):
+        return [_build(builder, item) for item in node.value]
+    if isinstance(node, yaml.MappingNode):
+        builder.flatten_mapping(node)
+        return {_key(key): _build(builder, value) for key, value in node.value}
+    return _scalar(builder, node)
+
+
+def _key(node: yaml.Node) -> str:
+    if not isinstance(node, yaml.ScalarNode):
+        raise DocumentError("a key must be text", node.start_mark.line + 1)
+    return str(node.value)
+
+
+def _scalar(builder: SafeConstructor, node: yaml.Node) -> Any:
+    line = node.start_mark.line + 1
+    if node.tag not in _SCALARS:
+        raise DocumentError(f"the tag {node.tag.removeprefix(_TAG)} means nothing to Kubernetes; remove it", line)
+    try:
+        value = builder.construct_object(node)
+    except (ValueError, OverflowError):
+        raise DocumentError(f"{str(node.value)[:40]} is not a number; put text in quotes", line) from None
+    if isinstance(value, float) and not isfinite(value):
+        raise DocumentError(f"{node.value} is no number that JSON knows; put text in quotes", line)
+    return value
+
+
+def _templates(text: str) -> Mapping[int, str]:
+    """Line of each "# Source:" comment -> the template that it names."""
+    lines = enumerate(text.splitlines())
+    return {number: line.removeprefix(_SOURCE).strip() for number, line in lines if line.startswith(_SOURCE)}
+
+
+def _last_before(templates: Mapping[int, str], line: int) -> str:
+    return next((name for number, name in reversed(list(templates.items())) if number <= line), "")

@@ -1,0 +1,158 @@
+"""What the given files hold together: the neighbours of each object, as a cluster has them while the files are applied.
+
+Of two objects that collide the later one is told. An object without a namespace is taken to be in `default`. Other
+people's objects that cannot be read are passed over: they are not what is validated here.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+
+from keda_py.apis.parsing import parse_object
+from keda_py.apis.scaled_object import ScaledObject, ScaleTrigger
+from keda_py.apis.trigger_authentication import ClusterTriggerAuthentication, TriggerAuthentication
+from keda_py.apis.wire import ObjectMeta, Wire
+from keda_py.apis.workloads import Container, HorizontalPodAutoscaler, LimitRange, Workload
+from keda_py.core.admission import Neighbourhood
+from keda_py.core.spec import ScalingSpec, TargetSpec, build_spec
+from keda_py.errors import ConfigError
+from keda_py.validation.documents import Document
+
+M = TypeVar("M", bound=BaseModel)
+Text = dict[str, str | None]
+Authentication = TriggerAuthentication | ClusterTriggerAuthentication
+
+
+class Data(Wire):
+    """A Secret or ConfigMap: its keys."""
+
+    metadata: ObjectMeta
+    data: Text | None = None
+    string_data: Text | None = None
+    binary_data: Text | None = None
+
+    @property
+    def keys(self) -> set[str]:
+        """Whatever may be referred to."""
+        return {key for part in (self.data, self.string_data, self.binary_data) for key in part or ()}
+
+
+class Release:
+    """The objects of all files that others depend on, by kind, namespace and name."""
+
+    def __init__(self, documents: Iterable[Document]) -> None:
+        self._bodies: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+        for document in documents:
+            self._bodies[document.body["kind"]].append(completed(document.body))
+        self._hpas = self._grouped("HorizontalPodAutoscaler", HorizontalPodAutoscaler)
+        self._limit_ranges = self._grouped("LimitRange", LimitRange)
+        self._workloads = {kind: self._named(kind, Workload) for kind in ("Deployment", "StatefulSet")}
+        self._data = {kind: self._named(kind, Data) for kind in ("Secret", "ConfigMap")}
+        self._authentications = self._named("TriggerAuthentication", TriggerAuthentication)
+        self._cluster_authentications = self._named("ClusterTriggerAuthentication", ClusterTriggerAuthentication)
+        self._by_target: dict[tuple[str, str, str], ScaledObject] = {}
+        self._by_hpa: dict[tuple[str, str], ScaledObject] = {}
+        for found in self._grouped("ScaledObject", ScaledObject).values():
+            self._index(found)
+
+    def neighbourhood(self, spec: ScalingSpec) -> Neighbourhood:
+        """What shares the namespace of a ScaledObject; of the ScaledObjects, the first that could collide."""
+        firsts = (self._by_target.get(_target(spec)), self._by_hpa.get((spec.namespace, spec.hpa_name)))
+        return Neighbourhood(
+            scaled_objects=[first for first in firsts if first is not None],
+            hpas=self._hpas[spec.namespace],
+            limit_ranges=self._limit_ranges[spec.namespace],
+            containers=self._containers(spec.target, spec.namespace),
+            absent="is not in these files",
+        )
+
+    def parameters(self, trigger: ScaleTrigger, namespace: str) -> frozenset[str] | None:
+        """The parameters that the trigger's authentication gives; None where that is not known."""
+        reference = trigger.authentication_ref
+        if reference is None:
+            return frozenset()
+        found: Authentication | None
+        if reference.kind == "ClusterTriggerAuthentication":
+            found = self._cluster_authentications.get(("default", reference.name))
+        else:
+            found = self._authentications.get((namespace, reference.name))
+        return _parameters(found) if found is not None else None
+
+    def keys_of(self, kind: str, namespace: str, name: str) -> set[str] | None:
+        """The keys of a Secret or ConfigMap; None where it is not in the files."""
+        found = self._data[kind].get((namespace, name))
+        return found.keys if found is not None else None
+
+    def _containers(self, target: TargetSpec, namespace: str) -> Sequence[Container] | None:
+        found = self._workloads.get(target.kind, {}).get((namespace, target.name))
+        return found.spec.template.spec.containers if found is not None else None
+
+    def _index(self, scaled_objects: Iterable[ScaledObject]) -> None:
+        for found in scaled_objects:
+            try:
+                spec = build_spec(found)
+            except ConfigError:
+                continue
+            self._by_target.setdefault(_target(spec), found)
+            self._by_hpa.setdefault((spec.namespace, spec.hpa_name), found)
+
+    def _grouped(self, kind: str, model: type[M]) -> defaultdict[str, list[M]]:
+        """By namespace, in the order of the files."""
+        found: defaultdict[str, list[M]] = defaultdict(list)
+        for body in self._bodies[kind]:
+            try:
+                found[body["metadata"]["namespace"]].append(parse_object(model, body))
+            except ConfigError:
+                continue
+        return found
+
+    def _named(self, kind: str, model: type[M]) -> dict[tuple[str, str], M]:
+        found = {}
+        for body in self._bodies[kind]:
+            try:
+                found[body["metadata"]["namespace"], body["metadata"]["name"]] = parse_object(model, body)
+            except ConfigError:
+                continue
+        return found
+
+
+def completed(body: dict[str, Any]) -> dict[str, Any]:
+    """As the API server would hand it on: in a namespace, with a name, and a null is a field that is not there."""
+    whole: dict[str, Any] = _without_nulls(body)
+    given = whole.get("metadata")
+    metadata = given if isinstance(given, dict) else {}
+    namespace, name = metadata.get("namespace"), metadata.get("name")
+    return whole | {
+        "metadata": metadata
+        | {
+            "namespace": namespace if isinstance(namespace, str) and namespace else "default",
+            "name": name if isinstance(name, str) and name else f"{metadata.get('generateName', '')}xxxxx",
+        }
+    }
+
+
+def _without_nulls(value: Any) -> Any:
+    match value:
+        case dict():
+            return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+        case list():
+            return [_without_nulls(item) for item in value]
+        case _:
+            return value
+
+
+def _target(spec: ScalingSpec) -> tuple[str, str, str]:
+    return spec.namespace, spec.target.kind_name, spec.target.name
+
+
+def _parameters(found: Authentication) -> frozenset[str] | None:
+    """None where a file or a login decides."""
+    spec = found.spec
+    if spec.file_path or spec.pod_identity or spec.oauth2:
+        return None
+    stores = (spec.hashi_corp_vault, spec.azure_key_vault, spec.gcp_secret_manager, spec.aws_secret_manager)
+    lists = (spec.env, spec.config_map_target_ref, spec.secret_target_ref, spec.bound_service_account_token)
+    listed = {entry.parameter for entries in lists for entry in entries}
+    return frozenset(listed | {secret.parameter for store in stores if store for secret in store.secrets})

@@ -1,0 +1,35 @@
+"""Texts -> all problems: the whole of `keda-py validate` but for its files and its output."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from keda_py.testing import lendings
+from keda_py.validation.checks import Validation, is_ours
+from keda_py.validation.documents import Document, DocumentError, read_documents
+from keda_py.validation.problems import Problem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """`objects` counts those that were checked; problems are in the order of files and lines."""
+
+    objects: int
+    problems: tuple[Problem, ...]
+
+
+async def validate_texts(texts: Mapping[str, str]) -> Report:
+    """Check texts by file name, as one release. Opens no connection."""
+    documents: list[Document] = []
+    problems: list[Problem] = []
+    for file, text in texts.items():
+        try:
+            # Not a comprehension: what comes before an unreadable place is still checked.
+            for document in read_documents(text, file):
+                documents.append(document)  # noqa: PERF402  # the reason above
+        except DocumentError as error:
+            problems.append(Problem(severity="error", file=file, line=error.line, message=str(error)))
+    async with lendings() as lent:
+        problems += Validation(documents, lent).problems()
+    order = {file: index for index, file in enumerate(texts)}
+    problems.sort(key=lambda problem: (order[problem.file], problem.line))
+    return Report(objects=sum(map(is_ours, documents)), problems=tuple(problems))

@@ -1,0 +1,74 @@
+"""Our CRDs' schemas over one object: what the API server would refuse or drop before any webhook is asked.
+
+The embedded cluster's validation does the work (`keda_py/localkube`), in a real server's words; a remedy is added where
+those words have none.
+"""
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+from functools import cache
+from typing import Any
+
+from keda_py.apis.crds import build_crds
+from keda_py.core.admission import AdmissionWarning, Denial, Finding
+from keda_py.localkube.decoding import check_types
+from keda_py.localkube.defaults import apply_defaults
+from keda_py.localkube.schemas import Schema, property_schema, prune
+from keda_py.localkube.status import StatusError
+from keda_py.localkube.validation import validate
+
+_REMEDIES = {
+    "of type string": "; put the value in quotes",
+    "of type integer": "; write a whole number without quotes",
+    "of type boolean": "; write true or false without quotes",
+    "of type array": "; write a list",
+    "of type object": "; write a map of keys and values",
+    "Required value": "; add it",
+}
+
+
+@cache
+def our_kinds() -> dict[tuple[str, str], Schema]:
+    """(apiVersion, kind) -> schema."""
+    found = {}
+    for crd in build_crds():
+        group, kind = crd["spec"]["group"], crd["spec"]["names"]["kind"]
+        for version in crd["spec"]["versions"]:
+            found[f"{group}/{version['name']}", kind] = version["schema"]["openAPIV3Schema"]
+    return found
+
+
+def check_schema(body: dict[str, Any]) -> Iterator[Finding]:
+    """Wrong values as denials, fields that would be dropped as warnings. The object is of one of `our_kinds`."""
+    schema = our_kinds()[body["apiVersion"], body["kind"]]
+    if not isinstance(body.get("metadata"), dict):
+        yield _deny("metadata: Required value: a map with a name; add it", "metadata")
+        return
+    try:
+        check_types(body, schema)
+    except StatusError as error:
+        yield _deny(error.message, "metadata")
+        return
+    kept, dropped = prune(body, schema)
+    for path in dropped:
+        yield AdmissionWarning(message=f"{path}: unknown field{_suggest(schema, path)}", field=path)
+    for cause in validate(apply_defaults(kept, schema), schema):
+        remedy = next((text for words, text in _REMEDIES.items() if words in cause.message), "")
+        field = "" if cause.field == "<nil>" else cause.field
+        yield _deny(f"{field}: {cause.message}{remedy}".removeprefix(": "), field)
+
+
+def _suggest(schema: Schema, path: str) -> str:
+    """The nearest field of the same parent."""
+    *parents, name = path.split(".")
+    for parent in parents:
+        plain, _, index = parent.partition("[")
+        schema = property_schema(schema, plain)
+        if index:
+            schema = schema.get("items") or {}
+    near = get_close_matches(name, schema.get("properties") or {}, n=1)
+    return f'; did you mean "{near[0]}"?' if near else "; it would be dropped"
+
+
+def _deny(message: str, field: str) -> Denial:
+    return Denial(message=message, reason="schema", field=field)

@@ -1,0 +1,392 @@
+"""Every check of admission: what KEDA denies, in its words and under its label, and what it lets pass."""
+
+from typing import Any
+
+import pytest
+
+from keda_py.apis.cloud_event_source import CloudEventSource
+from keda_py.apis.scaled_job import ScaledJob
+from keda_py.apis.scaled_object import ScaledObject
+from keda_py.apis.trigger_authentication import TriggerAuthentication
+from keda_py.apis.workloads import Container, HorizontalPodAutoscaler, LimitRange
+from keda_py.core.admission import AdmissionWarning, Denial, Neighbourhood
+from keda_py.core.admission_others import check_authentication, check_cloud_event_source, check_scaled_job
+from keda_py.core.admission_scaled_object import check_scaled_object
+
+REDIS = {"type": "redis", "metadata": {"listName": "jobs"}}
+CPU = {"type": "cpu", "metricType": "Utilization", "metadata": {"value": "60"}}
+MEMORY = {"type": "memory", "metricType": "Utilization", "metadata": {"value": "60"}}
+FALLBACK = {"failureThreshold": 3, "replicas": 6}
+NOBODY = Neighbourhood()
+TRANSFER = "scaledobject.keda.sh/transfer-hpa-ownership"
+WEB = "the workload 'web' of type 'apps/v1.Deployment'"
+
+
+def scaled_object(name: str = "so", annotations: dict[str, str] | None = None, **spec: Any) -> ScaledObject:
+    meta = {"name": name, "namespace": "shop", "annotations": annotations or {}}
+    body = {"scaleTargetRef": {"name": "web"}, "triggers": [REDIS], **spec}
+    return ScaledObject.model_validate({"metadata": meta, "spec": body})
+
+
+def hpa(
+    name: str = "old", owner: str = "", annotations: dict[str, str] | None = None, **target: str
+) -> HorizontalPodAutoscaler:
+    owners = [{"kind": "ScaledObject", "name": owner}] if owner else []
+    meta = {"name": name, "ownerReferences": owners, "annotations": annotations or {}}
+    reference = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", **target}
+    return HorizontalPodAutoscaler.model_validate({"metadata": meta, "spec": {"scaleTargetRef": reference}})
+
+
+def container(name: str = "app", **resources: Any) -> Container:
+    return Container.model_validate({"name": name, "resources": resources})
+
+
+def limit_range(kind: str = "Container", **defaults: Any) -> LimitRange:
+    return LimitRange.model_validate({"metadata": {"name": "l"}, "spec": {"limits": [{"type": kind, **defaults}]}})
+
+
+def named(hpa_name: str) -> dict[str, Any]:
+    return {"horizontalPodAutoscalerConfig": {"name": hpa_name}}
+
+
+def modifiers(**fields: str) -> dict[str, Any]:
+    return {"scalingModifiers": fields}
+
+
+def findings(obj: ScaledObject, around: Neighbourhood = NOBODY, *, dry_run: bool = False) -> list[Any]:
+    return list(check_scaled_object(obj, around, dry_run=dry_run))
+
+
+def denials(obj: ScaledObject, around: Neighbourhood = NOBODY, *, dry_run: bool = False) -> list[tuple[str, str]]:
+    found = findings(obj, around, dry_run=dry_run)
+    return [(one.reason, one.message) for one in found if isinstance(one, Denial)]
+
+
+DENIED = [
+    pytest.param(
+        scaled_object("n" * 64, advanced=named("short")),
+        "name-too-long",
+        f'scaledobject name "{"n" * 64}" is 64 characters long; must be no more than 63 characters because it is used '
+        'as the "scaledobject.keda.sh/name" label value',
+        id="name",
+    ),
+    pytest.param(
+        scaled_object("n" * 55),
+        "hpa-name-too-long",
+        f'HPA name "keda-hpa-{"n" * 55}" derived from scaledobject is 64 characters long; must be no more than 63 '
+        "characters; set spec.advanced.horizontalPodAutoscalerConfig.name to a shorter name or shorten the scaledobject "
+        "name",
+        id="HPA name",
+    ),
+    pytest.param(
+        scaled_object(triggers=[{**CPU, "useCachedMetrics": True}, REDIS]),
+        "incorrect-triggers",
+        'property "useCachedMetrics" is not supported for "cpu" scaler',
+        id="cached cpu",
+    ),
+    pytest.param(
+        scaled_object(triggers=[{**REDIS, "name": "x"}, {**REDIS, "name": "x"}]),
+        "incorrect-triggers",
+        'triggerName "x" is defined multiple times in the ScaledObject/ScaledJob, but it must be unique',
+        id="trigger name twice",
+    ),
+    pytest.param(
+        scaled_object(idleReplicaCount=3, minReplicaCount=2),
+        "incorrect-replicas",
+        "IdleReplicaCount=3 must be less than MinReplicaCount=2",
+        id="idle",
+    ),
+    pytest.param(
+        scaled_object(minReplicaCount=5, maxReplicaCount=3),
+        "incorrect-replicas",
+        "MinReplicaCount=5 must be less than MaxReplicaCount=3",
+        id="min above max",
+    ),
+    pytest.param(
+        scaled_object(advanced=modifiers(target="2")),
+        "scaling-modifiers",
+        "error ScalingModifiers.Formula is mandatory",
+        id="no formula",
+    ),
+    pytest.param(
+        scaled_object(advanced=modifiers(formula="1")),
+        "scaling-modifiers",
+        "error validating formula in ScalingModifiers\nformula is given but target is empty",
+        id="no target",
+    ),
+    pytest.param(
+        scaled_object(advanced=modifiers(formula="1", target="0")),
+        "scaling-modifiers",
+        'error validating target in ScalingModifiers\n"0" is not a number above 0; write for example "5"',
+        id="target 0",
+    ),
+    pytest.param(
+        scaled_object(fallback={**FALLBACK, "behavior": "scalingModifiers"}),
+        "scaling-modifiers-fallback",
+        "scalingModifiers fallback behavior requires scalingModifiers.formula to be defined",
+        id="fallback without formula",
+    ),
+    pytest.param(
+        scaled_object(triggers=[MEMORY], minReplicaCount=1, fallback=FALLBACK),
+        "incorrect-fallback",
+        "at least one trigger (that is not cpu or memory) has to have the `AverageValue` type for the fallback to be "
+        "enabled",
+        id="fallback of memory",
+    ),
+    pytest.param(
+        scaled_object(triggers=[CPU, MEMORY]),
+        "scale-to-zero-requirements-not-met",
+        "scaledobject has only cpu/memory triggers AND minReplica is 0 (scale to zero doesn't work in this case)",
+        id="cpu to zero",
+    ),
+]
+
+
+@pytest.mark.parametrize(("obj", "reason", "message"), DENIED)
+def test_a_scaled_object_is_denied_in_kedas_words(obj: ScaledObject, reason: str, message: str) -> None:
+    assert denials(obj) == [(reason, message)]
+
+
+def test_a_plain_scaled_object_passes_without_a_word() -> None:
+    assert findings(scaled_object(minReplicaCount=0, idleReplicaCount=0)) == []
+
+
+def test_a_formula_over_an_unnamed_trigger_is_denied_with_its_place() -> None:
+    [(reason, message)] = denials(scaled_object(advanced=modifiers(formula="1 + jobs", target="2")))
+    assert reason == "scaling-modifiers"
+    assert message.startswith("error validating formula in ScalingModifiers\nunknown name jobs")
+    assert "\n | 1 + jobs\n | ....^" in message
+
+
+def test_what_keda_looks_at_after_admission_is_a_warning() -> None:
+    named_trigger = {**REDIS, "name": "jobs"}
+    advanced = modifiers(formula="jobs", target="2", activationTarget="some")
+    [found] = findings(scaled_object(triggers=[named_trigger], advanced=advanced))
+    assert isinstance(found, AdmissionWarning)
+    assert found.field == "spec.advanced.scalingModifiers.activationTarget"
+
+
+def test_one_workload_has_one_scaled_object() -> None:
+    around = Neighbourhood(scaled_objects=[scaled_object("other"), scaled_object("third")])
+    words = f"{WEB} is already managed by the ScaledObject 'other'"
+    assert denials(scaled_object(), around) == [("other-scaled-object", words)]
+
+
+@pytest.mark.parametrize("target", [{"kind": "StatefulSet", "name": "web"}, {"name": "api"}])
+def test_another_kind_or_name_is_another_workload(target: dict[str, str]) -> None:
+    assert denials(scaled_object(), Neighbourhood(scaled_objects=[scaled_object("other", scaleTargetRef=target)])) == []
+
+
+def test_a_scaled_object_does_not_collide_with_what_it_was() -> None:
+    around = Neighbourhood(scaled_objects=[scaled_object()], hpas=[hpa("keda-hpa-so", owner="so")])
+    assert denials(scaled_object(maxReplicaCount=3), around) == []
+
+
+def test_one_hpa_has_one_scaled_object() -> None:
+    other = scaled_object("other", scaleTargetRef={"name": "api"}, advanced=named("shared"))
+    around = Neighbourhood(scaled_objects=[other])
+    words = "the HPA 'shared' is already managed by the ScaledObject 'other'"
+    assert denials(scaled_object(advanced=named("shared")), around) == [("other-scaled-object-hpa", words)]
+
+
+@pytest.mark.parametrize(
+    ("annotations", "advanced", "expected"),
+    [
+        pytest.param({}, None, [("other-hpa", f"{WEB} is already managed by the hpa 'old'")], id="no transfer"),
+        pytest.param(
+            {TRANSFER: "True"},
+            named("old"),
+            [("other-hpa", f"{WEB} is already managed by the hpa 'old'")],
+            id="not exactly true",
+        ),
+        pytest.param(
+            {TRANSFER: "true"},
+            None,
+            [
+                (
+                    "transfer-ownership-missing-hpa-name",
+                    "the existing hpa 'old' for workload 'web' of type 'apps/v1.Deployment' must be specified by name in "
+                    "advanced settings to enable ownership transfer",
+                )
+            ],
+            id="unnamed",
+        ),
+        pytest.param({TRANSFER: "true"}, named("old"), [], id="transfer"),
+    ],
+)
+def test_a_foreign_hpa_is_taken_over_only_on_request(
+    annotations: dict[str, str], advanced: dict[str, Any] | None, expected: list[tuple[str, str]]
+) -> None:
+    obj = scaled_object(annotations=annotations, **({"advanced": advanced} if advanced else {}))
+    assert denials(obj, Neighbourhood(hpas=[hpa("old")])) == expected
+
+
+@pytest.mark.parametrize(
+    "foreign",
+    [
+        pytest.param(hpa(annotations={"validations.keda.sh/hpa-ownership": "false"}), id="exempt"),
+        pytest.param(hpa(name="api-hpa", kind="StatefulSet"), id="another kind"),
+        pytest.param(hpa(owner="so"), id="ours"),
+    ],
+)
+def test_an_hpa_that_does_not_collide_is_left_alone(foreign: HorizontalPodAutoscaler) -> None:
+    assert denials(scaled_object(), Neighbourhood(hpas=[foreign])) == []
+
+
+NO_CPU = "the scaledobject has a cpu trigger but the container app doesn't have the cpu request defined"
+
+
+@pytest.mark.parametrize(
+    ("containers", "limits", "expected"),
+    [
+        pytest.param([container()], [], [("missing-requests", NO_CPU)], id="nothing"),
+        pytest.param([container(requests={"cpu": "0"})], [], [("missing-requests", NO_CPU)], id="zero"),
+        pytest.param([container(requests={"memory": "1Gi"})], [], [("missing-requests", NO_CPU)], id="memory only"),
+        pytest.param([container(requests={"cpu": "lots"})], [], [("missing-requests", NO_CPU)], id="no quantity"),
+        pytest.param([container(requests={"cpu": "1m"})], [], [], id="request"),
+        pytest.param([container(requests={"cpu": 1})], [], [], id="number"),
+        pytest.param([container(limits={"cpu": "1"})], [], [], id="limit"),
+        pytest.param([container()], [limit_range(defaultRequest={"cpu": "1m"})], [], id="LimitRange request"),
+        pytest.param([container()], [limit_range(default={"cpu": "1m"})], [], id="LimitRange limit"),
+        pytest.param([container()], [limit_range("Pod", default={"cpu": "1"})], [("missing-requests", NO_CPU)], id="LimitRange of pods"),
+        pytest.param([container()], None, [], id="LimitRanges not known"),
+    ],
+)  # fmt: skip
+def test_a_cpu_trigger_needs_requests(
+    containers: list[Container], limits: list[LimitRange] | None, expected: list[tuple[str, str]]
+) -> None:
+    obj = scaled_object(triggers=[CPU, REDIS])
+    assert denials(obj, Neighbourhood(containers=containers, limit_ranges=limits)) == expected
+
+
+def test_only_the_named_container_needs_requests() -> None:
+    one = {**CPU, "metadata": {"value": "60", "containerName": "app"}}
+    containers = [container("sidecar"), container(requests={"cpu": "1"})]
+    assert denials(scaled_object(triggers=[one, REDIS]), Neighbourhood(containers=containers)) == []
+
+
+def test_a_dry_run_says_nothing_of_requests() -> None:
+    assert findings(scaled_object(triggers=[CPU]), Neighbourhood(containers=[container()]), dry_run=True) == []
+
+
+def test_a_target_that_is_not_there_yet_is_a_warning() -> None:
+    [found] = findings(scaled_object(triggers=[CPU, REDIS]))
+    assert isinstance(found, AdmissionWarning)
+    assert found.message.startswith("apps/v1.Deployment 'web' does not exist yet")
+
+
+def test_only_deployments_and_stateful_sets_are_looked_into() -> None:
+    assert findings(scaled_object(triggers=[CPU], scaleTargetRef={"name": "web", "kind": "ReplicaSet"})) == []
+
+
+POLLING, COOLDOWN = "spec.pollingInterval", "spec.cooldownPeriod"
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        pytest.param({"minReplicaCount": 1}, [POLLING, COOLDOWN], id="always on"),
+        pytest.param({"minReplicaCount": 2, "idleReplicaCount": 1}, [POLLING, COOLDOWN], id="idles above zero"),
+        pytest.param({"minReplicaCount": 2, "idleReplicaCount": 0}, [], id="idles at zero"),
+        pytest.param({"minReplicaCount": 0}, [], id="goes to zero"),
+        pytest.param({}, [], id="goes to zero by default"),
+        pytest.param(
+            {"minReplicaCount": 1, "triggers": [{**REDIS, "useCachedMetrics": True}]}, [COOLDOWN], id="cached metrics"
+        ),
+    ],
+)
+def test_settings_without_effect_are_told(fields: dict[str, Any], expected: list[str]) -> None:
+    found = findings(scaled_object(pollingInterval=10, cooldownPeriod=60, **fields))
+    assert [(one.field, one.recorded) for one in found] == [(field, True) for field in expected]
+
+
+def test_a_scaled_job_is_checked_for_its_triggers_alone() -> None:
+    twice = [{**REDIS, "name": "x"}, {**REDIS, "name": "x"}]
+    spec = {"jobTargetRef": {}, "minReplicaCount": 9, "maxReplicaCount": 3}
+    meta = {"name": "job"}
+    assert (
+        list(check_scaled_job(ScaledJob.model_validate({"metadata": meta, "spec": {**spec, "triggers": [REDIS]}})))
+        == []
+    )
+    [found] = check_scaled_job(ScaledJob.model_validate({"metadata": meta, "spec": {**spec, "triggers": twice}}))
+    assert found.reason == "incorrect-triggers"
+
+
+def authentication_denials(**spec: Any) -> list[str]:
+    obj = TriggerAuthentication.model_validate({"metadata": {"name": "auth"}, "spec": spec})
+    return [found.message for found in check_authentication(obj)]
+
+
+NO_ID = 'identityId of PodIdentity should not be empty. If it\'s set, identityId has to be different than ""'
+NO_TENANT = (
+    'identityTenantId of PodIdentity should not be empty. If it\'s set, identityTenantId has to be different than ""'
+)
+HOST_WITHOUT_TENANT = (
+    "identityTenantID of PodIdentity should not be nil or empty when identityAuthorityHost of PodIdentity is set"
+)
+ROLE_OF_ANOTHER = "roleArn of PodIdentity can't be set if KEDA isn't identityOwner"
+OAUTH2 = {"type": "clientCredentials", "clientId": "me", "tokenUrl": "https://id.example.com/token"}
+
+
+@pytest.mark.parametrize(
+    ("identity", "expected"),
+    [
+        pytest.param({"provider": "azure-workload"}, [], id="azure"),
+        pytest.param({"provider": "azure-workload", "identityId": ""}, [NO_ID], id="azure empty id"),
+        pytest.param({"provider": "azure-workload", "identityTenantId": ""}, [NO_TENANT], id="azure empty tenant"),
+        pytest.param({"provider": "azure-workload", "identityAuthorityHost": "h"}, [HOST_WITHOUT_TENANT], id="azure host"),
+        pytest.param({"provider": "azure-workload", "identityAuthorityHost": "h", "identityTenantId": "t"}, [], id="azure host and tenant"),
+        pytest.param({"provider": "aws", "roleArn": "r"}, [], id="aws role"),
+        pytest.param({"provider": "aws", "roleArn": "r", "identityOwner": "workload"}, [ROLE_OF_ANOTHER], id="aws role of another"),
+        pytest.param({"provider": "aws", "externalID": "e"}, ["externalID of PodIdentity requires roleArn to be set"], id="aws external id"),
+        pytest.param({"provider": "aws", "externalID": "e", "roleArn": "r"}, [], id="aws external id and role"),
+        pytest.param({"provider": "gcp", "identityId": ""}, [], id="gcp has no rules"),
+    ],
+)  # fmt: skip
+def test_identities_are_checked_as_keda_does(identity: dict[str, str], expected: list[str]) -> None:
+    assert authentication_denials(podIdentity=identity) == expected
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        pytest.param({}, [], id="good"),
+        pytest.param({"clientId": ""}, ["oauth2.clientId is required when oauth2 is configured"], id="no client"),
+        pytest.param({"tokenUrl": ""}, ["oauth2.tokenUrl is required when oauth2 is configured"], id="no URL"),
+        pytest.param({"tokenUrl": "id.example.com"}, ["oauth2.tokenUrl must be a valid http or https URL"], id="relative"),
+        pytest.param({"tokenUrl": "ftp://a/b"}, ["oauth2.tokenUrl must be a valid http or https URL"], id="ftp"),
+        pytest.param({"tokenUrl": "http://[::1"}, ["oauth2.tokenUrl must be a valid http or https URL"], id="broken"),
+    ],
+)  # fmt: skip
+def test_oauth2_needs_a_client_and_an_address(changes: dict[str, str], expected: list[str]) -> None:
+    assert authentication_denials(oauth2=OAUTH2 | changes) == expected
+
+
+def test_an_identity_without_rules_hides_oauth2_as_in_keda() -> None:
+    assert authentication_denials(podIdentity={"provider": "gcp"}, oauth2=OAUTH2 | {"clientId": ""}) == []
+    assert authentication_denials(podIdentity={"provider": "aws"}, oauth2=OAUTH2 | {"clientId": ""}) != []
+
+
+READY, CREATED = "keda.scaledobject.ready.v1", "keda.authentication.triggerauthentication.created.v1"
+
+
+@pytest.mark.parametrize(
+    ("subscription", "expected"),
+    [
+        pytest.param({"includedEventTypes": [READY]}, [], id="included"),
+        pytest.param(
+            {"includedEventTypes": [READY], "excludedEventTypes": [READY]},
+            ["setting included types and excluded types at the same time is not supported"],
+            id="both",
+        ),
+        pytest.param(
+            {"excludedEventTypes": [CREATED]},
+            [f"excludedEventType: {CREATED} in cloudeventsource/clustercloudeventsource spec is not supported"],
+            id="a type that the CRD lists and KEDA does not",
+        ),
+    ],
+)
+def test_event_sources_are_checked_as_keda_does(subscription: dict[str, Any], expected: list[str]) -> None:
+    spec = {"destination": {}, "eventSubscription": subscription}
+    obj = CloudEventSource.model_validate({"metadata": {"name": "events"}, "spec": spec})
+    assert [found.message for found in check_cloud_event_source(obj)] == expected

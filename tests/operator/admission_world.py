@@ -1,0 +1,116 @@
+"""A cluster whose API server asks the operator's webhook, and the real kubectl to write with."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import yaml
+
+from keda_py.apis.crds import build_crds
+from keda_py.clock import SystemClock
+from keda_py.localkube.cluster import LocalCluster
+from keda_py.operator.app import run_operator
+from keda_py.operator.assembly import Assembly
+from keda_py.settings import load_settings
+from tests.localkube.kubectl import Kubectl, Outcome
+
+LOOPBACK = "127.0.0.1"
+Obj = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdmissionWorld:
+    cluster: LocalCluster
+    kubectl: Kubectl
+    webhook: str
+    metrics: str
+
+    async def apply(self, *objects: Obj, words: tuple[str, ...] = ()) -> Outcome:
+        file = self.kubectl.kubeconfig.with_name("manifests.yaml")
+        file.write_text(yaml.safe_dump_all(objects))
+        return await self.kubectl.try_run("apply", "-f", str(file), *words)
+
+    async def create(self, obj: Obj, *words: str) -> Outcome:
+        return await self.kubectl.try_run("create", "-f", "-", *words, stdin=obj)
+
+    def stored(self, api_version: str, kind: str, name: str, namespace: str = "default") -> Obj | None:
+        return self.cluster.store.find(self.cluster.store.resources.get(api_version, kind), namespace, name)
+
+    def events(self) -> list[Obj]:
+        return self.cluster.store.list(self.cluster.store.resources.get("events.k8s.io/v1", "Event"))
+
+    async def metric(self, line: str) -> str:
+        async with httpx.AsyncClient() as client:
+            page = (await client.get(f"{self.metrics}/metrics")).text
+        return next((text.rpartition(" ")[2] for text in page.splitlines() if text.startswith(line)), "")
+
+
+@asynccontextmanager
+async def an_admission_world(directory: Path) -> AsyncIterator[AdmissionWorld]:
+    async with LocalCluster(SystemClock()) as cluster:
+        await cluster.apply(build_crds())
+        kubeconfig = directory / "kubeconfig"
+        kubeconfig.write_text(cluster.kubeconfig())
+        webhook, metrics = free_port(), free_port()
+        flags = {
+            "kubeconfig": str(kubeconfig),
+            "bind-address": LOOPBACK,
+            "secure-port": "0",
+            "webhook-port": str(webhook),
+            "metrics-bind-address": f"{LOOPBACK}:{metrics}",
+            "health-probe-bind-address": "0",
+            "register": f"https://{LOOPBACK}",
+        }
+        async with _operator(flags):
+            yield AdmissionWorld(
+                cluster=cluster,
+                kubectl=Kubectl(kubeconfig=kubeconfig, cache=directory / "cache"),
+                webhook=f"https://{LOOPBACK}:{webhook}",
+                metrics=f"http://{LOOPBACK}:{metrics}",
+            )
+
+
+@asynccontextmanager
+async def _operator(flags: dict[str, str]) -> AsyncIterator[None]:
+    stopping = asyncio.Event()
+    started: asyncio.Future[Assembly] = asyncio.get_running_loop().create_future()
+    settings = load_settings({flag: [value] for flag, value in flags.items()}, {})
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(run_operator(settings, SystemClock(), stopping, started.set_result))
+        try:
+            await asyncio.wait([running, started], return_when=asyncio.FIRST_COMPLETED)
+            yield
+        finally:
+            stopping.set()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((LOOPBACK, 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def scaled_object(name: str = "so", *, target: str = "web", **spec: Any) -> Obj:
+    body = {"scaleTargetRef": {"name": target}, "triggers": [CRON], **spec}
+    return {"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "metadata": {"name": name}, "spec": body}
+
+
+def deployment(name: str = "web", **requests: str) -> Obj:
+    container = {"name": "app", "image": "example/app", "resources": {"requests": requests}}
+    labels = {"app": name}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [container]}}
+    spec = {"replicas": 1, "selector": {"matchLabels": labels}, "template": template}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name}, "spec": spec}
+
+
+CRON: Obj = {
+    "type": "cron",
+    "metadata": {"timezone": "UTC", "start": "0 8 * * *", "end": "0 20 * * *", "desiredReplicas": "2"},
+}
+CPU: Obj = {"type": "cpu", "metricType": "Utilization", "metadata": {"value": "60"}}
