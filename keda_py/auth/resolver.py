@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from keda_py.core.spec import ScalingSpec
+from keda_py.core.spec import TriggersSpec
 from keda_py.scaler import PodIdentity
 
 
@@ -20,7 +20,7 @@ class Resolved:
 class Resolver(Protocol):
     """Finds environment and authentication parameters of one trigger."""
 
-    async def resolve(self, spec: ScalingSpec, trigger_index: int) -> Resolved:
+    async def resolve(self, spec: TriggersSpec, trigger_index: int) -> Resolved:
         """Current values. Raises ConfigError for what the user must fix, KubeError where it cannot be known now."""
         ...
 
@@ -28,6 +28,6 @@ class Resolver(Protocol):
 class NothingResolved:
     """The resolver of a process without authentication: triggers have their own metadata, no more."""
 
-    async def resolve(self, spec: ScalingSpec, trigger_index: int) -> Resolved:
+    async def resolve(self, spec: TriggersSpec, trigger_index: int) -> Resolved:
         """Nothing."""
         return Resolved()

@@ -11,7 +11,7 @@ from typing import Literal
 from keda_py.apis.scaled_object import Fallback
 from keda_py.core.metric_names import MetricSet, NamedMetric
 from keda_py.core.quantity import LARGEST_MILLI
-from keda_py.core.spec import ScalingSpec
+from keda_py.core.spec import ScalingSpec, TriggersSpec
 from keda_py.errors import ScalerError
 
 
@@ -40,7 +40,7 @@ def count_outcome(state: FallbackState, *, failed: bool) -> FallbackState:
     return FallbackState(failures=state.failures + 1 if failed else 0)
 
 
-def has_valid_fallback(spec: ScalingSpec) -> bool:
+def has_valid_fallback(spec: TriggersSpec) -> bool:
     """Is there a fallback that can be computed? With scalingModifiers "2.5" as target disables it, as in KEDA."""
     if spec.fallback is None:
         return False

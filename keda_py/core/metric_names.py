@@ -9,7 +9,7 @@ from typing import Literal
 
 from keda_py.core.composite import Composite, build_composite
 from keda_py.core.metric_specs import ExternalMetric, MetricSpec, ResourceMetric
-from keda_py.core.spec import ScalingSpec
+from keda_py.core.spec import TriggersSpec
 from keda_py.errors import ConfigError
 
 COMPOSITE_METRIC = "composite-metric"
@@ -52,7 +52,7 @@ def normalise(name: str) -> str:
     return name.translate(_NORMALISED)
 
 
-def name_metrics(spec: ScalingSpec, per_trigger: Sequence[Sequence[MetricSpec]]) -> MetricSet:
+def name_metrics(spec: TriggersSpec, per_trigger: Sequence[Sequence[MetricSpec]]) -> MetricSet:
     """Prefixed and checked; `per_trigger` runs parallel to `spec.triggers`. Raises ConfigError."""
     external: list[NamedMetric] = []
     resource: list[ResourceMetric] = []
@@ -64,15 +64,15 @@ def name_metrics(spec: ScalingSpec, per_trigger: Sequence[Sequence[MetricSpec]])
                 case ExternalMetric():
                     external.append(_name_external(spec, index, metric))
     if not external and not resource:
-        raise ConfigError(f"no metric specs returned from scalers for ScaledObject {spec.namespace}/{spec.name}")
+        raise ConfigError(f"no metric specs returned from scalers for {spec.kind} {spec.namespace}/{spec.name}")
     names = [metric.name for metric in external]
     for name in names:
         if names.count(name) > 1:
-            raise ConfigError(f"metricName {name} defined multiple times in ScaledObject {spec.name}")
+            raise ConfigError(f"metricName {name} defined multiple times in {spec.kind} {spec.name}")
     return MetricSet(external=tuple(external), resource=tuple(resource), composite=build_composite(spec))
 
 
-def _name_external(spec: ScalingSpec, index: int, metric: ExternalMetric) -> NamedMetric:
+def _name_external(spec: TriggersSpec, index: int, metric: ExternalMetric) -> NamedMetric:
     trigger = spec.triggers[index]
     return NamedMetric(
         trigger_index=index,

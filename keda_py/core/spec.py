@@ -7,6 +7,7 @@ ConfigError in KEDA's words. Behaviour reference: sections 1.2 (annotations), 2.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import ClassVar
 
 from keda_py.apis.scaled_object import Fallback, ScaledObject, ScaleTrigger, ScalingModifiers
 from keda_py.errors import ConfigError
@@ -73,19 +74,31 @@ class PauseSpec:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScalingSpec:
-    """Everything a decision and an HPA need to know of a ScaledObject; durations are timedeltas."""
+class TriggersSpec:
+    """What reading triggers needs to know of their object; of a ScaledJob (`core/job_spec.py`) as well."""
+
+    kind: ClassVar[str]
 
     namespace: str
     name: str
     uid: str
     generation: int
-    created: datetime
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
-    target: TargetSpec
     triggers: tuple[ScaleTrigger, ...]
     polling_interval: timedelta
+    modifiers: ScalingModifiers | None = None
+    fallback: Fallback | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScalingSpec(TriggersSpec):
+    """Everything a decision and an HPA need to know of a ScaledObject; durations are timedeltas."""
+
+    kind: ClassVar[str] = "ScaledObject"
+
+    created: datetime
+    target: TargetSpec
     initial_cooldown: timedelta
     cooldown: timedelta
     idle_replicas: int | None
@@ -94,8 +107,6 @@ class ScalingSpec:
     hpa_name: str
     behavior: Mapping[str, object] | None
     restore_original: bool
-    modifiers: ScalingModifiers | None
-    fallback: Fallback | None
     pause: PauseSpec
     force_activation: bool
 
@@ -169,7 +180,7 @@ def check_bounds(spec: ScalingSpec) -> None:
         )
 
 
-def check_triggers(spec: ScalingSpec) -> None:
+def check_triggers(spec: TriggersSpec) -> None:
     """At least one trigger, unique names, caching only where it means something. Raises ConfigError."""
     check_trigger_list(spec.triggers)
 

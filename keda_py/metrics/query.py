@@ -222,7 +222,7 @@ class Query:
 
     async def _find(self, key: Key) -> tuple[ScalingSpec, MetricSet]:
         built = self._readings.built(key)
-        if built:
+        if built and isinstance(built.spec, ScalingSpec):
             return built.spec, built.metrics
         spec = self._specs(key)
         if spec is None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from keda_py.core.fallback import FallbackState, count_outcome, has_valid_fallback
 from keda_py.core.metric_names import MetricSet
-from keda_py.core.spec import ScalingSpec
+from keda_py.core.spec import TriggersSpec
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.metrics.meters import Key, Meter, MetricReading, Outcome
 from keda_py.metrics.phases import Grid, grid_of
@@ -62,7 +62,7 @@ class Readings:
         self._running: set[asyncio.Task[None]] = set()
         self._closed = False
 
-    async def build(self, spec: ScalingSpec) -> MetricSet:
+    async def build(self, spec: TriggersSpec) -> MetricSet:
         """The metrics of a spec; its scalers are built once per generation. Raises ConfigError or ScalerError.
 
         The scalers of the generation before are closed once the new ones stand, and as well when these cannot be
@@ -241,7 +241,7 @@ def _done(reading: MetricReading) -> asyncio.Future[MetricReading]:
 
 
 def _log_reading(meter: Meter, reading: MetricReading, *, failed_before: bool) -> None:
-    names = {"namespace": meter.key[0], "scaledobject": meter.key[1], "metric": meter.metric.name}
+    names = {"namespace": meter.key[0], meter.scalers.spec.kind.lower(): meter.key[1], "metric": meter.metric.name}
     if isinstance(reading.outcome, ScalerError):
         level = logging.DEBUG if failed_before else logging.WARNING
         log.log(level, "trigger cannot be read", extra={**names, "error": str(reading.outcome)})

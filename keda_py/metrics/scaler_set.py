@@ -16,7 +16,7 @@ from keda_py.auth.resolver import Resolved, Resolver
 from keda_py.context import EngineContext, Lendings
 from keda_py.core.metric_names import MetricSet, name_metrics
 from keda_py.core.metric_specs import MetricSpec
-from keda_py.core.spec import ScalingSpec
+from keda_py.core.spec import TriggersSpec
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.metrics.confinement import confine
 from keda_py.registry import AnyScaler
@@ -43,7 +43,7 @@ class ScalerSource:
         """Seconds for each step of building."""
         return self.lendings.http_timeout + GRACE_SECONDS
 
-    async def open(self, spec: ScalingSpec, index: int) -> "OpenScaler":
+    async def open(self, spec: TriggersSpec, index: int) -> "OpenScaler":
         """Resolve, build and open the scaler of a trigger. Raises ConfigError or ScalerError."""
         trigger = spec.triggers[index]
         resolved = await self.resolve(spec, index)
@@ -81,7 +81,7 @@ class ScalerSource:
             await _close(scaler, context)
             raise
 
-    async def resolve(self, spec: ScalingSpec, index: int) -> Resolved:
+    async def resolve(self, spec: TriggersSpec, index: int) -> Resolved:
         """What the trigger is given besides its metadata. Raises ConfigError or ScalerError."""
         return await confine(self.resolver.resolve(spec, index), self.timeout, what="resolving authentication")
 
@@ -116,7 +116,7 @@ class ScalerSet:
     """Scalers by trigger index, and the metrics they stand for. Made by `build_set`."""
 
     def __init__(
-        self, spec: ScalingSpec, metrics: MetricSet, opened: Iterable[OpenScaler], source: ScalerSource
+        self, spec: TriggersSpec, metrics: MetricSet, opened: Iterable[OpenScaler], source: ScalerSource
     ) -> None:
         self.spec, self.metrics = spec, metrics
         self._opened, self._source = list(opened), source
@@ -166,7 +166,7 @@ class ScalerSet:
         return True
 
     def _names(self, index: int) -> dict[str, object]:
-        return {"namespace": self.spec.namespace, "scaledobject": self.spec.name, "trigger": index}
+        return {"namespace": self.spec.namespace, self.spec.kind.lower(): self.spec.name, "trigger": index}
 
     async def aclose(self) -> None:
         """Close every scaler."""
@@ -175,7 +175,7 @@ class ScalerSet:
             await one.aclose()
 
 
-async def build_set(spec: ScalingSpec, source: ScalerSource) -> ScalerSet:
+async def build_set(spec: TriggersSpec, source: ScalerSource) -> ScalerSet:
     """Open every trigger's scaler and name their metrics. Raises the first trigger's ConfigError or ScalerError.
 
     All or nothing: what was opened is closed again when one trigger fails.
@@ -196,7 +196,7 @@ async def build_set(spec: ScalingSpec, source: ScalerSource) -> ScalerSet:
 
 
 async def _attempt(
-    spec: ScalingSpec, index: int, source: ScalerSource, outcomes: dict[int, OpenScaler | ConfigError | ScalerError]
+    spec: TriggersSpec, index: int, source: ScalerSource, outcomes: dict[int, OpenScaler | ConfigError | ScalerError]
 ) -> None:
     try:
         outcomes[index] = await source.open(spec, index)
@@ -213,7 +213,7 @@ def _all_open(outcomes: Sequence[OpenScaler | ConfigError | ScalerError]) -> lis
     return opened
 
 
-async def _specs(spec: ScalingSpec, opened: Sequence[OpenScaler], timeout: float) -> list[tuple[MetricSpec, ...]]:
+async def _specs(spec: TriggersSpec, opened: Sequence[OpenScaler], timeout: float) -> list[tuple[MetricSpec, ...]]:
     return [
         await confine(one.scaler.specs(), timeout, what=f"metrics of scaler {trigger.type}")
         for one, trigger in zip(opened, spec.triggers, strict=True)
