@@ -1,4 +1,4 @@
-"""What the operator remembers of one ScaledObject between two looks; everything else is in the API."""
+"""What the operator remembers of one object between two looks; everything else is in the API."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,12 +13,11 @@ from keda_py.operator.queue import Key
 
 
 @dataclass(slots=True)
-class ObjectState:
+class Remembered:
     """One object's memory, made by its first watch event and dropped with its last.
 
-    `fingerprint` is what the last finished reconcile was made of; `spec`, `metrics` and `target` are set while a scale
-    loop runs. `next_look` is monotonic seconds, 0: now. `written` is the
-    version and count of our last scale, until the cache shows it. `failures` are the trigger errors already told.
+    `fingerprint` is what the last finished reconcile was made of, `attempts` counts those that failed since.
+    `next_look` is monotonic seconds, 0: now. `failures` are the trigger errors already told.
     """
 
     key: Key
@@ -27,24 +26,34 @@ class ObjectState:
     version: int = -1
     fingerprint: tuple[object, ...] | None = None
     attempts: int = 0
-    spec: ScalingSpec | None = None
-    metrics: MetricSet | None = None
-    target: ScaleTarget | None = None
-    activity: ActivityState | None = None
     next_look: float = 0.0
     looking: bool = False
-    written: tuple[int, int] | None = None
-    missing: tuple[str, str] | None = None
-    hpa_changed: bool = False
-    counted: datetime | None = None
     failures: tuple[str, ...] = ()
-    told: Mapping[str, Any] = field(default_factory=dict)
 
     def remember(self, live: Mapping[str, Any]) -> None:
         """Take the status of `live` over, unless we have seen a later version of the object."""
         version = version_of(live)
         if version >= self.version:
             self.version, self.status = version, live.get("status") or {}
+
+
+@dataclass(slots=True)
+class ObjectState(Remembered):
+    """The memory of a ScaledObject.
+
+    `spec`, `metrics` and `target` are set while a scale loop runs. `written` is the version and count of our last
+    scale, until the cache shows it.
+    """
+
+    spec: ScalingSpec | None = None
+    metrics: MetricSet | None = None
+    target: ScaleTarget | None = None
+    activity: ActivityState | None = None
+    written: tuple[int, int] | None = None
+    missing: tuple[str, str] | None = None
+    hpa_changed: bool = False
+    counted: datetime | None = None
+    told: Mapping[str, Any] = field(default_factory=dict)
 
     def stop(self) -> None:
         """No scale loop any more: paused, broken, or about to be deleted."""

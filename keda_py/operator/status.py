@@ -9,27 +9,27 @@ from collections.abc import Mapping
 from typing import Any
 
 from keda_py.kube.client import KubeClient
-from keda_py.kube.resources import SCALED_OBJECTS
+from keda_py.kube.resources import SCALED_OBJECTS, Resource
 from keda_py.kube.status import patch_status
-from keda_py.operator.state import ObjectState
+from keda_py.operator.state import Remembered
 
 log = logging.getLogger(__name__)
 
 
 class StatusWriter:
-    """Writes `/status` of ScaledObjects."""
+    """Writes `/status` of ScaledObjects, or of the kind given."""
 
-    def __init__(self, client: KubeClient) -> None:
-        self._client = client
+    def __init__(self, client: KubeClient, resource: Resource = SCALED_OBJECTS) -> None:
+        self._client, self._resource = client, resource
         self._pruned = False
 
-    async def write(self, state: ObjectState, wanted: Mapping[str, Any]) -> bool:
+    async def write(self, state: Remembered, wanted: Mapping[str, Any]) -> bool:
         """Bring the fields named in `wanted` to that value, None removes one. True when a request was needed."""
         merged = {**state.status, **wanted}
         status = {name: value for name, value in merged.items() if value is not None and not self._drops(name)}
         namespace, name = state.key
         seen = {"metadata": {"namespace": namespace, "name": name, "uid": state.uid}, "status": dict(state.status)}
-        live = await patch_status(self._client, SCALED_OBJECTS, seen, status)
+        live = await patch_status(self._client, self._resource, seen, status)
         if live is None:
             return False
         state.remember(live)
