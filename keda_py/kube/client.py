@@ -12,7 +12,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import aiohttp
 import orjson
@@ -29,6 +29,9 @@ ATTEMPTS = 5
 RETRY_AFTER_CAP = 30.0
 # A page of 500 objects of etcd's largest size (1.5 MiB) would be more; nothing sane comes near.
 BODY_LIMIT = 256 * 2**20
+
+
+Propagation = Literal["Background", "Foreground", "Orphan"]
 
 
 class PatchKind(StrEnum):
@@ -124,10 +127,12 @@ class KubeClient:
         request = Request(method="PATCH", path=path.path, query=query, body=body, headers=headers, resource=path.label)
         return await self.send(request)
 
-    async def delete(self, path: ObjectPath, *, uid: str = "", resource_version: str = "") -> Obj:
-        """DELETE, dependents in the background; Conflict when `uid` or `resource_version` is not the object's."""
+    async def delete(
+        self, path: ObjectPath, *, uid: str = "", resource_version: str = "", propagation: Propagation = "Background"
+    ) -> Obj:
+        """DELETE with its dependents; Conflict when `uid` or `resource_version` is not the object's."""
         pairs = (("uid", uid), ("resourceVersion", resource_version))
-        body: Obj = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"}
+        body: Obj = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": propagation}
         if preconditions := {name: value for name, value in pairs if value}:
             body["preconditions"] = preconditions
         return await self.send(Request(method="DELETE", path=path.path, body=body, resource=path.label))
