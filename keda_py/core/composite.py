@@ -12,7 +12,7 @@ from datetime import datetime
 from keda_py.apis.scaled_object import ScalingModifiers
 from keda_py.core.formula import Formula, FormulaError, compile_formula, try_formula
 from keda_py.core.quantity import LARGEST_MILLI
-from keda_py.core.spec import RESOURCE_TRIGGERS, ScalingSpec
+from keda_py.core.spec import RESOURCE_TRIGGERS, TriggersSpec
 from keda_py.errors import ConfigError
 
 _FIELD = "spec.advanced.scalingModifiers"
@@ -39,7 +39,7 @@ class CompositeValue:
     note: str = ""
 
 
-def build_composite(spec: ScalingSpec) -> Composite | None:
+def build_composite(spec: TriggersSpec) -> Composite | None:
     """None without scalingModifiers. Raises ConfigError."""
     if spec.modifiers is None:
         return None
@@ -52,7 +52,7 @@ def build_composite(spec: ScalingSpec) -> Composite | None:
     )
 
 
-def check_formula(spec: ScalingSpec, modifiers: ScalingModifiers) -> tuple[Formula, float]:
+def check_formula(spec: TriggersSpec, modifiers: ScalingModifiers) -> tuple[Formula, float]:
     """The formula, compiled and tried, and its target. Raises ConfigError, its first line in KEDA's words."""
     if not modifiers.formula:
         raise ConfigError("error ScalingModifiers.Formula is mandatory", field=f"{_FIELD}.formula")

@@ -43,7 +43,7 @@ async def run_operator(
         assembly = assemble(around)
         async with assembly.serving:
             parts = assembly.parts
-            background = (parts.caches.run, parts.reader.run, assembly.admission.events.run)
+            background = (parts.caches.run, parts.reader.run, assembly.admission.events.run, assembly.jobs.watch)
             watching = [tasks.create_task(run()) for run in background]
             working = tasks.create_task(_work(assembly, settings, stopping, started))
             await stopping.wait()
@@ -52,6 +52,7 @@ async def run_operator(
             await asyncio.wait([working])
             await asyncio.sleep(settings.serving.shutdown_delay.total_seconds())
             await assembly.parts.readings.aclose()
+            await assembly.jobs.aclose()
             for task in watching:
                 task.cancel()
 
@@ -70,6 +71,7 @@ async def _work(assembly: Assembly, settings: Settings, stopping: asyncio.Event,
                 await election.acquired.wait()
             leading.create_task(parts.events.run())
             leading.create_task(watch_clock(parts.clock, assembly.engine.on_clock_step))
+            leading.create_task(assembly.jobs.run())
             log.info("operator started", extra={"version": __version__})
             started(assembly)
             await assembly.engine.run()
@@ -90,6 +92,7 @@ async def _put_down(assembly: Assembly) -> None:
         async with asyncio.timeout(FLUSH_SECONDS):
             if assembly.election is None or assembly.election.is_leader:
                 await assembly.engine.flush()
+                await assembly.jobs.flush()
                 await assembly.parts.events.flush(FLUSH_SECONDS)
     except TimeoutError:
         log.warning("the last writes did not finish in time", extra={"seconds": FLUSH_SECONDS})

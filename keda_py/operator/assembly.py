@@ -31,6 +31,7 @@ from keda_py.operator.caches import Caches
 from keda_py.operator.engine import Engine
 from keda_py.operator.fallback_target import FallbackTarget
 from keda_py.operator.hpas import Hpas
+from keda_py.operator.jobs.controller import ScaledJobController
 from keda_py.operator.parts import Parts
 from keda_py.operator.queue import Key
 from keda_py.operator.reader import ClusterReader
@@ -59,6 +60,7 @@ class Assembly:
 
     parts: Parts
     engine: Engine
+    jobs: ScaledJobController
     admission: AdmissionServer
     serving: Serving
     election: Election | None
@@ -76,7 +78,8 @@ def assemble(around: Surroundings) -> Assembly:
     def on_reading(key: Key) -> None:
         engine.on_reading(key)
 
-    readings = Readings(scalers=_scaler_source(around, reader), tasks=around.tasks, on_reading=on_reading)
+    scalers = _scaler_source(around, reader)
+    readings = Readings(scalers=scalers, tasks=around.tasks, on_reading=on_reading)
     parts = Parts(
         clock=clock,
         client=client,
@@ -100,6 +103,7 @@ def assemble(around: Surroundings) -> Assembly:
     return Assembly(
         parts=parts,
         engine=engine,
+        jobs=ScaledJobController(client, settings, scalers=scalers, events=parts.events, tasks=around.tasks),
         admission=admission,
         serving=Serving(settings, clock, query, instruments, admission),
         election=_election(client, settings),

@@ -1,0 +1,106 @@
+"""ScaledJobs, the Jobs that carry a ScaledJob's name, and the pods of these; nothing is read from the API per poll."""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+
+from keda_py.core.job_spec import GENERATION, JOB_NAME_LABEL
+from keda_py.kube.client import KubeClient
+from keda_py.kube.informer import Informer
+from keda_py.kube.informer_spec import InformerSpec
+from keda_py.kube.resources import JOBS, PODS, SCALED_JOBS, Obj, Selection
+from keda_py.operator.caches import BLIND_SECONDS
+from keda_py.operator.queue import Key
+
+POD_JOB_LABEL = "job-name"
+LABELLED = Selection(labels=JOB_NAME_LABEL)
+FINISHED = ("Complete", "Failed")
+
+
+def keep_job(live: Obj) -> Obj:
+    """Of a Job whose it is, of which generation, and whether and when it has finished."""
+    status = live.get("status") or {}
+    ended = [c["type"] for c in status.get("conditions") or () if c["type"] in FINISHED and c["status"] == "True"]
+    return {
+        "metadata": _identity(live, (JOB_NAME_LABEL,)),
+        "status": {"finished": ended[0] if ended else "", "completionTime": status.get("completionTime", "")},
+    }
+
+
+def keep_pod(live: Obj) -> Obj:
+    """Of a pod which Job it works for, its phase, and which of its conditions are true."""
+    status = live.get("status") or {}
+    true = [entry["type"] for entry in status.get("conditions") or () if entry.get("status") == "True"]
+    return {
+        "metadata": _identity(live, (POD_JOB_LABEL,)),
+        "status": {"phase": status.get("phase", ""), "conditions": true},
+    }
+
+
+class JobCaches:
+    """Three informers; `run` them in a TaskGroup, then wait for `synced`."""
+
+    def __init__(self, client: KubeClient, namespaces: Sequence[str]) -> None:
+        where = tuple(namespaces) or ("",)
+        self.scaled_jobs = Informer(client, InformerSpec(resource=SCALED_JOBS, namespaces=where))
+        jobs = InformerSpec(
+            resource=JOBS, namespaces=where, selection=LABELLED, transform=keep_job, indexes={"owner": _owner_of}
+        )
+        pods = InformerSpec(
+            resource=PODS, namespaces=where, selection=LABELLED, transform=keep_pod, indexes={"job": _job_of}
+        )
+        self.jobs, self.pods = Informer(client, jobs), Informer(client, pods)
+
+    async def run(self) -> None:
+        """Watch until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            for informer in (self.scaled_jobs, self.jobs, self.pods):
+                tasks.create_task(informer.run(), name=f"informer {informer.spec.resource.plural}")
+
+    async def synced(self) -> None:
+        """Return once every cache holds a complete list."""
+        for informer in (self.scaled_jobs, self.jobs, self.pods):
+            await informer.wait_synced()
+
+    def known(self) -> bool:
+        """No watch has been out of contact for so long that Jobs may have come and gone unseen."""
+        return all(informer.down_for() < BLIND_SECONDS for informer in (self.scaled_jobs, self.jobs, self.pods))
+
+    def jobs_of(self, key: Key) -> list[Obj]:
+        """All Jobs of a ScaledJob."""
+        return self.jobs.by_index("owner", "/".join(key))
+
+    def pods_of(self, job: Obj) -> list[Obj]:
+        """All pods of a Job."""
+        meta = job["metadata"]
+        return self.pods.by_index("job", f"{meta['namespace']}/{meta['name']}")
+
+
+def owner_key(job: Obj) -> Key:
+    """The ScaledJob whose name the Job carries."""
+    meta = job["metadata"]
+    return meta["namespace"], meta["labels"][JOB_NAME_LABEL]
+
+
+def generation_of(job: Obj) -> str:
+    """The generation of the ScaledJob that created the Job, "" where the Job does not say."""
+    return str(job["metadata"]["annotations"].get(GENERATION, ""))
+
+
+def _owner_of(job: Obj) -> Iterable[str]:
+    return ("/".join(owner_key(job)),)
+
+
+def _job_of(pod: Obj) -> Iterable[str]:
+    meta = pod["metadata"]
+    return (f"{meta['namespace']}/{meta['labels'].get(POD_JOB_LABEL, '')}",)
+
+
+def _identity(live: Obj, labels: tuple[str, ...]) -> Obj:
+    meta = live["metadata"]
+    kept = {name: meta[name] for name in ("name", "namespace", "uid", "resourceVersion") if name in meta}
+    written, annotations = meta.get("labels") or {}, meta.get("annotations") or {}
+    return {
+        **kept,
+        "labels": {name: written[name] for name in labels if name in written},
+        "annotations": {name: annotations[name] for name in (GENERATION,) if name in annotations},
+    }

@@ -1,0 +1,60 @@
+"""ScaledJobs in one process: caches, readings and engine put together. `app.py` runs it beside the ScaledObjects."""
+
+import asyncio
+
+from keda_py.kube.client import KubeClient
+from keda_py.kube.events import EventRecorder
+from keda_py.kube.resources import SCALED_JOBS
+from keda_py.metrics.readings import Readings
+from keda_py.metrics.scaler_set import ScalerSource
+from keda_py.operator.jobs.caches import JobCaches
+from keda_py.operator.jobs.engine import JobEngine
+from keda_py.operator.jobs.parts import JobParts
+from keda_py.operator.queue import Key
+from keda_py.operator.status import StatusWriter
+from keda_py.settings import Settings
+
+
+class ScaledJobController:
+    """`watch` and `run` in a TaskGroup, `run` only while we lead; `flush` when that ends, `aclose` last."""
+
+    def __init__(
+        self,
+        client: KubeClient,
+        settings: Settings,
+        *,
+        scalers: ScalerSource,
+        events: EventRecorder,
+        tasks: asyncio.TaskGroup,
+    ) -> None:
+        def on_reading(key: Key) -> None:
+            self.engine.on_reading(key)
+
+        self.caches = JobCaches(client, settings.cluster.watch_namespaces)
+        self._readings = Readings(scalers=scalers, tasks=tasks, on_reading=on_reading)
+        parts = JobParts(
+            clock=client.clock,
+            client=client,
+            caches=self.caches,
+            readings=self._readings,
+            status=StatusWriter(client, SCALED_JOBS),
+            events=events,
+        )
+        self.engine = JobEngine(parts, reconcilers=settings.scaling.scaled_job_workers)
+
+    async def watch(self) -> None:
+        """Follow ScaledJobs, Jobs and pods until cancelled."""
+        await self.caches.run()
+
+    async def run(self) -> None:
+        """Create Jobs until cancelled; waits for its own caches, so that nobody else has to."""
+        await self.caches.synced()
+        await self.engine.run()
+
+    async def flush(self) -> None:
+        """The last writes."""
+        await self.engine.flush()
+
+    async def aclose(self) -> None:
+        """End every read and close every scaler."""
+        await self._readings.aclose()

@@ -1,0 +1,140 @@
+"""Turns what happens to ScaledJobs into work, as `operator/engine.py` does for ScaledObjects.
+
+Watch events, readings and timers make keys due; a due key is reconciled and looked at. The one place where what fails
+is caught, so that one bad ScaledJob hurts nobody.
+"""
+
+import asyncio
+import logging
+
+from keda_py.errors import ConfigError, KubeError, ScalerError
+from keda_py.kube.cache import key_of
+from keda_py.kube.resources import SCALED_JOBS, Obj
+from keda_py.operator.engine import FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS
+from keda_py.operator.finalizer import remove_finalizer
+from keda_py.operator.jobs.caches import owner_key
+from keda_py.operator.jobs.ledger import JobLedger
+from keda_py.operator.jobs.parts import JobParts, about
+from keda_py.operator.jobs.reconcile import JobReconciler
+from keda_py.operator.jobs.scale_loop import JobScaleLoop
+from keda_py.operator.jobs.state import ScaledJobState
+from keda_py.operator.jobs.steps import JobStepError
+from keda_py.operator.queue import DueQueue, Key
+from keda_py.operator.reconcile import fingerprint_of
+from keda_py.operator.telling import write_time
+
+log = logging.getLogger(__name__)
+
+
+class JobEngine:
+    """Owns the memory of all ScaledJobs and the queue of due keys."""
+
+    def __init__(self, parts: JobParts, reconcilers: int) -> None:
+        self._parts = parts
+        self._reconciling = asyncio.Semaphore(reconcilers)
+        self._ledger = JobLedger(parts)
+        self._reconciler = JobReconciler(parts, self._ledger)
+        self._loop = JobScaleLoop(parts, self._ledger)
+        self.states: dict[Key, ScaledJobState] = {}
+        self.queue = DueQueue(parts.clock, self._work)
+
+    async def run(self) -> None:
+        """Work until cancelled; the caches must have synced."""
+        self._parts.caches.scaled_jobs.subscribe(self._on_scaled_job)
+        self._parts.caches.jobs.subscribe(self._on_job)
+        await self.queue.run()
+
+    def on_reading(self, key: Key) -> None:
+        """A reading that was asked for by others on the same source: look at it too."""
+        state = self.states.get(key)
+        if state is not None and state.spec is not None and not state.looking:
+            state.next_look = 0.0
+            self.queue.add(key)
+
+    async def flush(self) -> None:
+        """Before writing stops: put `lastActiveTime` of active ScaledJobs on the wire."""
+        for state in self.states.values():
+            if state.spec is None or state.last_active is None:
+                continue
+            try:
+                await self._parts.status.write(state, {"lastActiveTime": write_time(state.last_active)})
+            except KubeError as error:
+                log.warning("last activity was not written", extra=about(state) | {"error": str(error)})
+
+    def _on_scaled_job(self, old: Obj | None, new: Obj | None) -> None:
+        key = key_of(new or old or {})
+        if new is not None:
+            state = self.states.get(key)
+            if state is None or state.uid != new["metadata"]["uid"]:
+                state = self.states[key] = ScaledJobState(key=key, uid=new["metadata"]["uid"])
+            state.remember(new)
+            if state.fingerprint == fingerprint_of(new) and not new["metadata"].get("deletionTimestamp"):
+                return
+        self.queue.add(key)
+
+    def _on_job(self, old: Obj | None, new: Obj | None) -> None:
+        job = new or old or {}
+        state = self.states.get(owner_key(job))
+        if state is not None:
+            self._ledger.note(state, job, gone=new is None)
+
+    async def _work(self, key: Key) -> None:
+        state, live = self.states.get(key), self._parts.caches.scaled_jobs.get(*key)
+        if state is None:
+            return
+        if live is None:
+            await self._forget(state)
+            return
+        delay = await self._attempt(state, live)
+        if delay is not None:
+            self.queue.add(key, delay)
+
+    async def _attempt(self, state: ScaledJobState, live: Obj) -> float | None:
+        """Reconcile and look as far as due; seconds until the next time, None: when something changes."""
+        deleting = bool(live["metadata"].get("deletionTimestamp"))
+        try:
+            if deleting:
+                await self._finalize(state, live)
+                return None
+            if state.fingerprint != fingerprint_of(live):
+                async with self._reconciling:
+                    await self._reconciler.reconcile(state, live)
+            # A timer may fire a hair early; a look is then due all the same.
+            if state.spec is not None and self._parts.clock.monotonic() >= state.next_look - 0.0005:
+                await self._loop.look(state)
+        except JobStepError as error:
+            return self._after_failed_step(state, error, live)
+        except (KubeError, ScalerError) as error:
+            log.warning("work on scaledjob was interrupted", extra=about(state) | {"error": str(error)})
+            return FIRST_RETRY_SECONDS if deleting else self._back_off(state)
+        except Exception:
+            log.exception("work on scaledjob failed", extra=about(state))
+            return self._back_off(state)
+        state.attempts = 0
+        return max(state.next_look - self._parts.clock.monotonic(), 0.0) if state.spec is not None else None
+
+    def _after_failed_step(self, state: ScaledJobState, error: JobStepError, live: Obj) -> float | None:
+        """A ConfigError waits for its object to change; the rest is retried."""
+        if isinstance(error.cause, ConfigError):
+            state.fingerprint = fingerprint_of(live)
+            return None
+        return self._back_off(state)
+
+    def _back_off(self, state: ScaledJobState) -> float:
+        delay = min(FIRST_RETRY_SECONDS * 2.0**state.attempts, LAST_RETRY_SECONDS)
+        state.attempts = min(state.attempts + 1, 10)
+        return delay
+
+    async def _finalize(self, state: ScaledJobState, live: Obj) -> None:
+        """Stop and let go; the Jobs follow through their ownerReferences. Raises KubeError."""
+        state.stop()
+        await self._parts.readings.forget(state.key)
+        if await remove_finalizer(self._parts.client, SCALED_JOBS, live):
+            self._parts.tell(live, "Warning", "ScaledJobDeleted", "ScaledJob was deleted")
+            log.info("scaledjob deleted", extra=about(state))
+
+    async def _forget(self, state: ScaledJobState) -> None:
+        state.stop()
+        self.queue.discard(state.key)
+        await self._parts.readings.forget(state.key)
+        self.states.pop(state.key, None)

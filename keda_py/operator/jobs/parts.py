@@ -1,0 +1,33 @@
+"""What the passes over a ScaledJob work with, made once by `controller.py`."""
+
+from dataclasses import dataclass
+
+from keda_py.clock import Clock
+from keda_py.kube.client import KubeClient
+from keda_py.kube.events import EventRecorder, EventType
+from keda_py.kube.resources import Obj
+from keda_py.metrics.readings import Readings
+from keda_py.operator.jobs.caches import JobCaches
+from keda_py.operator.jobs.state import ScaledJobState
+from keda_py.operator.status import StatusWriter
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobParts:
+    """The surroundings of all ScaledJobs; `readings` are theirs alone, so that names do not meet ScaledObjects'."""
+
+    clock: Clock
+    client: KubeClient
+    caches: JobCaches
+    readings: Readings
+    status: StatusWriter
+    events: EventRecorder
+
+    def tell(self, live: Obj, kind: EventType, reason: str, note: str) -> None:
+        """An Event about a ScaledJob as a whole: its `action` is the note, as in KEDA."""
+        self.events.record(live, kind, reason, note, action=note)
+
+
+def about(state: ScaledJobState) -> dict[str, str]:
+    """Who it is, for the log."""
+    return {"namespace": state.key[0], "scaledjob": state.key[1]}

@@ -1,0 +1,150 @@
+"""The whole-state pass over one ScaledJob: idempotent, from what is wanted to a scale loop that creates Jobs.
+
+Runs when the object changed; the counterpart of `operator/reconcile.py`. A step that fails is named in the Ready
+condition. Behaviour reference, section 10.4. Next in the flow: `scale_loop.py`.
+"""
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from keda_py.apis.parsing import parse_object
+from keda_py.apis.scaled_job import ScaledJob
+from keda_py.core import conditions, job_conditions
+from keda_py.core.conditions import read_condition, with_condition
+from keda_py.core.decision import ConditionValue
+from keda_py.core.job_spec import JobScalingSpec, build_job_spec, check_metric_types
+from keda_py.core.metric_names import MetricSet
+from keda_py.core.spec import check_triggers
+from keda_py.errors import ConfigError
+from keda_py.kube.resources import SCALED_JOBS, Obj
+from keda_py.operator.finalizer import ensure_finalizer
+from keda_py.operator.jobs import steps
+from keda_py.operator.jobs.cleanup import delete_earlier_generations
+from keda_py.operator.jobs.ledger import JobLedger
+from keda_py.operator.jobs.parts import JobParts, about
+from keda_py.operator.jobs.state import ScaledJobState
+from keda_py.operator.jobs.steps import JobStepError, step
+from keda_py.operator.reconcile import fingerprint_of
+
+log = logging.getLogger(__name__)
+
+
+class JobReconciler:
+    """Brings one ScaledJob at a time to what its spec says."""
+
+    def __init__(self, parts: JobParts, ledger: JobLedger) -> None:
+        self._parts, self._ledger = parts, ledger
+
+    async def reconcile(self, state: ScaledJobState, live: Obj) -> None:
+        """All steps for a live, not deleted object. Raises JobStepError (status and Event written) and KubeError."""
+        fingerprint = fingerprint_of(live)
+        was_running = state.spec is not None
+        # Of one step the fields are remembered even when a later one fails, so that a status tells how far it came.
+        fields: dict[str, Any] = {}
+        values: dict[str, ConditionValue] = {}
+        try:
+            await ensure_finalizer(self._parts.client, SCALED_JOBS, live)
+            with step(steps.READ if "jobTargetRef" in live["spec"] else steps.NO_JOB):
+                spec = build_job_spec(parse_object(ScaledJob, live))
+            if spec.paused:
+                await self._pause(state, live, values)
+            else:
+                self._unpause(state, live, values)
+                await self._prepare(state, spec, live, fields)
+        except JobStepError as error:
+            await self._report_failure(state, live, fields, values, error)
+            raise
+        state.fingerprint, state.attempts, state.failures = fingerprint, 0, ()
+        await self._report_success(state, live, fields, values, was_running=was_running and not spec.paused)
+
+    async def _prepare(self, state: ScaledJobState, spec: JobScalingSpec, live: Obj, fields: dict[str, Any]) -> None:
+        """Everything between a parsed spec and a scale loop that may run; `fields` collects the status."""
+        with step(steps.TRIGGERS):
+            check_triggers(spec)
+        fields["triggersTypes"] = _joined(trigger.type for trigger in spec.triggers)
+        references = (trigger.authentication_ref for trigger in spec.triggers)
+        fields["authenticationsTypes"] = _joined(reference.name for reference in references if reference)
+        await delete_earlier_generations(self._parts, self._ledger, state, spec, live)
+        with step(steps.BUILD):
+            metrics = await self._build_scalers(spec, live)
+        with step(steps.METRIC_TYPE):
+            check_metric_types(spec)
+        self._start_loop(state, spec, metrics, live)
+
+    async def _build_scalers(self, spec: JobScalingSpec, live: Obj) -> MetricSet:
+        key = (spec.namespace, spec.name)
+        before = self._parts.readings.built(key)
+        metrics = await self._parts.readings.build(spec)
+        if self._parts.readings.built(key) is not before:
+            for kind in dict.fromkeys(trigger.type for trigger in spec.triggers):
+                self._parts.events.record(live, "Normal", "KEDAScalersStarted", f"Scaler {kind} is built")
+        return metrics
+
+    def _start_loop(self, state: ScaledJobState, spec: JobScalingSpec, metrics: MetricSet, live: Obj) -> None:
+        if state.spec is None:
+            self._parts.events.record(live, "Normal", "KEDAScalersStarted", "Started scalers watch")
+        state.spec, state.metrics, state.next_look = spec, metrics, 0.0
+
+    async def _pause(self, state: ScaledJobState, live: Obj, values: dict[str, ConditionValue]) -> None:
+        """No Job is created any more; those that run go on."""
+        if read_condition(state.status.get("conditions") or (), "Paused").status != "True":
+            self._parts.tell(live, "Normal", "ScaledJobPaused", job_conditions.PAUSED.message)
+        if state.spec is not None:
+            self._parts.events.record(live, "Normal", "KEDAScalersStopped", "Stopped scalers watch")
+        values["Paused"] = job_conditions.PAUSED
+        state.stop()
+        await self._parts.readings.forget(state.key)
+
+    def _unpause(self, state: ScaledJobState, live: Obj, values: dict[str, ConditionValue]) -> None:
+        if read_condition(state.status.get("conditions") or (), "Paused").status == "True":
+            values["Paused"] = job_conditions.UNPAUSED
+            self._parts.tell(live, "Normal", "ScaledJobUnpaused", job_conditions.UNPAUSED.message)
+
+    async def _report_success(
+        self,
+        state: ScaledJobState,
+        live: Obj,
+        fields: dict[str, Any],
+        values: dict[str, ConditionValue],
+        *,
+        was_running: bool,
+    ) -> None:
+        if read_condition(state.status.get("conditions") or (), "Ready").status != "True":
+            self._parts.tell(live, "Normal", "ScaledJobReady", "ScaledJob is ready for scaling")
+        # What a running loop has found out about its triggers stays; it is for the next look to change it.
+        if not was_running:
+            values["Ready"] = job_conditions.DEFINED if state.spec else job_conditions.PAUSED_READY
+        await self._write(state, fields, values)
+
+    async def _report_failure(
+        self,
+        state: ScaledJobState,
+        live: Obj,
+        fields: dict[str, Any],
+        values: dict[str, ConditionValue],
+        error: JobStepError,
+    ) -> None:
+        ready, cause = job_conditions.check_failed(str(error)), str(error.cause)
+        if read_condition(state.status.get("conditions") or (), "Ready") != ready:
+            self._parts.tell(live, "Warning", "ScaledJobCheckFailed", str(error))
+        if cause not in state.failures:
+            # The condition holds the step alone; this Event says what to do about it.
+            self._parts.events.record(live, "Warning", "KEDAScalerFailed", cause)
+            log.warning("scaledjob check failed", extra=about(state) | {"step": str(error), "error": cause})
+        state.stop()
+        state.failures = (cause,)
+        if isinstance(error.cause, ConfigError):
+            await self._parts.readings.forget(state.key)
+        await self._write(state, fields, {**values, "Ready": ready, "Active": job_conditions.CHECK_FAILED_ACTIVE})
+
+    async def _write(self, state: ScaledJobState, fields: dict[str, Any], values: Mapping[str, ConditionValue]) -> None:
+        current = state.status.get("conditions") or ()
+        listed = list(current) if conditions.is_initialised(current) else list(conditions.INITIAL)
+        for kind, value in values.items():
+            listed = with_condition(listed, kind, value)
+        await self._parts.status.write(state, {**fields, "conditions": listed})
+
+
+def _joined(names: Any) -> str:
+    return ",".join(dict.fromkeys(names))

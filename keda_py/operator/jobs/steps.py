@@ -1,0 +1,29 @@
+"""The steps of a ScaledJob's reconcile that can fail, in KEDA's words. Behaviour reference, section 10.4."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from keda_py.errors import ConfigError, Forbidden, Invalid, KedaPyError, NotFound, ScalerError
+
+READ = "ScaledJob cannot be read"
+NO_JOB = "ScaledJob.spec.jobTargetRef not found"
+TRIGGERS = "ScaledJob doesn't have correct triggers specification"
+BUILD = "Failed to ensure ScaledJob is correctly created"
+METRIC_TYPE = "Cannot set metricType in ScaledJob triggers"
+
+
+class JobStepError(KedaPyError):
+    """A reconcile stopped at one step: the text is the step alone, as in KEDA; `cause` says what is wrong."""
+
+    def __init__(self, step: str, cause: KedaPyError) -> None:
+        super().__init__(step)
+        self.cause = cause
+
+
+@contextmanager
+def step(text: str) -> Iterator[None]:
+    """What goes wrong inside is that step's failure; an API server that does not answer is nobody's."""
+    try:
+        yield
+    except (ConfigError, ScalerError, Forbidden, Invalid, NotFound) as error:
+        raise JobStepError(text, error) from error
