@@ -71,6 +71,7 @@ async def _work(assembly: Assembly, settings: Settings, stopping: asyncio.Event,
                 await election.acquired.wait()
             leading.create_task(parts.events.run())
             leading.create_task(watch_clock(parts.clock, assembly.engine.on_clock_step))
+            leading.create_task(watch_clock(parts.clock, assembly.jobs.engine.on_clock_step))
             leading.create_task(assembly.jobs.run())
             log.info("operator started", extra={"version": __version__})
             started(assembly)

@@ -32,7 +32,7 @@ class JobEngine:
     def __init__(self, parts: JobParts, reconcilers: int) -> None:
         self._parts = parts
         self._reconciling = asyncio.Semaphore(reconcilers)
-        self._ledger = JobLedger(parts)
+        self._ledger = JobLedger(parts.client, parts.caches)
         self._reconciler = JobReconciler(parts, self._ledger)
         self._loop = JobScaleLoop(parts, self._ledger)
         self.states: dict[Key, ScaledJobState] = {}
@@ -50,6 +50,12 @@ class JobEngine:
         if state is not None and state.spec is not None and not state.looking:
             state.next_look = 0.0
             self.queue.add(key)
+
+    def on_clock_step(self) -> None:
+        """The wall clock was set: every schedule is looked at again now."""
+        for state in self.states.values():
+            state.next_look = 0.0
+            self.queue.add(state.key)
 
     async def flush(self) -> None:
         """Before writing stops: put `lastActiveTime` of active ScaledJobs on the wire."""
@@ -121,7 +127,9 @@ class JobEngine:
         return self._back_off(state)
 
     def _back_off(self, state: ScaledJobState) -> float:
-        delay = min(FIRST_RETRY_SECONDS * 2.0**state.attempts, LAST_RETRY_SECONDS)
+        """Longer with each failure in a row, but a running loop never waits longer than its polling interval."""
+        longest = state.spec.polling_interval.total_seconds() if state.spec else LAST_RETRY_SECONDS
+        delay = min(FIRST_RETRY_SECONDS * 2.0**state.attempts, longest, LAST_RETRY_SECONDS)
         state.attempts = min(state.attempts + 1, 10)
         return delay
 

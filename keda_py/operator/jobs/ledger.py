@@ -13,9 +13,10 @@ from keda_py.core.job_manifest import build_job
 from keda_py.core.job_spec import JobScalingSpec
 from keda_py.core.jobs import Tally
 from keda_py.errors import KubeError, NotFound, Unavailable
-from keda_py.kube.client import Propagation
+from keda_py.kube.client import KubeClient, Propagation
 from keda_py.kube.resources import JOBS, Obj
-from keda_py.operator.jobs.parts import JobParts, about
+from keda_py.operator.jobs.caches import JobCaches
+from keda_py.operator.jobs.parts import about
 from keda_py.operator.jobs.state import ExpectedJob, ScaledJobState
 
 AT_ONCE = 10
@@ -30,8 +31,8 @@ log = logging.getLogger(__name__)
 class JobLedger:
     """Counts, creates and deletes."""
 
-    def __init__(self, parts: JobParts) -> None:
-        self._parts = parts
+    def __init__(self, client: KubeClient, caches: JobCaches) -> None:
+        self._client, self._caches, self._clock = client, caches, client.clock
 
     def note(self, state: ScaledJobState, job: Obj, *, gone: bool) -> None:
         """A watch has shown a Job, or its end."""
@@ -41,7 +42,7 @@ class JobLedger:
 
     def jobs(self, state: ScaledJobState) -> list[Obj]:
         """Those that the cache shows and that we have not deleted."""
-        return [job for job in self._parts.caches.jobs_of(state.key) if job["metadata"]["uid"] not in state.removed]
+        return [job for job in self._caches.jobs_of(state.key) if job["metadata"]["uid"] not in state.removed]
 
     def tally(self, state: ScaledJobState, pending_conditions: Sequence[str]) -> Tally:
         """Unfinished Jobs, and those of them that no pod works for; what is only expected is both."""
@@ -50,19 +51,19 @@ class JobLedger:
         return Tally(running=len(unfinished) + len(state.expected), pending=pending + len(state.expected))
 
     def _is_worked_on(self, job: Obj, wanted: Sequence[str]) -> bool:
-        statuses = [pod["status"] for pod in self._parts.caches.pods_of(job)]
+        statuses = [pod["status"] for pod in self._caches.pods_of(job)]
         if wanted:
             return any(set(wanted) <= set(status["conditions"]) for status in statuses)
         return any(status["phase"] in ("Running", "Succeeded") for status in statuses)
 
     async def settle(self, state: ScaledJobState) -> None:
         """Ask for Jobs that should have been seen by now. Raises KubeError: then nobody knows how many there are."""
-        now = self._parts.clock.monotonic()
+        now = self._clock.monotonic()
         for name, expected in list(state.expected.items()):
             if now < expected.ask_at:
                 continue
             try:
-                await self._parts.client.get(JOBS.named(state.key[0], name))
+                await self._client.get(JOBS.named(state.key[0], name))
             except NotFound:
                 state.expected.pop(name, None)
             else:
@@ -88,10 +89,10 @@ class JobLedger:
         suffix = "".join(choices(LETTERS, k=SUFFIX_LENGTH))
         manifest = build_job(spec, suffix)
         name = manifest["metadata"]["name"]
-        now = self._parts.clock.monotonic()
+        now = self._clock.monotonic()
         state.expected[name] = ExpectedJob(generation=spec.generation, ask_at=now + ASK_AFTER_SECONDS)
         try:
-            await self._parts.client.create(JOBS, manifest)
+            await self._client.create(JOBS, manifest)
         except Unavailable as error:
             # It may have been created all the same: the next look asks for it.
             if name in state.expected:
@@ -108,11 +109,11 @@ class JobLedger:
     ) -> None:
         """Delete one Job; one that is gone already is no error. Raises KubeError."""
         try:
-            await self._parts.client.delete(JOBS.named(state.key[0], name), uid=uid, propagation=propagation)
+            await self._client.delete(JOBS.named(state.key[0], name), uid=uid, propagation=propagation)
         except NotFound:
             log.debug("job was gone already", extra=about(state) | {"job": name})
         state.expected.pop(name, None)
-        shown = self._parts.caches.jobs.get(state.key[0], name)
+        shown = self._caches.jobs.get(state.key[0], name)
         # In the foreground a Job stays until its pods have ended, and counts until then.
         if shown is not None and propagation == "Background":
             state.removed.add(shown["metadata"]["uid"])

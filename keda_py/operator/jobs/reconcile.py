@@ -5,7 +5,7 @@ condition. Behaviour reference, section 10.4. Next in the flow: `scale_loop.py`.
 """
 
 import logging
-from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from keda_py.apis.parsing import parse_object
@@ -30,6 +30,15 @@ from keda_py.operator.reconcile import fingerprint_of
 log = logging.getLogger(__name__)
 
 
+@dataclass(slots=True)
+class StatusChange:
+    """What a pass has found out so far; it is written even when a later step fails, so that a status tells how far it
+    came."""
+
+    fields: dict[str, Any] = field(default_factory=dict)
+    conditions: dict[str, ConditionValue] = field(default_factory=dict)
+
+
 class JobReconciler:
     """Brings one ScaledJob at a time to what its spec says."""
 
@@ -40,32 +49,32 @@ class JobReconciler:
         """All steps for a live, not deleted object. Raises JobStepError (status and Event written) and KubeError."""
         fingerprint = fingerprint_of(live)
         was_running = state.spec is not None
-        # Of one step the fields are remembered even when a later one fails, so that a status tells how far it came.
-        fields: dict[str, Any] = {}
-        values: dict[str, ConditionValue] = {}
+        change = StatusChange()
         try:
             await ensure_finalizer(self._parts.client, SCALED_JOBS, live)
             with step(steps.READ if "jobTargetRef" in live["spec"] else steps.NO_JOB):
                 spec = build_job_spec(parse_object(ScaledJob, live))
             if spec.paused:
-                await self._pause(state, live, values)
+                await self._pause(state, live, change)
             else:
-                self._unpause(state, live, values)
-                await self._prepare(state, spec, live, fields)
+                self._unpause(state, live, change)
+                await self._prepare(state, spec, live, change)
         except JobStepError as error:
-            await self._report_failure(state, live, fields, values, error)
+            await self._report_failure(state, live, change, error)
             raise
         state.fingerprint, state.attempts, state.failures = fingerprint, 0, ()
-        await self._report_success(state, live, fields, values, was_running=was_running and not spec.paused)
+        await self._report_success(state, live, change, was_running=was_running and not spec.paused)
 
-    async def _prepare(self, state: ScaledJobState, spec: JobScalingSpec, live: Obj, fields: dict[str, Any]) -> None:
-        """Everything between a parsed spec and a scale loop that may run; `fields` collects the status."""
+    async def _prepare(self, state: ScaledJobState, spec: JobScalingSpec, live: Obj, change: StatusChange) -> None:
+        """Everything between a parsed spec and a scale loop that may run."""
         with step(steps.TRIGGERS):
             check_triggers(spec)
-        fields["triggersTypes"] = _joined(trigger.type for trigger in spec.triggers)
+        change.fields["triggersTypes"] = _joined(trigger.type for trigger in spec.triggers)
         references = (trigger.authentication_ref for trigger in spec.triggers)
-        fields["authenticationsTypes"] = _joined(reference.name for reference in references if reference)
+        change.fields["authenticationsTypes"] = _joined(reference.name for reference in references if reference)
         await delete_earlier_generations(self._parts, self._ledger, state, spec, live)
+        # Opening scalers may wait for a source; what is known by now can be read meanwhile.
+        await self._write(state, change)
         with step(steps.BUILD):
             metrics = await self._build_scalers(spec, live)
         with step(steps.METRIC_TYPE):
@@ -86,44 +95,33 @@ class JobReconciler:
             self._parts.events.record(live, "Normal", "KEDAScalersStarted", "Started scalers watch")
         state.spec, state.metrics, state.next_look = spec, metrics, 0.0
 
-    async def _pause(self, state: ScaledJobState, live: Obj, values: dict[str, ConditionValue]) -> None:
+    async def _pause(self, state: ScaledJobState, live: Obj, change: StatusChange) -> None:
         """No Job is created any more; those that run go on."""
         if read_condition(state.status.get("conditions") or (), "Paused").status != "True":
             self._parts.tell(live, "Normal", "ScaledJobPaused", job_conditions.PAUSED.message)
         if state.spec is not None:
             self._parts.events.record(live, "Normal", "KEDAScalersStopped", "Stopped scalers watch")
-        values["Paused"] = job_conditions.PAUSED
+        change.conditions["Paused"] = job_conditions.PAUSED
         state.stop()
         await self._parts.readings.forget(state.key)
 
-    def _unpause(self, state: ScaledJobState, live: Obj, values: dict[str, ConditionValue]) -> None:
+    def _unpause(self, state: ScaledJobState, live: Obj, change: StatusChange) -> None:
         if read_condition(state.status.get("conditions") or (), "Paused").status == "True":
-            values["Paused"] = job_conditions.UNPAUSED
+            change.conditions["Paused"] = job_conditions.UNPAUSED
             self._parts.tell(live, "Normal", "ScaledJobUnpaused", job_conditions.UNPAUSED.message)
 
     async def _report_success(
-        self,
-        state: ScaledJobState,
-        live: Obj,
-        fields: dict[str, Any],
-        values: dict[str, ConditionValue],
-        *,
-        was_running: bool,
+        self, state: ScaledJobState, live: Obj, change: StatusChange, *, was_running: bool
     ) -> None:
         if read_condition(state.status.get("conditions") or (), "Ready").status != "True":
             self._parts.tell(live, "Normal", "ScaledJobReady", "ScaledJob is ready for scaling")
         # What a running loop has found out about its triggers stays; it is for the next look to change it.
         if not was_running:
-            values["Ready"] = job_conditions.DEFINED if state.spec else job_conditions.PAUSED_READY
-        await self._write(state, fields, values)
+            change.conditions["Ready"] = job_conditions.DEFINED if state.spec else job_conditions.PAUSED_READY
+        await self._write(state, change)
 
     async def _report_failure(
-        self,
-        state: ScaledJobState,
-        live: Obj,
-        fields: dict[str, Any],
-        values: dict[str, ConditionValue],
-        error: JobStepError,
+        self, state: ScaledJobState, live: Obj, change: StatusChange, error: JobStepError
     ) -> None:
         ready, cause = job_conditions.check_failed(str(error)), str(error.cause)
         if read_condition(state.status.get("conditions") or (), "Ready") != ready:
@@ -136,14 +134,15 @@ class JobReconciler:
         state.failures = (cause,)
         if isinstance(error.cause, ConfigError):
             await self._parts.readings.forget(state.key)
-        await self._write(state, fields, {**values, "Ready": ready, "Active": job_conditions.CHECK_FAILED_ACTIVE})
+        change.conditions |= {"Ready": ready, "Active": job_conditions.CHECK_FAILED_ACTIVE}
+        await self._write(state, change)
 
-    async def _write(self, state: ScaledJobState, fields: dict[str, Any], values: Mapping[str, ConditionValue]) -> None:
+    async def _write(self, state: ScaledJobState, change: StatusChange) -> None:
         current = state.status.get("conditions") or ()
         listed = list(current) if conditions.is_initialised(current) else list(conditions.INITIAL)
-        for kind, value in values.items():
+        for kind, value in change.conditions.items():
             listed = with_condition(listed, kind, value)
-        await self._parts.status.write(state, {**fields, "conditions": listed})
+        await self._parts.status.write(state, {**change.fields, "conditions": listed})
 
 
 def _joined(names: Any) -> str:

@@ -1,0 +1,120 @@
+"""Counting Jobs while no watch shows what we did ourselves."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+
+import pytest
+
+from keda_py.apis.parsing import parse_object
+from keda_py.apis.scaled_job import ScaledJob
+from keda_py.core.job_spec import build_job_spec
+from keda_py.core.jobs import Tally
+from keda_py.errors import Invalid, KubeError, Unavailable
+from keda_py.kube.client import KubeClient
+from keda_py.kube.resources import JOBS, SCALED_JOBS
+from keda_py.operator.jobs.caches import JobCaches
+from keda_py.operator.jobs.ledger import ASK_AFTER_SECONDS, AT_ONCE, JobLedger
+from keda_py.operator.jobs.state import ScaledJobState
+from tests.operator.world import World
+
+WORK = SCALED_JOBS.named("default", "work")
+MANIFEST = {
+    "apiVersion": "keda.sh/v1alpha1",
+    "kind": "ScaledJob",
+    "metadata": {"name": "work", "namespace": "default"},
+    "spec": {
+        "jobTargetRef": {"template": {"spec": {"containers": [{"name": "main", "image": "worker"}]}}},
+        "triggers": [{"type": "redis", "metadata": {}}],
+    },
+}
+
+
+@dataclass
+class Books:
+    """A ledger whose cache sees nothing until `look`."""
+
+    world: World
+    client: KubeClient
+    caches: JobCaches
+    ledger: JobLedger
+    state: ScaledJobState
+
+    async def create(self, count: int, **job: object) -> list[KubeError]:
+        """The refusals; `job` is added to the Job's spec."""
+        spec = build_job_spec(parse_object(ScaledJob, await self.world.client.get(WORK)))
+        return await self.ledger.create(self.state, replace(spec, job={**spec.job, **job}), count)
+
+    def tally(self) -> Tally:
+        return self.ledger.tally(self.state, ())
+
+    async def stored(self) -> set[str]:
+        return {job["metadata"]["name"] for job in await self.world.client.list(JOBS, "default")}
+
+    async def look(self) -> None:
+        """Let the caches catch up with all that we did."""
+        async with asyncio.TaskGroup() as tasks, asyncio.timeout(20):
+            running = tasks.create_task(self.caches.run())
+            await self.caches.synced()
+            while self.state.expected or self.state.removed:
+                await asyncio.sleep(0.01)
+            running.cancel()
+
+
+@pytest.fixture
+async def books(quiet_world: World) -> AsyncIterator[Books]:
+    async with KubeClient(quiet_world.clock, str(quiet_world.kubeconfig)) as client:
+        caches = JobCaches(client, ())
+        ledger = JobLedger(client, caches)
+        live = await quiet_world.client.create(SCALED_JOBS, MANIFEST)
+        state = ScaledJobState(key=("default", "work"), uid=live["metadata"]["uid"])
+        caches.jobs.subscribe(lambda old, new: ledger.note(state, new or old or {}, gone=new is None))
+        yield Books(quiet_world, client, caches, ledger, state)
+
+
+async def test_jobs_count_from_the_moment_they_are_created(books: Books) -> None:
+    assert await books.create(AT_ONCE + 3) == []
+    assert books.tally() == Tally(running=AT_ONCE + 3, pending=AT_ONCE + 3)
+    await books.look()
+    assert books.tally().running == AT_ONCE + 3
+
+
+async def test_a_deleted_job_no_longer_counts_although_the_cache_still_shows_it(books: Books) -> None:
+    await books.create(2)
+    await books.look()
+    name = books.ledger.jobs(books.state)[0]["metadata"]["name"]
+    await books.ledger.delete(books.state, name)
+    assert books.tally().running == 1
+    await books.look()
+    assert books.tally().running == 1
+    assert len(books.caches.jobs) == 1
+
+
+async def test_a_job_that_nobody_ever_sees_is_asked_for_and_then_forgotten(books: Books) -> None:
+    await books.create(2)
+    gone, kept = sorted(books.state.expected)
+    await books.world.client.delete(JOBS.named("default", gone))
+    await books.ledger.settle(books.state)
+    assert books.tally().running == 2
+    await books.world.seconds(ASK_AFTER_SECONDS)
+    await books.ledger.settle(books.state)
+    assert set(books.state.expected) == {kept}
+
+
+async def test_a_creation_without_an_answer_counts_until_it_is_known_not_to_have_happened(books: Books) -> None:
+    books.world.cut()
+    assert [type(error) for error in await books.create(1)] == [Unavailable]
+    assert books.tally().running == 1
+    with pytest.raises(Unavailable):
+        await books.ledger.settle(books.state)
+    assert books.tally().running == 1
+    books.world.cable.plug()
+    await books.ledger.settle(books.state)
+    assert books.tally().running == 0
+    assert await books.stored() == set()
+
+
+async def test_a_refused_job_does_not_count_and_the_rest_is_not_tried(books: Books) -> None:
+    refusals = await books.create(3 * AT_ONCE, parallelism=-1)
+    assert [type(error) for error in refusals] == [Invalid] * AT_ONCE
+    assert books.tally().running == 0
