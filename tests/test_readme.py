@@ -1,6 +1,7 @@
 """The README tells the truth: its commands, its table of scalers, its files."""
 
 import re  # noqa: TID251 - constant patterns over our own README
+import subprocess
 from itertools import pairwise
 from pathlib import Path
 
@@ -33,6 +34,13 @@ def test_every_make_target_named_in_the_readme_exists() -> None:
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     named = set(re.findall(r"(?:^|`)make ([a-z]+)", README, re.MULTILINE))
     assert {"demo", "test"} <= named <= targets
+
+
+@pytest.mark.parametrize(("target", "extras"), [("demo", ""), ("test", "[all,test]"), ("bench", "[all,dev]")])
+def test_a_make_target_installs_what_it_needs(target: str, extras: str, tmp_path: Path) -> None:
+    command = ["make", "--dry-run", f"VENV={tmp_path}/venv", target]
+    planned = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert f"-e '.{extras}' ||" in planned
 
 
 def test_every_command_named_in_the_readme_exists() -> None:
