@@ -13,15 +13,18 @@ $(BIN)/python:
 	$(BIN)/python -m pip install --quiet uv
 
 define install
-	$(BIN)/uv pip install --quiet --python $(BIN)/python -e '$(1)' || $(BIN)/python -m pip install --quiet -e '$(1)'
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -e '.$(EXTRAS)' || $(BIN)/python -m pip install --quiet -e '.$(EXTRAS)'
 	@touch $@
 endef
+$(VENV)/.run: EXTRAS :=
 $(VENV)/.run: pyproject.toml | $(BIN)/python
-	$(call install,.)
+	$(install)
+$(VENV)/.test: EXTRAS := [all,test]
 $(VENV)/.test: pyproject.toml | $(BIN)/python
-	$(call install,.[all,test])
+	$(install)
+$(VENV)/.dev: EXTRAS := [all,dev]
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
-	$(call install,.[all,dev])
+	$(install)
 
 demo: $(VENV)/.run ## four days on the embedded cluster, in under a minute
 	$(BIN)/keda-py demo

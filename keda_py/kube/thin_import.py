@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 
 def import_thinly() -> bool:
-    """Load the library's configuration part alone. False where it is loaded whole, now or by its next importer."""
+    """Load the library's configuration part alone. False where it is loaded whole, or will be by its next importer."""
     if _LIBRARY in sys.modules:
         return False
     try:
@@ -34,9 +34,9 @@ def import_thinly() -> bool:
             log.info("kubernetes_asyncio is imported whole", extra={"reason": f"version {found} is not tested"})
             return False
         _import_deferred()
-    except Exception as error:  # noqa: BLE001 - whatever a library's insides may raise, the ordinary import is next
+    except Exception:  # whatever a library's insides may raise: the ordinary import is next
         _forget()
-        log.warning("kubernetes_asyncio is imported whole", extra={"reason": f"{type(error).__name__}: {error}"})
+        log.warning("kubernetes_asyncio is imported whole", extra={"reason": "its layout is not known"}, exc_info=True)
         return False
     return True
 

@@ -16,7 +16,7 @@ from keda_py.scaler import ExternalMetric, Reading
 from tests.bench.figures import Row, median
 from tests.bench.options import Options, Say
 
-ROUNDS, TIMES = 7, 2_000
+ROUNDS, TIMES = 7, 1_000
 NOW = datetime(2026, 11, 20, 10, 30, tzinfo=UTC)
 
 

@@ -1,0 +1,81 @@
+"""The README tells the truth: its commands, its table of scalers, its files."""
+
+import re  # noqa: TID251 - constant patterns over our own README
+import subprocess
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from keda_py.cli import COMMANDS
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+SIX_FILES = (
+    "keda_py/apis/scaled_object.py",
+    "keda_py/core/spec.py",
+    "keda_py/core/decision.py",
+    "keda_py/operator/scale_loop.py",
+    "keda_py/metrics/query.py",
+    "keda_py/operator/app.py",
+)
+PAIRS = list(pairwise(SIX_FILES))
+
+
+def between(mark: str) -> str:
+    return README.partition(f"<!-- {mark} -->\n")[2].partition(f"<!-- /{mark} -->")[0]
+
+
+def docstring(path: str) -> str:
+    return (ROOT / path).read_text(encoding="utf-8").split('"""')[1]
+
+
+def test_every_make_target_named_in_the_readme_exists() -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    named = set(re.findall(r"(?:^|`)make ([a-z]+)", README, re.MULTILINE))
+    assert {"demo", "test"} <= named <= targets
+
+
+@pytest.mark.parametrize(("target", "extras"), [("demo", ""), ("test", "[all,test]"), ("bench", "[all,dev]")])
+def test_a_make_target_installs_what_it_needs(target: str, extras: str, tmp_path: Path) -> None:
+    command = ["make", "--dry-run", f"VENV={tmp_path}/venv", target]
+    planned = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert f"-e '.{extras}' ||" in planned
+
+
+def test_every_command_named_in_the_readme_exists() -> None:
+    named = set(re.findall(r"(?:^|`)keda-py ([a-z]+)", README, re.MULTILINE))
+    assert {"operator", "local", "crds", "scalers"} <= named <= set(COMMANDS)
+
+
+def test_every_file_that_the_readme_links_to_exists() -> None:
+    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", README)
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_the_table_of_scalers_is_that_of_their_own_reference() -> None:
+    reference = (ROOT / "scalers" / "README.md").read_text(encoding="utf-8")
+    rows = [line for line in reference.splitlines() if line.startswith("| [`")]
+    wanted = ["| type | what it does |", "|---|---|", *(row.replace("](#", "](scalers/README.md#") for row in rows)]
+    assert between("scalers").splitlines() == wanted, "put the lines of the right-hand side between the marks"
+
+
+def test_the_readme_lists_the_six_files_in_the_order_in_which_they_name_each_other() -> None:
+    listed = re.findall(r"^\d\. \[`([^`]+)`\]", README, re.MULTILINE)
+    assert tuple(listed) == SIX_FILES
+
+
+@pytest.mark.parametrize(("path", "following"), PAIRS)
+def test_each_of_the_six_files_names_the_next(path: str, following: str) -> None:
+    assert following.removeprefix("keda_py/") in docstring(path)
+
+
+@pytest.mark.parametrize(("before", "path"), PAIRS)
+def test_each_of_the_six_files_names_the_one_before(before: str, path: str) -> None:
+    assert before.removeprefix("keda_py/") in docstring(path)
+
+
+def test_the_picture_is_a_whole_svg() -> None:
+    picture = (ROOT / "timeline.svg").read_text(encoding="utf-8")
+    assert picture.startswith("<svg ")
+    assert picture.endswith("</svg>\n")
