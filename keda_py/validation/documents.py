@@ -6,6 +6,7 @@ parser is asked for events first, because it builds nested nodes on the C stack.
 """
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any
@@ -21,6 +22,7 @@ DEEPEST = 100
 MOST_NODES = 1_000_000
 _SOURCE = "# Source: "
 """Helm writes it above each document that it renders."""
+_RENDER = "render the template first: helm template ... | keda-py validate -"
 _TAG = "tag:yaml.org,2002:"
 _SCALARS = frozenset(f"{_TAG}{name}" for name in ("str", "int", "float", "bool", "null"))
 _NOT_READ = frozenset(f"{_TAG}{name}" for name in ("timestamp", "int", "float", "value"))
@@ -74,7 +76,7 @@ def read_documents(text: str, file: str) -> Iterator[Document]:
 
 
 def _unreadable(error: yaml.YAMLError, text: str) -> DocumentError:
-    hint = "; render the template first: helm template ... | keda-py validate -" if "{{" in text else ""
+    hint = f"; {_RENDER}" if "{{" in text else ""
     if not isinstance(error, yaml.MarkedYAMLError):
         return DocumentError(f"not YAML: {error}{hint}", 1)
     mark = error.problem_mark
@@ -82,8 +84,9 @@ def _unreadable(error: yaml.YAMLError, text: str) -> DocumentError:
 
 
 def _check_depth(text: str) -> None:
+    """Of all that can be parsed; what cannot is told, and reached, when nodes are made."""
     depth = 0
-    for event in yaml.parse(text, Loader=ManifestLoader):
+    for event in _events(text):
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
             if depth > DEEPEST:
@@ -91,6 +94,11 @@ def _check_depth(text: str) -> None:
                 raise DocumentError(f"more than {DEEPEST} levels of nesting; no Kubernetes object needs that", line)
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
+
+
+def _events(text: str) -> Iterator[yaml.Event]:
+    with suppress(yaml.YAMLError):
+        yield from yaml.parse(text, Loader=ManifestLoader)
 
 
 def _check_size(root: yaml.Node) -> None:
@@ -154,7 +162,9 @@ def _build(builder: SafeConstructor, node: yaml.Node) -> Any:
 
 def _key(node: yaml.Node) -> str:
     if not isinstance(node, yaml.ScalarNode):
-        raise DocumentError("a key must be text", node.start_mark.line + 1)
+        raise DocumentError(
+            f"a key must be text; if these are a template's braces, {_RENDER}", node.start_mark.line + 1
+        )
     return str(node.value)
 
 

@@ -1,0 +1,100 @@
+"""The command `keda-py validate`: exit codes, output, and where it reads from."""
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from keda_py.cli import main
+
+GOOD = """\
+apiVersion: keda.sh/v1alpha1
+kind: ScaledObject
+metadata: {name: web}
+spec:
+  scaleTargetRef: {name: web}
+  triggers:
+  - type: cron
+    metadata: {timezone: UTC, start: 0 8 * * *, end: 0 20 * * *, desiredReplicas: "2"}
+"""
+BAD = GOOD.replace("timezone: UTC", "timezone: Mars/Olympus")
+DOUBTFUL = GOOD.replace("spec:", "spec:\n  minReplicas: 2")
+
+
+@pytest.mark.parametrize(
+    ("text", "flags", "code", "summary"),
+    [
+        (GOOD, [], 0, "1 object checked: nothing wrong"),
+        (BAD, [], 1, "1 object checked: 1 error"),
+        (DOUBTFUL, [], 0, "1 object checked: 1 warning"),
+        (DOUBTFUL, ["--strict"], 1, "1 object checked: 1 warning"),
+        ("", [], 0, "no KEDA objects found"),
+    ],
+)
+def test_the_exit_code_is_for_pipelines(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, flags: list[str], code: int, summary: str
+) -> None:
+    file = tmp_path / "web.yaml"
+    file.write_text(text)
+    assert main(["validate", *flags, str(file)]) == code
+    assert capsys.readouterr().out.splitlines()[-1] == summary
+
+
+def test_a_line_begins_as_editors_and_pipelines_read_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "web.yaml"
+    file.write_text(BAD)
+    main(["validate", str(file)])
+    assert capsys.readouterr().out.startswith(
+        f"{file}:8: error: ScaledObject web: spec.triggers[0].metadata.timezone: timezone: 'Mars/Olympus' is not a known"
+    )
+
+
+def test_a_folder_is_read_to_its_depths_in_one_order(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "deep").mkdir()
+    for name in ("b.yaml", "a.yml", "deep/c.json", "notes.txt"):
+        (tmp_path / name).write_text(BAD.replace("name: web", f"name: {name[0]}") if name != "deep/c.json" else "{}")
+    assert main(["validate", str(tmp_path)]) == 1
+    files = [line.partition(":")[0] for line in capsys.readouterr().out.splitlines()[:-1]]
+    assert files == [str(tmp_path / name) for name in ("a.yml", "b.yaml", "deep/c.json")]
+
+
+def test_helms_output_is_read_from_standard_input(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = f"---\n# Source: shop/templates/scaledobject.yaml\n{BAD}"
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    assert main(["validate", "-"]) == 1
+    out = capsys.readouterr().out
+    assert out.startswith("stdin:10: error:")
+    assert "(shop/templates/scaledobject.yaml)" in out
+
+
+def test_machines_get_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "web.yaml"
+    file.write_text(BAD)
+    assert main(["validate", "--output", "json", str(file)]) == 1
+    body = json.loads(capsys.readouterr().out)
+    [problem] = body["problems"]
+    assert body["objects"] == 1
+    assert (problem["file"], problem["line"], problem["severity"]) == (str(file), 8, "error")
+    assert (problem["object"], problem["field"]) == ("ScaledObject web", "spec.triggers[0].metadata.timezone")
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [(None, "cannot be read: No such file or directory; check the path"), (b"\xff\xfe", "not UTF-8 at byte 0")],
+)
+def test_a_file_that_cannot_be_read_is_wrong_usage(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes | None, words: str
+) -> None:
+    file = tmp_path / "web.yaml"
+    if content is not None:
+        file.write_bytes(content)
+    assert main(["validate", str(file)]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_an_empty_folder_is_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["validate", str(tmp_path)]) == 2
+    assert "files in this folder; check the path" in capsys.readouterr().err

@@ -1,0 +1,98 @@
+"""Bad input: whatever a manifest holds, it is understood or refused in words; nothing crashes and nothing stalls."""
+
+import asyncio
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from keda_py import registry
+from keda_py.apis.parsing import parse_object
+from keda_py.apis.scaled_object import ScaledObject
+from keda_py.context import EngineContext, Lendings
+from keda_py.core.hpa_manifest import build_hpa
+from keda_py.core.metric_names import name_metrics
+from keda_py.core.metric_specs import MetricSpec
+from keda_py.core.spec import ScalingSpec, build_spec, check_bounds, check_triggers
+from keda_py.errors import ConfigError
+from keda_py.scaler import Trigger
+from keda_py.testing import lendings
+from keda_py.validation.checks import Validation
+from keda_py.validation.documents import DocumentError, read_documents
+from keda_py.validation.triggers import context_of
+from tests.validation.manifests import generated, mutated
+
+MANY = max(750, settings().max_examples)
+thorough = settings(
+    max_examples=MANY, deadline=timedelta(seconds=5), suppress_health_check=list(HealthCheck), print_blob=False
+)
+
+
+@pytest.fixture(scope="module")
+def lent() -> Iterator[tuple[Lendings, asyncio.Runner]]:
+    with asyncio.Runner() as runner:
+        lending = lendings()
+        yield runner.run(lending.__aenter__()), runner
+        runner.run(lending.__aexit__(None, None, None))
+
+
+@given(body=generated())
+@thorough
+def test_a_generated_manifest_is_understood_or_refused(
+    lent: tuple[Lendings, asyncio.Runner], body: dict[str, Any]
+) -> None:
+    pass_through(body, *lent)
+
+
+@given(body=mutated())
+@thorough
+def test_a_mutated_manifest_is_understood_or_refused(
+    lent: tuple[Lendings, asyncio.Runner], body: dict[str, Any]
+) -> None:
+    pass_through(body, *lent)
+
+
+def pass_through(body: dict[str, Any], lending: Lendings, runner: asyncio.Runner) -> None:
+    """Validate; parse -> check -> spec -> scalers -> manifest. A refusal is a ConfigError, or a problem with a place."""
+    refused = validate(body, lending)
+    if body["kind"] != "ScaledObject":
+        return
+    try:
+        spec = build_spec(parse_object(ScaledObject, body))
+        check_bounds(spec)
+        check_triggers(spec)
+        metrics = name_metrics(
+            spec, [runner.run(specs_of(spec, index, lending)) for index in range(len(spec.triggers))]
+        )
+        manifest = build_hpa(spec, metrics)
+    except ConfigError:
+        return
+    if not refused:  # otherwise the API server would not have let it come this far
+        assert orjson.dumps(manifest)
+        assert manifest["spec"]["minReplicas"] <= manifest["spec"]["maxReplicas"]
+
+
+def validate(body: dict[str, Any], lending: Lendings) -> bool:
+    try:
+        text = orjson.dumps(body, default=str).decode()
+    except orjson.JSONEncodeError:  # an integer of more than 64 bits: YAML alone can hold it
+        return True
+    try:
+        documents = list(read_documents(text, "m.yaml"))
+    except DocumentError:
+        return True
+    problems = list(Validation(documents, lending).problems())
+    for problem in problems:
+        assert problem.line == 1
+        assert problem.message.strip()
+        assert problem.object.startswith(body["kind"])
+    return any(problem.severity == "error" for problem in problems)
+
+
+async def specs_of(spec: ScalingSpec, index: int, lending: Lendings) -> tuple[MetricSpec, ...]:
+    trigger = spec.triggers[index]
+    context: EngineContext = context_of(trigger, index, lending, spec)
+    return await registry.build(Trigger(type=trigger.type, metadata=trigger.metadata), context).specs()
