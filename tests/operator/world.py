@@ -213,5 +213,8 @@ async def build_world(
                 cables=cables,
             )
             world.jobs(0)
-            yield world
-            await world.stop()
+            try:
+                yield world
+                await world.stop()
+            finally:
+                world.kill()
