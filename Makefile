@@ -3,27 +3,28 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: help demo test check format bench clean
+.PHONY: help demo test check lint format bench clean
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
-# One virtual environment, grown by need: stamp files say which extras it holds.
+# One virtual environment, grown by need: stamp files say which extras it holds. uv is faster, pip is enough.
 $(BIN)/python:
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet uv
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "$(PYTHON) is older than Python 3.11; try: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "the venv module is missing: apt-get install python3-venv" >&2; exit 1; }
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv || echo "no uv: pip will do"
 
 define install
-	$(BIN)/uv pip install --quiet --python $(BIN)/python -e '.$(EXTRAS)' || $(BIN)/python -m pip install --quiet -e '.$(EXTRAS)'
+	@echo "installing .[$(EXTRAS)] into $(VENV)"
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python -e '.[$(EXTRAS)]' 2>$(VENV)/uv.log || \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[$(EXTRAS)]' || { cat $(VENV)/uv.log >&2; exit 1; }
 	@touch $@
 endef
-$(VENV)/.run: EXTRAS :=
-$(VENV)/.run: pyproject.toml | $(BIN)/python
-	$(install)
-$(VENV)/.test: EXTRAS := [all,test]
-$(VENV)/.test: pyproject.toml | $(BIN)/python
-	$(install)
-$(VENV)/.dev: EXTRAS := [all,dev]
-$(VENV)/.dev: pyproject.toml | $(BIN)/python
+# A comma inside $(call ...) would end the argument, so the extras are a variable of each target.
+$(VENV)/.run: EXTRAS := all
+$(VENV)/.test: EXTRAS := all,test
+$(VENV)/.dev: EXTRAS := all,dev
+$(VENV)/.run $(VENV)/.test $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	$(install)
 
 demo: $(VENV)/.run ## four days on the embedded cluster, in under a minute
@@ -39,12 +40,13 @@ format: $(VENV)/.dev ## put the code into the project's form
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-check: $(VENV)/.dev ## format, lint, types, layer contracts, tests
+check: lint test ## format, lint, types, layer contracts, tests
+
+lint: $(VENV)/.dev ## the checks without the tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(PYTEST)
 
 bench: $(VENV)/.dev ## the figures of the README's performance section
 	$(BIN)/python -m tests.bench

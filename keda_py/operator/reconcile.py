@@ -28,6 +28,7 @@ from keda_py.operator.state import ObjectState, about
 from keda_py.operator.targets import TargetError
 
 FINALIZER = "finalizer.keda.sh"
+STEP_OWN = "ScaledObject was refused by the API server"
 STEP_TARGET = "ScaledObject doesn't have correct scaleTargetRef specification"
 STEP_BOUNDS = "ScaledObject doesn't have correct Idle/Min/Max Replica Counts specification"
 STEP_TRIGGERS = "ScaledObject doesn't have correct triggers specification"
@@ -108,7 +109,11 @@ class Reconciler:
             # A list is replaced whole by a merge patch: the version makes sure that nobody else's finalizer is lost.
             change["resourceVersion"] = meta["resourceVersion"]
             path = SCALED_OBJECTS.named(meta["namespace"], meta["name"])
-            await self._parts.client.patch(path, {"metadata": change})
+            try:
+                await self._parts.client.patch(path, {"metadata": change})
+            except (Forbidden, Invalid) as error:
+                # Invalid: a newer schema refuses what an older one let in, and with it every write to the object.
+                raise StepError(STEP_OWN, error) from error
 
     async def _find_target(self, state: ObjectState, spec: ScalingSpec, live: Obj, fields: dict[str, Any]) -> None:
         try:

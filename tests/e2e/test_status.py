@@ -55,7 +55,8 @@ async def test_kubectl_shows_why(world: World, source: Source) -> None:
         "from 0 to 1, triggered by s0-metric-api-value",
     ):
         assert words in told, told
-    assert "KEDAScaleTargetActivated" in await world.kubectl("events", "--for", "scaledobject/app")
+    selector = "involvedObject.name=app,reason=KEDAScaleTargetActivated"
+    assert "from 0 to 1" in await world.kubectl("get", "events", "--field-selector", selector)
     await world.kubectl("wait", "--for=condition=Ready", "so/app", "--timeout=20s")
 
 

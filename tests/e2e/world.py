@@ -155,23 +155,23 @@ class World:
         live = await self.until(SCALED_OBJECTS, has_condition(kind, status, reason), name)
         return condition_of(live, kind)
 
-    async def event(self, reason: str, name: str = "app", seconds: float = SECONDS) -> Obj:
-        """An Event about that ScaledObject, as soon as it is there."""
+    async def event(self, reason: str, name: str = "app", words: str = "") -> Obj:
+        """An Event about that ScaledObject with these words in its note, as soon as it is there."""
         informer = Informer(self.client, InformerSpec(resource=EVENTS, namespaces=(self.namespace,)))
         found: asyncio.Future[Obj] = asyncio.get_running_loop().create_future()
 
         def note(_: Obj | None, new: Obj | None) -> None:
-            if new and new.get("reason") == reason and _is_about(new, name) and not found.done():
+            if new and not found.done() and _tells(new, name, reason, words):
                 found.set_result(new)
 
         informer.subscribe(note)
         async with asyncio.TaskGroup() as tasks:
             running = tasks.create_task(informer.run())
             try:
-                async with asyncio.timeout(seconds):
+                async with asyncio.timeout(SECONDS):
                     return await found
             except TimeoutError:
-                told = [event.get("reason") for event in await self.client.list(EVENTS, self.namespace)]
+                told = [(event.get("reason"), event.get("note")) for event in await self.events(name)]
                 raise AssertionError(f"no Event {reason} about {name}; there are {told}") from None
             finally:
                 running.cancel()
@@ -188,6 +188,10 @@ class World:
 def _is_about(event: Obj, name: str) -> bool:
     regarding = event.get("regarding") or {}
     return (regarding.get("kind"), regarding.get("name")) == ("ScaledObject", name)
+
+
+def _tells(event: Obj, name: str, reason: str, words: str) -> bool:
+    return _is_about(event, name) and event.get("reason") == reason and words in (event.get("note") or "")
 
 
 def kubectl(kubeconfig: Path, *arguments: str, given: str = "") -> str:

@@ -15,6 +15,10 @@ class Cable:
         self._server: asyncio.Server | None = None
 
     @property
+    def url(self) -> str:
+        return f"https://127.0.0.1:{self.port}"
+
+    @property
     def port(self) -> int:
         assert self._server is not None
         port: int = self._server.sockets[0].getsockname()[1]

@@ -4,18 +4,25 @@ A kill is strict: at the k-th write that the cluster stores, the cable is pulled
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import itertools
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
 
 import pytest
 
 from keda_py.kube.resources import DEPLOYMENTS, HORIZONTAL_POD_AUTOSCALERS, SCALED_OBJECTS
 from keda_py.localkube.subscriptions import Event
 from tests.e2e.manifests import deployment, metrics_api, scaled_object
-from tests.operator.world import HPA, World
+from tests.http_server import HttpServer
+from tests.operator.world import HPA, World, build_world
 
 OURS = ("scaledobjects", "horizontalpodautoscalers", "deployments", "events")
-MOST_WRITES = 20
 COOLDOWN = 120
+
+Story = Callable[[World], AsyncIterator[None]]
+"""Three chapters: what was before, what the operator may die in, what is the end all the same."""
+EveryKill = Callable[[Story], Awaitable[int]]
+"""Live through a story once for each write; how many there were."""
 
 
 class Cutter:
@@ -45,99 +52,128 @@ def _is_operators(event: Event) -> bool:
     return True
 
 
+@pytest.fixture
+async def every_kill(tmp_path: Path, server: HttpServer) -> AsyncIterator[EveryKill]:
+    async with asyncio.TaskGroup() as tasks:
+
+        async def live_through(story: Story) -> int:
+            for number in itertools.count(1):
+                folder = tmp_path / str(number)
+                folder.mkdir()
+                async with build_world(folder, server, tasks) as world:
+                    await world.start()
+                    if not await _live_through(world, story, number):
+                        return number - 1
+            raise AssertionError("unreachable")
+
+        yield live_through
+
+
+async def _live_through(world: World, story: Story, number: int) -> bool:
+    """One life with a kill at that write; False when the story is over before."""
+    chapters = story(world)
+    await anext(chapters)
+    cutter = Cutter(world, number)
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            dying = tasks.create_task(_die(world, cutter))
+            await anext(chapters)
+            dying.cancel()
+        if cutter.done.is_set():
+            await world.start()
+        await anext(chapters, None)
+    except BaseException as error:
+        error.add_note(f"killed at write {number}")
+        raise
+    return cutter.done.is_set()
+
+
 async def _die(world: World, cutter: Cutter) -> None:
     await cutter.done.wait()
-    await world.kill()
+    world.kill()
 
 
-async def killed_at(world: World, countdown: int, act: Callable[[], Awaitable[None]]) -> bool:
-    """Do `act` with an operator that dies at that write; False when it never came so far."""
-    cutter = Cutter(world, countdown)
-    async with asyncio.TaskGroup() as tasks:
-        dying = tasks.create_task(_die(world, cutter))
-        await act()
+async def test_on_the_way_up_every_write_may_be_the_last_one(every_kill: EveryKill) -> None:
+    async def story(world: World) -> AsyncIterator[None]:
+        world.jobs(1)
+        await world.create(deployment())
+        counts = world.writes_of(DEPLOYMENTS)
+        yield
+        await world.create(scaled_object(metrics_api(world.url), cooldownPeriod=COOLDOWN, pollingInterval=10))
         await world.seconds(5)
-        if not cutter.done.is_set():
-            dying.cancel()
-            return False
-    await world.start()
-    return True
+        yield
+        await world.seconds(5)
+        assert {version["spec"]["replicas"] for version in counts} <= {0, 1}
+        assert (world.replicas(), world.condition("Active")) == (1, ("True", "ScalerActive"))
+        assert world.condition("Ready") == ("True", "ScaledObjectReady")
+        assert world.get(HORIZONTAL_POD_AUTOSCALERS, HPA)["spec"]["maxReplicas"] == 5
+        assert world.get(SCALED_OBJECTS)["metadata"]["finalizers"] == ["finalizer.keda.sh"]
+        assert world.status()["originalReplicaCount"] == 0
+
+    assert await every_kill(story) > 8
 
 
-@pytest.mark.parametrize("countdown", range(1, MOST_WRITES + 1))
-async def test_on_the_way_up_every_write_may_be_the_last_one(world: World, countdown: int) -> None:
-    world.jobs(1)
-    await world.create(deployment())
-    counts = world.writes_of(DEPLOYMENTS)
+async def test_on_the_way_down_every_write_may_be_the_last_one(every_kill: EveryKill) -> None:
+    async def story(world: World) -> AsyncIterator[None]:
+        world.jobs(1)
+        await world.create(
+            deployment(), scaled_object(metrics_api(world.url), cooldownPeriod=COOLDOWN, pollingInterval=10)
+        )
+        await world.seconds(10)
+        emptied = world.clock.monotonic()
+        asleep: list[float] = []
+        counts = world.writes_of(DEPLOYMENTS)
 
-    async def appear() -> None:
-        await world.create(scaled_object(metrics_api(world.url), cooldownPeriod=COOLDOWN))
+        def hear(event: Event) -> None:
+            if event.resource.plural == "deployments" and event.object["spec"]["replicas"] == 0:
+                asleep.append(world.clock.monotonic())
 
-    await killed_at(world, countdown, appear)
-    await world.seconds(5)
-    assert {version["spec"]["replicas"] for version in counts} <= {0, 1}
-    assert (world.replicas(), world.condition("Active")) == (1, ("True", "ScalerActive"))
-    assert world.condition("Ready") == ("True", "ScaledObjectReady")
-    assert world.get(HORIZONTAL_POD_AUTOSCALERS, HPA)["spec"]["maxReplicas"] == 5
-    assert world.get(SCALED_OBJECTS)["metadata"]["finalizers"] == ["finalizer.keda.sh"]
-    assert world.status()["originalReplicaCount"] == 0
-
-
-@pytest.mark.parametrize("countdown", range(1, 6))
-async def test_on_the_way_down_every_write_may_be_the_last_one(world: World, countdown: int) -> None:
-    world.jobs(1)
-    await world.create(deployment(), scaled_object(metrics_api(world.url), cooldownPeriod=COOLDOWN))
-    await world.seconds(10)
-    emptied = world.clock.monotonic()
-    asleep: list[float] = []
-    counts = world.writes_of(DEPLOYMENTS)
-
-    def hear(event: Event) -> None:
-        if event.resource.plural == "deployments" and event.object["spec"]["replicas"] == 0:
-            asleep.append(world.clock.monotonic())
-
-    world.listen(hear)
-
-    async def run_dry() -> None:
+        world.listen(hear)
+        yield
         world.jobs(0)
         await world.seconds(COOLDOWN + 5)
+        yield
+        await world.seconds(COOLDOWN + 5)
+        assert (world.replicas(), world.condition("Active")) == (0, ("False", "ScalerNotActive"))
+        assert asleep[0] >= emptied + COOLDOWN - 10  # the last reading is a poll old
+        assert {version["spec"]["replicas"] for version in counts} <= {0, 1}
 
-    await killed_at(world, countdown, run_dry)
-    await world.seconds(COOLDOWN + 5)
-    assert (world.replicas(), world.condition("Active")) == (0, ("False", "ScalerNotActive"))
-    assert asleep[0] >= emptied + COOLDOWN - 1
-    assert {version["spec"]["replicas"] for version in counts} <= {0, 1}
+    assert await every_kill(story) > 3
 
 
-@pytest.mark.parametrize("countdown", range(1, 6))
-async def test_on_the_way_out_every_write_may_be_the_last_one(world: World, countdown: int) -> None:
-    wanted = scaled_object(metrics_api(world.url), advanced={"restoreToOriginalReplicaCount": True})
-    await world.create(deployment(replicas=3), wanted)
-    await world.seconds(10)
-    assert world.replicas() == 0
-
-    async def leave() -> None:
+async def test_on_the_way_out_every_write_may_be_the_last_one(every_kill: EveryKill) -> None:
+    async def story(world: World) -> AsyncIterator[None]:
+        wanted = scaled_object(metrics_api(world.url), advanced={"restoreToOriginalReplicaCount": True})
+        await world.create(deployment(replicas=3), wanted)
+        await world.seconds(10)
+        assert world.replicas() == 0
+        yield
         await world.delete(SCALED_OBJECTS)
+        await world.seconds(5)
+        yield
+        await world.seconds(5)
+        assert (world.find(SCALED_OBJECTS), world.find(HORIZONTAL_POD_AUTOSCALERS, HPA)) == (None, None)
+        assert world.replicas() == 3
 
-    await killed_at(world, countdown, leave)
-    await world.seconds(5)
-    assert (world.find(SCALED_OBJECTS), world.find(HORIZONTAL_POD_AUTOSCALERS, HPA)) == (None, None)
-    assert world.replicas() == 3
+    assert await every_kill(story) > 2
 
 
-@pytest.mark.parametrize("countdown", range(1, 8))
-async def test_while_being_paused_every_write_may_be_the_last_one(world: World, countdown: int) -> None:
-    world.jobs(1)
-    await world.create(deployment(), scaled_object(metrics_api(world.url), cooldownPeriod=COOLDOWN))
-    await world.seconds(10)
-
-    async def pause() -> None:
+async def test_while_being_paused_every_write_may_be_the_last_one(every_kill: EveryKill) -> None:
+    async def story(world: World) -> AsyncIterator[None]:
+        world.jobs(1)
+        await world.create(
+            deployment(), scaled_object(metrics_api(world.url), cooldownPeriod=COOLDOWN, pollingInterval=10)
+        )
+        await world.seconds(10)
+        yield
         await world.annotate({"autoscaling.keda.sh/paused-replicas": "4"})
+        await world.seconds(5)
+        yield
+        await world.seconds(5)
+        assert (world.replicas(), world.condition("Paused")) == (4, ("True", "ScaledObjectPaused"))
+        assert (world.find(HORIZONTAL_POD_AUTOSCALERS, HPA), world.status()["pausedReplicaCount"]) == (None, 4)
 
-    await killed_at(world, countdown, pause)
-    await world.seconds(5)
-    assert (world.replicas(), world.condition("Paused")) == (4, ("True", "ScaledObjectPaused"))
-    assert (world.find(HORIZONTAL_POD_AUTOSCALERS, HPA), world.status()["pausedReplicaCount"]) == (None, 4)
+    assert await every_kill(story) > 4
 
 
 async def test_a_take_over_in_the_middle_of_a_cooldown_does_not_shorten_it(world: World) -> None:
@@ -146,7 +182,7 @@ async def test_a_take_over_in_the_middle_of_a_cooldown_does_not_shorten_it(world
     await world.seconds(10)
     world.jobs(0)
     await world.seconds(40)
-    await world.kill()
+    world.kill()
     await world.seconds(30)
     await world.start()
     await world.seconds(COOLDOWN - 73)
@@ -157,9 +193,9 @@ async def test_a_take_over_in_the_middle_of_a_cooldown_does_not_shorten_it(world
 
 async def test_what_was_active_at_a_kill_cools_down_from_the_first_look_on(world: World) -> None:
     world.jobs(1)
-    await world.create(deployment(), scaled_object(metrics_api(world.url), cooldownPeriod=COOLDOWN))
+    await world.create(deployment(), scaled_object(metrics_api(world.url), cooldownPeriod=COOLDOWN, pollingInterval=10))
     await world.seconds(3600)
-    await world.kill()
+    world.kill()
     world.jobs(0)
     await world.seconds(600)
     await world.start()
@@ -171,7 +207,7 @@ async def test_what_was_active_at_a_kill_cools_down_from_the_first_look_on(world
 
 async def test_at_sigterm_the_last_activity_is_written_and_nothing_else(world: World) -> None:
     world.jobs(1)
-    await world.create(deployment(), scaled_object(metrics_api(world.url), cooldownPeriod=COOLDOWN))
+    await world.create(deployment(), scaled_object(metrics_api(world.url), cooldownPeriod=COOLDOWN, pollingInterval=10))
     await world.seconds(3600)
     before = world.status()
     await world.stop()

@@ -5,7 +5,7 @@ Objects are created and changed through a client as users do it; what came of it
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,7 +24,9 @@ from keda_py.kube.resources import (
     Obj,
     Resource,
 )
+from keda_py.localkube.calls import User
 from keda_py.localkube.cluster import ClusterOptions, LocalCluster
+from keda_py.localkube.identity import ADMIN
 from keda_py.localkube.subscriptions import Event
 from keda_py.operator.app import run_operator
 from keda_py.operator.assembly import Assembly
@@ -50,12 +52,14 @@ class World:
     cluster: LocalCluster
     client: KubeClient
     server: HttpServer
-    cable: Cable
-    kubeconfig: Path
+    folder: Path
     tasks: asyncio.TaskGroup
-    flags: dict[str, str] = field(default_factory=dict)
+    cables: AsyncExitStack
+    user: User = ADMIN
+    """Who the operator is."""
     operator: asyncio.Task[None] | None = None
     assembly: Assembly | None = None
+    cable: Cable | None = None
     _stopping: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
@@ -67,17 +71,19 @@ class World:
         self.server.answers["/jobs"] = f'{{"value": {count}}}'
 
     async def start(self) -> None:
-        """Start the operator and return once it works."""
+        """Start the operator, on a cable of its own, and return once it works."""
         started = asyncio.Event()
         self._stopping = asyncio.Event()
-        self.cable.plug()
+        self.cable = await self.cables.enter_async_context(Cable(urlsplit(self.cluster.url).port or 0))
+        kubeconfig = self.folder / f"operator-{self.cable.port}"
+        kubeconfig.write_text(self.cluster.kubeconfig(self.user).replace(self.cluster.url, self.cable.url))
 
         def note(assembly: Assembly) -> None:
             self.assembly = assembly
             started.set()
 
         flags = {
-            "kubeconfig": str(self.kubeconfig),
+            "kubeconfig": str(kubeconfig),
             "bind-address": "127.0.0.1",
             "secure-port": "0",
             "webhook-port": "0",
@@ -86,7 +92,7 @@ class World:
             "register": "https://127.0.0.1",
         }
         timeout = {"KEDA_HTTP_DEFAULT_TIMEOUT": str(round(SOURCE_SECONDS * 1000))}
-        settings = load_settings({name: [value] for name, value in (flags | self.flags).items()}, timeout)
+        settings = load_settings({name: [value] for name, value in flags.items()}, timeout)
         self.operator = self.tasks.create_task(run_operator(settings, self.clock, self._stopping, note))
         async with asyncio.timeout(20):
             await started.wait()
@@ -101,14 +107,17 @@ class World:
 
     def cut(self) -> None:
         """What the operator had not sent by now is never sent."""
-        self.cable.pull()
+        if self.cable is not None:
+            self.cable.pull()
 
-    async def kill(self) -> None:
-        """SIGKILL: nothing more reaches the API server; what the process remembered is gone."""
+    def kill(self) -> None:
+        """SIGKILL: nothing more reaches the API server; what the process remembered is gone.
+
+        It is not waited for: in vain it tries for two seconds to put things in order.
+        """
         self.cut()
         if self.operator is not None:
             self.operator.cancel()
-            await asyncio.wait([self.operator])
             self.operator = None
 
     async def seconds(self, seconds: float) -> None:
@@ -184,24 +193,28 @@ class World:
 
 
 @asynccontextmanager
-async def build_world(folder: Path, server: HttpServer, options: ClusterOptions | None = None) -> AsyncIterator[World]:
-    """A cluster with our CRDs and without an operator."""
+async def build_world(
+    folder: Path, server: HttpServer, tasks: asyncio.TaskGroup, options: ClusterOptions | None = None
+) -> AsyncIterator[World]:
+    """A cluster with our CRDs and without an operator; `tasks` outlives it by what a killed operator still tries."""
     clock = FakeClock(NOON)
-    async with LocalCluster(clock, options) as cluster, Cable(urlsplit(cluster.url).port or 0) as cable:
+    async with LocalCluster(clock, options) as cluster, AsyncExitStack() as cables:
         await cluster.apply(build_crds())
-        direct, cabled = folder / "direct", folder / "cabled"
-        direct.write_text(cluster.kubeconfig())
-        cabled.write_text(cluster.kubeconfig().replace(cluster.url, f"https://127.0.0.1:{cable.port}"))
-        async with KubeClient(clock, str(direct)) as client, asyncio.TaskGroup() as tasks:
+        kubeconfig = folder / "kubeconfig"
+        kubeconfig.write_text(cluster.kubeconfig())
+        async with KubeClient(clock, str(kubeconfig)) as client:
             world = World(
                 clock=clock,
                 cluster=cluster,
                 client=client,
                 server=server,
-                cable=cable,
-                kubeconfig=cabled,
+                folder=folder,
                 tasks=tasks,
+                cables=cables,
             )
             world.jobs(0)
-            yield world
-            await world.stop()
+            try:
+                yield world
+                await world.stop()
+            finally:
+                world.kill()

@@ -1,0 +1,138 @@
+"""A cluster that is out of sight: nothing is taken down on the word of an old list.
+
+How long a watch has been down is real time; here the event loop's own time jumps.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from keda_py.kube.client import PatchKind
+from keda_py.kube.resources import DEPLOYMENTS, Obj, Resource
+from keda_py.localkube.calls import User
+from keda_py.localkube.cluster import ClusterOptions
+from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests.http_server import http_server
+from tests.operator.world import World, build_world
+
+CLUSTER_ROLES = Resource(
+    group="rbac.authorization.k8s.io", version="v1", kind="ClusterRole", plural="clusterroles", namespaced=False
+)
+BINDINGS = Resource(
+    group="rbac.authorization.k8s.io",
+    version="v1",
+    kind="ClusterRoleBinding",
+    plural="clusterrolebindings",
+    namespaced=False,
+)
+OPERATOR = User(name="operator", groups=())
+EVERYTHING = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}
+NO_REPLICA_SETS = [
+    {**EVERYTHING, "apiGroups": ["keda.sh", "autoscaling", "events.k8s.io", "apiregistration.k8s.io", ""]},
+    {**EVERYTHING, "apiGroups": ["apps"], "resources": ["deployments", "deployments/scale", "statefulsets"]},
+]
+
+
+class JumpingLoop(asyncio.SelectorEventLoop):
+    """An event loop whose own time can be set forward."""
+
+    ahead = 0.0
+
+    def time(self) -> float:
+        return super().time() + self.ahead
+
+
+def on_a_jumping_loop(scenario: Callable[[World, JumpingLoop], Awaitable[None]], folder: Path) -> None:
+    async def run() -> None:
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, JumpingLoop)
+        async with http_server() as server, asyncio.TaskGroup() as tasks:
+            async with build_world(folder, server, tasks, ClusterOptions(enforce_rbac=True)) as world:
+                world.user = OPERATOR
+                await world.client.create(CLUSTER_ROLES, _role([EVERYTHING]))
+                await world.client.create(BINDINGS, _binding())
+                await world.start()
+                await scenario(world, loop)
+
+    with asyncio.Runner(loop_factory=JumpingLoop) as runner:
+        runner.run(run())
+
+
+def _role(rules: list[Any]) -> Obj:
+    named = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "operator"}}
+    return {**named, "rules": rules}
+
+
+def _binding() -> Obj:
+    return {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": "operator"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "operator"},
+        "subjects": [{"kind": "User", "name": "operator", "apiGroup": "rbac.authorization.k8s.io"}],
+    }
+
+
+async def allow(world: World, rules: list[Any]) -> None:
+    change = [{"op": "replace", "path": "/rules", "value": rules}]
+    await world.client.patch(CLUSTER_ROLES.named("", "operator"), change, PatchKind.JSON)
+
+
+async def eventually(look: Callable[[], bool]) -> None:
+    async with asyncio.timeout(60):
+        while not look():
+            await asyncio.sleep(0.02)
+
+
+def test_a_watch_that_is_down_for_a_minute_suspends_deactivation(tmp_path: Path) -> None:
+    async def scenario(world: World, loop: JumpingLoop) -> None:
+        assert world.assembly is not None and world.cable is not None
+        caches = world.assembly.parts.caches
+        world.jobs(1)
+        await world.create(deployment(), scaled_object(metrics_api(world.url), cooldownPeriod=60))
+        await world.seconds(10)
+        await allow(world, NO_REPLICA_SETS)
+        world.cable.pull()
+        world.cable.plug()
+        replica_sets = caches.workloads["replicasets"]
+        await eventually(lambda: replica_sets.down_for() > 0)
+        await eventually(lambda: sum(cache.down_for() > 0 for cache in caches.all) == 1)
+        assert caches.known()
+        loop.ahead += 61
+        await eventually(lambda: replica_sets.down_for() > 60)
+        world.jobs(0)
+        await world.seconds(600)
+        assert world.replicas() == 1
+        assert world.status()["kedaPy"]["reason"] == "ClusterUnknown"
+        world.jobs(1)
+        await world.seconds(5)
+        assert world.condition("Active") == ("True", "ScalerActive")
+        world.jobs(0)
+        await allow(world, [EVERYTHING])
+        loop.ahead += 30
+        await eventually(caches.known)
+        await world.seconds(90)
+        assert world.replicas() == 0
+
+    on_a_jumping_loop(scenario, tmp_path)
+
+
+async def test_an_operator_that_comes_back_to_the_network_goes_on(world: World) -> None:
+    world.jobs(1)
+    await world.create(deployment(), scaled_object(metrics_api(world.url), cooldownPeriod=300))
+    await world.seconds(5)
+    assert world.cable is not None
+    world.cable.pull()
+    await world.patch(DEPLOYMENTS, {"spec": {"replicas": 0}})
+    await world.seconds(2)
+    assert world.replicas() == 0
+    world.cable.plug()
+
+    async def awake() -> bool:
+        await world.seconds(1)
+        return world.replicas() == 1
+
+    async with asyncio.timeout(30):
+        while not await awake():
+            await asyncio.sleep(0.05)
