@@ -8,8 +8,9 @@ import asyncio
 import sys
 from pathlib import Path
 
-from keda_py.clock import SystemClock
 from keda_py.metrics.certificates import make_certificate
+
+from keda_py.clock import SystemClock
 
 _BODY = b'{"kind":"ExternalMetricValueList","items":[{"metricName":"s0-redis-q1","value":"7"}]}'
 _ANSWER = (

@@ -10,10 +10,11 @@ import pytest
 
 from keda_py.clock import SystemClock
 from keda_py.errors import ScalerError
-from keda_py.metrics.certificates import make_certificate
 from keda_py.metrics.query import Query
-from keda_py.metrics.server import AllowAll, MetricsServer
-from keda_py.metrics.statuses import StatusError
+from keda_py.metrics.server import MetricsServer
+from keda_py.serving.certificates import make_certificate
+from keda_py.serving.server_tls import ServerTls
+from keda_py.serving.statuses import StatusError
 
 ROOT = "/apis/external.metrics.k8s.io/v1beta1"
 QUESTION = f"{ROOT}/namespaces/shop/s0-a-x"
@@ -25,6 +26,11 @@ class NoTargets:
 
     async def ready_pods(self, spec):
         return None
+
+
+class AllowAll:
+    async def check(self, request):
+        pass
 
 
 class DenyAll:
@@ -43,7 +49,9 @@ def serve(world):
             query=query, clock=world.clock, authenticator=authenticator or AllowAll(), not_ready=not_ready
         )
         certificate = make_certificate(["localhost", "127.0.0.1"], SystemClock().now())
-        port = await server.start("127.0.0.1", 0, certificate.tls())
+        tls = ServerTls()
+        tls.show(certificate)
+        port = await server.start("127.0.0.1", 0, tls.context(asks_clients=True))
         trust = ssl.create_default_context(cadata=certificate.ca.decode())
         trust.verify_flags |= ssl.VERIFY_X509_STRICT
         connector = aiohttp.TCPConnector(ssl=trust)
