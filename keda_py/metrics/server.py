@@ -16,7 +16,7 @@ from aiohttp import web
 
 from keda_py.clock import Clock
 from keda_py.core.quantity import print_milli
-from keda_py.metrics.discovery import DOCUMENTS, GROUP_VERSION, ROOT
+from keda_py.metrics.discovery import DOCUMENTS, GROUP_VERSION, ROOT, document_for
 from keda_py.metrics.query import MetricValue, Query, QueryError
 from keda_py.metrics.selectors import scaled_object_name
 from keda_py.serving.https import Handler, HttpsServer
@@ -111,7 +111,11 @@ def _list_body(values: tuple[MetricValue, ...], timestamp: str) -> dict[str, obj
 
 
 async def _document(request: web.Request) -> web.Response:
-    return _json(DOCUMENTS[request.path])
+    document = document_for(request.path, request.headers.get("Accept", ""))
+    headers = {"ETag": f'"{document.etag}"', "Vary": "Accept"}
+    if document.etag in request.headers.get("If-None-Match", ""):
+        return web.Response(status=304, headers=headers)
+    return web.Response(body=document.body, headers={**headers, "Content-Type": document.content_type})
 
 
 async def _paths(request: web.Request) -> web.Response:

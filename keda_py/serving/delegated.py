@@ -18,7 +18,7 @@ from keda_py.serving.authentication_config import AuthenticationConfig
 from keda_py.serving.caller import ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED, Caller, wanted_of
 from keda_py.serving.client_trust import TrustSpec
 from keda_py.serving.reviews import AccessReviews, TokenReviews
-from keda_py.serving.statuses import forbidden, internal_error, unauthorized
+from keda_py.serving.statuses import bad_request, forbidden, internal_error, unauthorized
 
 
 class DelegatedAccess:
@@ -29,6 +29,7 @@ class DelegatedAccess:
 
     async def check(self, request: web.Request) -> None:
         """Return if the caller may do what is asked. Raises StatusError 401, 403, or 500 when nobody can tell."""
+        _insist_on_text(request)
         caller = await self._authenticate(request)
         wanted = wanted_of(request.method, request.rel_url.raw_path, watches=_watches(request))
         if caller is ANONYMOUS:
@@ -59,6 +60,15 @@ class DelegatedAccess:
         if caller is None:
             raise unauthorized()
         return caller
+
+
+def _insist_on_text(request: web.Request) -> None:
+    """Bytes that are no UTF-8 reach us as lone surrogates, which no JSON carries to the authoriser or back."""
+    try:
+        for text in (request.raw_path, *request.headers.values()):
+            text.encode()
+    except UnicodeEncodeError:
+        raise bad_request("path and headers must be UTF-8") from None
 
 
 def _peer_certificate(request: web.Request) -> bytes | None:

@@ -9,6 +9,7 @@ import asyncio
 import logging
 import ssl
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any
 
 from aiohttp import web
@@ -17,25 +18,34 @@ log = logging.getLogger(__name__)
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
-HANDSHAKE_SECONDS = 10.0
-REQUEST_SECONDS = 15.0
-"""From the first byte of a request until it is handed over whole (its body may still be coming), or its turn comes."""
-ANSWER_SECONDS = 30.0
-"""A backstop: applications bound their answers by themselves, and sooner."""
-IDLE_SECONDS = 300.0
 SWEEP_SECONDS = 1.0
-MAX_CONNECTIONS = 2000
+GRACE_SECONDS = 2.0
 LINE_BYTES, FIELD_BYTES = 8190, 8190
 BACKLOG = 512
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one client may take; times in seconds."""
+
+    handshake: float = 10.0
+    request: float = 15.0
+    """From the first byte of a request until it is handed over (its body may still be coming), or its turn comes."""
+    answer: float = 30.0
+    """A backstop: applications bound their answers by themselves, and sooner."""
+    idle: float = 300.0
+    connections: int = 2000
 
 
 class Connection(web.RequestHandler):
     """Knows since when it has been waiting for what."""
 
-    __slots__ = ("answering_since", "idle_since", "reading_since")
+    __slots__ = ("_limits", "answering_since", "idle_since", "reading_since")
 
-    def __init__(self, server: web.Server, loop: asyncio.AbstractEventLoop, **limits: Any) -> None:
-        super().__init__(server, loop=loop, **limits)
+    def __init__(self, server: web.Server, limits: Limits, **more: Any) -> None:
+        loop = asyncio.get_running_loop()
+        super().__init__(server, loop=loop, keepalive_timeout=limits.idle, **more)
+        self._limits = limits
         self.reading_since: float | None = loop.time()  # the first request must come as fast as any other
         self.answering_since: float | None = None
         self.idle_since = loop.time()
@@ -49,18 +59,19 @@ class Connection(web.RequestHandler):
     def is_too_slow(self, now: float) -> bool:
         """Whether it has used up its time, on the loop's clock."""
         if self.answering_since is not None:
-            return now - self.answering_since > ANSWER_SECONDS
+            return now - self.answering_since > self._limits.answer
         if self.reading_since is not None:
-            return now - self.reading_since > REQUEST_SECONDS
-        return now - self.idle_since > IDLE_SECONDS
+            return now - self.reading_since > self._limits.request
+        return now - self.idle_since > self._limits.idle
 
 
 class HttpsServer:
     """Serves one application. `app` needs no limits of its own but for bodies (`client_max_size`) and answers."""
 
-    def __init__(self, app: web.Application, *, grace_seconds: float = 2.0) -> None:
+    def __init__(self, app: web.Application, limits: Limits | None = None) -> None:
         app.middlewares.insert(0, _note_times)
-        self._runner = web.AppRunner(app, handle_signals=False, shutdown_timeout=grace_seconds)
+        self._limits = limits or Limits()
+        self._runner = web.AppRunner(app, handle_signals=False, shutdown_timeout=GRACE_SECONDS)
         self._listener: asyncio.Server | None = None
         self._sweeping: asyncio.TimerHandle | None = None
 
@@ -68,7 +79,7 @@ class HttpsServer:
         """Listen; the port, which matters where `port` was 0. Host "" is every interface. Raises OSError."""
         await self._runner.setup()
         self._listener = await asyncio.get_running_loop().create_server(
-            self._connect, host or None, port, ssl=tls, ssl_handshake_timeout=HANDSHAKE_SECONDS, backlog=BACKLOG
+            self._connect, host or None, port, ssl=tls, ssl_handshake_timeout=self._limits.handshake, backlog=BACKLOG
         )
         self._sweep()
         return int(self._listener.sockets[0].getsockname()[1])
@@ -90,10 +101,9 @@ class HttpsServer:
         assert self._runner.server is not None
         return Connection(
             self._runner.server,
-            asyncio.get_running_loop(),
+            self._limits,
             access_log=None,
             logger=_WIRE,
-            keepalive_timeout=IDLE_SECONDS,
             lingering_time=1.0,
             max_line_size=LINE_BYTES,
             max_field_size=FIELD_BYTES,
@@ -113,7 +123,7 @@ class HttpsServer:
                 one.force_close()
             elif one.answering_since is None:
                 kept.append(one)
-        for one in sorted(kept, key=lambda one: one.idle_since)[: max(0, len(kept) - MAX_CONNECTIONS)]:
+        for one in sorted(kept, key=lambda one: one.idle_since)[: max(0, len(kept) - self._limits.connections)]:
             one.force_close()
         self._sweeping = loop.call_later(SWEEP_SECONDS, self._sweep)
 

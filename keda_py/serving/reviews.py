@@ -42,7 +42,7 @@ class TokenReviews:
 
     async def caller(self, token: str) -> Caller | None:
         """Whose token it is; None for nobody's, and while nobody can be asked."""
-        if len(token) > LONGEST_TOKEN:
+        if len(token) > LONGEST_TOKEN or not token.isascii():
             return None
         try:
             found = await self._recent.get(hashlib.sha256(token.encode()).digest(), lambda: self._ask(token))

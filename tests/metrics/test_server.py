@@ -173,3 +173,36 @@ async def test_whoever_the_authenticator_refuses_gets_nothing(world, serve):
         status, body = await get(client, QUESTION, labelSelector="scaledobject.keda.sh/name=app")
     assert (status, body["reason"]) == (401, "Unauthorized")
     assert world.taps["a"].reads == 0
+
+
+V2 = "application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList"
+PLAIN = "application/json"
+
+
+@pytest.mark.parametrize(
+    ("accept", "kind", "version"),
+    [
+        (f"{V2.format('v2')},{V2.format('v2beta1')},{PLAIN}", "APIGroupDiscoveryList", "apidiscovery.k8s.io/v2"),
+        (f"{V2.format('v2beta1')},{PLAIN}", "APIGroupDiscoveryList", "apidiscovery.k8s.io/v2beta1"),
+        (f"{V2.format('v9')}, {PLAIN}", "APIGroupList", "v1"),
+        (f"{PLAIN},{V2.format('v2')}", "APIGroupList", "v1"),
+        ("*/*", "APIGroupList", "v1"),
+        ("", "APIGroupList", "v1"),
+    ],
+)
+async def test_discovery_comes_at_once_for_those_who_can_read_it(serve, accept, kind, version):
+    async with serve() as client, client.get("/apis", headers={"Accept": accept}) as answer:
+        body = await answer.json(content_type=None)
+        assert (body["kind"], body["apiVersion"]) == (kind, version)
+        if kind == "APIGroupDiscoveryList":
+            assert answer.headers["Content-Type"] == V2.format(version.rpartition("/")[2])
+            (group,) = body["items"]
+            assert group["versions"][0]["resources"][0]["scope"] == "Namespaced"
+
+
+async def test_an_unchanged_document_is_not_sent_again(serve):
+    async with serve() as client:
+        async with client.get("/openapi/v2") as answer:
+            etag = answer.headers["ETag"]
+        async with client.get("/openapi/v2", headers={"If-None-Match": etag}) as answer:
+            assert (answer.status, await answer.read()) == (304, b"")
