@@ -42,9 +42,7 @@ class TlsContexts:
     """
 
     def __init__(self, min_version: str = "TLS12", ciphers: Sequence[str] = (), ca_dirs: Sequence[str] = ()) -> None:
-        if min_version not in _MIN_VERSIONS:
-            raise ConfigError(f'minimum TLS version "{min_version}" is unknown: use {", ".join(_MIN_VERSIONS)}')
-        self._min_version, self._ciphers = _MIN_VERSIONS[min_version], _openssl_names(ciphers)
+        self._min_version, self._ciphers = minimum_version(min_version), tuple(ciphers)
         self._authorities = [
             str(path) for folder in ca_dirs for path in sorted(Path(folder).glob("*")) if path.is_file()
         ]
@@ -62,8 +60,7 @@ class TlsContexts:
             raise ConfigError("cert and key belong together: give both or none", field="cert")
         context = ssl.create_default_context()
         context.minimum_version = self._min_version
-        if self._ciphers:
-            _restrict(context, self._ciphers)
+        restrict_ciphers(context, self._ciphers)
         for path in self._authorities:
             context.load_verify_locations(cafile=path)
         if settings.ca:
@@ -76,10 +73,28 @@ class TlsContexts:
         return context
 
 
-def _openssl_names(ciphers: Sequence[str]) -> str:
-    """TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 is ECDHE-RSA-AES128-GCM-SHA256; TLS 1.3's are always on, as in Go."""
-    classic = [name for name in ciphers if not name.startswith("TLS_") or "_WITH_" in name]
-    return ":".join(_openssl_name(name) for name in classic)
+def minimum_version(name: str) -> ssl.TLSVersion:
+    """TLS10, TLS11, TLS12 or TLS13. Raises ConfigError."""
+    if name not in _MIN_VERSIONS:
+        raise ConfigError(f'minimum TLS version "{name}" is unknown: use {", ".join(_MIN_VERSIONS)}')
+    return _MIN_VERSIONS[name]
+
+
+def restrict_ciphers(context: ssl.SSLContext, ciphers: Sequence[str]) -> None:
+    """Allow these only, in Go's names or in OpenSSL's; none is the default. TLS 1.3's are always on, as in Go.
+
+    TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 is ECDHE-RSA-AES128-GCM-SHA256. Raises ConfigError where none is known.
+    """
+    classic = [_openssl_name(name) for name in ciphers if not name.startswith("TLS_") or "_WITH_" in name]
+    if not classic:
+        return
+    try:
+        context.set_ciphers(":".join(classic))
+    except ssl.SSLError as error:
+        raise ConfigError(
+            f"TLS ciphers: none of {':'.join(classic)} is known",
+            field="KEDA_HTTP_TLS_CIPHER_LIST, KEDA_SERVICE_TLS_CIPHER_LIST",
+        ) from error
 
 
 def _openssl_name(name: str) -> str:
@@ -88,13 +103,6 @@ def _openssl_name(name: str) -> str:
     exchange, _, rest = name.removeprefix("TLS_").partition("_WITH_")
     rest = rest.replace("AES_", "AES").replace("_CBC", "").replace("POLY1305_SHA256", "POLY1305")
     return f"{exchange}-{rest}".removeprefix("RSA-").replace("_", "-")
-
-
-def _restrict(context: ssl.SSLContext, ciphers: str) -> None:
-    try:
-        context.set_ciphers(ciphers)
-    except ssl.SSLError as error:
-        raise ConfigError(f"TLS ciphers: none of {ciphers} is known", field="KEDA_HTTP_TLS_CIPHER_LIST") from error
 
 
 def _trust(context: ssl.SSLContext, ca: str) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from keda_py.localkube.calls import Call, Target
 from keda_py.localkube.identity import Identity, impersonated
 from keda_py.localkube.rbac import Attributes, Authorizer
+from keda_py.localkube.selectors import FieldSelector
 from keda_py.localkube.status import StatusError, forbidden
 
 _log = logging.getLogger(__name__)
@@ -76,16 +77,18 @@ class Access:
         return replace(call, user=impersonated(name, groups))
 
 
-def attributes_of(target: Target, verb: str) -> Attributes:
-    """What the authoriser is asked about a request."""
-    resource = target.resource
+def attributes_of(target: Target, verb: str, call: Call) -> Attributes:
+    """What the authoriser is asked about a request; a list of one object by name is about that object."""
+    resource, name = target.resource, target.name
+    if not name and verb in ("list", "watch", "deletecollection"):
+        name = FieldSelector.parse(call.query.get("fieldSelector", "")).equal_to("metadata.name") or ""
     return Attributes(
         verb=verb,
         namespace=target.namespace,
         group=resource.group,
         resource=resource.plural,
         subresource=target.subresource,
-        name=target.name,
+        name=name,
     )
 
 

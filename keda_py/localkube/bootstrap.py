@@ -37,6 +37,16 @@ _CLUSTER_ROLES: dict[str, list[Obj]] = {
         {"nonResourceURLs": ["/healthz", "/livez", "/readyz", "/version", "/version/"], "verbs": ["get"]}
     ],
 }
+HPA_CONTROLLER = "system:controller:horizontal-pod-autoscaler"
+_HPA_RULES = [
+    {"apiGroups": ["metrics.k8s.io"], "resources": ["pods"], "verbs": ["list"]},
+    {
+        "apiGroups": ["custom.metrics.k8s.io", "external.metrics.k8s.io"],
+        "resources": ["*"],
+        "verbs": ["get", "list"],
+    },
+]
+"""What aggregated APIs ask about; the controller itself works on the store."""
 _CLUSTER_BINDINGS = {
     "cluster-admin": (MASTERS,),
     "system:basic-user": ("system:authenticated",),
@@ -57,8 +67,18 @@ def furnish(store: Store, identity: Identity) -> None:
         reference = {"apiGroup": GROUP, "kind": "ClusterRole", "name": role}
         binding = {"metadata": {"name": role}, "roleRef": reference, "subjects": subjects}
         _create(store, f"{GROUP}/v1", "ClusterRoleBinding", binding)
+    _bind_hpa_controller(store)
     _create(store, f"{GROUP}/v1", "Role", _reader_role())
     _create(store, "v1", "ConfigMap", authentication_config(identity))
+
+
+def _bind_hpa_controller(store: Store) -> None:
+    metadata = {"name": HPA_CONTROLLER}
+    subject = {"kind": "ServiceAccount", "name": "horizontal-pod-autoscaler", "namespace": "kube-system"}
+    reference = {"apiGroup": GROUP, "kind": "ClusterRole", "name": HPA_CONTROLLER}
+    _create(store, f"{GROUP}/v1", "ClusterRole", {"metadata": metadata, "rules": _HPA_RULES})
+    binding = {"metadata": metadata, "roleRef": reference, "subjects": [subject]}
+    _create(store, f"{GROUP}/v1", "ClusterRoleBinding", binding)
 
 
 def authentication_config(identity: Identity) -> Obj:

@@ -100,7 +100,7 @@ class Routes:
         target = self._target(group, version, rest)
         verb = verb_of(call, target.name, target.subresource)
         try:
-            self._access.check(call, attributes_of(target, verb))
+            self._access.check(call, attributes_of(target, verb, call))
             answer = await self._answer(call, target, verb)
         except StatusError as error:
             answer = refusal(error)

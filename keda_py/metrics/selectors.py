@@ -2,7 +2,7 @@
 
 from keda_py.core.selectors import LabelSelector
 from keda_py.core.spec import NAME_LABEL
-from keda_py.metrics.statuses import bad_request, internal_error
+from keda_py.serving.statuses import bad_request, internal_error
 
 
 def scaled_object_name(selector: str) -> str:

@@ -8,7 +8,7 @@ static document (`metrics/discovery.py`) or a probe. Every refusal is a Kubernet
 import asyncio
 import logging
 import ssl
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Protocol
 
 import orjson
@@ -16,10 +16,11 @@ from aiohttp import web
 
 from keda_py.clock import Clock
 from keda_py.core.quantity import print_milli
-from keda_py.metrics.discovery import DOCUMENTS, GROUP_VERSION, ROOT
+from keda_py.metrics.discovery import DOCUMENTS, GROUP_VERSION, ROOT, document_for
 from keda_py.metrics.query import MetricValue, Query, QueryError
 from keda_py.metrics.selectors import scaled_object_name
-from keda_py.metrics.statuses import StatusError, internal_error, method_not_allowed, not_found, timed_out
+from keda_py.serving.https import Handler, HttpsServer
+from keda_py.serving.statuses import StatusError, internal_error, method_not_allowed, not_found, timed_out
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +31,6 @@ ANSWER_SECONDS = 10.0
 """An HPA sync waits this long at most; a trigger's own time-out is 3 s."""
 
 _PROBES = ("/healthz", "/livez", "/readyz")
-_Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class Authenticator(Protocol):
@@ -41,13 +41,6 @@ class Authenticator(Protocol):
         ...
 
 
-class AllowAll:
-    """No identity: whoever reaches the port may read."""
-
-    async def check(self, request: web.Request) -> None:
-        """Everybody may."""
-
-
 class MetricsServer:
     """The HTTPS server. `not_ready` says why /readyz fails, "" while it does not."""
 
@@ -56,17 +49,15 @@ class MetricsServer:
     ) -> None:
         self._query, self._clock = query, clock
         self._authenticator, self._not_ready = authenticator, not_ready
-        self._runner = web.AppRunner(self._build_app(), access_log=None, handle_signals=False, shutdown_timeout=2.0)
+        self._server = HttpsServer(self._build_app())
 
     async def start(self, host: str, port: int, tls: ssl.SSLContext) -> int:
         """Listen; the port, which matters where `port` was 0. Raises OSError when the address is taken."""
-        await self._runner.setup()
-        await web.TCPSite(self._runner, host, port, ssl_context=tls).start()
-        return int(self._runner.addresses[0][1])
+        return await self._server.start(host, port, tls)
 
     async def aclose(self) -> None:
         """Answer what is on its way for up to two seconds, then close."""
-        await self._runner.cleanup()
+        await self._server.aclose()
 
     def _build_app(self) -> web.Application:
         app = web.Application(middlewares=[self._guard], client_max_size=MAX_BODY_BYTES)
@@ -79,7 +70,7 @@ class MetricsServer:
         return app
 
     @web.middleware
-    async def _guard(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
+    async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
                 if request.path not in _PROBES:
@@ -120,7 +111,11 @@ def _list_body(values: tuple[MetricValue, ...], timestamp: str) -> dict[str, obj
 
 
 async def _document(request: web.Request) -> web.Response:
-    return _json(DOCUMENTS[request.path])
+    document = document_for(request.path, request.headers.get("Accept", ""))
+    headers = {"ETag": f'"{document.etag}"', "Vary": "Accept"}
+    if document.etag in request.headers.get("If-None-Match", ""):
+        return web.Response(status=304, headers=headers)
+    return web.Response(body=document.body, headers={**headers, "Content-Type": document.content_type})
 
 
 async def _paths(request: web.Request) -> web.Response:

@@ -33,6 +33,7 @@ from keda_py.kube.resources import Obj
 from keda_py.metrics.prometheus import OperatorMetrics
 from keda_py.operator.caches import Caches
 from keda_py.operator.neighbours import Neighbours
+from keda_py.serving.https import HttpsServer
 from keda_py.trigger_checks import warn_of_triggers
 
 log = logging.getLogger(__name__)
@@ -96,16 +97,15 @@ class AdmissionServer:
         app = web.Application(client_max_size=MAX_BODY_BYTES)
         for path in self._judges:
             app.router.add_post(path, self._answer)
-        self._runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=2.0)
+        self._server = HttpsServer(app)
 
     async def start(self, host: str, port: int, tls: ssl.SSLContext) -> None:
         """Listen. Raises OSError when the address is taken."""
-        await self._runner.setup()
-        await web.TCPSite(self._runner, host, port, ssl_context=tls).start()
+        await self._server.start(host, port, tls)
 
     async def aclose(self) -> None:
         """Answer what is on its way, then close."""
-        await self._runner.cleanup()
+        await self._server.aclose()
 
     async def _answer(self, request: web.Request) -> web.Response:
         if not self._caches.has_synced:

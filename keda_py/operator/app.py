@@ -43,7 +43,8 @@ async def run_operator(
         assembly = assemble(around)
         async with assembly.serving:
             parts = assembly.parts
-            background = (parts.caches.run, parts.reader.run, assembly.admission.events.run, assembly.jobs.watch)
+            servers = (assembly.admission.events.run, assembly.serving.run)
+            background = (parts.caches.run, parts.reader.run, assembly.jobs.watch, *servers)
             watching = [tasks.create_task(run()) for run in background]
             working = tasks.create_task(_work(assembly, settings, stopping, started))
             await stopping.wait()
@@ -73,6 +74,7 @@ async def _work(assembly: Assembly, settings: Settings, stopping: asyncio.Event,
             leading.create_task(watch_clock(parts.clock, assembly.engine.on_clock_step))
             leading.create_task(watch_clock(parts.clock, assembly.jobs.engine.on_clock_step))
             leading.create_task(assembly.jobs.run())
+            leading.create_task(assembly.serving.guard())
             log.info("operator started", extra={"version": __version__})
             started(assembly)
             await assembly.engine.run()

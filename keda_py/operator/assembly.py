@@ -35,7 +35,7 @@ from keda_py.operator.jobs.controller import ScaledJobController
 from keda_py.operator.parts import Parts
 from keda_py.operator.queue import Key
 from keda_py.operator.reader import ClusterReader
-from keda_py.operator.serving import Serving
+from keda_py.operator.serving import Answers, Serving
 from keda_py.operator.status import StatusWriter
 from keda_py.operator.targets import Targets
 from keda_py.settings import Settings
@@ -100,12 +100,13 @@ def assemble(around: Surroundings) -> Assembly:
     )
     events = EventRecorder(client, instance=identity(settings), controller=ADMISSION_CONTROLLER)
     admission = AdmissionServer(client, caches, events, instruments)
+    answers = Answers(metrics=query, admission=admission, instruments=instruments)
     return Assembly(
         parts=parts,
         engine=engine,
         jobs=ScaledJobController(client, settings, scalers=scalers, events=parts.events, tasks=around.tasks),
         admission=admission,
-        serving=Serving(settings, clock, query, instruments, admission),
+        serving=Serving(settings, clock, client, answers),
         election=_election(client, settings),
     )
 

@@ -4,8 +4,9 @@ Use as an async context manager; `ready` becomes True once the caches have synce
 while everything goes on being served.
 """
 
-import ssl
+import asyncio
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 from urllib.parse import urlsplit
@@ -14,17 +15,20 @@ from aiohttp import web
 
 from keda_py.clock import Clock, SystemClock
 from keda_py.kube.client import KubeClient
-from keda_py.metrics.certificates import ServingCertificate, make_certificate
 from keda_py.metrics.prometheus import MetricsPage, OperatorMetrics
 from keda_py.metrics.query import Query
-from keda_py.metrics.server import AllowAll, MetricsServer
+from keda_py.metrics.server import MetricsServer
 from keda_py.operator.admission import AdmissionServer
+from keda_py.operator.certificates import guarded_objects, keep_certificates
 from keda_py.operator.probes import probe_app
 from keda_py.operator.registration import register_metrics, register_webhook
+from keda_py.serving.authentication_config import AuthenticationConfig
+from keda_py.serving.ca_bundles import CaBundles
+from keda_py.serving.delegated import DelegatedAccess
+from keda_py.serving.reviews import AccessReviews, TokenReviews
+from keda_py.serving.server_tls import ServerTls
 from keda_py.setting_values import Address
 from keda_py.settings import Settings
-
-TLS_VERSIONS = {"TLS12": ssl.TLSVersion.TLSv1_2, "TLS13": ssl.TLSVersion.TLSv1_3}
 
 
 def _page_app(metrics: OperatorMetrics) -> web.Application:
@@ -33,15 +37,29 @@ def _page_app(metrics: OperatorMetrics) -> web.Application:
     return app
 
 
-class Serving:
-    """Ports and certificate; what the answers are made of is given."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answers:
+    """What the ports answer with."""
 
-    def __init__(
-        self, settings: Settings, clock: Clock, query: Query, instruments: OperatorMetrics, admission: AdmissionServer
-    ) -> None:
-        self._settings, self._instruments, self._admission = settings, instruments, admission
-        self._certificate = _certificate(settings)
-        self._metrics = MetricsServer(query=query, clock=clock, authenticator=AllowAll(), not_ready=self._why_not_ready)
+    metrics: Query
+    admission: AdmissionServer
+    instruments: OperatorMetrics
+
+
+class Serving:
+    """Ports, certificates and who may ask; what the answers are made of is given."""
+
+    def __init__(self, settings: Settings, clock: Clock, client: KubeClient, answers: Answers) -> None:
+        self._settings, self._client, self._answers = settings, client, answers
+        certificates = settings.certificates
+        self._tls = ServerTls(certificates.min_tls_version, certificates.ciphers)
+        self._keep_certificates = keep_certificates(settings, client, self._tls)
+        self._authentication = AuthenticationConfig(client, self._tls, certificates.client_ca_file)
+        # Certificates expire in real time, whatever the clock of decisions says.
+        access = DelegatedAccess(self._authentication, TokenReviews(client), AccessReviews(client), SystemClock())
+        self._metrics = MetricsServer(
+            query=answers.metrics, clock=clock, authenticator=access, not_ready=self._why_not_ready
+        )
         self._stack = AsyncExitStack()
         self.ready = False
         self._leaving = False
@@ -51,14 +69,15 @@ class Serving:
         """Open every port. Raises OSError when one is taken."""
         serving = self._settings.serving
         self._stack.push_async_callback(self._metrics.aclose)
-        minimum = TLS_VERSIONS.get(self._settings.certificates.min_tls_version, ssl.TLSVersion.TLSv1_2)
-        tls = self._certificate.tls(minimum)
+        tls = self._tls.context(asks_clients=True)
         self.secure_port = await self._metrics.start(serving.bind_address or "", serving.secure_port, tls)
         if serving.webhook_port:
-            self._stack.push_async_callback(self._admission.aclose)
-            await self._admission.start(serving.bind_address or "", serving.webhook_port, tls)
+            self._stack.push_async_callback(self._answers.admission.aclose)
+            await self._answers.admission.start(
+                serving.bind_address or "", serving.webhook_port, self._tls.context(asks_clients=False)
+            )
         if serving.metrics is not None and serving.prometheus:
-            await self._serve(_page_app(self._instruments), serving.metrics)
+            await self._serve(_page_app(self._answers.instruments), serving.metrics)
         if serving.health is not None:
             await self._serve(probe_app(lambda: not self._why_not_ready()), serving.health)
         return self
@@ -73,8 +92,21 @@ class Serving:
         """Not ready any more; what is asked is still answered."""
         self._leaving = True
 
+    async def run(self) -> None:
+        """Keep certificates, and who is trusted, up to date; until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._authentication.run())
+            await self._keep_certificates()
+
+    async def guard(self) -> None:
+        """Keep the objects right that name our authority; until cancelled, and only while we lead."""
+        await CaBundles(self._client, self._tls, guarded_objects(self._settings)).run()
+
     async def register(self, client: KubeClient) -> None:
         """Write the APIService and the webhook configuration that lead to `--register URL`. Raises KubeError."""
+        await self._tls.shown.wait()
+        certificate = self._tls.certificate
+        assert certificate is not None
         certificates, url = self._settings.certificates, self._settings.serving.register
         if not self._settings.serving.secure_port:
             url = f"{url.rstrip('/')}:{self.secure_port}"  # a free port was taken; only we know which
@@ -83,11 +115,11 @@ class Serving:
             namespace=self._settings.cluster.pod_namespace,
             service=certificates.metrics_service,
             url=url,
-            ca=self._certificate.ca,
+            ca=certificate.ca,
         )
         if self._settings.serving.webhook_port:
             address = f"https://{_host_of(url)}:{self._settings.serving.webhook_port}"
-            await register_webhook(client, name=certificates.webhook_name, url=address, ca=self._certificate.ca)
+            await register_webhook(client, name=certificates.webhook_name, url=address, ca=certificate.ca)
 
     async def _serve(self, app: web.Application, address: Address) -> None:
         runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=1.0)
@@ -98,20 +130,13 @@ class Serving:
     def _why_not_ready(self) -> str:
         if self._leaving:
             return "shutting down"
+        if self._tls.certificate is None:
+            return "there is no certificate yet"
+        if not self._authentication.has_synced:
+            return "who may ask has not been read from kube-system/extension-apiserver-authentication"
         return "" if self.ready else "caches have not synced"
 
 
 def _host_of(url: str) -> str:
     host = urlsplit(url).hostname or ""
     return f"[{host}]" if ":" in host else host
-
-
-def _certificate(settings: Settings) -> ServingCertificate:
-    """Made at start, for the Services' names and for the host that --register names."""
-    namespace, names = settings.cluster.pod_namespace, list[str]()
-    for service in (settings.certificates.metrics_service, settings.certificates.webhook_service):
-        names += [f"{service}.{namespace}.svc", f"{service}.{namespace}", service]
-        names.append(f"{service}.{namespace}.svc.{settings.cluster.domain}")
-    host = urlsplit(settings.serving.register).hostname
-    # TLS dates are real time, whatever the clock of decisions says.
-    return make_certificate([*names, *([host] if host else []), "localhost", "127.0.0.1"], SystemClock().now())

@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 
 from keda_py.clock import SystemClock
-from keda_py.metrics.certificates import make_certificate
+from keda_py.serving.certificates import make_certificate
+from keda_py.serving.server_tls import ServerTls
 
 _BODY = b'{"kind":"ExternalMetricValueList","items":[{"metricName":"s0-redis-q1","value":"7"}]}'
 _ANSWER = (
@@ -32,8 +33,10 @@ class _Constant(asyncio.Protocol):
 
 async def _serve(folder: Path) -> None:
     certificate = make_certificate(["127.0.0.1"], SystemClock().now())
+    tls = ServerTls()
+    tls.show(certificate)
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(_Constant, "127.0.0.1", 0, ssl=certificate.tls())
+    server = await loop.create_server(_Constant, "127.0.0.1", 0, ssl=tls.context(asks_clients=False))
     (folder / "ca.pem").write_bytes(certificate.ca)
     (folder / "port").write_text(str(server.sockets[0].getsockname()[1]))
     async with server:

@@ -6,6 +6,7 @@ import tempfile
 from base64 import b64decode
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -51,19 +52,30 @@ async def _ceiling(clients: int, seconds: float) -> Load:
 
 
 async def _direct(world: World) -> tuple[str, ssl.SSLContext]:
-    """The operator's own port, trusted as the aggregation layer trusts it: by the APIService's CA."""
+    """The operator's own port, trusted as the aggregation layer trusts it, by the APIService's CA; by certificate."""
     service = await world.client.get(API_SERVICES.named("", _API_SERVICE))
     trust = ssl.create_default_context(cadata=b64decode(service["spec"]["caBundle"]).decode())
+    _identify(trust, _config(world)["users"][0]["user"])
     return f"https://{LOOPBACK}:{world.secure_port}", trust
 
 
 def _aggregated(world: World) -> tuple[str, ssl.SSLContext]:
     """Through the API server, as the HPA controller asks, with the kubeconfig's client certificate."""
-    config = yaml.safe_load(world.kubeconfig.read_text())
+    config = _config(world)
     cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
     trust = ssl.create_default_context(cadata=b64decode(cluster["certificate-authority-data"]).decode())
+    _identify(trust, user)
+    return cluster["server"], trust
+
+
+def _config(world: World) -> dict[str, Any]:
+    config: dict[str, Any] = yaml.safe_load(world.kubeconfig.read_text())
+    return config
+
+
+def _identify(trust: ssl.SSLContext, user: dict[str, str]) -> None:
+    """Show the kubeconfig's client certificate."""
     with tempfile.NamedTemporaryFile(suffix=".pem") as pair:
         pair.write(b64decode(user["client-certificate-data"]) + b64decode(user["client-key-data"]))
         pair.flush()
         trust.load_cert_chain(pair.name)
-    return cluster["server"], trust

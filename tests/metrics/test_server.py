@@ -10,10 +10,11 @@ import pytest
 
 from keda_py.clock import SystemClock
 from keda_py.errors import ScalerError
-from keda_py.metrics.certificates import make_certificate
 from keda_py.metrics.query import Query
-from keda_py.metrics.server import AllowAll, MetricsServer
-from keda_py.metrics.statuses import StatusError
+from keda_py.metrics.server import MetricsServer
+from keda_py.serving.certificates import make_certificate
+from keda_py.serving.server_tls import ServerTls
+from keda_py.serving.statuses import StatusError
 
 ROOT = "/apis/external.metrics.k8s.io/v1beta1"
 QUESTION = f"{ROOT}/namespaces/shop/s0-a-x"
@@ -25,6 +26,11 @@ class NoTargets:
 
     async def ready_pods(self, spec):
         return None
+
+
+class AllowAll:
+    async def check(self, request):
+        pass
 
 
 class DenyAll:
@@ -43,7 +49,9 @@ def serve(world):
             query=query, clock=world.clock, authenticator=authenticator or AllowAll(), not_ready=not_ready
         )
         certificate = make_certificate(["localhost", "127.0.0.1"], SystemClock().now())
-        port = await server.start("127.0.0.1", 0, certificate.tls())
+        tls = ServerTls()
+        tls.show(certificate)
+        port = await server.start("127.0.0.1", 0, tls.context(asks_clients=True))
         trust = ssl.create_default_context(cadata=certificate.ca.decode())
         trust.verify_flags |= ssl.VERIFY_X509_STRICT
         connector = aiohttp.TCPConnector(ssl=trust)
@@ -165,3 +173,36 @@ async def test_whoever_the_authenticator_refuses_gets_nothing(world, serve):
         status, body = await get(client, QUESTION, labelSelector="scaledobject.keda.sh/name=app")
     assert (status, body["reason"]) == (401, "Unauthorized")
     assert world.taps["a"].reads == 0
+
+
+V2 = "application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList"
+PLAIN = "application/json"
+
+
+@pytest.mark.parametrize(
+    ("accept", "kind", "version"),
+    [
+        (f"{V2.format('v2')},{V2.format('v2beta1')},{PLAIN}", "APIGroupDiscoveryList", "apidiscovery.k8s.io/v2"),
+        (f"{V2.format('v2beta1')},{PLAIN}", "APIGroupDiscoveryList", "apidiscovery.k8s.io/v2beta1"),
+        (f"{V2.format('v9')}, {PLAIN}", "APIGroupList", "v1"),
+        (f"{PLAIN},{V2.format('v2')}", "APIGroupList", "v1"),
+        ("*/*", "APIGroupList", "v1"),
+        ("", "APIGroupList", "v1"),
+    ],
+)
+async def test_discovery_comes_at_once_for_those_who_can_read_it(serve, accept, kind, version):
+    async with serve() as client, client.get("/apis", headers={"Accept": accept}) as answer:
+        body = await answer.json(content_type=None)
+        assert (body["kind"], body["apiVersion"]) == (kind, version)
+        if kind == "APIGroupDiscoveryList":
+            assert answer.headers["Content-Type"] == V2.format(version.rpartition("/")[2])
+            (group,) = body["items"]
+            assert group["versions"][0]["resources"][0]["scope"] == "Namespaced"
+
+
+async def test_an_unchanged_document_is_not_sent_again(serve):
+    async with serve() as client:
+        async with client.get("/openapi/v2") as answer:
+            etag = answer.headers["ETag"]
+        async with client.get("/openapi/v2", headers={"If-None-Match": etag}) as answer:
+            assert (answer.status, await answer.read()) == (304, b"")

@@ -1,0 +1,105 @@
+"""Which certificates this process serves with, and which objects of the cluster name their authority.
+
+Kept in a Secret and renewed (--enable-cert-rotation), or files that somebody else keeps, or one made at start. Wiring
+of `keda_py/serving` from settings. Behaviour reference, section 13.4.
+"""
+
+import logging
+from base64 import b64encode
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from keda_py.clock import SystemClock
+from keda_py.kube.client import KubeClient
+from keda_py.kube.resources import API_SERVICES, VALIDATING_WEBHOOK_CONFIGURATIONS, Obj
+from keda_py.operator.registration import API_SERVICE
+from keda_py.serving.ca_bundles import Guarded
+from keda_py.serving.certificate_files import CertificatePaths, FileCertificates
+from keda_py.serving.certificate_secret import SecretCertificates, SecretSpec, service_hosts
+from keda_py.serving.certificates import make_certificate
+from keda_py.serving.server_tls import ServerTls
+from keda_py.settings import CertificateSettings, Settings
+
+log = logging.getLogger(__name__)
+
+
+def keep_certificates(settings: Settings, client: KubeClient, tls: ServerTls) -> Callable[[], Awaitable[None]]:
+    """Show what there is already; what is returned keeps it up to date until cancelled."""
+    # TLS dates are real time, whatever the clock of decisions says.
+    clock, certificates = SystemClock(), settings.certificates
+    hosts = _hosts(settings)
+    if certificates.rotate:
+        spec = SecretSpec(namespace=settings.cluster.pod_namespace, name=certificates.secret_name, hosts=hosts)
+        return SecretCertificates(client, spec, tls, clock).run
+    paths = _paths(certificates)
+    files = FileCertificates(paths, tls)
+    files.look()
+    if paths.read() is None and not certificates.tls_cert_file:
+        tls.show(make_certificate((*hosts, "localhost", "127.0.0.1"), clock.now()))
+    return files.run
+
+
+def guarded_objects(settings: Settings) -> tuple[Guarded, ...]:
+    """The objects whose caBundle is ours to keep: with --enable-cert-rotation or --register, unless switched off."""
+    certificates = settings.certificates
+    if not (certificates.rotate or settings.serving.register):
+        return ()
+    service = (settings.cluster.pod_namespace, certificates.metrics_service)
+    api_service = Guarded(resource=API_SERVICES, name=API_SERVICE, correct=partial(correct_api_service, service))
+    webhooks = Guarded(
+        resource=VALIDATING_WEBHOOK_CONFIGURATIONS, name=certificates.webhook_name, correct=correct_webhooks
+    )
+    wanted = ((api_service, certificates.patch_apiservice), (webhooks, certificates.patch_webhook))
+    return tuple(one for one, switched_on in wanted if switched_on)
+
+
+def correct_api_service(service: tuple[str, str], live: Obj | None, ca: bytes) -> Obj | None:
+    """With our CA, if it leads to our Service; another adapter's is left alone."""
+    if live is None:
+        return None
+    spec = live["spec"]
+    backend = spec.get("service") or {}
+    if (backend.get("namespace"), backend.get("name")) != service:
+        fields = {
+            "apiservice": live["metadata"]["name"],
+            "service": f"{backend.get('namespace')}/{backend.get('name')}",
+        }
+        log.error("external metrics are served by somebody else; HPAs cannot ask us", extra=fields)
+        return None
+    bundle = b64encode(ca).decode()
+    if spec.get("caBundle") == bundle and not spec.get("insecureSkipTLSVerify"):
+        return None
+    kept = {name: value for name, value in spec.items() if name != "insecureSkipTLSVerify"}
+    return {**live, "spec": {**kept, "caBundle": bundle}}
+
+
+def correct_webhooks(live: Obj | None, ca: bytes) -> Obj | None:
+    """With our CA in every webhook."""
+    bundle = b64encode(ca).decode()
+    webhooks: list[Obj] = (live or {}).get("webhooks") or []
+    if live is None or all(one["clientConfig"].get("caBundle") == bundle for one in webhooks):
+        return None
+    return {
+        **live,
+        "webhooks": [{**one, "clientConfig": {**one["clientConfig"], "caBundle": bundle}} for one in webhooks],
+    }
+
+
+def _hosts(settings: Settings) -> tuple[str, ...]:
+    """All names under which this process is reached; the webhook's only if the API server is told to call it."""
+    certificates = settings.certificates
+    services = [certificates.operator_service, certificates.metrics_service]
+    if certificates.patch_webhook:
+        services.append(certificates.webhook_service)
+    host = urlsplit(settings.serving.register).hostname
+    names = service_hosts(services, settings.cluster.pod_namespace, settings.cluster.domain)
+    return (*names, host) if host else names
+
+
+def _paths(certificates: CertificateSettings) -> CertificatePaths:
+    if not certificates.tls_cert_file:
+        return CertificatePaths.within(certificates.cert_dir)
+    certificate, key = Path(certificates.tls_cert_file), Path(certificates.tls_private_key_file)
+    return CertificatePaths(certificate=certificate, key=key, ca=certificate.parent / "ca.crt")

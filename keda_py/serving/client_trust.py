@@ -1,0 +1,121 @@
+"""Whose client certificates mean what: front proxies that speak for others, and clients that speak for themselves.
+
+Read from the ConfigMap extension-apiserver-authentication (`authentication_config.py`) and from --client-ca-file. The
+handshake has shown that a certificate is valid under one of the authorities and that its key is at the other end; here
+it is told by which, at each request, so that one that has expired or an authority that was withdrawn counts no more,
+not even on a connection that is still open.
+"""
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import orjson
+from cryptography import x509
+from cryptography.x509.oid import NameOID
+
+from keda_py.errors import ConfigError
+from keda_py.serving.caller import Caller
+from keda_py.serving.certificates import read_bundle, signed_by
+
+REMEMBERED = 1024
+"""Certificates whose meaning is kept; reading one costs 100 us."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrustSpec:
+    """PEM texts of authorities, and the headers in which a front proxy says for whom it speaks."""
+
+    front_proxy_ca: str = ""
+    client_cas: tuple[str, ...] = ()
+    allowed_names: tuple[str, ...] = ()
+    """Common names of front proxies; none allows any."""
+    user_headers: tuple[str, ...] = ()
+    uid_headers: tuple[str, ...] = ()
+    group_headers: tuple[str, ...] = ()
+    extra_prefixes: tuple[str, ...] = ()
+
+    @property
+    def authorities(self) -> tuple[str, ...]:
+        """All PEM texts."""
+        return tuple(filter(None, (self.front_proxy_ca, *self.client_cas)))
+
+
+def read_trust(data: Mapping[str, str], client_ca: str = "") -> TrustSpec:
+    """From the ConfigMap's data and the text of --client-ca-file. Raises ConfigError."""
+    return TrustSpec(
+        front_proxy_ca=data.get("requestheader-client-ca-file", ""),
+        client_cas=tuple(filter(None, (data.get("client-ca-file", ""), client_ca))),
+        allowed_names=_names(data, "requestheader-allowed-names"),
+        user_headers=_names(data, "requestheader-username-headers"),
+        uid_headers=_names(data, "requestheader-uid-headers") or ("X-Remote-Uid",),
+        group_headers=_names(data, "requestheader-group-headers"),
+        extra_prefixes=_names(data, "requestheader-extra-headers-prefix"),
+    )
+
+
+def _names(data: Mapping[str, str], key: str) -> tuple[str, ...]:
+    text = data.get(key, "")
+    if not text:
+        return ()
+    try:
+        names = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        names = None
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ConfigError(f"{key}: {text[:100]!r} is not a JSON list of strings", field=key)
+    return tuple(names)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Certified:
+    """What a client certificate says, and until when; `client` None where it may not speak for itself."""
+
+    is_front_proxy: bool
+    client: Caller | None
+    begins: datetime
+    ends: datetime
+
+
+class ClientTrust:
+    """Tells what client certificates mean under one TrustSpec."""
+
+    def __init__(self, spec: TrustSpec) -> None:
+        self.spec = spec
+        self._front = read_bundle(spec.front_proxy_ca.encode())
+        self._clients = tuple(one for text in spec.client_cas for one in read_bundle(text.encode()))
+        self._known: OrderedDict[bytes, Certified] = OrderedDict()
+
+    def certified(self, der: bytes, now: datetime) -> Certified | None:
+        """What the certificate says at `now`; None when nothing that we believe."""
+        found = self._known.get(der)
+        if found is None:
+            found = self._known[der] = self._read(der)
+            if len(self._known) > REMEMBERED:
+                self._known.popitem(last=False)
+        return found if found.begins <= now < found.ends else None
+
+    def _read(self, der: bytes) -> Certified:
+        certificate = x509.load_der_x509_certificate(der)
+        front, client = _signer(certificate, self._front), _signer(certificate, self._clients)
+        names = _texts(certificate.subject, NameOID.COMMON_NAME)
+        name = names[0] if names else ""
+        allowed = not self.spec.allowed_names or name in self.spec.allowed_names
+        signers = [one for one in (front, client) if one is not None]
+        groups = _texts(certificate.subject, NameOID.ORGANIZATION_NAME)
+        return Certified(
+            is_front_proxy=front is not None and allowed,
+            client=Caller(name=name, groups=groups) if client is not None and name else None,
+            begins=certificate.not_valid_before_utc,
+            ends=min((certificate.not_valid_after_utc, *(one.not_valid_after_utc for one in signers))),
+        )
+
+
+def _signer(certificate: x509.Certificate, authorities: Sequence[x509.Certificate]) -> x509.Certificate | None:
+    """The authority that signed it itself: an intermediate one must be in the bundle."""
+    return next((one for one in authorities if signed_by(certificate, one)), None)
+
+
+def _texts(subject: x509.Name, oid: x509.ObjectIdentifier) -> tuple[str, ...]:
+    return tuple(str(one.value) for one in subject.get_attributes_for_oid(oid))

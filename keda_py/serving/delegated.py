@@ -1,0 +1,109 @@
+"""Who may ask, delegated to the cluster: the `Authenticator` of `metrics/server.py`.
+
+In this order: a front proxy's word (certificate by the request-header CA, X-Remote-* headers), a client certificate,
+a bearer token. Then the cluster's authoriser. Without any of them a caller is anonymous, and anonymous callers are
+refused without a question. Behaviour reference, section 7.1.
+"""
+
+import ssl
+from collections.abc import Iterator
+from dataclasses import replace
+from urllib.parse import unquote
+
+from aiohttp import web
+
+from keda_py.clock import Clock
+from keda_py.errors import KubeError
+from keda_py.serving.authentication_config import AuthenticationConfig
+from keda_py.serving.caller import ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED, Caller, wanted_of
+from keda_py.serving.client_trust import TrustSpec
+from keda_py.serving.reviews import AccessReviews, TokenReviews
+from keda_py.serving.statuses import bad_request, forbidden, internal_error, unauthorized
+
+
+class DelegatedAccess:
+    """Authentication and authorisation of each request. `clock` is real time: certificates expire by it."""
+
+    def __init__(self, config: AuthenticationConfig, tokens: TokenReviews, access: AccessReviews, clock: Clock) -> None:
+        self._config, self._tokens, self._access, self._clock = config, tokens, access, clock
+
+    async def check(self, request: web.Request) -> None:
+        """Return if the caller may do what is asked. Raises StatusError 401, 403, or 500 when nobody can tell."""
+        _insist_on_text(request)
+        caller = await self._authenticate(request)
+        wanted = wanted_of(request.method, request.rel_url.raw_path, watches=_watches(request))
+        if caller is ANONYMOUS:
+            raise forbidden(caller, wanted)
+        try:
+            verdict = await self._access.decide(caller, wanted)
+        except KubeError as error:
+            raise internal_error(f"the API server cannot tell whether you may: {error}") from None
+        if not verdict.allowed:
+            raise forbidden(caller, wanted, verdict.reason)
+
+    async def _authenticate(self, request: web.Request) -> Caller:
+        certified = None
+        if (der := _peer_certificate(request)) is not None:
+            certified = self._config.trust.certified(der, self._clock.now())
+        if certified is not None:
+            if certified.is_front_proxy and (named := _named(request, self._config.trust.spec)) is not None:
+                return named
+            if certified.client is not None:
+                return _authenticated(certified.client)
+        return await self._by_token(request)
+
+    async def _by_token(self, request: web.Request) -> Caller:
+        scheme, _, token = request.headers.get("Authorization", "").strip().partition(" ")
+        if scheme.lower() != "bearer" or not token.strip():
+            return ANONYMOUS
+        caller = await self._tokens.caller(token.strip())
+        if caller is None:
+            raise unauthorized()
+        return caller
+
+
+def _insist_on_text(request: web.Request) -> None:
+    """Bytes that are no UTF-8 reach us as lone surrogates, which no JSON carries to the authoriser or back."""
+    try:
+        for text in (request.raw_path, *request.headers.values()):
+            text.encode()
+    except UnicodeEncodeError:
+        raise bad_request("path and headers must be UTF-8") from None
+
+
+def _peer_certificate(request: web.Request) -> bytes | None:
+    connection = request.get_extra_info("ssl_object")
+    # Only an encrypted connection can show a certificate; one that was closed meanwhile shows none.
+    return connection.getpeercert(binary_form=True) if isinstance(connection, ssl.SSLObject) else None
+
+
+def _named(request: web.Request, spec: TrustSpec) -> Caller | None:
+    """For whom the front proxy speaks; None where it does not say."""
+    headers = request.headers
+    name = next((headers[header] for header in spec.user_headers if headers.get(header)), "")
+    if not name:
+        return None
+    uid = next((headers[header] for header in spec.uid_headers if headers.get(header)), "")
+    groups = tuple(group for header in spec.group_headers for group in headers.getall(header, ()))
+    return _authenticated(Caller(name=name, uid=uid, groups=groups, extra=tuple(_extra(request, spec))))
+
+
+def _extra(request: web.Request, spec: TrustSpec) -> Iterator[tuple[str, tuple[str, ...]]]:
+    prefixes = tuple(prefix.lower() for prefix in spec.extra_prefixes if prefix)
+    if not prefixes:
+        return
+    names = {name.lower() for name in request.headers if name.lower().startswith(prefixes)}
+    for name in sorted(names):
+        prefix = next(prefix for prefix in prefixes if name.startswith(prefix))
+        yield unquote(name.removeprefix(prefix)), tuple(request.headers.getall(name))
+
+
+def _authenticated(caller: Caller) -> Caller:
+    """A front proxy also passes on those whom the API server itself does not know: they stay anonymous."""
+    if AUTHENTICATED in caller.groups or UNAUTHENTICATED in caller.groups or caller.name == ANONYMOUS.name:
+        return caller
+    return replace(caller, groups=(*caller.groups, AUTHENTICATED))
+
+
+def _watches(request: web.Request) -> bool:
+    return request.query.get("watch", "") in ("1", "true")

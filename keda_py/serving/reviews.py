@@ -1,0 +1,120 @@
+"""Questions to the API server about callers: whose token is this (TokenReview), may they do that (SubjectAccessReview).
+
+Answers are remembered for 10 s, yes and no alike, as an API server's own delegation does; tokens only as a digest. No
+answer is no. Rule: a caller who may read all metrics is asked about once, not once for each metric.
+"""
+
+import asyncio
+import hashlib
+from dataclasses import dataclass, replace
+from typing import Any
+
+from keda_py.errors import KubeError
+from keda_py.kube.client import KubeClient
+from keda_py.kube.resources import SUBJECT_ACCESS_REVIEWS, TOKEN_REVIEWS, Obj, Resource
+from keda_py.kube.transport import Request
+from keda_py.serving.caller import ANONYMOUS, AUTHENTICATED, MASTERS, Caller, Wanted
+from keda_py.serving.recent import Recent
+
+REMEMBER_SECONDS = 10.0
+REMEMBERED = 4096
+REVIEW_SECONDS = 5.0
+AT_ONCE = 16
+"""Reviews of one kind on their way; strangers' tokens must not drown the API server."""
+LONGEST_TOKEN = 16 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """Whether the caller may, and what the authoriser said about it."""
+
+    allowed: bool
+    reason: str = ""
+
+
+class TokenReviews:
+    """Bearer tokens to callers."""
+
+    def __init__(self, client: KubeClient) -> None:
+        self._client = client
+        self._recent: Recent[bytes, Caller] = Recent(REMEMBER_SECONDS, REMEMBERED)
+        self._at_once = asyncio.Semaphore(AT_ONCE)
+
+    async def caller(self, token: str) -> Caller | None:
+        """Whose token it is; None for nobody's, and while nobody can be asked."""
+        if len(token) > LONGEST_TOKEN or not token.isascii():
+            return None
+        try:
+            found = await self._recent.get(hashlib.sha256(token.encode()).digest(), lambda: self._ask(token))
+        except KubeError:
+            return None
+        return None if found is ANONYMOUS else found
+
+    async def _ask(self, token: str) -> Caller:
+        """Without audiences: the API server then insists on its own. ANONYMOUS stands for nobody."""
+        async with self._at_once:
+            status = await _review(self._client, TOKEN_REVIEWS, {"token": token})
+        user = status.get("user") or {}
+        if status.get("authenticated") is not True or not user.get("username"):
+            return ANONYMOUS
+        groups = tuple(user.get("groups") or ())
+        return Caller(
+            name=user["username"],
+            uid=user.get("uid") or "",
+            groups=groups if AUTHENTICATED in groups else (*groups, AUTHENTICATED),
+            extra=tuple((key, tuple(values)) for key, values in sorted((user.get("extra") or {}).items())),
+        )
+
+
+class AccessReviews:
+    """May a caller do what is wanted."""
+
+    def __init__(self, client: KubeClient) -> None:
+        self._client = client
+        self._recent: Recent[tuple[Caller, Wanted], Verdict] = Recent(REMEMBER_SECONDS, REMEMBERED)
+        self._at_once = asyncio.Semaphore(AT_ONCE)
+
+    async def decide(self, caller: Caller, wanted: Wanted) -> Verdict:
+        """The authoriser's verdict. Raises KubeError when it cannot be asked."""
+        if MASTERS in caller.groups:
+            return Verdict(allowed=True)
+        if wanted.resource and (await self._verdict(caller, _everything_like(wanted))).allowed:
+            return Verdict(allowed=True)
+        return await self._verdict(caller, wanted)
+
+    async def _verdict(self, caller: Caller, wanted: Wanted) -> Verdict:
+        if (known := self._recent.peek((caller, wanted))) is not None:
+            return known
+        return await self._recent.get((caller, wanted), lambda: self._ask(caller, wanted))
+
+    async def _ask(self, caller: Caller, wanted: Wanted) -> Verdict:
+        async with self._at_once:
+            status = await _review(self._client, SUBJECT_ACCESS_REVIEWS, _question(caller, wanted))
+        allowed = status.get("allowed") is True and status.get("denied") is not True
+        return Verdict(allowed=allowed, reason=str(status.get("reason") or ""))
+
+
+def _everything_like(wanted: Wanted) -> Wanted:
+    """The same verb on all resources of the group, in all namespaces: what the HPA controller may do."""
+    return replace(wanted, path="", namespace="", resource="*", subresource="", name="")
+
+
+def _question(caller: Caller, wanted: Wanted) -> Obj:
+    question: Obj = {"user": caller.name, "groups": list(caller.groups)}
+    if caller.uid:
+        question["uid"] = caller.uid
+    if caller.extra:
+        question["extra"] = {key: list(values) for key, values in caller.extra}
+    if not wanted.resource:
+        return {**question, "nonResourceAttributes": {"verb": wanted.verb, "path": wanted.path}}
+    names = ("verb", "group", "version", "namespace", "resource", "subresource", "name")
+    attributes = {name: value for name in names if (value := getattr(wanted, name))}
+    return {**question, "resourceAttributes": attributes}
+
+
+async def _review(client: KubeClient, resource: Resource, spec: Obj) -> dict[str, Any]:
+    body = {"apiVersion": resource.api_version, "kind": resource.kind, "spec": spec}
+    path = resource.collection()
+    request = Request(method="POST", path=path, body=body, timeout=REVIEW_SECONDS, resource=resource.plural)
+    status: dict[str, Any] = (await client.send(request)).get("status") or {}
+    return status

@@ -1,0 +1,100 @@
+"""The TLS side of our HTTPS ports: what they show and whom they trust, both replaced while they serve.
+
+A listening socket keeps one SSLContext for its life. Its `sni_callback`, which OpenSSL calls at each handshake (also
+for clients that name no server), hands the connection on to the context that is current. Connections that are open
+keep what they have; nothing is dropped.
+"""
+
+import asyncio
+import ssl
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from keda_py.errors import ConfigError
+from keda_py.serving.certificates import ServingCertificate
+from keda_py.tls import minimum_version, restrict_ciphers
+
+
+class ServerTls:
+    """Certificate and client authorities of one process, for as many ports as it has."""
+
+    def __init__(self, min_version: str = "TLS12", ciphers: Sequence[str] = ()) -> None:
+        self._min_version, self._ciphers = minimum_version(min_version), ciphers
+        self._authorities: tuple[str, ...] = ()
+        self._certificate: ServingCertificate | None = None
+        self._current: dict[bool, ssl.SSLContext] = {}
+        self._told: list[Callable[[], None]] = []
+        self.shown = asyncio.Event()
+
+    @property
+    def certificate(self) -> ServingCertificate | None:
+        """What is shown; None before the first `show`: handshakes fail until then."""
+        return self._certificate
+
+    def subscribe(self, tell: Callable[[], None]) -> None:
+        """Call `tell` after each new certificate."""
+        self._told.append(tell)
+
+    def context(self, *, asks_clients: bool) -> ssl.SSLContext:
+        """What a port listens with; `asks_clients` for a certificate, which they may do without."""
+        outer = self._build(asks_clients=asks_clients)
+        if self._certificate is None:
+            self._current[asks_clients] = outer
+        else:
+            self._current.setdefault(asks_clients, outer)
+
+        def hand_over(connection: ssl.SSLObject, name: str | None, context: ssl.SSLContext) -> None:
+            connection.context = self._current[asks_clients]
+
+        outer.sni_callback = hand_over
+        return outer
+
+    def show(self, certificate: ServingCertificate) -> None:
+        """Serve with another certificate from the next handshake on. Raises ConfigError and keeps the old one."""
+        before, self._certificate = self._certificate, certificate
+        try:
+            self._rebuild()
+        except (ssl.SSLError, ValueError) as error:
+            self._certificate = before
+            raise ConfigError("tls.crt, tls.key: not a PEM certificate and the key that belongs to it") from error
+        self.shown.set()
+        for tell in self._told:
+            tell()
+
+    def trust(self, authorities: Sequence[str]) -> None:
+        """Accept client certificates by these (PEM texts) only. Raises ConfigError and keeps the old ones."""
+        before, self._authorities = self._authorities, tuple(text for text in authorities if text.strip())
+        try:
+            self._rebuild()
+        except (ssl.SSLError, ValueError) as error:
+            self._authorities = before
+            raise ConfigError("client CA: not a PEM certificate") from error
+
+    def _rebuild(self) -> None:
+        self._current.update({asks: self._build(asks_clients=asks) for asks in (True, False)})
+
+    def _build(self, *, asks_clients: bool) -> ssl.SSLContext:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.minimum_version = self._min_version
+        restrict_ciphers(context, self._ciphers)
+        # A resumed session is not verified again; every connection of ours is.
+        context.num_tickets = 0
+        context.options |= ssl.OP_NO_TICKET
+        if asks_clients:
+            context.verify_mode = ssl.CERT_OPTIONAL
+            context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+            for text in self._authorities:
+                context.load_verify_locations(cadata=text)
+        if self._certificate is not None:
+            _load(context, self._certificate)
+        return context
+
+
+def _load(context: ssl.SSLContext, certificate: ServingCertificate) -> None:
+    """OpenSSL reads keys from files only; this one is readable to us alone, and gone at once."""
+    with tempfile.TemporaryDirectory(prefix="keda-py-") as folder:
+        path = Path(folder, "tls.pem")
+        path.touch(mode=0o600)
+        path.write_bytes(certificate.key + b"\n" + certificate.certificate)
+        context.load_cert_chain(path)

@@ -1,0 +1,145 @@
+"""A cluster that enforces its roles, and a metrics server beside it whose callers it judges."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from keda_py.clock import SystemClock
+from keda_py.kube.client import Exchange, KubeClient
+from keda_py.localkube.calls import User
+from keda_py.localkube.certificates import Authority, KeyPair
+from keda_py.localkube.cluster import ClusterOptions, LocalCluster
+from keda_py.localkube.identity import load_pair
+from keda_py.metrics.query import MetricValue
+from keda_py.metrics.server import MetricsServer
+from keda_py.serving.authentication_config import AuthenticationConfig
+from keda_py.serving.certificates import ServingCertificate, make_certificate
+from keda_py.serving.delegated import DelegatedAccess
+from keda_py.serving.reviews import AccessReviews, TokenReviews
+from keda_py.serving.server_tls import ServerTls
+
+LOOPBACK = "127.0.0.1"
+ROOT = "/apis/external.metrics.k8s.io/v1beta1"
+QUESTION = f"{ROOT}/namespaces/shop/s0-x?labelSelector=scaledobject.keda.sh%2Fname%3Dapp"
+OPERATOR = User(name="system:serviceaccount:keda:keda-operator", groups=("system:serviceaccounts",))
+HPA = "system:serviceaccount:kube-system:horizontal-pod-autoscaler"
+RBAC = "rbac.authorization.k8s.io"
+
+
+class AlwaysSeven:
+    """Answers every question with 7."""
+
+    async def answer(self, namespace: str, metric: str, name: str) -> tuple[MetricValue, ...]:
+        return (MetricValue(name=metric, milli=7000),)
+
+
+@dataclass
+class Served:
+    """A metrics server that the cluster's identity protects, and what it asked the API server for."""
+
+    cluster: LocalCluster
+    port: int
+    certificate: ServingCertificate
+    tls: ServerTls
+    config: AuthenticationConfig
+    exchanges: list[Exchange] = field(default_factory=list)
+
+    def reviews(self, resource: str) -> int:
+        return sum(exchange.resource == resource for exchange in self.exchanges)
+
+    def context(self, pair: KeyPair | None = None) -> ssl.SSLContext:
+        context = ssl.create_default_context(cadata=self.certificate.ca.decode())
+        if pair is not None:
+            load_pair(context, pair)
+        return context
+
+    async def get(
+        self, path: str = QUESTION, pair: KeyPair | None = None, headers: Any = None
+    ) -> tuple[int, dict[str, Any]]:
+        connector = aiohttp.TCPConnector(ssl=self.context(pair))
+        try:
+            async with (
+                aiohttp.ClientSession(connector=connector, headers=headers) as session,
+                session.get(f"https://localhost:{self.port}{path}") as answer,
+            ):
+                return answer.status, await answer.json(content_type=None)
+        finally:
+            await asyncio.sleep(0)  # the TLS connection closes a turn of the loop later
+
+    async def as_user(self, user: str, *groups: str, path: str = QUESTION) -> tuple[int, dict[str, Any]]:
+        """As the aggregator passes somebody on."""
+        headers = [("X-Remote-User", user), *(("X-Remote-Group", group) for group in groups)]
+        return await self.get(path, self.cluster.identity.front_proxy, headers)
+
+
+@pytest.fixture
+async def cluster() -> AsyncIterator[LocalCluster]:
+    async with LocalCluster(SystemClock(), ClusterOptions(enforce_rbac=True)) as running:
+        await running.apply(
+            [
+                {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "keda"}},
+                {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}},
+                bound("ClusterRole", "system:auth-delegator", OPERATOR.name),
+                bound("Role", "extension-apiserver-authentication-reader", OPERATOR.name, "kube-system"),
+            ]
+        )
+        yield running
+
+
+def bound(kind: str, role: str, user: str, namespace: str = "") -> dict[str, Any]:
+    """A binding of `role` to a user."""
+    metadata = {"name": f"{role}-{user.rpartition(':')[2]}", **({"namespace": namespace} if namespace else {})}
+    return {
+        "apiVersion": f"{RBAC}/v1",
+        "kind": "RoleBinding" if namespace else "ClusterRoleBinding",
+        "metadata": metadata,
+        "roleRef": {"apiGroup": RBAC, "kind": kind, "name": role},
+        "subjects": [{"apiGroup": RBAC, "kind": "User", "name": user}],
+    }
+
+
+def role(name: str, *rules: dict[str, Any], namespace: str = "") -> dict[str, Any]:
+    """A Role, or a ClusterRole where there is no namespace."""
+    metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
+    kind = "Role" if namespace else "ClusterRole"
+    return {"apiVersion": f"{RBAC}/v1", "kind": kind, "metadata": metadata, "rules": list(rules)}
+
+
+@asynccontextmanager
+async def client_of(cluster: LocalCluster, folder: Path, observe: Any = lambda _: None) -> AsyncIterator[KubeClient]:
+    """A client that is the operator's ServiceAccount."""
+    kubeconfig = folder / "kubeconfig"
+    kubeconfig.write_text(cluster.kubeconfig(OPERATOR))
+    async with KubeClient(SystemClock(), str(kubeconfig), observe=observe) as client:
+        yield client
+
+
+@pytest.fixture
+async def served(cluster: LocalCluster, tmp_path: Path) -> AsyncIterator[Served]:
+    exchanges: list[Exchange] = []
+    async with client_of(cluster, tmp_path, exchanges.append) as client, asyncio.TaskGroup() as tasks:
+        tls, certificate = ServerTls(), make_certificate(["localhost", LOOPBACK], SystemClock().now())
+        tls.show(certificate)
+        config = AuthenticationConfig(client, tls)
+        running = tasks.create_task(config.run())
+        access = DelegatedAccess(config, TokenReviews(client), AccessReviews(client), SystemClock())
+        server = MetricsServer(query=AlwaysSeven(), clock=SystemClock(), authenticator=access, not_ready=lambda: "")
+        port = await server.start(LOOPBACK, 0, tls.context(asks_clients=True))
+        while not config.has_synced:
+            await asyncio.sleep(0.01)
+        yield Served(cluster, port, certificate, tls, config, exchanges)
+        await server.aclose()
+        running.cancel()
+        await asyncio.sleep(0.01)
+
+
+@pytest.fixture(scope="session")
+def alien() -> Authority:
+    return Authority("front-proxy-ca", SystemClock().now())
