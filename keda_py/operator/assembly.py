@@ -11,7 +11,9 @@ import httpx
 from keda_py import __version__, registry
 from keda_py.apis.parsing import parse_object
 from keda_py.apis.scaled_object import ScaledObject
-from keda_py.auth.resolver import NothingResolved
+from keda_py.auth.cluster_resolver import ClusterResolver, ResolverCaches
+from keda_py.auth.lookup import Surroundings as AuthSurroundings
+from keda_py.auth.target_pods import TargetPods
 from keda_py.clock import Clock
 from keda_py.context import Lendings, SharedResources
 from keda_py.core.spec import ScalingSpec, build_spec
@@ -73,12 +75,13 @@ def assemble(around: Surroundings) -> Assembly:
     caches = Caches(client, settings.cluster.watch_namespaces)
     discovery = Discovery(client)
     reader = ClusterReader(client, discovery, clock)
+    resolver = _resolver(around, caches, reader, discovery)
     targets = Targets(client, caches, discovery, clock)
 
     def on_reading(key: Key) -> None:
         engine.on_reading(key)
 
-    scalers = _scaler_source(around, reader)
+    scalers = _scaler_source(around, reader, resolver)
     readings = Readings(scalers=scalers, tasks=around.tasks, on_reading=on_reading)
     parts = Parts(
         clock=clock,
@@ -88,11 +91,13 @@ def assemble(around: Surroundings) -> Assembly:
         hpas=Hpas(client, caches.hpas),
         reader=reader,
         readings=readings,
+        resolver=resolver,
         status=StatusWriter(client),
         events=EventRecorder(client, instance=identity(settings)),
         instruments=instruments,
     )
     engine = Engine(parts, reconcilers=settings.scaling.scaled_object_workers)
+    resolver.subscribe(engine.on_parameters)
     query = Query(
         readings=readings,
         targets=FallbackTarget(client, targets, reader, engine.states),
@@ -123,7 +128,24 @@ def _find_spec(caches: Caches, key: Key) -> ScalingSpec | None:
         return None
 
 
-def _scaler_source(around: Surroundings, reader: ClusterReader) -> ScalerSource:
+def _resolver(around: Surroundings, caches: Caches, reader: ClusterReader, discovery: Discovery) -> ClusterResolver:
+    surroundings = AuthSurroundings(
+        client=around.client,
+        watches=reader.watches,
+        http=around.http,
+        clock=around.clock,
+        object_namespace=around.settings.cluster.object_namespace,
+        settings=around.settings.scaling,
+    )
+    known = ResolverCaches(
+        authentications=caches.authentications,
+        cluster_authentications=caches.cluster_authentications,
+        workloads=caches.workloads,
+    )
+    return ClusterResolver(surroundings, known, TargetPods(caches.workloads, discovery))
+
+
+def _scaler_source(around: Surroundings, reader: ClusterReader, resolver: ClusterResolver) -> ScalerSource:
     timeout = around.settings.http.timeout.total_seconds()
     lendings = Lendings(
         clock=around.clock,
@@ -133,7 +155,7 @@ def _scaler_source(around: Surroundings, reader: ClusterReader) -> ScalerSource:
         tls=around.tls,
         resources=SharedResources(),
     )
-    return ScalerSource(lendings=lendings, build=registry.build, resolver=NothingResolved())
+    return ScalerSource(lendings=lendings, build=registry.build, resolver=resolver)
 
 
 def _election(client: KubeClient, settings: Settings) -> Election | None:
