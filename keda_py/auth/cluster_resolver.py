@@ -88,9 +88,10 @@ class ClusterResolver:
         found = self._find(reference, lookup) if reference else None
         takes_env = any(key.endswith("FromEnv") for key in trigger.metadata) or bool(found and found.env)
         pod = None
-        if takes_env or spec.target.container or (found and needs_service_account(found.pod_identity)):
+        container = self._pods.container(spec)
+        if takes_env or container or (found and needs_service_account(found.pod_identity)):
             pod = await self._pods.find(lookup)
-        env = await _read_env(pod, takes_env, lookup)
+        env = await _read_env(pod, container, lookup, takes_env=takes_env)
         if found is None or reference is None:
             return Resolved(env=env)
         if reference.kind == CLUSTER_KIND:
@@ -148,10 +149,9 @@ class ClusterResolver:
                 notify(key, index)
 
 
-async def _read_env(pod: PodTemplate | None, takes_env: bool, lookup: Lookup) -> dict[str, str]:
+async def _read_env(pod: PodTemplate | None, container: str, lookup: Lookup, *, takes_env: bool) -> dict[str, str]:
     if pod is None:
         return {}
-    container = lookup.spec.target.container
     try:
         if takes_env:
             return await read_container_env(pod, container, lookup)

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from keda_py.auth.lookup import Lookup
 from keda_py.auth.pod_template import PodTemplate, keep_pod, read_pod
+from keda_py.core.spec import ScalingSpec
 from keda_py.errors import NotFound
 from keda_py.kube.discovery import Discovery
 from keda_py.kube.informer import Informer
@@ -18,6 +19,10 @@ POD = "pod"
 class PodTemplates(Protocol):
     """Finds the pod template whose environment and ServiceAccount a trigger may use."""
 
+    def container(self, spec: ScalingSpec) -> str:
+        """The container whose environment triggers read, "" for the first."""
+        ...
+
     async def find(self, lookup: Lookup) -> PodTemplate | None:
         """None for a target without one. Raises KubeError: NotFound where there is no target."""
         ...
@@ -28,6 +33,10 @@ class TargetPods:
 
     def __init__(self, workloads: Mapping[str, Informer], discovery: Discovery) -> None:
         self._workloads, self._discovery = workloads, discovery
+
+    def container(self, spec: ScalingSpec) -> str:
+        """`envSourceContainerName`."""
+        return spec.target.container
 
     async def find(self, lookup: Lookup) -> PodTemplate | None:
         """The template as it is now; the trigger is resolved again when it changes."""

@@ -29,6 +29,7 @@ from keda_py.metrics.readings import Readings
 from keda_py.metrics.scaler_set import ScalerSource
 from keda_py.operator.admission import CONTROLLER as ADMISSION_CONTROLLER
 from keda_py.operator.admission import AdmissionServer
+from keda_py.operator.authentications import Authentications
 from keda_py.operator.caches import Caches
 from keda_py.operator.engine import Engine
 from keda_py.operator.fallback_target import FallbackTarget
@@ -64,6 +65,7 @@ class Assembly:
     engine: Engine
     jobs: ScaledJobController
     admission: AdmissionServer
+    authentications: Authentications
     serving: Serving
     election: Election | None
 
@@ -109,6 +111,7 @@ def assemble(around: Surroundings) -> Assembly:
         parts=parts,
         engine=engine,
         jobs=ScaledJobController(client, settings, scalers=scalers, events=parts.events, tasks=around.tasks),
+        authentications=Authentications(parts, {"scaledobjects": caches.scaled_objects}),
         admission=admission,
         serving=Serving(settings, clock, query, instruments, admission),
         election=_election(client, settings),

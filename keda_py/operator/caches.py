@@ -27,6 +27,7 @@ from keda_py.kube.resources import (
     Obj,
     Resource,
 )
+from keda_py.operator.references import BY_AUTHENTICATION, index_authentication
 
 BLIND_SECONDS = 60.0
 WORKLOADS = (DEPLOYMENTS, STATEFUL_SETS, REPLICA_SETS)
@@ -93,7 +94,8 @@ class Caches:
             spec = InformerSpec(resource=resource, namespaces=self.namespaces, transform=transform, indexes=indexes)
             return Informer(client, spec)
 
-        self.scaled_objects = informer(SCALED_OBJECTS, whole, **{BY_TARGET: _index_target, BY_HPA: _index_hpa})
+        indexes = {BY_TARGET: _index_target, BY_HPA: _index_hpa, BY_AUTHENTICATION: index_authentication}
+        self.scaled_objects = informer(SCALED_OBJECTS, whole, **indexes)
         self.hpas = informer(HORIZONTAL_POD_AUTOSCALERS, keep_hpa, **{BY_TARGET: _index_target})
         self.limit_ranges = informer(LIMIT_RANGES)
         self.authentications = informer(TRIGGER_AUTHENTICATIONS)

@@ -1,16 +1,14 @@
 """A changed Secret, ConfigMap, TriggerAuthentication or environment reaches its scalers, and no others, at once."""
 
-import asyncio
 import logging
 
 import pytest
 from redis.asyncio import Redis
 
-from keda_py.kube.resources import CONFIG_MAPS, DEPLOYMENTS, SECRETS, TRIGGER_AUTHENTICATIONS
+from keda_py.kube.resources import SECRETS
 from tests.auth.world import (
     World,
     authentication,
-    config_map,
     deployment,
     eventually,
     from_key,
