@@ -89,7 +89,7 @@ class ClusterResolver:
         takes_env = any(key.endswith("FromEnv") for key in trigger.metadata) or bool(found and found.env)
         pod = None
         container = self._pods.container(spec)
-        if takes_env or container or (found and needs_service_account(found.pod_identity)):
+        if takes_env or container or (found and _uses_service_account(found)):
             pod = await self._pods.find(lookup)
         env = await _read_env(pod, container, lookup, takes_env=takes_env)
         if found is None or reference is None:
@@ -147,6 +147,11 @@ class ClusterResolver:
         for key, index in users:
             for notify in self._subscribers:
                 notify(key, index)
+
+
+def _uses_service_account(spec: TriggerAuthenticationSpec) -> bool:
+    manager = spec.aws_secret_manager
+    return needs_service_account(spec.pod_identity) or needs_service_account(manager.pod_identity if manager else None)
 
 
 async def _read_env(pod: PodTemplate | None, container: str, lookup: Lookup, *, takes_env: bool) -> dict[str, str]:

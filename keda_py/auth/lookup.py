@@ -8,10 +8,12 @@ import binascii
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 
 import httpx
 
 from keda_py.auth.dependencies import Dependencies, User
+from keda_py.auth.issued import Issued
 from keda_py.clock import Clock
 from keda_py.core.spec import ScalingSpec
 from keda_py.kube.client import KubeClient
@@ -32,6 +34,9 @@ class Surroundings:
     clock: Clock
     object_namespace: str
     settings: ScalingSettings
+    tokens: Issued[tuple[str, datetime]]
+    logins: Issued[str]
+    certificates: Issued[Mapping[str, object]]
 
 
 @dataclass(slots=True, kw_only=True)

@@ -12,6 +12,7 @@ from keda_py import __version__, registry
 from keda_py.apis.parsing import parse_object
 from keda_py.apis.scaled_object import ScaledObject
 from keda_py.auth.cluster_resolver import ClusterResolver, ResolverCaches
+from keda_py.auth.issued import Issued
 from keda_py.auth.lookup import Surroundings as AuthSurroundings
 from keda_py.auth.target_pods import TargetPods
 from keda_py.clock import Clock
@@ -139,6 +140,9 @@ def _resolver(around: Surroundings, caches: Caches, reader: ClusterReader, disco
         clock=around.clock,
         object_namespace=around.settings.cluster.object_namespace,
         settings=around.settings.scaling,
+        tokens=Issued(around.clock),
+        logins=Issued(around.clock),
+        certificates=Issued(around.clock),
     )
     known = ResolverCaches(
         authentications=caches.authentications,

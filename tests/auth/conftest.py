@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.auth.world import World, open_world
+from tests.auth.world import World, deployment, open_world, started
 from tests.scalers.conftest import free_port, redis_command, running
 
 
@@ -21,3 +21,11 @@ def guarded_redis(tmp_path: Path) -> Iterator[int]:
     port = free_port()
     with running(redis_command(port, tmp_path, "--requirepass", "old"), port, tmp_path / "log"):
         yield port
+
+
+@pytest.fixture
+async def working(world: World) -> AsyncIterator[World]:
+    """With a Deployment "app" and an operator at work."""
+    await world.apply(deployment("app", env=[{"name": "PLAIN", "value": "p"}]))
+    async with started(world):
+        yield world

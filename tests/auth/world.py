@@ -8,7 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from keda_py.apis.crds import build_crds
+from keda_py.apis.parsing import parse_object
+from keda_py.apis.scaled_object import ScaledObject
+from keda_py.auth.resolver import Resolved
 from keda_py.clock import SystemClock
+from keda_py.core.spec import build_spec
 from keda_py.errors import NotFound
 from keda_py.kube.client import KubeClient, PatchKind
 from keda_py.kube.resources import DEPLOYMENTS, EVENTS, SCALED_OBJECTS, Resource
@@ -183,3 +187,17 @@ def config_map(name: str, **data: str) -> Obj:
 
 def from_key(parameter: str, name: str, key: str) -> Obj:
     return {"parameter": parameter, "name": name, "key": key}
+
+
+async def resolve(world: World, trigger: Obj, target: str = "app", **target_ref: str) -> Resolved:
+    """What the running operator gives a trigger of an object that it has never heard of."""
+    assert world.operator is not None
+    manifest = scaled_object("asker", trigger, scaleTargetRef={"name": target, **target_ref})
+    spec = build_spec(parse_object(ScaledObject, manifest))
+    caches = world.operator.parts.caches
+    reference = trigger.get("authenticationRef")
+    if reference:
+        is_cluster_wide = reference.get("kind", "").startswith("Cluster")
+        informer = caches.cluster_authentications if is_cluster_wide else caches.authentications
+        await eventually(lambda: informer.get("" if is_cluster_wide else "default", reference["name"]))
+    return await world.operator.parts.resolver.resolve(spec, 0)
