@@ -48,7 +48,7 @@ async def read_aws(manager: AwsSecretManager, pod: PodTemplate | None, lookup: L
         async with session.create_client("secretsmanager", region_name=manager.region or None) as client:
             for secret in manager.secrets:
                 try:
-                    found[secret.parameter] = await _read(client, secret)
+                    found[secret.parameter] = await _read(client, secret, lookup)
                 except refusals as error:
                     _tell(error, secret.name, lookup)
     except refusals as error:
@@ -56,19 +56,19 @@ async def read_aws(manager: AwsSecretManager, pod: PodTemplate | None, lookup: L
     return found
 
 
-async def _read(client: SecretsClient, secret: AwsSecretManagerSecret) -> str:
+async def _read(client: SecretsClient, secret: AwsSecretManagerSecret, lookup: Lookup) -> str:
     which = {"VersionId": secret.version_id, "VersionStage": secret.version_stage}
     chosen = {name: value for name, value in which.items() if value}
     text = str((await client.get_secret_value(SecretId=secret.name, **chosen)).get("SecretString", ""))
-    return _select(text, secret) if secret.secret_key else text
+    return _select(text, secret, lookup) if secret.secret_key else text
 
 
-def _select(text: str, secret: AwsSecretManagerSecret) -> str:
+def _select(text: str, secret: AwsSecretManagerSecret, lookup: Lookup) -> str:
     """One key of a secret that is a JSON object."""
     try:
         value = orjson.loads(text)[secret.secret_key]
     except (orjson.JSONDecodeError, KeyError, TypeError):
-        log.warning("secret has no such key", extra={"source": secret.name, "key": secret.secret_key})
+        lookup.note_missing("key of an aws secret", secret.name, secret.secret_key)
         return ""
     return value if isinstance(value, str) else orjson.dumps(value).decode()
 
@@ -126,6 +126,5 @@ def _credentials(answer: Mapping[str, Mapping[str, str]]) -> Mapping[str, str]:
 
 def _tell(error: Exception, name: str, lookup: Lookup) -> None:
     """The text of an AWS error names operation and endpoint, never a credential."""
-    about = {"namespace": lookup.spec.namespace, "scaledobject": lookup.spec.name, "source": name, "error": str(error)}
-    log.warning("secret of aws cannot be read", extra=about)
+    lookup.note_trouble("secret of aws cannot be read", source=name, error=str(error))
     lookup.resolve_again_in(RETRY_SECONDS)

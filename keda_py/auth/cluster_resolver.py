@@ -51,6 +51,7 @@ class ClusterResolver:
         cached = [informer.spec.resource for informer in caches.workloads.values()]
         self._dependencies = Dependencies(around.watches, cached)
         self._timers: dict[User, Timer] = {}
+        self._troubles: dict[User, frozenset[str]] = {}
         self._subscribers: list[Callable[[Key, int], None]] = []
 
     def subscribe(self, notify: Callable[[Key, int], None]) -> None:
@@ -64,6 +65,8 @@ class ClusterResolver:
         self._dependencies.keep_triggers(key, 0)
         for user in [user for user in self._timers if user[0] == key]:
             self._timers.pop(user).cancel()
+        for user in [user for user in self._troubles if user[0] == key]:
+            del self._troubles[user]
 
     async def resolve(self, spec: ScalingSpec, trigger_index: int) -> Resolved:
         """Current values. Raises ConfigError, ScalerError where a vault does not answer, KubeError."""
@@ -108,7 +111,7 @@ class ClusterResolver:
         lookup.note(Reference(informer.spec.resource, namespace, reference.name))
         live = informer.get(namespace, reference.name)
         if live is None:
-            lookup.tell_missing(reference.kind or "TriggerAuthentication", reference.name)
+            lookup.note_missing(reference.kind or "TriggerAuthentication", reference.name)
             return None
         return parse_object(TriggerAuthentication, live).spec
 
@@ -117,10 +120,21 @@ class ClusterResolver:
         user, key = lookup.user, lookup.user[0]
         self._dependencies.keep_only(user, lookup.found)
         self._dependencies.keep_triggers(key, len(lookup.spec.triggers))
+        self._tell_troubles(lookup)
         if timer := self._timers.pop(user, None):
             timer.cancel()
         if lookup.valid_for < math.inf:
             self._timers[user] = self._around.clock.call_later(lookup.valid_for, lambda: self._tell([user]))
+
+    def _tell_troubles(self, lookup: Lookup) -> None:
+        before = self._troubles.pop(lookup.user, frozenset())
+        if lookup.troubles:
+            self._troubles[lookup.user] = frozenset(lookup.troubles)
+        who = {"namespace": lookup.spec.namespace, "scaledobject": lookup.spec.name, "trigger": lookup.index}
+        for trouble, about in lookup.troubles.items():
+            if trouble not in before:
+                told = {name: text for name, text in about.items() if name != "message"}
+                log.warning(about["message"], extra=who | told)
 
     def _follow(self) -> None:
         self._around.watches.subscribe(self._on_change)

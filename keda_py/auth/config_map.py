@@ -14,7 +14,7 @@ async def read_config_maps(references: Sequence[AuthTargetRef], lookup: Lookup) 
 async def _read_key(reference: AuthTargetRef, lookup: Lookup) -> str:
     data = await lookup.config_map(reference.name)
     if data is None:
-        lookup.tell_missing("configmap", reference.name)
+        lookup.note_missing("configmap", reference.name)
     elif reference.key not in data:
-        lookup.tell_missing("key of a configmap", reference.name, reference.key)
+        lookup.note_missing("key of a configmap", reference.name, reference.key)
     return (data or {}).get(reference.key, "")

@@ -24,5 +24,5 @@ async def read_environment(
 
 def _find(env: dict[str, str], entry: AuthEnvironment, lookup: Lookup) -> str:
     if entry.name not in env:
-        lookup.tell_missing("environment variable", entry.name)
+        lookup.note_missing("environment variable", entry.name)
     return env.get(entry.name, "")

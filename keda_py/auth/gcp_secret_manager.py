@@ -5,7 +5,6 @@ A secret that cannot be read is told in the log and gives no parameter, as in KE
 
 import base64
 import binascii
-import logging
 import os
 
 from keda_py.apis.trigger_authentication import GcpSecretManager, GcpSecretManagerSecret
@@ -18,8 +17,6 @@ from keda_py.errors import ConfigError, ScalerError
 RETRY_SECONDS = 60.0
 _ENDPOINT_VARIABLE = "CLOUDSDK_API_ENDPOINT_OVERRIDES_SECRETMANAGER"
 """As gcloud has it; for private endpoints."""
-
-log = logging.getLogger(__name__)
 
 
 async def read_gcp(manager: GcpSecretManager, lookup: Lookup) -> dict[str, str]:
@@ -67,6 +64,5 @@ async def _read(secret: GcpSecretManagerSecret, login: GcpLogin, lookup: Lookup)
 
 
 def _tell(error: ScalerError, name: str, lookup: Lookup) -> None:
-    about = {"namespace": lookup.spec.namespace, "scaledobject": lookup.spec.name, "source": name, "error": str(error)}
-    log.warning("secret of gcp cannot be read", extra=about)
+    lookup.note_trouble("secret of gcp cannot be read", source=name, error=str(error))
     lookup.resolve_again_in(RETRY_SECONDS)

@@ -122,6 +122,6 @@ def _value_of(secret: VaultSecret, data: Mapping[str, object], lookup: Lookup) -
     if secret.type == "pki" and isinstance(value, Sequence) and not isinstance(value, str):
         return "\n".join(str(item) for item in value)
     if not isinstance(value, str):
-        lookup.tell_missing("key of a vault secret", secret.path, secret.key)
+        lookup.note_missing("key of a vault secret", secret.path, secret.key)
         return ""
     return value

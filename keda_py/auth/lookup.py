@@ -5,7 +5,6 @@ Made by `cluster_resolver.py`, handed to every provider. Namespace rules of the 
 
 import base64
 import binascii
-import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -20,8 +19,6 @@ from keda_py.kube.client import KubeClient
 from keda_py.kube.named_watches import NamedWatches, Reference
 from keda_py.kube.resources import CONFIG_MAPS, SECRETS, SERVICE_ACCOUNTS, Obj, Resource
 from keda_py.settings import ScalingSettings
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +47,7 @@ class Lookup:
     namespace: str
     found: set[Reference] = field(default_factory=set)
     valid_for: float = float("inf")
+    troubles: dict[str, Mapping[str, str]] = field(default_factory=dict)
 
     @property
     def user(self) -> User:
@@ -91,10 +89,13 @@ class Lookup:
         """A ServiceAccount of the ScaledObject's namespace."""
         return await self.read(SERVICE_ACCOUNTS, self.spec.namespace, name)
 
-    def tell_missing(self, what: str, name: str, key: str = "") -> None:
-        """Say in the log what is not there; the parameter is then an empty text, as KEDA has it."""
-        about = {"namespace": self.spec.namespace, "scaledobject": self.spec.name, "trigger": self.index}
-        log.warning("source of a parameter is missing", extra={**about, "kind": what, "source": name, "key": key})
+    def note_missing(self, kind: str, name: str, key: str = "") -> None:
+        """Something is not there; the parameter is then an empty text, as KEDA has it."""
+        self.note_trouble("source of a parameter is missing", kind=kind, source=name, key=key)
+
+    def note_trouble(self, message: str, **about: str) -> None:
+        """For the log, once: a trigger that fails is resolved again at every poll."""
+        self.troubles[f"{message} {sorted(about.items())}"] = {"message": message, **about}
 
 
 def _decode(text: str) -> str:

@@ -21,7 +21,7 @@ async def read_secret_key(name: str, key: str, lookup: Lookup) -> str:
     """One key's text, "" where it is missing."""
     data = await lookup.secret(name)
     if data is None:
-        lookup.tell_missing("secret", name)
+        lookup.note_missing("secret", name)
     elif key not in data:
-        lookup.tell_missing("key of a secret", name, key)
+        lookup.note_missing("key of a secret", name, key)
     return (data or {}).get(key, "")

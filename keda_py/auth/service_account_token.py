@@ -22,7 +22,7 @@ async def read_bound_tokens(entries: Sequence[BoundServiceAccountToken], lookup:
         try:
             token = await request_token(lookup.namespace, entry.service_account_name, lookup)
         except NotFound:
-            lookup.tell_missing("serviceaccount", entry.service_account_name)
+            lookup.note_missing("serviceaccount", entry.service_account_name)
             lookup.resolve_again_in(LIFE_USED * lookup.around.settings.token_expiry.total_seconds())
             token = ""
         found[entry.parameter] = token

@@ -111,8 +111,10 @@ class NamedWatches:
             del self._scopes[key]
 
     async def read(self, reference: Reference) -> Obj | None:
-        """The object as it is now, None: there is none. It must be held. Raises KubeError when it cannot be known."""
-        scope = self._scopes[(reference.resource, reference.namespace)]
+        """The object as it is now, None: there is none; what nobody holds is asked for. Raises KubeError."""
+        scope = self._scopes.get((reference.resource, reference.namespace))
+        if scope is None or reference.name not in scope.names:
+            return await self._get(reference)
         informer = await self._source(reference, scope)
         if not informer.synced:
             return await self._ask(reference)

@@ -64,10 +64,10 @@ class Engine:
         state = self.states.get(key)
         if state is None:
             return
+        # While a build is under way both are needed: it may have read what was there before.
+        state.stale.add(trigger_index)
         if self._parts.readings.built(key) is None:
             state.fingerprint = None
-        else:
-            state.stale.add(trigger_index)
         self.queue.add(key)
 
     async def flush(self) -> None:

@@ -1,11 +1,14 @@
 """A changed Secret, ConfigMap, TriggerAuthentication or environment reaches its scalers, and no others, at once."""
 
 import logging
+from pathlib import Path
 
 import pytest
 from redis.asyncio import Redis
 
+from keda_py.clock import FakeClock
 from keda_py.kube.resources import CONFIG_MAPS, DEPLOYMENTS, SCALED_OBJECTS, SECRETS, TRIGGER_AUTHENTICATIONS
+from keda_py.testing import A_SATURDAY
 from tests.auth.world import (
     World,
     authentication,
@@ -13,7 +16,9 @@ from tests.auth.world import (
     deployment,
     eventually,
     from_key,
+    open_world,
     redis_trigger,
+    resolve,
     scaled_object,
     secret,
     started,
@@ -199,3 +204,22 @@ async def test_the_status_of_an_authentication_is_no_change_of_it(world: World, 
         assert told == []
         await world.patch(SECRETS, "redis", {"stringData": {"password": "new"}})
         await eventually(lambda: told == [(("default", "app"), 0)])
+
+
+async def test_a_bound_token_is_replaced_before_it_ends(tmp_path: Path) -> None:
+    clock = FakeClock(A_SATURDAY)
+    token = {"parameter": "password", "serviceAccountName": "robot"}
+    async with open_world(tmp_path, clock) as world:
+        await world.apply(
+            {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot", "namespace": "default"}},
+            authentication("token", boundServiceAccountToken=[token]),
+        )
+        async with started(world) as operator:
+            told: list[object] = []
+            operator.parts.resolver.subscribe(lambda key, index: told.append((key, index)))
+            before = (await resolve(world, redis_trigger("token"))).auth["password"]
+            await clock.advance(0.7 * 3600)
+            assert told == []
+            await clock.advance(0.1 * 3600)
+            assert told == [(("default", "asker"), 0)]
+            assert (await resolve(world, redis_trigger("token"))).auth["password"] != before

@@ -91,7 +91,7 @@ async def test_restricted_access_reads_secrets_there_whatever_was_meant(world: W
         assert (await resolve(world, redis_trigger("auth"))).auth == {"key": "here", "password": "there"}
 
 
-async def test_what_is_missing_is_told_and_no_error(working: World, caplog: pytest.LogCaptureFixture) -> None:
+async def test_what_is_missing_is_told_once_and_no_error(working: World, caplog: pytest.LogCaptureFixture) -> None:
     await working.apply(
         config_map("conf", a="1"),
         authentication(
@@ -100,7 +100,8 @@ async def test_what_is_missing_is_told_and_no_error(working: World, caplog: pyte
             configMapTargetRef=[from_key("b", "nope", "x"), from_key("c", "conf", "x")],
         ),
     )
-    assert (await resolve(working, redis_trigger("auth"))).auth == {"a": "", "b": "", "c": ""}
+    for _ in range(3):
+        assert (await resolve(working, redis_trigger("auth"))).auth == {"a": "", "b": "", "c": ""}
     told = [(record.kind, record.source) for record in caplog.records if hasattr(record, "source")]  # type: ignore[attr-defined]
     assert told == [("configmap", "nope"), ("key of a configmap", "conf"), ("secret", "nope")]
 

@@ -11,7 +11,7 @@ from keda_py.apis.crds import build_crds
 from keda_py.apis.parsing import parse_object
 from keda_py.apis.scaled_object import ScaledObject
 from keda_py.auth.resolver import Resolved
-from keda_py.clock import SystemClock
+from keda_py.clock import Clock, SystemClock
 from keda_py.core.spec import build_spec
 from keda_py.errors import NotFound
 from keda_py.kube.client import KubeClient, PatchKind
@@ -97,9 +97,9 @@ async def eventually(look: Callable[[], Any], seconds: float = 10.0) -> Any:
 
 
 @asynccontextmanager
-async def open_world(folder: Path) -> AsyncIterator[World]:
+async def open_world(folder: Path, clock: Clock | None = None) -> AsyncIterator[World]:
     """A cluster that knows our kinds."""
-    clock = SystemClock()
+    clock = clock or SystemClock()
     async with LocalCluster(clock) as cluster:
         await cluster.apply(build_crds())
         kubeconfig = folder / "kubeconfig"
