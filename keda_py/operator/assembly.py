@@ -101,13 +101,9 @@ def assemble(around: Surroundings) -> Assembly:
     )
     engine = Engine(parts, reconcilers=settings.scaling.scaled_object_workers)
     resolver.subscribe(engine.on_parameters)
-    query = Query(
-        readings=readings,
-        targets=FallbackTarget(client, targets, reader, engine.states),
-        specs=partial(_find_spec, caches),
-    )
-    events = EventRecorder(client, instance=identity(settings), controller=ADMISSION_CONTROLLER)
-    admission = AdmissionServer(client, caches, events, instruments)
+    fallback_target = FallbackTarget(client, targets, reader, engine.states)
+    query = Query(readings=readings, targets=fallback_target, specs=partial(_find_spec, caches))
+    admission = _admission(around, caches, instruments)
     return Assembly(
         parts=parts,
         engine=engine,
@@ -122,6 +118,11 @@ def assemble(around: Surroundings) -> Assembly:
 def identity(settings: Settings) -> str:
     """Who we are in Lease and Events: the pod, so that a container restarted in it is still the same."""
     return settings.cluster.pod_name or f"{socket.gethostname()}_{os.getpid()}"
+
+
+def _admission(around: Surroundings, caches: Caches, instruments: OperatorMetrics) -> AdmissionServer:
+    events = EventRecorder(around.client, instance=identity(around.settings), controller=ADMISSION_CONTROLLER)
+    return AdmissionServer(around.client, caches, events, instruments)
 
 
 def _find_spec(caches: Caches, key: Key) -> ScalingSpec | None:
