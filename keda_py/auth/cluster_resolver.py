@@ -21,9 +21,9 @@ from keda_py.auth.pod_identity import needs_service_account, pod_identity_of
 from keda_py.auth.pod_template import PodTemplate
 from keda_py.auth.resolver import Resolved
 from keda_py.auth.sources import read_sources
-from keda_py.auth.target_pods import POD, PodTemplates
+from keda_py.auth.target_pods import POD, TargetPods
 from keda_py.clock import Timer
-from keda_py.core.spec import ScalingSpec
+from keda_py.core.spec import TriggersSpec
 from keda_py.errors import ConfigError
 from keda_py.kube.informer import Informer
 from keda_py.kube.named_watches import Reference
@@ -44,15 +44,19 @@ class ResolverCaches:
 
 
 class ClusterResolver:
-    """`Resolver` for the objects of one cluster."""
+    """`Resolver` for the ScaledObjects of a cluster, or another one for its ScaledJobs."""
 
-    def __init__(self, around: Surroundings, caches: ResolverCaches, pods: PodTemplates) -> None:
+    def __init__(self, around: Surroundings, caches: ResolverCaches, pods: TargetPods) -> None:
         self._around, self._caches, self._pods = around, caches, pods
         cached = [informer.spec.resource for informer in caches.workloads.values()]
         self._dependencies = Dependencies(around.watches, cached)
         self._timers: dict[User, Timer] = {}
         self._troubles: dict[User, frozenset[str]] = {}
         self._subscribers: list[Callable[[Key, int], None]] = []
+
+    def sibling(self) -> "ClusterResolver":
+        """Another one, for another kind of objects: their names may be the same."""
+        return ClusterResolver(self._around, self._caches, self._pods)
 
     def subscribe(self, notify: Callable[[Key, int], None]) -> None:
         """Call `notify(key, trigger index)` on the loop when something that a trigger was resolved from has changed."""
@@ -68,7 +72,7 @@ class ClusterResolver:
         for user in [user for user in self._troubles if user[0] == key]:
             del self._troubles[user]
 
-    async def resolve(self, spec: ScalingSpec, trigger_index: int) -> Resolved:
+    async def resolve(self, spec: TriggersSpec, trigger_index: int) -> Resolved:
         """Current values. Raises ConfigError, ScalerError where a vault does not answer, KubeError."""
         lookup = Lookup(
             around=self._around,
@@ -85,7 +89,7 @@ class ClusterResolver:
         self._settle(lookup)
         return resolved
 
-    async def _resolve(self, spec: ScalingSpec, lookup: Lookup) -> Resolved:
+    async def _resolve(self, spec: TriggersSpec, lookup: Lookup) -> Resolved:
         trigger = spec.triggers[lookup.index]
         reference = trigger.authentication_ref
         found = self._find(reference, lookup) if reference else None
@@ -130,7 +134,7 @@ class ClusterResolver:
         before = self._troubles.pop(lookup.user, frozenset())
         if lookup.troubles:
             self._troubles[lookup.user] = frozenset(lookup.troubles)
-        who = {"namespace": lookup.spec.namespace, "scaledobject": lookup.spec.name, "trigger": lookup.index}
+        who = {"namespace": lookup.spec.namespace, lookup.spec.kind.lower(): lookup.spec.name, "trigger": lookup.index}
         for trouble, about in lookup.troubles.items():
             if trouble not in before:
                 told = {name: text for name, text in about.items() if name != "message"}

@@ -14,7 +14,7 @@ import httpx
 from keda_py.auth.dependencies import Dependencies, User
 from keda_py.auth.issued import Issued
 from keda_py.clock import Clock
-from keda_py.core.spec import ScalingSpec
+from keda_py.core.spec import TriggersSpec
 from keda_py.kube.client import KubeClient
 from keda_py.kube.named_watches import NamedWatches, Reference
 from keda_py.kube.resources import CONFIG_MAPS, SECRETS, SERVICE_ACCOUNTS, Obj, Resource
@@ -42,7 +42,7 @@ class Lookup:
 
     around: Surroundings
     dependencies: Dependencies
-    spec: ScalingSpec
+    spec: TriggersSpec
     index: int
     namespace: str
     found: set[Reference] = field(default_factory=set)

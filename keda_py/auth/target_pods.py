@@ -1,11 +1,14 @@
-"""The pod template of a scale target: from the operator's caches, or followed by name for other kinds."""
+"""The pod template of a scale target: from the operator's caches, or followed by name for other kinds.
+
+A ScaledJob carries its own.
+"""
 
 from collections.abc import Mapping
-from typing import Protocol
 
 from keda_py.auth.lookup import Lookup
 from keda_py.auth.pod_template import PodTemplate, keep_pod, read_pod
-from keda_py.core.spec import ScalingSpec
+from keda_py.core.job_spec import JobScalingSpec
+from keda_py.core.spec import ScalingSpec, TargetSpec, TriggersSpec
 from keda_py.errors import NotFound
 from keda_py.kube.discovery import Discovery
 from keda_py.kube.informer import Informer
@@ -16,31 +19,35 @@ POD = "pod"
 """Where a cached workload keeps what `keep_pod` kept."""
 
 
-class PodTemplates(Protocol):
-    """Finds the pod template whose environment and ServiceAccount a trigger may use."""
-
-    def container(self, spec: ScalingSpec) -> str:
-        """The container whose environment triggers read, "" for the first."""
-        ...
-
-    async def find(self, lookup: Lookup) -> PodTemplate | None:
-        """None for a target without one. Raises KubeError: NotFound where there is no target."""
-        ...
-
-
 class TargetPods:
-    """Of a ScaledObject's target. `workloads` are informers by plural, of objects that keep their pod (see `POD`)."""
+    """`workloads` are informers by plural, of objects that keep their pod (see `POD`)."""
 
     def __init__(self, workloads: Mapping[str, Informer], discovery: Discovery) -> None:
         self._workloads, self._discovery = workloads, discovery
 
-    def container(self, spec: ScalingSpec) -> str:
-        """`envSourceContainerName`."""
-        return spec.target.container
+    def container(self, spec: TriggersSpec) -> str:
+        """`envSourceContainerName`, "" for the first."""
+        match spec:
+            case ScalingSpec():
+                return spec.target.container
+            case JobScalingSpec():
+                return spec.container
+        return ""
 
     async def find(self, lookup: Lookup) -> PodTemplate | None:
-        """The template as it is now; the trigger is resolved again when it changes."""
-        target, namespace = lookup.spec.target, lookup.spec.namespace
+        """The template whose environment and ServiceAccount a trigger may use; None for a target without one.
+
+        The trigger is resolved again when it changes. Raises KubeError: NotFound where there is no target.
+        """
+        match lookup.spec:
+            case ScalingSpec() as spec:
+                return await self._of_target(spec.target, lookup)
+            case JobScalingSpec() as spec:
+                return read_pod(keep_pod({"spec": dict(spec.job)}))
+        return None
+
+    async def _of_target(self, target: TargetSpec, lookup: Lookup) -> PodTemplate | None:
+        namespace = lookup.spec.namespace
         resource = (await self._discovery.find(target.api_version, target.kind)).resource
         if (informer := self._cached(resource)) is None:
             live = await lookup.read(resource, namespace, target.name)

@@ -79,7 +79,6 @@ def assemble(around: Surroundings) -> Assembly:
     discovery = Discovery(client)
     reader = ClusterReader(client, discovery, clock)
     resolver = _resolver(around, caches, reader, discovery)
-    targets = Targets(client, caches, discovery, clock)
 
     def on_reading(key: Key) -> None:
         engine.on_reading(key)
@@ -90,7 +89,7 @@ def assemble(around: Surroundings) -> Assembly:
         clock=clock,
         client=client,
         caches=caches,
-        targets=targets,
+        targets=Targets(client, caches, discovery, clock),
         hpas=Hpas(client, caches.hpas),
         reader=reader,
         readings=readings,
@@ -101,16 +100,16 @@ def assemble(around: Surroundings) -> Assembly:
     )
     engine = Engine(parts, reconcilers=settings.scaling.scaled_object_workers)
     resolver.subscribe(engine.on_parameters)
-    fallback_target = FallbackTarget(client, targets, reader, engine.states)
-    query = Query(readings=readings, targets=fallback_target, specs=partial(_find_spec, caches))
     admission = _admission(around, caches, instruments)
+    jobs = ScaledJobController(parts, settings, scalers=scalers, tasks=around.tasks)
+    users = {"scaledobjects": caches.scaled_objects, "scaledjobs": jobs.caches.scaled_jobs}
     return Assembly(
         parts=parts,
         engine=engine,
-        jobs=ScaledJobController(client, settings, scalers=scalers, events=parts.events, tasks=around.tasks),
-        authentications=Authentications(parts, {"scaledobjects": caches.scaled_objects}),
+        jobs=jobs,
+        authentications=Authentications(parts, users),
         admission=admission,
-        serving=Serving(settings, clock, query, instruments, admission),
+        serving=Serving(settings, clock, _query(parts, engine), instruments, admission),
         election=_election(client, settings),
     )
 
@@ -118,6 +117,11 @@ def assemble(around: Surroundings) -> Assembly:
 def identity(settings: Settings) -> str:
     """Who we are in Lease and Events: the pod, so that a container restarted in it is still the same."""
     return settings.cluster.pod_name or f"{socket.gethostname()}_{os.getpid()}"
+
+
+def _query(parts: Parts, engine: Engine) -> Query:
+    targets = FallbackTarget(parts.client, parts.targets, parts.reader, engine.states)
+    return Query(readings=parts.readings, targets=targets, specs=partial(_find_spec, parts.caches))
 
 
 def _admission(around: Surroundings, caches: Caches, instruments: OperatorMetrics) -> AdmissionServer:

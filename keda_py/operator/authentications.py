@@ -33,6 +33,8 @@ class Authentications:
     async def run(self) -> None:
         """Work until cancelled; the caches must have synced."""
         caches = self._parts.caches
+        for informer in self._users.values():
+            await informer.wait_synced()
         for informer in (caches.authentications, caches.cluster_authentications):
             informer.subscribe(self._on_authentication)
         for informer in self._users.values():

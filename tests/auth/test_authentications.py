@@ -5,9 +5,18 @@ from typing import Any
 import pytest
 
 from keda_py.kube.resources import CLUSTER_TRIGGER_AUTHENTICATIONS as CTA
-from keda_py.kube.resources import SCALED_OBJECTS
+from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS
 from keda_py.kube.resources import TRIGGER_AUTHENTICATIONS as TA
-from tests.auth.world import World, authentication, deployment, eventually, redis_trigger, scaled_object, started
+from tests.auth.world import (
+    World,
+    authentication,
+    deployment,
+    eventually,
+    from_key,
+    redis_trigger,
+    scaled_object,
+    started,
+)
 
 # KEDA's own end-to-end tests allow about as much.
 SOON = 1.0
@@ -88,3 +97,42 @@ async def test_an_operator_that_starts_lists_users_and_lets_go_of_what_is_being_
             return not await world.exists(TA, "held")
 
         await eventually(held_is_gone)
+
+
+async def test_scaledjobs_use_authentications_like_scaledobjects(world: World) -> None:
+    job = {
+        "apiVersion": "keda.sh/v1alpha1",
+        "kind": "ScaledJob",
+        "metadata": {"name": "app", "namespace": "default"},
+        "spec": {
+            "jobTargetRef": {
+                "template": {
+                    "spec": {
+                        "restartPolicy": "Never",
+                        "containers": [{"name": "app", "image": "x", "env": [{"name": "LIST", "value": "jobs"}]}],
+                    }
+                }
+            },
+            "triggers": [{**redis_trigger("auth", listName=""), "metadata": {"listNameFromEnv": "LIST"}}],
+        },
+    }
+    await world.apply(authentication("auth", secretTargetRef=[from_key("address", "redis", "address")]), job)
+
+    async def status() -> dict[str, str]:
+        return (await world.get(TA, "auth")).get("status") or {}
+
+    async def is_refused() -> bool:
+        conditions = ((await world.get(SCALED_JOBS, "app")).get("status") or {}).get("conditions") or ()
+        return any(one["type"] == "Ready" and one["status"] == "False" for one in conditions)
+
+    async with started(world) as operator:
+        await eventually(is_refused)
+        assert await eventually(status) == {"scaledjobs": "app"}
+        assert operator.parts.reader.watches.open == 1, "the Secret that is missing is waited for"
+        await world.delete(SCALED_JOBS, "app")
+
+        async def is_listed_no_more() -> bool:
+            return await status() == {}
+
+        await eventually(is_listed_no_more)
+        await eventually(lambda: operator.parts.reader.watches.open == 0)
