@@ -59,6 +59,11 @@ class Informer:
         for reflector in self._reflectors:
             await reflector.synced.wait()
 
+    async def wait_tried(self) -> None:
+        """Return once every namespace has been listed, or could not be; see `synced` and `error` for which."""
+        for reflector in self._reflectors:
+            await reflector.tried.wait()
+
     def get(self, namespace: str, name: str) -> Obj | None:
         """The object, or None where there is none (and `synced`)."""
         return self._cache.get(namespace, name)

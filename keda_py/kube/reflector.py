@@ -57,6 +57,7 @@ class Reflector:
     cache: Cache
     synced: asyncio.Event = field(default_factory=asyncio.Event)
     failed: asyncio.Event = field(default_factory=asyncio.Event)
+    tried: asyncio.Event = field(default_factory=asyncio.Event)
     error: KubeError | None = None
     last_contact: float = 0.0
     down_since: float | None = float("-inf")
@@ -106,6 +107,7 @@ class Reflector:
         self._list_from = None
         self.down_since = self.last_contact = _now()
         self.synced.set()
+        self.tried.set()
 
     async def _watch(self) -> None:
         """Apply events until the server ends the stream. Raises KubeError for any other end."""
@@ -173,6 +175,7 @@ class Reflector:
         log.log(logging.DEBUG if self.error else logging.WARNING, "watch failing", extra=self._extra(error))
         self.error = error
         self.failed.set()
+        self.tried.set()
 
     def _recover(self) -> None:
         self._backoff.reset()

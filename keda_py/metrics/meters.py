@@ -130,7 +130,11 @@ async def measure(meter: Meter, timeout: float) -> Outcome:
     """Ask one scaler within seconds; once more if its parameters have changed since it was built. Never raises."""
     scaler = meter.scaler
     outcome = await _ask(meter, scaler, timeout)
-    if isinstance(outcome, ScalerError) and await meter.scalers.renew(meter.metric.trigger_index, scaler):
+    if (
+        isinstance(outcome, ScalerError)
+        and not meter.retired
+        and await meter.scalers.renew(meter.metric.trigger_index, scaler)
+    ):
         return await _ask(meter, meter.scaler, meter.timeout)
     return outcome
 

@@ -8,8 +8,9 @@ is never served after it. Every completed reading is counted for the fallback an
 
 import asyncio
 import logging
+import math
 from collections import defaultdict
-from collections.abc import Callable, Coroutine, Hashable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from keda_py.core.fallback import FallbackState, count_outcome, has_valid_fallback
@@ -83,6 +84,25 @@ class Readings:
             self._dismiss(key)
             self._install(key, new)
             return new.metrics
+
+    async def renew(self, key: Key, triggers: Iterable[int]) -> bool:
+        """Renew the scalers of those triggers whose parameters have changed; True when one was.
+
+        Where that changes a metric's name or target, nothing stands any more: `built` is None and a `build` is due.
+        """
+        async with self._building[key]:
+            watched = self._watched.get(key)
+            if watched is None:
+                return False
+            known = range(len(watched.scalers.spec.triggers))
+            with self._clock.busy():
+                renewed = {index for index in triggers if index in known and await watched.scalers.renew(index)}
+                if renewed and not await watched.scalers.says_the_same():
+                    self._dismiss(key)
+            for meter in watched.meters:
+                if meter.metric.trigger_index in renewed:
+                    meter.last_at = -math.inf  # what the scaler before it read is not shared with anybody
+            return bool(renewed)
 
     def built(self, key: Key) -> ScalerSet | None:
         """The scalers of an object, None before `build` and after `forget`."""

@@ -148,22 +148,33 @@ class ScalerSet:
         """The scaler of a trigger as it is now."""
         return self._opened[index].scaler
 
-    async def renew(self, index: int, failed: AnyScaler) -> bool:
-        """Replace a scaler whose parameters resolve to something else now; False where nothing changed."""
+    async def renew(self, index: int, failed: AnyScaler | None = None) -> bool:
+        """Replace a scaler whose parameters resolve to something else now; False where nothing changed.
+
+        `failed` is the one that could not read; whoever comes second finds another in its place.
+        """
         async with self._renewing:
             old = self._opened[index]
-            if old.scaler is not failed:
+            if failed not in (None, old.scaler):
                 return True
             try:
                 if await self._source.resolve(self.spec, index) == old.resolved:
                     return False
                 self._opened[index] = await self._source.open(self.spec, index)
             except (ConfigError, ScalerError) as error:
-                log.debug("scaler cannot be renewed", extra={**self._names(index), "error": str(error)})
+                level = logging.WARNING if failed is None else logging.DEBUG
+                log.log(level, "scaler cannot be renewed", extra={**self._names(index), "error": str(error)})
                 return False
         log.info("scaler renewed with changed parameters", extra=self._names(index))
         await old.aclose()
         return True
+
+    async def says_the_same(self) -> bool:
+        """Do the scalers as they are now stand for the metrics of when the set was built?"""
+        try:
+            return name_metrics(self.spec, await _specs(self.spec, self._opened, self._source.timeout)) == self.metrics
+        except (ConfigError, ScalerError):
+            return False
 
     def _names(self, index: int) -> dict[str, object]:
         return {"namespace": self.spec.namespace, self.spec.kind.lower(): self.spec.name, "trigger": index}

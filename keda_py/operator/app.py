@@ -75,6 +75,7 @@ async def _work(assembly: Assembly, settings: Settings, stopping: asyncio.Event,
             leading.create_task(watch_clock(parts.clock, assembly.jobs.engine.on_clock_step))
             leading.create_task(assembly.jobs.run())
             leading.create_task(assembly.serving.guard())
+            leading.create_task(assembly.authentications.run())
             log.info("operator started", extra={"version": __version__})
             started(assembly)
             await assembly.engine.run()

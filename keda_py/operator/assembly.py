@@ -11,7 +11,10 @@ import httpx
 from keda_py import __version__, registry
 from keda_py.apis.parsing import parse_object
 from keda_py.apis.scaled_object import ScaledObject
-from keda_py.auth.resolver import NothingResolved
+from keda_py.auth.cluster_resolver import ClusterResolver, ResolverCaches
+from keda_py.auth.issued import Issued
+from keda_py.auth.lookup import Surroundings as AuthSurroundings
+from keda_py.auth.target_pods import TargetPods
 from keda_py.clock import Clock
 from keda_py.context import Lendings, SharedResources
 from keda_py.core.spec import ScalingSpec, build_spec
@@ -27,6 +30,7 @@ from keda_py.metrics.readings import Readings
 from keda_py.metrics.scaler_set import ScalerSource
 from keda_py.operator.admission import CONTROLLER as ADMISSION_CONTROLLER
 from keda_py.operator.admission import AdmissionServer
+from keda_py.operator.authentications import Authentications
 from keda_py.operator.caches import Caches
 from keda_py.operator.engine import Engine
 from keda_py.operator.fallback_target import FallbackTarget
@@ -62,6 +66,7 @@ class Assembly:
     engine: Engine
     jobs: ScaledJobController
     admission: AdmissionServer
+    authentications: Authentications
     serving: Serving
     election: Election | None
 
@@ -73,38 +78,37 @@ def assemble(around: Surroundings) -> Assembly:
     caches = Caches(client, settings.cluster.watch_namespaces)
     discovery = Discovery(client)
     reader = ClusterReader(client, discovery, clock)
-    targets = Targets(client, caches, discovery, clock)
+    resolver = _resolver(around, caches, reader, discovery)
 
     def on_reading(key: Key) -> None:
         engine.on_reading(key)
 
-    scalers = _scaler_source(around, reader)
+    scalers = _scaler_source(around, reader, resolver)
     readings = Readings(scalers=scalers, tasks=around.tasks, on_reading=on_reading)
     parts = Parts(
         clock=clock,
         client=client,
         caches=caches,
-        targets=targets,
+        targets=Targets(client, caches, discovery, clock),
         hpas=Hpas(client, caches.hpas),
         reader=reader,
         readings=readings,
+        resolver=resolver,
         status=StatusWriter(client),
         events=EventRecorder(client, instance=identity(settings)),
         instruments=instruments,
     )
     engine = Engine(parts, reconcilers=settings.scaling.scaled_object_workers)
-    query = Query(
-        readings=readings,
-        targets=FallbackTarget(client, targets, reader, engine.states),
-        specs=partial(_find_spec, caches),
-    )
-    events = EventRecorder(client, instance=identity(settings), controller=ADMISSION_CONTROLLER)
-    admission = AdmissionServer(client, caches, events, instruments)
-    answers = Answers(metrics=query, admission=admission, instruments=instruments)
+    resolver.subscribe(engine.on_parameters)
+    admission = _admission(around, caches, instruments)
+    jobs = ScaledJobController(parts, settings, scalers=scalers, tasks=around.tasks)
+    answers = Answers(metrics=_query(parts, engine), admission=admission, instruments=instruments)
+    users = {"scaledobjects": caches.scaled_objects, "scaledjobs": jobs.caches.scaled_jobs}
     return Assembly(
         parts=parts,
         engine=engine,
-        jobs=ScaledJobController(client, settings, scalers=scalers, events=parts.events, tasks=around.tasks),
+        jobs=jobs,
+        authentications=Authentications(parts, users),
         admission=admission,
         serving=Serving(settings, clock, client, answers),
         election=_election(client, settings),
@@ -116,6 +120,16 @@ def identity(settings: Settings) -> str:
     return settings.cluster.pod_name or f"{socket.gethostname()}_{os.getpid()}"
 
 
+def _query(parts: Parts, engine: Engine) -> Query:
+    targets = FallbackTarget(parts.client, parts.targets, parts.reader, engine.states)
+    return Query(readings=parts.readings, targets=targets, specs=partial(_find_spec, parts.caches))
+
+
+def _admission(around: Surroundings, caches: Caches, instruments: OperatorMetrics) -> AdmissionServer:
+    events = EventRecorder(around.client, instance=identity(around.settings), controller=ADMISSION_CONTROLLER)
+    return AdmissionServer(around.client, caches, events, instruments)
+
+
 def _find_spec(caches: Caches, key: Key) -> ScalingSpec | None:
     live = caches.scaled_objects.get(*key)
     try:
@@ -124,7 +138,27 @@ def _find_spec(caches: Caches, key: Key) -> ScalingSpec | None:
         return None
 
 
-def _scaler_source(around: Surroundings, reader: ClusterReader) -> ScalerSource:
+def _resolver(around: Surroundings, caches: Caches, reader: ClusterReader, discovery: Discovery) -> ClusterResolver:
+    surroundings = AuthSurroundings(
+        client=around.client,
+        watches=reader.watches,
+        http=around.http,
+        clock=around.clock,
+        object_namespace=around.settings.cluster.object_namespace,
+        settings=around.settings.scaling,
+        tokens=Issued(around.clock),
+        logins=Issued(around.clock),
+        certificates=Issued(around.clock),
+    )
+    known = ResolverCaches(
+        authentications=caches.authentications,
+        cluster_authentications=caches.cluster_authentications,
+        workloads=caches.workloads,
+    )
+    return ClusterResolver(surroundings, known, TargetPods(caches.workloads, discovery))
+
+
+def _scaler_source(around: Surroundings, reader: ClusterReader, resolver: ClusterResolver) -> ScalerSource:
     timeout = around.settings.http.timeout.total_seconds()
     lendings = Lendings(
         clock=around.clock,
@@ -134,7 +168,7 @@ def _scaler_source(around: Surroundings, reader: ClusterReader) -> ScalerSource:
         tls=around.tls,
         resources=SharedResources(),
     )
-    return ScalerSource(lendings=lendings, build=registry.build, resolver=NothingResolved())
+    return ScalerSource(lendings=lendings, build=registry.build, resolver=resolver)
 
 
 def _election(client: KubeClient, settings: Settings) -> Election | None:

@@ -8,21 +8,26 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from keda_py.auth.pod_template import keep_pod
+from keda_py.auth.target_pods import POD
 from keda_py.kube.cache import IndexBy
 from keda_py.kube.client import KubeClient
 from keda_py.kube.discovery import ScaleTarget
 from keda_py.kube.informer import Informer
 from keda_py.kube.informer_spec import InformerSpec, Transform, whole
 from keda_py.kube.resources import (
+    CLUSTER_TRIGGER_AUTHENTICATIONS,
     DEPLOYMENTS,
     HORIZONTAL_POD_AUTOSCALERS,
     LIMIT_RANGES,
     REPLICA_SETS,
     SCALED_OBJECTS,
     STATEFUL_SETS,
+    TRIGGER_AUTHENTICATIONS,
     Obj,
     Resource,
 )
+from keda_py.operator.references import BY_AUTHENTICATION, index_authentication
 
 BLIND_SECONDS = 60.0
 WORKLOADS = (DEPLOYMENTS, STATEFUL_SETS, REPLICA_SETS)
@@ -55,7 +60,7 @@ def _index_hpa(live: Obj) -> Iterator[str]:
 
 
 def keep_workload(live: Obj) -> Obj:
-    """Of a workload who it is, its version, the replicas asked for (absent: 1), and what its containers request."""
+    """Of a workload who it is, its version, the replicas asked for (absent: 1), its containers' requests and env."""
     meta = live["metadata"]
     spec = live.get("spec") or {}
     containers = ((spec.get("template") or {}).get("spec") or {}).get("containers") or ()
@@ -63,6 +68,7 @@ def keep_workload(live: Obj) -> Obj:
     return {
         "metadata": {name: meta[name] for name in ("name", "namespace", "uid", "resourceVersion") if name in meta},
         "spec": {"replicas": spec.get("replicas", 1), "template": {"spec": {"containers": kept}}},
+        POD: keep_pod(live),
     }
 
 
@@ -88,15 +94,19 @@ class Caches:
             spec = InformerSpec(resource=resource, namespaces=self.namespaces, transform=transform, indexes=indexes)
             return Informer(client, spec)
 
-        self.scaled_objects = informer(SCALED_OBJECTS, whole, **{BY_TARGET: _index_target, BY_HPA: _index_hpa})
+        indexes = {BY_TARGET: _index_target, BY_HPA: _index_hpa, BY_AUTHENTICATION: index_authentication}
+        self.scaled_objects = informer(SCALED_OBJECTS, whole, **indexes)
         self.hpas = informer(HORIZONTAL_POD_AUTOSCALERS, keep_hpa, **{BY_TARGET: _index_target})
         self.limit_ranges = informer(LIMIT_RANGES)
+        self.authentications = informer(TRIGGER_AUTHENTICATIONS)
+        self.cluster_authentications = Informer(client, InformerSpec(resource=CLUSTER_TRIGGER_AUTHENTICATIONS))
         self.workloads = {resource.plural: informer(resource, keep_workload) for resource in WORKLOADS}
 
     @property
     def all(self) -> tuple[Informer, ...]:
         """Every informer that scaling depends on; LimitRanges matter to admission alone."""
-        return (self.scaled_objects, self.hpas, *self.workloads.values())
+        authentications = (self.authentications, self.cluster_authentications)
+        return (self.scaled_objects, self.hpas, *authentications, *self.workloads.values())
 
     async def run(self) -> None:
         """Watch until cancelled."""

@@ -59,6 +59,17 @@ class Engine:
             state.next_look = 0.0
             self.queue.add(state.key)
 
+    def on_parameters(self, key: Key, trigger_index: int) -> None:
+        """Something that a trigger was resolved from has changed: renew its scaler, or try again to build it."""
+        state = self.states.get(key)
+        if state is None:
+            return
+        # While a build is under way both are needed: it may have read what was there before.
+        state.stale.add(trigger_index)
+        if self._parts.readings.built(key) is None:
+            state.fingerprint = None
+        self.queue.add(key)
+
     async def flush(self) -> None:
         """Before writing stops: put `lastActiveTime` of active objects on the wire."""
         clock = self._parts.clock
@@ -136,10 +147,19 @@ class Engine:
         elif live["metadata"].get("deletionTimestamp"):
             await finalize(self._parts, state, live)
         else:
+            await self._renew_stale(state)
             if state.fingerprint != fingerprint_of(live):
                 async with self._reconciling:
                     await self._reconciler.reconcile(state, live)
             await self._look_if_due(state)
+
+    async def _renew_stale(self, state: ObjectState) -> None:
+        """Scalers with changed parameters are renewed and looked at; changed metrics need another HPA, too."""
+        stale, state.stale = state.stale, set()
+        if stale and await self._parts.readings.renew(state.key, stale):
+            state.next_look = 0.0
+            if self._parts.readings.built(state.key) is None:
+                state.fingerprint = None
 
     async def _look_if_due(self, state: ObjectState) -> None:
         # A timer may fire a hair early; a look is then due all the same.
@@ -174,6 +194,7 @@ class Engine:
         self._parts.targets.forget(state)
         self._parts.instruments.forget(state.key)
         await self._parts.readings.forget(state.key)
+        self._parts.resolver.forget(state.key)
         self.states.pop(state.key, None)
 
 

@@ -16,6 +16,7 @@ from keda_py.kube.client import KubeClient
 from keda_py.kube.discovery import Discovery
 from keda_py.kube.informer import Informer
 from keda_py.kube.informer_spec import InformerSpec, only, whole
+from keda_py.kube.named_watches import NamedWatches
 from keda_py.kube.resources import PODS, Resource, Selection
 
 IDLE_SECONDS = 600.0
@@ -34,10 +35,11 @@ class Watched:
 
 
 class ClusterReader:
-    """`KubeReader` of the SDK. Use `run` in a TaskGroup: the informers live in it."""
+    """`KubeReader` of the SDK. Use `run` in a TaskGroup: the informers live in it, and those of `watches`."""
 
     def __init__(self, client: KubeClient, discovery: Discovery, clock: Clock) -> None:
         self._client, self._discovery, self._clock = client, discovery, clock
+        self.watches = NamedWatches(client, clock)
         self._watched: dict[WatchKey, Watched] = {}
         self._tasks: asyncio.TaskGroup | None = None
 
@@ -45,6 +47,7 @@ class ClusterReader:
         """Keep the informers, and end those that nobody has asked for ten minutes."""
         async with asyncio.TaskGroup() as tasks:
             self._tasks = tasks
+            tasks.create_task(self.watches.run(), name="named watches")
             while True:
                 await asyncio.sleep(IDLE_SECONDS / 10)
                 self._end_idle()

@@ -17,7 +17,8 @@ class Remembered:
     """One object's memory, made by its first watch event and dropped with its last.
 
     `fingerprint` is what the last finished reconcile was made of, `attempts` counts those that failed since.
-    `next_look` is monotonic seconds, 0: now. `failures` are the trigger errors already told.
+    `next_look` is monotonic seconds, 0: now. `failures` are the trigger errors already told, `stale` the triggers
+    whose parameters may have changed.
     """
 
     key: Key
@@ -29,6 +30,7 @@ class Remembered:
     next_look: float = 0.0
     looking: bool = False
     failures: tuple[str, ...] = ()
+    stale: set[int] = field(default_factory=set)
 
     def remember(self, live: Mapping[str, Any]) -> None:
         """Take the status of `live` over, unless we have seen a later version of the object."""

@@ -10,6 +10,7 @@ from keda_py.kube.informer_spec import InformerSpec
 from keda_py.kube.resources import JOBS, PODS, SCALED_JOBS, Obj, Selection
 from keda_py.operator.caches import BLIND_SECONDS
 from keda_py.operator.queue import Key
+from keda_py.operator.references import BY_AUTHENTICATION, index_authentication
 
 POD_JOB_LABEL = "job-name"
 LABELLED = Selection(labels=JOB_NAME_LABEL)
@@ -41,7 +42,8 @@ class JobCaches:
 
     def __init__(self, client: KubeClient, namespaces: Sequence[str]) -> None:
         where = tuple(namespaces) or ("",)
-        self.scaled_jobs = Informer(client, InformerSpec(resource=SCALED_JOBS, namespaces=where))
+        indexes = {BY_AUTHENTICATION: index_authentication}
+        self.scaled_jobs = Informer(client, InformerSpec(resource=SCALED_JOBS, namespaces=where, indexes=indexes))
         jobs = InformerSpec(
             resource=JOBS, namespaces=where, selection=LABELLED, transform=keep_job, indexes={"owner": _owner_of}
         )

@@ -1,15 +1,15 @@
 """ScaledJobs in one process: caches, readings and engine put together. `app.py` runs it beside the ScaledObjects."""
 
 import asyncio
+from dataclasses import replace
 
-from keda_py.kube.client import KubeClient
-from keda_py.kube.events import EventRecorder
 from keda_py.kube.resources import SCALED_JOBS
 from keda_py.metrics.readings import Readings
 from keda_py.metrics.scaler_set import ScalerSource
 from keda_py.operator.jobs.caches import JobCaches
 from keda_py.operator.jobs.engine import JobEngine
 from keda_py.operator.jobs.parts import JobParts
+from keda_py.operator.parts import Parts
 from keda_py.operator.queue import Key
 from keda_py.operator.status import StatusWriter
 from keda_py.settings import Settings
@@ -18,29 +18,24 @@ from keda_py.settings import Settings
 class ScaledJobController:
     """`watch` and `run` in a TaskGroup, `run` only while we lead; `flush` when that ends, `aclose` last."""
 
-    def __init__(
-        self,
-        client: KubeClient,
-        settings: Settings,
-        *,
-        scalers: ScalerSource,
-        events: EventRecorder,
-        tasks: asyncio.TaskGroup,
-    ) -> None:
+    def __init__(self, around: Parts, settings: Settings, *, scalers: ScalerSource, tasks: asyncio.TaskGroup) -> None:
         def on_reading(key: Key) -> None:
             self.engine.on_reading(key)
 
+        client, resolver = around.client, around.resolver.sibling()
         self.caches = JobCaches(client, settings.cluster.watch_namespaces)
-        self._readings = Readings(scalers=scalers, tasks=tasks, on_reading=on_reading)
+        self._readings = Readings(scalers=replace(scalers, resolver=resolver), tasks=tasks, on_reading=on_reading)
         parts = JobParts(
             clock=client.clock,
             client=client,
             caches=self.caches,
             readings=self._readings,
+            resolver=resolver,
             status=StatusWriter(client, SCALED_JOBS),
-            events=events,
+            events=around.events,
         )
         self.engine = JobEngine(parts, reconcilers=settings.scaling.scaled_job_workers)
+        resolver.subscribe(self.engine.on_parameters)
 
     async def watch(self) -> None:
         """Follow ScaledJobs, Jobs and pods until cancelled."""

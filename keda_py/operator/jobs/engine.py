@@ -51,6 +51,17 @@ class JobEngine:
             state.next_look = 0.0
             self.queue.add(key)
 
+    def on_parameters(self, key: Key, trigger_index: int) -> None:
+        """Something that a trigger was resolved from has changed: renew its scaler, or try again to build it."""
+        state = self.states.get(key)
+        if state is None:
+            return
+        # While a build is under way both are needed: it may have read what was there before.
+        state.stale.add(trigger_index)
+        if self._parts.readings.built(key) is None:
+            state.fingerprint = None
+        self.queue.add(key)
+
     def on_clock_step(self) -> None:
         """The wall clock was set: every schedule is looked at again now."""
         for state in self.states.values():
@@ -102,6 +113,7 @@ class JobEngine:
             if deleting:
                 await self._finalize(state, live)
                 return None
+            await self._renew_stale(state)
             if state.fingerprint != fingerprint_of(live):
                 async with self._reconciling:
                     await self._reconciler.reconcile(state, live)
@@ -118,6 +130,13 @@ class JobEngine:
             return self._back_off(state)
         state.attempts = 0
         return max(state.next_look - self._parts.clock.monotonic(), 0.0) if state.spec is not None else None
+
+    async def _renew_stale(self, state: ScaledJobState) -> None:
+        stale, state.stale = state.stale, set()
+        if stale and await self._parts.readings.renew(state.key, stale):
+            state.next_look = 0.0
+            if self._parts.readings.built(state.key) is None:
+                state.fingerprint = None
 
     def _after_failed_step(self, state: ScaledJobState, error: JobStepError, live: Obj) -> float | None:
         """A ConfigError waits for its object to change; the rest is retried."""
@@ -145,4 +164,5 @@ class JobEngine:
         state.stop()
         self.queue.discard(state.key)
         await self._parts.readings.forget(state.key)
+        self._parts.resolver.forget(state.key)
         self.states.pop(state.key, None)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from keda_py.auth.cluster_resolver import ClusterResolver
 from keda_py.clock import Clock
 from keda_py.kube.client import KubeClient
 from keda_py.kube.events import EventRecorder, EventType
@@ -20,6 +21,7 @@ class JobParts:
     client: KubeClient
     caches: JobCaches
     readings: Readings
+    resolver: ClusterResolver
     status: StatusWriter
     events: EventRecorder
 

@@ -1,0 +1,184 @@
+"""The resolver of an operator: a trigger's environment and the parameters of its (Cluster)TriggerAuthentication.
+
+`metrics/scaler_set.py` asks when it builds a scaler, and again when a reading failed; nothing is read per poll.
+Afterwards `subscribe` tells which triggers were built from an object that has changed since, so that a rotated secret
+reaches its scalers at once. Next: `sources.py`, the order in which sources overwrite each other.
+"""
+
+import logging
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from keda_py.apis.parsing import parse_object
+from keda_py.apis.trigger_authentication import TriggerAuthentication, TriggerAuthenticationSpec
+from keda_py.apis.wire import AuthenticationRef
+from keda_py.auth.container_env import find_container, read_container_env
+from keda_py.auth.dependencies import Dependencies, Key, User
+from keda_py.auth.lookup import Lookup, Surroundings
+from keda_py.auth.pod_identity import needs_service_account, pod_identity_of
+from keda_py.auth.pod_template import PodTemplate
+from keda_py.auth.resolver import Resolved
+from keda_py.auth.sources import read_sources
+from keda_py.auth.target_pods import POD, TargetPods
+from keda_py.clock import Timer
+from keda_py.core.spec import TriggersSpec
+from keda_py.errors import ConfigError
+from keda_py.kube.informer import Informer
+from keda_py.kube.named_watches import Reference
+from keda_py.kube.resources import CLUSTER_TRIGGER_AUTHENTICATIONS, TRIGGER_AUTHENTICATIONS, Obj, Resource
+
+CLUSTER_KIND = "ClusterTriggerAuthentication"
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolverCaches:
+    """Informers that the resolver reads; `workloads` by plural, of objects that keep their pod template."""
+
+    authentications: Informer
+    cluster_authentications: Informer
+    workloads: Mapping[str, Informer]
+
+
+class ClusterResolver:
+    """`Resolver` for the ScaledObjects of a cluster, or another one for its ScaledJobs."""
+
+    def __init__(self, around: Surroundings, caches: ResolverCaches, pods: TargetPods) -> None:
+        self._around, self._caches, self._pods = around, caches, pods
+        cached = [informer.spec.resource for informer in caches.workloads.values()]
+        self._dependencies = Dependencies(around.watches, cached)
+        self._timers: dict[User, Timer] = {}
+        self._troubles: dict[User, frozenset[str]] = {}
+        self._subscribers: list[Callable[[Key, int], None]] = []
+
+    def sibling(self) -> "ClusterResolver":
+        """Another one, for another kind of objects: their names may be the same."""
+        return ClusterResolver(self._around, self._caches, self._pods)
+
+    def subscribe(self, notify: Callable[[Key, int], None]) -> None:
+        """Call `notify(key, trigger index)` on the loop when something that a trigger was resolved from has changed."""
+        if not self._subscribers:
+            self._follow()
+        self._subscribers.append(notify)
+
+    def forget(self, key: Key) -> None:
+        """The object is gone: follow nothing for it any more."""
+        self._dependencies.keep_triggers(key, 0)
+        for user in [user for user in self._timers if user[0] == key]:
+            self._timers.pop(user).cancel()
+        for user in [user for user in self._troubles if user[0] == key]:
+            del self._troubles[user]
+
+    async def resolve(self, spec: TriggersSpec, trigger_index: int) -> Resolved:
+        """Current values. Raises ConfigError, ScalerError where a vault does not answer, KubeError."""
+        lookup = Lookup(
+            around=self._around,
+            dependencies=self._dependencies,
+            spec=spec,
+            index=trigger_index,
+            namespace=spec.namespace,
+        )
+        try:
+            resolved = await self._resolve(spec, lookup)
+        except ConfigError:
+            self._settle(lookup)
+            raise
+        self._settle(lookup)
+        return resolved
+
+    async def _resolve(self, spec: TriggersSpec, lookup: Lookup) -> Resolved:
+        trigger = spec.triggers[lookup.index]
+        reference = trigger.authentication_ref
+        found = self._find(reference, lookup) if reference else None
+        takes_env = any(key.endswith("FromEnv") for key in trigger.metadata) or bool(found and found.env)
+        pod = None
+        container = self._pods.container(spec)
+        if takes_env or container or (found and _uses_service_account(found)):
+            pod = await self._pods.find(lookup)
+        env = await _read_env(pod, container, lookup, takes_env=takes_env)
+        if found is None or reference is None:
+            return Resolved(env=env)
+        if reference.kind == CLUSTER_KIND:
+            lookup.namespace = self._around.object_namespace
+        auth = await read_sources(found, reference.kind, pod, lookup)
+        return Resolved(env=env, auth=auth, pod_identity=pod_identity_of(found.pod_identity))
+
+    def _find(self, reference: AuthenticationRef, lookup: Lookup) -> TriggerAuthenticationSpec | None:
+        """What is referred to; None where it does not exist, which is told but, as in KEDA, no error."""
+        if reference.kind == CLUSTER_KIND:
+            namespace, informer = "", self._caches.cluster_authentications
+        else:
+            namespace, informer = lookup.spec.namespace, self._caches.authentications
+        lookup.note(Reference(informer.spec.resource, namespace, reference.name))
+        live = informer.get(namespace, reference.name)
+        if live is None:
+            lookup.note_missing(reference.kind or "TriggerAuthentication", reference.name)
+            return None
+        return parse_object(TriggerAuthentication, live).spec
+
+    def _settle(self, lookup: Lookup) -> None:
+        """From now on the trigger depends on what was found this time, and is resolved again when that ends."""
+        user, key = lookup.user, lookup.user[0]
+        self._dependencies.keep_only(user, lookup.found)
+        self._dependencies.keep_triggers(key, len(lookup.spec.triggers))
+        self._tell_troubles(lookup)
+        if timer := self._timers.pop(user, None):
+            timer.cancel()
+        if lookup.valid_for < math.inf:
+            self._timers[user] = self._around.clock.call_later(lookup.valid_for, lambda: self._tell([user]))
+
+    def _tell_troubles(self, lookup: Lookup) -> None:
+        before = self._troubles.pop(lookup.user, frozenset())
+        if lookup.troubles:
+            self._troubles[lookup.user] = frozenset(lookup.troubles)
+        who = {"namespace": lookup.spec.namespace, lookup.spec.kind.lower(): lookup.spec.name, "trigger": lookup.index}
+        for trouble, about in lookup.troubles.items():
+            if trouble not in before:
+                told = {name: text for name, text in about.items() if name != "message"}
+                log.warning(about["message"], extra=who | told)
+
+    def _follow(self) -> None:
+        self._around.watches.subscribe(self._on_change)
+        self._caches.authentications.subscribe(self._on_authentication)
+        self._caches.cluster_authentications.subscribe(self._on_authentication)
+        for informer in self._caches.workloads.values():
+            informer.subscribe(partial(self._on_workload, informer.spec.resource))
+
+    def _on_change(self, reference: Reference) -> None:
+        self._tell(self._dependencies.users(reference))
+
+    def _on_authentication(self, old: Obj | None, new: Obj | None) -> None:
+        if old is None or new is None or old.get("spec") != new.get("spec"):
+            live = new or old or {}
+            namespace = live["metadata"].get("namespace", "")
+            resource = TRIGGER_AUTHENTICATIONS if namespace else CLUSTER_TRIGGER_AUTHENTICATIONS
+            self._on_change(Reference(resource, namespace, live["metadata"]["name"]))
+
+    def _on_workload(self, resource: Resource, old: Obj | None, new: Obj | None) -> None:
+        if new is not None and (old is None or old[POD] != new[POD]):
+            self._on_change(Reference(resource, new["metadata"]["namespace"], new["metadata"]["name"]))
+
+    def _tell(self, users: Iterable[User]) -> None:
+        for key, index in users:
+            for notify in self._subscribers:
+                notify(key, index)
+
+
+def _uses_service_account(spec: TriggerAuthenticationSpec) -> bool:
+    manager = spec.aws_secret_manager
+    return needs_service_account(spec.pod_identity) or needs_service_account(manager.pod_identity if manager else None)
+
+
+async def _read_env(pod: PodTemplate | None, container: str, lookup: Lookup, *, takes_env: bool) -> dict[str, str]:
+    if pod is None:
+        return {}
+    try:
+        if takes_env:
+            return await read_container_env(pod, container, lookup)
+        find_container(pod, container)
+    except ConfigError as error:
+        raise ConfigError(f"error resolving secrets for ScaleTarget: {error}", field=error.field) from error
+    return {}

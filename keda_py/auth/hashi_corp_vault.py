@@ -1,0 +1,127 @@
+"""`hashiCorpVault`: secrets of engines kv 1 and 2, and certificates that engine pki issues.
+
+Log in by token (VAULT_TOKEN of the operator wins) or as a ServiceAccount, then read each path once. A path or key that
+is not there is an empty text; everything else that fails is raised.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from keda_py.apis.trigger_authentication import HashiCorpVault, VaultPkiData, VaultSecret
+from keda_py.auth.lookup import Lookup
+from keda_py.auth.questions import Answer, Question, ask
+from keda_py.auth.service_account_file import read_service_account_file
+from keda_py.auth.service_account_token import LIFE_USED, request_token
+from keda_py.errors import ConfigError
+
+_FIELD = "spec.hashiCorpVault"
+
+
+async def read_vault(vault: HashiCorpVault, lookup: Lookup) -> dict[str, str]:
+    """Raises ConfigError for what the user must fix, ScalerError when Vault refuses or does not answer."""
+    session = _Session(vault=vault, lookup=lookup, token=await _log_in(vault, lookup))
+    found: dict[str, str] = {}
+    read: dict[tuple[str, bool, VaultPkiData | None], Mapping[str, object]] = {}
+    for secret in vault.secrets:
+        # Certificate and key of one issue belong together, so equal questions are asked once.
+        question = (secret.path, secret.type == "pki", secret.pki_data)
+        if question not in read:
+            read[question] = await (session.issue(secret) if secret.type == "pki" else session.read(secret))
+        found[secret.parameter] = _value_of(secret, read[question], lookup)
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Session:
+    """Somebody who has logged in."""
+
+    vault: HashiCorpVault
+    lookup: Lookup
+    token: str = field(repr=False)
+
+    async def read(self, secret: VaultSecret) -> Mapping[str, object]:
+        """The data of a path; {} where there is none."""
+        return _data_of(await ask(self._question(secret.path), self.lookup))
+
+    async def issue(self, secret: VaultSecret) -> Mapping[str, object]:
+        """A new certificate; a fresh one is used again for a minute, and replaced before it ends."""
+        wanted = (secret.pki_data or VaultPkiData()).model_dump()
+        form = {name: str(value) for name, value in wanted.items() if value}
+        question = self._question(secret.path, form)
+
+        async def ask_for_it() -> Mapping[str, object]:
+            return _data_of(await ask(question, self.lookup))
+
+        key = (self.vault.address, self.vault.namespace, secret.path, secret.pki_data)
+        data = await self.lookup.around.certificates.get(key, ask_for_it)
+        if isinstance(ends := data.get("expiration"), int | float):
+            self.lookup.resolve_again_in(max(LIFE_USED * (ends - self.lookup.around.clock.now().timestamp()), 0.0))
+        return data
+
+    def _question(self, path: str, form: Mapping[str, str] | None = None) -> Question:
+        return _question(self.vault, path, {"X-Vault-Token": self.token}, form)
+
+
+def _question(
+    vault: HashiCorpVault, path: str, headers: Mapping[str, str], form: Mapping[str, str] | None = None
+) -> Question:
+    namespace = {"X-Vault-Namespace": vault.namespace} if vault.namespace else {}
+    url = f"{vault.address.rstrip('/')}/v1/{path.strip('/')}"
+    return Question(url=url, headers={"X-Vault-Request": "true", **namespace, **headers}, json=form)
+
+
+async def _log_in(vault: HashiCorpVault, lookup: Lookup) -> str:
+    if vault.authentication == "token":
+        token = os.environ.get("VAULT_TOKEN", "")
+        if not token and vault.credential and vault.credential.token:
+            token = vault.credential.token.get_secret_value()
+        return token or _refuse("credential.token", "is missing: set it, or VAULT_TOKEN in the operator's environment")
+    mount, role = vault.mount or _refuse("mount", "auth mount not in config: set it"), vault.role
+    form = {"jwt": await _jwt(vault, lookup), "role": role or _refuse("role", "k8s role not in config: set it")}
+
+    async def log_in() -> str:
+        answer = await ask(_question(vault, f"auth/{mount}/login", {}, form), lookup)
+        token = answer.text("auth", "client_token")
+        if answer.status >= 400 or not token:
+            raise answer.refusal()
+        return token
+
+    account = vault.credential.service_account_name if vault.credential else ""
+    who = ("vault", vault.address, vault.namespace, mount, role, account, lookup.spec.namespace if account else "")
+    return await lookup.around.logins.get(who, log_in)
+
+
+async def _jwt(vault: HashiCorpVault, lookup: Lookup) -> str:
+    credential = vault.credential
+    if credential and credential.service_account_name:
+        return await request_token(lookup.spec.namespace, credential.service_account_name, lookup)
+    return await read_service_account_file(credential.service_account if credential else "")
+
+
+def _refuse(field_name: str, text: str) -> NoReturn:
+    raise ConfigError(f"hashiCorpVault.{field_name} {text}", field=f"{_FIELD}.{field_name}")
+
+
+def _data_of(answer: Answer) -> Mapping[str, object]:
+    if answer.status == 404:
+        return {}
+    if answer.status >= 400:
+        raise answer.refusal()
+    data = answer.body.get("data")
+    return data if isinstance(data, dict) else {}
+
+
+def _value_of(secret: VaultSecret, data: Mapping[str, object], lookup: Lookup) -> str:
+    """Type "" finds out which engine it is: version 2 has everything below `data`."""
+    inner = data.get("data")
+    if secret.type == "secretV2" or (not secret.type and isinstance(inner, dict)):
+        data = inner if isinstance(inner, dict) else {}
+    value = data.get(secret.key)
+    if secret.type == "pki" and isinstance(value, Sequence) and not isinstance(value, str):
+        return "\n".join(str(item) for item in value)
+    if not isinstance(value, str):
+        lookup.note_missing("key of a vault secret", secret.path, secret.key)
+        return ""
+    return value

@@ -1,0 +1,36 @@
+"""Credentials made on request (tokens, certificates): one answer serves for a minute.
+
+A trigger is resolved again after each failed reading. What is issued anew then would differ every time, look like a
+change, and have the scaler renewed and its source asked twice with every poll.
+"""
+
+from collections.abc import Awaitable, Callable, Hashable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from keda_py.clock import Clock
+
+SHARED_SECONDS = 60.0
+V = TypeVar("V")
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry(Generic[V]):
+    value: V
+    until: float
+
+
+class Issued(Generic[V]):
+    """Answers by question, on the clock of decisions."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._entries: dict[Hashable, _Entry[V]] = {}
+
+    async def get(self, question: Hashable, issue: Callable[[], Awaitable[V]]) -> V:
+        """What was issued within the last minute, or what `issue` gives now. A failure is not kept."""
+        now = self._clock.monotonic()
+        self._entries = {key: entry for key, entry in self._entries.items() if entry.until > now}
+        if question not in self._entries:
+            self._entries[question] = _Entry(await issue(), now + SHARED_SECONDS)
+        return self._entries[question].value

@@ -1,0 +1,105 @@
+"""One resolution of one trigger: reads objects for it, and remembers which, so that their changes reach it.
+
+Made by `cluster_resolver.py`, handed to every provider. Namespace rules of the behaviour reference, section 11.2.
+"""
+
+import base64
+import binascii
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import httpx
+
+from keda_py.auth.dependencies import Dependencies, User
+from keda_py.auth.issued import Issued
+from keda_py.clock import Clock
+from keda_py.core.spec import TriggersSpec
+from keda_py.kube.client import KubeClient
+from keda_py.kube.named_watches import NamedWatches, Reference
+from keda_py.kube.resources import CONFIG_MAPS, SECRETS, SERVICE_ACCOUNTS, Obj, Resource
+from keda_py.settings import ScalingSettings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What all resolutions of a process share. `object_namespace` is where cluster-wide credentials are kept."""
+
+    client: KubeClient
+    watches: NamedWatches
+    http: httpx.AsyncClient
+    clock: Clock
+    object_namespace: str
+    settings: ScalingSettings
+    tokens: Issued[tuple[str, datetime]]
+    logins: Issued[str]
+    certificates: Issued[Mapping[str, object]]
+
+
+@dataclass(slots=True, kw_only=True)
+class Lookup:
+    """Reads for one trigger; `namespace` is where the Secrets and ConfigMaps of its authentication are."""
+
+    around: Surroundings
+    dependencies: Dependencies
+    spec: TriggersSpec
+    index: int
+    namespace: str
+    found: set[Reference] = field(default_factory=set)
+    valid_for: float = float("inf")
+    troubles: dict[str, Mapping[str, str]] = field(default_factory=dict)
+
+    @property
+    def user(self) -> User:
+        """The trigger."""
+        return (self.spec.namespace, self.spec.name), self.index
+
+    def note(self, reference: Reference) -> None:
+        """The outcome depends on this object."""
+        self.found.add(reference)
+        self.dependencies.add(self.user, reference)
+
+    def resolve_again_in(self, seconds: float) -> None:
+        """Something found has an end, or could not be read."""
+        self.valid_for = min(self.valid_for, seconds)
+
+    async def read(self, resource: Resource, namespace: str, name: str) -> Obj | None:
+        """An object by name, None: there is none. Raises KubeError when it cannot be known."""
+        reference = Reference(resource, namespace, name)
+        self.note(reference)
+        return await self.around.watches.read(reference)
+
+    async def secret(self, name: str, namespace: str | None = None) -> Mapping[str, str] | None:
+        """The texts in a Secret, None: there is none.
+
+        Under KEDA_RESTRICT_SECRET_ACCESS the operator's namespace is read, whatever `namespace` says.
+        """
+        wanted = self.namespace if namespace is None else namespace
+        if self.around.settings.restrict_secret_access:
+            wanted = self.around.object_namespace
+        live = await self.read(SECRETS, wanted, name)
+        return None if live is None else {key: _decode(text) for key, text in (live.get("data") or {}).items()}
+
+    async def config_map(self, name: str, namespace: str | None = None) -> Mapping[str, str] | None:
+        """The texts in a ConfigMap, None: there is none."""
+        live = await self.read(CONFIG_MAPS, self.namespace if namespace is None else namespace, name)
+        return None if live is None else live.get("data") or {}
+
+    async def service_account(self, name: str) -> Obj | None:
+        """A ServiceAccount of the ScaledObject's namespace."""
+        return await self.read(SERVICE_ACCOUNTS, self.spec.namespace, name)
+
+    def note_missing(self, kind: str, name: str, key: str = "") -> None:
+        """Something is not there; the parameter is then an empty text, as KEDA has it."""
+        self.note_trouble("source of a parameter is missing", kind=kind, source=name, key=key)
+
+    def note_trouble(self, message: str, **about: str) -> None:
+        """For the log, once: a trigger that fails is resolved again at every poll."""
+        self.troubles[f"{message} {sorted(about.items())}"] = {"message": message, **about}
+
+
+def _decode(text: str) -> str:
+    try:
+        return base64.b64decode(text).decode(errors="replace")
+    except (binascii.Error, ValueError):
+        return ""

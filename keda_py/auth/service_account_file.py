@@ -1,0 +1,46 @@
+"""The operator's own ServiceAccount token, or another one from a file that a TriggerAuthentication names.
+
+Whoever may write a TriggerAuthentication could have any file of the operator sent to a Vault of their own. So only a
+regular file that holds a token of a ServiceAccount is read.
+"""
+
+import asyncio
+import base64
+import binascii
+from pathlib import Path
+
+import orjson
+
+from keda_py.errors import ConfigError
+
+OWN_TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount/token"
+_FIELD = "spec.hashiCorpVault.credential.serviceAccount"
+_SUBJECT = "system:serviceaccount:"
+
+
+async def read_service_account_file(path: str) -> str:
+    """The token; "" stands for the operator's own. Raises ConfigError, which repeats nothing of the file."""
+    return await asyncio.to_thread(_read, Path(path or OWN_TOKEN))
+
+
+def _read(path: Path) -> str:
+    try:
+        if not path.is_file():
+            raise ConfigError(f"serviceAccount {path}: is not a regular file; name the file of a token", field=_FIELD)
+        token = path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"serviceAccount {path} cannot be read: {type(error).__name__}", field=_FIELD) from None
+    if not _subject(token).startswith(_SUBJECT):
+        raise ConfigError(f"serviceAccount {path}: does not hold the token of a ServiceAccount", field=_FIELD)
+    return token
+
+
+def _subject(token: str) -> str:
+    """Whom a JSON Web Token is about; its signature is for the receiver to check."""
+    _, _, rest = token.partition(".")
+    payload, _, _ = rest.partition(".")
+    try:
+        claims = orjson.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
+    except (binascii.Error, ValueError):
+        return ""
+    return str(claims.get("sub", "")) if isinstance(claims, dict) else ""

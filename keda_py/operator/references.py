@@ -1,0 +1,30 @@
+"""Which ScaledObjects and ScaledJobs refer to which (Cluster)TriggerAuthentication: an index for their informers."""
+
+from collections.abc import Iterator
+
+from keda_py.kube.cache import Key
+from keda_py.kube.resources import CLUSTER_TRIGGER_AUTHENTICATIONS, Obj
+
+BY_AUTHENTICATION = "authentication"
+"""Index of ScaledObjects by `authentication_value`."""
+
+
+def authentication_value(key: Key) -> str:
+    """A (Cluster)TriggerAuthentication as an index value; its namespace is "" for the cluster-wide kind."""
+    return "/".join(key)
+
+
+def authentication_keys(live: Obj) -> Iterator[Key]:
+    """The authentications that a ScaledObject or ScaledJob refers to; none once it is being deleted."""
+    if live["metadata"].get("deletionTimestamp"):
+        return
+    for trigger in (live.get("spec") or {}).get("triggers") or ():
+        reference = trigger.get("authenticationRef") or {}
+        if name := reference.get("name"):
+            is_cluster_wide = reference.get("kind") == CLUSTER_TRIGGER_AUTHENTICATIONS.kind
+            yield ("" if is_cluster_wide else live["metadata"].get("namespace", ""), name)
+
+
+def index_authentication(live: Obj) -> Iterator[str]:
+    """For `BY_AUTHENTICATION`."""
+    yield from map(authentication_value, authentication_keys(live))

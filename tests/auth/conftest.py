@@ -1,0 +1,31 @@
+"""A cluster with our kinds, and Redis servers that ask for a password."""
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.auth.world import World, deployment, open_world, started
+from tests.scalers.conftest import free_port, redis_command, running
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    async with open_world(tmp_path) as world:
+        yield world
+
+
+@pytest.fixture
+def guarded_redis(tmp_path: Path) -> Iterator[int]:
+    """The port of a Redis whose password is "old"."""
+    port = free_port()
+    with running(redis_command(port, tmp_path, "--requirepass", "old"), port, tmp_path / "log"):
+        yield port
+
+
+@pytest.fixture
+async def working(world: World) -> AsyncIterator[World]:
+    """With a Deployment "app" and an operator at work."""
+    await world.apply(deployment("app", env=[{"name": "PLAIN", "value": "p"}]))
+    async with started(world):
+        yield world

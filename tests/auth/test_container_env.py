@@ -1,0 +1,218 @@
+"""The environment of the target's container: what is read, in which order, and what happens when something is missing."""
+
+from typing import Any
+
+import pytest
+
+from keda_py.auth.container_env import expand
+from keda_py.errors import ConfigError, NotFound
+from tests.auth.world import (
+    Obj,
+    World,
+    authentication,
+    config_map,
+    deployment,
+    redis_trigger,
+    resolve,
+    secret,
+    started,
+)
+
+ENV = {"A": "1", "B": "$(A)", "EMPTY": ""}
+
+
+@pytest.mark.parametrize(
+    ("text", "expanded"),
+    [
+        pytest.param("plain", "plain", id="nothing to expand"),
+        pytest.param("x$(A)y", "x1y", id="a known name"),
+        pytest.param("$(A)$(A)", "11", id="twice"),
+        pytest.param("$(NOPE)", "$(NOPE)", id="an unknown name stays"),
+        pytest.param("$(EMPTY)|", "|", id="a known name without a value"),
+        pytest.param("$$(A)", "$(A)", id="an escaped reference"),
+        pytest.param("$$$(A)", "$1", id="an escape before a reference"),
+        pytest.param("$$$$", "$$", id="two escapes"),
+        pytest.param("$A ${A} $", "$A ${A} $", id="a dollar without parentheses"),
+        pytest.param("$(A", "$(A", id="an open parenthesis"),
+        pytest.param("$(B)", "$(A)", id="a value is not expanded again"),
+        pytest.param("$(A $(A))", "$(A $(A))", id="parentheses do not nest"),
+    ],
+)
+def test_references_are_expanded(text: str, expanded: str) -> None:
+    assert expand(text, ENV) == expanded
+
+
+def key_of(kind: str, name: str, key: str, **more: Any) -> Obj:
+    return {"valueFrom": {kind: {"name": name, "key": key, **more}}}
+
+
+SOURCES = (secret("creds", user="bob", password="s3cret"), config_map("conf", HOST="redis", PORT="6379"))
+
+
+@pytest.mark.parametrize(
+    ("container", "env"),
+    [
+        pytest.param({"env": [{"name": "A", "value": "1"}]}, {"A": "1"}, id="a literal"),
+        pytest.param(
+            {"env": [{"name": "A", "value": "1"}, {"name": "B", "value": "$(A)2"}]},
+            {"A": "1", "B": "12"},
+            id="a literal that uses one before it",
+        ),
+        pytest.param(
+            {"env": [{"name": "B", "value": "$(A)"}, {"name": "A", "value": "1"}]},
+            {"A": "1", "B": "$(A)"},
+            id="a literal cannot use one after it",
+        ),
+        pytest.param(
+            {"envFrom": [{"configMapRef": {"name": "conf"}}]}, {"HOST": "redis", "PORT": "6379"}, id="a ConfigMap"
+        ),
+        pytest.param(
+            {"envFrom": [{"secretRef": {"name": "creds"}, "prefix": "DB_"}]},
+            {"DB_user": "bob", "DB_password": "s3cret"},
+            id="a Secret with a prefix",
+        ),
+        pytest.param(
+            {"envFrom": [{"configMapRef": {"name": "conf"}}], "env": [{"name": "HOST", "value": "$(HOST):$(PORT)"}]},
+            {"HOST": "redis:6379", "PORT": "6379"},
+            id="env overrides envFrom and may use it",
+        ),
+        pytest.param(
+            {"env": [{"name": "P", **key_of("secretKeyRef", "creds", "password")}]},
+            {"P": "s3cret"},
+            id="a Secret's key",
+        ),
+        pytest.param(
+            {"env": [{"name": "H", **key_of("configMapKeyRef", "conf", "HOST")}]},
+            {"H": "redis"},
+            id="a ConfigMap's key",
+        ),
+        pytest.param(
+            {"env": [{"name": "H", **key_of("configMapKeyRef", "conf", "NOPE")}]}, {"H": ""}, id="a key that is missing"
+        ),
+        pytest.param(
+            {"envFrom": [{"configMapRef": {"name": "nope", "optional": True}}], "env": [{"name": "A", "value": "1"}]},
+            {"A": "1"},
+            id="an optional object that is missing",
+        ),
+        pytest.param(
+            {"env": [{"name": "P", **key_of("secretKeyRef", "nope", "x", optional=True)}]},
+            {"P": ""},
+            id="a key of an optional object that is missing",
+        ),
+        pytest.param(
+            {"env": [{"name": "IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}]},
+            {},
+            id="a field of the pod is skipped",
+        ),
+        pytest.param({}, {}, id="nothing"),
+    ],
+)
+async def test_the_environment_of_a_container(world: World, container: Obj, env: dict[str, str]) -> None:
+    await world.apply(*SOURCES, deployment("app", **container))
+    async with started(world):
+        found = await resolve(world, redis_trigger(addressFromEnv="A"))
+    assert found.env == env
+
+
+@pytest.mark.parametrize(
+    ("container", "message"),
+    [
+        pytest.param({"envFrom": [{"secretRef": {"name": "nope"}}]}, 'Secret "nope"', id="a Secret"),
+        pytest.param({"envFrom": [{"configMapRef": {"name": "nope"}}]}, 'ConfigMap "nope"', id="a ConfigMap"),
+        pytest.param({"env": [{"name": "A", **key_of("secretKeyRef", "nope", "x")}]}, 'Secret "nope"', id="a key's"),
+    ],
+)
+async def test_a_missing_object_that_is_not_optional_fails_the_build(
+    world: World, container: Obj, message: str
+) -> None:
+    await world.apply(deployment("app", **container))
+    async with started(world):
+        with pytest.raises(ConfigError, match=f"error resolving secrets for ScaleTarget: {message}"):
+            await resolve(world, redis_trigger(addressFromEnv="A"))
+        assert (await resolve(world, redis_trigger(address="redis:6379"))).env == {}, "nobody asked for it"
+
+
+async def test_a_container_is_found_by_its_name(working: World) -> None:
+    two = deployment("two", env=[{"name": "A", "value": "first"}])
+    two["spec"]["template"]["spec"]["containers"].append(
+        {"name": "sidecar", "image": "x", "env": [{"name": "A", "value": "second"}]}
+    )
+    await working.apply(two)
+    trigger = redis_trigger(addressFromEnv="A")
+    assert (await resolve(working, trigger, "two")).env == {"A": "first"}
+    assert (await resolve(working, trigger, "two", envSourceContainerName="sidecar")).env == {"A": "second"}
+    with pytest.raises(
+        ConfigError, match="couldn't find container with name nope on Target object: it has app, sidecar"
+    ):
+        await resolve(working, trigger, "two", envSourceContainerName="nope")
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "StatefulSet", "ReplicaSet"])
+async def test_every_kind_of_workload_has_an_environment(working: World, kind: str) -> None:
+    workload = deployment("it", env=[{"name": "A", "value": kind}])
+    workload["kind"] = kind
+    if kind == "StatefulSet":
+        workload["spec"]["serviceName"] = "it"
+    await working.apply(workload)
+    found = await resolve(working, redis_trigger(addressFromEnv="A"), "it", kind=kind)
+    assert found.env == {"A": kind}
+
+
+async def test_a_custom_resource_with_a_pod_template_has_one_too(working: World) -> None:
+    definition = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "rollouts.example.com"},
+        "spec": {
+            "group": "example.com",
+            "names": {"kind": "Rollout", "plural": "rollouts", "singular": "rollout", "listKind": "RolloutList"},
+            "scope": "Namespaced",
+            "versions": [
+                {
+                    "name": "v1",
+                    "served": True,
+                    "storage": True,
+                    "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
+                }
+            ],
+        },
+    }
+    env = [{"name": "A", "value": "1"}]
+    like_a_pod = {"template": {"spec": {"containers": [{"name": "app", "env": env}]}}}
+    await working.apply(definition)
+    for name, spec in (("pod", like_a_pod), ("other", {"template": "text"})):
+        meta = {"name": name, "namespace": "default"}
+        await working.apply({"apiVersion": "example.com/v1", "kind": "Rollout", "metadata": meta, "spec": spec})
+    trigger, kind = redis_trigger(addressFromEnv="A"), {"apiVersion": "example.com/v1", "kind": "Rollout"}
+    assert (await resolve(working, trigger, "pod", **kind)).env == {"A": "1"}
+    assert (await resolve(working, trigger, "other", **kind)).env == {}
+    with pytest.raises(NotFound, match='rollouts "nope" not found'):
+        await resolve(working, trigger, "nope", **kind)
+
+
+async def test_a_target_that_is_missing_fails_the_build(working: World) -> None:
+    with pytest.raises(NotFound, match='"nope" not found'):
+        await resolve(working, redis_trigger(addressFromEnv="A"), "nope")
+
+
+async def test_secrets_of_workloads_are_left_alone_where_access_is_restricted(world: World) -> None:
+    container = {
+        "envFrom": [{"secretRef": {"name": "creds"}}, {"configMapRef": {"name": "conf"}}],
+        "env": [{"name": "P", **key_of("secretKeyRef", "creds", "password")}],
+    }
+    await world.apply(*SOURCES, deployment("app", **container))
+    async with started(world, {"KEDA_RESTRICT_SECRET_ACCESS": "True"}):
+        found = await resolve(world, redis_trigger(addressFromEnv="A"))
+    assert found.env == {"HOST": "redis", "PORT": "6379"}
+
+
+async def test_an_authentication_reads_the_environment_of_any_container(working: World) -> None:
+    entries = [
+        {"parameter": "a", "name": "PLAIN"},
+        {"parameter": "b", "name": "PLAIN", "containerName": "app"},
+        {"parameter": "c", "name": "NOPE"},
+        {"parameter": "d", "name": "PLAIN", "containerName": "nope"},
+    ]
+    await working.apply(authentication("auth", env=entries))
+    found = await resolve(working, redis_trigger("auth"))
+    assert found.auth == {"a": "p", "b": "p", "c": "", "d": ""}

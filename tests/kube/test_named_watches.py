@@ -1,0 +1,153 @@
+"""Objects followed by name: one watch each, one for all above fifty, and none where watching is not allowed."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from keda_py.clock import FakeClock
+from keda_py.kube.client import Exchange, KubeClient
+from keda_py.kube.named_watches import NAMES_LIMIT, READ_AGAIN_SECONDS, NamedWatches, Reference
+from keda_py.kube.resources import CONFIG_MAPS, SECRETS
+from keda_py.localkube.calls import User
+from keda_py.localkube.cluster import ClusterOptions, LocalCluster
+from keda_py.testing import A_SATURDAY
+from tests.auth.world import config_map, eventually, secret
+
+READER = User(name="reader", groups=("system:authenticated",))
+
+
+class Followed:
+    """NamedWatches at work, what they told, and what they asked the API server."""
+
+    def __init__(self, cluster: LocalCluster, clock: FakeClock) -> None:
+        self.cluster, self.clock = cluster, clock
+        self.told: list[str] = []
+        self.asked: list[Exchange] = []
+        self.watches: NamedWatches
+
+    def count(self, verb: str) -> int:
+        return sum(exchange.verb == verb for exchange in self.asked)
+
+
+@asynccontextmanager
+async def following(folder: Path, *, may: tuple[str, ...] = ()) -> AsyncIterator[Followed]:
+    """As somebody who may do everything, or with ConfigMaps only what `may` says."""
+    clock = FakeClock(A_SATURDAY)
+    async with LocalCluster(clock, ClusterOptions(enforce_rbac=bool(may))) as cluster:
+        followed = Followed(cluster, clock)
+        if may:
+            await cluster.apply(permissions(may))
+        kubeconfig = folder / "kubeconfig"
+        kubeconfig.write_text(cluster.kubeconfig(READER) if may else cluster.kubeconfig(), encoding="utf-8")
+        async with KubeClient(clock, str(kubeconfig), observe=followed.asked.append) as client:
+            followed.watches = NamedWatches(client, clock)
+            followed.watches.subscribe(lambda reference: followed.told.append(reference.name))
+            async with asyncio.TaskGroup() as tasks:
+                running = tasks.create_task(followed.watches.run())
+                await asyncio.sleep(0)
+                yield followed
+                running.cancel()
+
+
+def permissions(verbs: tuple[str, ...]) -> list[dict]:
+    meta, group = {"name": "reader", "namespace": "default"}, "rbac.authorization.k8s.io"
+    rules = [{"apiGroups": [""], "resources": ["configmaps"], "verbs": list(verbs)}]
+    subject = {"kind": "User", "name": READER.name, "apiGroup": group}
+    role = {"kind": "Role", "name": "reader", "apiGroup": group}
+    return [
+        {"apiVersion": f"{group}/v1", "kind": "Role", "metadata": meta, "rules": rules},
+        {"apiVersion": f"{group}/v1", "kind": "RoleBinding", "metadata": meta, "roleRef": role, "subjects": [subject]},
+    ]
+
+
+def named(name: str) -> Reference:
+    return Reference(CONFIG_MAPS, "default", name)
+
+
+async def value(followed: Followed, name: str) -> str | None:
+    found = await followed.watches.read(named(name))
+    return found["data"]["value"] if found else None
+
+
+async def test_a_name_is_read_once_and_its_changes_are_told(tmp_path: Path) -> None:
+    async with following(tmp_path) as followed:
+        await followed.cluster.apply([config_map("one", value="1"), config_map("two", value="1")])
+        followed.watches.hold(named("one"))
+        assert [await value(followed, "one") for _ in range(3)] == ["1", "1", "1"]
+        assert (followed.count("LIST"), followed.count("GET")) == (1, 0)
+        assert followed.told == []
+        await eventually(lambda: followed.count("WATCH") == 1)
+        await followed.cluster.apply([config_map("one", value="2"), config_map("two", value="2")])
+        await eventually(lambda: followed.told == ["one"])
+        assert await value(followed, "one") == "2"
+
+
+async def test_a_name_that_is_not_there_is_followed_all_the_same(tmp_path: Path) -> None:
+    async with following(tmp_path) as followed:
+        followed.watches.hold(named("late"))
+        assert await value(followed, "late") is None
+        await followed.cluster.apply([config_map("late", value="1")])
+        await eventually(lambda: followed.told == ["late"])
+        assert await value(followed, "late") == "1"
+
+
+async def test_the_watch_ends_with_the_last_holder(tmp_path: Path) -> None:
+    async with following(tmp_path) as followed:
+        for _ in range(2):
+            followed.watches.hold(named("one"))
+        await followed.watches.read(named("one"))
+        followed.watches.release(named("one"))
+        assert followed.watches.open == 1
+        followed.watches.release(named("one"))
+        assert followed.watches.open == 0
+
+
+async def test_above_fifty_names_one_watch_follows_them_all_and_keeps_no_others(tmp_path: Path) -> None:
+    names = [f"n{number}" for number in range(NAMES_LIMIT + 10)]
+    async with following(tmp_path) as followed:
+        await followed.cluster.apply([config_map(name, value="1") for name in (*names, "late", "stranger")])
+        for name in names:
+            followed.watches.hold(named(name))
+            assert await value(followed, name) == "1"
+        await eventually(lambda: followed.watches.open == 1)
+        followed.watches.hold(named("late"))
+        gets = followed.count("GET")
+        assert [await value(followed, "late") for _ in range(2)] == ["1", "1"]
+        assert followed.count("GET") == gets + 1, "it was passed by when the namespace was listed"
+        changed = ["n1", f"n{NAMES_LIMIT + 5}", "late", "stranger"]
+        await followed.cluster.apply([config_map(name, value="2") for name in changed])
+        await eventually(lambda: set(followed.told) == {*changed} - {"stranger"})
+        assert [await value(followed, name) for name in changed[:3]] == ["2", "2", "2"]
+        for name in (*names, "late"):
+            followed.watches.release(named(name))
+        assert followed.watches.open == 0
+
+
+async def test_where_watching_is_not_allowed_an_object_is_asked_for_and_again_each_minute(tmp_path: Path) -> None:
+    async with following(tmp_path, may=("get",)) as followed:
+        await followed.cluster.apply([config_map("one", value="1")])
+        followed.watches.hold(named("one"))
+        assert await value(followed, "one") == "1"
+        await followed.cluster.apply([config_map("one", value="2")])
+        assert await value(followed, "one") == "2"
+        for wanted in ("3", "4"):
+            await followed.cluster.apply([config_map("one", value=wanted)])
+            followed.told.clear()
+            await followed.clock.advance(READ_AGAIN_SECONDS)
+            await eventually(lambda: followed.told == ["one"])
+            await followed.clock.advance(READ_AGAIN_SECONDS)
+        followed.watches.release(named("one"))
+        gets = followed.count("GET")
+        await followed.clock.advance(5 * READ_AGAIN_SECONDS)
+        assert followed.count("GET") == gets
+
+
+async def test_other_kinds_and_namespaces_are_not_confused(tmp_path: Path) -> None:
+    async with following(tmp_path) as followed:
+        await followed.cluster.apply([config_map("same", value="map"), secret("same", value="secret")])
+        references = [named("same"), Reference(SECRETS, "default", "same"), Reference(SECRETS, "kube-system", "same")]
+        for reference in references:
+            followed.watches.hold(reference)
+        found = [await followed.watches.read(reference) for reference in references]
+        assert [one and one["kind"] for one in found] == ["ConfigMap", "Secret", None]
