@@ -7,6 +7,8 @@ message only what stands before its first colon is compared, where the reference
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from keda_py.core.quantity import parse_milli
+
 Picture = Mapping[str, Any]
 
 STATUS_FIELDS = (
@@ -30,8 +32,7 @@ def differences(recorded: Picture, ours: Picture) -> list[str]:
     """One line for each part that differs; empty when the cases are equal."""
     wanted, found = view(recorded), view(ours)
     found["events"] = sorted(set(found["events"]) - (BY_CHANCE - set(wanted["events"])))
-    lines = [f"{name}: {wanted[name]!r} != {found[name]!r}" for name in wanted if wanted[name] != found[name]]
-    return [*lines, *_worded_differently(recorded, ours)]
+    return [*_unequal("", wanted, found), *_worded_differently(recorded, ours)]
 
 
 def view(picture: Picture) -> dict[str, Any]:
@@ -51,6 +52,19 @@ def view(picture: Picture) -> dict[str, Any]:
     return parts | {name: status.get(name) for name in STATUS_FIELDS}
 
 
+def _unequal(path: str, wanted: Any, found: Any) -> Iterator[str]:
+    """One line for each leaf that differs."""
+    match wanted, found:
+        case dict(), dict():
+            for key in [*wanted, *(key for key in found if key not in wanted)]:
+                yield from _unequal(f"{path}.{key}" if path else key, wanted.get(key), found.get(key))
+        case list(), list() if len(wanted) == len(found):
+            for index, (one, other) in enumerate(zip(wanted, found, strict=True)):
+                yield from _unequal(f"{path}[{index}]", one, other)
+        case _ if wanted != found:
+            yield f"{path}: {wanted!r} != {found!r}"
+
+
 def _hpa(hpa: Picture) -> dict[str, Any]:
     metadata = hpa["metadata"]
     labels = metadata.get("labels") or {}
@@ -59,8 +73,19 @@ def _hpa(hpa: Picture) -> dict[str, Any]:
         "labels": {key: value for key, value in labels.items() if key != VERSION_LABEL},
         "annotations": metadata.get("annotations") or {},
         "owner": metadata.get("ownerReferences"),
-        "spec": hpa["spec"],
+        "spec": _with_milli(hpa["spec"]),
     }
+
+
+def _with_milli(spec: Any) -> Any:
+    """Quantities by what they amount to: 2.500 is 2500m."""
+    match spec:
+        case dict():
+            return {key: parse_milli(v) if key == "averageValue" else _with_milli(v) for key, v in spec.items()}
+        case list():
+            return [_with_milli(one) for one in spec]
+        case _:
+            return spec
 
 
 def _authentication(authentication: Picture) -> tuple[Any, ...]:
