@@ -48,13 +48,17 @@ class World:
     async def operator(self) -> AsyncIterator[Assembly]:
         """One operator while the block lasts; it leaves in order."""
         stopping, started = asyncio.Event(), asyncio.get_running_loop().create_future()
-        settings = self._settings()
+        settings, failed = self._settings(), None
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(run_operator(settings, self.clock, stopping, started.set_result), name="operator")
             try:
                 yield await started
+            except AssertionError as failure:  # to be seen by itself, not as one of a group
+                failed = failure
             finally:
                 stopping.set()
+        if failed is not None:
+            raise failed
 
     async def seconds(self, seconds: float) -> None:
         """Let virtual time pass."""
