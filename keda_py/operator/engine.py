@@ -86,7 +86,8 @@ class Engine:
     def _on_hpa(self, old: Obj | None, new: Obj | None) -> None:
         """A hand edit or a deletion is repaired, one too many goes away; a change of ScalingActive is passed on."""
         live = new or old or {}
-        owner = _owner_of(live)
+        # Whoever strips it of its owner has edited it by hand, too.
+        owner = _owner_of(live) or _owner_of(old or live)
         state = self.states.get((live["metadata"].get("namespace", ""), owner)) if owner else None
         if state is None or (old is None and state.spec is not None):
             return
