@@ -7,9 +7,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from prometheus_client.parser import text_string_to_metric_families
+
 from keda_py.apis.crds import build_crds
 from keda_py.clock import SteppedClock
 from keda_py.core.hpa import ControllerOptions
+from keda_py.errors import KedaPyError
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import (
     DEPLOYMENTS,
@@ -53,7 +56,7 @@ class World:
             tasks.create_task(run_operator(settings, self.clock, stopping, started.set_result), name="operator")
             try:
                 yield await started
-            except AssertionError as failure:  # to be seen by itself, not as one of a group
+            except (AssertionError, LookupError, KedaPyError) as failure:  # to be seen by itself, not as one of a group
                 failed = failure
             finally:
                 stopping.set()
@@ -129,6 +132,18 @@ class World:
 
     def reasons(self, name: str, namespace: str = "default") -> list[str]:
         return [reason for _, reason, _ in self.events(name, namespace)]
+
+    def writes(self, resource: Resource) -> float:
+        """How many writes of that kind the API server has been asked for, refused ones included."""
+        page = self.cluster.routes.metrics.answer().body.decode()
+        samples = (sample for family in text_string_to_metric_families(page) for sample in family.samples)
+        return sum(
+            sample.value
+            for sample in samples
+            if sample.name == "apiserver_request_total"
+            and sample.labels["resource"] == resource.plural
+            and sample.labels["verb"] in ("POST", "PUT", "PATCH", "APPLY", "DELETE")
+        )
 
     def _settings(self) -> Settings:
         flags = FLAGS | {"kubeconfig": str(self.kubeconfig)}
