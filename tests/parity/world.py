@@ -24,6 +24,7 @@ from keda_py.kube.resources import (
     Resource,
 )
 from keda_py.localkube.cluster import ClusterOptions, LocalCluster
+from keda_py.localkube.subscriptions import Event
 from keda_py.operator.app import run_operator
 from keda_py.operator.assembly import Assembly
 from keda_py.settings import Settings, load_settings
@@ -130,6 +131,10 @@ class World:
         found.sort(key=lambda event: event.get("eventTime") or "")
         return [(event["type"], event["reason"], event["message"]) for event in found]
 
+    def counts(self, name: str, namespace: str = "default") -> "Counts":
+        """From now on: what the Deployment is asked to have, one after the other."""
+        return Counts(self, name, namespace)
+
     def reasons(self, name: str, namespace: str = "default") -> list[str]:
         return [reason for _, reason, _ in self.events(name, namespace)]
 
@@ -155,6 +160,21 @@ class World:
         return Resource(group=group, version=version, kind=kind, plural=known.plural, namespaced=known.namespaced)
 
 
+class Counts:
+    """The counts that a Deployment was asked to have since this was made, the present one first."""
+
+    def __init__(self, world: World, name: str, namespace: str) -> None:
+        self.seen = [world.replicas(name, namespace)]
+        self._place = ("Deployment", namespace, name)
+        world.cluster.store.listen(self._note)
+
+    def _note(self, event: Event) -> None:
+        metadata = event.object["metadata"]
+        place = (event.object.get("kind"), metadata.get("namespace"), metadata["name"])
+        if place == self._place and event.object["spec"]["replicas"] != self.seen[-1]:
+            self.seen.append(event.object["spec"]["replicas"])
+
+
 @asynccontextmanager
 async def a_world(directory: Path, *, hpa_sync_seconds: float = 5.0) -> AsyncIterator[World]:
     """A cluster with our CRDs, whose autoscaler waits ten seconds before it scales down; no operator yet."""
@@ -178,6 +198,15 @@ def workload(kind: str = "Deployment", name: str = "t", replicas: int = 1, env: 
     if kind == "StatefulSet":
         spec["serviceName"] = name
     return {"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": name}, "spec": spec}
+
+
+def scaled_object(*triggers: Obj, name: str = "so", annotations: Mapping[str, str] | None = None, **spec: Any) -> Obj:
+    """A ScaledObject on the Deployment `t`, polled every ten seconds, cooled down after twenty."""
+    wanted = {"scaleTargetRef": {"name": "t"}, "pollingInterval": 10, "cooldownPeriod": 20, "maxReplicaCount": 10}
+    body: Obj = {"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "metadata": {"name": name}}
+    if annotations:
+        body["metadata"]["annotations"] = dict(annotations)
+    return body | {"spec": {**wanted, "triggers": list(triggers), **spec}}
 
 
 def containers(env: Mapping[str, Any]) -> list[Obj]:
