@@ -1,6 +1,7 @@
 """A cluster on virtual time with an operator that can be ended, killed and started again, and words to act in it."""
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
@@ -34,7 +35,6 @@ LOOPBACK = "127.0.0.1"
 FLAGS = {
     "bind-address": LOOPBACK,
     "secure-port": "0",
-    "webhook-port": "0",
     "metrics-bind-address": "0",
     "health-probe-bind-address": "0",
     "register": f"https://{LOOPBACK}",
@@ -151,7 +151,7 @@ class World:
         )
 
     def _settings(self) -> Settings:
-        flags = FLAGS | {"kubeconfig": str(self.kubeconfig)}
+        flags = FLAGS | {"kubeconfig": str(self.kubeconfig), "webhook-port": str(_free_port())}
         return load_settings({flag: [value] for flag, value in flags.items()}, {})
 
     def _resource(self, api_version: str, kind: str) -> Resource:
@@ -187,6 +187,13 @@ async def a_world(directory: Path, *, hpa_sync_seconds: float = 5.0) -> AsyncIte
         await cluster.apply(build_crds())
         async with KubeClient(clock, str(kubeconfig)) as client:
             yield World(cluster, clock, client, kubeconfig)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((LOOPBACK, 0))
+        port: int = probe.getsockname()[1]
+        return port
 
 
 def workload(kind: str = "Deployment", name: str = "t", replicas: int = 1, env: Mapping[str, Any] | None = None) -> Obj:
