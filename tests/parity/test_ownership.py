@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from keda_py.errors import KubeError
 from keda_py.kube.resources import DEPLOYMENTS, EVENTS, HORIZONTAL_POD_AUTOSCALERS, NAMESPACES, SCALED_OBJECTS, Obj
 from tests.parity.source import Source
 from tests.parity.world import World, scaled_object, workload
@@ -192,3 +193,30 @@ async def _fill(world: World, source: Source, namespace: str) -> None:
 def _pair(source: Source, number: int) -> tuple[Obj, Obj]:
     target = f"t-{number}"
     return workload(name=target), scaled_object(source.trigger(), name=f"so-{number}", scaleTargetRef={"name": target})
+
+
+async def test_a_second_scaled_object_on_the_same_target_is_refused(world: World, source: Source) -> None:
+    async with world.operator():
+        await world.create(workload(), scaled_object(source.trigger()))
+        await world.seconds(5)
+        with pytest.raises(KubeError, match="the workload 't' of type 'apps/v1.Deployment' is already managed by"):
+            await world.create(scaled_object(source.trigger(), name="second"))
+        await world.delete(SCALED_OBJECTS, "so")
+        await world.seconds(1)
+        await world.create(scaled_object(source.trigger(), name="second"))
+
+
+async def test_a_target_with_an_autoscaler_of_its_own_is_refused_unless_that_is_said_to_be_fine(
+    world: World, source: Source
+) -> None:
+    async with world.operator():
+        await world.create(workload(), foreign_hpa("theirs"))
+        await world.seconds(1)
+        with pytest.raises(KubeError, match="is already managed by the hpa 'theirs'"):
+            await world.create(scaled_object(source.trigger()))
+        ignored = {"metadata": {"annotations": {"validations.keda.sh/hpa-ownership": "false"}}}
+        await world.patch(HORIZONTAL_POD_AUTOSCALERS, "theirs", ignored)
+        await world.seconds(1)
+        await world.create(scaled_object(source.trigger()))
+        await world.seconds(5)
+        assert hpas(world) == [HPA, "theirs"]
