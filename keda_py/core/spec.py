@@ -21,6 +21,7 @@ EXCLUDED_LABELS = "scaledobject.keda.sh/hpa-excluded-labels"
 NAME_LABEL = "scaledobject.keda.sh/name"
 
 DEFAULT_MAX_REPLICAS = 100
+LARGEST_INT32 = 2**31 - 1
 NOT_CACHEABLE = ("cpu", "memory", "cron")
 RESOURCE_TRIGGERS = ("cpu", "memory")
 
@@ -64,13 +65,13 @@ class PauseSpec:
         """The count to hold, None to leave it as it is. Raises ConfigError for what is no number."""
         if self.replicas is None:
             return None
-        try:
-            return int(self.replicas)
-        except ValueError:
+        digits = self.replicas.removeprefix("+")
+        if not (digits.isascii() and digits.isdigit() and len(digits) <= 10 and int(digits) <= LARGEST_INT32):
             raise ConfigError(
                 f'annotation {PAUSED_REPLICAS}: "{self.replicas}" is no number of replicas; write for example "0"',
                 field=f"metadata.annotations[{PAUSED_REPLICAS}]",
-            ) from None
+            )
+        return int(digits)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

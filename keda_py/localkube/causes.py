@@ -21,6 +21,11 @@ def invalid(field: str, value: Any, detail: str) -> Cause:
     return Cause(reason="FieldValueInvalid", message=f"Invalid value: {quoted(value)}: {detail}", field=field)
 
 
+def broken(field: str, detail: str) -> Cause:
+    """An object or list breaks a rule; the value is not repeated."""
+    return Cause(reason="FieldValueInvalid", message=f"Invalid value: {detail}", field=field)
+
+
 def mistyped(field: str, given: str, detail: str) -> Cause:
     """The value has another type; `given` is the name of the type it has."""
     return Cause(reason="FieldValueTypeInvalid", message=f'Invalid value: "{given}": {detail}', field=field)

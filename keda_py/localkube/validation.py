@@ -222,8 +222,9 @@ def _check_rule(value: Any, rule: Obj, path: str, old: Any) -> Iterator[Cause]:
         yield causes.invalid(field, type_name(value), f"{error} evaluating rule: {rule.get('message', text)}")
         return
     if holds is not True:
-        shown = value if isinstance(value, str | int | float | bool) else type_name(value)
-        yield causes.invalid(field or "<nil>", shown, str(rule.get("message") or f"failed rule: {text}").strip())
+        detail = str(rule.get("message") or f"failed rule: {text}").strip()
+        whole = isinstance(value, dict | list)
+        yield causes.broken(field or "<nil>", detail) if whole else causes.invalid(field or "<nil>", value, detail)
 
 
 def _joined(path: str, key: str) -> str:

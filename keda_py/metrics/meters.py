@@ -29,6 +29,8 @@ class MetricReading:
     taken_at: datetime
     seconds: float = 0.0
     """How long the source took to answer."""
+    asked: bool = False
+    """Read because the HPA asked, not for a poll."""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -45,6 +47,7 @@ class Meter:
     due_at: float = -math.inf
     flight: asyncio.Future[MetricReading] | None = None
     began: float = 0.0
+    asked: bool = False
     joined: Hashable | None = None
     """The source whose member it is."""
     suspect: bool = False
@@ -96,10 +99,10 @@ class Meter:
         idle = self.flight is None and not self.retired
         return idle and self.due_at <= now and now - self.polled_at < 1.5 * self.grid.interval
 
-    def take_off(self) -> asyncio.Future[MetricReading]:
-        """A read begins; everybody who asks until it ends shares its future."""
+    def take_off(self, *, asked: bool = False) -> asyncio.Future[MetricReading]:
+        """A read begins, for a poll or because it is `asked` for; who asks until it ends shares its future."""
         loop = asyncio.get_running_loop()
-        self.flight, self.began = loop.create_future(), loop.time()
+        self.flight, self.began, self.asked = loop.create_future(), loop.time(), asked
         return self.flight
 
     def land(self, outcome: Outcome, at: datetime, now: float) -> MetricReading:
@@ -109,6 +112,7 @@ class Meter:
             outcome=self._with_activity(outcome),
             taken_at=at,
             seconds=asyncio.get_running_loop().time() - self.began,
+            asked=self.asked,
         )
         self.last, self.last_at, self.due_at = reading, now, self.grid.next_after(now)
         flight, self.flight = self.flight, None

@@ -127,7 +127,9 @@ class Readings:
         watched = self._get(key)
         every = watched.scalers.spec.modifiers is not None
         asked = [meter for meter in watched.meters if every or meter.metric.name.lower() == metric_name.lower()]
-        return await _gather([self._last_poll(meter) if meter.cached else self._request(meter) for meter in asked])
+        return await _gather(
+            [self._last_poll(meter) if meter.cached else self._request(meter, asked=True) for meter in asked]
+        )
 
     def health(self, key: Key) -> Mapping[str, FallbackState]:
         """Failures in a row by metric name; empty unless the object has a valid fallback."""
@@ -207,12 +209,12 @@ class Readings:
         meter.polled_at = self._clock.monotonic()
         return self._request(meter)
 
-    def _request(self, meter: Meter) -> asyncio.Future[MetricReading]:
+    def _request(self, meter: Meter, *, asked: bool = False) -> asyncio.Future[MetricReading]:
         if meter.flight:
             return meter.flight
         if meter.last and meter.is_fresh(self._clock.monotonic(), SHARED_SECONDS):
             return _done(meter.last)
-        flight = meter.take_off()
+        flight = meter.take_off(asked=asked)
         if self._closed:
             self._abandon(meter)
         else:

@@ -36,6 +36,7 @@ from keda_py.operator.engine import Engine
 from keda_py.operator.fallback_target import FallbackTarget
 from keda_py.operator.hpas import Hpas
 from keda_py.operator.jobs.controller import ScaledJobController
+from keda_py.operator.namespaces import Namespaces
 from keda_py.operator.parts import Parts
 from keda_py.operator.queue import Key
 from keda_py.operator.reader import ClusterReader
@@ -89,6 +90,7 @@ def assemble(around: Surroundings) -> Assembly:
         clock=clock,
         client=client,
         caches=caches,
+        namespaces=Namespaces(client),
         targets=Targets(client, caches, discovery, clock),
         hpas=Hpas(client, caches.hpas),
         reader=reader,

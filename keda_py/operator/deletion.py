@@ -40,7 +40,8 @@ async def finalize(parts: Parts, state: ObjectState, live: Obj) -> None:
         # The list changed since the cache saw it; the next event brings the new one.
         log.debug("finalizers changed meanwhile", extra={"namespace": namespace, "scaledobject": name})
         raise
-    tell(parts, live, "Warning", "ScaledObjectDeleted", "ScaledObject was deleted")
+    if not await parts.namespaces.is_terminating(namespace):
+        tell(parts, live, "Warning", "ScaledObjectDeleted", "ScaledObject was deleted")
     log.info("scaledobject deleted", extra={"namespace": namespace, "scaledobject": name})
 
 

@@ -95,14 +95,15 @@ class Engine:
         self.queue.add(key)
 
     def _on_hpa(self, old: Obj | None, new: Obj | None) -> None:
-        """A hand edit or a deletion is repaired; a change of its ScalingActive condition is passed on."""
+        """A hand edit or a deletion is repaired, one too many goes away; a change of ScalingActive is passed on."""
         live = new or old or {}
-        owner = _owner_of(live)
+        # Whoever strips it of its owner has edited it by hand, too.
+        owner = _owner_of(live) or _owner_of(old or live)
         state = self.states.get((live["metadata"].get("namespace", ""), owner)) if owner else None
-        if state is None or old is None:
+        if state is None or (old is None and state.spec is not None):
             return
-        if new is None or _written_part(old) != _written_part(new):
-            state.fingerprint = None
+        if old is None or new is None or _written_part(old) != _written_part(new):
+            state.fingerprint, state.hpa_lost = None, new is None
             self.queue.add(state.key)
         elif hpa_active(old.get("status") or {}) != hpa_active(new.get("status") or {}):
             state.hpa_changed = True
@@ -146,11 +147,14 @@ class Engine:
             await self._forget(state)
         elif live["metadata"].get("deletionTimestamp"):
             await finalize(self._parts, state, live)
+        elif state.hpa_lost and await self._parts.namespaces.is_terminating(state.key[0]):
+            state.stop()
         else:
             await self._renew_stale(state)
             if state.fingerprint != fingerprint_of(live):
                 async with self._reconciling:
                     await self._reconciler.reconcile(state, live)
+                state.hpa_lost = False
             await self._look_if_due(state)
 
     async def _renew_stale(self, state: ObjectState) -> None:

@@ -11,7 +11,7 @@ from keda_py.core.spec import ScalingSpec
 from keda_py.errors import AlreadyExists, NotFound
 from keda_py.kube.client import KubeClient
 from keda_py.kube.informer import Informer
-from keda_py.kube.resources import HORIZONTAL_POD_AUTOSCALERS
+from keda_py.kube.resources import HORIZONTAL_POD_AUTOSCALERS, Obj
 
 log = logging.getLogger(__name__)
 
@@ -63,6 +63,11 @@ class Hpas:
         """The cached status of that HPA, empty where there is none."""
         live = self._cache.get(namespace, name)
         return dict(live.get("status") or {}) if live else {}
+
+
+def is_owned(hpa: Obj, uid: str) -> bool:
+    """Is it the HPA of the ScaledObject with that uid?"""
+    return any(owner.get("uid") == uid for owner in hpa["metadata"].get("ownerReferences") or ())
 
 
 def _about(spec: ScalingSpec, desired: Manifest) -> dict[str, str]:

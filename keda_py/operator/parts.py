@@ -11,6 +11,7 @@ from keda_py.metrics.prometheus import OperatorMetrics
 from keda_py.metrics.readings import Readings
 from keda_py.operator.caches import Caches
 from keda_py.operator.hpas import Hpas
+from keda_py.operator.namespaces import Namespaces
 from keda_py.operator.reader import ClusterReader
 from keda_py.operator.status import StatusWriter
 from keda_py.operator.targets import Targets
@@ -23,6 +24,7 @@ class Parts:
     clock: Clock
     client: KubeClient
     caches: Caches
+    namespaces: Namespaces
     targets: Targets
     hpas: Hpas
     reader: ClusterReader

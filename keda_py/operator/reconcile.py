@@ -188,6 +188,7 @@ class Reconciler:
             log.warning("scaledobject check failed", extra=about(state) | {"error": str(error)})
         if isinstance(error.cause, ConfigError | TargetError):
             state.stop()
+            state.told, fields["kedaPy"] = {}, None
             await self._parts.readings.forget(state.key)
         await self._write(state, fields, {"Ready": value, "Active": conditions.CHECK_FAILED_ACTIVE}, None)
 

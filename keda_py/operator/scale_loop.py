@@ -19,7 +19,7 @@ from keda_py.operator.observing import Look, observe
 from keda_py.operator.parts import Parts
 from keda_py.operator.state import ObjectState, about
 from keda_py.operator.targets import Count
-from keda_py.operator.telling import live_of, note_reason, status_after, tell_failures
+from keda_py.operator.telling import live_of, note_reason, status_after, tell_failures, tell_fallback
 
 ATTEMPTS = 3
 log = logging.getLogger(__name__)
@@ -42,6 +42,7 @@ class ScaleLoop:
             if state.spec is not spec:
                 return
             look, decision, outcome = await self._act(state, spec, readings)
+            tell_fallback(self._parts, state, spec, readings)
             await self._settle(state, spec, look, settle(spec, look.seen, decision, outcome))
             self._schedule(state, decision)
         finally:

@@ -54,6 +54,7 @@ class ObjectState(Remembered):
     written: tuple[int, int] | None = None
     missing: tuple[str, str] | None = None
     hpa_changed: bool = False
+    hpa_lost: bool = False
     counted: datetime | None = None
     told: Mapping[str, Any] = field(default_factory=dict)
 

@@ -7,15 +7,20 @@ from typing import Any
 
 from keda_py.core import conditions
 from keda_py.core.conditions import read_condition, with_condition
-from keda_py.core.decision import Decision
+from keda_py.core.decision import Decision, Reason
 from keda_py.core.fallback import FallbackState, shows_fallback
 from keda_py.core.settlement import Settled
 from keda_py.core.spec import ScalingSpec
+from keda_py.errors import ScalerError
 from keda_py.kube.resources import Obj
 from keda_py.metrics.query import Evaluation
+from keda_py.metrics.readings import Round
 from keda_py.operator.observing import Look
-from keda_py.operator.parts import Parts
+from keda_py.operator.parts import Parts, tell
 from keda_py.operator.state import ObjectState, about
+
+FALLBACK_BEGINS = ("ScaledObjectFallbackActivated", "ScaledObject fallback is active")
+FALLBACK_ENDS = ("ScaledObjectFallbackDeactivated", "ScaledObject fallback is no longer active")
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +33,7 @@ def status_after(parts: Parts, state: ObjectState, spec: ScalingSpec, look: Look
     fields: dict[str, Any] = {
         "conditions": _conditions(parts, state, settled, in_fallback=shows_fallback(spec, health)),
         "triggersActivity": {name: {"isActive": name in active} for name in names} or None,
-        "health": _health_status(health) or None,
+        "health": _health_status(spec, health) or None,
         "kedaPy": state.told or None,
     }
     return fields | _activity_fields(state, settled)
@@ -36,13 +41,41 @@ def status_after(parts: Parts, state: ObjectState, spec: ScalingSpec, look: Look
 
 def note_reason(state: ObjectState, decision: Decision, look: Look) -> None:
     """`status.kedaPy`: changes with the reason only."""
-    if state.told.get("reason") == decision.reason.value:
+    if _still_told(state, decision.reason):
         return
     told: dict[str, Any] = {"reason": decision.reason.value, "since": write_time(look.at)}
     if decision.look_again_at is not None:
         told["nextChange"] = write_time(decision.look_again_at)
-    values = {value.name: str(value.milli / 1000) for value in look.evaluation.values}
+    values = {value.name: write_milli(value.milli) for value in look.evaluation.values}
     state.told = told | ({"values": values} if values else {})
+
+
+def told_paused(parts: Parts, state: ObjectState) -> Mapping[str, Any]:
+    """`status.kedaPy` of an object that nobody looks at."""
+    if not _still_told(state, Reason.PAUSED):
+        state.told = {"reason": Reason.PAUSED.value, "since": write_time(parts.clock.now())}
+    return state.told
+
+
+def _still_told(state: ObjectState, reason: Reason) -> bool:
+    """The reason is the one that the status gives already; after a start that is all we know of it."""
+    state.told = state.told or state.status.get("kedaPy") or {}
+    return bool(state.told.get("reason") == reason.value)
+
+
+def tell_fallback(parts: Parts, state: ObjectState, spec: ScalingSpec, seen: Round) -> None:
+    """Events for entering and leaving the fallback, where a poll found out.
+
+    As in KEDA, a change that the HPA's question found first shows in the Fallback condition alone: in the recorded
+    case `fallback` the HPA asks more often than the poll, and there is no Event.
+    """
+    before = read_condition(state.status.get("conditions") or (), "Fallback").status == "True"
+    now = shows_fallback(spec, parts.readings.health(state.key))
+    telling = [one for one in seen.readings if isinstance(one.outcome, ScalerError) == now and not one.asked]
+    if before == now or not telling:
+        return
+    reason, note = FALLBACK_BEGINS if now else FALLBACK_ENDS
+    tell(parts, live_of(parts, state), "Normal", reason, note)
 
 
 def tell_failures(parts: Parts, state: ObjectState, spec: ScalingSpec, evaluation: Evaluation) -> None:
@@ -91,5 +124,15 @@ def _activity_fields(state: ObjectState, settled: Settled) -> dict[str, Any]:
     return {"lastActiveTime": write_time(settled.last_active)}
 
 
-def _health_status(health: Mapping[str, FallbackState]) -> dict[str, Any]:
-    return {name: {"numberOfFailures": state.failures, "status": state.status} for name, state in health.items()}
+def write_milli(milli: int) -> str:
+    """A value for people: 2.5, not 2500m."""
+    return f"{milli / 1000:.3f}".rstrip("0").rstrip(".")
+
+
+def _health_status(spec: ScalingSpec, health: Mapping[str, FallbackState]) -> dict[str, Any]:
+    """Failures are counted up to the one that brings the fallback; a long outage costs no write per poll."""
+    enough = spec.fallback.failure_threshold + 1 if spec.fallback else 0
+    return {
+        name: {"numberOfFailures": min(state.failures, enough), "status": state.status}
+        for name, state in health.items()
+    }

@@ -110,7 +110,7 @@ RULE = {"rule": "!has(self.min) || self.min <= (has(self.max) ? self.max : 100)"
 )
 def test_a_rule_in_cel_is_evaluated(value: dict[str, int], refused: bool) -> None:
     found = custom({"type": "object", "x-kubernetes-validations": [RULE]}, value)
-    assert found == ([("spec", 'Invalid value: "object": min must be <= max')] if refused else [])
+    assert found == ([("spec", "Invalid value: min must be <= max")] if refused else [])
 
 
 def test_a_rule_about_the_old_object_is_not_asked_at_creation() -> None:

@@ -1,0 +1,21 @@
+"""A cluster on virtual time for each test, and a source of load."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.parity.source import Source, a_source
+from tests.parity.world import World, a_world
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    async with a_world(tmp_path) as world:
+        yield world
+
+
+@pytest.fixture
+async def source(world: World) -> AsyncIterator[Source]:
+    async with a_source(world.clock) as source:
+        yield source

@@ -1,0 +1,92 @@
+"""The recorded cases of tests/golden/scaledobjects, and the same picture taken of our own cluster."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from keda_py.errors import KubeError
+from keda_py.kube.resources import (
+    CLUSTER_TRIGGER_AUTHENTICATIONS,
+    DEPLOYMENTS,
+    HORIZONTAL_POD_AUTOSCALERS,
+    REPLICA_SETS,
+    SCALED_OBJECTS,
+    STATEFUL_SETS,
+    TRIGGER_AUTHENTICATIONS,
+    Obj,
+)
+from tests.parity.world import World, workload
+
+CASES = Path(__file__).parents[1] / "golden" / "scaledobjects"
+NAMES = tuple(sorted(path.stem for path in CASES.glob("*.yaml")))
+TARGETS = (DEPLOYMENTS, STATEFUL_SETS, REPLICA_SETS)
+REDIS = "127.0.0.1:16379"
+ENV = {"app": {"REDIS_ADDR": REDIS}, "sidecar": {"REDIS_ADDR2": REDIS}}
+KEPT_METADATA = ("name", "labels", "annotations", "finalizers", "ownerReferences")
+
+Picture = dict[str, Any]
+
+
+def load(name: str) -> Picture:
+    """One recorded case."""
+    picture: Picture = yaml.load((CASES / f"{name}.yaml").read_text(), Loader=yaml.CSafeLoader)
+    return picture
+
+
+def namespace_of(name: str) -> str:
+    return f"g-{name}"[:63]
+
+
+async def furnish(world: World, name: str) -> None:
+    """The namespace of a case and the three workloads in it."""
+    namespace = namespace_of(name)
+    await world.create_namespace(namespace)
+    await world.create(*(workload(target.kind, env=ENV) for target in TARGETS), namespace=namespace)
+
+
+async def play(world: World, case: Picture, name: str) -> str | None:
+    """Create what the case creates; the first refusal, or None."""
+    refusals = [await _attempt(world, body, name) for body in (*case.get("extra", ()), case["input"])]
+    return next((refusal for refusal in refusals if refusal is not None), None)
+
+
+def picture(world: World, case: Picture, name: str, rejected: str | None) -> Picture:
+    """What came of it, in the form of the recordings."""
+    namespace, so = namespace_of(name), case["input"]["metadata"]["name"]
+    live = world.find(SCALED_OBJECTS, so, namespace)
+    return {
+        "authentications": _authentications(world, case, namespace),
+        "rejected": rejected,
+        "hpa": [_trimmed(hpa, "spec") for hpa in world.all(HORIZONTAL_POD_AUTOSCALERS, namespace)],
+        "scaledObject": _trimmed(live, "status") if live else None,
+        "targetReplicas": {target.kind: world.get(target, "t", namespace)["spec"]["replicas"] for target in TARGETS},
+        "events": [list(event) for event in world.events(so, namespace)],
+    }
+
+
+async def _attempt(world: World, body: Obj, name: str) -> str | None:
+    try:
+        await world.create(body, namespace=namespace_of(name))
+    except KubeError as error:
+        return str(error)
+    return None
+
+
+def _authentications(world: World, case: Picture, namespace: str) -> list[Obj]:
+    found = [
+        world.find(resource, body["metadata"]["name"], namespace)
+        for body in case.get("extra", ())
+        for resource in (TRIGGER_AUTHENTICATIONS, CLUSTER_TRIGGER_AUTHENTICATIONS)
+        if body["kind"] == resource.kind
+    ]
+    return [
+        {"kind": live["kind"], "name": live["metadata"]["name"], "status": live.get("status")} for live in found if live
+    ]
+
+
+def _trimmed(live: Obj, part: str) -> Obj:
+    metadata = {key: value for key, value in live["metadata"].items() if key in KEPT_METADATA and value}
+    for owner in metadata.get("ownerReferences", ()):
+        owner.pop("uid", None)
+    return {"metadata": metadata, part: live.get(part) or {}}

@@ -1,0 +1,135 @@
+"""Fallback end to end: a source that fails, what the HPA is told instead, and what is told of it."""
+
+from typing import Any
+
+import pytest
+
+from keda_py.kube.resources import SCALED_OBJECTS
+from tests.parity.source import Source
+from tests.parity.world import World, scaled_object, workload
+
+METRIC = "s0-metric-api-value"
+ENTERED, LEFT = "ScaledObjectFallbackActivated", "ScaledObjectFallbackDeactivated"
+EXISTS = ("True", "FallbackExists", "At least one trigger is falling back on this scaled object")
+NONE = ("False", "NoFallbackFound", "No fallbacks are active on this scaled object")
+
+
+def fallback(replicas: int = 6, behavior: str = "static", threshold: int = 2) -> dict[str, Any]:
+    return {"failureThreshold": threshold, "replicas": replicas, "behavior": behavior}
+
+
+async def fail(world: World, source: Source, seconds: float = 60) -> None:
+    source.value = None
+    await world.seconds(seconds)
+
+
+@pytest.mark.parametrize("kind", ["AverageValue", "Value"])
+@pytest.mark.parametrize(
+    ("behavior", "replicas", "wanted"),
+    [
+        ("static", 6, 6),
+        ("static", 2, 2),
+        ("currentReplicas", 6, 4),
+        ("currentReplicas", 2, 4),
+        ("currentReplicasIfHigher", 6, 6),
+        ("currentReplicasIfHigher", 2, 4),
+        ("currentReplicasIfLower", 6, 4),
+        ("currentReplicasIfLower", 2, 2),
+    ],
+)
+async def test_the_replicas_under_fallback(
+    world: World, source: Source, kind: str, behavior: str, replicas: int, wanted: int
+) -> None:
+    # A Value is compared as a whole: 5 for 4 replicas keeps them.
+    source.value = 20 if kind == "AverageValue" else 5
+    trigger = source.trigger(metricType=kind)
+    await world.create(workload(replicas=4), scaled_object(trigger, fallback=fallback(replicas, behavior)))
+    async with world.operator():
+        await world.seconds(20)
+        assert world.replicas("t") == 4
+        await fail(world, source, 120)
+        assert world.replicas("t") == wanted
+        assert world.condition("so", "Fallback") == EXISTS
+        assert world.condition("so", "Active")[:2] == ("True", "ScalerActive")
+        assert world.condition("so", "Ready")[0] == "True"
+
+
+async def test_up_to_the_threshold_nothing_changes_and_the_hpa_hears_the_error(world: World, source: Source) -> None:
+    source.value = 20
+    await world.create(workload(replicas=4), scaled_object(source.trigger(), fallback=fallback(threshold=1000)))
+    async with world.operator():
+        await world.seconds(20)
+        await fail(world, source, 300)
+        assert world.replicas("t") == 4
+        assert world.condition("so", "Fallback") == NONE
+        assert world.condition("so", "Ready")[0] == "True"
+        assert world.condition("so", "HPAActive")[:2] == ("False", "FailedGetExternalMetric")
+        assert world.status("so")["health"][METRIC]["status"] == "Failing"
+
+
+async def test_an_object_at_zero_is_lifted_by_its_fallback_and_told_of_by_events(world: World, source: Source) -> None:
+    await world.create(workload(replicas=0), scaled_object(source.trigger(), fallback=fallback(3)))
+    async with world.operator():
+        await world.seconds(5)
+        counts = world.counts("t")
+        # Only the polls ask while there are no replicas, so a poll finds out.
+        await fail(world, source)
+        assert counts.seen == [0, 1, 3]
+        assert world.reasons("so").count(ENTERED) == 1
+        assert world.condition("so", "Fallback") == EXISTS
+        source.value = 0
+        await world.seconds(120)
+        assert counts.seen[-1] == 0
+        assert world.condition("so", "Fallback") == NONE
+        assert world.status("so")["health"][METRIC] == {"numberOfFailures": 0, "status": "Happy"}
+
+
+async def test_a_poll_that_finds_the_source_well_again_says_so(world: World, source: Source) -> None:
+    spec = scaled_object(source.trigger(), fallback=fallback(3), pollingInterval=2)
+    await world.create(workload(replicas=0), spec)
+    async with world.operator():
+        await fail(world, source, 30)
+        assert world.condition("so", "Fallback") == EXISTS
+        source.value = 0
+        await world.seconds(60)
+    assert [reason for reason in world.reasons("so") if "Fallback" in reason] == [ENTERED, LEFT]
+
+
+async def test_a_fallback_to_zero_lets_the_replicas_go(world: World, source: Source) -> None:
+    await world.create(workload(), scaled_object(source.trigger(), fallback=fallback(0, threshold=1000)))
+    async with world.operator():
+        await fail(world, source, 60)
+        assert world.replicas("t") == 0
+
+
+async def test_without_ready_pods_a_value_has_no_fallback(world: World, source: Source) -> None:
+    never_ready = workload(replicas=4)
+    never_ready["spec"]["template"]["metadata"]["annotations"]["local.keda-py.dev/startup-seconds"] = "3600"
+    spec = scaled_object(source.trigger(metricType="Value"), fallback=fallback(6))
+    await world.create(never_ready, spec)
+    async with world.operator():
+        await fail(world, source, 60)
+        assert world.replicas("t") == 4
+        assert world.condition("so", "Ready")[0] == "True"
+        assert any("no ready pods" in note for _, _, note in world.events("so"))
+
+
+async def test_a_restart_neither_ends_nor_repeats_a_fallback(world: World, source: Source) -> None:
+    await world.create(workload(replicas=0), scaled_object(source.trigger(), fallback=fallback(3)))
+    async with world.operator():
+        await fail(world, source)
+        counts = world.counts("t")
+    async with world.operator():
+        await world.seconds(60)
+        assert world.condition("so", "Fallback") == EXISTS
+    assert counts.seen == [3]
+    assert world.reasons("so").count(ENTERED) == 1
+
+
+async def test_a_long_outage_is_not_written_at_every_poll(world: World, source: Source) -> None:
+    await world.create(workload(replicas=4), scaled_object(source.trigger(), fallback=fallback(6)))
+    async with world.operator():
+        await fail(world, source, 120)
+        before = world.get(SCALED_OBJECTS, "so")
+        await world.seconds(3600)
+        assert world.get(SCALED_OBJECTS, "so") == before
