@@ -37,7 +37,6 @@ from tests.operator.cable import Cable
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 NAMESPACE = "default"
 HPA = "keda-hpa-app"
-SOURCE_SECONDS = 0.2
 KINDS = {
     resource.kind: resource
     for resource in (DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, SCALED_OBJECTS, HORIZONTAL_POD_AUTOSCALERS)
@@ -57,6 +56,8 @@ class World:
     tasks: asyncio.TaskGroup
     stack: AsyncExitStack
     cable: Cable
+    source_seconds: float = 0.2
+    """How long the source may take, in real time; time stands still meanwhile."""
     user: User = ADMIN
     """Who the operator is."""
     operator: asyncio.Task[None] | None = None
@@ -90,7 +91,7 @@ class World:
             "health-probe-bind-address": "0",
             "register": "https://127.0.0.1",
         }
-        timeout = {"KEDA_HTTP_DEFAULT_TIMEOUT": str(round(SOURCE_SECONDS * 1000))}
+        timeout = {"KEDA_HTTP_DEFAULT_TIMEOUT": str(round(self.source_seconds * 1000))}
         settings = load_settings({name: [value] for name, value in flags.items()}, timeout)
         self.operator = self.tasks.create_task(run_operator(settings, self.clock, self._stopping, note))
         async with asyncio.timeout(20):
