@@ -1,6 +1,5 @@
 """A world with an operator at work in it, and one that is still without."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -18,7 +17,7 @@ async def server() -> AsyncIterator[HttpServer]:
 
 @pytest.fixture
 async def quiet_world(tmp_path: Path, server: HttpServer) -> AsyncIterator[World]:
-    async with asyncio.TaskGroup() as tasks, build_world(tmp_path, server, tasks) as world:
+    async with build_world(tmp_path, server) as world:
         yield world
 
 

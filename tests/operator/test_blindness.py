@@ -47,13 +47,13 @@ def on_a_jumping_loop(scenario: Callable[[World, JumpingLoop], Awaitable[None]],
     async def run() -> None:
         loop = asyncio.get_running_loop()
         assert isinstance(loop, JumpingLoop)
-        async with http_server() as server, asyncio.TaskGroup() as tasks:
-            async with build_world(folder, server, tasks, ClusterOptions(enforce_rbac=True)) as world:
-                world.user = OPERATOR
-                await world.client.create(CLUSTER_ROLES, _role([EVERYTHING]))
-                await world.client.create(BINDINGS, _binding())
-                await world.start()
-                await scenario(world, loop)
+        options = ClusterOptions(enforce_rbac=True)
+        async with http_server() as server, build_world(folder, server, options=options) as world:
+            world.user = OPERATOR
+            await world.client.create(CLUSTER_ROLES, _role([EVERYTHING]))
+            await world.client.create(BINDINGS, _binding())
+            await world.start()
+            await scenario(world, loop)
 
     with asyncio.Runner(loop_factory=JumpingLoop) as runner:
         runner.run(run())
@@ -87,7 +87,7 @@ async def eventually(look: Callable[[], bool]) -> None:
 
 def test_a_watch_that_is_down_for_a_minute_suspends_deactivation(tmp_path: Path) -> None:
     async def scenario(world: World, loop: JumpingLoop) -> None:
-        assert world.assembly is not None and world.cable is not None
+        assert world.assembly is not None
         caches = world.assembly.parts.caches
         world.jobs(1)
         await world.create(deployment(), scaled_object(metrics_api(world.url), cooldownPeriod=60))
@@ -122,7 +122,6 @@ async def test_an_operator_that_comes_back_to_the_network_goes_on(world: World) 
     world.jobs(1)
     await world.create(deployment(), scaled_object(metrics_api(world.url), cooldownPeriod=300))
     await world.seconds(5)
-    assert world.cable is not None
     world.cable.pull()
     await world.patch(DEPLOYMENTS, {"spec": {"replicas": 0}})
     await world.seconds(2)

@@ -90,7 +90,7 @@ async def _live_through(world: World, story: Story, number: int) -> bool:
 
 async def _die(world: World, cutter: Cutter) -> None:
     await cutter.done.wait()
-    world.kill()
+    await world.kill()
 
 
 async def test_on_the_way_up_every_write_may_be_the_last_one(every_kill: EveryKill) -> None:
@@ -182,7 +182,7 @@ async def test_a_take_over_in_the_middle_of_a_cooldown_does_not_shorten_it(world
     await world.seconds(10)
     world.jobs(0)
     await world.seconds(40)
-    world.kill()
+    await world.kill()
     await world.seconds(30)
     await world.start()
     await world.seconds(COOLDOWN - 73)
@@ -195,7 +195,7 @@ async def test_what_was_active_at_a_kill_cools_down_from_the_first_look_on(world
     world.jobs(1)
     await world.create(deployment(), scaled_object(metrics_api(world.url), cooldownPeriod=COOLDOWN, pollingInterval=10))
     await world.seconds(3600)
-    world.kill()
+    await world.kill()
     world.jobs(0)
     await world.seconds(600)
     await world.start()

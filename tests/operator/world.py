@@ -37,7 +37,6 @@ from tests.operator.cable import Cable
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 NAMESPACE = "default"
 HPA = "keda-hpa-app"
-SOURCE_SECONDS = 0.2
 KINDS = {
     resource.kind: resource
     for resource in (DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, SCALED_OBJECTS, HORIZONTAL_POD_AUTOSCALERS)
@@ -52,14 +51,17 @@ class World:
     cluster: LocalCluster
     client: KubeClient
     server: HttpServer
-    folder: Path
+    kubeconfig: Path
+    """The operator's: its connections go through `cable`."""
     tasks: asyncio.TaskGroup
-    cables: AsyncExitStack
+    stack: AsyncExitStack
+    cable: Cable
+    source_seconds: float = 0.2
+    """How long the source may take, in real time; time stands still meanwhile."""
     user: User = ADMIN
     """Who the operator is."""
     operator: asyncio.Task[None] | None = None
     assembly: Assembly | None = None
-    cable: Cable | None = None
     _stopping: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
@@ -71,19 +73,17 @@ class World:
         self.server.answers["/jobs"] = f'{{"value": {count}}}'
 
     async def start(self) -> None:
-        """Start the operator, on a cable of its own, and return once it works."""
+        """Start the operator and return once it works."""
         started = asyncio.Event()
         self._stopping = asyncio.Event()
-        self.cable = await self.cables.enter_async_context(Cable(urlsplit(self.cluster.url).port or 0))
-        kubeconfig = self.folder / f"operator-{self.cable.port}"
-        kubeconfig.write_text(self.cluster.kubeconfig(self.user).replace(self.cluster.url, self.cable.url))
+        self.kubeconfig.write_text(self.cluster.kubeconfig(self.user).replace(self.cluster.url, self.cable.url))
 
         def note(assembly: Assembly) -> None:
             self.assembly = assembly
             started.set()
 
         flags = {
-            "kubeconfig": str(kubeconfig),
+            "kubeconfig": str(self.kubeconfig),
             "bind-address": "127.0.0.1",
             "secure-port": "0",
             "webhook-port": "0",
@@ -91,7 +91,7 @@ class World:
             "health-probe-bind-address": "0",
             "register": "https://127.0.0.1",
         }
-        timeout = {"KEDA_HTTP_DEFAULT_TIMEOUT": str(round(SOURCE_SECONDS * 1000))}
+        timeout = {"KEDA_HTTP_DEFAULT_TIMEOUT": str(round(self.source_seconds * 1000))}
         settings = load_settings({name: [value] for name, value in flags.items()}, timeout)
         self.operator = self.tasks.create_task(run_operator(settings, self.clock, self._stopping, note))
         async with asyncio.timeout(20):
@@ -107,18 +107,18 @@ class World:
 
     def cut(self) -> None:
         """What the operator had not sent by now is never sent."""
-        if self.cable is not None:
-            self.cable.pull()
+        self.cable.pull()
 
-    def kill(self) -> None:
+    async def kill(self) -> None:
         """SIGKILL: nothing more reaches the API server; what the process remembered is gone.
 
-        It is not waited for: in vain it tries for two seconds to put things in order.
+        It is not waited for: in vain it tries for two seconds to put things in order. The next one has its own cable.
         """
         self.cut()
         if self.operator is not None:
             self.operator.cancel()
             self.operator = None
+        self.cable = await self.stack.enter_async_context(Cable(_port(self.cluster)))
 
     async def seconds(self, seconds: float) -> None:
         await self.clock.advance(seconds)
@@ -194,27 +194,40 @@ class World:
 
 @asynccontextmanager
 async def build_world(
-    folder: Path, server: HttpServer, tasks: asyncio.TaskGroup, options: ClusterOptions | None = None
+    folder: Path,
+    server: HttpServer,
+    tasks: asyncio.TaskGroup | None = None,
+    options: ClusterOptions | None = None,
 ) -> AsyncIterator[World]:
-    """A cluster with our CRDs and without an operator; `tasks` outlives it by what a killed operator still tries."""
+    """A cluster with our CRDs and without an operator; `tasks` may outlive it, as a killed operator does."""
     clock = FakeClock(NOON)
-    async with LocalCluster(clock, options) as cluster, AsyncExitStack() as cables:
+    async with AsyncExitStack() as stack:
+        tasks = tasks or await stack.enter_async_context(asyncio.TaskGroup())
+        cluster = await stack.enter_async_context(LocalCluster(clock, options))
+        cable = await stack.enter_async_context(Cable(_port(cluster)))
         await cluster.apply(build_crds())
-        kubeconfig = folder / "kubeconfig"
-        kubeconfig.write_text(cluster.kubeconfig())
-        async with KubeClient(clock, str(kubeconfig)) as client:
-            world = World(
-                clock=clock,
-                cluster=cluster,
-                client=client,
-                server=server,
-                folder=folder,
-                tasks=tasks,
-                cables=cables,
-            )
-            world.jobs(0)
-            try:
-                yield world
-                await world.stop()
-            finally:
-                world.kill()
+        direct, cabled = folder / "direct", folder / "cabled"
+        direct.write_text(cluster.kubeconfig())
+        cabled.write_text(cluster.kubeconfig().replace(cluster.url, cable.url))
+        client = await stack.enter_async_context(KubeClient(clock, str(direct)))
+        world = World(
+            clock=clock,
+            cluster=cluster,
+            client=client,
+            server=server,
+            kubeconfig=cabled,
+            tasks=tasks,
+            stack=stack,
+            cable=cable,
+        )
+        world.jobs(0)
+        try:
+            yield world
+            await world.stop()
+        finally:
+            if world.operator is not None:
+                await world.kill()
+
+
+def _port(cluster: LocalCluster) -> int:
+    return urlsplit(cluster.url).port or 0
