@@ -44,19 +44,25 @@ def target_key(namespace: str, api_version: str, kind: str, name: str) -> str:
 
 
 def _index_target(live: Obj) -> Iterator[str]:
-    reference = (live.get("spec") or {}).get("scaleTargetRef") or {}
-    namespace, (api_version, kind, name) = (
-        live["metadata"].get("namespace", ""),
-        (reference.get(field, "") for field in ("apiVersion", "kind", "name")),
-    )
-    yield target_key(namespace, api_version, kind, name)
+    """Nothing for an object without a target; an older CRD may have let it in, and no object may end a watch."""
+    reference = _part(live, "spec", "scaleTargetRef")
+    api_version, kind, name = (str(reference.get(field) or "") for field in ("apiVersion", "kind", "name"))
+    if name:
+        yield target_key(live["metadata"].get("namespace", ""), api_version, kind, name)
 
 
 def _index_hpa(live: Obj) -> Iterator[str]:
     meta = live["metadata"]
-    advanced = (live.get("spec") or {}).get("advanced") or {}
-    own = (advanced.get("horizontalPodAutoscalerConfig") or {}).get("name")
+    own = _part(live, "spec", "advanced", "horizontalPodAutoscalerConfig").get("name")
     yield f"{meta.get('namespace', '')}/{own or 'keda-hpa-' + meta['name']}"
+
+
+def _part(live: Obj, *path: str) -> Mapping[str, Any]:
+    """The map at that path, empty where there is none."""
+    part: object = live
+    for name in path:
+        part = part.get(name) if isinstance(part, dict) else None
+    return part if isinstance(part, dict) else {}
 
 
 def keep_workload(live: Obj) -> Obj:
