@@ -1,7 +1,8 @@
 """The command `keda-py validate`: exit codes, output, and where it reads from."""
 
-import io
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -59,15 +60,13 @@ def test_a_folder_is_read_to_its_depths_in_one_order(tmp_path: Path, capsys: pyt
     assert files == [str(tmp_path / name) for name in ("a.yml", "b.yaml", "deep/c.json")]
 
 
-def test_helms_output_is_read_from_standard_input(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_helms_output_is_read_from_standard_input() -> None:
     text = f"---\n# Source: shop/templates/scaledobject.yaml\n{BAD}"
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
-    assert main(["validate", "-"]) == 1
-    out = capsys.readouterr().out
-    assert out.startswith("stdin:10: error:")
-    assert "(shop/templates/scaledobject.yaml)" in out
+    command = [sys.executable, "-m", "keda_py", "validate", "-"]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stdout.startswith("stdin:10: error:")
+    assert "(shop/templates/scaledobject.yaml)" in done.stdout
 
 
 def test_machines_get_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

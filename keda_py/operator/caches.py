@@ -44,12 +44,11 @@ def target_key(namespace: str, api_version: str, kind: str, name: str) -> str:
 
 
 def _index_target(live: Obj) -> Iterator[str]:
+    """Nothing for an object without a target; an older CRD may have let it in, and no object may end a watch."""
     reference = _part(live, "spec", "scaleTargetRef")
-    namespace, (api_version, kind, name) = (
-        live["metadata"].get("namespace", ""),
-        (reference.get(field, "") for field in ("apiVersion", "kind", "name")),
-    )
-    yield target_key(namespace, api_version, kind, name)
+    api_version, kind, name = (str(reference.get(field) or "") for field in ("apiVersion", "kind", "name"))
+    if name:
+        yield target_key(live["metadata"].get("namespace", ""), api_version, kind, name)
 
 
 def _index_hpa(live: Obj) -> Iterator[str]:
@@ -58,15 +57,12 @@ def _index_hpa(live: Obj) -> Iterator[str]:
     yield f"{meta.get('namespace', '')}/{own or 'keda-hpa-' + meta['name']}"
 
 
-def _part(live: Obj, *path: str) -> Obj:
-    """The map at that path, empty where there is none.
-
-    An object that was stored before its schema may hold anything there, and one bad object must not end the watch.
-    """
+def _part(live: Obj, *path: str) -> Mapping[str, Any]:
+    """The map at that path, empty where there is none."""
+    part: object = live
     for name in path:
-        value = live.get(name)
-        live = value if isinstance(value, dict) else {}
-    return live
+        part = part.get(name) if isinstance(part, dict) else None
+    return part if isinstance(part, dict) else {}
 
 
 def keep_workload(live: Obj) -> Obj:

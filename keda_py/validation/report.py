@@ -1,6 +1,6 @@
 """Texts -> all problems: the whole of `keda-py validate` but for its files and its output."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from keda_py.testing import lendings
@@ -22,14 +22,17 @@ async def validate_texts(texts: Mapping[str, str]) -> Report:
     documents: list[Document] = []
     problems: list[Problem] = []
     for file, text in texts.items():
-        try:
-            # Not a comprehension: what comes before an unreadable place is still checked.
-            for document in read_documents(text, file):
-                documents.append(document)  # noqa: PERF402  # the reason above
-        except DocumentError as error:
-            problems.append(Problem(severity="error", file=file, line=error.line, message=str(error)))
+        documents += _readable(text, file, problems)
     async with lendings() as lent:
         problems += Validation(documents, lent).problems()
     order = {file: index for index, file in enumerate(texts)}
     problems.sort(key=lambda problem: (order[problem.file], problem.line))
     return Report(objects=sum(map(is_ours, documents)), problems=tuple(problems))
+
+
+def _readable(text: str, file: str, problems: list[Problem]) -> Iterator[Document]:
+    """What stands before an unreadable place is still checked."""
+    try:
+        yield from read_documents(text, file)
+    except DocumentError as error:
+        problems.append(Problem(severity="error", file=file, line=error.line, message=str(error)))

@@ -117,7 +117,8 @@ DENIED = [
     pytest.param(
         scaled_object(advanced=modifiers(formula="1", target="0")),
         "scaling-modifiers",
-        'error validating target in ScalingModifiers\n"0" is not a number above 0; write for example "5"',
+        "error validating target in ScalingModifiers\nerror converting target for scalingModifiers (string->float) to "
+        'valid target: "0" is not a number above 0; write for example "5"',
         id="target 0",
     ),
     pytest.param(
