@@ -25,11 +25,15 @@ API_SERVICE = "v1beta1.external.metrics.k8s.io"
 log = logging.getLogger(__name__)
 
 
+async def ensure_namespace(client: KubeClient, name: str) -> None:
+    """The namespace of Service and certificates exists. Raises KubeError."""
+    await _ensure(client, NAMESPACES, {"metadata": {"name": name}})
+
+
 async def register_metrics(client: KubeClient, *, namespace: str, service: str, url: str, ca: bytes) -> None:
     """Make the aggregator ask `url` for external metrics and trust `ca` (PEM). Raises KubeError."""
     address = urlsplit(url)
     host, port = address.hostname or "", address.port or 443
-    await _ensure(client, NAMESPACES, {"metadata": {"name": namespace}})
     await _ensure(client, SERVICES, _service(namespace, service, host, port))
     await _ensure(client, API_SERVICES, _api_service(namespace, service, port, ca))
     log.info("registered external metrics", extra={"url": url, "service": f"{namespace}/{service}"})

@@ -21,7 +21,7 @@ from keda_py.metrics.server import MetricsServer
 from keda_py.operator.admission import AdmissionServer
 from keda_py.operator.certificates import guarded_objects, keep_certificates
 from keda_py.operator.probes import probe_app
-from keda_py.operator.registration import register_metrics, register_webhook
+from keda_py.operator.registration import ensure_namespace, register_metrics, register_webhook
 from keda_py.serving.authentication_config import AuthenticationConfig
 from keda_py.serving.ca_bundles import CaBundles
 from keda_py.serving.delegated import DelegatedAccess
@@ -104,6 +104,7 @@ class Serving:
 
     async def register(self, client: KubeClient) -> None:
         """Write the APIService and the webhook configuration that lead to `--register URL`. Raises KubeError."""
+        await ensure_namespace(client, self._settings.cluster.pod_namespace)  # the certificates may wait for it
         await self._tls.shown.wait()
         certificate = self._tls.certificate
         assert certificate is not None

@@ -35,6 +35,7 @@ class TrustSpec:
     uid_headers: tuple[str, ...] = ()
     group_headers: tuple[str, ...] = ()
     extra_prefixes: tuple[str, ...] = ()
+    """In lower case."""
 
     @property
     def authorities(self) -> tuple[str, ...]:
@@ -51,7 +52,7 @@ def read_trust(data: Mapping[str, str], client_ca: str = "") -> TrustSpec:
         user_headers=_names(data, "requestheader-username-headers"),
         uid_headers=_names(data, "requestheader-uid-headers") or ("X-Remote-Uid",),
         group_headers=_names(data, "requestheader-group-headers"),
-        extra_prefixes=_names(data, "requestheader-extra-headers-prefix"),
+        extra_prefixes=tuple(name.lower() for name in _names(data, "requestheader-extra-headers-prefix") if name),
     )
 
 

@@ -89,13 +89,14 @@ def _named(request: web.Request, spec: TrustSpec) -> Caller | None:
 
 
 def _extra(request: web.Request, spec: TrustSpec) -> Iterator[tuple[str, tuple[str, ...]]]:
-    prefixes = tuple(prefix.lower() for prefix in spec.extra_prefixes if prefix)
-    if not prefixes:
-        return
-    names = {name.lower() for name in request.headers if name.lower().startswith(prefixes)}
-    for name in sorted(names):
-        prefix = next(prefix for prefix in prefixes if name.startswith(prefix))
-        yield unquote(name.removeprefix(prefix)), tuple(request.headers.getall(name))
+    found: dict[str, list[str]] = {}
+    for header, value in request.headers.items():
+        name = header.lower()
+        if name.startswith(spec.extra_prefixes):
+            found.setdefault(name, []).append(value)
+    for name in sorted(found):
+        prefix = next(prefix for prefix in spec.extra_prefixes if name.startswith(prefix))
+        yield unquote(name.removeprefix(prefix)), tuple(found[name])
 
 
 def _authenticated(caller: Caller) -> Caller:

@@ -6,7 +6,8 @@ answer is no. Rule: a caller who may read all metrics is asked about once, not o
 
 import asyncio
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from keda_py.errors import KubeError
@@ -78,7 +79,10 @@ class AccessReviews:
         """The authoriser's verdict. Raises KubeError when it cannot be asked."""
         if MASTERS in caller.groups:
             return Verdict(allowed=True)
-        if wanted.resource and (await self._verdict(caller, _everything_like(wanted))).allowed:
+        if (
+            wanted.resource
+            and (await self._verdict(caller, _all_of(wanted.verb, wanted.group, wanted.version))).allowed
+        ):
             return Verdict(allowed=True)
         return await self._verdict(caller, wanted)
 
@@ -94,9 +98,10 @@ class AccessReviews:
         return Verdict(allowed=allowed, reason=str(status.get("reason") or ""))
 
 
-def _everything_like(wanted: Wanted) -> Wanted:
-    """The same verb on all resources of the group, in all namespaces: what the HPA controller may do."""
-    return replace(wanted, path="", namespace="", resource="*", subresource="", name="")
+@lru_cache(maxsize=64)
+def _all_of(verb: str, group: str, version: str) -> Wanted:
+    """All resources of the group, in all namespaces: what the HPA controller may read."""
+    return Wanted(verb=verb, group=group, version=version, resource="*")
 
 
 def _question(caller: Caller, wanted: Wanted) -> Obj:
