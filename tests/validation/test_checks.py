@@ -123,7 +123,7 @@ async def test_a_problem_says_file_line_and_object() -> None:
         ),
         pytest.param(
             {"minReplicaCount": 101},
-            'error: spec: Invalid value: "object": minReplicaCount must be less than or equal to maxReplicaCount',
+            "error: spec: Invalid value: minReplicaCount must be less than or equal to maxReplicaCount",
             id="rule of the schema",
         ),
         pytest.param(
