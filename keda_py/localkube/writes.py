@@ -132,4 +132,6 @@ def _is_newer(store: Store, target: Target, seen: Obj | None) -> bool:
 
 
 def _escaped(words: str) -> str:
-    return words.replace("\\", "\\\\").replace('"', '\\"')
+    """For a quoted string of a header, in which a line break would begin another header."""
+    printable = "".join(one if one.isprintable() else " " for one in words)
+    return printable.replace("\\", "\\\\").replace('"', '\\"')
