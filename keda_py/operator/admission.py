@@ -139,7 +139,7 @@ class AdmissionServer:
         if denial is None:
             warnings = [finding for finding in findings if isinstance(finding, AdmissionWarning)]
             self._record(request, warnings)
-            return _response(request.uid, warnings=[warning.message for warning in warnings])
+            return _response(request.uid, warnings=[_one_line(warning.message) for warning in warnings])
         if path in (SCALED_OBJECT.path, SCALED_JOB.path):
             self._instruments.record_denial(request.namespace, action, denial.reason)
         log.info("object denied", extra={"path": path, "namespace": request.namespace, "reason": denial.reason})
@@ -184,6 +184,11 @@ def _only_sheds_finalizers(request: AdmissionRequest) -> bool:
         return len((obj.get("metadata") or {}).get("finalizers") or ())
 
     return finalizers(new) < finalizers(old) and new.get("spec") == old.get("spec")
+
+
+def _one_line(text: str) -> str:
+    """A warning travels in a header; keys that users wrote may hold anything."""
+    return "".join(one if one.isprintable() else " " for one in text)
 
 
 def _response(uid: str, *, denial: Denial | None = None, warnings: list[str] | None = None) -> Obj:

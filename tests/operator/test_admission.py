@@ -158,6 +158,17 @@ async def test_a_target_that_does_not_exist_yet_is_a_warning(world: AdmissionWor
     assert "Warning: apps/v1.Deployment 'web' does not exist yet" in outcome.err
 
 
+async def test_triggers_that_nobody_serves_and_keys_that_nobody_reads_are_warned_of(world: AdmissionWorld) -> None:
+    odd = {**CRON, "metadata": {**CRON["metadata"], "timezome": "UTC", "two\nlines": "x"}}
+    outcome = await world.create(scaled_object(triggers=[odd, {"type": "crom", "metadata": {}}]))
+    assert outcome.code == 0
+    known, broken, unknown = outcome.err.splitlines()
+    near = 'cron does not read this key; did you mean "timezone"?'
+    assert known == f"Warning: spec.triggers[0].metadata.timezome: {near}"
+    assert broken.startswith("Warning: spec.triggers[0].metadata.two lines: cron does not read this key")
+    assert unknown == "Warning: spec.triggers[1].type: no scaler found for type: crom; nearest: cron"
+
+
 async def test_other_kinds_are_judged_too(world: AdmissionWorld) -> None:
     job = {
         "apiVersion": "keda.sh/v1alpha1",
