@@ -34,6 +34,10 @@ class ScalerError(KedaPyError):
     """A metric source could not answer now."""
 
 
+class EmptyAnswer(ScalerError):
+    """A metric source answered, with nothing in it."""
+
+
 class KubeError(KedaPyError):
     """The API server refused or failed; `status` 0 means that no answer came."""
 

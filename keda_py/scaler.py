@@ -15,7 +15,7 @@ import httpx
 
 from keda_py.clock import Clock
 from keda_py.core.metric_specs import ExternalMetric, MetricSpec, ResourceMetric
-from keda_py.errors import ConfigError, ScalerError
+from keda_py.errors import ConfigError, EmptyAnswer, ScalerError
 from keda_py.metadata import (
     AUTH,
     ENV,
@@ -35,6 +35,7 @@ __all__ = [
     "ENV",
     "META",
     "ConfigError",
+    "EmptyAnswer",
     "ExternalMetric",
     "KubeReader",
     "MetricSpec",
@@ -66,13 +67,15 @@ class Reading:
     """What one trigger measured. `active` None: the engine compares `value` with `activation` (strictly greater).
 
     `changes_at` is a known next change (a cron boundary, aware): the engine looks again then, without waiting for the
-    next poll. `note` says why a value is what the reference states instead of what the source said ("NaN counts as 0").
+    next poll. `note` says why a value is what the reference states instead of what the source said ("NaN counts as 0");
+    `empty` that the source had nothing to say.
     """
 
     value: float
     active: bool | None = None
     changes_at: datetime | None = None
     note: str = ""
+    empty: bool = False
 
 
 class KubeReader(Protocol):

@@ -2,13 +2,25 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from functools import cached_property
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, ValidationError
 
-from keda_py.scaler import AUTH, META, ConfigError, Reading, Scaler, ScalerContext, ScalerError, named, sources
+from keda_py.scaler import (
+    AUTH,
+    META,
+    ConfigError,
+    EmptyAnswer,
+    Reading,
+    Scaler,
+    ScalerContext,
+    ScalerError,
+    named,
+    sources,
+)
 from scalers.shared.auth_modes import AuthMode, AuthModesMetadata, auth_headers, auth_tls
 from scalers.shared.aws import AwsAuthMetadata
 from scalers.shared.aws_signature import AwsSigner
@@ -138,7 +150,7 @@ class PrometheusScaler(Scaler[PrometheusMetadata]):
             raise ScalerError(f"prometheus query {self.metadata.query} returned multiple elements: aggregate to one")
         values = series[0].value if series else []
         if not values:
-            return self._null("the result is empty", "prometheus metrics 'prometheus' target may be lost")
+            return self._empty()
         if len(values) == 1:
             raise ScalerError(f"prometheus query {self.metadata.query} didn't return enough values")
         if values[1] is None:
@@ -147,6 +159,13 @@ class PrometheusScaler(Scaler[PrometheusMetadata]):
         if not math.isfinite(value):
             return self._null(f"the result is {value}", "prometheus query returns a value that is no number")
         return Reading(value=value)
+
+    def _empty(self) -> Reading:
+        lost = "prometheus metrics 'prometheus' target may be lost"
+        try:
+            return replace(self._null("the result is empty", lost), empty=True)
+        except ScalerError as error:
+            raise EmptyAnswer(str(error)) from None
 
     def _null(self, what: str, error: str) -> Reading:
         if not self.metadata.ignore_null_values:

@@ -1,11 +1,13 @@
 """`http_client`: one `httpx.AsyncClient` for a whole process; the engine opens it and closes it."""
 
 import ssl
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import httpx
 
 from keda_py.clock import Clock
+from keda_py.http.observed import HttpExchange, ObservedTransport
 from keda_py.http.transport import AiohttpTransport, Limits
 from keda_py.proxies import Proxies
 
@@ -30,8 +32,13 @@ class HttpClientSpec:
     user_agent: str = "keda-py"
 
 
-def http_client(spec: HttpClientSpec, clock: Clock, tls: ssl.SSLContext) -> httpx.AsyncClient:
-    """The shared client; `tls` serves requests that bring none of their own."""
+def http_client(
+    spec: HttpClientSpec,
+    clock: Clock,
+    tls: ssl.SSLContext,
+    observe: Callable[[HttpExchange], None] = lambda _: None,
+) -> httpx.AsyncClient:
+    """The shared client; `tls` serves requests that bring none of their own, `observe` is told of each exchange."""
     transport = AiohttpTransport(
         clock=clock,
         tls=tls,
@@ -43,7 +50,7 @@ def http_client(spec: HttpClientSpec, clock: Clock, tls: ssl.SSLContext) -> http
         ),
     )
     return httpx.AsyncClient(
-        transport=transport,
+        transport=ObservedTransport(transport, observe),
         timeout=spec.timeout,
         follow_redirects=True,
         max_redirects=MAX_REDIRECTS,

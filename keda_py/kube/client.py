@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from types import TracebackType
 from typing import Any, Literal, Self
+from urllib.parse import urlsplit
 
 import aiohttp
 import orjson
@@ -47,6 +48,7 @@ class PatchKind(StrEnum):
 class Exchange:
     """One answered or failed request, for our own metrics: `verb` as API servers count it, `code` 0 for no answer."""
 
+    host: str
     verb: str
     resource: str
     code: int
@@ -207,7 +209,8 @@ class KubeClient:
                 code = response.status
             finally:
                 seconds = loop.time() - started
-                self._observe(Exchange(verb=_verb(request), resource=request.resource, code=code, seconds=seconds))
+                host, verb = urlsplit(self.url).netloc, _verb(request)
+                self._observe(Exchange(host=host, verb=verb, resource=request.resource, code=code, seconds=seconds))
             if not 200 <= code < 300:
                 raise error_from_answer(code, await _read(response), response.headers.get("Retry-After", ""))
             yield response

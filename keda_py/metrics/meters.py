@@ -9,6 +9,7 @@ from datetime import datetime
 from keda_py.core.metric_names import NamedMetric
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.metrics.confinement import confine
+from keda_py.metrics.http_requests import asking_for
 from keda_py.metrics.phases import Grid
 from keda_py.metrics.scaler_set import ScalerSet
 from keda_py.registry import AnyScaler
@@ -161,6 +162,7 @@ async def _ask(meter: Meter, scaler: AnyScaler, timeout: float) -> Outcome:
 
 
 async def _read(meter: Meter, scaler: AnyScaler) -> object:
-    return await (
-        scaler.read(meter.metric.spec) if meter.scalers.takes_spec(meter.metric.trigger_index) else scaler.read()
-    )
+    with asking_for(meter):
+        return await (
+            scaler.read(meter.metric.spec) if meter.scalers.takes_spec(meter.metric.trigger_index) else scaler.read()
+        )

@@ -1,31 +1,28 @@
 """Our own metrics, under KEDA's names and labels, so that existing dashboards and alerts go on working.
 
-The engine and the operator report through the small `record_...` functions; a series ends with its ScaledObject.
-Rendering 2000 series costs 27 ms, so a scrape is rendered in a thread, at most once a second. Behaviour reference,
-section 14.1.
+The engine and the operator report through the small `record_...` functions; a series ends with its object. What
+concerns the process as a whole is in `process_metrics.py`; `page.py` renders both. Behaviour reference, section 14.1.
 """
 
-import asyncio
-import platform
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
 
-from aiohttp import web
-from prometheus_client import CollectorRegistry, Counter, Gauge, ProcessCollector, disable_created_metrics
-from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
-from prometheus_client.metrics import MetricWrapperBase
-
-from keda_py import __version__
-from keda_py.errors import ScalerError
-from keda_py.metrics.meters import Key, MetricReading
+from keda_py.core.metric_names import COMPOSITE_METRIC
+from keda_py.errors import EmptyAnswer, ScalerError
+from keda_py.http.observed import HttpExchange
+from keda_py.metrics.http_requests import asked_for
+from keda_py.metrics.meters import Key, Meter, MetricReading
+from keda_py.metrics.process_metrics import ProcessMetrics
+from keda_py.metrics.query import Evaluation
 from keda_py.metrics.scaler_set import ScalerSet
+from keda_py.metrics.series import Labels, Owner, Series
 
-RENDER_SECONDS = 1.0
-"""A rendered page serves everybody who asks within this time."""
+SCALED_OBJECT, SCALED_JOB = "ScaledObject", "ScaledJob"
 
 _SERIES = ("namespace", "metric", "scaledObject", "scaler", "triggerIndex", "type")
 _OBJECT = ("namespace", "scaledObject")
 _LOOP = ("namespace", "type", "resource")
+_HTTP = ("namespace", "scaled_resource", "scaler", "trigger_name", "metric_name", "status_code")
+_EMPTY = ("namespace", "scaledResource", "triggerName", "metricName", "resourceType", "ignoreNullValues")
 
 
 class OperatorMetrics:
@@ -34,70 +31,110 @@ class OperatorMetrics:
     def __init__(self) -> None:
         disable_created_metrics()  # type: ignore[no-untyped-call]  # prometheus_client has no type here
         self.registry = registry = CollectorRegistry()
-        ProcessCollector(registry=registry)
-        self._value = Gauge("keda_scaler_metrics_value", "last value of a metric", _SERIES, registry=registry)
-        self._latency = Gauge(
-            "keda_scaler_metrics_latency_seconds", "how long the source took to answer", _SERIES, registry=registry
-        )
-        self._active = Gauge("keda_scaler_active", "1 while a trigger is active", _SERIES, registry=registry)
-        self._errors = Counter("keda_scaler_detail_errors", "failed readings of a metric", _SERIES, registry=registry)
-        self._paused = Gauge("keda_scaled_object_paused", "1 while paused", _OBJECT, registry=registry)
-        self._object_errors = Counter(
-            "keda_scaled_object_errors", "failed readings and checks of a ScaledObject", _OBJECT, registry=registry
-        )
-        self._lateness = Gauge(
-            "keda_internal_scale_loop_latency_seconds", "how late a scale loop began", _LOOP, registry=registry
-        )
-        self._resources = Gauge(
-            "keda_resource_registered_total", "objects by type and namespace", ("type", "namespace"), registry=registry
-        )
-        self._triggers = Gauge("keda_trigger_registered_total", "triggers by type", ("type",), registry=registry)
-        self._validations = Counter(
-            "keda_webhook_scaled_object_validations",
-            "ScaledObjects judged by the webhook",
-            ("namespace", "action"),
+        self.process = ProcessMetrics(registry)
+        self._series = Series()
+
+        def gauge(name: str, text: str, labels: Labels) -> Gauge:
+            return Gauge(name, text, labels, registry=registry)
+
+        def counter(name: str, text: str, labels: Labels) -> Counter:
+            return Counter(name, text, labels, registry=registry)
+
+        self._value = gauge("keda_scaler_metrics_value", "last value of a metric", _SERIES)
+        self._latency = gauge("keda_scaler_metrics_latency_seconds", "how long the source took to answer", _SERIES)
+        self._active = gauge("keda_scaler_active", "1 while a trigger is active", _SERIES)
+        self._errors = counter("keda_scaler_detail_errors", "failed readings of a metric", _SERIES)
+        self._paused = gauge("keda_scaled_object_paused", "1 while paused", _OBJECT)
+        self._object_errors = {
+            SCALED_OBJECT: counter(
+                "keda_scaled_object_errors", "failed readings and checks of a ScaledObject", _OBJECT
+            ),
+            SCALED_JOB: counter("keda_scaled_job_errors", "failed readings of a ScaledJob", ("namespace", "scaledJob")),
+        }
+        self._empty = counter("keda_scaler_empty_upstream_responses", "answers with nothing in them", _EMPTY)
+        self._loop = gauge("keda_internal_scale_loop_latency_seconds", "how late a scale loop began", _LOOP)
+        self._resources = gauge("keda_resource_registered_total", "objects by type", ("type", "namespace"))
+        self._triggers = gauge("keda_trigger_registered_total", "triggers by type", ("type",))
+        self._http = counter("keda_scaler_http_requests", "HTTP requests of a trigger", _HTTP)
+        self._http_seconds = Histogram(
+            "keda_scaler_http_request_duration_seconds",
+            "until the head of the answer has come",
+            ("scaler", "status_code"),
             registry=registry,
         )
-        self._denials = Counter(
-            "keda_webhook_scaled_object_validation_errors",
-            "objects that the webhook denied",
-            ("namespace", "action", "reason"),
-            registry=registry,
+        judged, denied = ("namespace", "action"), ("namespace", "action", "reason")
+        self._validations = counter(
+            "keda_webhook_scaled_object_validations", "ScaledObjects judged by the webhook", judged
         )
-        self._by_object: defaultdict[Key, set[tuple[MetricWrapperBase, tuple[str, ...]]]] = defaultdict(set)
-        self._add_build_info()
+        self._denials = counter(
+            "keda_webhook_scaled_object_validation_errors", "objects that the webhook denied", denied
+        )
+
+    def record_built(self, key: Key, scalers: ScalerSet) -> None:
+        """Scalers of a new generation stand: series of metrics that the object has no longer end."""
+        kept = {_series_labels(key, scalers, metric.trigger_index, metric.name) for metric in scalers.metrics.external}
+        composite = _composite_labels(key)
+        self._series.forget(
+            (scalers.spec.kind, *key), lambda labels: len(labels) == 6 and labels not in kept and labels != composite
+        )
 
     def record_reading(self, key: Key, scalers: ScalerSet, reading: MetricReading) -> None:
-        """A completed reading, good or failed."""
-        labels = _series_labels(key, scalers, reading)
-        self._remember(key, labels, self._latency, self._errors)
-        self._latency.labels(*labels).set(reading.seconds)
-        errors, object_errors = self._errors.labels(*labels), self._object_errors.labels(*key)
-        self._remember(key, key, self._object_errors)
+        """A completed reading, good or failed. KEDA counts failures of the HPA's questions alone in the details."""
+        owner = (scalers.spec.kind, *key)
+        labels = _series_labels(key, scalers, reading.metric.trigger_index, reading.metric.name)
+        of = self._series.of
+        of(owner, self._latency, labels).set(reading.seconds)
+        errors = of(owner, self._errors, labels), of(owner, self._object_errors[scalers.spec.kind], key)
         match reading.outcome:
-            case ScalerError():
-                errors.inc()
-                object_errors.inc()
+            case ScalerError() as error:
+                for one in errors:
+                    one.inc()
+                if isinstance(error, EmptyAnswer):
+                    self._count_empty(owner, reading, ignored=False)
             case outcome:
-                self._remember(key, labels, self._value, self._active)
-                self._value.labels(*labels).set(outcome.value)
-                self._active.labels(*labels).set(1 if outcome.active else 0)
+                of(owner, self._value, labels).set(outcome.value)
+                of(owner, self._active, labels).set(1 if outcome.active else 0)
+                if outcome.empty:
+                    self._count_empty(owner, reading, ignored=True)
 
-    def record_error(self, key: Key) -> None:
-        """A ScaledObject that could not be checked or decided on."""
-        self._remember(key, key, self._object_errors)
-        self._object_errors.labels(*key).inc()
+    def record_evaluation(self, key: Key, evaluation: Evaluation) -> None:
+        """What a round of a ScaledObject means: the formula's value, where there is one."""
+        value = next((one for one in evaluation.values if one.name == COMPOSITE_METRIC), None)
+        if value is not None:
+            owner, labels = (SCALED_OBJECT, *key), _composite_labels(key)
+            self._series.of(owner, self._value, labels).set(value.milli / 1000)
+            self._series.of(owner, self._active, labels).set(1 if evaluation.active else 0)
+
+    def record_error(self, key: Key, kind: str = SCALED_OBJECT) -> None:
+        """An object that could not be checked or decided on."""
+        self._series.of((kind, *key), self._object_errors[kind], key).inc()
 
     def record_paused(self, key: Key, *, paused: bool) -> None:
         """Whether a ScaledObject is paused."""
-        self._remember(key, key, self._paused)
-        self._paused.labels(*key).set(1 if paused else 0)
+        self._series.of((SCALED_OBJECT, *key), self._paused, key).set(1 if paused else 0)
 
-    def record_lateness(self, key: Key, seconds: float) -> None:
+    def record_lateness(self, key: Key, seconds: float, kind: str = SCALED_OBJECT) -> None:
         """How much later than due a scale loop began."""
-        labels = (key[0], "scaledobject", key[1])
-        self._remember(key, labels, self._lateness)
-        self._lateness.labels(*labels).set(max(seconds, 0.0))
+        labels, late = (key[0], kind.lower(), key[1]), max(seconds, 0.0)
+        self._series.of((kind, *key), self._loop, labels).set(late)
+        self.process.record_lateness(late)
+
+    def record_batch(self, size: int) -> None:
+        """A source was asked for that many triggers at once."""
+        self.process.record_batch(size)
+
+    def record_http(self, exchange: HttpExchange) -> None:
+        """An HTTP request of whichever trigger is being read."""
+        meter = asked_for()
+        if meter is None:
+            return
+        index, name = meter.metric.trigger_index, meter.metric.name
+        scaler = _scaler_label(meter.scalers, index)
+        code = str(exchange.status or "error")
+        labels = (meter.key[0], meter.key[1], scaler, meter.metric.trigger_name, name, code)
+        self._http_seconds.labels(scaler, code).observe(exchange.seconds)
+        if not meter.retired:
+            self._series.of(_owner_of(meter), self._http, labels).inc()
 
     def record_validation(self, namespace: str, action: str) -> None:
         """A ScaledObject that the webhook judged; `action` is create or update."""
@@ -107,72 +144,43 @@ class OperatorMetrics:
         """One that it denied, or a ScaledJob."""
         self._denials.labels(namespace, action, reason).inc()
 
-    def record_registered(self, objects: Mapping[tuple[str, str], int], triggers: Mapping[str, int]) -> None:
-        """All objects by (type, namespace), as ("scaled_object", "shop"), and all triggers by type."""
-        self._resources.clear()
-        self._triggers.clear()
-        for labels, count in objects.items():
-            self._resources.labels(*labels).set(count)
-        for trigger_type, count in triggers.items():
-            self._triggers.labels(trigger_type).set(count)
+    def record_resources(self, kind: str, namespace: str, count: int) -> None:
+        """How many objects of a type, as "scaled_object", a namespace has."""
+        _set_or_remove(self._resources, (kind, namespace), count)
 
-    def forget(self, key: Key) -> None:
-        """Remove every series of a ScaledObject."""
-        for metric, labels in self._by_object.pop(key, ()):
-            metric.remove(*labels)
+    def record_triggers(self, trigger_type: str, count: int) -> None:
+        """How many triggers of a type there are."""
+        _set_or_remove(self._triggers, (trigger_type,), count)
 
-    def forget_metrics(self, key: Key, kept: Sequence[str]) -> None:
-        """Remove the series of metrics that a ScaledObject has no longer."""
-        gone = {
-            (metric, labels)
-            for metric, labels in self._by_object.get(key, ())
-            if len(labels) == len(_SERIES) and labels[1] not in kept
-        }
-        for metric, labels in gone:
-            metric.remove(*labels)
-        if gone:
-            self._by_object[key] -= gone
+    def forget(self, key: Key, kind: str = SCALED_OBJECT) -> None:
+        """Remove every series of an object."""
+        self._series.forget((kind, *key))
 
-    def _remember(self, key: Key, labels: tuple[str, ...], *metrics: MetricWrapperBase) -> None:
-        self._by_object[key].update((metric, labels) for metric in metrics)
-
-    def _add_build_info(self) -> None:
-        info = {
-            "version": __version__,
-            "git_commit": "",
-            # KEDA's label for its own runtime; dashboards group by it.
-            "goversion": f"python{platform.python_version()}",
-            "goos": platform.system().lower(),
-            "goarch": platform.machine(),
-        }
-        build = Gauge("keda_build_info", "version and platform; always 1", tuple(info), registry=self.registry)
-        build.labels(**info).set(1)
+    def _count_empty(self, owner: Owner, reading: MetricReading, *, ignored: bool) -> None:
+        kind, namespace, name = owner
+        metric = reading.metric
+        labels = (namespace, name, metric.trigger_name, metric.name, kind, str(ignored).lower())
+        self._series.of(owner, self._empty, labels).inc()
 
 
-class MetricsPage:
-    """The text page on --metrics-bind-address."""
-
-    def __init__(self, metrics: OperatorMetrics) -> None:
-        self._registry = metrics.registry
-        self._page, self._rendered_at = b"", float("-inf")
-        self._rendering = asyncio.Lock()
-
-    async def render(self) -> bytes:
-        """The page, at most a second old; rendered off the loop."""
-        async with self._rendering:
-            now = asyncio.get_running_loop().time()
-            if now - self._rendered_at >= RENDER_SECONDS:
-                self._page = await asyncio.to_thread(generate_latest, self._registry)
-                self._rendered_at = now
-            return self._page
-
-    async def answer(self, request: web.Request) -> web.Response:
-        """For `app.router.add_get("/metrics", page.answer)`."""
-        return web.Response(body=await self.render(), headers={"Content-Type": CONTENT_TYPE_LATEST})
+def _set_or_remove(gauge: Gauge, labels: Labels, count: int) -> None:
+    series = gauge.labels(*labels)
+    series.set(count) if count else gauge.remove(*labels)
 
 
-def _series_labels(key: Key, scalers: ScalerSet, reading: MetricReading) -> tuple[str, ...]:
-    index = reading.metric.trigger_index
+def _series_labels(key: Key, scalers: ScalerSet, index: int, metric: str) -> Labels:
+    return (key[0], metric, key[1], _scaler_label(scalers, index), str(index), scalers.spec.kind.lower())
+
+
+def _composite_labels(key: Key) -> Labels:
+    return (key[0], COMPOSITE_METRIC, key[1], COMPOSITE_METRIC, "0", SCALED_OBJECT.lower())
+
+
+def _scaler_label(scalers: ScalerSet, index: int) -> str:
+    """The trigger's name, else what KEDA calls the implementation: "prometheusScaler"."""
     implementation = type(scalers.scaler(index)).__name__
-    scaler = reading.metric.trigger_name or implementation[:1].lower() + implementation[1:]
-    return (key[0], reading.metric.name, key[1], scaler, str(index), "scaledobject")
+    return scalers.spec.triggers[index].name or implementation[:1].lower() + implementation[1:]
+
+
+def _owner_of(meter: Meter) -> Owner:
+    return (meter.scalers.spec.kind, *meter.key)

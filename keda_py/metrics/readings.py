@@ -18,6 +18,7 @@ from keda_py.core.metric_names import MetricSet
 from keda_py.core.spec import TriggersSpec
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.metrics.meters import Key, Meter, MetricReading, Outcome
+from keda_py.metrics.observer import Observer, Unobserved
 from keda_py.metrics.phases import Grid, grid_of
 from keda_py.metrics.scaler_set import ScalerSet, ScalerSource, build_set
 from keda_py.metrics.sources import Engine, Sources
@@ -26,6 +27,7 @@ __all__ = ["Key", "MetricReading", "Readings", "Round"]
 
 log = logging.getLogger(__name__)
 
+UNOBSERVED = Unobserved()
 SHARED_SECONDS = 2.0
 """A reading younger than this is shared by the poll and the HPA's question."""
 
@@ -53,12 +55,22 @@ class Readings:
     Reads run in `tasks`; close with `aclose` before that group ends.
     """
 
-    def __init__(self, *, scalers: ScalerSource, tasks: asyncio.TaskGroup, on_reading: Callable[[Key], None]) -> None:
-        self._scalers, self._tasks, self._on_reading = scalers, tasks, on_reading
+    def __init__(
+        self,
+        *,
+        scalers: ScalerSource,
+        tasks: asyncio.TaskGroup,
+        on_reading: Callable[[Key], None],
+        observer: Observer = UNOBSERVED,
+    ) -> None:
+        self._scalers, self._tasks, self._on_reading, self._observer = scalers, tasks, on_reading, observer
         self._clock = scalers.lendings.clock
         self._watched: dict[Key, _Watched] = {}
         self._health: dict[Key, dict[str, FallbackState]] = {}
-        self._sources = Sources(Engine(clock=self._clock, spawn=self._spawn, complete=self._complete))
+        engine = Engine(
+            clock=self._clock, spawn=self._spawn, complete=self._complete, count_batch=observer.record_batch
+        )
+        self._sources = Sources(engine)
         self._building: defaultdict[Key, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._running: set[asyncio.Task[None]] = set()
         self._closed = False
@@ -184,6 +196,7 @@ class Readings:
             self._sources.join(meter)
         self._watched[key] = _Watched(scalers=scalers, meters=meters, grid=grid, batch_key=batch_key)
         self._prune_health(key, scalers)
+        self._observer.record_built(key, scalers)
 
     def _prune_health(self, key: Key, scalers: ScalerSet) -> None:
         kept = scalers.metrics.external_names if has_valid_fallback(scalers.spec) else ()
@@ -237,6 +250,7 @@ class Readings:
         _log_reading(meter, reading, failed_before=failed_before)
         if meter.retired:
             return
+        self._observer.record_reading(meter.key, meter.scalers, reading)
         health = self._health[meter.key]
         if has_valid_fallback(meter.scalers.spec):
             state = health.get(meter.metric.name, FallbackState())

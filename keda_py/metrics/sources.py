@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from keda_py.clock import Clock
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.metrics.confinement import confine
+from keda_py.metrics.http_requests import asking_for
 from keda_py.metrics.meters import Meter, Outcome, check_reading, measure
 
 LANE_WIDTH = 8
@@ -26,6 +27,7 @@ class Engine:
     clock: Clock
     spawn: Callable[[Coroutine[object, None, None]], None]
     complete: Callable[[Meter, Outcome], None]
+    count_batch: Callable[[int], None]
 
 
 class Source:
@@ -78,6 +80,7 @@ class Source:
             self._read_alone(meters)
             return
         what = f"{len(meters)} triggers at once"
+        self._engine.count_batch(len(meters))
         try:
             answers = await confine(_ask_all(meters), max(meter.timeout for meter in meters), what=what)
         except (ScalerError, ConfigError) as error:
@@ -128,7 +131,8 @@ class Source:
 
 
 async def _ask_all(meters: Sequence[Meter]) -> Sequence[object]:
-    answers = tuple(await meters[0].scaler.read_batch([meter.scaler for meter in meters]))
+    with asking_for(meters[0]):
+        answers = tuple(await meters[0].scaler.read_batch([meter.scaler for meter in meters]))
     if len(answers) != len(meters):
         raise ScalerError(f"{len(meters)} triggers at once: {len(answers)} answers")
     return answers

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from keda_py import __version__
 from keda_py.clock import Clock, SystemClock
 from keda_py.kube.client import KubeClient
+from keda_py.metrics.prometheus import OperatorMetrics
 from keda_py.operator.assembly import Assembly, Surroundings, assemble, open_http
 from keda_py.operator.clock_watch import watch_clock
 from keda_py.settings import Settings
@@ -36,10 +37,13 @@ async def run_operator(
     settings: Settings, clock: Clock, stopping: asyncio.Event, started: Started = lambda _: None
 ) -> None:
     """One operator on any clock, until `stopping`; `started` is called once it works. Raises KedaPyError."""
-    client = KubeClient(clock, settings.cluster.kubeconfig)
+    instruments = OperatorMetrics()
+    client = KubeClient(clock, settings.cluster.kubeconfig, observe=instruments.process.record_exchange)
     tls = TlsContexts(settings.http.min_tls_version, settings.http.ciphers, settings.certificates.ca_dirs)
-    async with client, open_http(settings, clock, tls) as http, asyncio.TaskGroup() as tasks:
-        around = Surroundings(settings=settings, clock=clock, client=client, http=http, tls=tls, tasks=tasks)
+    async with client, open_http(settings, clock, tls, instruments) as http, asyncio.TaskGroup() as tasks:
+        around = Surroundings(
+            settings=settings, clock=clock, client=client, http=http, tls=tls, tasks=tasks, instruments=instruments
+        )
         assembly = assemble(around)
         async with assembly.serving:
             parts = assembly.parts

@@ -40,6 +40,8 @@ from keda_py.operator.namespaces import Namespaces
 from keda_py.operator.parts import Parts
 from keda_py.operator.queue import Key
 from keda_py.operator.reader import ClusterReader
+from keda_py.operator.record import DecisionRecord
+from keda_py.operator.registered import Registered
 from keda_py.operator.serving import Answers, Serving
 from keda_py.operator.status import StatusWriter
 from keda_py.operator.targets import Targets
@@ -57,6 +59,7 @@ class Surroundings:
     http: httpx.AsyncClient
     tls: TlsContexts
     tasks: asyncio.TaskGroup
+    instruments: OperatorMetrics
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +78,7 @@ class Assembly:
 def assemble(around: Surroundings) -> Assembly:
     """Put the parts together; nothing runs yet."""
     client, clock, settings = around.client, around.clock, around.settings
-    instruments = OperatorMetrics()
+    instruments = around.instruments
     caches = Caches(client, settings.cluster.watch_namespaces)
     discovery = Discovery(client)
     reader = ClusterReader(client, discovery, clock)
@@ -85,7 +88,7 @@ def assemble(around: Surroundings) -> Assembly:
         engine.on_reading(key)
 
     scalers = _scaler_source(around, reader, resolver)
-    readings = Readings(scalers=scalers, tasks=around.tasks, on_reading=on_reading)
+    readings = Readings(scalers=scalers, tasks=around.tasks, on_reading=on_reading, observer=instruments)
     parts = Parts(
         clock=clock,
         client=client,
@@ -99,12 +102,14 @@ def assemble(around: Surroundings) -> Assembly:
         status=StatusWriter(client),
         events=EventRecorder(client, instance=identity(settings)),
         instruments=instruments,
+        record=DecisionRecord(),
     )
     engine = Engine(parts, reconcilers=settings.scaling.scaled_object_workers)
     resolver.subscribe(engine.on_parameters)
     admission = _admission(around, caches, instruments)
     jobs = ScaledJobController(parts, settings, scalers=scalers, tasks=around.tasks)
     answers = Answers(metrics=_query(parts, engine), admission=admission, instruments=instruments)
+    _observe(around, parts, engine, jobs)
     users = {"scaledobjects": caches.scaled_objects, "scaledjobs": jobs.caches.scaled_jobs}
     return Assembly(
         parts=parts,
@@ -113,13 +118,24 @@ def assemble(around: Surroundings) -> Assembly:
         authentications=Authentications(parts, users),
         admission=admission,
         serving=Serving(settings, clock, client, answers),
-        election=_election(client, settings),
+        election=_election(around),
     )
 
 
 def identity(settings: Settings) -> str:
     """Who we are in Lease and Events: the pod, so that a container restarted in it is still the same."""
     return settings.cluster.pod_name or f"{socket.gethostname()}_{os.getpid()}"
+
+
+def _observe(around: Surroundings, parts: Parts, engine: Engine, jobs: ScaledJobController) -> None:
+    """What our own metrics show without being told."""
+    registered, caches = Registered(around.instruments), parts.caches
+    registered.count("scaled_object", caches.scaled_objects)
+    registered.count("scaled_job", jobs.caches.scaled_jobs)
+    registered.count("trigger_authentication", caches.authentications)
+    registered.count("cluster_trigger_authentication", caches.cluster_authentications)
+    around.instruments.process.show_queue("scaledobject", lambda: engine.queue.depth)
+    around.instruments.process.show_queue("scaledjob", lambda: jobs.engine.queue.depth)
 
 
 def _query(parts: Parts, engine: Engine) -> Query:
@@ -173,8 +189,8 @@ def _scaler_source(around: Surroundings, reader: ClusterReader, resolver: Cluste
     return ScalerSource(lendings=lendings, build=registry.build, resolver=resolver)
 
 
-def _election(client: KubeClient, settings: Settings) -> Election | None:
-    lease = settings.leadership
+def _election(around: Surroundings) -> Election | None:
+    settings, lease = around.settings, around.settings.leadership
     if not lease.elect:
         return None
     spec = LeaseSpec(
@@ -185,10 +201,12 @@ def _election(client: KubeClient, settings: Settings) -> Election | None:
         renew_deadline=lease.renew_deadline.total_seconds(),
         retry_period=lease.retry_period.total_seconds(),
     )
-    return Election(client, spec)
+    election = Election(around.client, spec)
+    around.instruments.process.show_leadership(lease.lease_name, lambda: election.is_leader)
+    return election
 
 
-def open_http(settings: Settings, clock: Clock, tls: TlsContexts) -> httpx.AsyncClient:
+def open_http(settings: Settings, clock: Clock, tls: TlsContexts, instruments: OperatorMetrics) -> httpx.AsyncClient:
     """The HTTP client that all scalers share, as the settings say; the caller closes it."""
     spec = HttpClientSpec(
         timeout=settings.http.timeout.total_seconds(),
@@ -197,4 +215,4 @@ def open_http(settings: Settings, clock: Clock, tls: TlsContexts) -> httpx.Async
         proxies=Proxies.from_environment(os.environ),
         user_agent=f"keda-py/{__version__}",
     )
-    return http_client(spec, clock, tls.get(TlsSettings()))
+    return http_client(spec, clock, tls.get(TlsSettings()), instruments.record_http)

@@ -168,6 +168,7 @@ class Engine:
     async def _look_if_due(self, state: ObjectState) -> None:
         # A timer may fire a hair early; a look is then due all the same.
         if state.spec is not None and self._parts.clock.monotonic() >= state.next_look - 0.0005:
+            self._parts.note_lateness(state)
             await self._loop.look(state)
         elif state.hpa_changed:
             await self._loop.refresh_hpa_condition(state)
@@ -176,6 +177,7 @@ class Engine:
     def _after_failed_step(self, state: ObjectState, error: StepError, live: Obj) -> float | None:
         """A ConfigError waits for its object to change; a missing target is looked for again; the rest is retried."""
         state.missing = None
+        self._parts.instruments.record_error(state.key)
         if isinstance(error.cause, ConfigError):
             state.fingerprint = fingerprint_of(live)
             return None
@@ -196,8 +198,9 @@ class Engine:
         state.stop()
         self.queue.discard(state.key)
         self._parts.targets.forget(state)
-        self._parts.instruments.forget(state.key)
         await self._parts.readings.forget(state.key)
+        self._parts.instruments.forget(state.key)
+        self._parts.record.forget(state.key)
         self._parts.resolver.forget(state.key)
         self.states.pop(state.key, None)
 

@@ -30,11 +30,11 @@ class Look:
 async def observe(parts: Parts, state: ObjectState, spec: ScalingSpec, seen: Round) -> Look:
     """Everything that a decision is made of, as of now."""
     metrics = state.metrics or MetricSet(external=(), resource=())
-    _count_readings(parts, state, seen)
     count, trouble = await _count(parts, state, spec)
     replicas = count.replicas if count else None
     ready_pods = await _ready_pods(parts, state, spec, seen)
     evaluation = evaluate(spec, metrics, seen, parts.readings.health(state.key), replicas, ready_pods)
+    parts.instruments.record_evaluation(state.key, evaluation)
     now, monotonic = parts.clock.now(), parts.clock.monotonic()
     observation = Observation(
         replicas=replicas,
@@ -47,15 +47,6 @@ async def observe(parts: Parts, state: ObjectState, spec: ScalingSpec, seen: Rou
         changes_at=evaluation.changes_at,
     )
     return Look(at=now, evaluation=evaluation, count=count, seen=observation)
-
-
-def _count_readings(parts: Parts, state: ObjectState, seen: Round) -> None:
-    """Each reading once into our own metrics; one that was shared has been counted before."""
-    scalers = parts.readings.built(state.key)
-    for reading in seen.readings:
-        if scalers is not None and (state.counted is None or reading.taken_at > state.counted):
-            parts.instruments.record_reading(state.key, scalers, reading)
-    state.counted = max((reading.taken_at for reading in seen.readings), default=state.counted)
 
 
 async def _count(parts: Parts, state: ObjectState, spec: ScalingSpec) -> tuple[Count | None, str]:

@@ -15,7 +15,8 @@ from aiohttp import web
 
 from keda_py.clock import Clock, SystemClock
 from keda_py.kube.client import KubeClient
-from keda_py.metrics.prometheus import MetricsPage, OperatorMetrics
+from keda_py.metrics.page import MetricsPage
+from keda_py.metrics.prometheus import OperatorMetrics
 from keda_py.metrics.query import Query
 from keda_py.metrics.server import MetricsServer
 from keda_py.operator.admission import AdmissionServer

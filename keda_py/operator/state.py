@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
 from keda_py.core.metric_names import MetricSet
@@ -55,7 +54,6 @@ class ObjectState(Remembered):
     missing: tuple[str, str] | None = None
     hpa_changed: bool = False
     hpa_lost: bool = False
-    counted: datetime | None = None
     told: Mapping[str, Any] = field(default_factory=dict)
 
     def stop(self) -> None:

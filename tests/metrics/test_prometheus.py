@@ -1,9 +1,16 @@
 """Our own metrics, under KEDA's names."""
 
+import asyncio
+
 import pytest
 
-from keda_py.errors import ScalerError
-from keda_py.metrics.prometheus import MetricsPage, OperatorMetrics
+from keda_py.core.metric_names import COMPOSITE_METRIC
+from keda_py.errors import EmptyAnswer, ScalerError
+from keda_py.kube.client import Exchange
+from keda_py.metrics.page import MetricsPage
+from keda_py.metrics.prometheus import OperatorMetrics
+from keda_py.metrics.query import Evaluation, MetricValue
+from keda_py.scaler import Reading
 
 KEY = ("shop", "app")
 LABELS = 'metric="s0-a-x",namespace="shop",scaledObject="app",scaler="tapScaler",triggerIndex="0",type="scaledobject"'
@@ -53,22 +60,81 @@ async def test_series_end_with_their_object_and_with_their_metric(world, metrics
     metrics.record_paused(KEY, paused=True)
     metrics.record_lateness(KEY, 0.25)
     assert 'keda_scaled_object_paused{namespace="shop",scaledObject="app"} 1.0' in await page(metrics)
-    metrics.forget_metrics(KEY, kept=["s0-other"])
+    await world.build({"metadata": {"item": "other"}}, generation=2)
+    metrics.record_built(KEY, world.readings.built(KEY))
     assert not any("s0-a-x" in line for line in await page(metrics))
     assert any("app" in line for line in await page(metrics))
     metrics.forget(KEY)
     assert not any("shop" in line for line in await page(metrics))
 
 
+async def test_a_trigger_that_is_renamed_leaves_no_series_under_its_old_name(world, metrics):
+    await world.build({"name": "old"})
+    await record(world, metrics)
+    await world.build({"name": "new"}, generation=2)
+    metrics.record_built(KEY, world.readings.built(KEY))
+    assert not any('"old"' in line for line in await page(metrics))
+
+
 async def test_registered_objects_and_triggers_are_gauges_under_kedas_names(metrics):
-    metrics.record_registered({("scaled_object", "shop"): 2}, {"redis": 3, "cron": 1})
-    metrics.record_registered({("scaled_object", "shop"): 1}, {"redis": 3})
+    metrics.record_resources("scaled_object", "shop", 2)
+    metrics.record_resources("scaled_object", "other", 1)
+    metrics.record_triggers("redis", 3)
+    metrics.record_triggers("cron", 1)
+    metrics.record_resources("scaled_object", "shop", 1)
+    metrics.record_resources("scaled_object", "other", 0)
+    metrics.record_triggers("cron", 0)
     metrics.record_error(KEY)
     text = await page(metrics)
     assert 'keda_resource_registered_total{namespace="shop",type="scaled_object"} 1.0' in text
     assert 'keda_trigger_registered_total{type="redis"} 3.0' in text
-    assert not any("cron" in line for line in text)
+    assert not any("cron" in line or "other" in line for line in text)
     assert 'keda_scaled_object_errors_total{namespace="shop",scaledObject="app"} 1.0' in text
     assert any(line.startswith("keda_build_info{") for line in text)
     assert any(line.startswith("process_resident_memory_bytes") for line in text)
     assert "# TYPE keda_trigger_registered_total gauge" in text
+
+
+async def test_an_answer_with_nothing_in_it_is_counted_whether_it_is_ignored_or_not(world, metrics):
+    await world.build({"name": "queue"})
+    world.taps["a"].value = Reading(value=0.0, note="the result is empty", empty=True)
+    await record(world, metrics)
+    world.taps["a"].value = EmptyAnswer("the result is empty")
+    await world.clock.advance(30)
+    await record(world, metrics)
+    text = await page(metrics)
+    name = "keda_scaler_empty_upstream_responses_total"
+    for ignored in ("true", "false"):
+        labels = (
+            f'ignoreNullValues="{ignored}",metricName="s0-a-x",namespace="shop",'
+            'resourceType="ScaledObject",scaledResource="app",triggerName="queue"'
+        )
+        assert f"{name}{{{labels}}} 1.0" in text
+
+
+async def test_the_formulas_value_is_a_series_of_its_own(metrics):
+    value = MetricValue(name=COMPOSITE_METRIC, milli=2500)
+    metrics.record_evaluation(KEY, Evaluation(values=(value,), active=True, failing=False))
+    labels = (
+        'metric="composite-metric",namespace="shop",scaledObject="app",scaler="composite-metric",'
+        'triggerIndex="0",type="scaledobject"'
+    )
+    text = await page(metrics)
+    assert f"keda_scaler_metrics_value{{{labels}}} 2.5" in text
+    assert f"keda_scaler_active{{{labels}}} 1.0" in text
+
+
+async def test_requests_to_the_api_server_are_counted_as_client_go_does(metrics):
+    for verb, code in (("LIST", 200), ("GET", 200), ("PATCH", 0)):
+        metrics.process.record_exchange(Exchange(host="kube:6443", verb=verb, resource="pods", code=code, seconds=0.1))
+    text = await page(metrics)
+    assert 'rest_client_requests_total{code="200",host="kube:6443",method="GET"} 2.0' in text
+    assert 'rest_client_requests_total{code="<error>",host="kube:6443",method="PATCH"} 1.0' in text
+
+
+async def test_what_is_asked_for_at_each_scrape_is_asked_on_the_loop(metrics):
+    metrics.process.show_leadership("operator.keda.sh", lambda: asyncio.get_running_loop().is_running())
+    metrics.process.show_queue("scaledobject", lambda: 7)
+    text = await page(metrics)
+    assert 'leader_election_master_status{name="operator.keda.sh"} 1.0' in text
+    assert 'keda_py_queue_depth{type="scaledobject"} 7.0' in text

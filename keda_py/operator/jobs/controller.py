@@ -24,7 +24,12 @@ class ScaledJobController:
 
         client, resolver = around.client, around.resolver.sibling()
         self.caches = JobCaches(client, settings.cluster.watch_namespaces)
-        self._readings = Readings(scalers=replace(scalers, resolver=resolver), tasks=tasks, on_reading=on_reading)
+        self._readings = Readings(
+            scalers=replace(scalers, resolver=resolver),
+            tasks=tasks,
+            on_reading=on_reading,
+            observer=around.instruments,
+        )
         parts = JobParts(
             clock=client.clock,
             client=client,
@@ -33,6 +38,7 @@ class ScaledJobController:
             resolver=resolver,
             status=StatusWriter(client, SCALED_JOBS),
             events=around.events,
+            instruments=around.instruments,
         )
         self.engine = JobEngine(parts, reconcilers=settings.scaling.scaled_job_workers)
         resolver.subscribe(self.engine.on_parameters)

@@ -119,6 +119,7 @@ class JobEngine:
                     await self._reconciler.reconcile(state, live)
             # A timer may fire a hair early; a look is then due all the same.
             if state.spec is not None and self._parts.clock.monotonic() >= state.next_look - 0.0005:
+                self._parts.note_lateness(state)
                 await self._loop.look(state)
         except JobStepError as error:
             return self._after_failed_step(state, error, live)
@@ -165,4 +166,5 @@ class JobEngine:
         self.queue.discard(state.key)
         await self._parts.readings.forget(state.key)
         self._parts.resolver.forget(state.key)
+        self._parts.instruments.forget(state.key, SCALED_JOBS.kind)
         self.states.pop(state.key, None)

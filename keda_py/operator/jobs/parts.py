@@ -7,6 +7,7 @@ from keda_py.clock import Clock
 from keda_py.kube.client import KubeClient
 from keda_py.kube.events import EventRecorder, EventType
 from keda_py.kube.resources import Obj
+from keda_py.metrics.prometheus import OperatorMetrics
 from keda_py.metrics.readings import Readings
 from keda_py.operator.jobs.caches import JobCaches
 from keda_py.operator.jobs.state import ScaledJobState
@@ -24,6 +25,12 @@ class JobParts:
     resolver: ClusterResolver
     status: StatusWriter
     events: EventRecorder
+    instruments: OperatorMetrics
+
+    def note_lateness(self, state: ScaledJobState) -> None:
+        """A look begins; one that was asked for in between has no time at which it was due."""
+        if state.next_look:
+            self.instruments.record_lateness(state.key, self.clock.monotonic() - state.next_look, "ScaledJob")
 
     def tell(self, live: Obj, kind: EventType, reason: str, note: str) -> None:
         """An Event about a ScaledJob as a whole: its `action` is the note, as in KEDA."""

@@ -1,0 +1,94 @@
+"""Metrics of the process as a whole: its requests, its Lease, its loop, its queue, its decisions.
+
+KEDA has the first two from client-go under these names; those that begin with keda_py_ are our own.
+"""
+
+import platform
+from collections.abc import Callable
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
+
+from keda_py import __version__
+from keda_py.kube.client import Exchange
+
+_SECONDS = (0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+_SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+
+
+class ProcessMetrics:
+    """Every `record_...` is cheap and never waits."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        ProcessCollector(registry=registry)
+        self._samplers: list[Callable[[], None]] = []
+        self._requests = Counter(
+            "rest_client_requests", "requests to the API server", ("code", "host", "method"), registry=registry
+        )
+        self._leads = Gauge("leader_election_master_status", "1 while we hold the Lease", ("name",), registry=registry)
+        self._lateness = Histogram(
+            "keda_py_poll_lateness_seconds", "how late polls began", buckets=_SECONDS, registry=registry
+        )
+        self._batches = Histogram(
+            "keda_py_batch_size", "triggers answered by one question to a source", buckets=_SIZES, registry=registry
+        )
+        self._depth = Gauge(
+            "keda_py_queue_depth", "objects that are due or being worked on", ("type",), registry=registry
+        )
+        self._lag = Histogram(
+            "keda_py_event_loop_lag_seconds", "how late the loop's timers fire", buckets=_SECONDS, registry=registry
+        )
+        self._stalls = Counter(
+            "keda_py_event_loop_stalls", "times that the loop was blocked, and by whom", ("culprit",), registry=registry
+        )
+        self._decisions = Counter("keda_py_decisions", "decisions by reason", ("reason",), registry=registry)
+        _add_build_info(registry)
+
+    def record_exchange(self, exchange: Exchange) -> None:
+        """One request to the API server."""
+        method = "GET" if exchange.verb in ("LIST", "WATCH") else exchange.verb
+        self._requests.labels(str(exchange.code or "<error>"), exchange.host, method).inc()
+
+    def record_lateness(self, seconds: float) -> None:
+        """How much later than due a poll began."""
+        self._lateness.observe(seconds)
+
+    def record_batch(self, size: int) -> None:
+        """A source was asked for that many triggers at once."""
+        self._batches.observe(size)
+
+    def record_lag(self, seconds: float) -> None:
+        """How much later than due a timer of the loop fired."""
+        self._lag.observe(seconds)
+
+    def record_stall(self, culprit: str) -> None:
+        """The loop was blocked, by a trigger type or a place in the code."""
+        self._stalls.labels(culprit).inc()
+
+    def record_decision(self, reason: str) -> None:
+        """A decision, whether anything was done about it or not."""
+        self._decisions.labels(reason).inc()
+
+    def show_queue(self, kind: str, depth: Callable[[], int]) -> None:
+        """Show the depth of a queue from now on; asked on the loop at each scrape."""
+        self._samplers.append(lambda: self._depth.labels(kind).set(depth()))
+
+    def show_leadership(self, lease: str, leads: Callable[[], bool]) -> None:
+        """Show whether we hold the Lease from now on."""
+        self._samplers.append(lambda: self._leads.labels(lease).set(leads()))
+
+    def sample(self) -> None:
+        """On the loop, before a page is rendered elsewhere: what is asked for only then."""
+        for take in self._samplers:
+            take()
+
+
+def _add_build_info(registry: CollectorRegistry) -> None:
+    info = {
+        "version": __version__,
+        "git_commit": "",
+        # KEDA's label for its own runtime; dashboards group by it.
+        "goversion": f"python{platform.python_version()}",
+        "goos": platform.system().lower(),
+        "goarch": platform.machine(),
+    }
+    Gauge("keda_build_info", "version and platform; always 1", tuple(info), registry=registry).labels(**info).set(1)

@@ -1,0 +1,44 @@
+"""How many objects and triggers there are, for our own metrics: counted as they come and go, not at each scrape."""
+
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
+
+from keda_py.kube.informer import Informer
+from keda_py.kube.resources import Obj
+from keda_py.metrics.prometheus import OperatorMetrics
+
+
+class Registered:
+    """Keeps the registered totals of KEDA's names."""
+
+    def __init__(self, instruments: OperatorMetrics) -> None:
+        self._instruments = instruments
+        self._objects: Counter[tuple[str, str]] = Counter()
+        self._triggers: Counter[str] = Counter()
+
+    def count(self, kind: str, informer: Informer) -> None:
+        """Count the objects of an informer under a type of KEDA's: "scaled_object"."""
+        informer.subscribe(partial(self._note, kind))
+
+    def _note(self, kind: str, old: Obj | None, new: Obj | None) -> None:
+        for live, step in ((old, -1), (new, +1)):
+            if live is None:
+                continue
+            where = (kind, live["metadata"].get("namespace", ""))
+            self._objects[where] += step
+            for trigger_type in _trigger_types(live):
+                self._triggers[trigger_type] += step
+        self._show(kind, old, new)
+
+    def _show(self, kind: str, old: Obj | None, new: Obj | None) -> None:
+        present = [live for live in (old, new) if live is not None]
+        for namespace in {live["metadata"].get("namespace", "") for live in present}:
+            self._instruments.record_resources(kind, namespace, self._objects[kind, namespace])
+        for trigger_type in {each for live in present for each in _trigger_types(live)}:
+            self._instruments.record_triggers(trigger_type, self._triggers[trigger_type])
+
+
+def _trigger_types(live: Obj) -> Iterator[str]:
+    for trigger in (live.get("spec") or {}).get("triggers") or ():
+        yield str(trigger.get("type", ""))

@@ -1,0 +1,95 @@
+"""The metrics page of an operator at work: KEDA's names and labels, with the values that belong there."""
+
+import pytest
+
+from keda_py.kube.resources import DEPLOYMENTS, SCALED_OBJECTS
+from keda_py.metrics.page import MetricsPage
+from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests.operator.world import World
+
+
+async def read(world: World) -> dict[str, float]:
+    """The page as a scraper reads it: value by series."""
+    assert world.assembly is not None
+    page = MetricsPage(world.assembly.parts.instruments)
+    lines = (await page.render()).decode().splitlines()
+    pairs = (line.rpartition(" ") for line in lines if line and not line.startswith("#"))
+    return {series: float(value) for series, _, value in pairs}
+
+
+@pytest.fixture
+async def app(world: World) -> World:
+    world.jobs(3)
+    await world.create(deployment(), scaled_object(metrics_api(world.url), cooldownPeriod=5))
+    await world.seconds(3)
+    return world
+
+
+async def test_values_activity_latency_and_errors_are_shown_for_each_trigger(app: World) -> None:
+    page = await read(app)
+    series = {name: value for name, value in page.items() if 'scaledObject="app"' in name}
+    labels = next(name for name in series if name.startswith("keda_scaler_metrics_value")).partition("{")[2]
+    assert 'metric="s0-metric-api-value"' in labels
+    assert 'triggerIndex="0",type="scaledobject"' in labels
+    assert series[f"keda_scaler_metrics_value{{{labels}"] == 3
+    assert series[f"keda_scaler_active{{{labels}"] == 1
+    assert series[f"keda_scaler_detail_errors_total{{{labels}"] == 0
+    assert 0 < series[f"keda_scaler_metrics_latency_seconds{{{labels}"] < 1
+    loop = 'keda_internal_scale_loop_latency_seconds{namespace="default",resource="app",type="scaledobject"}'
+    assert page[loop] == pytest.approx(0, abs=0.01)
+
+
+async def test_a_source_that_fails_counts_errors_and_its_http_answers(app: World) -> None:
+    del app.server.answers["/jobs"]
+    await app.seconds(2)
+    page = await read(app)
+    assert page['keda_scaled_object_errors_total{namespace="default",scaledObject="app"}'] >= 2
+    requests = {name: value for name, value in page.items() if name.startswith("keda_scaler_http_requests_total")}
+    answered = {name.partition('status_code="')[2][:3] for name in requests}
+    assert answered == {"200", "404"}
+    assert all('metric_name="s0-metric-api-value"' in name and 'scaled_resource="app"' in name for name in requests)
+    seconds = "keda_scaler_http_request_duration_seconds_count"
+    assert sum(value for name, value in page.items() if name.startswith(seconds)) == sum(requests.values())
+
+
+async def test_registered_totals_requests_and_decisions_follow_the_cluster(app: World) -> None:
+    page = await read(app)
+    assert page['keda_resource_registered_total{namespace="default",type="scaled_object"}'] == 1
+    assert page['keda_trigger_registered_total{type="metrics-api"}'] == 1
+    assert page['keda_py_decisions_total{reason="Activated"}'] == 1
+    host = app.cable.url.removeprefix("https://") if app.cable else ""
+    assert page[f'rest_client_requests_total{{code="200",host="{host}",method="PUT"}}'] >= 1
+    assert page['keda_py_queue_depth{type="scaledobject"}'] == 0
+
+
+async def test_nothing_is_left_of_a_scaledobject_that_is_deleted(app: World) -> None:
+    await app.delete(SCALED_OBJECTS)
+    await app.delete(DEPLOYMENTS)
+    await app.seconds(2)
+    page = await read(app)
+    assert [name for name in page if '"app"' in name] == []
+    assert [name for name in page if name.startswith(("keda_resource_reg", "keda_trigger_reg"))] == []
+
+
+async def test_a_paused_object_says_so(app: World) -> None:
+    await app.annotate({"autoscaling.keda.sh/paused": "true"})
+    await app.seconds(1)
+    assert (await read(app))['keda_scaled_object_paused{namespace="default",scaledObject="app"}'] == 1
+    await app.annotate({"autoscaling.keda.sh/paused": None})
+    await app.seconds(1)
+    assert (await read(app))['keda_scaled_object_paused{namespace="default",scaledObject="app"}'] == 0
+
+
+async def test_a_formula_has_its_own_series(world: World) -> None:
+    world.jobs(3)
+    modifiers = {"scalingModifiers": {"formula": "queue * 2", "target": "5"}}
+    trigger = metrics_api(world.url, name="queue")
+    await world.create(deployment(), scaled_object(trigger, advanced=modifiers))
+    await world.seconds(2)
+    page = await read(world)
+    composite = [name for name in page if 'metric="composite-metric"' in name]
+    assert {name.partition("{")[0]: page[name] for name in composite} == {
+        "keda_scaler_metrics_value": 6,
+        "keda_scaler_active": 1,
+    }
+    assert any('metric="s0-metric-api-value"' in name and 'scaler="queue"' in name for name in page)
