@@ -28,6 +28,7 @@ from keda_py.kube.resources import (
     Resource,
 )
 from keda_py.operator.references import BY_AUTHENTICATION, index_authentication
+from keda_py.operator.shapes import map_at
 
 BLIND_SECONDS = 60.0
 WORKLOADS = (DEPLOYMENTS, STATEFUL_SETS, REPLICA_SETS)
@@ -44,7 +45,7 @@ def target_key(namespace: str, api_version: str, kind: str, name: str) -> str:
 
 
 def _index_target(live: Obj) -> Iterator[str]:
-    reference = _part(live, "spec", "scaleTargetRef")
+    reference = map_at(live, "spec", "scaleTargetRef")
     namespace, (api_version, kind, name) = (
         live["metadata"].get("namespace", ""),
         (reference.get(field, "") for field in ("apiVersion", "kind", "name")),
@@ -54,19 +55,8 @@ def _index_target(live: Obj) -> Iterator[str]:
 
 def _index_hpa(live: Obj) -> Iterator[str]:
     meta = live["metadata"]
-    own = _part(live, "spec", "advanced", "horizontalPodAutoscalerConfig").get("name")
+    own = map_at(live, "spec", "advanced", "horizontalPodAutoscalerConfig").get("name")
     yield f"{meta.get('namespace', '')}/{own or 'keda-hpa-' + meta['name']}"
-
-
-def _part(live: Obj, *path: str) -> Obj:
-    """The map at that path, empty where there is none.
-
-    An object that was stored before its schema may hold anything there, and one bad object must not end the watch.
-    """
-    for name in path:
-        value = live.get(name)
-        live = value if isinstance(value, dict) else {}
-    return live
 
 
 def keep_workload(live: Obj) -> Obj:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from keda_py.kube.cache import Key
 from keda_py.kube.resources import CLUSTER_TRIGGER_AUTHENTICATIONS, Obj
+from keda_py.operator.shapes import map_at, maps_at
 
 BY_AUTHENTICATION = "authentication"
 """Index of ScaledObjects by `authentication_value`."""
@@ -18,8 +19,8 @@ def authentication_keys(live: Obj) -> Iterator[Key]:
     """The authentications that a ScaledObject or ScaledJob refers to; none once it is being deleted."""
     if live["metadata"].get("deletionTimestamp"):
         return
-    for trigger in (live.get("spec") or {}).get("triggers") or ():
-        reference = trigger.get("authenticationRef") or {}
+    for trigger in maps_at(live, "spec", "triggers"):
+        reference = map_at(trigger, "authenticationRef")
         if name := reference.get("name"):
             is_cluster_wide = reference.get("kind") == CLUSTER_TRIGGER_AUTHENTICATIONS.kind
             yield ("" if is_cluster_wide else live["metadata"].get("namespace", ""), name)
