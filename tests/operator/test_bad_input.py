@@ -92,6 +92,11 @@ PAST_THE_SCHEMA: dict[str, tuple[Obj, str]] = {
     "a cooldown in words": ({"cooldownPeriod": "soon"}, "spec.cooldownPeriod"),
     "a trigger that is a text": ({"triggers": ["cron"]}, "spec.triggers[0]"),
     "metadata that is a list": ({"triggers": [{"type": "cron", "metadata": ["start"]}]}, "spec.triggers[0].metadata"),
+    "an authentication that is a text": (
+        {"triggers": [{"type": "cron", "metadata": {}, "authenticationRef": "mine"}]},
+        "spec.triggers[0].authenticationRef",
+    ),
+    "triggers that are a map": ({"triggers": {"type": "cron"}}, "spec.triggers"),
     "no target": ({"scaleTargetRef": None}, "spec.scaleTargetRef"),
     "a target that is a text": ({"scaleTargetRef": "app"}, "spec.scaleTargetRef"),
     "no triggers": ({"triggers": []}, "spec.triggers"),
