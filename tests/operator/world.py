@@ -60,6 +60,7 @@ class World:
     """How long the source may take, in real time; time stands still meanwhile."""
     user: User = ADMIN
     """Who the operator is."""
+    flags: dict[str, str] = field(default_factory=dict)
     operator: asyncio.Task[None] | None = None
     assembly: Assembly | None = None
     _stopping: asyncio.Event = field(default_factory=asyncio.Event)
@@ -92,7 +93,7 @@ class World:
             "register": "https://127.0.0.1",
         }
         timeout = {"KEDA_HTTP_DEFAULT_TIMEOUT": str(round(self.source_seconds * 1000))}
-        settings = load_settings({name: [value] for name, value in flags.items()}, timeout)
+        settings = load_settings({name: [value] for name, value in (flags | self.flags).items()}, timeout)
         self.operator = self.tasks.create_task(run_operator(settings, self.clock, self._stopping, note))
         async with asyncio.timeout(20):
             await started.wait()
