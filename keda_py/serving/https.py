@@ -90,7 +90,12 @@ class HttpsServer:
             self._sweeping.cancel()
         if self._listener is not None:
             self._listener.close()
+        left = [one.transport for one in self._open() if one.transport is not None]
         await self._runner.cleanup()
+        # A TLS connection ends with a word from the other side, which may never come.
+        for transport in left:
+            transport.abort()
+        await asyncio.sleep(0)
 
     @property
     def connections(self) -> int:
