@@ -10,7 +10,7 @@ import logging
 import ssl
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from aiohttp import web
 
@@ -40,15 +40,26 @@ class Limits:
 class Connection(web.RequestHandler):
     """Knows since when it has been waiting for what."""
 
-    __slots__ = ("_limits", "answering_since", "idle_since", "reading_since")
+    __slots__ = ("_limits", "_wire", "_wires", "answering_since", "idle_since", "reading_since")
 
-    def __init__(self, server: web.Server, limits: Limits, **more: Any) -> None:
+    def __init__(self, server: web.Server, limits: Limits, wires: set[asyncio.Transport], **more: Any) -> None:
         loop = asyncio.get_running_loop()
         super().__init__(server, loop=loop, keepalive_timeout=limits.idle, **more)
-        self._limits = limits
+        self._limits, self._wires = limits, wires
         self.reading_since: float | None = loop.time()  # the first request must come as fast as any other
         self.answering_since: float | None = None
         self.idle_since = loop.time()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The handshake is done."""
+        self._wire = cast(asyncio.Transport, transport)  # uvloop's is none by inheritance
+        self._wires.add(self._wire)
+        super().connection_made(transport)
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """Both sides have closed, or one is gone."""
+        self._wires.discard(self._wire)
+        super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         """Bytes of a request."""
@@ -74,12 +85,19 @@ class HttpsServer:
         self._runner = web.AppRunner(app, handle_signals=False, shutdown_timeout=GRACE_SECONDS)
         self._listener: asyncio.Server | None = None
         self._sweeping: asyncio.TimerHandle | None = None
+        self._wires: set[asyncio.Transport] = set()
 
     async def start(self, host: str, port: int, tls: ssl.SSLContext) -> int:
         """Listen; the port, which matters where `port` was 0. Host "" is every interface. Raises OSError."""
         await self._runner.setup()
         self._listener = await asyncio.get_running_loop().create_server(
-            self._connect, host or None, port, ssl=tls, ssl_handshake_timeout=self._limits.handshake, backlog=BACKLOG
+            self._connect,
+            host or None,
+            port,
+            ssl=tls,
+            ssl_handshake_timeout=self._limits.handshake,
+            ssl_shutdown_timeout=GRACE_SECONDS,
+            backlog=BACKLOG,
         )
         self._sweep()
         return int(self._listener.sockets[0].getsockname()[1])
@@ -90,11 +108,9 @@ class HttpsServer:
             self._sweeping.cancel()
         if self._listener is not None:
             self._listener.close()
-        left = [one.transport for one in self._open() if one.transport is not None]
         await self._runner.cleanup()
-        # A TLS connection ends with a word from the other side, which may never come.
-        for transport in left:
-            transport.abort()
+        for wire in tuple(self._wires):  # a TLS connection ends with a word from the other side, which may never come
+            wire.abort()
         await asyncio.sleep(0)
 
     @property
@@ -107,6 +123,7 @@ class HttpsServer:
         return Connection(
             self._runner.server,
             self._limits,
+            self._wires,
             access_log=None,
             logger=_WIRE,
             lingering_time=1.0,

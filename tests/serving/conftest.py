@@ -79,6 +79,14 @@ class Served:
         return await self.get(path, self.cluster.identity.front_proxy, headers)
 
 
+async def accepted() -> None:
+    """Return once no connection is being accepted or refused any more: each of those is a task of the loop's own."""
+    async with asyncio.timeout(5):
+        while any("_accept_connection2" in repr(task) for task in asyncio.all_tasks()):
+            await asyncio.sleep(0.001)
+    await asyncio.sleep(0.001)
+
+
 @pytest.fixture
 async def cluster() -> AsyncIterator[LocalCluster]:
     async with LocalCluster(SystemClock(), ClusterOptions(enforce_rbac=True)) as running:
@@ -135,6 +143,7 @@ async def served(cluster: LocalCluster, tmp_path: Path) -> AsyncIterator[Served]
         while not config.has_synced:
             await asyncio.sleep(0.01)
         yield Served(cluster, port, certificate, tls, config, exchanges)
+        await accepted()
         await server.aclose()
         running.cancel()
         await asyncio.sleep(0.01)

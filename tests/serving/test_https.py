@@ -17,7 +17,7 @@ from keda_py.serving.certificates import make_certificate
 from keda_py.serving.https import HttpsServer, Limits
 from keda_py.serving.server_tls import ServerTls
 from tests.localkube.eventually import eventually
-from tests.serving.conftest import QUESTION, ROOT, Served
+from tests.serving.conftest import QUESTION, ROOT, Served, accepted
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -84,8 +84,8 @@ async def opened(limits: Limits) -> AsyncIterator[Port]:
     server = HttpsServer(app, limits)
     number = await server.start("127.0.0.1", 0, tls.context(asks_clients=False))
     yield Port(server, number, ssl.create_default_context(cadata=certificate.ca.decode()))
+    await accepted()
     await server.aclose()
-    await asyncio.sleep(0.01)
 
 
 def request(path: str, extra: str = "") -> bytes:

@@ -20,6 +20,7 @@ from keda_py.serving.certificates import ServingCertificate, make_authority, mak
 from keda_py.serving.https import HttpsServer
 from keda_py.serving.rotation import settle
 from keda_py.serving.server_tls import ServerTls
+from tests.serving.conftest import accepted
 
 NAMES = ("localhost", "127.0.0.1")
 
@@ -62,8 +63,8 @@ async def port() -> AsyncIterator[Port]:
     app.router.add_get("/", _ok)
     server = HttpsServer(app)
     yield Port(tls, await server.start("127.0.0.1", 0, tls.context(asks_clients=True)))
+    await accepted()
     await server.aclose()
-    await asyncio.sleep(0.01)  # refused connections close in the background, a turn of the loop later
 
 
 def der(certificate: ServingCertificate) -> bytes:
@@ -126,8 +127,8 @@ async def test_handshakes_fail_before_there_is_a_certificate():
         await asyncio.to_thread(port.shown)
     tls.show(made())
     assert await asyncio.to_thread(port.shown) == der(tls.certificate)
+    await accepted()
     await server.aclose()
-    await asyncio.sleep(0.01)  # refused connections close in the background, a turn of the loop later
 
 
 @pytest.mark.parametrize(
@@ -150,8 +151,8 @@ async def test_the_oldest_tls_version_is_honoured(minimum, version, works):
     except OSError:
         shown = b""
     assert bool(shown) is works
+    await accepted()
     await server.aclose()
-    await asyncio.sleep(0.01)  # refused connections close in the background, a turn of the loop later
 
 
 def test_ciphers_have_gos_names_and_unknown_ones_are_refused():
