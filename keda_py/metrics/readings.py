@@ -258,7 +258,11 @@ class Readings:
         self._on_reading(meter.key)
 
     def _spawn(self, work: Coroutine[object, None, None]) -> None:
-        task = self._tasks.create_task(work)
+        try:
+            task = self._tasks.create_task(work)
+        except RuntimeError:  # the group is ending, and so does whoever asked
+            work.close()
+            raise
         self._running.add(task)
         task.add_done_callback(self._running.discard)
 

@@ -40,5 +40,8 @@ class Registered:
 
 
 def _trigger_types(live: Obj) -> Iterator[str]:
-    for trigger in (live.get("spec") or {}).get("triggers") or ():
-        yield str(trigger.get("type", ""))
+    """An older CRD may have let anything through, and an informer must not fail on it."""
+    spec = live.get("spec")
+    triggers = spec.get("triggers") if isinstance(spec, dict) else None
+    for trigger in triggers if isinstance(triggers, list) else ():
+        yield str(trigger.get("type", "") if isinstance(trigger, dict) else "")
