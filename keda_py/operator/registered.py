@@ -7,6 +7,7 @@ from functools import partial
 from keda_py.kube.informer import Informer
 from keda_py.kube.resources import Obj
 from keda_py.metrics.prometheus import OperatorMetrics
+from keda_py.operator.shapes import maps_at
 
 
 class Registered:
@@ -40,5 +41,5 @@ class Registered:
 
 
 def _trigger_types(live: Obj) -> Iterator[str]:
-    for trigger in (live.get("spec") or {}).get("triggers") or ():
+    for trigger in maps_at(live, "spec", "triggers"):
         yield str(trigger.get("type", ""))
