@@ -28,6 +28,7 @@ from keda_py.kube.resources import (
     Resource,
 )
 from keda_py.operator.references import BY_AUTHENTICATION, index_authentication
+from keda_py.operator.shapes import map_at
 
 BLIND_SECONDS = 60.0
 WORKLOADS = (DEPLOYMENTS, STATEFUL_SETS, REPLICA_SETS)
@@ -45,7 +46,7 @@ def target_key(namespace: str, api_version: str, kind: str, name: str) -> str:
 
 def _index_target(live: Obj) -> Iterator[str]:
     """Nothing for an object without a target; an older CRD may have let it in, and no object may end a watch."""
-    reference = _part(live, "spec", "scaleTargetRef")
+    reference = map_at(live, "spec", "scaleTargetRef")
     api_version, kind, name = (str(reference.get(field) or "") for field in ("apiVersion", "kind", "name"))
     if name:
         yield target_key(live["metadata"].get("namespace", ""), api_version, kind, name)
@@ -53,16 +54,8 @@ def _index_target(live: Obj) -> Iterator[str]:
 
 def _index_hpa(live: Obj) -> Iterator[str]:
     meta = live["metadata"]
-    own = _part(live, "spec", "advanced", "horizontalPodAutoscalerConfig").get("name")
+    own = map_at(live, "spec", "advanced", "horizontalPodAutoscalerConfig").get("name")
     yield f"{meta.get('namespace', '')}/{own or 'keda-hpa-' + meta['name']}"
-
-
-def _part(live: Obj, *path: str) -> Mapping[str, Any]:
-    """The map at that path, empty where there is none."""
-    part: object = live
-    for name in path:
-        part = part.get(name) if isinstance(part, dict) else None
-    return part if isinstance(part, dict) else {}
 
 
 def keep_workload(live: Obj) -> Obj:

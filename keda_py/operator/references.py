@@ -1,9 +1,10 @@
 """Which ScaledObjects and ScaledJobs refer to which (Cluster)TriggerAuthentication: an index for their informers."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from keda_py.kube.cache import Key
 from keda_py.kube.resources import CLUSTER_TRIGGER_AUTHENTICATIONS, Obj
+from keda_py.operator.shapes import map_at, maps_at
 
 BY_AUTHENTICATION = "authentication"
 """Index of ScaledObjects by `authentication_value`."""
@@ -18,17 +19,11 @@ def authentication_keys(live: Obj) -> Iterator[Key]:
     """The authentications that a ScaledObject or ScaledJob refers to; none once it is being deleted."""
     if live["metadata"].get("deletionTimestamp"):
         return
-    triggers = _map(live.get("spec")).get("triggers")
-    for trigger in triggers if isinstance(triggers, list) else ():
-        reference = _map(_map(trigger).get("authenticationRef"))
+    for trigger in maps_at(live, "spec", "triggers"):
+        reference = map_at(trigger, "authenticationRef")
         if isinstance(name := reference.get("name"), str) and name:
             is_cluster_wide = reference.get("kind") == CLUSTER_TRIGGER_AUTHENTICATIONS.kind
             yield ("" if is_cluster_wide else live["metadata"].get("namespace", ""), name)
-
-
-def _map(value: object) -> Mapping[str, object]:
-    """An older CRD may have let anything through, and an informer must not fail."""
-    return value if isinstance(value, dict) else {}
 
 
 def index_authentication(live: Obj) -> Iterator[str]:

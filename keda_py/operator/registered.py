@@ -7,6 +7,7 @@ from functools import partial
 from keda_py.kube.informer import Informer
 from keda_py.kube.resources import Obj
 from keda_py.metrics.prometheus import OperatorMetrics
+from keda_py.operator.shapes import maps_at
 
 
 class Registered:
@@ -40,8 +41,5 @@ class Registered:
 
 
 def _trigger_types(live: Obj) -> Iterator[str]:
-    """An older CRD may have let anything through, and an informer must not fail on it."""
-    spec = live.get("spec")
-    triggers = spec.get("triggers") if isinstance(spec, dict) else None
-    for trigger in triggers if isinstance(triggers, list) else ():
-        yield str(trigger.get("type", "") if isinstance(trigger, dict) else "")
+    for trigger in maps_at(live, "spec", "triggers"):
+        yield str(trigger.get("type", ""))
