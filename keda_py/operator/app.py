@@ -15,6 +15,7 @@ from keda_py.kube.client import KubeClient
 from keda_py.metrics.prometheus import OperatorMetrics
 from keda_py.operator.assembly import Assembly, Surroundings, assemble, open_http
 from keda_py.operator.clock_watch import watch_clock
+from keda_py.operator.registered import show_counts
 from keda_py.settings import Settings
 from keda_py.tls import TlsContexts
 
@@ -45,6 +46,7 @@ async def run_operator(
             settings=settings, clock=clock, client=client, http=http, tls=tls, tasks=tasks, instruments=instruments
         )
         assembly = assemble(around)
+        show_counts(assembly.parts, assembly.engine, assembly.jobs)
         async with assembly.serving:
             parts = assembly.parts
             servers = (assembly.admission.events.run, assembly.serving.run)
