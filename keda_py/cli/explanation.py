@@ -26,7 +26,7 @@ _MEANINGS = {
     Reason.TRIGGERS_FAIL: "stays as it is: triggers fail and there is no fallback",
     Reason.SCALE_IN_PAUSED: "should sleep, but scaling in is paused by annotation",
     Reason.CLUSTER_UNKNOWN: "should sleep, but the cluster has been out of sight for too long",
-    Reason.COOLING_DOWN: "nothing to do; waits until the cooldown is over",
+    Reason.COOLING_DOWN: "nothing to do; cooling down",
     Reason.DEACTIVATED: "went to sleep: nothing to do since the cooldown began",
     Reason.RAISED_TO_MIN: "was raised to minReplicaCount",
     Reason.INACTIVE: "nothing to do",
@@ -114,7 +114,7 @@ def _meaning(entry: Entry) -> str:
     if entry["reason"] == Reason.ACTIVATED:
         text = f"{text}, because {' and '.join(active) or 'an annotation'} {'are' if len(active) > 1 else 'is'} active"
     if "cooldownLeftSeconds" in entry:
-        text = f"{text} (in {_duration(timedelta(seconds=entry['cooldownLeftSeconds']))})"
+        text = f"{text}, {_duration(timedelta(seconds=entry['cooldownLeftSeconds']))} left"
     return f"{text}; {entry['error']}" if "error" in entry else text
 
 
