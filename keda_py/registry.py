@@ -5,6 +5,7 @@ distribution's `[project.entry-points."keda_py.scalers"]`. `build` is where the 
 and a context become a scaler, not yet opened. Nothing here knows a trigger type by name.
 """
 
+from collections.abc import Mapping
 from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -47,6 +48,12 @@ def build(trigger: Trigger, context: ScalerContext) -> AnyScaler:
         return scaler(metadata, context)
     except ConfigError as error:
         raise ConfigError(f"error parsing {trigger.type} metadata: {error}", field=error.field) from None
+
+
+@cache
+def trigger_types_by_module() -> Mapping[str, str]:
+    """The trigger type that each scaler's module stands for; nothing is imported."""
+    return {entry_point.module: name for name, entry_point in _entry_points().items()}
 
 
 @cache

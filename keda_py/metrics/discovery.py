@@ -8,50 +8,100 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 import orjson
+import re2
 
 from keda_py import __version__
 
-GROUP = "external.metrics.k8s.io"
-VERSION = "v1beta1"
-GROUP_VERSION = f"{GROUP}/{VERSION}"
-ROOT = f"/apis/{GROUP_VERSION}"
 
-_KIND = "ExternalMetricValueList"
-_VERSIONS = [{"groupVersion": GROUP_VERSION, "version": VERSION}]
-_GROUP_BODY = {"name": GROUP, "versions": _VERSIONS, "preferredVersion": _VERSIONS[0]}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Api:
+    """One group with one version and one resource, which can be read and nothing else."""
 
-_METRIC_PATH = f"{ROOT}/namespaces/{{namespace}}/{{metric}}"
-_INFO = {"title": "keda-py external metrics", "version": f"v{__version__}"}
-_OPENAPI_V3_GROUP = {
-    "openapi": "3.0.0",
-    "info": _INFO,
-    "paths": {
-        _METRIC_PATH: {
-            "get": {
-                "description": "values of one metric of the ScaledObject that labelSelector names",
-                "parameters": [
-                    {"name": name, "in": where, "required": where == "path", "schema": {"type": "string"}}
-                    for name, where in (("namespace", "path"), ("metric", "path"), ("labelSelector", "query"))
-                ],
-                "responses": {"200": {"description": "OK"}},
-                "x-kubernetes-action": "list",
-                "x-kubernetes-group-version-kind": {"group": GROUP, "version": VERSION, "kind": _KIND},
-            }
-        }
-    },
-}
-_OPENAPI_V3 = {
-    "paths": {f"apis/{GROUP_VERSION}": {"serverRelativeURL": f"/openapi/v3/apis/{GROUP_VERSION}?hash={__version__}"}}
-}
+    group: str
+    version: str
+    kind: str
+    resource: str
+    path: str
+    verb: str
+    description: str
 
-_RESOURCE = {"name": "externalmetrics", "singularName": "", "namespaced": True, "kind": _KIND, "verbs": ["get"]}
-_AGGREGATED_RESOURCE = {
-    "resource": "externalmetrics",
-    "responseKind": {"group": GROUP, "version": VERSION, "kind": _KIND},
-    "scope": "Namespaced",
-    "singularResource": "",
-    "verbs": ["get"],
-}
+    @property
+    def group_version(self) -> str:
+        """As in `apiVersion`."""
+        return f"{self.group}/{self.version}"
+
+    @property
+    def root(self) -> str:
+        """Where it is served."""
+        return f"/apis/{self.group_version}"
+
+    @property
+    def service_name(self) -> str:
+        """The name of its APIService."""
+        return f"{self.version}.{self.group}"
+
+
+METRICS = Api(
+    group="external.metrics.k8s.io",
+    version="v1beta1",
+    kind="ExternalMetricValueList",
+    resource="externalmetrics",
+    path="/namespaces/{namespace}/{metric}",
+    verb="list",
+    description="values of one metric of the ScaledObject that labelSelector names",
+)
+INSIGHT = Api(
+    group="insight.keda-py.dev",
+    version="v1alpha1",
+    kind="ScaledObjectInsight",
+    resource="scaledobjects",
+    path="/namespaces/{namespace}/scaledobjects/{name}",
+    verb="get",
+    description="why a ScaledObject was scaled or not, and what comes next",
+)
+APIS = (METRICS, INSIGHT)
+GROUP_VERSION, ROOT = METRICS.group_version, METRICS.root
+
+_INFO = {"title": "keda-py", "version": f"v{__version__}"}
+
+
+def _openapi_v3(api: Api) -> object:
+    names = re2.findall(r"\{(\w+)\}", api.path)
+    places = [(name, "path") for name in names] + ([("labelSelector", "query")] if api is METRICS else [])
+    get = {
+        "description": api.description,
+        "parameters": [
+            {"name": name, "in": where, "required": where == "path", "schema": {"type": "string"}}
+            for name, where in places
+        ],
+        "responses": {"200": {"description": "OK"}},
+        "x-kubernetes-action": api.verb,
+        "x-kubernetes-group-version-kind": {"group": api.group, "version": api.version, "kind": api.kind},
+    }
+    return {"openapi": "3.0.0", "info": _INFO, "paths": {f"{api.root}{api.path}": {"get": get}}}
+
+
+def _group(api: Api) -> dict[str, object]:
+    versions = [{"groupVersion": api.group_version, "version": api.version}]
+    return {"name": api.group, "versions": versions, "preferredVersion": versions[0]}
+
+
+def _resources(api: Api) -> object:
+    resource = {"name": api.resource, "singularName": "", "namespaced": True, "kind": api.kind, "verbs": ["get"]}
+    return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": api.group_version, "resources": [resource]}
+
+
+def _discovered(api: Api) -> object:
+    """A group as aggregated discovery has it."""
+    resource = {
+        "resource": api.resource,
+        "responseKind": {"group": api.group, "version": api.version, "kind": api.kind},
+        "scope": "Namespaced",
+        "singularResource": "",
+        "verbs": ["get"],
+    }
+    versions = [{"version": api.version, "resources": [resource], "freshness": "Current"}]
+    return {"metadata": {"name": api.group, "creationTimestamp": None}, "versions": versions}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,12 +120,11 @@ def _document(body: object, content_type: str = "application/json") -> Document:
 
 def _aggregated(version: str) -> Document:
     """All that `kubectl api-resources` and the aggregator want to know, in one answer."""
-    versions = [{"version": VERSION, "resources": [_AGGREGATED_RESOURCE], "freshness": "Current"}]
     body = {
         "kind": "APIGroupDiscoveryList",
         "apiVersion": f"apidiscovery.k8s.io/{version}",
         "metadata": {},
-        "items": [{"metadata": {"name": GROUP, "creationTimestamp": None}, "versions": versions}],
+        "items": [_discovered(api) for api in APIS],
     }
     return _document(body, f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList")
 
@@ -99,17 +148,14 @@ def document_for(path: str, accept: str) -> Document:
 DOCUMENTS: dict[str, Document] = {
     path: _document(body)
     for path, body in {
-        "/apis": {"kind": "APIGroupList", "apiVersion": "v1", "groups": [_GROUP_BODY]},
-        f"/apis/{GROUP}": {"kind": "APIGroup", "apiVersion": "v1", **_GROUP_BODY},
-        ROOT: {
-            "kind": "APIResourceList",
-            "apiVersion": "v1",
-            "groupVersion": GROUP_VERSION,
-            "resources": [_RESOURCE],
-        },
+        "/apis": {"kind": "APIGroupList", "apiVersion": "v1", "groups": [_group(api) for api in APIS]},
+        **{f"/apis/{api.group}": {"kind": "APIGroup", "apiVersion": "v1", **_group(api)} for api in APIS},
+        **{api.root: _resources(api) for api in APIS},
         "/openapi/v2": {"swagger": "2.0", "info": _INFO, "paths": {}},
-        "/openapi/v3": _OPENAPI_V3,
-        f"/openapi/v3/apis/{GROUP_VERSION}": _OPENAPI_V3_GROUP,
+        "/openapi/v3": {
+            "paths": {api.root[1:]: {"serverRelativeURL": f"/openapi/v3{api.root}?hash={__version__}"} for api in APIS}
+        },
+        **{f"/openapi/v3{api.root}": _openapi_v3(api) for api in APIS},
         "/version": {"major": "1", "minor": "30", "gitVersion": f"v{__version__}", "platform": "python"},
     }.items()
 }

@@ -8,7 +8,8 @@ static document (`metrics/discovery.py`) or a probe. Every refusal is a Kubernet
 import asyncio
 import logging
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Protocol
 
 import orjson
@@ -42,13 +43,19 @@ class Authenticator(Protocol):
 
 
 class MetricsServer:
-    """The HTTPS server. `not_ready` says why /readyz fails, "" while it does not."""
+    """The HTTPS server. `not_ready` says why /readyz fails, "" while it does not; `more` answers at further paths."""
 
     def __init__(
-        self, *, query: Query, clock: Clock, authenticator: Authenticator, not_ready: Callable[[], str]
+        self,
+        *,
+        query: Query,
+        clock: Clock,
+        authenticator: Authenticator,
+        not_ready: Callable[[], str],
+        more: Mapping[str, Handler] = MappingProxyType({}),
     ) -> None:
         self._query, self._clock = query, clock
-        self._authenticator, self._not_ready = authenticator, not_ready
+        self._authenticator, self._not_ready, self._more = authenticator, not_ready, more
         self._server = HttpsServer(self._build_app())
 
     async def start(self, host: str, port: int, tls: ssl.SSLContext) -> int:
@@ -67,6 +74,8 @@ class MetricsServer:
             app.router.add_get(path, _document)
         app.router.add_get("/", _paths)
         app.router.add_get(f"{ROOT}/namespaces/{{namespace}}/{{metric}}", self._answer)
+        for path, handler in self._more.items():
+            app.router.add_get(path, handler)
         return app
 
     @web.middleware

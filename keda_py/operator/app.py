@@ -15,6 +15,9 @@ from keda_py.kube.client import KubeClient
 from keda_py.metrics.prometheus import OperatorMetrics
 from keda_py.operator.assembly import Assembly, Surroundings, assemble, open_http
 from keda_py.operator.clock_watch import watch_clock
+from keda_py.operator.registered import show_counts
+from keda_py.operator.watchdog import Watchdog
+from keda_py.registry import trigger_types_by_module
 from keda_py.settings import Settings
 from keda_py.tls import TlsContexts
 
@@ -45,10 +48,12 @@ async def run_operator(
             settings=settings, clock=clock, client=client, http=http, tls=tls, tasks=tasks, instruments=instruments
         )
         assembly = assemble(around)
+        show_counts(assembly.parts, assembly.engine, assembly.jobs)
         async with assembly.serving:
             parts = assembly.parts
             servers = (assembly.admission.events.run, assembly.serving.run)
-            background = (parts.caches.run, parts.reader.run, assembly.jobs.watch, *servers)
+            watchdog = Watchdog(instruments.process, trigger_types_by_module())
+            background = (watchdog.run, parts.caches.run, parts.reader.run, assembly.jobs.watch, *servers)
             watching = [tasks.create_task(run()) for run in background]
             working = tasks.create_task(_work(assembly, settings, stopping, started))
             await stopping.wait()

@@ -35,13 +35,13 @@ from keda_py.operator.caches import Caches
 from keda_py.operator.engine import Engine
 from keda_py.operator.fallback_target import FallbackTarget
 from keda_py.operator.hpas import Hpas
+from keda_py.operator.insight import Insight
 from keda_py.operator.jobs.controller import ScaledJobController
 from keda_py.operator.namespaces import Namespaces
 from keda_py.operator.parts import Parts
 from keda_py.operator.queue import Key
 from keda_py.operator.reader import ClusterReader
 from keda_py.operator.record import DecisionRecord
-from keda_py.operator.registered import Registered
 from keda_py.operator.serving import Answers, Serving
 from keda_py.operator.status import StatusWriter
 from keda_py.operator.targets import Targets
@@ -78,7 +78,6 @@ class Assembly:
 def assemble(around: Surroundings) -> Assembly:
     """Put the parts together; nothing runs yet."""
     client, clock, settings = around.client, around.clock, around.settings
-    instruments = around.instruments
     caches = Caches(client, settings.cluster.watch_namespaces)
     discovery = Discovery(client)
     reader = ClusterReader(client, discovery, clock)
@@ -88,7 +87,7 @@ def assemble(around: Surroundings) -> Assembly:
         engine.on_reading(key)
 
     scalers = _scaler_source(around, reader, resolver)
-    readings = Readings(scalers=scalers, tasks=around.tasks, on_reading=on_reading, observer=instruments)
+    readings = Readings(scalers=scalers, tasks=around.tasks, on_reading=on_reading, observer=around.instruments)
     parts = Parts(
         clock=clock,
         client=client,
@@ -101,24 +100,22 @@ def assemble(around: Surroundings) -> Assembly:
         resolver=resolver,
         status=StatusWriter(client),
         events=EventRecorder(client, instance=identity(settings)),
-        instruments=instruments,
+        instruments=around.instruments,
         record=DecisionRecord(),
     )
     engine = Engine(parts, reconcilers=settings.scaling.scaled_object_workers)
     resolver.subscribe(engine.on_parameters)
-    admission = _admission(around, caches, instruments)
+    admission = _admission(around, caches)
     jobs = ScaledJobController(parts, settings, scalers=scalers, tasks=around.tasks)
-    answers = Answers(metrics=_query(parts, engine), admission=admission, instruments=instruments)
-    _observe(around, parts, engine, jobs)
-    users = {"scaledobjects": caches.scaled_objects, "scaledjobs": jobs.caches.scaled_jobs}
+    election = _election(around)
     return Assembly(
         parts=parts,
         engine=engine,
         jobs=jobs,
-        authentications=Authentications(parts, users),
+        authentications=_authentications(parts, jobs),
         admission=admission,
-        serving=Serving(settings, clock, client, answers),
-        election=_election(around),
+        serving=Serving(settings, clock, client, _answers(parts, engine, admission, election)),
+        election=election,
     )
 
 
@@ -127,15 +124,14 @@ def identity(settings: Settings) -> str:
     return settings.cluster.pod_name or f"{socket.gethostname()}_{os.getpid()}"
 
 
-def _observe(around: Surroundings, parts: Parts, engine: Engine, jobs: ScaledJobController) -> None:
-    """What our own metrics show without being told."""
-    registered, caches = Registered(around.instruments), parts.caches
-    registered.count("scaled_object", caches.scaled_objects)
-    registered.count("scaled_job", jobs.caches.scaled_jobs)
-    registered.count("trigger_authentication", caches.authentications)
-    registered.count("cluster_trigger_authentication", caches.cluster_authentications)
-    around.instruments.process.show_queue("scaledobject", lambda: engine.queue.depth)
-    around.instruments.process.show_queue("scaledjob", lambda: jobs.engine.queue.depth)
+def _authentications(parts: Parts, jobs: ScaledJobController) -> Authentications:
+    users = {"scaledobjects": parts.caches.scaled_objects, "scaledjobs": jobs.caches.scaled_jobs}
+    return Authentications(parts, users)
+
+
+def _answers(parts: Parts, engine: Engine, admission: AdmissionServer, election: Election | None) -> Answers:
+    insight = Insight(parts.clock, parts.record, engine.states, lambda: election is None or election.is_leader)
+    return Answers(metrics=_query(parts, engine), admission=admission, instruments=parts.instruments, insight=insight)
 
 
 def _query(parts: Parts, engine: Engine) -> Query:
@@ -143,9 +139,9 @@ def _query(parts: Parts, engine: Engine) -> Query:
     return Query(readings=parts.readings, targets=targets, specs=partial(_find_spec, parts.caches))
 
 
-def _admission(around: Surroundings, caches: Caches, instruments: OperatorMetrics) -> AdmissionServer:
+def _admission(around: Surroundings, caches: Caches) -> AdmissionServer:
     events = EventRecorder(around.client, instance=identity(around.settings), controller=ADMISSION_CONTROLLER)
-    return AdmissionServer(around.client, caches, events, instruments)
+    return AdmissionServer(around.client, caches, events, around.instruments)
 
 
 def _find_spec(caches: Caches, key: Key) -> ScalingSpec | None:

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from keda_py.clock import SystemClock
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import API_SERVICES, VALIDATING_WEBHOOK_CONFIGURATIONS, Obj
-from keda_py.operator.registration import API_SERVICE
+from keda_py.metrics.discovery import APIS
 from keda_py.serving.ca_bundles import Guarded
 from keda_py.serving.certificate_files import CertificatePaths, FileCertificates
 from keda_py.serving.certificate_secret import SecretCertificates, SecretSpec, service_hosts
@@ -47,12 +47,13 @@ def guarded_objects(settings: Settings) -> tuple[Guarded, ...]:
     if not (certificates.rotate or settings.serving.register):
         return ()
     service = (settings.cluster.pod_namespace, certificates.metrics_service)
-    api_service = Guarded(resource=API_SERVICES, name=API_SERVICE, correct=partial(correct_api_service, service))
+    correct = partial(correct_api_service, service)
+    api_services = [Guarded(resource=API_SERVICES, name=api.service_name, correct=correct) for api in APIS]
     webhooks = Guarded(
         resource=VALIDATING_WEBHOOK_CONFIGURATIONS, name=certificates.webhook_name, correct=correct_webhooks
     )
-    wanted = ((api_service, certificates.patch_apiservice), (webhooks, certificates.patch_webhook))
-    return tuple(one for one, switched_on in wanted if switched_on)
+    wanted = ((api_services, certificates.patch_apiservice), ([webhooks], certificates.patch_webhook))
+    return tuple(one for ones, switched_on in wanted if switched_on for one in ones)
 
 
 def correct_api_service(service: tuple[str, str], live: Obj | None, ca: bytes) -> Obj | None:

@@ -7,6 +7,9 @@ from functools import partial
 from keda_py.kube.informer import Informer
 from keda_py.kube.resources import Obj
 from keda_py.metrics.prometheus import OperatorMetrics
+from keda_py.operator.engine import Engine
+from keda_py.operator.jobs.controller import ScaledJobController
+from keda_py.operator.parts import Parts
 from keda_py.operator.shapes import maps_at
 
 
@@ -43,3 +46,14 @@ class Registered:
 def _trigger_types(live: Obj) -> Iterator[str]:
     for trigger in maps_at(live, "spec", "triggers"):
         yield str(trigger.get("type", ""))
+
+
+def show_counts(parts: Parts, engine: Engine, jobs: ScaledJobController) -> None:
+    """From now on our own metrics show what there is, and how much of it is due."""
+    registered, caches, process = Registered(parts.instruments), parts.caches, parts.instruments.process
+    registered.count("scaled_object", caches.scaled_objects)
+    registered.count("scaled_job", jobs.caches.scaled_jobs)
+    registered.count("trigger_authentication", caches.authentications)
+    registered.count("cluster_trigger_authentication", caches.cluster_authentications)
+    process.show_queue("scaledobject", lambda: engine.queue.depth)
+    process.show_queue("scaledjob", lambda: jobs.engine.queue.depth)

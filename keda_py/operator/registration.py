@@ -19,9 +19,9 @@ from keda_py.kube.resources import (
     ObjectPath,
     Resource,
 )
+from keda_py.metrics.discovery import APIS, Api
 from keda_py.operator.admission import WEBHOOKS, Webhook
 
-API_SERVICE = "v1beta1.external.metrics.k8s.io"
 log = logging.getLogger(__name__)
 
 
@@ -35,7 +35,8 @@ async def register_metrics(client: KubeClient, *, namespace: str, service: str, 
     address = urlsplit(url)
     host, port = address.hostname or "", address.port or 443
     await _ensure(client, SERVICES, _service(namespace, service, host, port))
-    await _ensure(client, API_SERVICES, _api_service(namespace, service, port, ca))
+    for api in APIS:
+        await _ensure(client, API_SERVICES, _api_service(api, service=(namespace, service), port=port, ca=ca))
     log.info("registered external metrics", extra={"url": url, "service": f"{namespace}/{service}"})
 
 
@@ -69,15 +70,15 @@ def _service(namespace: str, name: str, host: str, port: int) -> Obj:
     return {"metadata": {"namespace": namespace, "name": name}, "spec": spec}
 
 
-def _api_service(namespace: str, service: str, port: int, ca: bytes) -> Obj:
+def _api_service(api: Api, *, service: tuple[str, str], port: int, ca: bytes) -> Obj:
     return {
-        "metadata": {"name": API_SERVICE},
+        "metadata": {"name": api.service_name},
         "spec": {
-            "group": "external.metrics.k8s.io",
-            "version": "v1beta1",
+            "group": api.group,
+            "version": api.version,
             "groupPriorityMinimum": 100,
             "versionPriority": 100,
-            "service": {"namespace": namespace, "name": service, "port": port},
+            "service": {"namespace": service[0], "name": service[1], "port": port},
             "caBundle": b64encode(ca).decode(),
         },
     }

@@ -21,6 +21,8 @@ from keda_py.metrics.query import Query
 from keda_py.metrics.server import MetricsServer
 from keda_py.operator.admission import AdmissionServer
 from keda_py.operator.certificates import guarded_objects, keep_certificates
+from keda_py.operator.insight import PATH as INSIGHT_PATH
+from keda_py.operator.insight import Insight
 from keda_py.operator.probes import probe_app
 from keda_py.operator.registration import ensure_namespace, register_metrics, register_webhook
 from keda_py.serving.authentication_config import AuthenticationConfig
@@ -45,6 +47,7 @@ class Answers:
     metrics: Query
     admission: AdmissionServer
     instruments: OperatorMetrics
+    insight: Insight
 
 
 class Serving:
@@ -59,7 +62,11 @@ class Serving:
         # Certificates expire in real time, whatever the clock of decisions says.
         access = DelegatedAccess(self._authentication, TokenReviews(client), AccessReviews(client), SystemClock())
         self._metrics = MetricsServer(
-            query=answers.metrics, clock=clock, authenticator=access, not_ready=self._why_not_ready
+            query=answers.metrics,
+            clock=clock,
+            authenticator=access,
+            not_ready=self._why_not_ready,
+            more={INSIGHT_PATH: answers.insight.answer},
         )
         self._stack = AsyncExitStack()
         self.ready = False

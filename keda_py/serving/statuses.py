@@ -70,6 +70,11 @@ def internal_error(message: str) -> StatusError:
     return StatusError(500, "InternalError", message)
 
 
+def unavailable(message: str) -> StatusError:
+    """503: not now, or not here."""
+    return StatusError(503, "ServiceUnavailable", message)
+
+
 def timed_out(message: str) -> StatusError:
     """504: the answer took too long."""
     return StatusError(504, "Timeout", message)

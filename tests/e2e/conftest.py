@@ -24,6 +24,7 @@ from tests.e2e.source import Source, serve_source
 from tests.e2e.world import World, clear, kubectl
 
 API_SERVICE = "apiservice/v1beta1.external.metrics.k8s.io"
+INSIGHT_SERVICE = "apiservice/v1alpha1.insight.keda-py.dev"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -72,7 +73,7 @@ def shared_operator(kubeconfig: Path, running: bool) -> Iterator[Operator | None
     _wait_until_served(kubeconfig)
     yield operator
     operator.end()
-    kubectl(kubeconfig, "delete", "--ignore-not-found", API_SERVICE)
+    kubectl(kubeconfig, "delete", "--ignore-not-found", API_SERVICE, INSIGHT_SERVICE)
     kubectl(kubeconfig, "delete", "--ignore-not-found", "--wait=false", "namespace", "keda")
 
 

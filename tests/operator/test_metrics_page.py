@@ -2,7 +2,7 @@
 
 import pytest
 
-from keda_py.kube.resources import DEPLOYMENTS, SCALED_OBJECTS
+from keda_py.kube.resources import DEPLOYMENTS, SCALED_JOBS, SCALED_OBJECTS
 from keda_py.metrics.page import MetricsPage
 from tests.e2e.manifests import deployment, metrics_api, scaled_object
 from tests.operator.world import World
@@ -93,3 +93,26 @@ async def test_a_formula_has_its_own_series(world: World) -> None:
         "keda_scaler_active": 1,
     }
     assert any('metric="s0-metric-api-value"' in name and 'scaler="queue"' in name for name in page)
+
+
+async def test_a_scaledjob_has_the_same_series_and_errors_of_its_own(world: World) -> None:
+    template = {"spec": {"containers": [{"name": "main", "image": "worker"}], "restartPolicy": "Never"}}
+    trigger = metrics_api(world.url, name="queue")
+    spec = {"jobTargetRef": {"template": template}, "pollingInterval": 1, "triggers": [trigger]}
+    meta = {"name": "work", "namespace": "default"}
+    manifest = {"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledJob", "metadata": meta, "spec": spec}
+    await world.client.create(SCALED_JOBS, manifest)
+    await world.seconds(2)
+    del world.server.answers["/jobs"]
+    await world.seconds(3)
+    page = await read(world)
+    labels = (
+        'metric="s0-metric-api-value",namespace="default",scaledObject="work",scaler="queue",'
+        'triggerIndex="0",type="scaledjob"'
+    )
+    assert page[f"keda_scaler_metrics_value{{{labels}}}"] == 0
+    assert page['keda_scaled_job_errors_total{namespace="default",scaledJob="work"}'] >= 2
+    assert page['keda_resource_registered_total{namespace="default",type="scaled_job"}'] == 1
+    await world.client.delete(SCALED_JOBS.named("default", "work"))
+    await world.seconds(2)
+    assert [name for name in await read(world) if '"work"' in name] == []

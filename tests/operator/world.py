@@ -56,7 +56,7 @@ class World:
     tasks: asyncio.TaskGroup
     stack: AsyncExitStack
     cable: Cable
-    source_seconds: float = 0.2
+    source_seconds: float = 3.0
     """How long the source may take, in real time; time stands still meanwhile."""
     user: User = ADMIN
     """Who the operator is."""

@@ -1,0 +1,75 @@
+"""`keda-py explain NS/NAME`: why a ScaledObject was scaled or not, and what comes next, as the operator tells it."""
+
+import argparse
+import asyncio
+import sys
+from typing import Any
+
+import orjson
+
+from keda_py.cli.parsers import command_parser
+from keda_py.errors import ConfigError
+
+DESCRIPTION = (
+    "Tell why a ScaledObject woke, slept or stayed as it is: the last values of its triggers, the changes of reason "
+    "since the operator started (50 at most), cooldown left, next poll and next planned change."
+)
+EXAMPLES = (
+    ("keda-py explain shop/checkout", "ScaledObject checkout of namespace shop"),
+    ("keda-py explain shop/checkout --output json", "the same for a program"),
+)
+NOTES = (
+    "The operator answers through the API server, under the APIService v1alpha1.insight.keda-py.dev;\n"
+    "who asks needs the verb get on scaledobjects.insight.keda-py.dev."
+)
+ATTEMPTS = 6
+
+
+def run(arguments: list[str]) -> int:
+    """Print the explanation."""
+    options = _parse(arguments)
+    namespace, _, name = options.object.rpartition("/")
+    if not name or "/" in namespace:
+        raise ConfigError(f"{options.object!r} is not a ScaledObject; write NAMESPACE/NAME")
+    insight = asyncio.run(_ask(options.kubeconfig, namespace or "default", name))
+    if options.output == "json":
+        sys.stdout.buffer.write(orjson.dumps(insight, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+        return 0
+    from keda_py.cli.explanation import print_explanation
+
+    print_explanation(insight)
+    return 0
+
+
+async def _ask(kubeconfig: str, namespace: str, name: str) -> dict[str, Any]:
+    """The insight as served. A replica that does not lead says so, and another one is asked. Raises KubeError."""
+    from keda_py.clock import SystemClock
+    from keda_py.errors import NotFound, Unavailable
+    from keda_py.kube.client import KubeClient
+    from keda_py.kube.transport import Request
+    from keda_py.metrics.discovery import INSIGHT
+
+    path = INSIGHT.root + INSIGHT.path.format(namespace=namespace, name=name)
+    async with KubeClient(SystemClock(), kubeconfig) as client:
+        for attempt in range(ATTEMPTS):
+            try:
+                return await client.send(Request(method="GET", path=path, resource=INSIGHT.resource))
+            except NotFound as error:
+                if name in str(error).partition("not found")[0]:
+                    raise
+                remedy = "run the operator with --register, or create that APIService as the chart does"
+                raise ConfigError(f"this cluster has no APIService {INSIGHT.service_name}; {remedy}") from None
+            except Unavailable as error:
+                if error.status != 503 or attempt + 1 == ATTEMPTS:
+                    raise
+                await asyncio.sleep(0.2)
+    raise AssertionError("not reached: the last attempt returns or raises")
+
+
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    parser = command_parser("explain", DESCRIPTION, EXAMPLES, notes=NOTES, usage="keda-py explain [FLAGS] NS/NAME")
+    add = parser.add_argument
+    add("object", metavar="NS/NAME", help="a ScaledObject; without NS/ in namespace default")
+    add("--kubeconfig", default="", metavar="FILE", help="of the cluster [as kubectl finds it]")
+    add("-o", "--output", choices=("text", "json"), default="text", help="how to print [text]")
+    return parser.parse_args(arguments)

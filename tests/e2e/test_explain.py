@@ -1,0 +1,70 @@
+"""`keda-py explain` on a running cluster: why it woke, why it slept, and what comes next."""
+
+import asyncio
+import sys
+from typing import Any
+
+import orjson
+
+from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests.e2e.processes import Operator
+from tests.e2e.source import Source
+from tests.e2e.world import World
+
+
+async def explain(world: World, *flags: str) -> str:
+    """What the command prints about the ScaledObject `app`."""
+    command = (sys.executable, "-m", "keda_py", "explain", f"{world.namespace}/app", *flags)
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        "--kubeconfig",
+        str(world.kubeconfig),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    async with asyncio.timeout(30):
+        out, _ = await process.communicate()
+    assert process.returncode == 0, out.decode()
+    return out.decode()
+
+
+async def insight(world: World) -> dict[str, Any]:
+    body: dict[str, Any] = orjson.loads(await explain(world, "--output", "json"))
+    return body
+
+
+async def test_explain_tells_why_it_woke_why_it_slept_and_what_comes_next(
+    operator: Operator, world: World, source: Source
+) -> None:
+    source.value = 3
+    await world.create(deployment(), scaled_object(metrics_api(source.url), cooldownPeriod=3))
+    await world.replicas(1)
+    source.value = 0
+    await world.condition("Active", "False", "ScalerCooldown")
+    cooling = (await insight(world))["last"]
+    assert cooling["reason"] == "CoolingDown"
+    assert 0 < cooling["cooldownLeftSeconds"] <= 3
+    await world.replicas(0)
+    await source.asked(2)
+    body = await insight(world)
+    reasons = [entry["reason"] for entry in body["changes"]]
+    assert reasons[-1] == "Inactive"
+    woke, slept = reasons.index("Activated"), reasons.index("Deactivated")
+    assert woke < reasons.index("CoolingDown") < slept
+    assert body["changes"][woke]["triggers"] == [{"metric": "s0-metric-api-value", "value": 3, "active": True}]
+    assert body["changes"][woke]["replicas"] == {"before": 0, "after": 1}
+    assert body["changes"][slept]["replicas"] == {"before": 1, "after": 0}
+    text = await explain(world)
+    assert text.startswith(f"{world.namespace}/app: 0 replicas, Inactive: nothing to do\n")
+    assert "woke, because s0-metric-api-value is active" in text
+    assert "next: " in text
+
+
+async def test_kubectl_reads_the_same_through_the_api_server(operator: Operator, world: World, source: Source) -> None:
+    await world.create(deployment(), scaled_object(metrics_api(source.url)))
+    await world.condition("Active", "False")
+    path = f"/apis/insight.keda-py.dev/v1alpha1/namespaces/{world.namespace}/scaledobjects/app"
+    command = ("kubectl", "--kubeconfig", str(world.kubeconfig), "get", "--raw", path)
+    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+    out, _ = await process.communicate()
+    assert orjson.loads(out)["last"]["reason"] == "Inactive"

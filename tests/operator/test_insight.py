@@ -1,0 +1,152 @@
+"""The decision record as users read it: asked through the API server, and printed by `keda-py explain`."""
+
+import asyncio
+import sys
+from typing import Any
+
+import orjson
+import pytest
+
+from keda_py.errors import Forbidden, NotFound
+from keda_py.kube.client import KubeClient
+from keda_py.kube.resources import SCALED_OBJECTS
+from keda_py.kube.transport import Request
+from keda_py.localkube.calls import User
+from tests.e2e.manifests import cron, deployment, metrics_api, scaled_object
+from tests.operator.world import World
+
+ROOT = "/apis/insight.keda-py.dev/v1alpha1/namespaces/default/scaledobjects"
+
+
+async def insight(world: World, name: str = "app") -> dict[str, Any]:
+    return await world.client.send(Request(method="GET", path=f"{ROOT}/{name}"))
+
+
+async def explain(world: World, *arguments: str) -> tuple[int, str]:
+    """Exit code and everything printed."""
+    command = (sys.executable, "-m", "keda_py", "explain", "--kubeconfig", str(world.kubeconfig))
+    process = await asyncio.create_subprocess_exec(
+        *command, *arguments, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+    )
+    async with asyncio.timeout(30):
+        out, _ = await process.communicate()
+    return process.returncode or 0, out.decode()
+
+
+def reasons(body: dict[str, Any]) -> list[str]:
+    return [entry["reason"] for entry in body["changes"]]
+
+
+@pytest.fixture
+async def slept(world: World) -> World:
+    """A workload that woke, cooled down and went to sleep again."""
+    await world.create(deployment(), scaled_object(metrics_api(world.url), pollingInterval=10, cooldownPeriod=60))
+    await world.seconds(20)
+    world.jobs(3)
+    await world.seconds(20)
+    world.jobs(0)
+    await world.seconds(90)
+    return world
+
+
+async def test_the_record_tells_why_it_woke_why_it_waited_and_why_it_slept(slept: World) -> None:
+    body = await insight(slept)
+    assert reasons(body) == ["Inactive", "Activated", "Active", "CoolingDown", "Deactivated", "Inactive"]
+    woke, cooling, asleep = body["changes"][1], body["changes"][3], body["changes"][4]
+    assert woke["replicas"] == {"before": 0, "after": 1}
+    assert woke["triggers"] == [{"metric": "s0-metric-api-value", "value": 3, "active": True}]
+    assert 45 < cooling["cooldownLeftSeconds"] < 60
+    assert cooling["nextChange"] == asleep["time"]
+    assert asleep["replicas"] == {"before": 1, "after": 0}
+    assert body["last"]["reason"] == "Inactive"
+    assert body["now"]["time"] < body["now"]["nextPoll"]
+
+
+async def test_explain_tells_it_in_words(slept: World) -> None:
+    code, text = await explain(slept, "default/app")
+    assert code == 0
+    assert text.startswith("default/app: 0 replicas, Inactive: nothing to do\n")
+    assert "woke, because s0-metric-api-value is active" in text
+    assert "nothing to do; cooling down, 5" in text
+    assert "went to sleep" in text
+    assert "1 -> 0" in text
+    assert ": poll" in text
+
+
+async def test_explain_prints_what_was_served_for_programs(slept: World) -> None:
+    code, text = await explain(slept, "default/app", "--output", "json")
+    assert code == 0
+    assert orjson.loads(text) == await insight(slept)
+
+
+async def test_what_comes_next_is_known_in_advance(world: World) -> None:
+    evening = scaled_object(cron("0 13 * * *", "0 19 * * *", 2), pollingInterval=30, cooldownPeriod=300)
+    await world.create(deployment(), evening)
+    await world.seconds(5)
+    assert (await insight(world))["last"]["nextChange"] == "2026-11-20T13:00:00Z"
+    _, text = await explain(world, "app")
+    assert "next: 2026-11-20 13:00:00 (in 59m55s): a schedule changes" in text
+
+
+async def test_a_source_that_fails_shows_its_error_its_fallback_and_the_failures_counted(world: World) -> None:
+    fallback = {"failureThreshold": 2, "replicas": 3}
+    await world.create(deployment(), scaled_object(metrics_api(world.url), fallback=fallback))
+    del world.server.answers["/jobs"]
+    await world.seconds(5)
+    body = await insight(world)
+    trigger = body["last"]["triggers"][0]
+    assert trigger["fallback"] is True
+    assert trigger["failures"] > 2
+    assert "404" in trigger["error"]
+    assert "AwaitingFallback" in reasons(body)
+
+
+async def test_a_formulas_result_stands_beside_the_values_it_was_made_of(world: World) -> None:
+    world.jobs(3)
+    modifiers = {"scalingModifiers": {"formula": "queue * 2", "target": "5"}}
+    await world.create(deployment(), scaled_object(metrics_api(world.url, name="queue"), advanced=modifiers))
+    await world.seconds(2)
+    last = (await insight(world))["last"]
+    assert last["formula"] == 6
+    assert last["triggers"] == [{"metric": "s0-metric-api-value", "name": "queue", "value": 3, "active": True}]
+
+
+async def test_a_paused_object_is_explained_as_paused(slept: World) -> None:
+    await slept.annotate({"autoscaling.keda.sh/paused": "true"})
+    await slept.seconds(1)
+    code, text = await explain(slept, "default/app")
+    assert code == 0
+    assert text.startswith("default/app: paused by annotation; nothing is read")
+
+
+async def test_an_object_that_is_wrong_is_explained_with_its_error(world: World) -> None:
+    await world.create(deployment(), scaled_object({"type": "no-such-type", "metadata": {}}))
+    await world.seconds(1)
+    _, text = await explain(world, "default/app")
+    assert "no scaler found for type: no-such-type" in text
+
+
+async def test_of_an_object_that_is_gone_nothing_is_told(slept: World) -> None:
+    await slept.delete(SCALED_OBJECTS)
+    await slept.seconds(2)
+    with pytest.raises(NotFound):
+        await insight(slept)
+    code, text = await explain(slept, "default/app")
+    assert (code, "not found" in text) == (1, True)
+    assert slept.assembly is not None
+    assert len(slept.assembly.parts.record) == 0
+
+
+async def test_without_the_api_service_explain_names_the_remedy(quiet_world: World) -> None:
+    code, text = await explain(quiet_world, "default/app")
+    assert code == 2
+    assert "v1alpha1.insight.keda-py.dev" in text
+    assert "--register" in text
+
+
+async def test_who_may_read_an_insight_is_for_rbac_to_say(slept: World) -> None:
+    own = slept.kubeconfig.with_name("eve")
+    own.write_text(slept.cluster.kubeconfig(User(name="eve")))
+    async with KubeClient(slept.clock, str(own)) as eve:
+        with pytest.raises(Forbidden, match="scaledobjects.insight.keda-py.dev"):
+            await eve.send(Request(method="GET", path=f"{ROOT}/app"))

@@ -1,0 +1,76 @@
+"""The decision record's bounds: how much of the past is kept, and what goes first."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from keda_py.apis.scaled_object import ScaledObject
+from keda_py.core.decision import Decision, Keep, Observation, Reason
+from keda_py.core.spec import build_spec
+from keda_py.metrics.query import Evaluation
+from keda_py.metrics.readings import Round
+from keda_py.operator.record import DecisionRecord, Made
+
+NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+BODY = {
+    "metadata": {"name": "app", "namespace": "shop", "uid": "1"},
+    "spec": {"scaleTargetRef": {"name": "app"}, "triggers": [{"type": "cpu", "metadata": {"value": "1"}}]},
+}
+MADE = Made(
+    spec=build_spec(ScaledObject.model_validate(BODY)),
+    readings=Round(readings=()),
+    seen=Observation(replicas=1, active=True),
+    evaluation=Evaluation(values=(), active=True, failing=False),
+    at=NOON,
+    decision=Decision(action=Keep(), reason=Reason.ACTIVE),
+    outcome=None,
+    health={},
+)
+
+
+def note(record: DecisionRecord, name: str, *reasons: Reason, start: int = 0) -> None:
+    for second, reason in enumerate(reasons, start):
+        made = replace(MADE, at=NOON + timedelta(seconds=second), decision=Decision(action=Keep(), reason=reason))
+        record.note(("shop", name), made)
+
+
+def seconds(record: DecisionRecord, name: str) -> list[float]:
+    return [(entry.at - NOON).total_seconds() for entry in record.changes(("shop", name))]
+
+
+FLAPPING = (Reason.ACTIVE, Reason.COOLING_DOWN) * 50
+
+
+def test_a_decision_like_the_one_before_is_no_change_but_it_is_the_last() -> None:
+    record = DecisionRecord()
+    note(record, "app", Reason.ACTIVE, Reason.ACTIVE, Reason.ACTIVE)
+    assert seconds(record, "app") == [0]
+    last = record.last(("shop", "app"))
+    assert last is not None
+    assert last.at == NOON + timedelta(seconds=2)
+
+
+def test_of_one_object_the_newest_fifty_are_kept() -> None:
+    record = DecisionRecord()
+    note(record, "app", *FLAPPING)
+    assert seconds(record, "app") == list(range(50, 100))
+    assert len(record) == 50
+
+
+def test_of_all_objects_the_oldest_entry_goes_first_whoever_owns_it() -> None:
+    record = DecisionRecord(all_entries=30)
+    note(record, "early", *FLAPPING[:20])
+    note(record, "late", *FLAPPING[:20])
+    assert seconds(record, "early") == list(range(10, 20))
+    assert seconds(record, "late") == list(range(20))
+    note(record, "early", *FLAPPING[:15], start=20)
+    assert seconds(record, "early") == list(range(20, 35))
+    assert seconds(record, "late") == list(range(5, 20))
+
+
+def test_nothing_is_kept_of_an_object_that_is_gone() -> None:
+    record = DecisionRecord()
+    note(record, "gone", *FLAPPING)
+    note(record, "there", Reason.ACTIVE)
+    record.forget(("shop", "gone"))
+    assert (len(record), record.last(("shop", "gone")), record.changes(("shop", "gone"))) == (1, None, ())
+    assert seconds(record, "there") == [0]

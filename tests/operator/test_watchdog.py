@@ -1,0 +1,91 @@
+"""Who blocks the event loop is named."""
+
+import asyncio
+import importlib.util
+import logging
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from keda_py.metrics.page import MetricsPage
+from keda_py.metrics.prometheus import OperatorMetrics
+from keda_py.operator.watchdog import Watchdog
+
+PLUGIN = """
+import time
+
+async def read(seconds):
+    time.sleep(seconds)
+"""
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Callable[[float], object]:
+    """A third party's way to read a source: it blocks."""
+    path = tmp_path / "acme_scaler.py"
+    path.write_text(PLUGIN)
+    spec = importlib.util.spec_from_file_location("acme_scaler", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.read  # type: ignore[no-any-return]
+
+
+@asynccontextmanager
+async def watched() -> AsyncIterator[OperatorMetrics]:
+    """A watchdog at work, whose heart has begun to beat."""
+    metrics = OperatorMetrics()
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(Watchdog(metrics.process, {"acme_scaler": "acme"}).run())
+        while not await beats(metrics):
+            await asyncio.sleep(0.02)
+        yield metrics
+        running.cancel()
+
+
+async def page(metrics: OperatorMetrics) -> dict[str, float]:
+    lines = (await MetricsPage(metrics).render()).decode().splitlines()
+    pairs = (line.rpartition(" ") for line in lines if line.startswith("keda_py_event_loop"))
+    return {name: float(value) for name, _, value in pairs}
+
+
+async def beats(metrics: OperatorMetrics) -> float:
+    return (await page(metrics))["keda_py_event_loop_lag_seconds_count"]
+
+
+async def next_beat(metrics: OperatorMetrics) -> None:
+    before = await beats(metrics)
+    async with asyncio.timeout(10):
+        while await beats(metrics) == before:
+            await asyncio.sleep(0.02)
+
+
+async def test_a_plug_in_that_blocks_the_loop_is_reported_by_its_trigger_type(
+    read: Callable[[float], object], caplog: pytest.LogCaptureFixture
+) -> None:
+    async with watched() as metrics:
+        for _ in range(2):
+            await read(0.5)  # type: ignore[misc]
+            await next_beat(metrics)
+        assert (await page(metrics))['keda_py_event_loop_stalls_total{culprit="scaler acme"}'] == 2
+    told = [record for record in caplog.records if record.message == "the event loop was blocked"]
+    assert [(one.levelno, one.culprit) for one in told] == [(logging.WARNING, "scaler acme")]
+    assert told[0].seconds > 0.3
+
+
+async def test_whoever_else_blocks_it_is_reported_as_such() -> None:
+    async with watched() as metrics:
+        time.sleep(0.5)  # noqa: ASYNC251 - blocking is what is shown
+        await next_beat(metrics)
+        assert (await page(metrics))['keda_py_event_loop_stalls_total{culprit="elsewhere"}'] == 1
+
+
+async def test_a_plug_in_that_only_waits_is_not_reported(read: Callable[[float], object]) -> None:
+    async with watched() as metrics:
+        await read(0)  # type: ignore[misc]
+        await asyncio.sleep(0.5)
+        assert not [name for name in await page(metrics) if "scaler acme" in name]
