@@ -11,9 +11,8 @@ from collections.abc import Callable
 
 from keda_py import __version__
 from keda_py.clock import Clock, SystemClock
-from keda_py.kube.client import KubeClient
 from keda_py.metrics.prometheus import OperatorMetrics
-from keda_py.operator.assembly import Assembly, Surroundings, assemble, open_http
+from keda_py.operator.assembly import Assembly, Surroundings, assemble, open_client, open_http
 from keda_py.operator.clock_watch import watch_clock
 from keda_py.operator.registered import show_counts
 from keda_py.operator.watchdog import Watchdog
@@ -41,7 +40,7 @@ async def run_operator(
 ) -> None:
     """One operator on any clock, until `stopping`; `started` is called once it works. Raises KedaPyError."""
     instruments = OperatorMetrics()
-    client = KubeClient(clock, settings.cluster.kubeconfig, observe=instruments.process.record_exchange)
+    client = open_client(settings, clock, instruments)
     tls = TlsContexts(settings.http.min_tls_version, settings.http.ciphers, settings.certificates.ca_dirs)
     async with client, open_http(settings, clock, tls, instruments) as http, asyncio.TaskGroup() as tasks:
         around = Surroundings(

@@ -20,7 +20,7 @@ from keda_py.context import Lendings, SharedResources
 from keda_py.core.spec import ScalingSpec, build_spec
 from keda_py.errors import ConfigError
 from keda_py.http import HttpClientSpec, Proxies, http_client
-from keda_py.kube.client import KubeClient
+from keda_py.kube.client import REQUEST_SECONDS, KubeClient
 from keda_py.kube.discovery import Discovery
 from keda_py.kube.events import EventRecorder
 from keda_py.kube.lease import Election, LeaseSpec
@@ -186,10 +186,17 @@ def _scaler_source(around: Surroundings, reader: ClusterReader, resolver: Cluste
 
 
 def _election(around: Surroundings) -> Election | None:
-    settings, lease = around.settings, around.settings.leadership
+    lease = around.settings.leadership
     if not lease.elect:
         return None
-    spec = LeaseSpec(
+    election = Election(around.client, _lease(around.settings))
+    around.instruments.process.show_leadership(lease.lease_name, lambda: election.is_leader)
+    return election
+
+
+def _lease(settings: Settings) -> LeaseSpec:
+    lease = settings.leadership
+    return LeaseSpec(
         namespace=settings.cluster.pod_namespace,
         name=lease.lease_name,
         identity=identity(settings),
@@ -197,9 +204,13 @@ def _election(around: Surroundings) -> Election | None:
         renew_deadline=lease.renew_deadline.total_seconds(),
         retry_period=lease.retry_period.total_seconds(),
     )
-    election = Election(around.client, spec)
-    around.instruments.process.show_leadership(lease.lease_name, lambda: election.is_leader)
-    return election
+
+
+def open_client(settings: Settings, clock: Clock, instruments: OperatorMetrics) -> KubeClient:
+    """The API server's client. No write of a leader takes so long that it could land after another one took over."""
+    write_seconds = _lease(settings).request_seconds if settings.leadership.elect else REQUEST_SECONDS
+    observe = instruments.process.record_exchange
+    return KubeClient(clock, settings.cluster.kubeconfig, observe=observe, write_seconds=write_seconds)
 
 
 def open_http(settings: Settings, clock: Clock, tls: TlsContexts, instruments: OperatorMetrics) -> httpx.AsyncClient:
