@@ -13,7 +13,7 @@ from types import FrameType
 
 from keda_py.metrics.process_metrics import ProcessMetrics
 
-BEAT_SECONDS = 0.05
+BEAT_SECONDS = 0.1
 STALL_SECONDS = 0.1
 QUIET_SECONDS = 60.0
 """One culprit is named in the log this often at most; the metric counts each time."""
