@@ -1,0 +1,35 @@
+"""Charts rendered by Helm itself, as the objects that they hold."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+helm = pytest.importorskip("helm_python", reason="pip install helm-python-sdk")
+
+CHARTS = Path(__file__).parents[2] / "charts"
+KEDA_PY = CHARTS / "keda-py"
+SCALED_APP = CHARTS / "scaled-app"
+Obj = dict[str, Any]
+
+
+def text(folder: Path, values: Obj) -> str:
+    """Everything but the notes; raises what Helm raises."""
+    with helm.Chart.load(str(folder)) as chart:
+        pages = chart.render(values, name="keda", namespace="keda")
+    return "\n---\n".join(page.strip() for name, page in pages.items() if not name.endswith("NOTES.txt")).strip()
+
+
+def render(**values: Any) -> list[Obj]:
+    """charts/keda-py with these values."""
+    return [document for document in yaml.safe_load_all(text(KEDA_PY, values)) if document]
+
+
+def only(objects: list[Obj], kind: str, name: str, namespace: str = "") -> Obj:
+    """The one object of that kind and name."""
+    wanted = (kind, name, namespace)
+    (found,) = [
+        one for one in objects if (one["kind"], one["metadata"]["name"], one["metadata"].get("namespace", "")) == wanted
+    ]
+    return found
