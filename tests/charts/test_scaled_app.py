@@ -1,14 +1,14 @@
 """charts/scaled-app, rendered by Helm itself."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-helm = pytest.importorskip("helm_python", reason="pip install helm-python-sdk")
+from tests.charts.rendering import SCALED_APP, helm, text
 
-CHART = Path(__file__).parents[2] / "charts/scaled-app"
 NIGHTLY = """
 apiVersion: keda.sh/v1alpha1
 kind: ScaledObject
@@ -37,9 +37,16 @@ spec:
 """
 
 
+PARENT = """
+apiVersion: v2
+name: shop
+version: 1.0.0
+dependencies: [{name: scaled-app, version: 0.1.0}]
+"""
+
+
 def render(**values: Any) -> str:
-    with helm.Chart.load(str(CHART)) as chart:
-        return "".join(chart.render(values, name="app", namespace="default").values()).strip()
+    return text(SCALED_APP, values)
 
 
 def test_the_default_is_the_nightly_manifest_line_by_line() -> None:
@@ -72,5 +79,30 @@ def test_values_that_cannot_work_fail_when_the_chart_is_rendered(values: dict[st
 
 
 def test_the_strict_lint_is_clean() -> None:
-    report = helm.lint(str(CHART), strict=True)
+    report = helm.lint(str(SCALED_APP), strict=True)
     assert report["errors"] == []
+
+
+def environment(name: str) -> str:
+    values: dict[str, Any] = yaml.safe_load((SCALED_APP / f"values-{name}.yaml").read_text())
+    return render(**values)
+
+
+def test_every_environment_has_a_schedule_of_its_own_and_production_none() -> None:
+    assert environment("develop") == NIGHTLY.strip()
+    release = yaml.safe_load(environment("release"))
+    assert release["metadata"]["name"] == "some-application-release-scaledobject"
+    assert release["spec"]["triggers"][0]["metadata"]["start"] == "00 08 * * 1-5"
+    assert environment("production") == ""
+
+
+def test_a_chart_that_depends_on_it_includes_it_once(tmp_path: Path) -> None:
+    shutil.copytree(SCALED_APP, tmp_path / "charts/scaled-app")
+    (tmp_path / "templates").mkdir()
+    (tmp_path / "Chart.yaml").write_text(PARENT)
+    line = '{{ include "scaled-app.scaledObject" (dict "Values" (index .Values "scaled-app")) }}'
+    (tmp_path / "templates/scaled.yaml").write_text(line)
+    objects = list(
+        filter(None, yaml.safe_load_all(text(tmp_path, {"scaled-app": {"name": "till", "standalone": False}})))
+    )
+    assert [one["metadata"]["name"] for one in objects] == ["till-develop-scaledobject"]
