@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from keda_py.errors import KubeError
 from keda_py.kube.resources import (
     API_SERVICES,
     HORIZONTAL_POD_AUTOSCALERS,
@@ -13,13 +14,15 @@ from keda_py.kube.resources import (
     SCALED_OBJECTS,
     SECRETS,
     TRIGGER_AUTHENTICATIONS,
+    VALIDATING_WEBHOOK_CONFIGURATIONS,
 )
 from tests.charts.installed import SHOP, Installed, installed
 from tests.charts.rendering import Obj, only, render
-from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests.e2e.manifests import cron, deployment, metrics_api, scaled_object
 from tests.e2e.world import condition_of
 from tests.http_server import HttpServer, http_server
 
+CRON = cron("0 8 * * *", "0 20 * * *")
 WAYS: list[dict[str, Any]] = [{}, {"watchNamespace": SHOP}]
 AUTHENTICATION: Obj = {
     "apiVersion": "keda.sh/v1alpha1",
@@ -52,6 +55,19 @@ def scaled_job(server: HttpServer) -> Obj:
     }
     meta = {"name": "work", "namespace": SHOP}
     return {"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledJob", "metadata": meta, "spec": spec}
+
+
+async def hear_the_webhook(here: Installed) -> None:
+    """A second ScaledObject on the same Deployment is not let in, once the webhook carries the operator's CA."""
+
+    def trusted(live: Obj) -> bool:
+        return all(one["clientConfig"].get("caBundle") for one in live["webhooks"])
+
+    await here.world.until(VALIDATING_WEBHOOK_CONFIGURATIONS, trusted, "keda-admission")
+    await here.world.create(scaled_object(CRON))
+    await here.world.condition("Ready", "True")
+    with pytest.raises(KubeError, match="admission webhook"):
+        await here.world.create(scaled_object(CRON, name="other", scaleTargetRef={"name": "app"}))
 
 
 async def scale_up_and_down(here: Installed, server: HttpServer) -> None:
@@ -93,6 +109,7 @@ async def test_no_request_of_the_operator_is_refused(values: dict[str, Any], tmp
         await scale_up_and_down(here, server)
         await run_jobs(here, server)
         assert here.refused == []
+        await hear_the_webhook(here)  # its refusal counts, too, so it comes last
 
 
 def test_a_watched_namespace_gets_a_role_of_its_own_and_the_cluster_none() -> None:
