@@ -7,8 +7,6 @@ message only what stands before its first colon is compared, where the reference
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from keda_py.core.quantity import parse_milli
-
 Picture = Mapping[str, Any]
 
 STATUS_FIELDS = (
@@ -73,19 +71,8 @@ def _hpa(hpa: Picture) -> dict[str, Any]:
         "labels": {key: value for key, value in labels.items() if key != VERSION_LABEL},
         "annotations": metadata.get("annotations") or {},
         "owner": metadata.get("ownerReferences"),
-        "spec": _with_milli(hpa["spec"]),
+        "spec": hpa["spec"],
     }
-
-
-def _with_milli(spec: Any) -> Any:
-    """Quantities by what they amount to: 2.500 is 2500m."""
-    match spec:
-        case dict():
-            return {key: parse_milli(v) if key == "averageValue" else _with_milli(v) for key, v in spec.items()}
-        case list():
-            return [_with_milli(one) for one in spec]
-        case _:
-            return spec
 
 
 def _authentication(authentication: Picture) -> tuple[Any, ...]:
