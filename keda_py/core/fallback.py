@@ -10,7 +10,7 @@ from typing import Literal
 
 from keda_py.apis.scaled_object import Fallback
 from keda_py.core.metric_names import MetricSet, NamedMetric
-from keda_py.core.quantity import LARGEST_MILLI
+from keda_py.core.quantity import LARGEST_MILLI, to_milli
 from keda_py.core.spec import ScalingSpec, TriggersSpec
 from keda_py.errors import ScalerError
 
@@ -113,8 +113,8 @@ def _is_value(spec: ScalingSpec, metric: NamedMetric) -> bool:
 def _norm(spec: ScalingSpec, metric: NamedMetric) -> float:
     if spec.modifiers is not None:
         return float(_positive_integer(spec.modifiers.target) or 0)
-    # A float target is a milli quantity: 2.01 was cut to 2009m before it came here, and is read back as 2009 * 1e-3.
-    return float(metric.target) if isinstance(metric.target, int) else int(metric.target * 1000) * 1e-3
+    # A float target is a milli quantity: 4.007 became 4007m before it came here, and is read back as 4007 * 1e-3.
+    return float(metric.target) if isinstance(metric.target, int) else to_milli(metric.target) * 1e-3
 
 
 def _positive_integer(text: str) -> int | None:

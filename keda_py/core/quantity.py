@@ -4,6 +4,7 @@ Quantities are parsed here, at the wire; everything behind computes on int milli
 Kubernetes: "0.1m" is 1 milli and prints as "100u" all the same.
 """
 
+import math
 from enum import Enum
 
 import re2
@@ -51,6 +52,16 @@ def canonicalize(written: str | float, *, field: str = "quantity") -> str:
 def print_milli(milli: int, format: QuantityFormat = QuantityFormat.DECIMAL) -> str:
     """A milli value as the API server prints it: 1500 is "1500m", 3000 is "3", 12000000 is "12k"."""
     return _print(milli * (_NANO // 1000), format)
+
+
+def to_milli(value: float) -> int:
+    """A float with three decimals, half to even on its exact value, as Go prints it: 2.01 is 2010.
+
+    NaN, infinities and negative values are 0, as in KEDA.
+    """
+    if not math.isfinite(value) or value < 0:
+        return 0
+    return min(int(f"{value:.3f}".replace(".", "")), LARGEST_MILLI)
 
 
 def _parse(written: str | float, field: str) -> tuple[int, QuantityFormat]:

@@ -23,7 +23,7 @@ from keda_py.core.fallback import (
 )
 from keda_py.core.formula import FormulaError
 from keda_py.core.metric_names import COMPOSITE_METRIC, MetricSet
-from keda_py.core.quantity import LARGEST_MILLI
+from keda_py.core.quantity import to_milli
 from keda_py.core.spec import ScalingSpec
 from keda_py.errors import ConfigError, KedaPyError, ScalerError
 from keda_py.metrics.meters import Key, MetricReading
@@ -115,13 +115,6 @@ def evaluate(
     if metrics.composite is None or not metrics.external:
         return whole
     return _compose(metrics.composite, verdicts, whole)
-
-
-def to_milli(value: float) -> int:
-    """Three decimals, half to even on the exact float, as Go prints it; NaN, infinities and negative values are 0."""
-    if not math.isfinite(value) or value < 0:
-        return 0
-    return min(int(f"{value:.3f}".replace(".", "")), LARGEST_MILLI)
 
 
 def _judge(

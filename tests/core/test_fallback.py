@@ -45,7 +45,7 @@ def metric(target=5, metric_type="AverageValue") -> NamedMetric:
 VALUES = [
     pytest.param({}, 5, "AverageValue", Workload(), 30_000, id="static: the fallback's replicas times the target"),
     pytest.param({"replicas": 0}, 5, "AverageValue", Workload(), 0, id="no replicas wanted: 0"),
-    pytest.param({}, 2.01, "AverageValue", Workload(), 12_054, id="a float target was cut to 2009m before"),
+    pytest.param({}, 2.01, "AverageValue", Workload(), 12_060, id="a float target was rounded to 2010m before"),
     pytest.param({"replicas": 1}, 4.007, "AverageValue", Workload(), 4006, id="float64 in KEDA's order: not 4007"),
     pytest.param(
         {"behavior": "currentReplicas"}, 5, "AverageValue", Workload(replicas=4), 20_000, id="currentReplicas"

@@ -65,6 +65,11 @@ def test_a_formula_replaces_externals_and_drops_container_resources() -> None:
     assert metrics[1]["external"]["target"] == {"type": "AverageValue", "averageValue": "2500m"}
 
 
+def test_a_formula_target_is_cut_after_three_decimals_in_float_arithmetic() -> None:
+    spec = spec_of("", advanced={"scalingModifiers": {"formula": "t0", "target": "2.01"}})
+    assert manifest(spec, CRON)["spec"]["metrics"][0]["external"]["target"]["averageValue"] == "2009m"
+
+
 @pytest.mark.parametrize("text", ["", "0", "-1", "lots", "nan", "inf"])
 def test_a_formula_target_must_be_a_number_above_zero(text: str) -> None:
     spec = spec_of("", advanced={"scalingModifiers": {"formula": "t0", "target": text}})
@@ -72,8 +77,10 @@ def test_a_formula_target_must_be_a_number_above_zero(text: str) -> None:
         manifest(spec, CRON)
 
 
-@pytest.mark.parametrize(("target", "milli"), [(5, 5000), (0.25, 250), (2.01, 2009), (1000000, 10**9)], ids=str)
-def test_targets_are_cut_to_milli_units_in_float_arithmetic(target: float, milli: int) -> None:
+@pytest.mark.parametrize(
+    ("target", "milli"), [(5, 5000), (0.25, 250), (2.01, 2010), (4.0006, 4001), (-1.0, 0), (1000000, 10**9)], ids=str
+)
+def test_targets_are_rounded_to_three_decimals_as_values_are(target: float, milli: int) -> None:
     assert target_milli(target) == milli
 
 

@@ -12,10 +12,11 @@ from keda_py.apis.scaled_object import ScaledObject
 from keda_py.core.fallback import FallbackState, count_outcome, has_valid_fallback
 from keda_py.core.metric_names import MetricSet, name_metrics
 from keda_py.core.metric_specs import ExternalMetric, ResourceMetric
+from keda_py.core.quantity import to_milli
 from keda_py.core.spec import ScalingSpec, build_spec
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.metrics.meters import MetricReading
-from keda_py.metrics.query import Evaluation, MetricValue, Query, QueryError, evaluate, to_milli
+from keda_py.metrics.query import Evaluation, MetricValue, Query, QueryError, evaluate
 from keda_py.metrics.readings import Round
 from keda_py.scaler import Reading
 

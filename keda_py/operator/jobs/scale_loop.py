@@ -13,9 +13,9 @@ from keda_py.core.conditions import read_condition, with_condition
 from keda_py.core.hpa_manifest import target_milli
 from keda_py.core.job_spec import JobScalingSpec
 from keda_py.core.jobs import Demand, Queue, combine, jobs_to_create
+from keda_py.core.quantity import to_milli
 from keda_py.errors import ScalerError
 from keda_py.kube.resources import SCALED_JOBS, Obj
-from keda_py.metrics.query import to_milli
 from keda_py.metrics.readings import Round
 from keda_py.operator.jobs.cleanup import trim_history
 from keda_py.operator.jobs.ledger import JobLedger
