@@ -19,6 +19,7 @@ COMMANDS = {
     "local": "start an embedded cluster (and the operator) on this machine; prints a kubeconfig",
     "demo": "watch four days of autoscaling in under a minute, no Kubernetes needed",
     "validate": "check manifests without a cluster: file and line of what is wrong, exit code for CI",
+    "migrate": "what would be different if keda-py took over from an installed KEDA; only reads",
     "explain": "why a ScaledObject woke, slept or stayed as it is, and what comes next",
     "crds": "print the CustomResourceDefinitions",
     "scalers": "list the trigger types and their keys",

@@ -2,15 +2,13 @@
 
 import asyncio
 import sys
-from collections.abc import Iterator
 from dataclasses import asdict
-from pathlib import Path
 
 import orjson
 
+from keda_py.cli.manifests import read_texts
 from keda_py.cli.parsers import command_parser
 from keda_py.cli.text import Style, paint
-from keda_py.errors import ConfigError
 from keda_py.validation.report import Report, validate_texts
 
 DESCRIPTION = (
@@ -23,8 +21,6 @@ EXAMPLES = (
     ("keda-py validate --strict --output json app.yaml", "for a pipeline: warnings fail, too"),
 )
 NOTES = "exit codes: 0 nothing wrong, 1 problems found, 2 wrong usage or a file that cannot be read"
-STDIN = "-"
-_SUFFIXES = (".yaml", ".yml", ".json")
 _STYLES: dict[str, Style] = {"error": "error", "warning": "warning"}
 
 
@@ -35,38 +31,9 @@ def run(arguments: list[str]) -> int:
     parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="how to print [text]")
     parser.add_argument("--strict", action="store_true", help="warnings fail, too")
     options = parser.parse_args(arguments)
-    report = asyncio.run(validate_texts(dict(_texts(options.files))))
+    report = asyncio.run(validate_texts(dict(read_texts(options.files))))
     sys.stdout.write(_json(report) if options.output == "json" else _text(report))
     return 1 if any(options.strict or problem.severity == "error" for problem in report.problems) else 0
-
-
-def _texts(files: list[str]) -> Iterator[tuple[str, str]]:
-    """(name, text) of each. Raises ConfigError."""
-    for file in files:
-        if file == STDIN:
-            yield "stdin", _decoded(sys.stdin.buffer.read(), "stdin")
-            continue
-        for path in _expanded(Path(file)):
-            try:
-                yield str(path), _decoded(path.read_bytes(), str(path))
-            except OSError as error:
-                raise ConfigError(f"{path}: cannot be read: {error.strerror}; check the path") from None
-
-
-def _expanded(path: Path) -> list[Path]:
-    if not path.is_dir():
-        return [path]
-    found = sorted(file for file in path.rglob("*") if file.suffix in _SUFFIXES and file.is_file())
-    if not found:
-        raise ConfigError(f"{path}: no {', '.join(_SUFFIXES)} files in this folder; check the path")
-    return found
-
-
-def _decoded(content: bytes, name: str) -> str:
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{name}: not UTF-8 at byte {error.start}; save it as UTF-8") from None
 
 
 def _text(report: Report) -> str:

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families
@@ -49,10 +50,10 @@ class World:
         self.cluster, self.clock, self.client, self.kubeconfig = cluster, clock, client, kubeconfig
 
     @asynccontextmanager
-    async def operator(self) -> AsyncIterator[Assembly]:
+    async def operator(self, flags: Mapping[str, str] = MappingProxyType({})) -> AsyncIterator[Assembly]:
         """One operator while the block lasts; it leaves in order."""
         stopping, started = asyncio.Event(), asyncio.get_running_loop().create_future()
-        settings, failed = self._settings(), None
+        settings, failed = self._settings(flags), None
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(run_operator(settings, self.clock, stopping, started.set_result), name="operator")
             try:
@@ -150,8 +151,8 @@ class World:
             and sample.labels["verb"] in ("POST", "PUT", "PATCH", "APPLY", "DELETE")
         )
 
-    def _settings(self) -> Settings:
-        flags = FLAGS | {"kubeconfig": str(self.kubeconfig), "webhook-port": str(_free_port())}
+    def _settings(self, more: Mapping[str, str]) -> Settings:
+        flags = FLAGS | {**more} | {"kubeconfig": str(self.kubeconfig), "webhook-port": str(_free_port())}
         return load_settings({flag: [value] for flag, value in flags.items()}, {})
 
     def _resource(self, api_version: str, kind: str) -> Resource:

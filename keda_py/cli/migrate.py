@@ -1,0 +1,120 @@
+"""`keda-py migrate check`: what would be different if keda-py took over from KEDA. It only reads."""
+
+import argparse
+import asyncio
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import orjson
+
+from keda_py.cli.parsers import command_parser
+from keda_py.cli.text import Style, paint
+from keda_py.errors import ConfigError
+
+if TYPE_CHECKING:
+    from keda_py.migration.findings import Finding
+    from keda_py.migration.installation import Installation
+
+DESCRIPTION = (
+    "Look at an installed KEDA, or at manifests, and say what would be different with keda-py: trigger types without a "
+    "scaler, objects that would be refused, HPAs, flags, who owns the CRDs, who serves the metrics API. Only reads."
+)
+EXAMPLES = (
+    ("keda-py migrate check", "the cluster of the current kubeconfig"),
+    ("keda-py migrate check k8s/ keda-values-rendered.yaml", "files and folders, no cluster"),
+    ("kubectl get scaledobjects -A -o yaml | keda-py migrate check -", "what somebody else may read"),
+)
+NOTES = "exit codes: 0 nothing changes, 1 something changes, 2 something blocks the move, or wrong usage"
+SHOWN = 5
+_STYLES: dict[str, Style] = {"blocks": "error", "changes": "warning", "fine": "comment"}
+
+
+def run(arguments: list[str]) -> int:
+    """Print the findings; 2 if one blocks, 1 if one changes something."""
+    from keda_py.migration.check import check_migration
+
+    options = _parse(arguments)
+    installation = _files(options.files) if options.files else asyncio.run(_cluster(options.kubeconfig))
+    findings = asyncio.run(check_migration(installation, read_keda_flags))
+    sys.stdout.write(_json(findings) if options.output == "json" else _text(findings, installation, options.all))
+    worst = {finding.severity for finding in findings}
+    return 2 if "blocks" in worst else 1 if "changes" in worst else 0
+
+
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    usage = "keda-py migrate check [FLAGS] [FILE ...]"
+    parser = command_parser("migrate", DESCRIPTION, EXAMPLES, notes=NOTES, usage=usage)
+    add = parser.add_argument
+    add("action", choices=("check",), metavar="check", help="the one thing that there is to do")
+    add("files", metavar="FILE", nargs="*", help="manifest, folder, or - for standard input [the cluster]")
+    add("--kubeconfig", default="", metavar="FILE", help="of the cluster [as kubectl finds it]")
+    add("--all", action="store_true", help="print what is fine, too")
+    add("-o", "--output", choices=("text", "json"), default="text", help="how to print [text]")
+    return parser.parse_intermixed_args(arguments)
+
+
+def read_keda_flags(arguments: Sequence[str]) -> tuple[Mapping[str, Sequence[str]], Mapping[str, str]]:
+    """What a Deployment of KEDA says on its command line. Raises ConfigError."""
+    from keda_py.cli.flags import read_flags
+
+    given = read_flags(arguments, DESCRIPTION, ())
+    return given.values, given.ignored
+
+
+def _files(files: list[str]) -> "Installation":
+    """Raises ConfigError for what cannot be read: a check of half the files is none."""
+    from keda_py.cli.manifests import read_texts
+    from keda_py.migration.installation import from_bodies
+    from keda_py.validation.documents import DocumentError, read_documents
+
+    bodies = []
+    for name, text in read_texts(files):
+        try:
+            bodies += [document.body for document in read_documents(text, name)]
+        except DocumentError as error:
+            raise ConfigError(f"{name}:{error.line}: {error}") from None
+    return from_bodies(bodies)
+
+
+async def _cluster(kubeconfig: str) -> "Installation":
+    from keda_py.clock import SystemClock
+    from keda_py.kube.client import KubeClient
+    from keda_py.migration.installation import read_cluster
+
+    async with KubeClient(SystemClock(), kubeconfig) as client:
+        return await read_cluster(client)
+
+
+def _text(findings: Sequence["Finding"], installation: "Installation", all_of_them: bool) -> str:
+    shown = [finding for finding in findings if all_of_them or finding.severity != "fine"]
+    grouped: defaultdict[tuple[str, str, str], list[str]] = defaultdict(list)
+    for finding in shown:
+        grouped[finding.severity, finding.message, finding.remedy].append(finding.object)
+    blocks = [_block(*key, names) for key, names in grouped.items()]
+    return "\n".join([*blocks, _summary(findings, installation, all_of_them), ""])
+
+
+def _block(severity: str, message: str, remedy: str, names: list[str]) -> str:
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    told = message.replace("\n", "\n    ")
+    lines = [f"{paint(severity, _STYLES[severity])}: {paint(', '.join(names[:SHOWN]) + more, 'heading')}: {told}"]
+    return "\n".join([*lines, f"    {paint('remedy:', 'command')} {remedy}"] if remedy else lines)
+
+
+def _summary(findings: Sequence["Finding"], installation: "Installation", all_of_them: bool) -> str:
+    from keda_py.migration.installation import OURS
+
+    counts = Counter(str(finding.severity) for finding in findings)
+    looked_at = sum(len(installation.of(resource)) for resource in OURS)
+    told = "" if all_of_them or not counts["fine"] else " (--all prints them)"
+    return (
+        f"{looked_at} KEDA objects looked at: {counts['blocks']} findings block the move, {counts['changes']} change "
+        f"something, {counts['fine']} are fine{told}"
+    )
+
+
+def _json(findings: Sequence["Finding"]) -> str:
+    return orjson.dumps([asdict(finding) for finding in findings], option=orjson.OPT_INDENT_2).decode() + "\n"

@@ -1,0 +1,82 @@
+"""Whether a ScaledObject's HPA is taken over as it is: same name, same owner, same metrics.
+
+The HPA controller keeps no state of its own but in the object, so an HPA that is patched and not made anew goes on
+without a gap.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from keda_py import registry
+from keda_py.apis.parsing import parse_object
+from keda_py.apis.scaled_object import ScaledObject, ScaleTrigger
+from keda_py.context import Lendings
+from keda_py.core.metric_names import normalise
+from keda_py.core.spec import ScalingSpec, build_spec
+from keda_py.errors import ConfigError
+from keda_py.kube.resources import HORIZONTAL_POD_AUTOSCALERS, Obj
+from keda_py.migration.findings import Finding, Severity
+from keda_py.migration.installation import Installation, list_at, metadata_of, name_of, value_at
+from keda_py.scaler import Scaler, Trigger
+from keda_py.validation.release import completed
+from keda_py.validation.triggers import context_of
+
+
+def check_adoption(scaled_object: Obj, installation: Installation, lendings: Lendings) -> Iterator[Finding]:
+    """What would become of its HPA; nothing for an object that has none, or that cannot be understood."""
+    try:
+        spec = build_spec(parse_object(ScaledObject, completed(scaled_object)))
+    except ConfigError:
+        return  # told by the validation
+    found = next((one for one in installation.of(HORIZONTAL_POD_AUTOSCALERS) if _belongs(one, scaled_object)), None)
+    if found is None:
+        return
+    name = metadata_of(found).get("name")
+    if name != spec.hpa_name:
+        message = f"its HPA {name} is replaced by {spec.hpa_name}"
+        yield Finding(
+            severity=Severity.CHANGES,
+            object=name_of(scaled_object),
+            message=message,
+            remedy="set spec.advanced.horizontalPodAutoscalerConfig.name to the name that it has",
+        )
+        return
+    if different := list(_renamed(spec, _external_names(found), lendings)):
+        message = f"metrics of HPA {name} get other names: {'; '.join(different)}"
+        remedy = "nothing scales because of it; adapt dashboards that name them"
+        yield Finding(severity=Severity.CHANGES, object=name_of(scaled_object), message=message, remedy=remedy)
+    else:
+        yield Finding(
+            severity=Severity.FINE, object=name_of(scaled_object), message=f"its HPA {name} is taken over as it is"
+        )
+
+
+def _belongs(hpa: Obj, scaled_object: Obj) -> bool:
+    ours, theirs = metadata_of(scaled_object), metadata_of(hpa)
+    return ours.get("namespace") == theirs.get("namespace") and any(
+        (value_at(owner, "kind"), value_at(owner, "name")) == ("ScaledObject", ours.get("name"))
+        for owner in list_at(hpa, "metadata", "ownerReferences")
+    )
+
+
+def _external_names(hpa: Obj) -> Sequence[str]:
+    names = (value_at(metric, "external", "metric", "name") for metric in list_at(hpa, "spec", "metrics"))
+    return [name for name in names if isinstance(name, str)]
+
+
+def _renamed(spec: ScalingSpec, names: Sequence[str], lendings: Lendings) -> Iterator[str]:
+    """ "s0-a becomes s0-b" for each trigger whose name is known without its credentials; a formula has one name."""
+    for index, trigger in enumerate(() if spec.modifiers else spec.triggers):
+        ours = _metric_name(trigger, index, spec, lendings)
+        theirs = [name for name in names if name.startswith(f"s{index}-")]
+        if ours and len(theirs) == 1 and ours != theirs[0]:
+            yield f"{theirs[0]} becomes {ours}"
+
+
+def _metric_name(trigger: ScaleTrigger, index: int, spec: ScalingSpec, lendings: Lendings) -> str:
+    """The name as our HPA has it; "" where that takes credentials, a server, or is no external metric."""
+    context = context_of(trigger, index, lendings, spec)
+    try:
+        scaler = registry.build(Trigger(type=trigger.type, metadata=trigger.metadata), context)
+    except ConfigError:
+        return ""
+    return f"s{index}-{normalise(scaler.metric_name)}" if type(scaler).specs is Scaler.specs else ""

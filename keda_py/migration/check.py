@@ -1,0 +1,26 @@
+"""The whole check: an installation -> findings, the worst first."""
+
+from collections.abc import Iterator
+
+from keda_py.context import Lendings
+from keda_py.migration.cluster import check_cluster
+from keda_py.migration.deployments import ReadFlags, check_deployments
+from keda_py.migration.findings import Finding, Severity
+from keda_py.migration.installation import Installation
+from keda_py.migration.objects import check_objects
+from keda_py.testing import lendings
+
+_ORDER = tuple(Severity)
+
+
+async def check_migration(installation: Installation, read_flags: ReadFlags) -> tuple[Finding, ...]:
+    """Everything that is known of the move. Opens no connection."""
+    async with lendings() as lent:
+        found = list(_all(installation, read_flags, lent))
+    return tuple(sorted(found, key=lambda finding: _ORDER.index(finding.severity)))
+
+
+def _all(installation: Installation, read_flags: ReadFlags, lent: Lendings) -> Iterator[Finding]:
+    yield from check_cluster(installation)
+    yield from check_deployments(installation, read_flags)
+    yield from check_objects(installation, lent)

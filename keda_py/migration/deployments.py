@@ -1,0 +1,147 @@
+"""KEDA's own Deployments: their version, their flags and environment, and whether two operators would both write."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import re2
+
+from keda_py.errors import ConfigError
+from keda_py.kube.resources import DEPLOYMENTS, LEASES, Obj
+from keda_py.migration.findings import Finding, Severity
+from keda_py.migration.installation import Installation, list_at, metadata_of, name_of, value_at
+from keda_py.options import options_of
+from keda_py.settings import GROUPS, Settings, load_settings
+
+ReadFlags = Callable[[Sequence[str]], tuple[Mapping[str, Sequence[str]], Mapping[str, str]]]
+"""Command line -> (flags and their values, flags without meaning here and why). Raises ConfigError."""
+
+COMPARED = (2, 20)
+_IMAGES = {
+    "keda": "/keda",
+    "keda-metrics-apiserver": "/keda-adapter",
+    "keda-admission-webhooks": "/keda-admission-webhooks",
+}
+OPERATOR = "keda"
+_VERSION = re2.compile(r"(\d+)\.(\d+)")
+_KEDA_VARIABLE = re2.compile(r"^(?:KEDA_|RAW_METRICS_|WATCH_)")
+# Set by KEDA's chart for everybody, read by nobody.
+_UNREAD = frozenset({"WATCH_LABEL_SELECTOR", "WATCH_LABEL_SELECTOR_FOR_TRIGGERAUTH"})
+
+
+def check_deployments(installation: Installation, read_flags: ReadFlags) -> Iterator[Finding]:
+    """What each says, program by program."""
+    found = False
+    for deployment in installation.of(DEPLOYMENTS):
+        for container in _containers(deployment):
+            program = _program(container)
+            if not program:
+                continue
+            found = True
+            yield from _check_version(deployment, container)
+            yield from _check_flags(deployment, container, read_flags)
+            yield from _check_environment(deployment, container)
+            if program == OPERATOR:
+                yield from _check_leadership(deployment, container, installation)
+    if installation.live and not found:
+        yield Finding(severity=Severity.FINE, object="cluster", message="no Deployment of KEDA runs here")
+
+
+def _containers(deployment: Obj) -> Sequence[Mapping[str, Any]]:
+    found = list_at(deployment, "spec", "template", "spec", "containers")
+    return [container for container in found if isinstance(container, Mapping)]
+
+
+def _arguments(container: Mapping[str, Any]) -> list[str]:
+    return [str(argument) for argument in list_at(container, "args")]
+
+
+def _program(container: Mapping[str, Any]) -> str:
+    """Which of KEDA's three programs it runs, "" for none: by its command, else by the name of its image."""
+    command = next(iter(list_at(container, "command")), "")
+    image = str(container.get("image") or "").partition("@")[0].rpartition("/")[2].partition(":")[0]
+    return next((name for name, binary in _IMAGES.items() if command == binary or (not command and image == name)), "")
+
+
+def _check_version(deployment: Obj, container: Mapping[str, Any]) -> Iterator[Finding]:
+    tag = str(container.get("image") or "").partition("@")[0].rpartition("/")[2].partition(":")[2]
+    shape = _VERSION.search(tag)
+    if shape is None:
+        message = f"image tag {tag!r} does not tell the version; what follows compares with KEDA 2.20"
+        yield _finding(Severity.CHANGES, deployment, message, "see which version it is: kubectl logs of its pod")
+    elif (version := (int(shape[1]), int(shape[2]))) != COMPARED:
+        message = f"is KEDA {version[0]}.{version[1]}; keda-py is compared with 2.20"
+        yield _finding(
+            Severity.CHANGES, deployment, message, "bring KEDA to 2.20 first, or read its changelog in between"
+        )
+
+
+def _check_flags(deployment: Obj, container: Mapping[str, Any], read_flags: ReadFlags) -> Iterator[Finding]:
+    try:
+        given, without_meaning = read_flags(_arguments(container))
+        settings = load_settings(given, {})
+    except ConfigError as error:
+        yield _finding(
+            Severity.CHANGES, deployment, str(error), "leave the flag out, or give a value that is understood"
+        )
+        return
+    for flag, reason in without_meaning.items():
+        yield _finding(Severity.FINE, deployment, f"--{flag} means nothing here: {reason}")
+    if kept := ", ".join(_changed(settings, given)):
+        yield _finding(Severity.FINE, deployment, f"means the same here: {kept}", "give keda-py the same values")
+
+
+def _changed(settings: Settings, given: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """The flags that say something else than our defaults."""
+    for group, kind in GROUPS.items():
+        for name, option, default in options_of(kind):
+            if option.flag in given and getattr(getattr(settings, group), name) != default:
+                yield f"--{option.flag}={','.join(given[option.flag])}"
+
+
+def _check_environment(deployment: Obj, container: Mapping[str, Any]) -> Iterator[Finding]:
+    known = {option.env for kind in GROUPS.values() for _, option, _ in options_of(kind) if option.env}
+    for variable in list_at(container, "env"):
+        name, value = str(value_at(variable, "name")), value_at(variable, "value")
+        if not value or name in _UNREAD or not _KEDA_VARIABLE.search(name):
+            continue
+        if name in known:
+            yield _finding(
+                Severity.FINE, deployment, f"{name}={value} means the same here", "give keda-py the same value"
+            )
+        elif (name, value) != ("RAW_METRICS_GRPC_PROTOCOL", "disabled") and name != "RAW_METRICS_MODE":
+            yield _finding(Severity.CHANGES, deployment, f"{name}={value} is not read", "see that nobody depends on it")
+
+
+def _check_leadership(deployment: Obj, container: Mapping[str, Any], installation: Installation) -> Iterator[Finding]:
+    arguments = [argument.lstrip("-") for argument in _arguments(container)]
+    if value_at(deployment, "spec", "replicas") == 0:
+        yield _finding(Severity.FINE, deployment, "is scaled to 0: nothing of KEDA writes")
+        return
+    if not any(one in ("leader-elect", "leader-elect=true") for one in arguments):
+        message = "runs without --leader-elect: it would write beside keda-py"
+        yield _finding(Severity.BLOCKS, deployment, message, f"scale it to 0 first: {_scale_to_zero(deployment)}")
+        return
+    own = Settings().leadership
+    lease = next((one.partition("=")[2] for one in arguments if one.startswith("leader-election-id=")), own.lease_name)
+    namespace = metadata_of(deployment).get("namespace", "default")
+    held = next((one for one in installation.of(LEASES) if _is(one, namespace, lease)), None)
+    holder = value_at(held, "spec", "holderIdentity") or "nobody"
+    message = (
+        f"leads by the Lease {namespace}/{lease}, held by {holder}; keda-py waits for it as a replica of KEDA would"
+    )
+    options = "" if lease == own.lease_name else f" and --set operator.leaderElectionID={lease}"
+    yield _finding(Severity.FINE, deployment, message, f"install keda-py with --namespace {namespace}{options}")
+
+
+def _scale_to_zero(deployment: Obj) -> str:
+    metadata = metadata_of(deployment)
+    return f"kubectl scale deployment {metadata.get('name')} -n {metadata.get('namespace', 'default')} --replicas=0"
+
+
+def _is(body: Obj, namespace: str, name: str) -> bool:
+    metadata = metadata_of(body)
+    return bool(metadata.get("namespace") == namespace and metadata.get("name") == name)
+
+
+def _finding(severity: Severity, deployment: Obj, message: str, remedy: str = "") -> Finding:
+    return Finding(severity=severity, object=name_of(deployment), message=message, remedy=remedy)

@@ -1,0 +1,128 @@
+"""What is installed: objects as the API server or files have them, by kind.
+
+A cluster is only read (get and list). What may not be read is remembered in `unread` and told as a finding: a check
+that has not looked must not look like one that found nothing.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from keda_py.errors import Forbidden, NotFound
+from keda_py.kube.client import KubeClient
+from keda_py.kube.resources import (
+    API_SERVICES,
+    CLOUD_EVENT_SOURCES,
+    CLUSTER_CLOUD_EVENT_SOURCES,
+    CLUSTER_TRIGGER_AUTHENTICATIONS,
+    CUSTOM_RESOURCE_DEFINITIONS,
+    DEPLOYMENTS,
+    HORIZONTAL_POD_AUTOSCALERS,
+    LEASES,
+    LIMIT_RANGES,
+    SCALED_JOBS,
+    SCALED_OBJECTS,
+    STATEFUL_SETS,
+    TRIGGER_AUTHENTICATIONS,
+    VALIDATING_WEBHOOK_CONFIGURATIONS,
+    Obj,
+    Resource,
+)
+from keda_py.kube.transport import Request
+
+OURS = (
+    SCALED_OBJECTS,
+    SCALED_JOBS,
+    TRIGGER_AUTHENTICATIONS,
+    CLUSTER_TRIGGER_AUTHENTICATIONS,
+    CLOUD_EVENT_SOURCES,
+    CLUSTER_CLOUD_EVENT_SOURCES,
+)
+"""KEDA's own kinds."""
+
+READ = (
+    *OURS,
+    HORIZONTAL_POD_AUTOSCALERS,
+    DEPLOYMENTS,
+    STATEFUL_SETS,
+    LIMIT_RANGES,
+    CUSTOM_RESOURCE_DEFINITIONS,
+    API_SERVICES,
+    VALIDATING_WEBHOOK_CONFIGURATIONS,
+    LEASES,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Installation:
+    """`version` is the cluster's, as in "v1.31.2"; "" where only files are known."""
+
+    objects: Mapping[str, Sequence[Obj]]
+    version: str = ""
+    unread: Mapping[str, str] = field(default_factory=dict)
+
+    def of(self, resource: Resource) -> Sequence[Obj]:
+        """All objects of a kind."""
+        return self.objects.get(resource.kind, ())
+
+    @property
+    def live(self) -> bool:
+        """Whether this is a cluster: what is not there is not there."""
+        return bool(self.version)
+
+
+def from_bodies(bodies: Iterable[Obj]) -> Installation:
+    """The objects of manifests."""
+    found: defaultdict[str, list[Obj]] = defaultdict(list)
+    for body in bodies:
+        found[str(body.get("kind"))].append(body)
+    return Installation(objects=found)
+
+
+async def read_cluster(client: KubeClient) -> Installation:
+    """Everything that is looked at. Raises KubeError when the API server does not answer."""
+    version = await client.send(Request(method="GET", path="/version", resource="version"))
+    objects: dict[str, Sequence[Obj]] = {}
+    unread: dict[str, str] = {}
+    for resource in READ:
+        try:
+            listed = await client.list(resource)
+        except NotFound:
+            listed = []
+        except Forbidden as error:
+            listed, unread[resource.kind] = [], str(error)
+        # The items of a list do not say what they are.
+        objects[resource.kind] = [{"apiVersion": resource.api_version, "kind": resource.kind, **one} for one in listed]
+    return Installation(objects=objects, version=str(version.get("gitVersion") or "unknown"), unread=unread)
+
+
+def name_of(body: Mapping[str, Any]) -> str:
+    """ "ScaledObject shop/web", as findings call an object."""
+    metadata = metadata_of(body)
+    name = "/".join(str(metadata[part]) for part in ("namespace", "name") if metadata.get(part))
+    return f"{body.get('kind')} {name}".strip()
+
+
+def metadata_of(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The metadata; empty where a file has none."""
+    return mapping_at(body, "metadata")
+
+
+def value_at(body: Any, *path: str) -> Any:
+    """What is written there; None where nothing is, or where a parent is no mapping: files may hold anything."""
+    for key in path:
+        body = body.get(key) if isinstance(body, Mapping) else None
+    return body
+
+
+def mapping_at(body: Any, *path: str) -> Mapping[str, Any]:
+    """The mapping there; empty where there is none."""
+    found = value_at(body, *path)
+    return found if isinstance(found, Mapping) else {}
+
+
+def list_at(body: Any, *path: str) -> list[Any]:
+    """The list there; empty where there is none."""
+    found = value_at(body, *path)
+    return found if isinstance(found, list) else []

@@ -1,0 +1,77 @@
+"""ScaledObjects, ScaledJobs, authentications and event sources: what is not here, and what would be refused.
+
+`keda-py validate` does the judging. What KEDA does not run either (its Ready condition is False) is told as fine: the
+move does not change it. Next: `adoption.py`, on the HPAs.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import yaml
+
+from keda_py import registry
+from keda_py.context import Lendings
+from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS, Obj
+from keda_py.migration.adoption import check_adoption
+from keda_py.migration.findings import Finding, Severity
+from keda_py.migration.installation import Installation, list_at, name_of, value_at
+from keda_py.validation.checks import Validation
+from keda_py.validation.documents import Document
+from keda_py.validation.lines import Lines
+from keda_py.validation.problems import Problem
+
+_NO_SCALER = "no scaler found for type"
+_NO_LINES = Lines(yaml.MappingNode("", [], yaml.Mark("", 0, 0, 0, "", 0)))
+_SHOWN = 5
+
+
+def check_objects(installation: Installation, lendings: Lendings) -> Iterator[Finding]:
+    """Type by type what is missing, then object by object what is wrong."""
+    yield from _check_types(installation)
+    documents = [
+        Document(file="", body=body, lines=_NO_LINES) for kind in installation.objects.values() for body in kind
+    ]
+    bodies = {name_of(document.body): document.body for document in documents}
+    for problem in Validation(documents, lendings).problems():
+        if not problem.message.startswith(_NO_SCALER):
+            yield _judge(problem, bodies.get(problem.object))
+    for scaled_object in installation.of(SCALED_OBJECTS):
+        yield from check_adoption(scaled_object, installation, lendings)
+
+
+def _check_types(installation: Installation) -> Iterator[Finding]:
+    users: defaultdict[str, list[str]] = defaultdict(list)
+    for resource in (SCALED_OBJECTS, SCALED_JOBS):
+        for body in installation.of(resource):
+            for trigger_type in sorted(_types(body) - set(registry.trigger_types())):
+                users[trigger_type].append(name_of(body))
+    for trigger_type, names in sorted(users.items()):
+        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+        yield Finding(
+            severity=Severity.BLOCKS,
+            object=f"trigger type {trigger_type}",
+            message=f"has no scaler here; used by {', '.join(names[:_SHOWN])}{more}",
+            remedy="leave this cluster to KEDA, or write the scaler: one file, see keda_py/scaler.py",
+        )
+
+
+def _types(body: Obj) -> set[str]:
+    return {str(value_at(trigger, "type")) for trigger in list_at(body, "spec", "triggers")}
+
+
+def _judge(problem: Problem, body: Mapping[str, Any] | None) -> Finding:
+    message = problem.sentence.removeprefix(f"{problem.object}: ")
+    if problem.severity == "warning":
+        return Finding(severity=Severity.FINE, object=problem.object, message=message)
+    if body is not None and _broken_already(body):
+        message = f"{message} (it is not Ready with KEDA either)"
+        return Finding(severity=Severity.FINE, object=problem.object, message=message)
+    remedy = "change the object before the move"
+    return Finding(severity=Severity.BLOCKS, object=problem.object, message=message, remedy=remedy)
+
+
+def _broken_already(body: Mapping[str, Any]) -> bool:
+    """Ready is False: KEDA has seen the object and does not run it."""
+    conditions = list_at(body, "status", "conditions")
+    return any((value_at(one, "type"), value_at(one, "status")) == ("Ready", "False") for one in conditions)

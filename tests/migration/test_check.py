@@ -1,0 +1,168 @@
+"""`keda-py migrate check`: each thing that differs, or that has to be done first, is told with its remedy."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from keda_py.cli.migrate import read_keda_flags
+from keda_py.migration.check import check_migration
+from keda_py.migration.findings import Finding
+from keda_py.migration.installation import Installation, from_bodies
+from tests.migration.installed import (
+    CRON,
+    HELM,
+    KEEP,
+    Obj,
+    api_service,
+    definition,
+    hpa,
+    lease,
+    operator,
+    scaled_object,
+    webhook,
+)
+from tests.validation.manifests import junk
+
+KAFKA = {"type": "kafka", "metadata": {"topic": "t"}}
+NAMED_CRON = "s0-cron-UTC-08xxx-020xxx"
+
+
+async def findings(*bodies: Obj) -> tuple[Finding, ...]:
+    return await check_migration(from_bodies(bodies), read_keda_flags)
+
+
+def told(found: tuple[Finding, ...], severity: str) -> str:
+    return "\n".join(f"{one.object}: {one.message} -> {one.remedy}" for one in found if one.severity == severity)
+
+
+BLOCKS = {
+    "a trigger type without a scaler": (
+        [scaled_object(KAFKA)],
+        "trigger type kafka: has no scaler here; used by ScaledObject shop/web",
+    ),
+    "an object that would be refused": (
+        [scaled_object(minReplicaCount=3, maxReplicaCount=2)],
+        "minReplicaCount must be less than or equal to maxReplicaCount",
+    ),
+    "an operator without leader election": (
+        [operator()],
+        "kubectl scale deployment keda-operator -n keda --replicas=0",
+    ),
+    "CRDs that go with KEDA's release": ([definition(HELM)], "`helm uninstall` takes every object of this kind along"),
+    "a CRD whose annotation kubectl wrote": (
+        [definition(HELM | KEEP, policy_by="kubectl-annotate")],
+        r"--set 'crds.additionalAnnotations.helm\.sh/resource-policy=keep'",
+    ),
+    "another adapter's APIService": (
+        [api_service("datadog", "cluster-agent")],
+        "--external-metrics-upstream=https://cluster-agent.datadog.svc",
+    ),
+}
+CHANGES = {
+    "another version of KEDA": (
+        [operator("--leader-elect", image="keda:2.17.1")],
+        "is KEDA 2.17; keda-py is compared with 2.20",
+    ),
+    "an image without a version": ([operator("--leader-elect", image="keda:main")], "image tag 'main' does not tell"),
+    "a flag that nobody knows": ([operator("--leader-elect", "--no-such=1")], "unknown flag --no-such"),
+    "a variable that is not read": (
+        [operator("--leader-elect", env={"RAW_METRICS_GRPC_PROTOCOL": "enabled"})],
+        "RAW_METRICS_GRPC_PROTOCOL=enabled is not read",
+    ),
+    "an HPA under another name": (
+        [scaled_object(), hpa("older-name")],
+        "its HPA older-name is replaced by keda-hpa-web",
+    ),
+    "a metric under another name": ([scaled_object(), hpa("keda-hpa-web", "s0-other")], "s0-other becomes s0-cron-UTC"),
+    "a webhook that fails closed": ([webhook("Fail")], "kubectl get validatingwebhookconfiguration keda-admission"),
+}
+FINE = {
+    "a CRD that Helm keeps": ([definition(HELM | KEEP)], "is kept when Helm release keda is uninstalled"),
+    "a CRD of no release": ([definition({})], "uninstalling KEDA leaves it"),
+    "an operator that is scaled to 0": ([operator(replicas=0)], "nothing of KEDA writes"),
+    "an operator that leads by the Lease": (
+        [operator("--leader-elect"), lease("keda-operator-x")],
+        "leads by the Lease keda/operator.keda.sh, held by keda-operator-x",
+    ),
+    "a flag to carry over": ([operator("--leader-elect", "--k8s-cluster-name=prod")], "--k8s-cluster-name=prod"),
+    "a flag without meaning": ([operator("--leader-elect", "--kube-api-qps=50")], "--kube-api-qps means nothing here"),
+    "a variable to carry over": ([operator("--leader-elect", env={"WATCH_NAMESPACE": "a"})], "WATCH_NAMESPACE=a"),
+    "KEDA's own APIService": ([api_service("keda", "keda-operator-metrics-apiserver")], "HPAs keep their replicas"),
+    "an HPA that is taken over": ([scaled_object(), hpa("keda-hpa-web", NAMED_CRON)], "HPA keda-hpa-web is taken over"),
+    "what is broken with KEDA, too": (
+        [scaled_object(minReplicaCount=3, maxReplicaCount=2, ready="False")],
+        "(it is not Ready with KEDA either)",
+    ),
+}
+
+
+def table(severity: str, cases: dict[str, tuple[list[Obj], str]]) -> list[object]:
+    return [pytest.param(severity, *case, id=f"{name} {severity}") for name, case in cases.items()]
+
+
+@pytest.mark.parametrize(
+    ("severity", "bodies", "expected"),
+    [*table("blocks", BLOCKS), *table("changes", CHANGES), *table("fine", FINE)],
+)
+async def test_each_thing_is_told(severity: str, bodies: list[Obj], expected: str) -> None:
+    assert expected in told(await findings(*bodies), severity)
+
+
+@pytest.mark.parametrize("bodies", [case[0] for case in FINE.values()], ids=list(FINE))
+async def test_what_is_fine_asks_for_nothing_to_be_done_first(bodies: list[Obj]) -> None:
+    assert {finding.severity.value for finding in await findings(*bodies)} == {"fine"}
+
+
+async def test_a_missing_type_is_told_once_however_many_use_it() -> None:
+    found = told(await findings(*(scaled_object(CRON, KAFKA, name=f"web-{n}") for n in range(9))), "blocks")
+    assert found.count("\n") == 0
+    assert "web-4 and 4 more" in found
+
+
+async def test_the_worst_stands_first() -> None:
+    found = await findings(webhook("Fail"), definition({}), scaled_object(KAFKA))
+    assert found[0].severity.value == "blocks"
+    assert sorted(found, key=lambda one: list(type(one.severity)).index(one.severity)) == list(found)
+
+
+@given(data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_no_manifest_however_broken_ends_the_check(data: st.DataObject) -> None:
+    cases = [*BLOCKS.values(), *CHANGES.values(), *FINE.values()]
+    bodies = data.draw(st.sampled_from(cases))[0]
+    spoilt = [{key: broken(part, data.draw) for key, part in body.items()} | identity(body) for body in bodies]
+    for found in asyncio.run(findings(*spoilt)):
+        assert found.message
+
+
+def identity(body: Obj) -> Obj:
+    return {key: body[key] for key in ("apiVersion", "kind")}
+
+
+def broken(value: Any, draw: Callable[..., Any]) -> Any:
+    """Here and there something else than what belongs there."""
+    if draw(st.integers(0, 9)) == 0:
+        return draw(junk)
+    match value:
+        case dict():
+            return {key: broken(one, draw) for key, one in value.items()}
+        case list():
+            return [broken(one, draw) for one in value]
+        case _:
+            return value
+
+
+async def test_what_may_not_be_read_is_not_taken_for_nothing() -> None:
+    blind = Installation(objects={}, version="v1.31.2", unread={"ScaledObject": "forbidden: may not list"})
+    assert "ScaledObject: could not be looked at" in told(await check_migration(blind, read_keda_flags), "changes")
+
+
+@pytest.mark.parametrize(("version", "expected"), [("v1.25.9", "needs 1.26"), ("v1.26.0", ""), ("v1.31.2-gke.1", "")])
+async def test_a_cluster_that_is_too_old_blocks(version: str, expected: str) -> None:
+    blocking = told(await check_migration(Installation(objects={}, version=version), read_keda_flags), "blocks")
+    assert expected in blocking
+    assert bool(blocking) is bool(expected)

@@ -1,0 +1,102 @@
+"""`keda-py migrate check` as it is called: on a cluster, on files, for a program."""
+
+import asyncio
+from pathlib import Path
+
+import orjson
+import pytest
+import yaml
+
+from keda_py import cli
+from keda_py.apis.crds import build_crds
+from keda_py.clock import SystemClock
+from keda_py.kube.client import KubeClient
+from keda_py.kube.resources import NAMESPACES, SCALED_OBJECTS
+from keda_py.localkube.calls import User
+from keda_py.localkube.cluster import ClusterOptions, LocalCluster
+from tests.migration.installed import CRON, Obj, lease, obj, operator, scaled_object
+
+READER = User(name="reader", groups=())
+READ_ONLY = [
+    obj("rbac.authorization.k8s.io/v1", "ClusterRole", "reader")
+    | {"rules": [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list"]}]},
+    obj("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "reader")
+    | {
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "reader"},
+        "subjects": [{"kind": "User", "name": "reader", "apiGroup": "rbac.authorization.k8s.io"}],
+    },
+]
+KAFKA = {"type": "kafka", "metadata": {"topic": "t"}}
+
+
+@pytest.fixture
+def manifests(tmp_path: Path) -> Path:
+    (tmp_path / "web.yaml").write_text(yaml.safe_dump(scaled_object(CRON)))
+    (tmp_path / "jobs.yaml").write_text(yaml.safe_dump(scaled_object(KAFKA, name="jobs")))
+    return tmp_path
+
+
+def test_files_are_checked_without_a_cluster(manifests: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["migrate", "check", str(manifests)]) == 2
+    printed = capsys.readouterr().out
+    assert "blocks: trigger type kafka: has no scaler here; used by ScaledObject shop/jobs" in printed
+    assert "2 KEDA objects looked at: 1 findings block the move" in printed
+
+
+def test_what_only_one_file_says_leaves_the_other_alone(manifests: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["migrate", "check", str(manifests / "web.yaml")]) == 0
+    assert "0 findings block the move" in capsys.readouterr().out
+
+
+def test_a_program_reads_json(manifests: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cli.main(["migrate", "check", "-o", "json", str(manifests)])
+    found = orjson.loads(capsys.readouterr().out)
+    assert [one["object"] for one in found if one["severity"] == "blocks"] == ["trigger type kafka"]
+    assert all(set(one) == {"severity", "object", "message", "remedy"} for one in found)
+
+
+def test_a_file_that_is_no_manifest_is_named_with_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    broken = tmp_path / "broken.yaml"
+    broken.write_text("kind: [\n")
+    assert cli.main(["migrate", "check", str(broken)]) == 2
+    assert f"{broken}:2: not YAML" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("may_read", [True, False], ids=["may read", "may not read"])
+async def test_a_cluster_is_looked_at_by_somebody_who_may_only_read(
+    may_read: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    admin, reader = tmp_path / "admin", tmp_path / "reader"
+    async with LocalCluster(SystemClock(), ClusterOptions(enforce_rbac=True)) as cluster:
+        admin.write_text(cluster.kubeconfig())
+        reader.write_text(cluster.kubeconfig(READER))
+        await furnish(cluster, admin)
+        if may_read:
+            await cluster.apply(READ_ONLY)
+        code = await asyncio.to_thread(cli.main, ["migrate", "check", "--all", "--kubeconfig", str(reader)])
+    printed = capsys.readouterr().out
+    if may_read:
+        assert code == 2
+        assert "trigger type kafka: has no scaler here; used by ScaledObject shop/web" in printed
+        assert "leads by the Lease keda/operator.keda.sh, held by keda-operator-x" in printed
+    else:
+        assert code == 1
+        assert "changes: ScaledObject: could not be looked at" in printed
+
+
+async def furnish(cluster: LocalCluster, kubeconfig: Path) -> None:
+    await cluster.apply(build_crds())
+    async with KubeClient(SystemClock(), str(kubeconfig)) as client:
+        for name in ("keda", "shop"):
+            await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        await client.create(SCALED_OBJECTS, scaled_object(KAFKA))
+    await cluster.apply([accepted(operator("--leader-elect")), lease("keda-operator-x")])
+
+
+def accepted(deployment: Obj) -> Obj:
+    """With what the API server asks for beyond what is looked at."""
+    spec = deployment["spec"]
+    labels = {"app": "keda-operator"}
+    containers = [{**one, "name": "keda-operator"} for one in spec["template"]["spec"]["containers"]]
+    template = {"metadata": {"labels": labels}, "spec": {"containers": containers}}
+    return {**deployment, "spec": {**spec, "selector": {"matchLabels": labels}, "template": template}}
