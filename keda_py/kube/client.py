@@ -146,8 +146,8 @@ class KubeClient:
             answer = orjson.loads(body)
         except orjson.JSONDecodeError as error:
             raise Unavailable(f"{request.method} {request.path}: the answer is not JSON") from error
-        if not isinstance(answer, dict):
-            raise Unavailable(f"{request.method} {request.path}: the answer is not a JSON object")
+        if not isinstance(answer, dict) or not isinstance(answer.get("metadata", {}), dict):
+            raise Unavailable(f"{request.method} {request.path}: the answer is not a Kubernetes object")
         return answer
 
     async def raw(self, request: Request) -> bytes:

@@ -27,6 +27,7 @@ from keda_py.kube.cache import Cache, key_of
 from keda_py.kube.client import PAGE_SIZE, KubeClient
 from keda_py.kube.informer_spec import InformerSpec
 from keda_py.kube.lines import LineSplitter
+from keda_py.kube.received import check_object, items_of, version_of
 from keda_py.kube.refusals import error_from_status
 from keda_py.kube.resources import Obj
 from keda_py.kube.transport import Request, keep_alive
@@ -88,20 +89,20 @@ class Reflector:
         silent = _now() - self.last_contact
         return silent if self.bookmarked and silent > BOOKMARK_SECONDS else 0.0
 
-    async def _list(self, version: str) -> None:
+    async def _list(self, oldest: str) -> None:
         query = {"limit": str(PAGE_SIZE), **self.spec.selection.query()}
-        start = {"resourceVersion": version} if version else {}
-        if version not in (NEWEST, ANY_VERSION):
+        start = {"resourceVersion": oldest} if oldest else {}
+        if oldest not in (NEWEST, ANY_VERSION):
             start["resourceVersionMatch"] = "NotOlderThan"
         objects: list[Obj] = []
         while True:
             answer = await self.client.list_page(self.spec.resource, self.namespace, {**query, **start})
-            metadata = answer.get("metadata") or {}
-            objects.extend(filter(None, map(self.spec.ingest, answer.get("items") or ())))
-            if not (page := metadata.get("continue")):
+            objects.extend(filter(None, map(self.spec.ingest, items_of(answer, self.spec.resource))))
+            version = version_of(answer)
+            if not (page := answer["metadata"].get("continue")):
                 break
             start = {"continue": page}
-        self._version = _version_of(metadata)
+        self._version = version
         with self.client.clock.busy():
             self.cache.replace(self.namespace, objects)
         self._list_from = None
@@ -149,18 +150,18 @@ class Reflector:
             case "ADDED" | "MODIFIED":
                 self._put(obj)
             case "DELETED":
-                self.cache.remove(key_of(obj))
+                self.cache.remove(key_of(check_object(obj, self.spec.resource)))
             case "BOOKMARK":
                 self.bookmarked = True
             case "ERROR":
                 # Whatever its code: only a list tells where we are now.
                 raise Gone(str(error_from_status(obj)), status=410, reason=str(obj.get("reason", "")))
-        self._version = _version_of(obj["metadata"])
+        self._version = version_of(obj)
         if self.down_since is not None:
             self._recover()
 
     def _put(self, obj: Obj) -> None:
-        kept = self.spec.ingest(obj)
+        kept = self.spec.ingest(check_object(obj, self.spec.resource))
         if kept is None:
             self.cache.remove(key_of(obj))
         else:
@@ -201,10 +202,3 @@ def _parse(line: bytes) -> dict[str, Any]:
     if not isinstance(event, dict) or not isinstance(event.get("object"), dict) or "type" not in event:
         raise Unavailable("a line of the watch is not an event")
     return event
-
-
-def _version_of(metadata: dict[str, Any]) -> str:
-    version = metadata.get("resourceVersion")
-    if not version:
-        raise Unavailable("an answer without metadata.resourceVersion cannot be watched from")
-    return str(version)

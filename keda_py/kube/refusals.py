@@ -45,7 +45,7 @@ def error_from_answer(code: int, body: bytes, retry_after: str = "") -> KubeErro
 
 def error_from_status(status: dict[str, Any], retry_after: str = "") -> KubeError:
     """The error for a Kubernetes Status object."""
-    code, reason = int(status.get("code") or 0), str(status.get("reason") or "")
+    code, reason = _code(status), str(status.get("reason") or "")
     message = str(status.get("message") or reason or f"status {code} without a message")
     if code == 429:
         return TooManyRequests(message, retry_after=_seconds(retry_after, status), reason=reason or "TooManyRequests")
@@ -63,8 +63,14 @@ def _parse(body: bytes) -> dict[str, Any]:
     return status if isinstance(status, dict) else {}
 
 
+def _code(status: dict[str, Any]) -> int:
+    """0 for anything that is no number: who sent it is not an API server."""
+    code = status.get("code")
+    return code if isinstance(code, int) else 0
+
+
 def _seconds(header: str, status: dict[str, Any]) -> float:
-    details = status.get("details") or {}
-    text = header or str(details.get("retryAfterSeconds") or "")
+    details = status.get("details")
+    text = header or str((details if isinstance(details, dict) else {}).get("retryAfterSeconds") or "")
     # A date is the header's other form; API servers send seconds.
     return float(text) if text.isdecimal() else RETRY_AFTER_DEFAULT

@@ -14,6 +14,7 @@ from keda_py.localkube.calls import User
 from keda_py.localkube.cluster import ClusterOptions
 from tests.e2e.manifests import deployment, metrics_api, scaled_object
 from tests.http_server import http_server
+from tests.operator.jumping import JumpingLoop
 from tests.operator.world import World, build_world
 
 CLUSTER_ROLES = Resource(
@@ -32,15 +33,6 @@ NO_REPLICA_SETS = [
     {**EVERYTHING, "apiGroups": ["keda.sh", "autoscaling", "events.k8s.io", "apiregistration.k8s.io", ""]},
     {**EVERYTHING, "apiGroups": ["apps"], "resources": ["deployments", "deployments/scale", "statefulsets"]},
 ]
-
-
-class JumpingLoop(asyncio.SelectorEventLoop):
-    """An event loop whose own time can be set forward."""
-
-    ahead = 0.0
-
-    def time(self) -> float:
-        return super().time() + self.ahead
 
 
 def on_a_jumping_loop(scenario: Callable[[World, JumpingLoop], Awaitable[None]], folder: Path) -> None:

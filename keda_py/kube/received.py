@@ -1,0 +1,44 @@
+"""What a server sent, believed only if it looks like Kubernetes: proxies and half-started servers say anything.
+
+Used by `reflector.py` before anything reaches a cache, where every reader relies on these few fields.
+"""
+
+from typing import Any
+
+from keda_py.errors import Unavailable
+from keda_py.kube.resources import Obj, Resource
+
+_MAPS = ("spec", "status")
+
+
+def check_object(obj: Any, resource: Resource) -> Obj:
+    """`obj` as it came. Raises Unavailable unless it has who it is, a version, and maps where maps belong."""
+    metadata = obj.get("metadata") if isinstance(obj, dict) else None
+    if not isinstance(metadata, dict):
+        raise Unavailable(f"an object of {resource.plural} came without metadata")
+    needed = ("name", "uid", "resourceVersion", *(("namespace",) if resource.namespaced else ()))
+    for name in needed:
+        if not metadata.get(name) or not isinstance(metadata[name], str):
+            raise Unavailable(f"an object of {resource.plural} came without metadata.{name}")
+    for name in _MAPS:
+        if not isinstance(obj.get(name) or {}, dict):
+            raise Unavailable(f"an object of {resource.plural} came with a {name} that is no map")
+    found: Obj = obj
+    return found
+
+
+def items_of(answer: Obj, resource: Resource) -> list[Obj]:
+    """The objects of one page of a list. Raises Unavailable for anything else: it is not an empty cluster."""
+    items = answer.get("items", "absent")
+    if not str(answer.get("kind", "")).endswith("List") or not isinstance(items, list | None):
+        raise Unavailable(f"the answer to a list of {resource.plural} is no list")
+    return [check_object(item, resource) for item in items or ()]
+
+
+def version_of(obj: Obj) -> str:
+    """metadata.resourceVersion of an object or a list. Raises Unavailable where there is none."""
+    metadata = obj.get("metadata")
+    version = metadata.get("resourceVersion") if isinstance(metadata, dict) else None
+    if not version:
+        raise Unavailable("an answer without metadata.resourceVersion cannot be watched from")
+    return str(version)

@@ -1,0 +1,136 @@
+"""A whole operator whose API server, or the way to it, fails; and what must be true of it afterwards.
+
+Virtual time and the event loop's own time go on together: back-offs and time-outs cost no waiting. Every ordeal ends
+with the same questions: does it still run, did anything crash, is anything left behind, did it shout?
+"""
+
+import asyncio
+import functools
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from keda_py.kube.resources import DEPLOYMENTS, Obj
+from keda_py.localkube.cluster import ClusterOptions
+from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests.faults.faulty import FaultyApi, serve_faulty
+from tests.http_server import http_server
+from tests.operator.cable import Cable
+from tests.operator.jumping import JumpingLoop
+from tests.operator.world import World, build_world
+
+PATIENCE, LEAP = 0.02, 0.5
+"""An answer that takes longer than that, in real seconds, is waited for in leaps of the loop's time."""
+LEFT_BEHIND = 10
+"""So many tasks may come and go: connections of the pool, and the server's side of them."""
+
+
+class Shouts(logging.Handler):
+    """What an operator would be woken by: records of WARNING and above."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.records: list[logging.LogRecord] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.records.append(record)
+
+    def said(self, words: str) -> list[logging.LogRecord]:
+        return [record for record in self.records if words in record.getMessage()]
+
+
+@dataclass
+class Ordeal:
+    """The world, the API server that the operator sees of it, and both kinds of time."""
+
+    world: World
+    api: FaultyApi
+    loop: JumpingLoop
+    shouts: Shouts = field(default_factory=Shouts)
+    _tasks: int = 0
+    _watchers: int = 0
+
+    async def live(self, seconds: float, step: float = 1.0) -> None:
+        """Both kinds of time pass, step by step; where virtual time waits for an answer, the loop's goes on alone."""
+        while seconds > 0:
+            self.loop.ahead += min(step, seconds)
+            async with asyncio.TaskGroup() as tasks:
+                passing = tasks.create_task(self.world.seconds(min(step, seconds)))
+                while not (await asyncio.wait([passing], timeout=PATIENCE))[0]:
+                    self.loop.ahead += LEAP
+            seconds -= step
+
+    async def until(self, look: Callable[[], bool], seconds: float = 120.0) -> float:
+        """Live until it is so; how long that took."""
+        lived = 0.0
+        while not look():
+            assert lived < seconds, f"not so after {seconds:g} s"
+            await self.live(1.0)
+            lived += 1.0
+        return lived
+
+    async def wake(self, **spec: object) -> list[Obj]:
+        """An object that is active; every version of its workload from then on."""
+        world = self.world
+        world.jobs(1)
+        wanted = {"cooldownPeriod": 30, "pollingInterval": 5} | spec
+        await world.create(deployment(), scaled_object(metrics_api(world.url), **wanted))
+        await self.until(lambda: world.replicas() == 1 and world.condition("Active")[0] == "True")
+        await self.live(5)
+        self._tasks, self._watchers = len(asyncio.all_tasks()), world.cluster.store.watchers
+        return world.writes_of(DEPLOYMENTS)
+
+    async def assert_sound(self) -> None:
+        """Up and down once more, as if nothing had been; then nothing is left of what happened."""
+        world = self.world
+        world.jobs(1)
+        await self.until(lambda: world.replicas() == 1 and world.condition("Active")[0] == "True")
+        assert world.condition("Ready")[0] == "True"
+        world.jobs(0)
+        await self.live(20)
+        assert world.replicas() == 1
+        await self.until(lambda: world.replicas() == 0 and world.condition("Active")[0] == "False", 30)
+        assert world.operator is not None
+        assert not world.operator.done()
+        assert [record.getMessage() for record in self.shouts.records if record.exc_info] == []
+        assert len(asyncio.all_tasks()) <= self._tasks + LEFT_BEHIND
+        assert world.cluster.store.watchers <= self._watchers
+
+
+Scenario = Callable[[Ordeal], Awaitable[None]]
+
+
+def go_through(scenario: Scenario, folder: Path) -> None:
+    """Run it with an operator that works, on a loop that jumps."""
+    with asyncio.Runner(loop_factory=JumpingLoop) as runner:
+        runner.run(_go_through(scenario, folder))
+
+
+def ordeal(scenario: Scenario) -> Callable[[Path], None]:
+    """Make a test of a scenario."""
+
+    @functools.wraps(scenario)
+    def test(tmp_path: Path) -> None:
+        go_through(scenario, tmp_path)
+
+    del test.__wrapped__  # type: ignore[attr-defined]  # pytest would take the scenario's parameter for a fixture
+    return test
+
+
+async def _go_through(scenario: Scenario, folder: Path) -> None:
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, JumpingLoop)
+    options = ClusterOptions(enforce_rbac=True)
+    async with http_server() as server, build_world(folder, server, options=options) as world:
+        api, port = await world.stack.enter_async_context(serve_faulty(world.cluster))
+        world.cable = await world.stack.enter_async_context(Cable(port))
+        world.source_seconds = 60.0  # the loop's: the source may be asked while time leaps
+        one = Ordeal(world, api, loop)
+        logger = logging.getLogger("keda_py")
+        logger.addHandler(one.shouts)
+        try:
+            await world.start()
+            await scenario(one)
+        finally:
+            logger.removeHandler(one.shouts)

@@ -1,0 +1,91 @@
+"""An API server that is away, slow, or talks nonsense: nothing is taken down, and nobody has to restart anything."""
+
+from pathlib import Path
+
+import pytest
+
+from keda_py.kube.resources import DEPLOYMENTS
+from tests.e2e.manifests import cron, deployment, scaled_object
+from tests.faults.faulty import Fault, halves, lists, loses, refuses, says, writes
+from tests.faults.ordeal import Ordeal, go_through, ordeal
+
+HTML = b"<html><body><h1>502 Bad Gateway</h1></body></html>"
+FAULTS: dict[str, Fault] = {
+    "500": refuses(500, "InternalError"),
+    "503 come later": refuses(503, "ServiceUnavailable", seconds=1),
+    "429 come later": refuses(429, "TooManyRequests", seconds=2),
+    "410": refuses(410, "Expired"),
+    "504": refuses(504, "Timeout"),
+    "409": refuses(409, "Conflict"),
+    "401": refuses(401, "Unauthorized"),
+    "403": refuses(403, "Forbidden"),
+    "404": refuses(404, "NotFound"),
+    "a proxy's page": says(HTML, 502, "text/html"),
+    "a proxy's page as a success": says(HTML, 200, "text/html"),
+    "an empty answer": says(b""),
+    "an empty object": says({}),
+    "null": says(None),
+    "half an answer": halves,
+    "a lost answer": loses,
+    "another kind of object": says({"kind": "Pod", "metadata": {"name": "x", "resourceVersion": "1"}}),
+    "metadata of nonsense": says({"kind": "List", "metadata": "x", "items": {}}),
+    "a list without items": lists(says({"kind": "List", "metadata": {"resourceVersion": "1"}})),
+    "a list of nonsense": lists(says({"kind": "List", "metadata": {"resourceVersion": "1"}, "items": [{}, 3, None]})),
+    "a list of the nameless": lists(
+        says({"kind": "List", "metadata": {"resourceVersion": "1"}, "items": [{"metadata": {"name": 3}, "spec": []}]})
+    ),
+    "half a list": lists(halves),
+    "an event without metadata": says(b'{"type": "ADDED", "object": {}}\n'),
+    "an event of nonsense": says(b'{"type": "DELETED", "object": {"metadata": {"name": 3}}}\n'),
+    "a bookmark without a version": says(b'{"type": "BOOKMARK", "object": {"metadata": []}}\n'),
+    "an error that is none": says(b'{"type": "ERROR", "object": {"kind": "Status", "code": "x", "details": 3}}\n'),
+    "a 429 of nonsense": says({"kind": "Status", "code": "x", "details": 3}, 429),
+    "a redirect": says(b"", 302),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+def test_nonsense_for_every_answer_takes_nothing_down_and_wakes_nothing(tmp_path: Path, fault: Fault) -> None:
+    async def scenario(one: Ordeal) -> None:
+        world = one.world
+        counts = await one.wake()
+        await world.create(deployment("asleep"), scaled_object(cron("0 8 * * *", "0 9 * * *"), name="asleep"))
+        await one.live(5)
+        asleep = world.writes_of(DEPLOYMENTS, "asleep")
+        with one.api.failing(fault):
+            world.cable.pull()
+            world.cable.plug()
+            await one.live(45, step=3)
+        await one.live(30, step=3)
+        assert {version["spec"]["replicas"] for version in counts} <= {1}
+        assert {version["spec"]["replicas"] for version in asleep} <= {0}
+        assert len(one.shouts.records) < 100
+        await one.assert_sound()
+
+    go_through(scenario, tmp_path)
+
+
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+def test_nonsense_for_every_write_delays_a_scale_and_nothing_else(tmp_path: Path, fault: Fault) -> None:
+    async def scenario(one: Ordeal) -> None:
+        counts = await one.wake()
+        one.world.jobs(0)
+        with one.api.failing(fault, writes):
+            await one.live(50, step=2)
+        await one.until(lambda: one.world.replicas() == 0 and one.world.condition("Active")[0] == "False", 40)
+        assert {version["spec"]["replicas"] for version in counts} <= {0, 1}
+        assert len(one.shouts.records) < 100
+        await one.assert_sound()
+
+    go_through(scenario, tmp_path)
+
+
+@ordeal
+async def test_an_api_server_that_is_away_for_a_minute_is_found_again(one: Ordeal) -> None:
+    counts = await one.wake()
+    one.world.cable.pull()
+    await one.live(60)
+    one.world.cable.plug()
+    await one.live(15)
+    assert {version["spec"]["replicas"] for version in counts} <= {1}
+    await one.assert_sound()
