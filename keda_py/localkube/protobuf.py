@@ -1,4 +1,4 @@
-"""The protobuf bodies that kubectl sends where it has no choice: `create` of its own kinds, `run`, `autoscale`.
+"""Protobuf bodies: kubectl sends them for `create` of its own kinds, `run`, `autoscale`; client-go also for a Scale.
 
 The wire: `k8s\\0`, then a runtime.Unknown whose first field names apiVersion and kind and whose second is the object.
 `protobuf_messages` has the field numbers. Answers are always JSON; clients accept that.

@@ -1,4 +1,4 @@
-"""Field numbers of the messages that kubectl sends as protobuf, from Kubernetes' published `generated.proto` files.
+"""Field numbers of the messages that clients send as protobuf, from Kubernetes' published `generated.proto` files.
 
 Data for `protobuf`. A field is "name" (text) or "name form"; a form is texts, map (text to text), bytes-map (base64 in
 JSON), quantities (a map), int and bool (absent when zero, as in Go), int? and bool? (pointers: zero counts),
@@ -128,6 +128,8 @@ MESSAGES: dict[str, Message] = {
     "JobTemplateSpec": {1: _META, 2: "spec JobSpec"},
     # autoscaling/v1 and /v2
     "CrossVersionObjectReference": {1: "kind", 2: "name", 3: "apiVersion"},
+    "Scale": {1: _META, 2: "spec ScaleSpec"},
+    "ScaleSpec": {1: "replicas int"},
     "autoscaling/v1 HorizontalPodAutoscaler": {1: _META, 2: "spec HorizontalPodAutoscalerSpecV1"},
     "HorizontalPodAutoscalerSpecV1": {
         1: "scaleTargetRef CrossVersionObjectReference",

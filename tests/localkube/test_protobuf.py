@@ -61,3 +61,8 @@ def test_a_kind_that_is_not_in_the_table_asks_for_json() -> None:
     with pytest.raises(StatusError, match="protobuf bodies of kind Frob are not understood") as refusal:
         decode_protobuf(body(b"Frob", METADATA))
     assert refusal.value.code == 415
+
+
+def test_a_scale_is_read() -> None:
+    scale = decode_protobuf(body(b"Scale", METADATA, field(2, field(1, 4)), api_version=b"autoscaling/v1"))
+    assert scale["spec"] == {"replicas": 4}
