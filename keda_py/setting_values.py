@@ -99,6 +99,14 @@ def parse_url(text: str) -> str:
     return text
 
 
+def parse_origin(text: str) -> str:
+    """An https URL of which only host and port count; without a slash at its end."""
+    url = urlsplit(parse_url(text))
+    if url.path not in ("", "/") or url.query or url.fragment or url.username is not None:
+        raise ValueError('has more than host and port; use for example "https://adapter.datadog.svc:8443"')
+    return text.rstrip("/")
+
+
 def parse_tls_version(text: str) -> str:
     """TLS10, TLS11, TLS12 or TLS13."""
     return one_of("TLS10", "TLS11", "TLS12", "TLS13")(text)

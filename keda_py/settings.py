@@ -22,6 +22,7 @@ from keda_py.setting_values import (
     parse_http_timeout,
     parse_log_level,
     parse_namespaces,
+    parse_origin,
     parse_port,
     parse_positive_duration,
     parse_positive_int,
@@ -111,6 +112,20 @@ class ServingSettings:
         parse_url,
         "URL at which the cluster reaches this process; writes APIService and webhook configuration for it",
         flag="register",
+    )
+    upstream: str = option(
+        "",
+        parse_origin,
+        "https URL of another adapter's Service, asked for external metrics that are not ours",
+        flag="external-metrics-upstream",
+        env="KEDA_PY_EXTERNAL_METRICS_UPSTREAM",
+    )
+    upstream_ca_file: str = option(
+        "",
+        str,
+        "CA of that adapter; default: the cluster's, the system's and those of --ca-dir",
+        flag="external-metrics-upstream-ca-file",
+        env="KEDA_PY_EXTERNAL_METRICS_UPSTREAM_CA_FILE",
     )
     shutdown_delay: timedelta = option(
         timedelta(0), parse_wait, "after SIGTERM keep serving for this long, not ready", flag="shutdown-delay"
@@ -272,7 +287,7 @@ def _with_service_tls(env: Mapping[str, str]) -> Mapping[str, str]:
 
 def _contradictions(settings: Settings) -> list[str]:
     """Settings that are right alone and wrong together, as sentences."""
-    lease, files, found = settings.leadership, settings.certificates, list[str]()
+    lease, files, serving, found = settings.leadership, settings.certificates, settings.serving, list[str]()
     duration, deadline, retry = (
         f"KEDA_OPERATOR_LEADER_ELECTION_{name}: {value.total_seconds():g}s"
         for name, value in (
@@ -287,6 +302,8 @@ def _contradictions(settings: Settings) -> list[str]:
         found.append(f"{retry} times 1.2 must be shorter than {deadline}")
     if bool(files.tls_cert_file) != bool(files.tls_private_key_file):
         found.append("--tls-cert-file and --tls-private-key-file: give both or neither")
+    if serving.upstream_ca_file and not serving.upstream:
+        found.append("--external-metrics-upstream-ca-file: means nothing without --external-metrics-upstream")
     return found
 
 

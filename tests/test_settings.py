@@ -98,6 +98,9 @@ def test_services_inherit_the_tls_version_of_scalers_unless_told(variables: dict
         ("http-idle-conn-timeout", "0s", "is not longer than 0"),
         ("register", "http://192.0.2.7", "is not an https URL"),
         ("register", "https://[", "is not an https URL"),
+        ("external-metrics-upstream", "http://adapter.datadog.svc", "is not an https URL"),
+        ("external-metrics-upstream", "https://adapter.datadog.svc/apis", "has more than host and port"),
+        ("external-metrics-upstream", "https://me:secret@adapter", "has more than host and port"),
         ("zap-log-level", "loud", "is not a log level; use debug, info"),
         ("zap-log-level", "0", "is not a log level"),
         ("zap-encoder", "xml", "is unknown; use json or console"),
@@ -108,6 +111,16 @@ def test_a_wrong_flag_is_named_with_value_and_remedy(flag: str, text: str, remed
     with pytest.raises(ConfigError) as caught:
         load({flag: [text]})
     assert str(caught.value).startswith(f"--{flag}: {text!r} {remedy}")
+
+
+def test_an_upstream_is_kept_without_a_slash_at_its_end() -> None:
+    assert load({"external-metrics-upstream": ["https://a.b:8443/"]}).serving.upstream == "https://a.b:8443"
+    assert load(KEDA_PY_EXTERNAL_METRICS_UPSTREAM="https://a.b").serving.upstream == "https://a.b"
+
+
+def test_a_ca_file_without_an_upstream_is_a_mistake() -> None:
+    with pytest.raises(ConfigError, match="means nothing without --external-metrics-upstream"):
+        load({"external-metrics-upstream-ca-file": ["/ca"]})
 
 
 @pytest.mark.parametrize(

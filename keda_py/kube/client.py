@@ -91,6 +91,10 @@ class KubeClient:
         """The API server's address."""
         return self._transport.url
 
+    async def authorization(self) -> str:
+        """Our Authorization header, re-read as tokens rotate; "" where we have none. Raises Unavailable."""
+        return await self._transport.authorization()
+
     async def get(self, path: ObjectPath) -> Obj:
         """One object. Raises NotFound and other KubeErrors, as all methods here do."""
         return await self.send(Request(method="GET", path=path.path, resource=path.label))

@@ -88,6 +88,10 @@ class Transport:
             if access.retired:
                 await access.retire()
 
+    async def authorization(self) -> str:
+        """Our Authorization header, or "" without a token. Raises Unavailable when it cannot be read."""
+        return await (await self._current()).authorization()
+
     async def renew(self) -> bool:
         """Load the configuration anew after a 401; False when that was done a moment ago, or failed."""
         refused = self._access

@@ -18,3 +18,12 @@ def scaled_object_name(selector: str) -> str:
         if requirement.key == NAME_LABEL and requirement.operator == "in" and len(requirement.values) == 1:
             return next(iter(requirement.values))
     raise internal_error("scaledObject name is not specified")
+
+
+def names_scaled_object(selector: str) -> bool:
+    """Whether the selector speaks of ScaledObjects at all, in whatever way; one that cannot be read does, too."""
+    try:
+        requirements = LabelSelector.parse(selector).requirements
+    except ValueError:
+        return True
+    return any(requirement.key == NAME_LABEL for requirement in requirements)

@@ -1,7 +1,7 @@
 """external.metrics.k8s.io/v1beta1 over TLS: where the HPA controller asks.
 
-Requests come through the API server's aggregation layer. A question goes to `metrics/query.py`; everything else is a
-static document (`metrics/discovery.py`) or a probe. Every refusal is a Kubernetes Status. Who may ask is decided by an
+Requests come through the API server's aggregation layer. A question goes to `external_metrics.py`; all else is a static
+document (`metrics/discovery.py`) or a probe. Every refusal is a Kubernetes Status. Who may ask is decided by an
 `Authenticator`. Behaviour reference, section 7.1.
 """
 
@@ -15,11 +15,8 @@ from typing import Protocol
 import orjson
 from aiohttp import web
 
-from keda_py.clock import Clock
-from keda_py.core.quantity import print_milli
-from keda_py.metrics.discovery import DOCUMENTS, GROUP_VERSION, ROOT, document_for
-from keda_py.metrics.query import MetricValue, Query, QueryError
-from keda_py.metrics.selectors import scaled_object_name
+from keda_py.metrics.discovery import DOCUMENTS, ROOT, document_for
+from keda_py.metrics.external_metrics import ExternalMetrics
 from keda_py.serving.https import Handler, HttpsServer
 from keda_py.serving.statuses import StatusError, internal_error, method_not_allowed, not_found, timed_out
 
@@ -48,13 +45,12 @@ class MetricsServer:
     def __init__(
         self,
         *,
-        query: Query,
-        clock: Clock,
+        metrics: ExternalMetrics,
         authenticator: Authenticator,
         not_ready: Callable[[], str],
         more: Mapping[str, Handler] = MappingProxyType({}),
     ) -> None:
-        self._query, self._clock = query, clock
+        self._metrics = metrics
         self._authenticator, self._not_ready, self._more = authenticator, not_ready, more
         self._server = HttpsServer(self._build_app())
 
@@ -73,7 +69,7 @@ class MetricsServer:
         for path in DOCUMENTS:
             app.router.add_get(path, _document)
         app.router.add_get("/", _paths)
-        app.router.add_get(f"{ROOT}/namespaces/{{namespace}}/{{metric}}", self._answer)
+        app.router.add_get(f"{ROOT}/namespaces/{{namespace}}/{{metric}}", self._metrics.answer)
         for path, handler in self._more.items():
             app.router.add_get(path, handler)
         return app
@@ -100,23 +96,6 @@ class MetricsServer:
     async def _probe(self, request: web.Request) -> web.Response:
         reason = self._not_ready() if request.path == "/readyz" else ""
         return web.Response(text=reason, status=500) if reason else web.Response(text="ok")
-
-    async def _answer(self, request: web.Request) -> web.Response:
-        name = scaled_object_name(request.query.get("labelSelector", ""))
-        try:
-            values = await self._query.answer(request.match_info["namespace"], request.match_info["metric"], name)
-        except QueryError as error:
-            raise internal_error(str(error)) from None
-        timestamp = self._clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
-        return _json(orjson.dumps(_list_body(values, timestamp)))
-
-
-def _list_body(values: tuple[MetricValue, ...], timestamp: str) -> dict[str, object]:
-    items = [
-        {"metricName": one.name, "metricLabels": None, "timestamp": timestamp, "value": print_milli(one.milli)}
-        for one in values
-    ]
-    return {"kind": "ExternalMetricValueList", "apiVersion": GROUP_VERSION, "metadata": {}, "items": items}
 
 
 async def _document(request: web.Request) -> web.Response:

@@ -43,6 +43,7 @@ from keda_py.operator.queue import Key
 from keda_py.operator.reader import ClusterReader
 from keda_py.operator.record import DecisionRecord
 from keda_py.operator.serving import Answers, Serving
+from keda_py.operator.sharing import share_metrics
 from keda_py.operator.status import StatusWriter
 from keda_py.operator.targets import Targets
 from keda_py.settings import Settings
@@ -114,7 +115,7 @@ def assemble(around: Surroundings) -> Assembly:
         jobs=jobs,
         authentications=_authentications(parts, jobs),
         admission=admission,
-        serving=Serving(settings, clock, client, _answers(parts, engine, admission, election)),
+        serving=Serving(settings, clock, client, _answers(around, parts, engine, admission, election)),
         election=election,
     )
 
@@ -129,9 +130,17 @@ def _authentications(parts: Parts, jobs: ScaledJobController) -> Authentications
     return Authentications(parts, users)
 
 
-def _answers(parts: Parts, engine: Engine, admission: AdmissionServer, election: Election | None) -> Answers:
+def _answers(
+    around: Surroundings, parts: Parts, engine: Engine, admission: AdmissionServer, election: Election | None
+) -> Answers:
     insight = Insight(parts.clock, parts.record, engine.states, lambda: election is None or election.is_leader)
-    return Answers(metrics=_query(parts, engine), admission=admission, instruments=parts.instruments, insight=insight)
+    return Answers(
+        metrics=_query(parts, engine),
+        admission=admission,
+        instruments=parts.instruments,
+        insight=insight,
+        elsewhere=share_metrics(around.settings, parts.client, parts.caches, around.tls),
+    )
 
 
 def _query(parts: Parts, engine: Engine) -> Query:

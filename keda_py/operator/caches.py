@@ -37,6 +37,8 @@ BY_TARGET = "scale target"
 """Index of ScaledObjects and HPAs by `target_key`."""
 BY_HPA = "hpa"
 """Index of ScaledObjects by "namespace/name of the HPA"."""
+BY_METRIC = "external metric"
+"""Index of ScaledObjects by `metric_key` of the external metrics that they serve, in their namespace and in "*"."""
 
 
 def target_key(namespace: str, api_version: str, kind: str, name: str) -> str:
@@ -56,6 +58,18 @@ def _index_hpa(live: Obj) -> Iterator[str]:
     meta = live["metadata"]
     own = map_at(live, "spec", "advanced", "horizontalPodAutoscalerConfig").get("name")
     yield f"{meta.get('namespace', '')}/{own or 'keda-hpa-' + meta['name']}"
+
+
+def metric_key(namespace: str, metric: str) -> str:
+    """A metric's name as an index value: upper and lower case are one, as in KEDA's answers."""
+    return f"{namespace}/{metric.lower()}"
+
+
+def _index_metrics(live: Obj) -> Iterator[str]:
+    names = map_at(live, "status").get("externalMetricNames")
+    for name in names if isinstance(names, list) else ():
+        yield metric_key(live["metadata"].get("namespace", ""), str(name))
+        yield metric_key("*", str(name))
 
 
 def keep_workload(live: Obj) -> Obj:
@@ -93,7 +107,12 @@ class Caches:
             spec = InformerSpec(resource=resource, namespaces=self.namespaces, transform=transform, indexes=indexes)
             return Informer(client, spec)
 
-        indexes = {BY_TARGET: _index_target, BY_HPA: _index_hpa, BY_AUTHENTICATION: index_authentication}
+        indexes = {
+            BY_TARGET: _index_target,
+            BY_HPA: _index_hpa,
+            BY_AUTHENTICATION: index_authentication,
+            BY_METRIC: _index_metrics,
+        }
         self.scaled_objects = informer(SCALED_OBJECTS, whole, **indexes)
         self.hpas = informer(HORIZONTAL_POD_AUTOSCALERS, keep_hpa, **{BY_TARGET: _index_target})
         self.limit_ranges = informer(LIMIT_RANGES)

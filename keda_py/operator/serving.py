@@ -15,10 +15,12 @@ from aiohttp import web
 
 from keda_py.clock import Clock, SystemClock
 from keda_py.kube.client import KubeClient
+from keda_py.metrics.external_metrics import ExternalMetrics
 from keda_py.metrics.page import MetricsPage
 from keda_py.metrics.prometheus import OperatorMetrics
 from keda_py.metrics.query import Query
 from keda_py.metrics.server import MetricsServer
+from keda_py.metrics.upstream import Delegation
 from keda_py.operator.admission import AdmissionServer
 from keda_py.operator.certificates import guarded_objects, keep_certificates
 from keda_py.operator.insight import PATH as INSIGHT_PATH
@@ -48,6 +50,7 @@ class Answers:
     admission: AdmissionServer
     instruments: OperatorMetrics
     insight: Insight
+    elsewhere: Delegation | None
 
 
 class Serving:
@@ -62,8 +65,7 @@ class Serving:
         # Certificates expire in real time, whatever the clock of decisions says.
         access = DelegatedAccess(self._authentication, TokenReviews(client), AccessReviews(client), SystemClock())
         self._metrics = MetricsServer(
-            query=answers.metrics,
-            clock=clock,
+            metrics=ExternalMetrics(answers.metrics, clock, answers.elsewhere),
             authenticator=access,
             not_ready=self._why_not_ready,
             more={INSIGHT_PATH: answers.insight.answer},
@@ -76,6 +78,8 @@ class Serving:
     async def __aenter__(self) -> Self:
         """Open every port. Raises OSError when one is taken."""
         serving = self._settings.serving
+        if self._answers.elsewhere is not None:
+            self._stack.push_async_callback(self._answers.elsewhere.upstream.aclose)
         self._stack.push_async_callback(self._metrics.aclose)
         tls = self._tls.context(asks_clients=True)
         self.secure_port = await self._metrics.start(serving.bind_address or "", serving.secure_port, tls)

@@ -10,6 +10,7 @@ import pytest
 
 from keda_py.clock import SystemClock
 from keda_py.errors import ScalerError
+from keda_py.metrics.external_metrics import ExternalMetrics
 from keda_py.metrics.query import Query
 from keda_py.metrics.server import MetricsServer
 from keda_py.serving.certificates import make_certificate
@@ -46,7 +47,9 @@ def serve(world):
     async def start(authenticator=None, not_ready=lambda: "") -> AsyncIterator[aiohttp.ClientSession]:
         query = Query(readings=world.readings, targets=NoTargets(), specs=lambda key: None)
         server = MetricsServer(
-            query=query, clock=world.clock, authenticator=authenticator or AllowAll(), not_ready=not_ready
+            metrics=ExternalMetrics(query, world.clock),
+            authenticator=authenticator or AllowAll(),
+            not_ready=not_ready,
         )
         certificate = make_certificate(["localhost", "127.0.0.1"], SystemClock().now())
         tls = ServerTls()

@@ -17,6 +17,7 @@ from keda_py.localkube.calls import User
 from keda_py.localkube.certificates import Authority, KeyPair
 from keda_py.localkube.cluster import ClusterOptions, LocalCluster
 from keda_py.localkube.identity import load_pair
+from keda_py.metrics.external_metrics import ExternalMetrics
 from keda_py.metrics.query import MetricValue
 from keda_py.metrics.server import MetricsServer
 from keda_py.serving.authentication_config import AuthenticationConfig
@@ -138,7 +139,9 @@ async def served(cluster: LocalCluster, tmp_path: Path) -> AsyncIterator[Served]
         config = AuthenticationConfig(client, tls)
         running = tasks.create_task(config.run())
         access = DelegatedAccess(config, TokenReviews(client), AccessReviews(client), SystemClock())
-        server = MetricsServer(query=AlwaysSeven(), clock=SystemClock(), authenticator=access, not_ready=lambda: "")
+        server = MetricsServer(
+            metrics=ExternalMetrics(AlwaysSeven(), SystemClock()), authenticator=access, not_ready=lambda: ""
+        )
         port = await server.start(LOOPBACK, 0, tls.context(asks_clients=True))
         while not config.has_synced:
             await asyncio.sleep(0.01)
