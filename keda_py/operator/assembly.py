@@ -3,6 +3,7 @@
 import asyncio
 import os
 import socket
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -23,7 +24,8 @@ from keda_py.http import HttpClientSpec, Proxies, http_client
 from keda_py.kube.client import REQUEST_SECONDS, KubeClient
 from keda_py.kube.discovery import Discovery
 from keda_py.kube.events import EventRecorder
-from keda_py.kube.lease import Election, LeaseSpec
+from keda_py.kube.lease import Election
+from keda_py.kube.lease_record import LeaseSpec
 from keda_py.metrics.prometheus import OperatorMetrics
 from keda_py.metrics.query import Query
 from keda_py.metrics.readings import Readings
@@ -78,6 +80,8 @@ class Assembly:
 def assemble(around: Surroundings) -> Assembly:
     """Put the parts together; nothing runs yet."""
     client, clock, settings = around.client, around.clock, around.settings
+    election = _election(around)
+    writer = client.guarded(_leads(election))
     caches = Caches(client, settings.cluster.watch_namespaces)
     discovery = Discovery(client)
     reader = ClusterReader(client, discovery, clock)
@@ -90,16 +94,16 @@ def assemble(around: Surroundings) -> Assembly:
     readings = Readings(scalers=scalers, tasks=around.tasks, on_reading=on_reading, observer=around.instruments)
     parts = Parts(
         clock=clock,
-        client=client,
+        client=writer,
         caches=caches,
         namespaces=Namespaces(client),
-        targets=Targets(client, caches, discovery, clock),
-        hpas=Hpas(client, caches.hpas),
+        targets=Targets(writer, caches, discovery, clock),
+        hpas=Hpas(writer, caches.hpas),
         reader=reader,
         readings=readings,
         resolver=resolver,
-        status=StatusWriter(client),
-        events=EventRecorder(client, instance=identity(settings)),
+        status=StatusWriter(writer),
+        events=EventRecorder(writer, instance=identity(settings)),
         instruments=around.instruments,
         record=DecisionRecord(),
     )
@@ -107,7 +111,6 @@ def assemble(around: Surroundings) -> Assembly:
     resolver.subscribe(engine.on_parameters)
     admission = _admission(around, caches)
     jobs = ScaledJobController(parts, settings, scalers=scalers, tasks=around.tasks)
-    election = _election(around)
     return Assembly(
         parts=parts,
         engine=engine,
@@ -130,7 +133,7 @@ def _authentications(parts: Parts, jobs: ScaledJobController) -> Authentications
 
 
 def _answers(parts: Parts, engine: Engine, admission: AdmissionServer, election: Election | None) -> Answers:
-    insight = Insight(parts.clock, parts.record, engine.states, lambda: election is None or election.is_leader)
+    insight = Insight(parts.clock, parts.record, engine.states, _leads(election))
     return Answers(metrics=_query(parts, engine), admission=admission, instruments=parts.instruments, insight=insight)
 
 
@@ -192,6 +195,11 @@ def _election(around: Surroundings) -> Election | None:
     election = Election(around.client, _lease(around.settings))
     around.instruments.process.show_leadership(lease.lease_name, lambda: election.is_leader)
     return election
+
+
+def _leads(election: Election | None) -> Callable[[], bool]:
+    """Whether we may write now; without an election we are the only replica."""
+    return lambda: election is None or election.is_leader
 
 
 def _lease(settings: Settings) -> LeaseSpec:

@@ -6,6 +6,7 @@ bad object hurts nobody.
 
 import asyncio
 import logging
+from contextlib import ExitStack
 from typing import Any
 
 from keda_py.core.conditions import hpa_active
@@ -38,13 +39,16 @@ class Engine:
         self.queue = DueQueue(parts.clock, self._work)
 
     async def run(self) -> None:
-        """Work until cancelled; the caches must have synced."""
+        """Work until cancelled; the caches must have synced. Of an earlier run nothing is remembered."""
+        self.states.clear()
+        self.queue = DueQueue(self._parts.clock, self._work)
         caches = self._parts.caches
-        caches.scaled_objects.subscribe(self._on_scaled_object)
-        caches.hpas.subscribe(self._on_hpa)
-        for informer in caches.workloads.values():
-            informer.subscribe(self._on_workload)
-        await self.queue.run()
+        with ExitStack() as subscriptions:
+            subscriptions.callback(caches.scaled_objects.subscribe(self._on_scaled_object))
+            subscriptions.callback(caches.hpas.subscribe(self._on_hpa))
+            for informer in caches.workloads.values():
+                subscriptions.callback(informer.subscribe(self._on_workload))
+            await self.queue.run()
 
     def on_reading(self, key: Key) -> None:
         """Somebody's question produced a reading: decide on it too."""

@@ -19,6 +19,7 @@ from keda_py.metrics.page import MetricsPage
 from keda_py.metrics.prometheus import OperatorMetrics
 from keda_py.metrics.query import Query
 from keda_py.metrics.server import MetricsServer
+from keda_py.operator.address import own_address
 from keda_py.operator.admission import AdmissionServer
 from keda_py.operator.certificates import guarded_objects, keep_certificates
 from keda_py.operator.insight import PATH as INSIGHT_PATH
@@ -96,23 +97,31 @@ class Serving:
         """Close every port."""
         await self._stack.aclose()
 
+    @property
+    def address(self) -> str:
+        """Where other replicas reach the secure port, as "host:port"."""
+        serving = self._settings.serving
+        host = self._settings.cluster.pod_ip or own_address(serving.bind_address, self._client.url)
+        return f"[{host}]:{self.secure_port}" if ":" in host else f"{host}:{self.secure_port}"
+
     def leave(self) -> None:
         """Not ready any more; what is asked is still answered."""
         self._leaving = True
 
     async def run(self) -> None:
         """Keep certificates, and who is trusted, up to date; until cancelled."""
+        if self._settings.serving.register:  # nobody else makes the place where Lease and certificates are kept
+            await ensure_namespace(self._client, self._settings.cluster.pod_namespace)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._authentication.run())
             await self._keep_certificates()
 
-    async def guard(self) -> None:
+    async def guard(self, client: KubeClient) -> None:
         """Keep the objects right that name our authority; until cancelled, and only while we lead."""
-        await CaBundles(self._client, self._tls, guarded_objects(self._settings)).run()
+        await CaBundles(client, self._tls, guarded_objects(self._settings)).run()
 
     async def register(self, client: KubeClient) -> None:
         """Write the APIService and the webhook configuration that lead to `--register URL`. Raises KubeError."""
-        await ensure_namespace(client, self._settings.cluster.pod_namespace)  # the certificates may wait for it
         await self._tls.shown.wait()
         certificate = self._tls.certificate
         assert certificate is not None
