@@ -3,7 +3,7 @@
 import asyncio
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -18,6 +18,7 @@ from keda_py.auth.lookup import Surroundings as AuthSurroundings
 from keda_py.auth.target_pods import TargetPods
 from keda_py.clock import Clock
 from keda_py.context import Lendings, SharedResources
+from keda_py.core.fallback import FallbackState, read_health
 from keda_py.core.spec import ScalingSpec, build_spec
 from keda_py.errors import ConfigError
 from keda_py.http import HttpClientSpec, Proxies, http_client
@@ -26,6 +27,7 @@ from keda_py.kube.discovery import Discovery
 from keda_py.kube.events import EventRecorder
 from keda_py.kube.lease import Election
 from keda_py.kube.lease_record import LeaseSpec
+from keda_py.metrics.failures import Failures
 from keda_py.metrics.prometheus import OperatorMetrics
 from keda_py.metrics.query import Query
 from keda_py.metrics.readings import Readings
@@ -81,7 +83,8 @@ def assemble(around: Surroundings) -> Assembly:
     """Put the parts together; nothing runs yet."""
     client, clock, settings = around.client, around.clock, around.settings
     election = _election(around)
-    writer = client.guarded(_leads(election))
+    leads = _leads(election)
+    writer = client.guarded(leads)
     caches = Caches(client, settings.cluster.watch_namespaces)
     discovery = Discovery(client)
     reader = ClusterReader(client, discovery, clock)
@@ -91,7 +94,13 @@ def assemble(around: Surroundings) -> Assembly:
         engine.on_reading(key)
 
     scalers = _scaler_source(around, reader, resolver)
-    readings = Readings(scalers=scalers, tasks=around.tasks, on_reading=on_reading, observer=around.instruments)
+    readings = Readings(
+        scalers=scalers,
+        tasks=around.tasks,
+        on_reading=on_reading,
+        observer=around.instruments,
+        failures=Failures(partial(_stored_health, caches), leads),
+    )
     parts = Parts(
         clock=clock,
         client=writer,
@@ -153,6 +162,11 @@ def _find_spec(caches: Caches, key: Key) -> ScalingSpec | None:
         return build_spec(parse_object(ScaledObject, live)) if live else None
     except ConfigError:
         return None
+
+
+def _stored_health(caches: Caches, key: Key) -> Mapping[str, FallbackState]:
+    live = caches.scaled_objects.get(*key) or {}
+    return read_health(live.get("status") or {})
 
 
 def _resolver(around: Surroundings, caches: Caches, reader: ClusterReader, discovery: Discovery) -> ClusterResolver:

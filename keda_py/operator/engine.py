@@ -41,6 +41,7 @@ class Engine:
     async def run(self) -> None:
         """Work until cancelled; the caches must have synced. Of an earlier run nothing is remembered."""
         self.states.clear()
+        self._parts.readings.recount()
         self.queue = DueQueue(self._parts.clock, self._work)
         caches = self._parts.caches
         with ExitStack() as subscriptions:
