@@ -123,6 +123,10 @@ class Readings:
         watched = self._watched.get(key)
         return watched.scalers if watched else None
 
+    def keys(self) -> tuple[Key, ...]:
+        """The objects whose scalers stand."""
+        return tuple(self._watched)
+
     def begin(self, key: Key) -> None:
         """Start a poll without waiting; `on_reading` tells of each answer, and `poll` then has them at once."""
         for meter in self._get(key).meters:

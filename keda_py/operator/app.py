@@ -15,14 +15,13 @@ from keda_py.clock import Clock, SystemClock
 from keda_py.metrics.prometheus import OperatorMetrics
 from keda_py.operator.assembly import Assembly, Surroundings, assemble, open_client, open_http
 from keda_py.operator.clock_watch import watch_clock
+from keda_py.operator.handover import put_down
 from keda_py.operator.registered import show_counts
 from keda_py.operator.watchdog import Watchdog
 from keda_py.registry import trigger_types_by_module
 from keda_py.settings import Settings
 from keda_py.tls import TlsContexts
 
-FLUSH_SECONDS, HANDOVER_SECONDS = 2.0, 0.5
-"""For the last writes; less where another replica waits for the Lease."""
 log = logging.getLogger(__name__)
 
 Started = Callable[[Assembly], None]
@@ -56,7 +55,7 @@ async def run_operator(
             watchdog = Watchdog(instruments.process, trigger_types_by_module())
             background = [watchdog.run, parts.caches.run, parts.reader.run, assembly.jobs.watch, *servers]
             if assembly.election is not None:
-                background.append(assembly.election.watch)
+                background += [assembly.election.watch, assembly.deputy.run]
             watching = [tasks.create_task(run()) for run in background]
             working = tasks.create_task(_work(assembly, settings, started))
             await stopping.wait()
@@ -81,7 +80,7 @@ async def _work(assembly: Assembly, settings: Settings, started: Started) -> Non
         else:
             await assembly.election.run(lead, assembly.serving.address)
     finally:
-        await _put_down(assembly)
+        await put_down(assembly)
 
 
 async def _lead(assembly: Assembly, settings: Settings, started: Started) -> None:
@@ -99,18 +98,3 @@ async def _lead(assembly: Assembly, settings: Settings, started: Started) -> Non
         log.info("operator started", extra={"version": __version__})
         started(assembly)
         await assembly.engine.run()
-
-
-async def _put_down(assembly: Assembly) -> None:
-    """The last writes: when objects were last active, Events still queued, and the Lease for the next to take."""
-    seconds = FLUSH_SECONDS if assembly.election is None else HANDOVER_SECONDS
-    try:
-        async with asyncio.timeout(seconds):
-            if assembly.election is None or assembly.election.is_leader:
-                await assembly.engine.flush()
-                await assembly.jobs.flush()
-                await assembly.parts.events.flush(seconds)
-    except TimeoutError:
-        log.warning("the last writes did not finish in time", extra={"seconds": seconds})
-    if assembly.election is not None:
-        await assembly.election.release()

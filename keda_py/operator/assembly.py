@@ -36,6 +36,7 @@ from keda_py.operator.admission import CONTROLLER as ADMISSION_CONTROLLER
 from keda_py.operator.admission import AdmissionServer
 from keda_py.operator.authentications import Authentications
 from keda_py.operator.caches import Caches
+from keda_py.operator.deputy import Deputy
 from keda_py.operator.engine import Engine
 from keda_py.operator.fallback_target import FallbackTarget
 from keda_py.operator.hpas import Hpas
@@ -77,6 +78,7 @@ class Assembly:
     authentications: Authentications
     serving: Serving
     election: Election | None
+    deputy: Deputy
 
 
 def assemble(around: Surroundings) -> Assembly:
@@ -118,6 +120,8 @@ def assemble(around: Surroundings) -> Assembly:
     )
     engine = Engine(parts, reconcilers=settings.scaling.scaled_object_workers)
     resolver.subscribe(engine.on_parameters)
+    deputy = Deputy(parts, leads)
+    resolver.subscribe(deputy.on_parameters)
     admission = _admission(around, caches)
     jobs = ScaledJobController(parts, settings, scalers=scalers, tasks=around.tasks)
     return Assembly(
@@ -126,8 +130,9 @@ def assemble(around: Surroundings) -> Assembly:
         jobs=jobs,
         authentications=_authentications(parts, jobs),
         admission=admission,
-        serving=Serving(settings, clock, client, _answers(parts, engine, admission, election)),
+        serving=Serving(settings, clock, client, _answers(parts, engine, admission, deputy, election)),
         election=election,
+        deputy=deputy,
     )
 
 
@@ -141,9 +146,18 @@ def _authentications(parts: Parts, jobs: ScaledJobController) -> Authentications
     return Authentications(parts, users)
 
 
-def _answers(parts: Parts, engine: Engine, admission: AdmissionServer, election: Election | None) -> Answers:
+def _answers(
+    parts: Parts, engine: Engine, admission: AdmissionServer, deputy: Deputy, election: Election | None
+) -> Answers:
     insight = Insight(parts.clock, parts.record, engine.states, _leads(election))
-    return Answers(metrics=_query(parts, engine), admission=admission, instruments=parts.instruments, insight=insight)
+    return Answers(
+        metrics=_query(parts, engine),
+        admission=admission,
+        instruments=parts.instruments,
+        insight=insight,
+        election=election,
+        deputy=deputy,
+    )
 
 
 def _query(parts: Parts, engine: Engine) -> Query:

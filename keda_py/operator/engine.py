@@ -23,6 +23,7 @@ from keda_py.operator.telling import write_time
 
 FIRST_RETRY_SECONDS = 1.0
 LAST_RETRY_SECONDS = 60.0
+FLUSHED_AT_ONCE = 20
 
 log = logging.getLogger(__name__)
 
@@ -77,13 +78,17 @@ class Engine:
 
     async def flush(self) -> None:
         """Before writing stops: put `lastActiveTime` of active objects on the wire."""
-        clock = self._parts.clock
-        for state in self.states.values():
-            activity = state.activity
-            if state.spec is None or activity is None or not activity.active or activity.last is None:
-                continue
+        at_once = asyncio.Semaphore(FLUSHED_AT_ONCE)
+        async with asyncio.TaskGroup() as tasks:
+            for state in self.states.values():
+                activity = state.activity
+                if state.spec is not None and activity is not None and activity.active and activity.last is not None:
+                    tasks.create_task(self._write_activity(state, at_once))
+
+    async def _write_activity(self, state: ObjectState, at_once: asyncio.Semaphore) -> None:
+        async with at_once:
             try:
-                await self._parts.status.write(state, {"lastActiveTime": write_time(clock.now())})
+                await self._parts.status.write(state, {"lastActiveTime": write_time(self._parts.clock.now())})
             except KubeError as error:
                 log.warning("last activity was not written", extra=about(state) | {"error": str(error)})
 

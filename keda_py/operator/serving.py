@@ -15,13 +15,16 @@ from aiohttp import web
 
 from keda_py.clock import Clock, SystemClock
 from keda_py.kube.client import KubeClient
+from keda_py.kube.lease import Election
 from keda_py.metrics.page import MetricsPage
 from keda_py.metrics.prometheus import OperatorMetrics
 from keda_py.metrics.query import Query
 from keda_py.metrics.server import MetricsServer
 from keda_py.operator.address import own_address
 from keda_py.operator.admission import AdmissionServer
-from keda_py.operator.certificates import guarded_objects, keep_certificates
+from keda_py.operator.certificates import guarded_objects, keep_certificates, peer_name
+from keda_py.operator.deputy import Deputy
+from keda_py.operator.forwarding import Forwarding
 from keda_py.operator.insight import PATH as INSIGHT_PATH
 from keda_py.operator.insight import Insight
 from keda_py.operator.probes import probe_app
@@ -29,6 +32,7 @@ from keda_py.operator.registration import ensure_namespace, register_metrics, re
 from keda_py.serving.authentication_config import AuthenticationConfig
 from keda_py.serving.ca_bundles import CaBundles
 from keda_py.serving.delegated import DelegatedAccess
+from keda_py.serving.peers import Peers
 from keda_py.serving.reviews import AccessReviews, TokenReviews
 from keda_py.serving.server_tls import ServerTls
 from keda_py.setting_values import Address
@@ -49,6 +53,8 @@ class Answers:
     admission: AdmissionServer
     instruments: OperatorMetrics
     insight: Insight
+    election: Election | None
+    deputy: Deputy
 
 
 class Serving:
@@ -62,10 +68,13 @@ class Serving:
         self._authentication = AuthenticationConfig(client, self._tls, certificates.client_ca_file)
         # Certificates expire in real time, whatever the clock of decisions says.
         access = DelegatedAccess(self._authentication, TokenReviews(client), AccessReviews(client), SystemClock())
+        peers = Peers(self._tls, peer_name(settings), SystemClock())
+        self._forwarding = Forwarding(access, answers.election, peers, answers.deputy.note_question)
         self._metrics = MetricsServer(
             query=answers.metrics,
             clock=clock,
-            authenticator=access,
+            authenticator=self._forwarding,
+            relay=self._forwarding,
             not_ready=self._why_not_ready,
             more={INSIGHT_PATH: answers.insight.answer},
         )
@@ -77,6 +86,7 @@ class Serving:
     async def __aenter__(self) -> Self:
         """Open every port. Raises OSError when one is taken."""
         serving = self._settings.serving
+        self._stack.push_async_callback(self._forwarding.aclose)
         self._stack.push_async_callback(self._metrics.aclose)
         tls = self._tls.context(asks_clients=True)
         self.secure_port = await self._metrics.start(serving.bind_address or "", serving.secure_port, tls)
