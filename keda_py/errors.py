@@ -12,6 +12,7 @@
         ├── Gone                 410  the resource version is too old
         ├── Invalid              422
         ├── TooManyRequests      429  with `retry_after` seconds
+        ├── NotLeading           not asked: only the holder of the Lease writes, and that is not us any more
         └── Unavailable          no answer at all, 5xx, or a broken connection
 
 Unknown is an exception, never 0, False or None. Log an error or raise it, not both. No message carries a secret.
@@ -80,6 +81,10 @@ class TooManyRequests(KubeError):
     def __init__(self, message: str, *, retry_after: float, status: int = 429, reason: str = "TooManyRequests") -> None:
         super().__init__(message, status=status, reason=reason)
         self.retry_after = retry_after
+
+
+class NotLeading(KubeError):
+    """We do not hold the Lease any more: not sent. The replica that holds it does what is to be done."""
 
 
 class Unavailable(KubeError):

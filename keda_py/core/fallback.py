@@ -6,7 +6,7 @@ HPA's question alike. Nothing here makes a value of a failure before `failures >
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from keda_py.apis.scaled_object import Fallback
 from keda_py.core.metric_names import MetricSet, NamedMetric
@@ -38,6 +38,12 @@ class Workload:
 def count_outcome(state: FallbackState, *, failed: bool) -> FallbackState:
     """The state after one more completed reading."""
     return FallbackState(failures=state.failures + 1 if failed else 0)
+
+
+def read_health(status: Mapping[str, Any]) -> dict[str, FallbackState]:
+    """The states that a status has stored, by metric name."""
+    stored = status.get("health") or {}
+    return {name: FallbackState(failures=entry.get("numberOfFailures") or 0) for name, entry in stored.items()}
 
 
 def has_valid_fallback(spec: TriggersSpec) -> bool:

@@ -5,6 +5,7 @@ state. Rule: objects are shared, so nobody changes one that came from here.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import TypeAlias
 
 from keda_py.kube.resources import Obj
@@ -48,11 +49,18 @@ class Cache:
         """The objects for which the index function gave `value`."""
         return list(self._indexed[index].get(value, {}).values())
 
-    def subscribe(self, notify: Notify) -> None:
-        """Call `notify(old, new)` on every change, now with (None, object) for each that is there already."""
-        self._subscribers.append(notify)
+    def subscribe(self, notify: Notify) -> Callable[[], None]:
+        """Call `notify(old, new)` on every change, now with (None, object) for each that is there already.
+
+        What is returned ends that.
+        """
+        self._subscribers = [*self._subscribers, notify]
         for obj in list(self):
             notify(None, obj)
+        return partial(self._unsubscribe, notify)
+
+    def _unsubscribe(self, notify: Notify) -> None:
+        self._subscribers = [one for one in self._subscribers if one != notify]
 
     def put(self, obj: Obj) -> None:
         """Add or replace one object; the same version again is no change."""

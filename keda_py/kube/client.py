@@ -6,6 +6,7 @@ what the server did not say is never made up.
 """
 
 import asyncio
+import copy
 import random
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -19,7 +20,7 @@ import aiohttp
 import orjson
 
 from keda_py.clock import Clock
-from keda_py.errors import TooManyRequests, Unauthorized, Unavailable
+from keda_py.errors import NotLeading, TooManyRequests, Unauthorized, Unavailable
 from keda_py.kube.refusals import error_from_answer
 from keda_py.kube.resources import EVERYTHING, Obj, ObjectPath, Resource, Selection
 from keda_py.kube.transport import CONNECT_SECONDS, Request, Transport
@@ -74,6 +75,16 @@ class KubeClient:
         self._transport = Transport(kubeconfig)
         self._observe = observe
         self._write_seconds = write_seconds
+        self._may_write: Callable[[], bool] = lambda: True
+
+    def guarded(self, may_write: Callable[[], bool]) -> Self:
+        """The same client, for writes of a leader: whether we may is asked as each is sent, and NotLeading raised.
+
+        It lives as long as this one, on whose connections it sends.
+        """
+        guarded = copy.copy(self)
+        guarded._may_write = may_write
+        return guarded
 
     async def __aenter__(self) -> Self:
         """Load the configuration. Raises ConfigError."""
@@ -188,6 +199,8 @@ class KubeClient:
         attempt = 0
         while True:
             attempt += 1
+            if request.method != "GET" and not self._may_write():
+                raise NotLeading(f"{request.method} {request.path}: not sent, another replica may be leading by now")
             try:
                 async with self._answered(request, timeout) as response:
                     return await _read(response)

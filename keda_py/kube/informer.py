@@ -10,6 +10,7 @@ shared and never changed.
 """
 
 import asyncio
+from collections.abc import Callable
 
 from keda_py.errors import KubeError
 from keda_py.kube.cache import Cache, Notify
@@ -76,9 +77,12 @@ class Informer:
         """The objects for which the index function of that name gave `value`."""
         return self._cache.by_index(index, value)
 
-    def subscribe(self, notify: Notify) -> None:
-        """Call `notify(old, new)` on the loop at every change; at once with (None, object) for each already there."""
-        self._cache.subscribe(notify)
+    def subscribe(self, notify: Notify) -> Callable[[], None]:
+        """Call `notify(old, new)` on the loop at every change; at once with (None, object) for each already there.
+
+        What is returned ends that.
+        """
+        return self._cache.subscribe(notify)
 
     def __len__(self) -> int:
         return len(self._cache)

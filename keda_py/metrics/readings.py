@@ -10,13 +10,14 @@ import asyncio
 import logging
 import math
 from collections import defaultdict
-from collections.abc import Callable, Coroutine, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from keda_py.core.fallback import FallbackState, count_outcome, has_valid_fallback
+from keda_py.core.fallback import FallbackState, has_valid_fallback
 from keda_py.core.metric_names import MetricSet
 from keda_py.core.spec import TriggersSpec
 from keda_py.errors import ConfigError, ScalerError
+from keda_py.metrics.failures import Failures
 from keda_py.metrics.meters import Key, Meter, MetricReading, Outcome
 from keda_py.metrics.observer import Observer, Unobserved
 from keda_py.metrics.phases import Grid, grid_of
@@ -62,11 +63,12 @@ class Readings:
         tasks: asyncio.TaskGroup,
         on_reading: Callable[[Key], None],
         observer: Observer = UNOBSERVED,
+        failures: Failures | None = None,
     ) -> None:
         self._scalers, self._tasks, self._on_reading, self._observer = scalers, tasks, on_reading, observer
         self._clock = scalers.lendings.clock
         self._watched: dict[Key, _Watched] = {}
-        self._health: dict[Key, dict[str, FallbackState]] = {}
+        self._failures = failures or Failures()
         engine = Engine(
             clock=self._clock, spawn=self._spawn, complete=self._complete, count_batch=observer.record_batch
         )
@@ -121,6 +123,10 @@ class Readings:
         watched = self._watched.get(key)
         return watched.scalers if watched else None
 
+    def keys(self) -> tuple[Key, ...]:
+        """The objects whose scalers stand."""
+        return tuple(self._watched)
+
     def begin(self, key: Key) -> None:
         """Start a poll without waiting; `on_reading` tells of each answer, and `poll` then has them at once."""
         for meter in self._get(key).meters:
@@ -133,26 +139,27 @@ class Readings:
     async def ask(self, key: Key, metric_name: str) -> tuple[MetricReading, ...]:
         """The HPA's question, upper or lower case; no such metric: empty. Under scalingModifiers all metrics answer.
 
-        With useCachedMetrics the last poll's outcome answers, error included; nothing is read. Raises ScalerError when
-        nothing is built.
+        With useCachedMetrics the last poll's outcome answers, error included; nothing is read, but by a replica that
+        does not poll. Raises ScalerError when nothing is built.
         """
         watched = self._get(key)
         every = watched.scalers.spec.modifiers is not None
         asked = [meter for meter in watched.meters if every or meter.metric.name.lower() == metric_name.lower()]
         return await _gather(
-            [self._last_poll(meter) if meter.cached else self._request(meter, asked=True) for meter in asked]
+            [
+                self._last_poll(meter) if meter.cached and self._failures.counting else self._request(meter, asked=True)
+                for meter in asked
+            ]
         )
 
     def health(self, key: Key) -> Mapping[str, FallbackState]:
         """Failures in a row by metric name; empty unless the object has a valid fallback."""
-        return self._health.get(key, {})
-
-    def restore_health(self, key: Key, states: Mapping[str, FallbackState]) -> None:
-        """Take over `status.health` after a start; what was counted here since counts more."""
-        self._health[key] = {**states, **self._health.get(key, {})}
         watched = self._watched.get(key)
-        if watched:
-            self._prune_health(key, watched.scalers)
+        return self._failures.of(key, _counted_metrics(watched.scalers)) if watched else {}
+
+    def recount(self) -> None:
+        """Forget how often what has failed: from now on that is what the status says, until more is counted."""
+        self._failures.clear()
 
     def batch_key(self, key: Key) -> Hashable | None:
         """What the object's polls are batched by, None where they are not."""
@@ -166,7 +173,7 @@ class Readings:
         """Close an object's scalers and drop everything known of it."""
         async with self._building[key]:
             self._dismiss(key)
-            self._health.pop(key, None)
+            self._failures.forget(key)
         self._building.pop(key, None)
 
     async def aclose(self) -> None:
@@ -195,12 +202,8 @@ class Readings:
         for meter in meters:
             self._sources.join(meter)
         self._watched[key] = _Watched(scalers=scalers, meters=meters, grid=grid, batch_key=batch_key)
-        self._prune_health(key, scalers)
+        self._failures.keep(key, _counted_metrics(scalers))
         self._observer.record_built(key, scalers)
-
-    def _prune_health(self, key: Key, scalers: ScalerSet) -> None:
-        kept = scalers.metrics.external_names if has_valid_fallback(scalers.spec) else ()
-        self._health[key] = {name: state for name, state in self._health.get(key, {}).items() if name in kept}
 
     def _dismiss(self, key: Key) -> None:
         watched = self._watched.pop(key, None)
@@ -251,10 +254,8 @@ class Readings:
         if meter.retired:
             return
         self._observer.record_reading(meter.key, meter.scalers, reading)
-        health = self._health[meter.key]
         if has_valid_fallback(meter.scalers.spec):
-            state = health.get(meter.metric.name, FallbackState())
-            health[meter.metric.name] = count_outcome(state, failed=isinstance(outcome, ScalerError))
+            self._failures.count(meter.key, meter.metric.name, failed=isinstance(outcome, ScalerError))
         self._on_reading(meter.key)
 
     def _spawn(self, work: Coroutine[object, None, None]) -> None:
@@ -265,6 +266,10 @@ class Readings:
             raise
         self._running.add(task)
         task.add_done_callback(self._running.discard)
+
+
+def _counted_metrics(scalers: ScalerSet) -> Collection[str]:
+    return scalers.metrics.external_names if has_valid_fallback(scalers.spec) else ()
 
 
 async def _gather(flights: Sequence[asyncio.Future[MetricReading]]) -> tuple[MetricReading, ...]:

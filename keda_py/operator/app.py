@@ -8,19 +8,20 @@ import asyncio
 import logging
 import signal
 from collections.abc import Callable
+from functools import partial
 
 from keda_py import __version__
 from keda_py.clock import Clock, SystemClock
 from keda_py.metrics.prometheus import OperatorMetrics
 from keda_py.operator.assembly import Assembly, Surroundings, assemble, open_client, open_http
 from keda_py.operator.clock_watch import watch_clock
+from keda_py.operator.handover import put_down
 from keda_py.operator.registered import show_counts
 from keda_py.operator.watchdog import Watchdog
 from keda_py.registry import trigger_types_by_module
 from keda_py.settings import Settings
 from keda_py.tls import TlsContexts
 
-FLUSH_SECONDS = 2.0
 log = logging.getLogger(__name__)
 
 Started = Callable[[Assembly], None]
@@ -52,9 +53,11 @@ async def run_operator(
             parts = assembly.parts
             servers = (assembly.admission.events.run, assembly.serving.run)
             watchdog = Watchdog(instruments.process, trigger_types_by_module())
-            background = (watchdog.run, parts.caches.run, parts.reader.run, assembly.jobs.watch, *servers)
+            background = [watchdog.run, parts.caches.run, parts.reader.run, assembly.jobs.watch, *servers]
+            if assembly.election is not None:
+                background += [assembly.election.watch, assembly.deputy.run]
             watching = [tasks.create_task(run()) for run in background]
-            working = tasks.create_task(_work(assembly, settings, stopping, started))
+            working = tasks.create_task(_work(assembly, settings, started))
             await stopping.wait()
             assembly.serving.leave()
             working.cancel()
@@ -66,47 +69,32 @@ async def run_operator(
                 task.cancel()
 
 
-async def _work(assembly: Assembly, settings: Settings, stopping: asyncio.Event, started: Started) -> None:
+async def _work(assembly: Assembly, settings: Settings, started: Started) -> None:
     """Everything that writes: only after every cache has synced, and only while we lead."""
-    parts, election = assembly.parts, assembly.election
-    await parts.caches.synced()
+    await assembly.parts.caches.synced()
+    assembly.serving.ready = True
+    lead = partial(_lead, assembly, settings, started)
+    try:
+        if assembly.election is None:
+            await lead()
+        else:
+            await assembly.election.run(lead, assembly.serving.address)
+    finally:
+        await put_down(assembly)
+
+
+async def _lead(assembly: Assembly, settings: Settings, started: Started) -> None:
+    """The work of the one replica that writes, until cancelled; it may begin again later, as in a new process."""
+    parts = assembly.parts
     if settings.serving.register:
         await assembly.serving.register(parts.client)
-    assembly.serving.ready = True
-    try:
-        async with asyncio.TaskGroup() as leading:
-            if election is not None:
-                leading.create_task(_lead(assembly, stopping))
-                await election.acquired.wait()
-            leading.create_task(parts.events.run())
-            leading.create_task(watch_clock(parts.clock, assembly.engine.on_clock_step))
-            leading.create_task(watch_clock(parts.clock, assembly.jobs.engine.on_clock_step))
-            leading.create_task(assembly.jobs.run())
-            leading.create_task(assembly.serving.guard())
-            leading.create_task(assembly.authentications.run())
-            log.info("operator started", extra={"version": __version__})
-            started(assembly)
-            await assembly.engine.run()
-    finally:
-        await _put_down(assembly)
-
-
-async def _lead(assembly: Assembly, stopping: asyncio.Event) -> None:
-    """Hold the Lease; a process that has lost it ends."""
-    if assembly.election is not None:
-        await assembly.election.run()
-        stopping.set()
-
-
-async def _put_down(assembly: Assembly) -> None:
-    """The last writes: when objects were last active, Events still queued, and the Lease for the next to take."""
-    try:
-        async with asyncio.timeout(FLUSH_SECONDS):
-            if assembly.election is None or assembly.election.is_leader:
-                await assembly.engine.flush()
-                await assembly.jobs.flush()
-                await assembly.parts.events.flush(FLUSH_SECONDS)
-    except TimeoutError:
-        log.warning("the last writes did not finish in time", extra={"seconds": FLUSH_SECONDS})
-    if assembly.election is not None:
-        await assembly.election.release()
+    async with asyncio.TaskGroup() as leading:
+        leading.create_task(parts.events.run())
+        leading.create_task(watch_clock(parts.clock, assembly.engine.on_clock_step))
+        leading.create_task(watch_clock(parts.clock, assembly.jobs.engine.on_clock_step))
+        leading.create_task(assembly.jobs.run())
+        leading.create_task(assembly.serving.guard(parts.client))
+        leading.create_task(assembly.authentications.run())
+        log.info("operator started", extra={"version": __version__})
+        started(assembly)
+        await assembly.engine.run()

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import socket
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -17,13 +18,16 @@ from keda_py.auth.lookup import Surroundings as AuthSurroundings
 from keda_py.auth.target_pods import TargetPods
 from keda_py.clock import Clock
 from keda_py.context import Lendings, SharedResources
+from keda_py.core.fallback import FallbackState, read_health
 from keda_py.core.spec import ScalingSpec, build_spec
 from keda_py.errors import ConfigError
 from keda_py.http import HttpClientSpec, Proxies, http_client
 from keda_py.kube.client import REQUEST_SECONDS, KubeClient
 from keda_py.kube.discovery import Discovery
 from keda_py.kube.events import EventRecorder
-from keda_py.kube.lease import Election, LeaseSpec
+from keda_py.kube.lease import Election
+from keda_py.kube.lease_record import LeaseSpec
+from keda_py.metrics.failures import Failures
 from keda_py.metrics.prometheus import OperatorMetrics
 from keda_py.metrics.query import Query
 from keda_py.metrics.readings import Readings
@@ -32,6 +36,7 @@ from keda_py.operator.admission import CONTROLLER as ADMISSION_CONTROLLER
 from keda_py.operator.admission import AdmissionServer
 from keda_py.operator.authentications import Authentications
 from keda_py.operator.caches import Caches
+from keda_py.operator.deputy import Deputy
 from keda_py.operator.engine import Engine
 from keda_py.operator.fallback_target import FallbackTarget
 from keda_py.operator.hpas import Hpas
@@ -74,11 +79,15 @@ class Assembly:
     authentications: Authentications
     serving: Serving
     election: Election | None
+    deputy: Deputy
 
 
 def assemble(around: Surroundings) -> Assembly:
     """Put the parts together; nothing runs yet."""
     client, clock, settings = around.client, around.clock, around.settings
+    election = _election(around)
+    leads = _leads(election)
+    writer = client.guarded(leads)
     caches = Caches(client, settings.cluster.watch_namespaces)
     discovery = Discovery(client)
     reader = ClusterReader(client, discovery, clock)
@@ -88,35 +97,43 @@ def assemble(around: Surroundings) -> Assembly:
         engine.on_reading(key)
 
     scalers = _scaler_source(around, reader, resolver)
-    readings = Readings(scalers=scalers, tasks=around.tasks, on_reading=on_reading, observer=around.instruments)
+    readings = Readings(
+        scalers=scalers,
+        tasks=around.tasks,
+        on_reading=on_reading,
+        observer=around.instruments,
+        failures=Failures(partial(_stored_health, caches), leads),
+    )
     parts = Parts(
         clock=clock,
-        client=client,
+        client=writer,
         caches=caches,
         namespaces=Namespaces(client),
-        targets=Targets(client, caches, discovery, clock),
-        hpas=Hpas(client, caches.hpas),
+        targets=Targets(writer, caches, discovery, clock),
+        hpas=Hpas(writer, caches.hpas),
         reader=reader,
         readings=readings,
         resolver=resolver,
-        status=StatusWriter(client),
-        events=EventRecorder(client, instance=identity(settings)),
+        status=StatusWriter(writer),
+        events=EventRecorder(writer, instance=identity(settings)),
         instruments=around.instruments,
         record=DecisionRecord(),
     )
     engine = Engine(parts, reconcilers=settings.scaling.scaled_object_workers)
     resolver.subscribe(engine.on_parameters)
+    deputy = Deputy(parts, leads)
+    resolver.subscribe(deputy.on_parameters)
     admission = _admission(around, caches)
     jobs = ScaledJobController(parts, settings, scalers=scalers, tasks=around.tasks)
-    election = _election(around)
     return Assembly(
         parts=parts,
         engine=engine,
         jobs=jobs,
         authentications=_authentications(parts, jobs),
         admission=admission,
-        serving=Serving(settings, clock, client, _answers(around, parts, engine, admission, election)),
+        serving=Serving(settings, clock, client, _answers(around, parts, engine, admission, election, deputy)),
         election=election,
+        deputy=deputy,
     )
 
 
@@ -131,15 +148,22 @@ def _authentications(parts: Parts, jobs: ScaledJobController) -> Authentications
 
 
 def _answers(
-    around: Surroundings, parts: Parts, engine: Engine, admission: AdmissionServer, election: Election | None
+    around: Surroundings,
+    parts: Parts,
+    engine: Engine,
+    admission: AdmissionServer,
+    election: Election | None,
+    deputy: Deputy,
 ) -> Answers:
-    insight = Insight(parts.clock, parts.record, engine.states, lambda: election is None or election.is_leader)
+    insight = Insight(parts.clock, parts.record, engine.states, _leads(election))
     return Answers(
         metrics=_query(parts, engine),
         admission=admission,
         instruments=parts.instruments,
         insight=insight,
         elsewhere=share_metrics(around.settings, parts.client, parts.caches, around.tls),
+        election=election,
+        deputy=deputy,
     )
 
 
@@ -159,6 +183,11 @@ def _find_spec(caches: Caches, key: Key) -> ScalingSpec | None:
         return build_spec(parse_object(ScaledObject, live)) if live else None
     except ConfigError:
         return None
+
+
+def _stored_health(caches: Caches, key: Key) -> Mapping[str, FallbackState]:
+    live = caches.scaled_objects.get(*key) or {}
+    return read_health(live.get("status") or {})
 
 
 def _resolver(around: Surroundings, caches: Caches, reader: ClusterReader, discovery: Discovery) -> ClusterResolver:
@@ -201,6 +230,11 @@ def _election(around: Surroundings) -> Election | None:
     election = Election(around.client, _lease(around.settings))
     around.instruments.process.show_leadership(lease.lease_name, lambda: election.is_leader)
     return election
+
+
+def _leads(election: Election | None) -> Callable[[], bool]:
+    """Whether we may write now; without an election we are the only replica."""
+    return lambda: election is None or election.is_leader
 
 
 def _lease(settings: Settings) -> LeaseSpec:

@@ -7,6 +7,7 @@ its Events looks odd and is parity: an update of either kind has the reason Clus
 
 import logging
 from collections.abc import Mapping
+from contextlib import ExitStack
 
 from keda_py.errors import KubeError, NotFound
 from keda_py.kube.informer import Informer
@@ -35,11 +36,13 @@ class Authentications:
         caches = self._parts.caches
         for informer in self._users.values():
             await informer.wait_synced()
-        for informer in (caches.authentications, caches.cluster_authentications):
-            informer.subscribe(self._on_authentication)
-        for informer in self._users.values():
-            informer.subscribe(self._on_user)
-        await self._queue.run()
+        self._queue = DueQueue(self._parts.clock, self._work)
+        with ExitStack() as subscriptions:
+            for informer in (caches.authentications, caches.cluster_authentications):
+                subscriptions.callback(informer.subscribe(self._on_authentication))
+            for informer in self._users.values():
+                subscriptions.callback(informer.subscribe(self._on_user))
+            await self._queue.run()
 
     def _on_authentication(self, old: Obj | None, new: Obj | None) -> None:
         meta = ((new or old) or {})["metadata"]

@@ -41,6 +41,11 @@ def keep_certificates(settings: Settings, client: KubeClient, tls: ServerTls) ->
     return files.run
 
 
+def peer_name(settings: Settings) -> str:
+    """The name that every replica's certificate has, and by which they know each other."""
+    return f"{settings.certificates.operator_service}.{settings.cluster.pod_namespace}.svc"
+
+
 def guarded_objects(settings: Settings) -> tuple[Guarded, ...]:
     """The objects whose caBundle is ours to keep: with --enable-cert-rotation or --register, unless switched off."""
     certificates = settings.certificates

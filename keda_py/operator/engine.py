@@ -6,6 +6,7 @@ bad object hurts nobody.
 
 import asyncio
 import logging
+from contextlib import ExitStack
 from typing import Any
 
 from keda_py.core.conditions import hpa_active
@@ -22,6 +23,7 @@ from keda_py.operator.telling import write_time
 
 FIRST_RETRY_SECONDS = 1.0
 LAST_RETRY_SECONDS = 60.0
+FLUSHED_AT_ONCE = 20
 
 log = logging.getLogger(__name__)
 
@@ -38,13 +40,17 @@ class Engine:
         self.queue = DueQueue(parts.clock, self._work)
 
     async def run(self) -> None:
-        """Work until cancelled; the caches must have synced."""
+        """Work until cancelled; the caches must have synced. Of an earlier run nothing is remembered."""
+        self.states.clear()
+        self._parts.readings.recount()
+        self.queue = DueQueue(self._parts.clock, self._work)
         caches = self._parts.caches
-        caches.scaled_objects.subscribe(self._on_scaled_object)
-        caches.hpas.subscribe(self._on_hpa)
-        for informer in caches.workloads.values():
-            informer.subscribe(self._on_workload)
-        await self.queue.run()
+        with ExitStack() as subscriptions:
+            subscriptions.callback(caches.scaled_objects.subscribe(self._on_scaled_object))
+            subscriptions.callback(caches.hpas.subscribe(self._on_hpa))
+            for informer in caches.workloads.values():
+                subscriptions.callback(informer.subscribe(self._on_workload))
+            await self.queue.run()
 
     def on_reading(self, key: Key) -> None:
         """Somebody's question produced a reading: decide on it too."""
@@ -72,13 +78,17 @@ class Engine:
 
     async def flush(self) -> None:
         """Before writing stops: put `lastActiveTime` of active objects on the wire."""
-        clock = self._parts.clock
-        for state in self.states.values():
-            activity = state.activity
-            if state.spec is None or activity is None or not activity.active or activity.last is None:
-                continue
+        at_once = asyncio.Semaphore(FLUSHED_AT_ONCE)
+        async with asyncio.TaskGroup() as tasks:
+            for state in self.states.values():
+                activity = state.activity
+                if state.spec is not None and activity is not None and activity.active and activity.last is not None:
+                    tasks.create_task(self._write_activity(state, at_once))
+
+    async def _write_activity(self, state: ObjectState, at_once: asyncio.Semaphore) -> None:
+        async with at_once:
             try:
-                await self._parts.status.write(state, {"lastActiveTime": write_time(clock.now())})
+                await self._parts.status.write(state, {"lastActiveTime": write_time(self._parts.clock.now())})
             except KubeError as error:
                 log.warning("last activity was not written", extra=about(state) | {"error": str(error)})
 

@@ -6,6 +6,7 @@ from typing import Any
 from keda_py.core.spec import ScalingSpec
 from keda_py.errors import KubeError
 from keda_py.kube.client import KubeClient
+from keda_py.kube.discovery import ScaleTarget
 from keda_py.kube.scale import read_scale
 from keda_py.operator.queue import Key
 from keda_py.operator.reader import ClusterReader
@@ -14,13 +15,13 @@ from keda_py.operator.targets import Targets
 
 
 async def count_ready_pods(
-    client: KubeClient, reader: ClusterReader, spec: ScalingSpec, state: ObjectState | None
+    client: KubeClient, reader: ClusterReader, spec: ScalingSpec, target: ScaleTarget | None
 ) -> int | None:
     """Pods of the /scale selector that are Running and Ready; None where that cannot be known."""
-    if state is None or state.target is None:
+    if target is None:
         return None
     try:
-        scale = await read_scale(client, state.target, spec.namespace, spec.target.name)
+        scale = await read_scale(client, target, spec.namespace, spec.target.name)
         pods = await reader.pods(spec.namespace, scale.selector)
     except KubeError:
         return None
@@ -28,7 +29,10 @@ async def count_ready_pods(
 
 
 class FallbackTarget:
-    """`TargetReader` of the metrics package; None is "do not know", which makes the fallback fail with its trigger."""
+    """`TargetReader` of the metrics package; None is "do not know", which makes the fallback fail with its trigger.
+
+    A replica that does not lead remembers nothing of an object (`states` has none), and looks its target up.
+    """
 
     def __init__(
         self, client: KubeClient, targets: Targets, reader: ClusterReader, states: Mapping[Key, ObjectState]
@@ -38,9 +42,9 @@ class FallbackTarget:
     async def replicas(self, spec: ScalingSpec) -> int | None:
         """`spec.replicas` of the target."""
         state = self._states.get((spec.namespace, spec.name))
-        if state is None or state.target is None:
-            return None
         try:
+            if state is None or state.target is None:
+                return (await self._targets.resolve(spec))[1].replicas
             return (await self._targets.count(state, spec, state.target)).replicas
         except KubeError:
             return None
@@ -48,7 +52,11 @@ class FallbackTarget:
     async def ready_pods(self, spec: ScalingSpec) -> int | None:
         """Pods that are Running and Ready."""
         state = self._states.get((spec.namespace, spec.name))
-        return await count_ready_pods(self._client, self._reader, spec, state)
+        try:
+            target = state.target if state and state.target else (await self._targets.resolve(spec))[0]
+        except KubeError:
+            return None
+        return await count_ready_pods(self._client, self._reader, spec, target)
 
 
 def _is_ready(pod: Mapping[str, Any]) -> bool:

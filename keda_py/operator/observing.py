@@ -63,4 +63,4 @@ async def _ready_pods(parts: Parts, state: ObjectState, spec: ScalingSpec, seen:
     failed = any(isinstance(reading.outcome, ScalerError) for reading in seen.readings)
     if not failed or state.metrics is None or not needs_ready_pods(spec, state.metrics):
         return None
-    return await count_ready_pods(parts.client, parts.reader, spec, state)
+    return await count_ready_pods(parts.client, parts.reader, spec, state.target)

@@ -15,7 +15,6 @@ from keda_py.apis.scaled_object import ScaledObject
 from keda_py.core import conditions
 from keda_py.core.conditions import read_condition, with_condition
 from keda_py.core.decision import READY, ConditionValue
-from keda_py.core.fallback import FallbackState
 from keda_py.core.hpa_manifest import build_hpa
 from keda_py.core.metric_names import COMPOSITE_METRIC, MetricSet
 from keda_py.core.spec import NAME_LABEL, ScalingSpec, build_spec, check_bounds, check_triggers
@@ -164,7 +163,6 @@ class Reconciler:
         fresh = state.spec is None
         if state.activity is None:
             state.activity = restore_activity(state.status, clock.now(), clock.monotonic())
-            self._parts.readings.restore_health(state.key, _stored_health(state.status))
         state.spec, state.metrics, state.next_look = spec, metrics, 0.0
         if fresh:
             self._parts.events.record(live, "Normal", "KEDAScalersStarted", "Started scalers watch")
@@ -213,11 +211,6 @@ def _step(step: str) -> Iterator[None]:
         yield
     except (ConfigError, ScalerError, TargetError, Forbidden, Invalid, NotFound) as error:
         raise StepError(step, error) from error
-
-
-def _stored_health(status: Mapping[str, Any]) -> dict[str, FallbackState]:
-    stored = status.get("health") or {}
-    return {name: FallbackState(failures=entry.get("numberOfFailures", 0)) for name, entry in stored.items()}
 
 
 def _joined(names: Any) -> str:

@@ -15,14 +15,18 @@ from aiohttp import web
 
 from keda_py.clock import Clock, SystemClock
 from keda_py.kube.client import KubeClient
+from keda_py.kube.lease import Election
 from keda_py.metrics.external_metrics import ExternalMetrics
 from keda_py.metrics.page import MetricsPage
 from keda_py.metrics.prometheus import OperatorMetrics
 from keda_py.metrics.query import Query
 from keda_py.metrics.server import MetricsServer
 from keda_py.metrics.upstream import Delegation
+from keda_py.operator.address import own_address
 from keda_py.operator.admission import AdmissionServer
-from keda_py.operator.certificates import guarded_objects, keep_certificates
+from keda_py.operator.certificates import guarded_objects, keep_certificates, peer_name
+from keda_py.operator.deputy import Deputy
+from keda_py.operator.forwarding import Forwarding
 from keda_py.operator.insight import PATH as INSIGHT_PATH
 from keda_py.operator.insight import Insight
 from keda_py.operator.probes import probe_app
@@ -30,6 +34,7 @@ from keda_py.operator.registration import ensure_namespace, register_metrics, re
 from keda_py.serving.authentication_config import AuthenticationConfig
 from keda_py.serving.ca_bundles import CaBundles
 from keda_py.serving.delegated import DelegatedAccess
+from keda_py.serving.peers import Peers
 from keda_py.serving.reviews import AccessReviews, TokenReviews
 from keda_py.serving.server_tls import ServerTls
 from keda_py.setting_values import Address
@@ -51,6 +56,8 @@ class Answers:
     instruments: OperatorMetrics
     insight: Insight
     elsewhere: Delegation | None
+    election: Election | None
+    deputy: Deputy
 
 
 class Serving:
@@ -64,9 +71,12 @@ class Serving:
         self._authentication = AuthenticationConfig(client, self._tls, certificates.client_ca_file)
         # Certificates expire in real time, whatever the clock of decisions says.
         access = DelegatedAccess(self._authentication, TokenReviews(client), AccessReviews(client), SystemClock())
+        peers = Peers(self._tls, peer_name(settings), SystemClock())
+        self._forwarding = Forwarding(access, answers.election, peers, answers.deputy.note_question)
         self._metrics = MetricsServer(
             metrics=ExternalMetrics(answers.metrics, clock, answers.elsewhere),
-            authenticator=access,
+            authenticator=self._forwarding,
+            relay=self._forwarding,
             not_ready=self._why_not_ready,
             more={INSIGHT_PATH: answers.insight.answer},
         )
@@ -80,6 +90,7 @@ class Serving:
         serving = self._settings.serving
         if self._answers.elsewhere is not None:
             self._stack.push_async_callback(self._answers.elsewhere.upstream.aclose)
+        self._stack.push_async_callback(self._forwarding.aclose)
         self._stack.push_async_callback(self._metrics.aclose)
         tls = self._tls.context(asks_clients=True)
         self.secure_port = await self._metrics.start(serving.bind_address or "", serving.secure_port, tls)
@@ -100,23 +111,31 @@ class Serving:
         """Close every port."""
         await self._stack.aclose()
 
+    @property
+    def address(self) -> str:
+        """Where other replicas reach the secure port, as "host:port"."""
+        serving = self._settings.serving
+        host = self._settings.cluster.pod_ip or own_address(serving.bind_address, self._client.url)
+        return f"[{host}]:{self.secure_port}" if ":" in host else f"{host}:{self.secure_port}"
+
     def leave(self) -> None:
         """Not ready any more; what is asked is still answered."""
         self._leaving = True
 
     async def run(self) -> None:
         """Keep certificates, and who is trusted, up to date; until cancelled."""
+        if self._settings.serving.register:  # nobody else makes the place where Lease and certificates are kept
+            await ensure_namespace(self._client, self._settings.cluster.pod_namespace)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._authentication.run())
             await self._keep_certificates()
 
-    async def guard(self) -> None:
+    async def guard(self, client: KubeClient) -> None:
         """Keep the objects right that name our authority; until cancelled, and only while we lead."""
-        await CaBundles(self._client, self._tls, guarded_objects(self._settings)).run()
+        await CaBundles(client, self._tls, guarded_objects(self._settings)).run()
 
     async def register(self, client: KubeClient) -> None:
         """Write the APIService and the webhook configuration that lead to `--register URL`. Raises KubeError."""
-        await ensure_namespace(client, self._settings.cluster.pod_namespace)  # the certificates may wait for it
         await self._tls.shown.wait()
         certificate = self._tls.certificate
         assert certificate is not None

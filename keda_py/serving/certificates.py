@@ -67,7 +67,18 @@ def make_authority(now: datetime) -> Authority:
 
 
 def issue(authority: Authority, names: Sequence[str], now: datetime) -> ServingCertificate:
-    """A leaf for a year, or for as long as the authority lives."""
+    """A leaf for servers, for a year, or for as long as the authority lives."""
+    return _issue(authority, names, now, ExtendedKeyUsageOID.SERVER_AUTH)
+
+
+def issue_client(authority: Authority, names: Sequence[str], now: datetime) -> ServingCertificate:
+    """A leaf with which a replica shows another one who it is; valid as long as one for servers."""
+    return _issue(authority, names, now, ExtendedKeyUsageOID.CLIENT_AUTH)
+
+
+def _issue(
+    authority: Authority, names: Sequence[str], now: datetime, usage: x509.ObjectIdentifier
+) -> ServingCertificate:
     key = ec.generate_private_key(ec.SECP256R1())
     issuer = authority.certificate
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, names[0][:_LONGEST_COMMON_NAME])])
@@ -76,7 +87,7 @@ def issue(authority: Authority, names: Sequence[str], now: datetime) -> ServingC
         .not_valid_after(min(now + LEAF_VALID_FOR, issuer.not_valid_after_utc))
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(_usage(signs_certificates=False), critical=True)
-        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+        .add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
         .add_extension(x509.SubjectAlternativeName([_alternative(name) for name in names]), critical=False)
         .add_extension(_issuer_identifier(issuer), critical=False)
         .sign(authority.key, hashes.SHA256())

@@ -43,7 +43,7 @@ class DelegatedAccess:
 
     async def _authenticate(self, request: web.Request) -> Caller:
         certified = None
-        if (der := _peer_certificate(request)) is not None:
+        if (der := peer_certificate(request)) is not None:
             certified = self._config.trust.certified(der, self._clock.now())
         if certified is not None:
             if certified.is_front_proxy and (named := _named(request, self._config.trust.spec)) is not None:
@@ -71,7 +71,8 @@ def _insist_on_text(request: web.Request) -> None:
         raise bad_request("path and headers must be UTF-8") from None
 
 
-def _peer_certificate(request: web.Request) -> bytes | None:
+def peer_certificate(request: web.Request) -> bytes | None:
+    """The client certificate of the request's connection, DER."""
     connection = request.get_extra_info("ssl_object")
     # Only an encrypted connection can show a certificate; one that was closed meanwhile shows none.
     return connection.getpeercert(binary_form=True) if isinstance(connection, ssl.SSLObject) else None

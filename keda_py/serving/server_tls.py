@@ -6,6 +6,7 @@ keep what they have; nothing is dropped.
 """
 
 import asyncio
+import contextlib
 import ssl
 import tempfile
 from collections.abc import Callable, Sequence
@@ -86,12 +87,19 @@ class ServerTls:
             context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
             for text in self._authorities:
                 context.load_verify_locations(cadata=text)
+            self._accept_peers(context)
         if self._certificate is not None:
-            _load(context, self._certificate)
+            load_pair(context, self._certificate)
         return context
 
+    def _accept_peers(self, context: ssl.SSLContext) -> None:
+        """Other replicas show certificates by our own authority; what those may do, `peers.py` tells."""
+        if self._certificate is not None and self._certificate.ca:
+            with contextlib.suppress(ssl.SSLError, ValueError):  # a CA that cannot be read makes no peers
+                context.load_verify_locations(cadata=self._certificate.ca.decode())
 
-def _load(context: ssl.SSLContext, certificate: ServingCertificate) -> None:
+
+def load_pair(context: ssl.SSLContext, certificate: ServingCertificate) -> None:
     """OpenSSL reads keys from files only; this one is readable to us alone, and gone at once."""
     with tempfile.TemporaryDirectory(prefix="keda-py-") as folder:
         path = Path(folder, "tls.pem")

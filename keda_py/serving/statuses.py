@@ -65,6 +65,11 @@ def method_not_allowed() -> StatusError:
     return StatusError(405, "MethodNotAllowed", message)
 
 
+def misdirected(message: str) -> StatusError:
+    """421: another replica is to be asked."""
+    return StatusError(421, "MisdirectedRequest", message)
+
+
 def internal_error(message: str) -> StatusError:
     """500: also what KEDA answers for everything that a metric can fail with."""
     return StatusError(500, "InternalError", message)

@@ -5,7 +5,8 @@ import asyncio
 import pytest
 
 from keda_py.kube.client import KubeClient
-from keda_py.kube.lease import Election, Holder, LeaseSpec
+from keda_py.kube.lease import Election
+from keda_py.kube.lease_record import Holder, LeaseSpec
 from tests.kube.faulty_server import FaultyServer, Shelf, hangs, refuses, running, until
 
 PATH = "/apis/coordination.k8s.io/v1/namespaces/keda/leases"
@@ -17,7 +18,6 @@ def spec(identity: str, duration: float = 2.0) -> LeaseSpec:
         namespace="keda",
         name=NAME,
         identity=identity,
-        address=f"{identity}:6443",
         duration=duration,
         renew_deadline=1.2,
         retry_period=0.1,
@@ -29,6 +29,11 @@ def leases(server: FaultyServer) -> Shelf:
     shelf = Shelf(server, PATH)
     shelf.serve(NAME)
     return shelf
+
+
+async def lead(election: Election) -> None:
+    """Compete, and do nothing while leading."""
+    await election.run(asyncio.Event().wait, f"{election.identity}:6443")
 
 
 def now() -> float:
@@ -50,7 +55,7 @@ async def test_numbers_that_cannot_be_safe_are_refused(client: KubeClient) -> No
 async def test_the_first_one_creates_the_lease_and_says_where_it_serves(client: KubeClient, leases: Shelf) -> None:
     election = Election(client, spec("one"))
     assert not election.is_leader
-    async with running(election.run()):
+    async with running(lead(election)):
         await until(lambda: election.is_leader)
     lease = leases.objects[NAME]
     assert lease["spec"]["holderIdentity"] == "one"
@@ -60,9 +65,9 @@ async def test_the_first_one_creates_the_lease_and_says_where_it_serves(client: 
 
 async def test_the_second_one_waits_and_knows_the_holder(client: KubeClient, leases: Shelf) -> None:
     one, two = Election(client, spec("one")), Election(client, spec("two"))
-    async with running(one.run()):
+    async with running(lead(one)):
         await until(lambda: one.is_leader)
-        async with running(two.run()):
+        async with running(lead(two)):
             await until(lambda: two.holder == Holder(identity="one", address="one:6443"))
             await asyncio.sleep(2.5)
             assert one.is_leader
@@ -71,10 +76,10 @@ async def test_the_second_one_waits_and_knows_the_holder(client: KubeClient, lea
 
 async def test_a_holder_that_died_is_followed_after_the_lease_ran_out(client: KubeClient, leases: Shelf) -> None:
     one, two = Election(client, spec("one")), Election(client, spec("two"))
-    async with running(one.run()):
+    async with running(lead(one)):
         await until(lambda: one.is_leader)
     died = now()
-    async with running(two.run()):
+    async with running(lead(two)):
         await until(lambda: two.is_leader)
         assert now() - died >= 2.0
         assert not one.is_leader
@@ -83,9 +88,9 @@ async def test_a_holder_that_died_is_followed_after_the_lease_ran_out(client: Ku
 
 async def test_a_released_lease_is_taken_over_at_once(client: KubeClient, leases: Shelf) -> None:
     one, two = Election(client, spec("one", 30.0)), Election(client, spec("two", 30.0))
-    async with running(one.run()):
+    async with running(lead(one)):
         await until(lambda: one.is_leader)
-    async with running(two.run()):
+    async with running(lead(two)):
         await until(lambda: two.holder is not None)
         await one.release()
         assert not one.is_leader
@@ -94,27 +99,26 @@ async def test_a_released_lease_is_taken_over_at_once(client: KubeClient, leases
 
 async def test_a_container_restarted_in_its_pod_leads_again_at_once(client: KubeClient, leases: Shelf) -> None:
     before, after = Election(client, spec("one", 30.0)), Election(client, spec("one", 30.0))
-    async with running(before.run()):
+    async with running(lead(before)):
         await until(lambda: before.is_leader)
-    async with running(after.run()):
+    async with running(lead(after)):
         await until(lambda: after.is_leader, seconds=1.0)
     assert leases.objects[NAME]["spec"]["leaseTransitions"] == 0
 
 
 async def test_a_hung_server_ends_leadership_at_the_renew_deadline(client: KubeClient, leases: Shelf) -> None:
     election = Election(client, spec("one"))
-    async with running(election.run()):
+    async with running(lead(election)):
         await until(lambda: election.is_leader)
         leases.fault = hangs
         hung = now()
         await until(lambda: not election.is_leader)
         assert now() - hung <= 1.4
-        await asyncio.wait_for(election.lost.wait(), 0.5)
 
 
 async def test_a_server_that_is_away_for_a_moment_costs_nothing(client: KubeClient, leases: Shelf) -> None:
     election = Election(client, spec("one"))
-    async with running(election.run()):
+    async with running(lead(election)):
         await until(lambda: election.is_leader)
         leases.fault = refuses(503, "ServiceUnavailable")
         await asyncio.sleep(0.3)
@@ -125,7 +129,7 @@ async def test_a_server_that_is_away_for_a_moment_costs_nothing(client: KubeClie
 
 async def test_a_lease_touched_by_a_human_is_renewed_all_the_same(client: KubeClient, leases: Shelf) -> None:
     election = Election(client, spec("one"))
-    async with running(election.run()):
+    async with running(lead(election)):
         await until(lambda: election.is_leader)
         leases.store(leases.objects[NAME])
         await asyncio.sleep(1.3)
@@ -134,18 +138,17 @@ async def test_a_lease_touched_by_a_human_is_renewed_all_the_same(client: KubeCl
 
 async def test_a_lease_given_to_another_ends_leadership(client: KubeClient, leases: Shelf) -> None:
     election = Election(client, spec("one"))
-    async with running(election.run()):
+    async with running(lead(election)):
         await until(lambda: election.is_leader)
         lease = leases.objects[NAME]
         leases.store(lease | {"spec": lease["spec"] | {"holderIdentity": "other"}})
-        await asyncio.wait_for(election.lost.wait(), 1.0)
-        assert not election.is_leader
+        await until(lambda: not election.is_leader, seconds=1.0)
     assert leases.objects[NAME]["spec"]["holderIdentity"] == "other"
 
 
 async def test_a_deleted_lease_is_created_again(client: KubeClient, leases: Shelf) -> None:
     election = Election(client, spec("one"))
-    async with running(election.run()):
+    async with running(lead(election)):
         await until(lambda: election.is_leader)
         leases.objects.clear()
         await until(lambda: NAME in leases.objects)
@@ -154,7 +157,7 @@ async def test_a_deleted_lease_is_created_again(client: KubeClient, leases: Shel
 
 async def test_of_two_that_start_together_one_leads(client: KubeClient, leases: Shelf) -> None:
     elections = [Election(client, spec(name)) for name in ("one", "two", "three")]
-    async with running(*(election.run() for election in elections)):
+    async with running(*(lead(election) for election in elections)):
         await until(lambda: any(election.is_leader for election in elections))
         await asyncio.sleep(0.5)
         assert sum(election.is_leader for election in elections) == 1

@@ -15,7 +15,8 @@ from keda_py.kube.discovery import Discovery
 from keda_py.kube.events import EventRecorder
 from keda_py.kube.informer import Informer
 from keda_py.kube.informer_spec import InformerSpec
-from keda_py.kube.lease import Election, LeaseSpec
+from keda_py.kube.lease import Election
+from keda_py.kube.lease_record import LeaseSpec
 from keda_py.kube.resources import (
     CONFIG_MAPS,
     CUSTOM_RESOURCE_DEFINITIONS,
@@ -252,21 +253,21 @@ async def test_a_lease_is_taken_renewed_and_released(client: KubeClient, namespa
             namespace=namespace,
             name="operator.keda.sh",
             identity=identity,
-            address=f"{identity}:6443",
             duration=6.0,
             renew_deadline=4.0,
             retry_period=0.2,
         )
 
     one, two = Election(client, spec("one")), Election(client, spec("two"))
-    async with running(two.run()):
-        await until(lambda: two.is_leader)
-        async with running(one.run()):
-            await until(lambda: one.holder is not None and one.holder.address == "two:6443")
-            assert not one.is_leader
-    await two.release()
-    async with running(one.run()):
-        await until(lambda: one.is_leader)
+    async with running(one.watch(), two.watch()):
+        async with running(two.run(asyncio.Event().wait, "two:6443")):
+            await until(lambda: two.is_leader)
+            async with running(one.run(asyncio.Event().wait)):
+                await until(lambda: one.holder is not None and one.holder.address == "two:6443")
+                assert not one.is_leader
+        await two.release()
+        async with running(one.run(asyncio.Event().wait)):
+            await until(lambda: one.is_leader)
     lease = await client.get(LEASES.named(namespace, "operator.keda.sh"))
     assert lease["spec"]["holderIdentity"] == "one"
 

@@ -11,7 +11,9 @@ from keda_py.apis.scaled_object import ScaledObject
 from keda_py.auth.resolver import Resolved
 from keda_py.clock import FakeClock
 from keda_py.context import Lendings
+from keda_py.core.fallback import FallbackState
 from keda_py.core.spec import ScalingSpec, build_spec
+from keda_py.metrics.failures import Failures
 from keda_py.metrics.readings import Key, Readings
 from keda_py.metrics.scaler_set import ScalerSource
 from keda_py.registry import AnyScaler
@@ -127,6 +129,14 @@ class Passwords:
 
 
 @dataclass
+class Shared:
+    """What all replicas know: the failures that the status tells, and whether this one leads."""
+
+    health: dict[str, FallbackState] = field(default_factory=dict)
+    leads: bool = True
+
+
+@dataclass
 class World:
     """The engine and everything it asks."""
 
@@ -136,6 +146,7 @@ class World:
     resolver: Passwords
     told: list[Key]
     opened_with: list[str]
+    shared: Shared
 
     def spec(
         self, *triggers: Mapping[str, object], name: str = "app", generation: int = 1, **spec: object
@@ -187,7 +198,9 @@ async def world(lent: Lendings) -> AsyncIterator[World]:
     )
     async with asyncio.TaskGroup() as tasks:
         source = ScalerSource(lendings=short, build=build, resolver=resolver)
-        readings = Readings(scalers=source, tasks=tasks, on_reading=told.append)
-        yield World(lent.clock, readings, taps, resolver, told, opened_with)
+        shared = Shared()
+        failures = Failures(lambda key: shared.health, lambda: shared.leads)
+        readings = Readings(scalers=source, tasks=tasks, on_reading=told.append, failures=failures)
+        yield World(lent.clock, readings, taps, resolver, told, opened_with, shared)
         await readings.aclose()
     assert sum(tap.open_scalers for tap in taps.values()) == 0

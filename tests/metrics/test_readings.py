@@ -179,12 +179,42 @@ async def test_failures_are_counted_per_reading_while_there_is_a_fallback(world)
 
 
 async def test_failure_counts_survive_a_restart_and_drop_metrics_that_are_gone(world):
-    states = {"s0-a-x": FallbackState(failures=5), "s1-gone": FallbackState(failures=9)}
-    world.readings.restore_health(KEY, states)
+    world.shared.health = {"s0-a-x": FallbackState(failures=5), "s1-gone": FallbackState(failures=9)}
     await world.build(fallback={"failureThreshold": 2, "replicas": 4})
     assert world.readings.health(KEY) == {"s0-a-x": FallbackState(failures=5)}
     await world.readings.poll(KEY)
     assert world.readings.health(KEY) == {"s0-a-x": FallbackState()}
+
+
+async def test_a_question_that_comes_before_the_first_poll_goes_on_counting(world):
+    world.shared.health = {"s0-a-x": FallbackState(failures=5)}
+    await world.build(fallback={"failureThreshold": 2, "replicas": 4})
+    world.taps["a"].value = ScalerError("down")
+    await world.readings.ask(KEY, "s0-a-x")
+    assert world.readings.health(KEY) == {"s0-a-x": FallbackState(failures=6)}
+
+
+async def test_a_replica_that_does_not_lead_counts_nothing_and_believes_the_status(world):
+    world.shared.leads = False
+    world.shared.health = {"s0-a-x": FallbackState(failures=3)}
+    await world.build(fallback={"failureThreshold": 2, "replicas": 4})
+    await world.readings.ask(KEY, "s0-a-x")
+    assert world.readings.health(KEY) == {"s0-a-x": FallbackState(failures=3)}
+    world.shared.leads = True
+    world.taps["a"].value = ScalerError("down")
+    await world.clock.advance(3)
+    await world.readings.poll(KEY)
+    assert world.readings.health(KEY) == {"s0-a-x": FallbackState(failures=4)}
+
+
+async def test_cached_metrics_are_read_all_the_same_where_nobody_polls(world):
+    world.shared.leads = False
+    await world.build({"useCachedMetrics": True})
+    for value in (3.0, 4.0):
+        world.taps["a"].value = value
+        (reading,) = await world.readings.ask(KEY, "s0-a-x")
+        assert reading.outcome.value == value
+        await world.clock.advance(3)
 
 
 async def test_who_asks_while_the_engine_closes_gets_an_error(world):

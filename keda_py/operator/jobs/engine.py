@@ -6,6 +6,7 @@ is caught, so that one bad ScaledJob hurts nobody.
 
 import asyncio
 import logging
+from contextlib import ExitStack
 
 from keda_py.errors import ConfigError, KubeError, ScalerError
 from keda_py.kube.cache import key_of
@@ -39,10 +40,13 @@ class JobEngine:
         self.queue = DueQueue(parts.clock, self._work)
 
     async def run(self) -> None:
-        """Work until cancelled; the caches must have synced."""
-        self._parts.caches.scaled_jobs.subscribe(self._on_scaled_job)
-        self._parts.caches.jobs.subscribe(self._on_job)
-        await self.queue.run()
+        """Work until cancelled; the caches must have synced. Of an earlier run nothing is remembered."""
+        self.states.clear()
+        self.queue = DueQueue(self._parts.clock, self._work)
+        with ExitStack() as subscriptions:
+            subscriptions.callback(self._parts.caches.scaled_jobs.subscribe(self._on_scaled_job))
+            subscriptions.callback(self._parts.caches.jobs.subscribe(self._on_job))
+            await self.queue.run()
 
     def on_reading(self, key: Key) -> None:
         """A reading that was asked for by others on the same source: look at it too."""

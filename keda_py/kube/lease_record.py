@@ -1,0 +1,104 @@
+"""What a Lease says: who holds it, since when, and where the holder serves. Plain dicts in and out; no I/O.
+
+Next in the flow: `lease.py`, which competes for it. Rule: what somebody else wrote into the object stays.
+"""
+
+import math
+from dataclasses import dataclass
+from datetime import datetime
+
+from keda_py.kube.resources import Obj
+
+ADDRESS_ANNOTATION = "keda-py.dev/serving-address"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaseSpec:
+    """`identity` is the pod's name: a container restarted in its pod leads again at once. Times in seconds."""
+
+    namespace: str
+    name: str
+    identity: str
+    duration: float = 15.0
+    renew_deadline: float = 10.0
+    retry_period: float = 2.0
+
+    @property
+    def request_seconds(self) -> float:
+        """How long one request may take; also the bound for everything a leader writes."""
+        return (self.duration - self.renew_deadline) * 0.9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holder:
+    """Who holds the Lease and where it serves, as "host:port"; `address` "" when it did not say."""
+
+    identity: str
+    address: str
+
+
+def holder_of(lease: Obj | None) -> Holder | None:
+    """Who holds it; None while nobody does."""
+    if lease is None:
+        return None
+    identity = str((lease.get("spec") or {}).get("holderIdentity") or "")
+    address = str((lease["metadata"].get("annotations") or {}).get(ADDRESS_ANNOTATION, ""))
+    return Holder(identity=identity, address=address) if identity else None
+
+
+def seconds_of(lease: Obj, spec: LeaseSpec) -> float:
+    """How long it is good for without a renewal, as its holder says."""
+    return float((lease.get("spec") or {}).get("leaseDurationSeconds") or spec.duration)
+
+
+def is_newer(lease: Obj, than: Obj | None) -> bool:
+    """Whether this is a later version, or another object of that name; versions grow, as Kubernetes promises."""
+    if than is None or lease["metadata"].get("uid") != than["metadata"].get("uid"):
+        return True
+    return _version(lease) > _version(than)
+
+
+def held(lease: Obj | None, spec: LeaseSpec, address: str, now: datetime) -> Obj:
+    """The Lease taken or renewed by us."""
+    old = (lease or {}).get("spec") or {}
+    again = old.get("holderIdentity") == spec.identity
+    time = _wire_time(now)
+    fields = {
+        "holderIdentity": spec.identity,
+        # Rounded up: nobody may take over before our own idea of the duration is over.
+        "leaseDurationSeconds": math.ceil(spec.duration),
+        "acquireTime": (old.get("acquireTime") if again else None) or time,
+        "renewTime": time,
+        "leaseTransitions": int(old.get("leaseTransitions") or 0) + (0 if again or not old else 1),
+    }
+    return _body(lease, spec, address, fields)
+
+
+def released(lease: Obj, spec: LeaseSpec, now: datetime) -> Obj:
+    """The Lease given back: free at once, for candidates of every kind."""
+    time = _wire_time(now)
+    transitions = int((lease.get("spec") or {}).get("leaseTransitions") or 0)
+    fields = {
+        "holderIdentity": "",
+        "leaseDurationSeconds": 1,
+        "acquireTime": time,
+        "renewTime": time,
+        "leaseTransitions": transitions,
+    }
+    return _body(lease, spec, "", fields)
+
+
+def _body(lease: Obj | None, spec: LeaseSpec, address: str, fields: Obj) -> Obj:
+    metadata = dict((lease or {}).get("metadata") or {"namespace": spec.namespace, "name": spec.name})
+    metadata.pop("managedFields", None)
+    metadata["annotations"] = {**(metadata.get("annotations") or {}), ADDRESS_ANNOTATION: address}
+    return {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": fields}
+
+
+def _version(lease: Obj) -> int:
+    text = str(lease["metadata"].get("resourceVersion", ""))
+    return int(text) if text.isdigit() else 0
+
+
+def _wire_time(now: datetime) -> str:
+    return now.strftime("%Y-%m-%dT%H:%M:%S.%fZ")

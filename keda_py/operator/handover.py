@@ -1,0 +1,30 @@
+"""The last writes of a process that leaves: when objects were last active, Events still queued, and the Lease.
+
+`app.py` comes here once nothing else is written any more. Where another replica waits for the Lease it gets it soon: what
+is not written by then it finds out by itself, and cools down later for it, never earlier.
+"""
+
+import asyncio
+import logging
+
+from keda_py.operator.assembly import Assembly
+
+FLUSH_SECONDS, HANDOVER_SECONDS = 2.0, 0.5
+
+log = logging.getLogger(__name__)
+
+
+async def put_down(assembly: Assembly) -> None:
+    """Write what is left if we may, then let the next replica lead."""
+    election, events = assembly.election, assembly.parts.events
+    seconds = FLUSH_SECONDS if election is None else HANDOVER_SECONDS
+    try:
+        async with asyncio.timeout(seconds):
+            if election is None or election.is_leader:
+                await assembly.engine.flush()
+                await assembly.jobs.flush()
+                await events.flush(seconds)
+    except TimeoutError:
+        log.warning("the last writes did not finish in time", extra={"seconds": seconds})
+    if election is not None:
+        await election.release()

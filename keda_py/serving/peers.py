@@ -1,0 +1,92 @@
+"""Replicas among themselves: how one shows another that it belongs here, and recognises it.
+
+All replicas share an authority (`certificate_secret.py`, or files that somebody else keeps). A peer is who shows a
+client certificate by it for our own name, and nothing else makes one a peer. Where we have the authority's key, each
+replica issues its client certificate for itself and keeps it in memory; where we have not, the one that is served is
+shown, if it is also meant for clients. `operator/forwarding.py` asks and is asked this way.
+"""
+
+import ssl
+from collections import OrderedDict
+
+from cryptography import x509
+from cryptography.x509.oid import ExtendedKeyUsageOID
+
+from keda_py.clock import Clock
+from keda_py.serving.certificates import (
+    ServingCertificate,
+    alternative_names,
+    issue_client,
+    pem,
+    read_authority,
+    read_bundle,
+    read_leaf,
+    signed_by,
+)
+from keda_py.serving.server_tls import ServerTls, load_pair
+
+REMEMBERED = 64
+"""Certificates whose meaning is kept; reading one costs 100 us."""
+
+
+class Peers:
+    """Follows the certificates of `tls`. `name` is the DNS name that all replicas serve under; `clock` is real time."""
+
+    def __init__(self, tls: ServerTls, name: str, clock: Clock) -> None:
+        self._tls, self.name, self._clock = tls, name, clock
+        self._certificate: ServingCertificate | None = None
+        self._context: ssl.SSLContext | None = None
+        self._authorities: tuple[x509.Certificate, ...] = ()
+        self._known: OrderedDict[bytes, x509.Certificate | None] = OrderedDict()
+
+    def context(self) -> ssl.SSLContext | None:
+        """TLS of a client that is a peer and asks one; None while we have nothing to show."""
+        self._refresh()
+        return self._context
+
+    def is_peer(self, der: bytes) -> bool:
+        """Whether this client certificate is another replica's; the handshake has shown that it has the key."""
+        self._refresh()
+        if der not in self._known:
+            self._known[der] = self._read(der)
+            if len(self._known) > REMEMBERED:
+                self._known.popitem(last=False)
+        found = self._known[der]
+        return found is not None and found.not_valid_before_utc <= self._clock.now() < found.not_valid_after_utc
+
+    def _read(self, der: bytes) -> x509.Certificate | None:
+        """The certificate if it is a peer's, dates aside."""
+        leaf = x509.load_der_x509_certificate(der)
+        is_ours = any(signed_by(leaf, authority) for authority in self._authorities)
+        return leaf if is_ours and _is_for_clients(leaf) and self.name in alternative_names(leaf) else None
+
+    def _refresh(self) -> None:
+        """Nothing that was made of another certificate is used any more."""
+        certificate = self._tls.certificate
+        if certificate is self._certificate:
+            return
+        self._certificate = certificate
+        self._known.clear()
+        self._authorities = read_bundle(certificate.ca) if certificate is not None else ()
+        self._context = self._build(certificate) if certificate is not None else None
+
+    def _build(self, certificate: ServingCertificate) -> ssl.SSLContext | None:
+        authority, leaf = read_authority(certificate), read_leaf(certificate)
+        if authority is not None:
+            certificate = issue_client(authority, (self.name,), self._clock.now())
+        elif leaf is None or not _is_for_clients(leaf):
+            return None
+        try:
+            context = ssl.create_default_context(cadata=b"".join(map(pem, self._authorities)).decode())
+            load_pair(context, certificate)
+        except (ssl.SSLError, ValueError):
+            return None
+        return context
+
+
+def _is_for_clients(leaf: x509.Certificate) -> bool:
+    try:
+        usages = leaf.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
+    except (x509.ExtensionNotFound, ValueError):
+        return False
+    return ExtendedKeyUsageOID.CLIENT_AUTH in usages

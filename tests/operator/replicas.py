@@ -1,0 +1,194 @@
+"""Several replicas of the operator in this process, on real time, beside one embedded cluster.
+
+Each has ports and a cable of its own; what they do is seen in the cluster and through their ports.
+"""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import aiohttp
+
+from keda_py.apis.crds import build_crds
+from keda_py.clock import SystemClock
+from keda_py.kube.client import KubeClient
+from keda_py.kube.resources import LEASES, SCALED_OBJECTS, Obj
+from keda_py.localkube.cluster import LocalCluster
+from keda_py.localkube.identity import load_pair
+from keda_py.operator.app import run_operator
+from keda_py.settings import load_settings
+from tests.e2e.processes import free_port
+from tests.http_server import HttpServer
+from tests.operator.cable import Cable
+
+LEASE = LEASES.named("keda", "operator.keda.sh")
+METRICS = "/apis/external.metrics.k8s.io/v1beta1"
+INSIGHT = "/apis/insight.keda-py.dev/v1alpha1/namespaces/default/scaledobjects/app"
+FAST = {
+    "KEDA_OPERATOR_LEADER_ELECTION_LEASE_DURATION": "3s",
+    "KEDA_OPERATOR_LEADER_ELECTION_RENEW_DEADLINE": "2s",
+    "KEDA_OPERATOR_LEADER_ELECTION_RETRY_PERIOD": "500ms",
+}
+
+
+def question(metric: str, name: str = "app") -> str:
+    """The path by which the HPA controller asks."""
+    return f"{METRICS}/namespaces/default/{metric}?labelSelector=scaledobject.keda.sh%2Fname%3D{name}"
+
+
+@dataclass
+class Replica:
+    """One operator."""
+
+    name: str
+    cable: Cable
+    task: asyncio.Task[None]
+    stopping: asyncio.Event
+    port: int
+    front_proxy: ssl.SSLContext
+    session: aiohttp.ClientSession
+
+    async def get(self, path: str, context: ssl.SSLContext | None = None) -> tuple[int, Any]:
+        """As the aggregator asks for an administrator, or as whoever `context` is."""
+        who = {} if context else {"X-Remote-User": "admin", "X-Remote-Group": "system:masters"}
+        url = f"https://127.0.0.1:{self.port}{path}"
+        async with self.session.get(url, ssl=context or self.front_proxy, headers=who) as answer:
+            return answer.status, await answer.json(content_type=None)
+
+    async def value(self, metric: str) -> str:
+        status, body = await self.get(question(metric))
+        assert status == 200, body
+        return str(body["items"][0]["value"])
+
+    async def is_ready(self) -> bool:
+        try:
+            async with self.session.get(f"https://127.0.0.1:{self.port}/readyz", ssl=self.front_proxy) as answer:
+                return answer.status == 200
+        except aiohttp.ClientError:
+            return False
+
+    async def stop(self) -> None:
+        """SIGTERM."""
+        self.stopping.set()
+        await self.task
+
+
+@dataclass
+class Replicas:
+    """The cluster, a client of its administrator, and the operators so far."""
+
+    cluster: LocalCluster
+    client: KubeClient
+    folder: Path
+    source: HttpServer
+    tasks: asyncio.TaskGroup
+    stack: AsyncExitStack
+    session: aiohttp.ClientSession
+    running: dict[str, Replica] = field(default_factory=dict)
+
+    async def start(self, name: str, env: Mapping[str, str] = FAST, **flags: str) -> Replica:
+        """Start one, and return when it is ready to serve."""
+        cable = await self.stack.enter_async_context(Cable(urlsplit(self.cluster.url).port or 0))
+        kubeconfig = self.folder / name
+        kubeconfig.write_text(self.cluster.kubeconfig().replace(self.cluster.url, cable.url))
+        port = free_port()
+        given = {
+            "kubeconfig": str(kubeconfig),
+            "bind-address": "127.0.0.1",
+            "secure-port": str(port),
+            "webhook-port": "0",
+            "metrics-bind-address": "0",
+            "health-probe-bind-address": "0",
+            "enable-cert-rotation": "true",
+            "leader-elect": "true",
+        }
+        listed = {flag.replace("_", "-"): [value] for flag, value in (given | flags).items()}
+        settings = load_settings(listed, {"POD_NAME": name, **env})
+        stopping = asyncio.Event()
+        task = self.tasks.create_task(run_operator(settings, SystemClock(), stopping))
+        replica = Replica(name, cable, task, stopping, port, self._front_proxy(), self.session)
+        self.running[name] = replica
+        await until(replica.is_ready)
+        return replica
+
+    async def holder(self) -> str:
+        """Who holds the Lease, "" while nobody does."""
+        with suppress(Exception):
+            return str((await self.client.get(LEASE))["spec"].get("holderIdentity") or "")
+        return ""
+
+    async def held_by(self, name: str, seconds: float = 10.0) -> None:
+        async def is_held() -> bool:
+            return await self.holder() == name
+
+        await until(is_held, seconds)
+
+    async def kill(self, replica: Replica) -> None:
+        """As kill -9 looks from outside: neither API server nor anybody else hears of it again."""
+        replica.cable.pull()
+        replica.task.cancel()
+        with suppress(asyncio.CancelledError):
+            await replica.task
+        del self.running[replica.name]
+
+    async def active(self) -> None:
+        """Return once the ScaledObject has been found active."""
+
+        async def is_active() -> bool:
+            live = await self.client.get(SCALED_OBJECTS.named("default", "app"))
+            listed = (live.get("status") or {}).get("conditions") or ()
+            return any(one["type"] == "Active" and one["status"] == "True" for one in listed)
+
+        await until(is_active)
+
+    def jobs(self, count: float) -> None:
+        """What the source says from now on."""
+        self.source.answers["/jobs"] = f'{{"value": {count}}}'
+
+    async def create(self, *objects: Obj) -> None:
+        await self.cluster.apply([{**one, "metadata": {"namespace": "default", **one["metadata"]}} for one in objects])
+
+    def _front_proxy(self) -> ssl.SSLContext:
+        context = blind()
+        load_pair(context, self.cluster.identity.front_proxy)
+        return context
+
+
+def blind() -> ssl.SSLContext:
+    """TLS of a client that believes any server."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context
+
+
+async def until(look: Any, seconds: float = 10.0) -> None:
+    """Look again until it is so."""
+    async with asyncio.timeout(seconds):
+        while not await look():
+            await asyncio.sleep(0.02)
+
+
+@asynccontextmanager
+async def build_replicas(folder: Path, source: HttpServer) -> AsyncIterator[Replicas]:
+    """A cluster with our kinds and the namespace keda, and no operator yet."""
+    async with AsyncExitStack() as stack:
+        cluster = await stack.enter_async_context(LocalCluster())
+        keda = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "keda"}}
+        await cluster.apply([*build_crds(), keda])
+        kubeconfig = folder / "admin"
+        kubeconfig.write_text(cluster.kubeconfig())
+        client = await stack.enter_async_context(KubeClient(SystemClock(), str(kubeconfig)))
+        session = await stack.enter_async_context(aiohttp.ClientSession())
+        tasks = await stack.enter_async_context(asyncio.TaskGroup())
+        replicas = Replicas(cluster, client, folder, source, tasks, stack, session)
+        replicas.jobs(0)
+        yield replicas
+        for replica in list(replicas.running.values()):
+            await replica.stop()
+        await session.close()
+        await asyncio.sleep(0.05)  # connections end a few turns of the loop after their session
