@@ -136,10 +136,11 @@ class OperatorMetrics:
         scaler = _scaler_label(meter.scalers, index)
         code = str(exchange.status or "error")
         labels = (meter.key[0], meter.key[1], scaler, meter.metric.trigger_name, name, code)
-        self._http_seconds.labels(scaler, code).observe(exchange.seconds)
         self.on_http(scaler, code, exchange.seconds)
         if not meter.retired:
-            self._series.of(_owner_of(meter), self._http, labels).inc()
+            of, owner = self._series.of, _owner_of(meter)
+            of(owner, self._http, labels).inc()
+            of(owner, self._http_seconds, (scaler, code)).observe(exchange.seconds)
 
     def record_validation(self, namespace: str, action: str) -> None:
         """A ScaledObject that the webhook judged; `action` is create or update."""
