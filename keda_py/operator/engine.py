@@ -4,7 +4,6 @@ One memory (`ObjectState`) a ScaledObject. The one place where a look or a recon
 bad object hurts nobody.
 """
 
-import asyncio
 import logging
 from typing import Any
 
@@ -19,6 +18,7 @@ from keda_py.operator.scale_loop import ScaleLoop
 from keda_py.operator.state import ObjectState, about
 from keda_py.operator.targets import TargetError
 from keda_py.operator.telling import write_time
+from keda_py.operator.workers import Workers
 
 FIRST_RETRY_SECONDS = 1.0
 LAST_RETRY_SECONDS = 60.0
@@ -31,7 +31,7 @@ class Engine:
 
     def __init__(self, parts: Parts, reconcilers: int) -> None:
         self._parts = parts
-        self._reconciling = asyncio.Semaphore(reconcilers)
+        self._workers = Workers(parts.instruments.process, "scaledobject", reconcilers)
         self._reconciler = Reconciler(parts)
         self._loop = ScaleLoop(parts)
         self.states: dict[Key, ObjectState] = {}
@@ -152,7 +152,7 @@ class Engine:
         else:
             await self._renew_stale(state)
             if state.fingerprint != fingerprint_of(live):
-                async with self._reconciling:
+                async with self._workers.one():
                     await self._reconciler.reconcile(state, live)
                 state.hpa_lost = False
             await self._look_if_due(state)
@@ -192,6 +192,7 @@ class Engine:
             longest = min(longest, state.spec.polling_interval.total_seconds())
         delay = min(FIRST_RETRY_SECONDS * 2.0**state.attempts, longest)
         state.attempts = min(state.attempts + 1, 10)
+        self._workers.note_retry()
         return delay
 
     async def _forget(self, state: ObjectState) -> None:
