@@ -24,6 +24,7 @@ from keda_py.kube.client import REQUEST_SECONDS, KubeClient
 from keda_py.kube.discovery import Discovery
 from keda_py.kube.events import EventRecorder
 from keda_py.kube.lease import Election, LeaseSpec
+from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS
 from keda_py.metrics.prometheus import OperatorMetrics
 from keda_py.metrics.query import Query
 from keda_py.metrics.readings import Readings
@@ -35,7 +36,7 @@ from keda_py.operator.caches import Caches
 from keda_py.operator.engine import Engine
 from keda_py.operator.fallback_target import FallbackTarget
 from keda_py.operator.hpas import Hpas
-from keda_py.operator.insight import Insight
+from keda_py.operator.insight import Insight, States
 from keda_py.operator.jobs.controller import ScaledJobController
 from keda_py.operator.namespaces import Namespaces
 from keda_py.operator.parts import Parts
@@ -114,7 +115,7 @@ def assemble(around: Surroundings) -> Assembly:
         jobs=jobs,
         authentications=_authentications(parts, jobs),
         admission=admission,
-        serving=Serving(settings, clock, client, _answers(parts, engine, admission, election)),
+        serving=Serving(settings, clock, client, _answers(parts, engine, jobs, admission, election)),
         election=election,
     )
 
@@ -129,8 +130,11 @@ def _authentications(parts: Parts, jobs: ScaledJobController) -> Authentications
     return Authentications(parts, users)
 
 
-def _answers(parts: Parts, engine: Engine, admission: AdmissionServer, election: Election | None) -> Answers:
-    insight = Insight(parts.clock, parts.record, engine.states, lambda: election is None or election.is_leader)
+def _answers(
+    parts: Parts, engine: Engine, jobs: ScaledJobController, admission: AdmissionServer, election: Election | None
+) -> Answers:
+    states: dict[str, States] = {SCALED_OBJECTS.kind: engine.states, SCALED_JOBS.kind: jobs.engine.states}
+    insight = Insight(parts.clock, parts.record, states, lambda: election is None or election.is_leader)
     return Answers(metrics=_query(parts, engine), admission=admission, instruments=parts.instruments, insight=insight)
 
 

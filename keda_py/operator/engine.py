@@ -9,7 +9,7 @@ from typing import Any
 
 from keda_py.core.conditions import hpa_active
 from keda_py.errors import ConfigError, KubeError
-from keda_py.kube.resources import Obj
+from keda_py.kube.resources import SCALED_OBJECTS, Obj
 from keda_py.operator.deletion import finalize
 from keda_py.operator.parts import Parts
 from keda_py.operator.queue import DueQueue, Key
@@ -201,7 +201,7 @@ class Engine:
         self._parts.targets.forget(state)
         await self._parts.readings.forget(state.key)
         self._parts.instruments.forget(state.key)
-        self._parts.record.forget(state.key)
+        self._parts.record.forget((SCALED_OBJECTS.kind, *state.key))
         self._parts.resolver.forget(state.key)
         self.states.pop(state.key, None)
 

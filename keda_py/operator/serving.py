@@ -22,7 +22,6 @@ from keda_py.metrics.query import Query
 from keda_py.metrics.server import MetricsServer
 from keda_py.operator.admission import AdmissionServer
 from keda_py.operator.certificates import guarded_objects, keep_certificates
-from keda_py.operator.insight import PATH as INSIGHT_PATH
 from keda_py.operator.insight import Insight
 from keda_py.operator.probes import probe_app
 from keda_py.operator.registration import ensure_namespace, register_metrics, register_webhook
@@ -76,7 +75,7 @@ class Serving:
             clock=clock,
             authenticator=access,
             not_ready=self._why_not_ready,
-            more={INSIGHT_PATH: answers.insight.answer},
+            more=answers.insight.handlers,
         )
         self._stack = AsyncExitStack()
         self.ready = False

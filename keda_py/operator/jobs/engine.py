@@ -168,4 +168,5 @@ class JobEngine:
         await self._parts.readings.forget(state.key)
         self._parts.resolver.forget(state.key)
         self._parts.instruments.forget(state.key, SCALED_JOBS.kind)
+        self._parts.record.forget((SCALED_JOBS.kind, *state.key))
         self.states.pop(state.key, None)
