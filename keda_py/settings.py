@@ -107,6 +107,12 @@ class ServingSettings:
         flag="health-probe-bind-address",
     )
     prometheus: bool = option(True, parse_bool, "serve Prometheus metrics", flag="enable-prometheus-metrics")
+    opentelemetry: bool = option(
+        False,
+        parse_bool,
+        "push metrics by OTLP to where the OTEL_* variables say",
+        flag="enable-opentelemetry-metrics",
+    )
     register: str = option(
         "",
         parse_url,

@@ -31,7 +31,7 @@ class MetricsApiMetadata(AuthModesMetadata):
     timeout: timedelta | None = None
 
 
-class MetricsApiScaler(Scaler[MetricsApiMetadata]):
+class MetricsAPIScaler(Scaler[MetricsApiMetadata]):
     """One GET, or one for each endpoint of a Service; only status 200 is an answer."""
 
     def __init__(self, metadata: MetricsApiMetadata, context: ScalerContext) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from keda_py.cli import COMMANDS
+from keda_py.metrics.prometheus import OperatorMetrics
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -58,6 +59,12 @@ def test_the_table_of_scalers_is_that_of_their_own_reference() -> None:
     rows = [line for line in reference.splitlines() if line.startswith("| [`")]
     wanted = ["| type | what it does |", "|---|---|", *(row.replace("](#", "](scalers/README.md#") for row in rows)]
     assert between("scalers").splitlines() == wanted, "put the lines of the right-hand side between the marks"
+
+
+def test_the_table_of_our_own_metrics_is_complete() -> None:
+    own = [family for family in OperatorMetrics().registry.collect() if family.name.startswith("keda_py_")]
+    exposed = {f"{family.name}_total" if family.type == "counter" else family.name for family in own}
+    assert set(re.findall(r"^\| `(keda_py_\w+)`", between("metrics"), re.MULTILINE)) == exposed
 
 
 def test_the_readme_lists_the_six_files_in_the_order_in_which_they_name_each_other() -> None:

@@ -1,8 +1,9 @@
-"""`keda-py explain NS/NAME`: why a ScaledObject was scaled or not, and what comes next, as the operator tells it."""
+"""`keda-py explain NS/NAME`: why an object was scaled or not, and what comes next, as the operator tells it."""
 
 import argparse
 import asyncio
 import sys
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -11,27 +12,36 @@ from keda_py.cli.parsers import command_parser
 from keda_py.errors import ConfigError
 
 DESCRIPTION = (
-    "Tell why a ScaledObject woke, slept or stayed as it is: the last values of its triggers, the changes of reason "
-    "since the operator started (50 at most), cooldown left, next poll and next planned change."
+    "Tell why a ScaledObject woke, slept or stayed as it is, or why a ScaledJob created Jobs or none: the last values "
+    "of its triggers, the changes of reason since the operator started (50 at most), cooldown left, next poll and next "
+    "planned change."
 )
 EXAMPLES = (
     ("keda-py explain shop/checkout", "ScaledObject checkout of namespace shop"),
+    ("keda-py explain scaledjob/shop/import", "ScaledJob import of the same namespace"),
     ("keda-py explain shop/checkout --output json", "the same for a program"),
 )
 NOTES = (
     "The operator answers through the API server, under the APIService v1alpha1.insight.keda-py.dev;\n"
-    "who asks needs the verb get on scaledobjects.insight.keda-py.dev."
+    "who asks needs the verb get on scaledobjects.insight.keda-py.dev, or scaledjobs."
 )
 ATTEMPTS = 6
+KINDS = {"scaledobject": "scaledobjects", "so": "scaledobjects", "scaledjob": "scaledjobs", "sj": "scaledjobs"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Named:
+    """The object that is meant; `resource` is a plural."""
+
+    resource: str
+    namespace: str
+    name: str
 
 
 def run(arguments: list[str]) -> int:
     """Print the explanation."""
     options = _parse(arguments)
-    namespace, _, name = options.object.rpartition("/")
-    if not name or "/" in namespace:
-        raise ConfigError(f"{options.object!r} is not a ScaledObject; write NAMESPACE/NAME")
-    insight = asyncio.run(_ask(options.kubeconfig, namespace or "default", name))
+    insight = asyncio.run(_ask(options.kubeconfig, _read(options.object)))
     if options.output == "json":
         sys.stdout.buffer.write(orjson.dumps(insight, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
         return 0
@@ -41,24 +51,36 @@ def run(arguments: list[str]) -> int:
     return 0
 
 
-async def _ask(kubeconfig: str, namespace: str, name: str) -> dict[str, Any]:
+def _read(text: str) -> Named:
+    """[[KIND/]NAMESPACE/]NAME. Raises ConfigError."""
+    parts = text.split("/")
+    kind, namespace, name, *rest = ["scaledobject", "default"][: max(3 - len(parts), 0)] + parts
+    if kind not in KINDS or not namespace or not name or rest:
+        raise ConfigError(
+            f"{text!r} names no object; write NAMESPACE/NAME, or scaledjob/NAMESPACE/NAME for a ScaledJob"
+        )
+    return Named(resource=KINDS[kind], namespace=namespace, name=name)
+
+
+async def _ask(kubeconfig: str, named: Named) -> dict[str, Any]:
     """The insight as served. A replica that does not lead says so, and another one is asked. Raises KubeError."""
     from keda_py.clock import SystemClock
     from keda_py.errors import NotFound, Unavailable
     from keda_py.kube.client import KubeClient
     from keda_py.kube.transport import Request
-    from keda_py.metrics.discovery import INSIGHT
+    from keda_py.metrics.discovery import INSIGHT, JOB_INSIGHT
 
-    path = INSIGHT.root + INSIGHT.path.format(namespace=namespace, name=name)
+    api = JOB_INSIGHT if named.resource == JOB_INSIGHT.resource else INSIGHT
+    path = api.root + api.path.format(namespace=named.namespace, name=named.name)
     async with KubeClient(SystemClock(), kubeconfig) as client:
         for attempt in range(ATTEMPTS):
             try:
-                return await client.send(Request(method="GET", path=path, resource=INSIGHT.resource))
+                return await client.send(Request(method="GET", path=path, resource=api.resource))
             except NotFound as error:
-                if name in str(error).partition("not found")[0]:
+                if named.name in str(error).partition("not found")[0]:
                     raise
                 remedy = "run the operator with --register, or create that APIService as the chart does"
-                raise ConfigError(f"this cluster has no APIService {INSIGHT.service_name}; {remedy}") from None
+                raise ConfigError(f"this cluster has no APIService {api.service_name}; {remedy}") from None
             except Unavailable as error:
                 if error.status != 503 or attempt + 1 == ATTEMPTS:
                     raise
@@ -69,7 +91,7 @@ async def _ask(kubeconfig: str, namespace: str, name: str) -> dict[str, Any]:
 def _parse(arguments: list[str]) -> argparse.Namespace:
     parser = command_parser("explain", DESCRIPTION, EXAMPLES, notes=NOTES, usage="keda-py explain [FLAGS] NS/NAME")
     add = parser.add_argument
-    add("object", metavar="NS/NAME", help="a ScaledObject; without NS/ in namespace default")
+    add("object", metavar="NS/NAME", help="a ScaledObject, or scaledjob/NS/NAME; without NS/ in namespace default")
     add("--kubeconfig", default="", metavar="FILE", help="of the cluster [as kubectl finds it]")
     add("-o", "--output", choices=("text", "json"), default="text", help="how to print [text]")
     return parser.parse_args(arguments)

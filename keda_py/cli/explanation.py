@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from keda_py.core.decision import Reason
+from keda_py.core.job_reasons import JobReason
 
 Entry = Mapping[str, Any]
 
@@ -30,6 +31,15 @@ _MEANINGS = {
     Reason.DEACTIVATED: "went to sleep: nothing to do since the cooldown began",
     Reason.RAISED_TO_MIN: "was raised to minReplicaCount",
     Reason.INACTIVE: "nothing to do",
+}
+_JOB_MEANINGS = {
+    JobReason.CLUSTER_UNKNOWN: "no Jobs are created: the cluster has been out of sight for too long",
+    JobReason.CREATE_FAILED: "Jobs were refused by the API server",
+    JobReason.CREATED: "created Jobs",
+    JobReason.SOME_TRIGGERS_FAIL: "goes by the triggers that answer; others fail",
+    JobReason.ENOUGH: "there are enough Jobs for what waits, or as many as there may be",
+    JobReason.TRIGGERS_FAIL: "creates no Jobs: triggers fail",
+    JobReason.INACTIVE: "nothing to do",
 }
 
 
@@ -57,9 +67,20 @@ def _headline(insight: Mapping[str, Any]) -> str:
         return f"not scaled: {troubles[0].get('message', '')}" if troubles else "not looked at yet"
     if last is None:
         return "not looked at yet"
-    replicas = (last["replicas"] or {}).get("after")
-    count = "replicas unknown" if replicas is None else f"{replicas} replica{'' if replicas == 1 else 's'}"
-    return f"{count}, {last['reason']}: {_meaning(last)}"
+    return f"{_count(last)}, {last['reason']}: {_meaning(last)}"
+
+
+def _count(entry: Entry) -> str:
+    """What there is after a look."""
+    if "jobs" in entry:
+        jobs = entry["jobs"]
+        return f"{_numbered(jobs['running'] + jobs['created'], 'Job')} unfinished"
+    replicas = entry["replicas"].get("after")
+    return "replicas unknown" if replicas is None else _numbered(replicas, "replica")
+
+
+def _numbered(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def _now(last: Entry | None) -> Iterator[str]:
@@ -89,7 +110,8 @@ def _next(insight: Mapping[str, Any]) -> Iterator[str]:
 
 def _changes(entries: list[Entry]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, title="changes", title_justify="left")
-    for column in ("Time (UTC)", "Reason", "Replicas", "Triggers", "Why", "Next change"):
+    counted = "Jobs" if "jobs" in entries[0] else "Replicas"
+    for column in ("Time (UTC)", "Reason", counted, "Triggers", "Why", "Next change"):
         table.add_column(column, overflow="fold")
     for entry in entries:
         planned = _clock(datetime.fromisoformat(entry["nextChange"])) if "nextChange" in entry else ""
@@ -98,7 +120,7 @@ def _changes(entries: list[Entry]) -> Table:
         cells = (
             entry["time"].replace("T", " ").removesuffix("Z"),
             entry["reason"],
-            _replicas(entry["replicas"]),
+            _change(entry),
             "\n".join(seen),
             _meaning(entry),
             planned,
@@ -108,7 +130,8 @@ def _changes(entries: list[Entry]) -> Table:
 
 
 def _meaning(entry: Entry) -> str:
-    known = {reason.value: meaning for reason, meaning in _MEANINGS.items()}
+    meanings = _JOB_MEANINGS if "jobs" in entry else _MEANINGS
+    known = {reason.value: meaning for reason, meaning in meanings.items()}
     text = known.get(str(entry["reason"]), str(entry["reason"]))
     active = [one["metric"] for one in entry["triggers"] if one.get("active") or one.get("fallback")]
     if entry["reason"] == Reason.ACTIVATED:
@@ -128,8 +151,12 @@ def _trigger(trigger: Mapping[str, Any]) -> str:
     return f"{name}: {said}{failures}{', in fallback' if 'fallback' in trigger else ''}{error}"
 
 
-def _replicas(counts: Mapping[str, int]) -> str:
-    before, after = counts.get("before", "?"), counts.get("after", "?")
+def _change(entry: Entry) -> str:
+    if "jobs" in entry:
+        running, created = entry["jobs"]["running"], entry["jobs"]["created"]
+        before, after = running, running + created
+    else:
+        before, after = entry["replicas"].get("before", "?"), entry["replicas"].get("after", "?")
     return str(after) if before == after else f"{before} -> {after}"
 
 

@@ -33,7 +33,6 @@ IGNORED = {
     "disable-compression": "the API server decides",
     "http-max-idle-conns": "idle connections end after --http-idle-conn-timeout",
     "http-max-idle-conns-per-host": "idle connections end after --http-idle-conn-timeout",
-    "enable-opentelemetry-metrics": "scrape --metrics-bind-address instead",
     "zap-stacktrace-level": "a stack trace is logged where there is one",
     "msg": "nothing is announced at start",
     **dict.fromkeys(

@@ -1,10 +1,12 @@
 """What the metrics server tells of itself: groups, resources, OpenAPI. Static documents, rendered once.
 
+A group has one version; the insight group has two resources, one a kind.
+
 `/apis` has two forms: the list of groups, and since Kubernetes 1.26 everything at once (aggregated discovery), for
 those who accept it. Each document has an ETag, because the aggregator and kubectl ask again and again.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 
 import orjson
@@ -15,7 +17,7 @@ from keda_py import __version__
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Api:
-    """One group with one version and one resource, which can be read and nothing else."""
+    """One resource of a group with one version, which can be read and nothing else."""
 
     group: str
     version: str
@@ -59,16 +61,34 @@ INSIGHT = Api(
     verb="get",
     description="why a ScaledObject was scaled or not, and what comes next",
 )
+JOB_INSIGHT = replace(
+    INSIGHT,
+    kind="ScaledJobInsight",
+    resource="scaledjobs",
+    path="/namespaces/{namespace}/scaledjobs/{name}",
+    description="why a ScaledJob created Jobs or none, and what comes next",
+)
 APIS = (METRICS, INSIGHT)
+"""One of each group."""
+RESOURCES = (METRICS, INSIGHT, JOB_INSIGHT)
 GROUP_VERSION, ROOT = METRICS.group_version, METRICS.root
 
 _INFO = {"title": "keda-py", "version": f"v{__version__}"}
 
 
+def _in_group(api: Api) -> tuple[Api, ...]:
+    return tuple(one for one in RESOURCES if one.group == api.group)
+
+
 def _openapi_v3(api: Api) -> object:
+    paths = {f"{one.root}{one.path}": {"get": _operation(one)} for one in _in_group(api)}
+    return {"openapi": "3.0.0", "info": _INFO, "paths": paths}
+
+
+def _operation(api: Api) -> object:
     names = re2.findall(r"\{(\w+)\}", api.path)
     places = [(name, "path") for name in names] + ([("labelSelector", "query")] if api is METRICS else [])
-    get = {
+    return {
         "description": api.description,
         "parameters": [
             {"name": name, "in": where, "required": where == "path", "schema": {"type": "string"}}
@@ -78,7 +98,6 @@ def _openapi_v3(api: Api) -> object:
         "x-kubernetes-action": api.verb,
         "x-kubernetes-group-version-kind": {"group": api.group, "version": api.version, "kind": api.kind},
     }
-    return {"openapi": "3.0.0", "info": _INFO, "paths": {f"{api.root}{api.path}": {"get": get}}}
 
 
 def _group(api: Api) -> dict[str, object]:
@@ -87,20 +106,26 @@ def _group(api: Api) -> dict[str, object]:
 
 
 def _resources(api: Api) -> object:
-    resource = {"name": api.resource, "singularName": "", "namespaced": True, "kind": api.kind, "verbs": ["get"]}
-    return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": api.group_version, "resources": [resource]}
+    listed = [
+        {"name": one.resource, "singularName": "", "namespaced": True, "kind": one.kind, "verbs": ["get"]}
+        for one in _in_group(api)
+    ]
+    return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": api.group_version, "resources": listed}
 
 
 def _discovered(api: Api) -> object:
     """A group as aggregated discovery has it."""
-    resource = {
-        "resource": api.resource,
-        "responseKind": {"group": api.group, "version": api.version, "kind": api.kind},
-        "scope": "Namespaced",
-        "singularResource": "",
-        "verbs": ["get"],
-    }
-    versions = [{"version": api.version, "resources": [resource], "freshness": "Current"}]
+    listed = [
+        {
+            "resource": one.resource,
+            "responseKind": {"group": one.group, "version": one.version, "kind": one.kind},
+            "scope": "Namespaced",
+            "singularResource": "",
+            "verbs": ["get"],
+        }
+        for one in _in_group(api)
+    ]
+    versions = [{"version": api.version, "resources": listed, "freshness": "Current"}]
     return {"metadata": {"name": api.group, "creationTimestamp": None}, "versions": versions}
 
 

@@ -1,15 +1,25 @@
 """Metrics of the process as a whole: its requests, its Lease, its loop, its queue, its decisions.
 
-KEDA has the first two from client-go under these names; those that begin with keda_py_ are our own.
+KEDA has the first two from client-go under these names, and those of `reconcile_metrics.py` from controller-runtime;
+those that begin with keda_py_ are our own.
 """
 
 import platform
 from collections.abc import Callable
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    GCCollector,
+    Histogram,
+    PlatformCollector,
+    ProcessCollector,
+)
 
 from keda_py import __version__
 from keda_py.kube.client import Exchange
+from keda_py.metrics.reconcile_metrics import ReconcileMetrics
 
 _SECONDS = (0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 _SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
@@ -19,7 +29,9 @@ class ProcessMetrics:
     """Every `record_...` is cheap and never waits."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        ProcessCollector(registry=registry)
+        for collector in (ProcessCollector, GCCollector, PlatformCollector):
+            collector(registry=registry)
+        self.reconciles = ReconcileMetrics(registry)
         self._samplers: list[Callable[[], None]] = []
         self._requests = Counter(
             "rest_client_requests", "requests to the API server", ("code", "host", "method"), registry=registry
@@ -68,13 +80,17 @@ class ProcessMetrics:
         """A decision, whether anything was done about it or not."""
         self._decisions.labels(reason).inc()
 
+    def show(self, take: Callable[[], None]) -> None:
+        """Call `take` on the loop before each scrape, to set what is known only then."""
+        self._samplers.append(take)
+
     def show_queue(self, kind: str, depth: Callable[[], int]) -> None:
         """Show the depth of a queue from now on; asked on the loop at each scrape."""
-        self._samplers.append(lambda: self._depth.labels(kind).set(depth()))
+        self.show(lambda: self._depth.labels(kind).set(depth()))
 
     def show_leadership(self, lease: str, leads: Callable[[], bool]) -> None:
         """Show whether we hold the Lease from now on."""
-        self._samplers.append(lambda: self._leads.labels(lease).set(leads()))
+        self.show(lambda: self._leads.labels(lease).set(leads()))
 
     def sample(self) -> None:
         """On the loop, before a page is rendered elsewhere: what is asked for only then."""

@@ -4,6 +4,8 @@ The engine and the operator report through the small `record_...` functions; a s
 concerns the process as a whole is in `process_metrics.py`; `page.py` renders both. Behaviour reference, section 14.1.
 """
 
+from collections.abc import Callable
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
 
 from keda_py.core.metric_names import COMPOSITE_METRIC
@@ -33,6 +35,8 @@ class OperatorMetrics:
         self.registry = registry = CollectorRegistry()
         self.process = ProcessMetrics(registry)
         self._series = Series()
+        self.on_http: Callable[[str, str, float], None] = lambda scaler, code, seconds: None
+        """Told of each request's scaler, status code and seconds, for a histogram that cannot be read from this one."""
 
         def gauge(name: str, text: str, labels: Labels) -> Gauge:
             return Gauge(name, text, labels, registry=registry)
@@ -132,9 +136,11 @@ class OperatorMetrics:
         scaler = _scaler_label(meter.scalers, index)
         code = str(exchange.status or "error")
         labels = (meter.key[0], meter.key[1], scaler, meter.metric.trigger_name, name, code)
-        self._http_seconds.labels(scaler, code).observe(exchange.seconds)
+        self.on_http(scaler, code, exchange.seconds)
         if not meter.retired:
-            self._series.of(_owner_of(meter), self._http, labels).inc()
+            of, owner = self._series.of, _owner_of(meter)
+            of(owner, self._http, labels).inc()
+            of(owner, self._http_seconds, (scaler, code)).observe(exchange.seconds)
 
     def record_validation(self, namespace: str, action: str) -> None:
         """A ScaledObject that the webhook judged; `action` is create or update."""

@@ -3,7 +3,7 @@
 `prometheus.py` writes through it.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -17,22 +17,29 @@ M = TypeVar("M", bound=MetricWrapperBase)
 
 
 class Series:
-    """The series that were written for each object."""
+    """The series that were written for each object; one that several objects write to ends with the last of them."""
 
     def __init__(self) -> None:
         self._by_owner: defaultdict[Owner, set[tuple[MetricWrapperBase, Labels]]] = defaultdict(set)
+        self._owners: Counter[tuple[MetricWrapperBase, Labels]] = Counter()
 
     def of(self, owner: Owner, metric: M, labels: Labels) -> M:
         """The series of a metric with these labels, remembered as the object's."""
-        self._by_owner[owner].add((metric, labels))
+        known, one = self._by_owner[owner], (metric, labels)
+        if one not in known:
+            known.add(one)
+            self._owners[one] += 1
         return metric.labels(*labels)
 
     def forget(self, owner: Owner, gone: Callable[[Labels], bool] = lambda _: True) -> None:
         """Remove the object's series, all of them or those of which `gone` is true."""
         known = self._by_owner.get(owner, set())
         ended = {(metric, labels) for metric, labels in known if gone(labels)}
-        for metric, labels in ended:
-            metric.remove(*labels)
+        for one in ended:
+            self._owners[one] -= 1
+            if not self._owners[one]:
+                del self._owners[one]
+                one[0].remove(*one[1])
         known -= ended
         if not known:
             self._by_owner.pop(owner, None)

@@ -108,6 +108,18 @@ class AdmissionServer:
         await self._server.aclose()
 
     async def _answer(self, request: web.Request) -> web.Response:
+        """Only asked at the paths of our webhooks."""
+        began, code = asyncio.get_running_loop().time(), 200
+        try:
+            return await self._review(request)
+        except web.HTTPException as refusal:
+            code = refusal.status
+            raise
+        finally:
+            took = asyncio.get_running_loop().time() - began
+            self._instruments.process.reconciles.record_review(request.path, code, took)
+
+    async def _review(self, request: web.Request) -> web.Response:
         if not self._caches.has_synced:
             raise web.HTTPServiceUnavailable(text="caches have not synced")
         try:

@@ -27,6 +27,7 @@ from keda_py.kube.discovery import Discovery
 from keda_py.kube.events import EventRecorder
 from keda_py.kube.lease import Election
 from keda_py.kube.lease_record import LeaseSpec
+from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS
 from keda_py.metrics.failures import Failures
 from keda_py.metrics.prometheus import OperatorMetrics
 from keda_py.metrics.query import Query
@@ -40,7 +41,7 @@ from keda_py.operator.deputy import Deputy
 from keda_py.operator.engine import Engine
 from keda_py.operator.fallback_target import FallbackTarget
 from keda_py.operator.hpas import Hpas
-from keda_py.operator.insight import Insight
+from keda_py.operator.insight import Insight, States
 from keda_py.operator.jobs.controller import ScaledJobController
 from keda_py.operator.namespaces import Namespaces
 from keda_py.operator.parts import Parts
@@ -84,56 +85,83 @@ class Assembly:
 
 def assemble(around: Surroundings) -> Assembly:
     """Put the parts together; nothing runs yet."""
-    client, clock, settings = around.client, around.clock, around.settings
-    election = _election(around)
+    settings, sources, election = around.settings, _sources(around), _election(around)
     leads = _leads(election)
-    writer = client.guarded(leads)
-    caches = Caches(client, settings.cluster.watch_namespaces)
-    discovery = Discovery(client)
-    reader = ClusterReader(client, discovery, clock)
-    resolver = _resolver(around, caches, reader, discovery)
 
     def on_reading(key: Key) -> None:
         engine.on_reading(key)
 
-    scalers = _scaler_source(around, reader, resolver)
     readings = Readings(
-        scalers=scalers,
+        scalers=sources.scalers,
         tasks=around.tasks,
         on_reading=on_reading,
         observer=around.instruments,
-        failures=Failures(partial(_stored_health, caches), leads),
+        failures=Failures(partial(_stored_health, sources.caches), leads),
     )
-    parts = Parts(
-        clock=clock,
-        client=writer,
-        caches=caches,
-        namespaces=Namespaces(client),
-        targets=Targets(writer, caches, discovery, clock),
-        hpas=Hpas(writer, caches.hpas),
-        reader=reader,
-        readings=readings,
-        resolver=resolver,
-        status=StatusWriter(writer),
-        events=EventRecorder(writer, instance=identity(settings)),
-        instruments=around.instruments,
-        record=DecisionRecord(),
-    )
+    parts = _parts(around, sources, readings, leads)
     engine = Engine(parts, reconcilers=settings.scaling.scaled_object_workers)
-    resolver.subscribe(engine.on_parameters)
     deputy = Deputy(parts, leads)
-    resolver.subscribe(deputy.on_parameters)
-    admission = _admission(around, caches)
-    jobs = ScaledJobController(parts, settings, scalers=scalers, tasks=around.tasks)
+    for listener in (engine, deputy):
+        sources.resolver.subscribe(listener.on_parameters)
+    jobs = ScaledJobController(parts, settings, scalers=sources.scalers, tasks=around.tasks)
+    answers = Answers(
+        metrics=_query(parts, engine),
+        admission=_admission(around, sources.caches),
+        instruments=around.instruments,
+        insight=_insight(parts, engine, jobs, leads),
+        elsewhere=share_metrics(settings, around.client, sources.caches, around.tls),
+        election=election,
+        deputy=deputy,
+    )
     return Assembly(
         parts=parts,
         engine=engine,
         jobs=jobs,
         authentications=_authentications(parts, jobs),
-        admission=admission,
-        serving=Serving(settings, clock, client, _answers(around, parts, engine, admission, election, deputy)),
+        admission=answers.admission,
+        serving=Serving(settings, around.clock, around.client, answers),
         election=election,
         deputy=deputy,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sources:
+    """What is known of the cluster, and where scalers come from; nothing here writes."""
+
+    caches: Caches
+    discovery: Discovery
+    reader: ClusterReader
+    resolver: ClusterResolver
+    scalers: ScalerSource
+
+
+def _sources(around: Surroundings) -> _Sources:
+    caches = Caches(around.client, around.settings.cluster.watch_namespaces)
+    discovery = Discovery(around.client)
+    reader = ClusterReader(around.client, discovery, around.clock)
+    resolver = _resolver(around, caches, reader, discovery)
+    scalers = _scaler_source(around, reader, resolver)
+    return _Sources(caches=caches, discovery=discovery, reader=reader, resolver=resolver, scalers=scalers)
+
+
+def _parts(around: Surroundings, sources: _Sources, readings: Readings, leads: Callable[[], bool]) -> Parts:
+    """All that is written from here on goes through a client that refuses while we do not lead."""
+    writer, caches = around.client.guarded(leads), sources.caches
+    return Parts(
+        clock=around.clock,
+        client=writer,
+        caches=caches,
+        namespaces=Namespaces(around.client),
+        targets=Targets(writer, caches, sources.discovery, around.clock),
+        hpas=Hpas(writer, caches.hpas),
+        reader=sources.reader,
+        readings=readings,
+        resolver=sources.resolver,
+        status=StatusWriter(writer),
+        events=EventRecorder(writer, instance=identity(around.settings)),
+        instruments=around.instruments,
+        record=DecisionRecord(),
     )
 
 
@@ -147,24 +175,9 @@ def _authentications(parts: Parts, jobs: ScaledJobController) -> Authentications
     return Authentications(parts, users)
 
 
-def _answers(
-    around: Surroundings,
-    parts: Parts,
-    engine: Engine,
-    admission: AdmissionServer,
-    election: Election | None,
-    deputy: Deputy,
-) -> Answers:
-    insight = Insight(parts.clock, parts.record, engine.states, _leads(election))
-    return Answers(
-        metrics=_query(parts, engine),
-        admission=admission,
-        instruments=parts.instruments,
-        insight=insight,
-        elsewhere=share_metrics(around.settings, parts.client, parts.caches, around.tls),
-        election=election,
-        deputy=deputy,
-    )
+def _insight(parts: Parts, engine: Engine, jobs: ScaledJobController, leads: Callable[[], bool]) -> Insight:
+    states: dict[str, States] = {SCALED_OBJECTS.kind: engine.states, SCALED_JOBS.kind: jobs.engine.states}
+    return Insight(parts.clock, parts.record, states, leads)
 
 
 def _query(parts: Parts, engine: Engine) -> Query:

@@ -11,7 +11,7 @@ from typing import Any
 
 from keda_py.core.conditions import hpa_active
 from keda_py.errors import ConfigError, KubeError
-from keda_py.kube.resources import Obj
+from keda_py.kube.resources import SCALED_OBJECTS, Obj
 from keda_py.operator.deletion import finalize
 from keda_py.operator.parts import Parts
 from keda_py.operator.queue import DueQueue, Key
@@ -20,6 +20,7 @@ from keda_py.operator.scale_loop import ScaleLoop
 from keda_py.operator.state import ObjectState, about
 from keda_py.operator.targets import TargetError
 from keda_py.operator.telling import write_time
+from keda_py.operator.workers import Workers
 
 FIRST_RETRY_SECONDS = 1.0
 LAST_RETRY_SECONDS = 60.0
@@ -33,7 +34,7 @@ class Engine:
 
     def __init__(self, parts: Parts, reconcilers: int) -> None:
         self._parts = parts
-        self._reconciling = asyncio.Semaphore(reconcilers)
+        self._workers = Workers(parts.instruments.process, "scaledobject", reconcilers)
         self._reconciler = Reconciler(parts)
         self._loop = ScaleLoop(parts)
         self.states: dict[Key, ObjectState] = {}
@@ -162,7 +163,7 @@ class Engine:
         else:
             await self._renew_stale(state)
             if state.fingerprint != fingerprint_of(live):
-                async with self._reconciling:
+                async with self._workers.one():
                     await self._reconciler.reconcile(state, live)
                 state.hpa_lost = False
             await self._look_if_due(state)
@@ -202,6 +203,7 @@ class Engine:
             longest = min(longest, state.spec.polling_interval.total_seconds())
         delay = min(FIRST_RETRY_SECONDS * 2.0**state.attempts, longest)
         state.attempts = min(state.attempts + 1, 10)
+        self._workers.note_retry()
         return delay
 
     async def _forget(self, state: ObjectState) -> None:
@@ -210,7 +212,7 @@ class Engine:
         self._parts.targets.forget(state)
         await self._parts.readings.forget(state.key)
         self._parts.instruments.forget(state.key)
-        self._parts.record.forget(state.key)
+        self._parts.record.forget((SCALED_OBJECTS.kind, *state.key))
         self._parts.resolver.forget(state.key)
         self.states.pop(state.key, None)
 

@@ -1,7 +1,7 @@
 """The last writes of a process that leaves: when objects were last active, Events still queued, and the Lease.
 
-`app.py` comes here once nothing else is written any more. Where another replica waits for the Lease it gets it soon: what
-is not written by then it finds out by itself, and cools down later for it, never earlier.
+`app.py` comes here once nothing else is written any more. Where another replica waits for the Lease it gets it
+soon: what is not written by then it finds out by itself, and cools down later for it, never earlier.
 """
 
 import asyncio

@@ -1,61 +1,74 @@
 """`GET /apis/insight.keda-py.dev/v1alpha1/namespaces/NS/scaledobjects/NAME`: the decision record, served.
 
-The metrics server answers it behind the same authentication and authorisation as external metrics; who may read a
-ScaledObject's insight is RBAC's to say (`get` on `scaledobjects` of that group). `keda-py explain` prints it.
+The same for scaledjobs. The metrics server answers it behind the same authentication and authorisation as external
+metrics; who may read an object's insight is RBAC's to say (`get` on `scaledobjects` or `scaledjobs` of that group).
+`keda-py explain` prints it.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
+from functools import partial
 
 import orjson
 from aiohttp import web
 
 from keda_py.clock import Clock
-from keda_py.metrics.discovery import INSIGHT
+from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS
+from keda_py.metrics.discovery import INSIGHT, JOB_INSIGHT, Api
+from keda_py.operator.jobs.state import ScaledJobState
 from keda_py.operator.queue import Key
-from keda_py.operator.record import DecisionRecord, Entry, TriggerNote
+from keda_py.operator.record import DecisionRecord, Entry, JobCounts, TriggerNote
 from keda_py.operator.state import ObjectState
 from keda_py.operator.telling import write_time
+from keda_py.serving.https import Handler
 from keda_py.serving.statuses import StatusError, unavailable
 
 Fields = Mapping[str, object]
+States = Mapping[Key, ObjectState] | Mapping[Key, ScaledJobState]
 
-PATH = f"{INSIGHT.root}{INSIGHT.path}"
+KINDS = {SCALED_OBJECTS.kind: INSIGHT, SCALED_JOBS.kind: JOB_INSIGHT}
 
 
 class Insight:
-    """`leads` is False on a replica that decides nothing: what it knows is not what happens."""
+    """`states` are the objects known, by kind; `leads` is False on a replica that decides nothing: what it knows is
+    not what happens."""
 
     def __init__(
-        self, clock: Clock, record: DecisionRecord, states: Mapping[Key, ObjectState], leads: Callable[[], bool]
+        self, clock: Clock, record: DecisionRecord, states: Mapping[str, States], leads: Callable[[], bool]
     ) -> None:
         self._clock, self._record, self._states, self._leads = clock, record, states, leads
 
-    async def answer(self, request: web.Request) -> web.StreamResponse:
+    @property
+    def handlers(self) -> Mapping[str, Handler]:
+        """By path, for `MetricsServer`."""
+        return {f"{api.root}{api.path}": partial(self._answer, kind) for kind, api in KINDS.items()}
+
+    async def _answer(self, kind: str, request: web.Request) -> web.StreamResponse:
         """Raises StatusError: 404 for an object that is not there, 503 where another replica decides."""
         if not self._leads():
             raise unavailable("this replica does not hold the Lease; ask again, another one will answer")
         key = (request.match_info["namespace"], request.match_info["name"])
-        state = self._states.get(key)
+        state = self._states[kind].get(key)
         if state is None:
-            raise _not_found(key[1])
-        return web.Response(body=orjson.dumps(self.describe(state)), content_type="application/json")
+            raise _not_found(KINDS[kind], key[1])
+        return web.Response(body=orjson.dumps(self._describe(kind, state)), content_type="application/json")
 
-    def describe(self, state: ObjectState) -> Fields:
+    def _describe(self, kind: str, state: ObjectState | ScaledJobState) -> Fields:
         """Everything known of one object; times are UTC, durations seconds, absent is unknown or does not apply."""
-        last = self._record.last(state.key)
         namespace, name = state.key
+        owner = (kind, namespace, name)
+        last = self._record.last(owner)
         return {
-            "kind": INSIGHT.kind,
+            "kind": KINDS[kind].kind,
             "apiVersion": INSIGHT.group_version,
             "metadata": {"namespace": namespace, "name": name, "uid": state.uid},
             "now": _present({"time": write_time(self._clock.now()), "nextPoll": self._next_poll(state)}),
             "conditions": list(state.status.get("conditions") or ()),
             "last": _describe_entry(last) if last else None,
-            "changes": [_describe_entry(entry) for entry in self._record.changes(state.key)],
+            "changes": [_describe_entry(entry) for entry in self._record.changes(owner)],
         }
 
-    def _next_poll(self, state: ObjectState) -> str | None:
+    def _next_poll(self, state: ObjectState | ScaledJobState) -> str | None:
         """None while nothing is polled: paused, or not defined correctly."""
         if state.spec is None:
             return None
@@ -70,13 +83,22 @@ def _describe_entry(entry: Entry) -> Fields:
             "reason": entry.reason.value,
             "triggers": [_present(dict(_trigger_fields(trigger))) for trigger in entry.triggers],
             "formula": entry.formula,
-            "replicas": _present({"before": entry.before, "after": entry.after}),
+            **(_job_fields(entry.jobs) if entry.jobs else _replica_fields(entry)),
             "error": entry.error or None,
             "cooldownLeftSeconds": _seconds(entry.cooldown_left),
             "nextChange": _time(entry.next_change),
             "notes": list(entry.notes) or None,
         }
     )
+
+
+def _replica_fields(entry: Entry) -> Fields:
+    return {"replicas": _present({"before": entry.before, "after": entry.after})}
+
+
+def _job_fields(counts: JobCounts) -> Fields:
+    fields = {"running": counts.running, "pending": counts.pending, "created": counts.created}
+    return {"jobs": fields | ({"refused": counts.refused} if counts.refused else {})}
 
 
 def _trigger_fields(trigger: TriggerNote) -> Iterator[tuple[str, object]]:
@@ -101,6 +123,6 @@ def _seconds(duration: timedelta | None) -> float | None:
     return None if duration is None else round(duration.total_seconds(), 3)
 
 
-def _not_found(name: str) -> StatusError:
-    details = {"name": name, "group": INSIGHT.group, "kind": INSIGHT.resource}
-    return StatusError(404, "NotFound", f'{INSIGHT.resource}.{INSIGHT.group} "{name}" not found', details)
+def _not_found(api: Api, name: str) -> StatusError:
+    details = {"name": name, "group": api.group, "kind": api.resource}
+    return StatusError(404, "NotFound", f'{api.resource}.{api.group} "{name}" not found', details)

@@ -15,9 +15,9 @@ from keda_py.core.spec import ScalingSpec
 from keda_py.errors import Conflict, KubeError
 from keda_py.metrics.readings import Round
 from keda_py.operator.activity import note_activity
+from keda_py.operator.entries import Made, entry_of
 from keda_py.operator.observing import Look, observe
 from keda_py.operator.parts import Parts
-from keda_py.operator.record import Made
 from keda_py.operator.state import ObjectState, about
 from keda_py.operator.targets import Count
 from keda_py.operator.telling import live_of, note_reason, status_after, tell_failures, tell_fallback
@@ -78,7 +78,7 @@ class ScaleLoop:
             health=self._parts.readings.health(state.key),
         )
         self._parts.instruments.process.record_decision(decision.reason.value)
-        self._parts.record.note(state.key, made)
+        self._parts.record.note((spec.kind, *state.key), entry_of(made))
         return look, decision, outcome
 
     async def _apply(self, state: ObjectState, spec: ScalingSpec, decision: Decision, look: Look) -> Outcome | None:

@@ -5,7 +5,7 @@ while everything goes on being served.
 """
 
 import asyncio
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from aiohttp import web
 
 from keda_py.clock import Clock, SystemClock
+from keda_py.errors import ConfigError
 from keda_py.kube.client import KubeClient
 from keda_py.kube.lease import Election
 from keda_py.metrics.external_metrics import ExternalMetrics
@@ -27,7 +28,6 @@ from keda_py.operator.admission import AdmissionServer
 from keda_py.operator.certificates import guarded_objects, keep_certificates, peer_name
 from keda_py.operator.deputy import Deputy
 from keda_py.operator.forwarding import Forwarding
-from keda_py.operator.insight import PATH as INSIGHT_PATH
 from keda_py.operator.insight import Insight
 from keda_py.operator.probes import probe_app
 from keda_py.operator.registration import ensure_namespace, register_metrics, register_webhook
@@ -45,6 +45,15 @@ def _page_app(metrics: OperatorMetrics) -> web.Application:
     app = web.Application()
     app.router.add_get("/metrics", MetricsPage(metrics).answer)
     return app
+
+
+def _export(metrics: OperatorMetrics) -> AbstractAsyncContextManager[None]:
+    try:
+        from keda_py.metrics.otel import exporting  # heavy, and optional
+    except ModuleNotFoundError as error:
+        remedy = "pip install 'keda-py[otel]'"
+        raise ConfigError(f"--enable-opentelemetry-metrics: {error.name} is not installed; {remedy}") from None
+    return exporting(metrics)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +87,7 @@ class Serving:
             authenticator=self._forwarding,
             relay=self._forwarding,
             not_ready=self._why_not_ready,
-            more={INSIGHT_PATH: answers.insight.answer},
+            more=answers.insight.handlers,
         )
         self._stack = AsyncExitStack()
         self.ready = False
@@ -101,6 +110,8 @@ class Serving:
             )
         if serving.metrics is not None and serving.prometheus:
             await self._serve(_page_app(self._answers.instruments), serving.metrics)
+        if serving.opentelemetry:
+            await self._stack.enter_async_context(_export(self._answers.instruments))
         if serving.health is not None:
             await self._serve(probe_app(lambda: not self._why_not_ready()), serving.health)
         return self

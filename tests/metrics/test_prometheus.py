@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from prometheus_client import CollectorRegistry, Counter
 
 from keda_py.core.metric_names import COMPOSITE_METRIC
 from keda_py.errors import EmptyAnswer, ScalerError
@@ -10,6 +11,7 @@ from keda_py.kube.client import Exchange
 from keda_py.metrics.page import MetricsPage
 from keda_py.metrics.prometheus import OperatorMetrics
 from keda_py.metrics.query import Evaluation, MetricValue
+from keda_py.metrics.series import Series
 from keda_py.scaler import Reading
 
 KEY = ("shop", "app")
@@ -74,6 +76,18 @@ async def test_a_trigger_that_is_renamed_leaves_no_series_under_its_old_name(wor
     await world.build({"name": "new"}, generation=2)
     metrics.record_built(KEY, world.readings.built(KEY))
     assert not any('"old"' in line for line in await page(metrics))
+
+
+def test_a_series_that_two_objects_write_to_ends_with_the_second() -> None:
+    registry = CollectorRegistry()
+    requests = Counter("requests", "asked", ("scaler",), registry=registry)
+    series = Series()
+    for name in ("first", "second", "second"):
+        series.of(("ScaledObject", "shop", name), requests, ("prometheusScaler",)).inc()
+    series.forget(("ScaledObject", "shop", "second"))
+    assert registry.get_sample_value("requests_total", {"scaler": "prometheusScaler"}) == 3
+    series.forget(("ScaledObject", "shop", "first"))
+    assert registry.get_sample_value("requests_total", {"scaler": "prometheusScaler"}) is None
 
 
 async def test_registered_objects_and_triggers_are_gauges_under_kedas_names(metrics):

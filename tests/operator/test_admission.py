@@ -100,6 +100,9 @@ async def test_a_second_object_on_the_same_workload_or_hpa_is_denied(world: Admi
     line = 'keda_webhook_scaled_object_validation_errors_total{action="create",namespace="default",reason='
     assert await world.metric(f'{line}"other-scaled-object"}}') == "1.0"
     assert await world.metric(f'{line}"other-scaled-object-hpa"}}') == "1.0"
+    path = "/validate-keda-sh-v1alpha1-scaledobject"
+    reviews = f'controller_runtime_webhook_requests_total{{code="200",webhook="{path}"}}'
+    assert float(await world.metric(reviews) or 0) >= 3
 
 
 async def test_a_foreign_hpa_must_be_named_to_be_taken_over(world: AdmissionWorld) -> None:

@@ -9,17 +9,18 @@ import pytest
 
 from keda_py.errors import Forbidden, NotFound
 from keda_py.kube.client import KubeClient
-from keda_py.kube.resources import SCALED_OBJECTS
+from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS
 from keda_py.kube.transport import Request
 from keda_py.localkube.calls import User
 from tests.e2e.manifests import cron, deployment, metrics_api, scaled_object
 from tests.operator.world import World
 
-ROOT = "/apis/insight.keda-py.dev/v1alpha1/namespaces/default/scaledobjects"
+NAMESPACE = "/apis/insight.keda-py.dev/v1alpha1/namespaces/default"
+ROOT = f"{NAMESPACE}/scaledobjects"
 
 
-async def insight(world: World, name: str = "app") -> dict[str, Any]:
-    return await world.client.send(Request(method="GET", path=f"{ROOT}/{name}"))
+async def insight(world: World, name: str = "app", resource: str = "scaledobjects") -> dict[str, Any]:
+    return await world.client.send(Request(method="GET", path=f"{NAMESPACE}/{resource}/{name}"))
 
 
 async def explain(world: World, *arguments: str) -> tuple[int, str]:
@@ -150,3 +151,86 @@ async def test_who_may_read_an_insight_is_for_rbac_to_say(slept: World) -> None:
     async with KubeClient(slept.clock, str(own)) as eve:
         with pytest.raises(Forbidden, match="scaledobjects.insight.keda-py.dev"):
             await eve.send(Request(method="GET", path=f"{ROOT}/app"))
+
+
+@pytest.fixture
+async def worked(world: World) -> World:
+    """A ScaledJob of which two Jobs run, and one of the same name as the ScaledObject beside it."""
+    world.jobs(0)
+    template = {
+        "metadata": {"annotations": {"local.keda-py.dev/run-seconds": "40"}},
+        "spec": {"containers": [{"name": "main", "image": "worker"}]},
+    }
+    spec = {
+        "jobTargetRef": {"template": template},
+        "pollingInterval": 10,
+        "maxReplicaCount": 3,
+        "triggers": [metrics_api(world.url)],
+    }
+    meta = {"name": "app", "namespace": "default"}
+    manifest = {"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledJob", "metadata": meta, "spec": spec}
+    await world.client.create(SCALED_JOBS, manifest)
+    await world.create(deployment(), scaled_object(metrics_api(world.url)))
+    await world.seconds(15)
+    world.jobs(10)
+    await world.seconds(20)
+    return world
+
+
+async def test_the_record_of_a_scaledjob_tells_what_was_created_and_why_no_more(worked: World) -> None:
+    body = await insight(worked, resource="scaledjobs")
+    assert body["kind"] == "ScaledJobInsight"
+    assert reasons(body) == ["Inactive", "JobsCreated", "EnoughJobs"]
+    created = body["changes"][1]
+    assert created["jobs"] == {"running": 0, "pending": 0, "created": 2}
+    assert created["triggers"] == [{"metric": "s0-metric-api-value", "value": 10, "active": True}]
+    assert body["last"]["jobs"]["running"] == 2
+    assert body["now"]["time"] <= body["now"]["nextPoll"]
+
+
+async def test_a_scaledjob_and_a_scaledobject_of_one_name_have_records_of_their_own(worked: World) -> None:
+    assert reasons(await insight(worked))[0] == "Inactive"
+    assert "replicas" in (await insight(worked))["last"]
+    assert "jobs" in (await insight(worked, resource="scaledjobs"))["last"]
+
+
+async def test_explain_tells_of_a_scaledjob_by_its_kind(worked: World) -> None:
+    code, text = await explain(worked, "scaledjob/default/app")
+    assert code == 0
+    assert text.startswith("default/app: 2 Jobs unfinished, EnoughJobs: there are enough Jobs for what waits")
+    assert "0 -> 2" in text
+    assert ": poll" in text
+
+
+async def test_a_scaledjob_whose_source_fails_and_one_that_is_paused_are_explained(worked: World) -> None:
+    del worked.server.answers["/jobs"]
+    await worked.seconds(15)
+    _, text = await explain(worked, "sj/default/app")
+    assert "TriggersFail: creates no Jobs: triggers fail" in text
+    assert "404" in text
+    await worked.patch(SCALED_JOBS, {"metadata": {"annotations": {"autoscaling.keda.sh/paused": "true"}}})
+    await worked.seconds(1)
+    _, text = await explain(worked, "sj/default/app")
+    assert text.startswith("default/app: paused by annotation")
+
+
+async def test_jobs_that_the_api_server_refuses_are_explained_with_its_words(worked: World) -> None:
+    broken = {"spec": {"jobTargetRef": {"parallelism": -1}}}
+    await worked.patch(SCALED_JOBS, broken)
+    await worked.seconds(15)
+    last = (await insight(worked, resource="scaledjobs"))["last"]
+    assert (last["reason"], last["jobs"]["created"], last["jobs"]["refused"]) == ("JobCreateFailed", 0, 2)
+    assert "parallelism" in last["error"]
+
+
+async def test_of_a_scaledjob_that_is_gone_nothing_is_told(worked: World) -> None:
+    await worked.client.delete(SCALED_JOBS.named("default", "app"))
+    await worked.seconds(2)
+    with pytest.raises(NotFound, match='scaledjobs.insight.keda-py.dev "app" not found'):
+        await insight(worked, resource="scaledjobs")
+
+
+async def test_a_kind_that_has_no_record_is_refused_with_the_remedy(quiet_world: World) -> None:
+    code, text = await explain(quiet_world, "deployment/default/app")
+    assert code == 2
+    assert "write NAMESPACE/NAME, or scaledjob/NAMESPACE/NAME" in text

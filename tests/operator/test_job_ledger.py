@@ -40,8 +40,8 @@ class Books:
     ledger: JobLedger
     state: ScaledJobState
 
-    async def create(self, count: int, **job: object) -> list[KubeError]:
-        """The refusals; `job` is added to the Job's spec."""
+    async def create(self, count: int, **job: object) -> list[KubeError | None]:
+        """The refusal of each that was tried; `job` is added to the Job's spec."""
         spec = build_job_spec(parse_object(ScaledJob, await self.world.client.get(WORK)))
         return await self.ledger.create(self.state, replace(spec, job={**spec.job, **job}), count)
 
@@ -73,7 +73,7 @@ async def books(quiet_world: World) -> AsyncIterator[Books]:
 
 
 async def test_jobs_count_from_the_moment_they_are_created(books: Books) -> None:
-    assert await books.create(AT_ONCE + 3) == []
+    assert await books.create(AT_ONCE + 3) == [None] * (AT_ONCE + 3)
     assert books.tally() == Tally(running=AT_ONCE + 3, pending=AT_ONCE + 3)
     await books.look()
     assert books.tally().running == AT_ONCE + 3
@@ -115,6 +115,6 @@ async def test_a_creation_without_an_answer_counts_until_it_is_known_not_to_have
 
 
 async def test_a_refused_job_does_not_count_and_the_rest_is_not_tried(books: Books) -> None:
-    refusals = await books.create(3 * AT_ONCE, parallelism=-1)
-    assert [type(error) for error in refusals] == [Invalid] * AT_ONCE
+    tried = await books.create(3 * AT_ONCE, parallelism=-1)
+    assert [type(error) for error in tried] == [Invalid] * AT_ONCE
     assert books.tally().running == 0

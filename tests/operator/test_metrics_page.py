@@ -1,6 +1,9 @@
 """The metrics page of an operator at work: KEDA's names and labels, with the values that belong there."""
 
+import asyncio
+
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from keda_py.kube.resources import DEPLOYMENTS, SCALED_JOBS, SCALED_OBJECTS
 from keda_py.metrics.page import MetricsPage
@@ -116,3 +119,50 @@ async def test_a_scaledjob_has_the_same_series_and_errors_of_its_own(world: Worl
     await world.client.delete(SCALED_JOBS.named("default", "work"))
     await world.seconds(2)
     assert [name for name in await read(world) if '"work"' in name] == []
+
+
+async def test_every_series_of_kedas_dashboard_has_the_labels_that_it_filters_by(app: World) -> None:
+    """The scrape configuration renames namespace to exported_namespace; kube_* come from kube-state-metrics."""
+    dashboard = {
+        "keda_scaler_active": {"namespace", "metric", "scaledObject", "scaler"},
+        "keda_scaler_metrics_value": {"namespace", "metric", "scaledObject"},
+        "keda_scaler_detail_errors_total": {"namespace", "scaledObject", "scaler"},
+        "keda_scaled_object_errors_total": {"namespace", "scaledObject"},
+    }
+    assert app.assembly is not None
+    text = (await MetricsPage(app.assembly.parts.instruments).render()).decode()
+    samples = [one for family in text_string_to_metric_families(text) for one in family.samples]
+    labels = {sample.name: set(sample.labels) for sample in samples}
+    missing = {name: wanted - labels.get(name, set()) for name, wanted in dashboard.items()}
+    assert not any(missing.values()), missing
+
+
+async def test_reconciles_are_counted_and_timed_as_controller_runtime_does(app: World) -> None:
+    before = await read(app)
+    controller = 'controller="scaledobject"'
+    assert before[f'controller_runtime_reconcile_total{{{controller},result="success"}}'] >= 1
+    assert before[f"controller_runtime_reconcile_errors_total{{{controller}}}"] == 0
+    assert before[f"controller_runtime_max_concurrent_reconciles{{{controller}}}"] == 5
+    assert before[f"controller_runtime_active_workers{{{controller}}}"] == 0
+    queue = 'controller="scaledobject",name="scaledobject"'
+    adds = before[f"workqueue_adds_total{{{queue}}}"]
+    for duration in ("workqueue_queue_duration_seconds", "workqueue_work_duration_seconds"):
+        assert before[f"{duration}_count{{{queue}}}"] == adds
+    assert before[f"controller_runtime_reconcile_time_seconds_count{{{controller}}}"] == adds
+    assert before[f'workqueue_depth{{{queue},priority="0"}}'] == 0
+    assert before[f"workqueue_unfinished_work_seconds{{{queue}}}"] == 0
+    await app.create(scaled_object(metrics_api(app.url), name="lost"))
+    await app.seconds(5)
+    await asyncio.sleep(1)  # a page is rendered once a second
+    after = await read(app)
+    assert after[f"controller_runtime_reconcile_errors_total{{{controller}}}"] >= 1
+    assert after[f"workqueue_retries_total{{{queue}}}"] >= 1
+    assert after[f"controller_runtime_reconcile_panics_total{{{controller}}}"] == 0
+
+
+async def test_the_process_tells_of_itself(app: World) -> None:
+    page = await read(app)
+    assert page["process_cpu_seconds_total"] > 0
+    assert page["process_resident_memory_bytes"] > 0
+    assert page["process_open_fds"] > 0
+    assert page['python_gc_collections_total{generation="0"}'] > 0

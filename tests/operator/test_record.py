@@ -8,7 +8,8 @@ from keda_py.core.decision import Decision, Keep, Observation, Reason
 from keda_py.core.spec import build_spec
 from keda_py.metrics.query import Evaluation
 from keda_py.metrics.readings import Round
-from keda_py.operator.record import DecisionRecord, Made
+from keda_py.operator.entries import Made, entry_of
+from keda_py.operator.record import DecisionRecord, Owner
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 BODY = {
@@ -27,14 +28,18 @@ MADE = Made(
 )
 
 
+def owner(name: str) -> Owner:
+    return ("ScaledObject", "shop", name)
+
+
 def note(record: DecisionRecord, name: str, *reasons: Reason, start: int = 0) -> None:
     for second, reason in enumerate(reasons, start):
         made = replace(MADE, at=NOON + timedelta(seconds=second), decision=Decision(action=Keep(), reason=reason))
-        record.note(("shop", name), made)
+        record.note(owner(name), entry_of(made))
 
 
 def seconds(record: DecisionRecord, name: str) -> list[float]:
-    return [(entry.at - NOON).total_seconds() for entry in record.changes(("shop", name))]
+    return [(entry.at - NOON).total_seconds() for entry in record.changes(owner(name))]
 
 
 FLAPPING = (Reason.ACTIVE, Reason.COOLING_DOWN) * 50
@@ -44,7 +49,7 @@ def test_a_decision_like_the_one_before_is_no_change_but_it_is_the_last() -> Non
     record = DecisionRecord()
     note(record, "app", Reason.ACTIVE, Reason.ACTIVE, Reason.ACTIVE)
     assert seconds(record, "app") == [0]
-    last = record.last(("shop", "app"))
+    last = record.last(owner("app"))
     assert last is not None
     assert last.at == NOON + timedelta(seconds=2)
 
@@ -71,6 +76,6 @@ def test_nothing_is_kept_of_an_object_that_is_gone() -> None:
     record = DecisionRecord()
     note(record, "gone", *FLAPPING)
     note(record, "there", Reason.ACTIVE)
-    record.forget(("shop", "gone"))
-    assert (len(record), record.last(("shop", "gone")), record.changes(("shop", "gone"))) == (1, None, ())
+    record.forget(owner("gone"))
+    assert (len(record), record.last(owner("gone")), record.changes(owner("gone"))) == (1, None, ())
     assert seconds(record, "there") == [0]

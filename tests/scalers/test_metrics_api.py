@@ -11,7 +11,7 @@ from aiohttp import web
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.scaler import Trigger
 from keda_py.testing import EngineContext, Objects, check_scaler, endpoint_slice, lendings
-from scalers.metrics_api import MetricsApiScaler
+from scalers.metrics_api import MetricsAPIScaler
 from tests.certificates import Authority
 from tests.http_server import HttpServer, http_server
 from tests.scalers.conftest import Bench
@@ -260,4 +260,4 @@ async def test_under_a_formula_no_target_is_needed(bench: Bench) -> None:
 
 async def test_the_contract_is_kept(bench: Bench) -> None:
     context = EngineContext(lendings=bench.lent, namespace="default", scaled_object="app", trigger_index=0)
-    await check_scaler(MetricsApiScaler, Trigger(type="metrics-api", metadata=ask("http://a")), context)
+    await check_scaler(MetricsAPIScaler, Trigger(type="metrics-api", metadata=ask("http://a")), context)

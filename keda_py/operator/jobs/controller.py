@@ -39,6 +39,7 @@ class ScaledJobController:
             status=StatusWriter(client, SCALED_JOBS),
             events=around.events,
             instruments=around.instruments,
+            record=around.record,
         )
         self.engine = JobEngine(parts, reconcilers=settings.scaling.scaled_job_workers)
         resolver.subscribe(self.engine.on_parameters)

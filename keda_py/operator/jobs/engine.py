@@ -4,7 +4,6 @@ Watch events, readings and timers make keys due; a due key is reconciled and loo
 is caught, so that one bad ScaledJob hurts nobody.
 """
 
-import asyncio
 import logging
 from contextlib import ExitStack
 
@@ -23,6 +22,7 @@ from keda_py.operator.jobs.steps import JobStepError
 from keda_py.operator.queue import DueQueue, Key
 from keda_py.operator.reconcile import fingerprint_of
 from keda_py.operator.telling import write_time
+from keda_py.operator.workers import Workers
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +32,7 @@ class JobEngine:
 
     def __init__(self, parts: JobParts, reconcilers: int) -> None:
         self._parts = parts
-        self._reconciling = asyncio.Semaphore(reconcilers)
+        self._workers = Workers(parts.instruments.process, "scaledjob", reconcilers)
         self._ledger = JobLedger(parts.client, parts.caches)
         self._reconciler = JobReconciler(parts, self._ledger)
         self._loop = JobScaleLoop(parts, self._ledger)
@@ -119,7 +119,7 @@ class JobEngine:
                 return None
             await self._renew_stale(state)
             if state.fingerprint != fingerprint_of(live):
-                async with self._reconciling:
+                async with self._workers.one():
                     await self._reconciler.reconcile(state, live)
             # A timer may fire a hair early; a look is then due all the same.
             if state.spec is not None and self._parts.clock.monotonic() >= state.next_look - 0.0005:
@@ -155,6 +155,7 @@ class JobEngine:
         longest = state.spec.polling_interval.total_seconds() if state.spec else LAST_RETRY_SECONDS
         delay = min(FIRST_RETRY_SECONDS * 2.0**state.attempts, longest, LAST_RETRY_SECONDS)
         state.attempts = min(state.attempts + 1, 10)
+        self._workers.note_retry()
         return delay
 
     async def _finalize(self, state: ScaledJobState, live: Obj) -> None:
@@ -171,4 +172,5 @@ class JobEngine:
         await self._parts.readings.forget(state.key)
         self._parts.resolver.forget(state.key)
         self._parts.instruments.forget(state.key, SCALED_JOBS.kind)
+        self._parts.record.forget((SCALED_JOBS.kind, *state.key))
         self.states.pop(state.key, None)

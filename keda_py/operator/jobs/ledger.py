@@ -70,20 +70,22 @@ class JobLedger:
                 if name in state.expected:
                     state.expected[name] = ExpectedJob(generation=expected.generation, ask_at=now + ASK_AFTER_SECONDS)
 
-    async def create(self, state: ScaledJobState, spec: JobScalingSpec, count: int) -> list[KubeError]:
-        """Create Jobs, some at a time; the refusals. Stops when all of some are refused, because all others would."""
-        refusals: list[KubeError] = []
+    async def create(self, state: ScaledJobState, spec: JobScalingSpec, count: int) -> list[KubeError | None]:
+        """Create Jobs, some at a time; of each that was tried the refusal, None: created.
+
+        Stops when all of some are refused, because all others would be.
+        """
+        tried: list[KubeError | None] = []
         for start in range(0, count, AT_ONCE):
             size = min(AT_ONCE, count - start)
             outcomes: list[KubeError | None] = []
             async with asyncio.TaskGroup() as tasks:
                 for _ in range(size):
                     tasks.create_task(self._create(state, spec, outcomes))
-            failed = [outcome for outcome in outcomes if outcome is not None]
-            refusals += failed
-            if len(failed) == size:
+            tried += outcomes
+            if None not in outcomes:
                 break
-        return refusals
+        return tried
 
     async def _create(self, state: ScaledJobState, spec: JobScalingSpec, outcomes: list[KubeError | None]) -> None:
         suffix = "".join(choices(LETTERS, k=SUFFIX_LENGTH))

@@ -11,6 +11,7 @@ from keda_py.metrics.prometheus import OperatorMetrics
 from keda_py.metrics.readings import Readings
 from keda_py.operator.jobs.caches import JobCaches
 from keda_py.operator.jobs.state import ScaledJobState
+from keda_py.operator.record import DecisionRecord
 from keda_py.operator.status import StatusWriter
 
 
@@ -26,6 +27,7 @@ class JobParts:
     status: StatusWriter
     events: EventRecorder
     instruments: OperatorMetrics
+    record: DecisionRecord
 
     def note_lateness(self, state: ScaledJobState) -> None:
         """A look begins; one that was asked for in between has no time at which it was due."""

@@ -6,6 +6,7 @@ something changed. Behaviour reference, sections 10.5 and 10.6.
 
 import logging
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from keda_py.core import conditions, job_conditions
@@ -18,9 +19,11 @@ from keda_py.errors import ScalerError
 from keda_py.kube.resources import SCALED_JOBS, Obj
 from keda_py.metrics.readings import Round
 from keda_py.operator.jobs.cleanup import trim_history
+from keda_py.operator.jobs.entries import entry_of
 from keda_py.operator.jobs.ledger import JobLedger
 from keda_py.operator.jobs.parts import JobParts, about
 from keda_py.operator.jobs.state import ScaledJobState
+from keda_py.operator.record import Entry, JobCounts
 from keda_py.operator.telling import write_time
 
 MILLI = 0.001
@@ -45,31 +48,47 @@ class JobScaleLoop:
             if state.spec is not spec:
                 return
             demand = combine(spec, list(_queues(seen)))
-            if self._parts.caches.known():
-                await self._create(state, spec, demand)
+            known = self._parts.caches.known()
+            counts, refusal = await self._create(state, spec, demand, known=known)
+            if known:
                 await trim_history(self._ledger, state, spec)
+            self._note(state, entry_of(seen, demand, counts, known=known, error=refusal, at=self._parts.clock.now()))
             self._tell(state, seen, demand)
             await self._parts.status.write(state, self._status(state, seen, demand))
             self._schedule(state, seen)
         finally:
             state.looking = False
 
-    async def _create(self, state: ScaledJobState, spec: JobScalingSpec, demand: Demand) -> None:
-        count = jobs_to_create(spec, demand, self._ledger.tally(state, spec.strategy.pending_conditions))
+    async def _create(
+        self, state: ScaledJobState, spec: JobScalingSpec, demand: Demand, *, known: bool
+    ) -> tuple[JobCounts, str]:
+        """Create what is missing, unless too little is known; the first refusal in words."""
+        tally = self._ledger.tally(state, spec.strategy.pending_conditions)
+        counts = JobCounts(running=tally.running, pending=tally.pending)
+        count = jobs_to_create(spec, demand, tally) if known else 0
         if not count:
-            return
+            return counts, ""
         live = self._live(state)
-        refusals = await self._ledger.create(state, spec, count)
+        tried = await self._ledger.create(state, spec, count)
+        refusals = [error for error in tried if error is not None]
         for error in refusals:
             note = f"Failed to create job {spec.name}-: {error}"
             self._parts.events.record(live, "Warning", "KEDAJobCreateFailed", note)
         # As in KEDA the note counts what was tried.
         self._parts.events.record(live, "Normal", "KEDAJobsCreated", f"Created {count} jobs")
-        if refusals:
-            failed = {"wanted": count, "failed": len(refusals), "error": str(refusals[0])}
-            log.warning("jobs were not created", extra=about(state) | failed)
-        else:
-            log.info("created jobs", extra=about(state) | {"jobs": count})
+        told = replace(counts, created=len(tried) - len(refusals), refused=len(refusals))
+        return told, str(refusals[0]) if refusals else ""
+
+    def _note(self, state: ScaledJobState, entry: Entry) -> None:
+        """Count it, record it, and log what was done, or why not: that once, as long as it stays the same."""
+        owner = (SCALED_JOBS.kind, *state.key)
+        before = self._parts.record.last(owner)
+        self._parts.instruments.process.record_decision(entry.reason.value)
+        self._parts.record.note(owner, entry)
+        if entry.jobs is not None and entry.jobs.created:
+            log.info("created jobs", extra=about(state) | {"jobs": entry.jobs.created})
+        if entry.error and (before is None or before.error != entry.error):
+            log.warning("jobs were not created", extra=about(state) | {"error": entry.error})
 
     def _tell(self, state: ScaledJobState, seen: Round, demand: Demand) -> None:
         """Begin and end of activity, and each new trigger error; it is not told again while it lasts."""

@@ -1,0 +1,217 @@
+"""An operator that pushes its metrics: KEDA's OpenTelemetry names and attributes, as a collector receives them."""
+
+import asyncio
+import logging
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+import pytest
+
+from keda_py.errors import ConfigError
+from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS
+from keda_py.metrics.otel import exporting
+from keda_py.metrics.prometheus import OperatorMetrics
+from tests.collector import Collector, Point, grpc_collector
+from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests.http_server import HttpServer, http_server
+from tests.operator.world import World
+
+SCALED_OBJECT = {
+    "namespace": "default",
+    "scaledObject": "app",
+    "scaler": "metricsAPIScaler",
+    "scalerIndex": "0",
+    "metric": "s0-metric-api-value",
+}
+
+
+@pytest.fixture
+async def collector(server: HttpServer, monkeypatch: pytest.MonkeyPatch) -> Collector:
+    """Reached by OTLP over HTTP, twenty times a second."""
+    taking = Collector(url=server.url)
+    server.answers["/v1/metrics"] = taking.answer
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", server.url)
+    monkeypatch.setenv("OTEL_METRIC_EXPORT_INTERVAL", "50")
+    return taking
+
+
+@pytest.fixture
+async def pushing(quiet_world: World, collector: Collector) -> World:
+    """An operator with the flag, and one object at work."""
+    quiet_world.flags["enable-opentelemetry-metrics"] = "true"
+    await quiet_world.start()
+    quiet_world.jobs(3)
+    await quiet_world.create(deployment(), scaled_object(metrics_api(quiet_world.url)))
+    await quiet_world.seconds(3)
+    return quiet_world
+
+
+async def until(happened: Callable[[], object]) -> None:
+    async with asyncio.timeout(20):
+        while not happened():
+            await asyncio.sleep(0.02)
+
+
+async def next_export(collector: Collector) -> None:
+    """One that began after now: the second, as the first may be under way."""
+    seen = collector.exports
+    await until(lambda: collector.exports >= seen + 2)
+
+
+async def test_values_activity_and_errors_have_kedas_names_and_attributes(pushing: World, collector: Collector) -> None:
+    await next_export(collector)
+    assert collector.points("keda.scaler.metrics.value") == [Point(attributes=SCALED_OBJECT, value=3)]
+    assert collector.points("keda.scaler.active") == [Point(attributes=SCALED_OBJECT, value=1)]
+    assert collector.points("keda.scaler.errors") == [Point(attributes=SCALED_OBJECT, value=0)]
+    whole = {"namespace": "default", "scaledObject": "app"}
+    assert collector.points("keda.scaledobject.errors") == [Point(attributes=whole, value=0)]
+    assert collector.points("keda.scaled.object.paused") == [Point(attributes=whole, value=0)]
+    loop = {"namespace": "default", "type": "scaledobject", "name": "app"}
+    assert [one.attributes for one in collector.points("keda.internal.scale.loop.latency.seconds")] == [loop]
+    assert collector.scopes == {"keda-open-telemetry-metrics"}
+
+
+async def test_deprecated_latencies_are_milliseconds(pushing: World, collector: Collector) -> None:
+    await next_export(collector)
+    (seconds,) = collector.points("keda.scaler.metrics.latency.seconds")
+    (milliseconds,) = collector.points("keda.scaler.metrics.latency")
+    assert milliseconds.attributes == seconds.attributes == SCALED_OBJECT
+    assert milliseconds.value == pytest.approx(seconds.value * 1000)
+    assert collector.metrics["keda.scaler.metrics.latency.seconds"].unit == "s"
+
+
+async def test_totals_are_sums_that_may_go_down_and_errors_are_sums_that_may_not(
+    pushing: World, collector: Collector
+) -> None:
+    await next_export(collector)
+    for name in ("keda.resource.registered.count", "keda.resource.totals"):
+        attributes = {"namespace": "default", "type": "scaled_object"}
+        assert collector.points(name) == [Point(attributes=attributes, value=1)]
+    for name in ("keda.trigger.registered.count", "keda.trigger.totals"):
+        assert collector.points(name) == [Point(attributes={"type": "metrics-api"}, value=1)]
+        assert not collector.metrics[name].sum.is_monotonic
+    errors = collector.metrics["keda.scaler.errors"]
+    assert errors.sum.is_monotonic
+    assert errors.sum.data_points[0].WhichOneof("value") == "as_int"
+
+
+async def test_http_requests_are_counted_and_timed_by_scaler_and_status(pushing: World, collector: Collector) -> None:
+    await next_export(collector)
+    (requests,) = collector.points("keda.scaler.http.requests.count")
+    assert requests.attributes["status_code"] == "200"
+    assert requests.attributes["scaled_resource"] == "app"
+    (seconds,) = collector.points("keda.scaler.http.request.duration.seconds")
+    assert seconds == Point(attributes={"scaler": "metricsAPIScaler", "status_code": "200"}, value=requests.value)
+    bounds = collector.metrics["keda.scaler.http.request.duration.seconds"].histogram.data_points[0].explicit_bounds
+    assert list(bounds) == [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+
+async def test_a_scaledjob_is_told_by_its_attributes(pushing: World, collector: Collector) -> None:
+    template = {"spec": {"containers": [{"name": "main", "image": "worker"}], "restartPolicy": "Never"}}
+    spec = {"jobTargetRef": {"template": template}, "pollingInterval": 1, "triggers": [metrics_api(pushing.url)]}
+    meta = {"name": "work", "namespace": "default"}
+    await pushing.client.create(
+        SCALED_JOBS, {"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledJob", "metadata": meta, "spec": spec}
+    )
+    await pushing.seconds(3)
+    await next_export(collector)
+    found = [one.attributes for one in collector.points("keda.scaler.active") if "scaledJob" in one.attributes]
+    job = {"scaledJob": "work", "triggerIndex": "0"}
+    kept = {name: value for name, value in SCALED_OBJECT.items() if name not in ("scaledObject", "scalerIndex")}
+    assert found == [kept | job]
+
+
+async def test_what_is_gone_is_exported_no_more(pushing: World, collector: Collector) -> None:
+    await next_export(collector)
+    assert "keda.scaler.active" in collector.metrics
+    await pushing.delete(SCALED_OBJECTS)
+    await pushing.seconds(2)
+    await next_export(collector)
+    assert "keda.scaler.active" not in collector.metrics
+    assert "keda.scaledobject.errors" not in collector.metrics
+
+
+async def test_the_service_is_named_unless_the_environment_names_it(
+    pushing: World, collector: Collector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await next_export(collector)
+    assert collector.resource["service.name"] == "keda-operator"
+    await pushing.stop()
+    monkeypatch.setenv("OTEL_SERVICE_NAME", "autoscaler")
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "api-key=sesame")
+    async with exporting(OperatorMetrics()):
+        await next_export(collector)
+    assert collector.resource["service.name"] == "autoscaler"
+    assert collector.headers[-1]["api-key"] == "sesame"
+
+
+async def test_once_more_is_exported_at_the_end(collector: Collector, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTEL_METRIC_EXPORT_INTERVAL", "3600000")
+    metrics = OperatorMetrics()
+    async with exporting(metrics):
+        metrics.record_error(("shop", "app"))
+    (errors,) = collector.points("keda.scaledobject.errors")
+    assert errors.value == 1
+
+
+async def test_a_collector_that_refuses_is_told_of_once_and_once_when_it_takes_again(
+    collector: Collector, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "keda_py")
+    collector.status = 400
+    async with exporting(OperatorMetrics()):
+        await until(lambda: len(collector.headers) > 5)
+        collector.status = 200
+        await next_export(collector)
+        told = [record.message for record in caplog.records if record.name == "keda_py.metrics.otel"]
+    assert told[1:] == ["metrics cannot be exported", "metrics can be exported again"]
+    failed = next(record for record in caplog.records if record.levelname == "WARNING")
+    assert "400" in vars(failed)["error"]
+    assert not [record for record in caplog.records if record.name.startswith("opentelemetry")]
+
+
+async def test_a_dead_collector_neither_slows_the_operator_nor_keeps_it_from_leaving(
+    quiet_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with http_server() as gone:
+        url = gone.url
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", url)
+    monkeypatch.setenv("OTEL_METRIC_EXPORT_INTERVAL", "50")
+    quiet_world.flags["enable-opentelemetry-metrics"] = "true"
+    await quiet_world.start()
+    quiet_world.jobs(3)
+    await quiet_world.create(deployment(), scaled_object(metrics_api(quiet_world.url)))
+    await quiet_world.seconds(3)
+    assert quiet_world.replicas() == 1
+    began = time.monotonic()
+    await quiet_world.stop()
+    assert time.monotonic() - began < 5
+
+
+async def test_grpc_is_spoken_where_the_environment_asks_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")
+    monkeypatch.setenv("OTEL_METRIC_EXPORT_INTERVAL", "50")
+    async with grpc_collector() as collector:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
+        async with exporting(OperatorMetrics()):
+            await until(lambda: collector.exports)
+    (build,) = collector.points("keda.build.info")
+    assert build.value == 1
+    assert set(build.attributes) == {"version", "git_commit", "goversion", "goos", "goarch"}
+
+
+async def test_an_interval_that_means_nothing_is_refused_at_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTEL_METRIC_EXPORT_INTERVAL", "-1")
+    with pytest.raises(ConfigError, match="OTEL_"):
+        async with exporting(OperatorMetrics()):
+            pass
+
+
+def test_nothing_of_opentelemetry_is_imported_without_the_flag() -> None:
+    found = (
+        "import sys, keda_py.operator.app; print([name for name in sys.modules if name.startswith('opentelemetry')])"
+    )
+    told = subprocess.run((sys.executable, "-c", found), capture_output=True, text=True, check=True).stdout
+    assert told.strip() == "[]"
