@@ -149,3 +149,13 @@ CLUSTER_TRIGGER_AUTHENTICATIONS = Resource(
     plural="clustertriggerauthentications",
     namespaced=False,
 )
+CLOUD_EVENT_SOURCES = Resource(
+    group="eventing.keda.sh", version="v1alpha1", kind="CloudEventSource", plural="cloudeventsources"
+)
+CLUSTER_CLOUD_EVENT_SOURCES = Resource(
+    group="eventing.keda.sh",
+    version="v1alpha1",
+    kind="ClusterCloudEventSource",
+    plural="clustercloudeventsources",
+    namespaced=False,
+)

@@ -5,6 +5,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TypeVar
 
 from prometheus_client.metrics import MetricWrapperBase
@@ -32,7 +33,8 @@ class Series:
         known = self._by_owner.get(owner, set())
         ended = {(metric, labels) for metric, labels in known if gone(labels)}
         for metric, labels in ended:
-            metric.remove(*labels)
+            with suppress(KeyError):  # two owners may share a series
+                metric.remove(*labels)
         known -= ended
         if not known:
             self._by_owner.pop(owner, None)

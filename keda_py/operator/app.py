@@ -78,12 +78,11 @@ async def _work(assembly: Assembly, settings: Settings, stopping: asyncio.Event,
             if election is not None:
                 leading.create_task(_lead(assembly, stopping))
                 await election.acquired.wait()
-            leading.create_task(parts.events.run())
             leading.create_task(watch_clock(parts.clock, assembly.engine.on_clock_step))
             leading.create_task(watch_clock(parts.clock, assembly.jobs.engine.on_clock_step))
-            leading.create_task(assembly.jobs.run())
-            leading.create_task(assembly.serving.guard())
-            leading.create_task(assembly.authentications.run())
+            writing = (parts.events.run, assembly.cloud_events.run, assembly.jobs.run, assembly.serving.guard)
+            for run in (*writing, assembly.authentications.run):
+                leading.create_task(run())
             log.info("operator started", extra={"version": __version__})
             started(assembly)
             await assembly.engine.run()
@@ -99,7 +98,7 @@ async def _lead(assembly: Assembly, stopping: asyncio.Event) -> None:
 
 
 async def _put_down(assembly: Assembly) -> None:
-    """The last writes: when objects were last active, Events still queued, and the Lease for the next to take."""
+    """The last writes: when objects were last active, Events, the Lease for the next to take; then CloudEvents."""
     try:
         async with asyncio.timeout(FLUSH_SECONDS):
             if assembly.election is None or assembly.election.is_leader:
@@ -110,3 +109,4 @@ async def _put_down(assembly: Assembly) -> None:
         log.warning("the last writes did not finish in time", extra={"seconds": FLUSH_SECONDS})
     if assembly.election is not None:
         await assembly.election.release()
+    await assembly.cloud_events.drain()
