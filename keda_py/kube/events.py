@@ -8,6 +8,7 @@ status write; ours has the note instead, and so keeps what people see: a new not
 import asyncio
 import logging
 from collections import OrderedDict, deque
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
@@ -35,6 +36,8 @@ BURST = 25
 REFILL_SECONDS = 10.0
 
 _Key = tuple[str, str, str, str, str]
+Notify = Callable[[Obj, str, str], None]
+"""Told the object, the reason and the note."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -76,10 +79,21 @@ class EventRecorder:
         self._allowances: OrderedDict[str, _Allowance] = OrderedDict()
         self._queue: deque[_Series] = deque()
         self._wake = asyncio.Event()
+        self._subscribers: list[Notify] = []
         self.dropped = 0
+
+    def subscribe(self, notify: Notify) -> None:
+        """Call `notify` on the loop with all that is told from now on, repeats too."""
+        self._subscribers.append(notify)
+
+    def announce(self, regarding: Obj, reason: str, note: str) -> None:
+        """Tell the subscribers alone: where a namespace goes away, no Event can be written any more."""
+        for notify in self._subscribers:
+            notify(regarding, reason, note)
 
     def record(self, regarding: Obj, event_type: EventType, reason: str, note: str, action: str = "") -> None:
         """Queue an Event about an object (its apiVersion, kind and metadata are read); `action` "" is the reason."""
+        self.announce(regarding, reason, note)
         action = action or reason
         metadata = regarding["metadata"]
         about = metadata.get("uid") or f"{metadata.get('namespace', '')}/{metadata['name']}"

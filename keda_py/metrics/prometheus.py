@@ -11,6 +11,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disa
 from keda_py.core.metric_names import COMPOSITE_METRIC
 from keda_py.errors import EmptyAnswer, ScalerError
 from keda_py.http.observed import HttpExchange
+from keda_py.metrics.cloud_event_metrics import CloudEventMetrics
 from keda_py.metrics.http_requests import asked_for
 from keda_py.metrics.meters import Key, Meter, MetricReading
 from keda_py.metrics.process_metrics import ProcessMetrics
@@ -34,6 +35,7 @@ class OperatorMetrics:
         disable_created_metrics()  # type: ignore[no-untyped-call]  # prometheus_client has no type here
         self.registry = registry = CollectorRegistry()
         self.process = ProcessMetrics(registry)
+        self.cloud_events = CloudEventMetrics(registry)
         self._series = Series()
         self.on_http: Callable[[str, str, float], None] = lambda scaler, code, seconds: None
         """Told of each request's scaler, status code and seconds, for a histogram that cannot be read from this one."""

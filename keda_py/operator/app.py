@@ -92,6 +92,7 @@ async def _lead(assembly: Assembly, settings: Settings, started: Started) -> Non
         leading.create_task(parts.events.run())
         leading.create_task(watch_clock(parts.clock, assembly.engine.on_clock_step))
         leading.create_task(watch_clock(parts.clock, assembly.jobs.engine.on_clock_step))
+        leading.create_task(assembly.cloud_events.run())
         leading.create_task(assembly.jobs.run())
         leading.create_task(assembly.serving.guard(parts.client))
         leading.create_task(assembly.authentications.run())

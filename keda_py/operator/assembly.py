@@ -37,6 +37,8 @@ from keda_py.operator.admission import CONTROLLER as ADMISSION_CONTROLLER
 from keda_py.operator.admission import AdmissionServer
 from keda_py.operator.authentications import Authentications
 from keda_py.operator.caches import Caches
+from keda_py.operator.cloud_events.destinations import Destinations
+from keda_py.operator.cloud_events.sources import CloudEventSources
 from keda_py.operator.deputy import Deputy
 from keda_py.operator.engine import Engine
 from keda_py.operator.fallback_target import FallbackTarget
@@ -78,6 +80,7 @@ class Assembly:
     jobs: ScaledJobController
     admission: AdmissionServer
     authentications: Authentications
+    cloud_events: CloudEventSources
     serving: Serving
     election: Election | None
     deputy: Deputy
@@ -118,6 +121,7 @@ def assemble(around: Surroundings) -> Assembly:
         engine=engine,
         jobs=jobs,
         authentications=_authentications(parts, jobs),
+        cloud_events=CloudEventSources(parts, Destinations(around.http, settings.cluster)),
         admission=answers.admission,
         serving=Serving(settings, around.clock, around.client, answers),
         election=election,

@@ -16,6 +16,8 @@ from keda_py.kube.discovery import ScaleTarget
 from keda_py.kube.informer import Informer
 from keda_py.kube.informer_spec import InformerSpec, Transform, whole
 from keda_py.kube.resources import (
+    CLOUD_EVENT_SOURCES,
+    CLUSTER_CLOUD_EVENT_SOURCES,
     CLUSTER_TRIGGER_AUTHENTICATIONS,
     DEPLOYMENTS,
     HORIZONTAL_POD_AUTOSCALERS,
@@ -119,17 +121,19 @@ class Caches:
         self.authentications = informer(TRIGGER_AUTHENTICATIONS)
         self.cluster_authentications = Informer(client, InformerSpec(resource=CLUSTER_TRIGGER_AUTHENTICATIONS))
         self.workloads = {resource.plural: informer(resource, keep_workload) for resource in WORKLOADS}
+        self.event_sources = informer(CLOUD_EVENT_SOURCES)
+        self.cluster_event_sources = Informer(client, InformerSpec(resource=CLUSTER_CLOUD_EVENT_SOURCES))
 
     @property
     def all(self) -> tuple[Informer, ...]:
-        """Every informer that scaling depends on; LimitRanges matter to admission alone."""
+        """Every informer that scaling depends on; LimitRanges matter to admission, event sources to CloudEvents."""
         authentications = (self.authentications, self.cluster_authentications)
         return (self.scaled_objects, self.hpas, *authentications, *self.workloads.values())
 
     async def run(self) -> None:
         """Watch until cancelled."""
         async with asyncio.TaskGroup() as tasks:
-            for informer in (*self.all, self.limit_ranges):
+            for informer in (*self.all, self.limit_ranges, self.event_sources, self.cluster_event_sources):
                 tasks.create_task(informer.run(), name=f"informer {informer.spec.resource.plural}")
 
     @property
@@ -141,6 +145,9 @@ class Caches:
         """Return once every cache holds a complete list."""
         for informer in self.all:
             await informer.wait_synced()
+        # What happens from now on is sent; but nothing waits for kinds that are not installed, or may not be read.
+        for informer in (self.event_sources, self.cluster_event_sources):
+            await informer.wait_tried()
 
     def known(self) -> bool:
         """No watch has been out of contact for longer than a minute."""

@@ -1,4 +1,4 @@
-"""The last writes of a process that leaves: when objects were last active, Events still queued, and the Lease.
+"""The last writes of a process that leaves: when objects were last active, Events still queued, the Lease, CloudEvents.
 
 `app.py` comes here once nothing else is written any more. Where another replica waits for the Lease it gets it
 soon: what is not written by then it finds out by itself, and cools down later for it, never earlier.
@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 
 async def put_down(assembly: Assembly) -> None:
-    """Write what is left if we may, then let the next replica lead."""
+    """Write what is left if we may, then let the next replica lead; nobody has to wait for slow receivers of events."""
     election, events = assembly.election, assembly.parts.events
     seconds = FLUSH_SECONDS if election is None else HANDOVER_SECONDS
     try:
@@ -28,3 +28,4 @@ async def put_down(assembly: Assembly) -> None:
         log.warning("the last writes did not finish in time", extra={"seconds": seconds})
     if election is not None:
         await election.release()
+    await assembly.cloud_events.drain()

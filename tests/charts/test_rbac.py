@@ -8,6 +8,8 @@ import pytest
 from keda_py.errors import KubeError
 from keda_py.kube.resources import (
     API_SERVICES,
+    CLOUD_EVENT_SOURCES,
+    CLUSTER_CLOUD_EVENT_SOURCES,
     HORIZONTAL_POD_AUTOSCALERS,
     JOBS,
     SCALED_JOBS,
@@ -55,6 +57,20 @@ def scaled_job(server: HttpServer) -> Obj:
     }
     meta = {"name": "work", "namespace": SHOP}
     return {"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledJob", "metadata": meta, "spec": spec}
+
+
+async def follow_event_sources(here: Installed) -> None:
+    """Both kinds get a condition, a destination that is none an Event, too; and KEDA's finalizer goes."""
+    body: Obj = {"apiVersion": "eventing.keda.sh/v1alpha1", "metadata": {"name": "sink"}}
+    wide = body | {"kind": "ClusterCloudEventSource", "spec": {"destination": {"http": {"uri": "http://127.0.0.1:1"}}}}
+    meta = {"name": "sink", "namespace": SHOP, "finalizers": ["finalizer.keda.sh"]}
+    narrow = {"kind": "CloudEventSource", "metadata": meta, "spec": {"destination": {"http": {"uri": "nowhere"}}}}
+    for resource, one in ((CLUSTER_CLOUD_EVENT_SOURCES, wide), (CLOUD_EVENT_SOURCES, body | narrow)):
+        await here.world.client.create(resource, one)
+        await here.world.until(resource, lambda live: condition_of(live, "Active") != {}, "sink")
+        await here.world.client.delete(resource.named(SHOP, "sink"))
+    async with here.world.watching(CLOUD_EVENT_SOURCES, "sink") as watch:
+        await watch.gone()
 
 
 async def hear_the_webhook(here: Installed) -> None:
@@ -108,6 +124,7 @@ async def test_no_request_of_the_operator_is_refused(values: dict[str, Any], tmp
             await here.world.until(API_SERVICES, lambda live: condition_of(live, "Available")["status"] == "True", api)
         await scale_up_and_down(here, server)
         await run_jobs(here, server)
+        await follow_event_sources(here)
         assert here.refused == []
         await hear_the_webhook(here)  # its refusal counts, too, so it comes last
 

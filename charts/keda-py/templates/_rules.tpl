@@ -3,6 +3,8 @@
 - {apiGroups: [keda.sh], resources: [scaledobjects, scaledjobs, triggerauthentications], verbs: [get, list, watch, patch]}
 - {apiGroups: [keda.sh], resources: [scaledobjects/status, scaledjobs/status, triggerauthentications/status], verbs: [patch]}
 - {apiGroups: [keda.sh], resources: [scaledobjects/finalizers, scaledjobs/finalizers], verbs: [update]}
+- {apiGroups: [eventing.keda.sh], resources: [cloudeventsources], verbs: [list, watch, patch]}
+- {apiGroups: [eventing.keda.sh], resources: [cloudeventsources/status], verbs: [patch]}
 - {apiGroups: [autoscaling], resources: [horizontalpodautoscalers], verbs: [get, list, watch, create, update, delete]}
 - {apiGroups: [apps], resources: [deployments, statefulsets, replicasets], verbs: [get, list, watch]}
 - {apiGroups: [apps], resources: [deployments/scale, statefulsets/scale, replicasets/scale], verbs: [get, update]}

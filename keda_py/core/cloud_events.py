@@ -1,0 +1,118 @@
+"""What happened, as a CloudEvent 1.0: which Events become one, who wants it, and how it looks on the wire.
+
+Pure. `operator/cloud_events` makes them of our Kubernetes Events and sends them. Behaviour reference, section 16. Id
+and time are those of the occurrence, not of the attempt to send it: a receiver can tell a repeat from a new event.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from urllib.parse import quote
+
+from keda_py.apis.cloud_event_source import CloudEventType, EventSubscription
+
+TYPES: Mapping[tuple[str, str], CloudEventType] = {
+    ("ScaledObject", "ScaledObjectReady"): "keda.scaledobject.ready.v1",
+    ("ScaledObject", "ScaledObjectCheckFailed"): "keda.scaledobject.failed.v1",
+    ("ScaledObject", "ScaledObjectUpdateFailed"): "keda.scaledobject.failed.v1",
+    ("ScaledObject", "ScaledObjectDeleted"): "keda.scaledobject.removed.v1",
+    ("ScaledObject", "ScaledObjectPaused"): "keda.scaledobject.paused.v1",
+    ("ScaledObject", "ScaledObjectUnpaused"): "keda.scaledobject.unpaused.v1",
+    ("ScaledJob", "ScaledJobReady"): "keda.scaledjob.ready.v1",
+    ("ScaledJob", "ScaledJobCheckFailed"): "keda.scaledjob.failed.v1",
+    ("ScaledJob", "ScaledJobUpdateFailed"): "keda.scaledjob.failed.v1",
+    ("ScaledJob", "ScaledJobDeleted"): "keda.scaledjob.removed.v1",
+    ("ScaledJob", "ScaledJobPaused"): "keda.scaledjob.paused.v1",
+    ("ScaledJob", "ScaledJobUnpaused"): "keda.scaledjob.unpaused.v1",
+    ("ScaledJob", "ScaledJobRolloutCleanupStarted"): "keda.scaledjob.rolloutcleanup.started.v1",
+    ("ScaledJob", "ScaledJobRolloutCleanupCompleted"): "keda.scaledjob.rolloutcleanup.completed.v1",
+    ("ScaledJob", "ScaledJobRolloutCleanupFailed"): "keda.scaledjob.rolloutcleanup.failed.v1",
+    ("TriggerAuthentication", "TriggerAuthenticationAdded"): "keda.authentication.triggerauthentication.created.v1",
+    # KEDA's reason for an update is the same for both kinds.
+    (
+        "TriggerAuthentication",
+        "ClusterTriggerAuthenticationUpdated",
+    ): "keda.authentication.triggerauthentication.updated.v1",
+    ("TriggerAuthentication", "TriggerAuthenticationDeleted"): "keda.authentication.triggerauthentication.removed.v1",
+    (
+        "ClusterTriggerAuthentication",
+        "ClusterTriggerAuthenticationAdded",
+    ): "keda.authentication.clustertriggerauthentication.created.v1",
+    (
+        "ClusterTriggerAuthentication",
+        "ClusterTriggerAuthenticationUpdated",
+    ): "keda.authentication.clustertriggerauthentication.updated.v1",
+    (
+        "ClusterTriggerAuthentication",
+        "ClusterTriggerAuthenticationDeleted",
+    ): "keda.authentication.clustertriggerauthentication.removed.v1",
+}
+"""Type by kind of object and reason of the Event; an Event that is not here is for Kubernetes alone."""
+
+CONTENT_TYPE = "application/json"
+# What a path may hold as it is (RFC 3986); all else is percent-encoded.
+_PATH = "/:@!$&'()*+,;="
+# What a header may hold as it is: printable ASCII without blank, quote and percent (HTTP binding 1.0.2, 3.1.3.2).
+_HEADER = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in '"%')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CloudEvent:
+    """What happened to one object, whoever it is sent to. `kind` and `name` are the object's, as they are written."""
+
+    id: str
+    type: CloudEventType
+    time: datetime
+    kind: str
+    namespace: str
+    name: str
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Who says so: the cluster's name, as the CloudEventSource or --k8s-cluster-name has it, and KEDA's namespace."""
+
+    cluster: str
+    namespace: str
+
+
+def is_wanted(kind: CloudEventType, subscription: EventSubscription | None) -> bool:
+    """Only the included types where there are any, else all but those excluded."""
+    if subscription is None:
+        return True
+    if subscription.included_event_types:
+        return kind in subscription.included_event_types
+    return kind not in subscription.excluded_event_types
+
+
+def write_attributes(event: CloudEvent, origin: Origin) -> dict[str, str]:
+    """The context attributes by name; `source` is a URI reference, so a cluster's name is percent-encoded in it."""
+    return {
+        "specversion": "1.0",
+        "id": event.id,
+        "source": quote(f"/{origin.cluster}/{origin.namespace}/keda", safe=_PATH),
+        "type": event.type,
+        "subject": f"/{origin.cluster}/{event.namespace}/{event.kind.lower()}/{event.name.lower()}",
+        "time": event.time.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z"),
+    }
+
+
+def write_data(event: CloudEvent) -> dict[str, str]:
+    """The event's own content."""
+    return {"reason": event.reason, "message": event.message}
+
+
+def write_http(event: CloudEvent, origin: Origin) -> tuple[dict[str, str], bytes]:
+    """Headers and body of HTTP's binary mode.
+
+    As Go's SDK sends it: a source that is percent-encoded already is not encoded once more for the header. All else is
+    encoded where a header could not hold it, which the SDK leaves out.
+    """
+    attributes = write_attributes(event, origin)
+    source = attributes.pop("source")
+    headers = {f"ce-{name}": quote(value, safe=_HEADER) for name, value in attributes.items()}
+    body = json.dumps(write_data(event), separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace")
+    return headers | {"ce-source": source, "content-type": CONTENT_TYPE}, body

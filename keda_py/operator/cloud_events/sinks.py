@@ -1,0 +1,92 @@
+"""Where events go: a CloudEventSource's destination, opened once, asked to take one event at a time.
+
+`delivery.py` decides when, and how often. No error text repeats an address: it may hold a secret.
+"""
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import httpx
+
+from keda_py.core.cloud_events import CloudEvent, Origin, write_http
+from keda_py.errors import ConfigError, KedaPyError
+
+ANSWER_SECONDS = 30.0
+CONNECT_SECONDS = 5.0
+TRY_AGAIN = frozenset({408, 425, 429})
+"""The 4xx that speak of the moment, not of the event."""
+
+_URI = "spec.destination.http.uri"
+
+
+class SinkError(KedaPyError):
+    """A sink did not take an event; `refused`: it said that it never will."""
+
+    def __init__(self, message: str, *, refused: bool = False) -> None:
+        super().__init__(message)
+        self.refused = refused
+
+
+class Sink(Protocol):
+    """A destination."""
+
+    @property
+    def label(self) -> str:
+        """What the metrics call it, in KEDA's words."""
+        ...
+
+    async def send(self, event: CloudEvent) -> None:
+        """Return once it has the event. Raises SinkError."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpSink:
+    """A CloudEvents receiver over HTTP, in binary mode; any 2xx means that it has the event."""
+
+    http: httpx.AsyncClient
+    uri: str = field(repr=False)
+    origin: Origin
+    label: str = "http"
+
+    async def send(self, event: CloudEvent) -> None:
+        """One POST."""
+        headers, body = write_http(event, self.origin)
+        await post(self.http, self.uri, headers, body)
+
+
+def open_http_sink(http: httpx.AsyncClient, uri: str, origin: Origin) -> HttpSink:
+    """Nothing is sent yet. Raises ConfigError."""
+    check_address(uri, _URI)
+    return HttpSink(http=http, uri=uri, origin=origin)
+
+
+def check_address(uri: str, where: str) -> None:
+    """Raises ConfigError, without the address, for one that cannot be asked."""
+    try:
+        url = httpx.URL(uri)
+    except (httpx.InvalidURL, UnicodeError):
+        url = httpx.URL()
+    if url.scheme not in ("http", "https") or not url.host:
+        raise ConfigError(f"{where}: is no address of an HTTP server; write http://HOST/PATH or https://", field=where)
+
+
+async def post(http: httpx.AsyncClient, uri: str, headers: dict[str, str], body: bytes) -> None:
+    """Send one event. Raises SinkError."""
+    try:
+        timeout = httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS, pool=ANSWER_SECONDS)
+        answer = await http.post(uri, headers=headers, content=body, timeout=timeout)
+    except httpx.TimeoutException:
+        raise SinkError("no answer in time") from None
+    except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
+        raise SinkError(f"no answer: {_text(error)}") from None
+    if answer.request.method != "POST":
+        # 301, 302 and 303 are followed with a GET, as every client does: nobody has the event.
+        raise SinkError("the event was redirected to where it cannot be posted", refused=True)
+    if not answer.is_success:
+        refused = 400 <= answer.status_code < 500 and answer.status_code not in TRY_AGAIN
+        raise SinkError(f"status {answer.status_code}", refused=refused)
+
+
+def _text(error: Exception) -> str:
+    return str(error) if isinstance(error, httpx.TransportError) else type(error).__name__

@@ -1,0 +1,191 @@
+"""CloudEventSources and ClusterCloudEventSources: each event to those that want it, and their Active condition.
+
+`subscribe`d to all Events that the leader tells of (`kube/events.py`), whatever their namespace; `core/cloud_events.py`
+knows which of them are CloudEvents. Next: `delivery.py`, one queue a source. As in KEDA a source counts as active until
+shown otherwise. It has no finalizer; one that KEDA left is taken off. Behaviour reference, section 16.
+"""
+
+import asyncio
+import logging
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from uuid import uuid4
+
+from keda_py.apis.cloud_event_source import EventSubscription
+from keda_py.core.cloud_events import TYPES, CloudEvent, is_wanted
+from keda_py.core.conditions import with_condition
+from keda_py.core.decision import ConditionValue
+from keda_py.errors import ConfigError, KubeError, NotFound
+from keda_py.kube.informer import Informer
+from keda_py.kube.resources import Obj
+from keda_py.kube.status import patch_status
+from keda_py.operator.cloud_events.delivery import Delivery
+from keda_py.operator.cloud_events.destinations import Destinations, read_spec
+from keda_py.operator.finalizer import remove_finalizer
+from keda_py.operator.parts import Parts
+from keda_py.operator.queue import DueQueue, Key
+
+RETRY_SECONDS = 1.0
+DRAIN_SECONDS = 2.0
+ACTIVE = ConditionValue("True", "CloudEventSourceActive", "Is configured to send events to the configured destination")
+FAILED = ConditionValue("False", "CloudEventSourceFailed", "Failed to send events to the configured destination")
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Source:
+    """A source as last heard of. `version` is the uid and generation that its sink was opened for."""
+
+    delivery: Delivery
+    running: asyncio.Task[None]
+    subscription: EventSubscription | None = None
+    version: tuple[str, int] | None = None
+    problem: str = ""
+
+
+class CloudEventSources:
+    """`run` while we lead, before anything happens; `drain` last."""
+
+    def __init__(self, parts: Parts, destinations: Destinations) -> None:
+        self._parts, self._destinations = parts, destinations
+        self._queue = DueQueue(parts.clock, self._work)
+        self._sources: dict[Key, _Source] = {}
+        parts.events.subscribe(self._on_event)
+
+    async def run(self) -> None:
+        """Send until cancelled; of an earlier run nothing is remembered."""
+        for key in list(self._sources):
+            self._forget(key)
+        self._queue = DueQueue(self._parts.clock, self._work)
+        caches = self._parts.caches
+        async with asyncio.TaskGroup() as tasks:
+            self._tasks = tasks
+            with ExitStack() as subscriptions:
+                for informer in (caches.event_sources, caches.cluster_event_sources):
+                    subscriptions.callback(informer.subscribe(self._on_source))
+                await self._queue.run()
+
+    async def drain(self) -> None:
+        """One more attempt for what is left, for DRAIN_SECONDS at most; to be called when `run` has ended."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(DRAIN_SECONDS), asyncio.TaskGroup() as tasks:
+                for source in self._sources.values():
+                    tasks.create_task(source.delivery.drain())
+        if left := sum(len(source.delivery) for source in self._sources.values()):
+            log.warning("cloudevents left unsent", extra={"events": left})
+
+    def _on_event(self, regarding: Obj, reason: str, note: str) -> None:
+        """Something has happened; never waits."""
+        kind = TYPES.get((regarding.get("kind", ""), reason))
+        if kind is None or not self._sources:
+            return
+        meta = regarding["metadata"]
+        event = CloudEvent(
+            id=str(uuid4()),
+            type=kind,
+            time=self._parts.clock.now(),
+            kind=regarding["kind"],
+            namespace=meta.get("namespace", ""),
+            name=meta["name"],
+            reason=reason,
+            message=note,
+        )
+        for source in self._sources.values():
+            if is_wanted(kind, source.subscription):
+                source.delivery.put(event)
+
+    def _on_source(self, old: Obj | None, new: Obj | None) -> None:
+        """Events are queued from now on, even before the destination is known to be usable."""
+        live = new or old or {}
+        key = _key(live)
+        if new is None or new["metadata"].get("deletionTimestamp"):
+            self._forget(key)
+        else:
+            source = self._sources.get(key) or self._add(key, live["kind"])
+            try:
+                source.subscription = read_spec(live).event_subscription
+            except ConfigError:
+                log.debug("subscription cannot be read", extra=_about(live))  # told with the condition
+        if new is not None:
+            self._queue.add(key)
+
+    def _add(self, key: Key, kind: str) -> _Source:
+        metrics = self._parts.instruments.cloud_events
+        delivery = Delivery((kind, *key), self._parts.clock, metrics, lambda: self._queue.add(key))
+        task = self._tasks.create_task(delivery.run(), name=f"cloudevents for {key[0]}/{key[1]}")
+        source = self._sources[key] = _Source(delivery=delivery, running=task)
+        return source
+
+    def _forget(self, key: Key) -> None:
+        source = self._sources.pop(key, None)
+        if source is not None:
+            source.running.cancel()
+            source.delivery.close()
+            self._destinations.forget(key)
+
+    async def _work(self, key: Key) -> None:
+        informer = self._informer(key)
+        live = informer.get(*key)
+        if live is None:
+            return
+        try:
+            if live["metadata"].get("deletionTimestamp"):
+                await remove_finalizer(self._parts.client, informer.spec.resource, live)
+            else:
+                await self._reconcile(informer, live)
+        except NotFound:
+            return
+        except KubeError as error:
+            log.warning("api request failed", extra=_about(live) | {"error": str(error)})
+            self._queue.add(key, RETRY_SECONDS)
+        except Exception:
+            log.exception("work on cloudeventsource failed", extra=_about(live))
+            self._queue.add(key, RETRY_SECONDS)
+
+    async def _reconcile(self, informer: Informer, live: Obj) -> None:
+        """Open the sink anew if the spec has changed, then say whether it works."""
+        source = self._sources.get(_key(live))
+        if source is None:
+            return
+        version = (live["metadata"]["uid"], live["metadata"].get("generation", 1))
+        if source.version != version:
+            await self._connect(source, live)
+            source.version = version
+        status = live.get("status") or {}
+        conditions = with_condition(status.get("conditions") or (), "Active", _condition(source))
+        written = await patch_status(
+            self._parts.client, informer.spec.resource, live, {**status, "conditions": conditions}
+        )
+        if written is not None and (why := source.problem or source.delivery.failure):
+            self._parts.events.record(live, "Warning", FAILED.reason, f"{FAILED.message}: {why}")
+
+    async def _connect(self, source: _Source, live: Obj) -> None:
+        source.problem = ""
+        try:
+            source.delivery.connect(await self._destinations.open(live))
+        except ConfigError as error:
+            log.warning("destination cannot be used", extra=_about(live) | {"error": str(error)})
+            source.delivery.connect(None)
+            source.problem = str(error)
+
+    def _informer(self, key: Key) -> Informer:
+        caches = self._parts.caches
+        return caches.event_sources if key[0] else caches.cluster_event_sources
+
+
+def _condition(source: _Source) -> ConditionValue:
+    """What KEDA says of a sink that fails; it says nothing of one that cannot be used at all."""
+    if source.problem:
+        return ConditionValue(FAILED.status, FAILED.reason, f"{FAILED.message}: {source.problem}")
+    return FAILED if source.delivery.failure else ACTIVE
+
+
+def _key(live: Obj) -> Key:
+    meta = live["metadata"]
+    return meta.get("namespace", ""), meta["name"]
+
+
+def _about(live: Obj) -> dict[str, str]:
+    namespace, name = _key(live)
+    return {"kind": live["kind"], "namespace": namespace, "source": name}
