@@ -13,13 +13,16 @@ from typing import Any
 
 from keda_py.clock import SystemClock
 from keda_py.kube.client import KubeClient
+from keda_py.kube.informer import Informer
+from keda_py.kube.informer_spec import InformerSpec
+from keda_py.kube.resources import Resource
 from keda_py.localkube.cluster import ClusterOptions, LocalCluster
 from keda_py.localkube.identity import service_account
 from keda_py.operator.app import run_operator
 from keda_py.operator.assembly import Assembly
 from keda_py.settings import load_settings
 from tests.charts.rendering import Obj, only, render
-from tests.e2e.world import World
+from tests.e2e.world import SECONDS, Condition, World
 from tests.operator.admission_world import LOOPBACK, free_port
 
 SHOP = "shop"
@@ -31,6 +34,16 @@ class Installed:
 
     cluster: LocalCluster
     world: World
+
+    async def until_listed(self, resource: Resource, namespace: str, condition: Condition) -> None:
+        """Return once an object of that namespace fulfils `condition`."""
+        informer = Informer(self.world.client, InformerSpec(resource=resource, namespaces=(namespace,)))
+        found = asyncio.Event()
+        informer.subscribe(lambda old, new: found.set() if new is not None and condition(new) else None)
+        async with asyncio.timeout(SECONDS), asyncio.TaskGroup() as tasks:
+            running = tasks.create_task(informer.run())
+            await found.wait()
+            running.cancel()
 
     @property
     def refused(self) -> list[str]:
@@ -45,7 +58,7 @@ async def installed(folder: Path, **values: Any) -> AsyncIterator[Installed]:
     """Install with these values; the operator runs while the block lasts."""
     objects = render(**values)
     ports = {"keda-metrics-apiserver": free_port(), "keda-admission-webhooks": free_port()}
-    async with LocalCluster(SystemClock(), ClusterOptions(enforce_rbac=True)) as cluster:
+    async with LocalCluster(SystemClock(), ClusterOptions(enforce_rbac=True, hpa_sync_seconds=1)) as cluster:
         names = [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in ("keda", SHOP)]
         await cluster.apply([*names, *(_leading_here(one, ports) for one in objects)])
         admin, operator = folder / "admin", folder / "operator"

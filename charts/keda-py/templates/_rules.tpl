@@ -1,6 +1,6 @@
 {{/* What the operator does in a namespace that it watches; README.md says what needs each rule. */}}
 {{- define "keda-py.namespaceRules" -}}
-- {apiGroups: [keda.sh], resources: [scaledobjects, scaledjobs, triggerauthentications], verbs: [get, list, watch, patch]}
+- {apiGroups: [keda.sh], resources: [scaledobjects, scaledjobs, triggerauthentications], verbs: [list, watch, patch]}
 - {apiGroups: [keda.sh], resources: [scaledobjects/status, scaledjobs/status, triggerauthentications/status], verbs: [patch]}
 - {apiGroups: [keda.sh], resources: [scaledobjects/finalizers, scaledjobs/finalizers], verbs: [update]}
 - {apiGroups: [autoscaling], resources: [horizontalpodautoscalers], verbs: [get, list, watch, create, update, delete]}
