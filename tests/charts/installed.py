@@ -26,6 +26,7 @@ from tests.e2e.world import SECONDS, Condition, World
 from tests.operator.admission_world import LOOPBACK, free_port
 
 SHOP = "shop"
+METRICS, WEBHOOKS = "keda-operator-metrics-apiserver", "keda-admission-webhooks"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +58,7 @@ class Installed:
 async def installed(folder: Path, **values: Any) -> AsyncIterator[Installed]:
     """Install with these values; the operator runs while the block lasts."""
     objects = render(**values)
-    ports = {"keda-metrics-apiserver": free_port(), "keda-admission-webhooks": free_port()}
+    ports = {METRICS: free_port(), WEBHOOKS: free_port()}
     async with LocalCluster(SystemClock(), ClusterOptions(enforce_rbac=True, hpa_sync_seconds=1)) as cluster:
         names = [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in ("keda", SHOP)]
         await cluster.apply([*names, *(_leading_here(one, ports) for one in objects)])
@@ -68,8 +69,8 @@ async def installed(folder: Path, **values: Any) -> AsyncIterator[Installed]:
         flags |= {
             "kubeconfig": str(operator),
             "bind-address": LOOPBACK,
-            "secure-port": str(ports["keda-metrics-apiserver"]),
-            "webhook-port": str(ports["keda-admission-webhooks"]),
+            "secure-port": str(ports[METRICS]),
+            "webhook-port": str(ports[WEBHOOKS]),
             "metrics-bind-address": "0",
             "health-probe-bind-address": "0",
         }
