@@ -1,7 +1,7 @@
 """May this caller do that? Every request is asked here before anything answers it.
 
-Where RBAC is not enforced everybody may do everything; impersonation works either way. Which binding allowed a request
-is logged, so that a chart's roles can be compared with what its operator does.
+Where RBAC is not enforced everybody may do everything; impersonation works either way. Which rule of which role
+allowed a request is logged, so that a chart's roles can be compared with what its operator does.
 """
 
 import logging
@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from keda_py.localkube.calls import Call, Target
 from keda_py.localkube.identity import Identity, impersonated
-from keda_py.localkube.rbac import Attributes, Authorizer
+from keda_py.localkube.rbac import Attributes, Authorizer, Verdict
 from keda_py.localkube.selectors import FieldSelector
 from keda_py.localkube.status import StatusError, forbidden
 
@@ -32,8 +32,7 @@ class Access:
             return
         verdict = self.authorizer.decide(call.user, wanted)
         if verdict.allowed:
-            fields = {"user": call.user.name, "verb": wanted.verb, "resource": wanted.full_resource}
-            _log.debug("request allowed", extra={**fields, "reason": verdict.reason})
+            _log_grant(call, wanted, verdict)
             return
         where = f'in the namespace "{wanted.namespace}"' if wanted.namespace else "at the cluster scope"
         what = f'"{wanted.full_resource}" in API group "{wanted.group}" {where}'
@@ -75,6 +74,16 @@ class Access:
         self.check(call, Attributes(verb="impersonate", resource="users", name=name))
         groups = tuple(filter(None, call.headers.get("impersonate-group", "").split(",")))
         return replace(call, user=impersonated(name, groups))
+
+
+def _log_grant(call: Call, wanted: Attributes, verdict: Verdict) -> None:
+    """Which role allowed it, by which rule, and the resource as that rule names it; nothing for administrators."""
+    if verdict.grant is None:
+        return
+    who = {"user": call.user.name, "verb": wanted.verb, "reason": verdict.reason}
+    asked = {"namespace": wanted.namespace, "resource": wanted.full_resource}
+    by = {"role": verdict.grant.role, "rule": verdict.grant.rule, "rule_resource": verdict.grant.resource}
+    _log.debug("request allowed", extra=who | asked | by)
 
 
 def attributes_of(target: Target, verb: str, call: Call) -> Attributes:

@@ -1,4 +1,4 @@
-"""Admission: every matching ValidatingWebhookConfiguration is asked before a write is stored.
+"""Admission: owners are checked, then every matching ValidatingWebhookConfiguration is asked, before a write is stored.
 
 The webhooks are called over HTTPS as a real server calls them: caBundle, timeoutSeconds, failurePolicy, namespace and
 object selectors, AdmissionReview v1. The call is work in flight for virtual time, its time-out runs on real time.
@@ -18,6 +18,7 @@ import orjson
 
 from keda_py.core.selectors import LabelSelector
 from keda_py.localkube.calls import Call, Target
+from keda_py.localkube.owners import OwnerReferences
 from keda_py.localkube.resources import Obj
 from keda_py.localkube.services import Backend, UnresolvedError
 from keda_py.localkube.status import StatusError, internal
@@ -50,14 +51,16 @@ class Services(Protocol):
 class Admission:
     """Asks the webhooks of the store's configurations."""
 
-    def __init__(self, store: Store, services: Services) -> None:
-        self._store, self._services = store, services
+    def __init__(self, store: Store, services: Services, owners: OwnerReferences) -> None:
+        self._store, self._services, self._owners = store, services, owners
         self._configurations = store.resources.get("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration")
         self._namespaces = store.resources.get("v1", "Namespace")
         self._contexts: dict[str, ssl.SSLContext] = {}
 
     async def check(self, review: Review) -> list[str]:
         """The webhooks' warnings; StatusError when one of them refuses, or cannot be asked and must be."""
+        if review.obj is not None:
+            self._owners.check(review.call, review.target, review.old, review.obj)
         warnings: list[str] = []
         for webhook in self._matching(review):
             warnings += await self._ask(webhook, review)

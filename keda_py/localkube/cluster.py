@@ -33,6 +33,7 @@ from keda_py.localkube.controllers.pods import NODE, NODE_ADDRESS
 from keda_py.localkube.custom_resources import CustomResources
 from keda_py.localkube.identity import ADMIN, Identity
 from keda_py.localkube.metrics_api import GROUP, POD_METRICS, VERSION, MetricsApi
+from keda_py.localkube.owners import OwnerReferences
 from keda_py.localkube.rbac import Authorizer
 from keda_py.localkube.resources import Obj, Registry
 from keda_py.localkube.routes import Routes
@@ -70,7 +71,8 @@ class LocalCluster:
         self._custom_resources = CustomResources(self.store)
         self.authorizer = Authorizer(self.store)
         access = Access(identity=self.identity, authorizer=self.authorizer, enforced=self._options.enforce_rbac)
-        self.routes = Routes(self.store, access, Admission(self.store, addresses), self._aggregation)
+        owners = OwnerReferences(self.store.resources, access)
+        self.routes = Routes(self.store, access, Admission(self.store, addresses, owners), self._aggregation)
         context = self.identity.server_context(self._options.host)
         self._server = ApiServer(self.routes.answer, self.identity, self.clock, context)
         self._running = AsyncExitStack()

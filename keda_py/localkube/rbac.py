@@ -1,8 +1,8 @@
 """The authoriser: which Role or ClusterRole allows a request, if any.
 
 Evaluates the stored roles and bindings as RBAC does; `system:masters` may do everything. Asked by the access reviews
-always, by the routes when the cluster enforces RBAC. A verdict says which binding allowed the request: the routes log
-it, which shows whether a chart's roles fit what its operator does.
+always, by the routes when the cluster enforces RBAC. A verdict says which rule of which role allowed the request: the
+routes log it, which shows whether a chart's roles fit what its operator does.
 """
 
 from collections.abc import Iterator
@@ -36,11 +36,21 @@ class Attributes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """The part of a role that allowed a request: a rule by its place in the role, a resource as that rule writes it."""
+
+    role: str
+    rule: int
+    resource: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """Allowed or not, and why: the reason is the real authoriser's."""
 
     allowed: bool
     reason: str = ""
+    grant: Grant | None = None
 
 
 class Authorizer:
@@ -60,8 +70,10 @@ class Authorizer:
                 continue
             if not any(_is_subject(subject, user, space) for subject in binding.get("subjects") or ()):
                 continue
-            if any(_allows(rule, wanted) for rule in self._rules(binding, space)):
-                return Verdict(allowed=True, reason=_reason(binding, space, user))
+            for place, rule in enumerate(self._rules(binding, space)):
+                if _allows(rule, wanted):
+                    grant = Grant(role=_role(binding, space), rule=place, resource=_pattern(rule, wanted))
+                    return Verdict(allowed=True, reason=_reason(binding, space, user), grant=grant)
         return Verdict(allowed=False)
 
     def rules_of(self, user: User, namespace: str) -> list[Obj]:
@@ -116,13 +128,18 @@ def _allows(rule: Obj, wanted: Attributes) -> bool:
     names = rule.get("resourceNames")
     return (
         _covers(rule.get("apiGroups"), wanted.group)
-        and any(_resource_fits(pattern, wanted) for pattern in rule.get("resources") or ())
+        and _pattern(rule, wanted) != ""
         and (not names or wanted.name in names)
     )
 
 
 def _covers(values: list[str] | None, value: str) -> bool:
     return "*" in (values or ()) or value in (values or ())
+
+
+def _pattern(rule: Obj, wanted: Attributes) -> str:
+    """The entry of the rule's resources that the request fits; "" for none."""
+    return next((str(one) for one in rule.get("resources") or () if _resource_fits(one, wanted)), "")
 
 
 def _resource_fits(pattern: str, wanted: Attributes) -> bool:
@@ -134,6 +151,12 @@ def _resource_fits(pattern: str, wanted: Attributes) -> bool:
 
 def _path_fits(pattern: str, path: str) -> bool:
     return pattern == path or (pattern.endswith("*") and path.startswith(pattern[:-1]))
+
+
+def _role(binding: Obj, space: str) -> str:
+    """The role as `ClusterRole/NAME` or `Role/NAMESPACE/NAME`."""
+    kind, name = binding["roleRef"]["kind"], binding["roleRef"]["name"]
+    return f"{kind}/{space}/{name}" if kind == "Role" else f"{kind}/{name}"
 
 
 def _reason(binding: Obj, space: str, user: User) -> str:

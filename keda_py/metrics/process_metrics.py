@@ -6,6 +6,7 @@ those that begin with keda_py_ are our own.
 
 import platform
 from collections.abc import Callable
+from math import nan
 
 from prometheus_client import (
     CollectorRegistry,
@@ -53,6 +54,10 @@ class ProcessMetrics:
             "keda_py_event_loop_stalls", "times that the loop was blocked, and by whom", ("culprit",), registry=registry
         )
         self._decisions = Counter("keda_py_decisions", "decisions by reason", ("reason",), registry=registry)
+        self._certificate = Gauge(
+            "keda_py_certificate_expiry_timestamp_seconds", "when the serving certificate ends", registry=registry
+        )
+        self._certificate.set(nan)  # there is none yet; 0 would be long ago
         _add_build_info(registry)
 
     def record_exchange(self, exchange: Exchange) -> None:
@@ -91,6 +96,10 @@ class ProcessMetrics:
     def show_leadership(self, lease: str, leads: Callable[[], bool]) -> None:
         """Show whether we hold the Lease from now on."""
         self.show(lambda: self._leads.labels(lease).set(leads()))
+
+    def record_certificate(self, ends: float) -> None:
+        """Another certificate is served, until then, in seconds since 1970."""
+        self._certificate.set(ends)
 
     def sample(self) -> None:
         """On the loop, before a page is rendered elsewhere: what is asked for only then."""

@@ -51,6 +51,7 @@ class OperatorMetrics:
         self._active = gauge("keda_scaler_active", "1 while a trigger is active", _SERIES)
         self._errors = counter("keda_scaler_detail_errors", "failed readings of a metric", _SERIES)
         self._paused = gauge("keda_scaled_object_paused", "1 while paused", _OBJECT)
+        self._fallback = gauge("keda_py_fallback_active", "1 while its replicas are those of its fallback", _OBJECT)
         self._object_errors = {
             SCALED_OBJECT: counter(
                 "keda_scaled_object_errors", "failed readings and checks of a ScaledObject", _OBJECT
@@ -118,6 +119,10 @@ class OperatorMetrics:
     def record_paused(self, key: Key, *, paused: bool) -> None:
         """Whether a ScaledObject is paused."""
         self._series.of((SCALED_OBJECT, *key), self._paused, key).set(1 if paused else 0)
+
+    def record_fallback(self, key: Key, *, active: bool) -> None:
+        """Whether the fallback of a ScaledObject that has one is in force."""
+        self._series.of((SCALED_OBJECT, *key), self._fallback, key).set(1 if active else 0)
 
     def record_lateness(self, key: Key, seconds: float, kind: str = SCALED_OBJECT) -> None:
         """How much later than due a scale loop began."""

@@ -33,6 +33,7 @@ from keda_py.operator.probes import probe_app
 from keda_py.operator.registration import ensure_namespace, register_metrics, register_webhook
 from keda_py.serving.authentication_config import AuthenticationConfig
 from keda_py.serving.ca_bundles import CaBundles
+from keda_py.serving.certificates import read_leaf
 from keda_py.serving.delegated import DelegatedAccess
 from keda_py.serving.peers import Peers
 from keda_py.serving.reviews import AccessReviews, TokenReviews
@@ -76,6 +77,7 @@ class Serving:
         self._settings, self._client, self._answers = settings, client, answers
         certificates = settings.certificates
         self._tls = ServerTls(certificates.min_tls_version, certificates.ciphers)
+        self._tls.subscribe(self._note_certificate)
         self._keep_certificates = keep_certificates(settings, client, self._tls)
         self._authentication = AuthenticationConfig(client, self._tls, certificates.client_ca_file)
         # Certificates expire in real time, whatever the clock of decisions says.
@@ -163,6 +165,11 @@ class Serving:
         if self._settings.serving.webhook_port:
             address = f"https://{_host_of(url)}:{self._settings.serving.webhook_port}"
             await register_webhook(client, name=certificates.webhook_name, url=address, ca=certificate.ca)
+
+    def _note_certificate(self) -> None:
+        leaf = read_leaf(self._tls.certificate) if self._tls.certificate is not None else None
+        if leaf is not None:
+            self._answers.instruments.process.record_certificate(leaf.not_valid_after_utc.timestamp())
 
     async def _serve(self, app: web.Application, address: Address) -> None:
         runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=1.0)

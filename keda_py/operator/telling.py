@@ -71,6 +71,8 @@ def tell_fallback(parts: Parts, state: ObjectState, spec: ScalingSpec, seen: Rou
     """
     before = read_condition(state.status.get("conditions") or (), "Fallback").status == "True"
     now = shows_fallback(spec, parts.readings.health(state.key))
+    if spec.fallback is not None:
+        parts.instruments.record_fallback(state.key, active=now)
     telling = [one for one in seen.readings if isinstance(one.outcome, ScalerError) == now and not one.asked]
     if before == now or not telling:
         return

@@ -72,11 +72,12 @@ class Watchdog:
 
 def _name_culprit(frame: FrameType, scalers: Mapping[str, str]) -> str:
     """The trigger type whose scaler is running, else the place in this project that is; "elsewhere" where neither."""
-    modules = [str(one.f_globals.get("__name__", "")) for one in _outwards(frame)]
+    frames = list(_outwards(frame))  # once: the watched thread goes on, and a second walk may find another stack
+    modules = [str(one.f_globals.get("__name__", "")) for one in frames]
     for module in modules:
         if module in scalers:
             return f"scaler {scalers[module]}"
-    ours = (one for one, module in zip(_outwards(frame), modules, strict=True) if module.startswith("keda_py."))
+    ours = (one for one, module in zip(frames, modules, strict=True) if module.startswith("keda_py."))
     found = next(ours, None)
     return f"{found.f_globals['__name__']}.{found.f_code.co_name}" if found is not None else "elsewhere"
 

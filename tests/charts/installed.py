@@ -13,16 +13,20 @@ from typing import Any
 
 from keda_py.clock import SystemClock
 from keda_py.kube.client import KubeClient
+from keda_py.kube.informer import Informer
+from keda_py.kube.informer_spec import InformerSpec
+from keda_py.kube.resources import Resource
 from keda_py.localkube.cluster import ClusterOptions, LocalCluster
 from keda_py.localkube.identity import service_account
 from keda_py.operator.app import run_operator
 from keda_py.operator.assembly import Assembly
 from keda_py.settings import load_settings
 from tests.charts.rendering import Obj, only, render
-from tests.e2e.world import World
+from tests.e2e.world import SECONDS, Condition, World
 from tests.operator.admission_world import LOOPBACK, free_port
 
 SHOP = "shop"
+METRICS, WEBHOOKS = "keda-operator-metrics-apiserver", "keda-admission-webhooks"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +35,16 @@ class Installed:
 
     cluster: LocalCluster
     world: World
+
+    async def until_listed(self, resource: Resource, namespace: str, condition: Condition) -> None:
+        """Return once an object of that namespace fulfils `condition`."""
+        informer = Informer(self.world.client, InformerSpec(resource=resource, namespaces=(namespace,)))
+        found = asyncio.Event()
+        informer.subscribe(lambda old, new: found.set() if new is not None and condition(new) else None)
+        async with asyncio.timeout(SECONDS), asyncio.TaskGroup() as tasks:
+            running = tasks.create_task(informer.run())
+            await found.wait()
+            running.cancel()
 
     @property
     def refused(self) -> list[str]:
@@ -44,8 +58,8 @@ class Installed:
 async def installed(folder: Path, **values: Any) -> AsyncIterator[Installed]:
     """Install with these values; the operator runs while the block lasts."""
     objects = render(**values)
-    ports = {"keda-metrics-apiserver": free_port(), "keda-admission-webhooks": free_port()}
-    async with LocalCluster(SystemClock(), ClusterOptions(enforce_rbac=True)) as cluster:
+    ports = {METRICS: free_port(), WEBHOOKS: free_port()}
+    async with LocalCluster(SystemClock(), ClusterOptions(enforce_rbac=True, hpa_sync_seconds=1)) as cluster:
         names = [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in ("keda", SHOP)]
         await cluster.apply([*names, *(_leading_here(one, ports) for one in objects)])
         admin, operator = folder / "admin", folder / "operator"
@@ -55,8 +69,8 @@ async def installed(folder: Path, **values: Any) -> AsyncIterator[Installed]:
         flags |= {
             "kubeconfig": str(operator),
             "bind-address": LOOPBACK,
-            "secure-port": str(ports["keda-metrics-apiserver"]),
-            "webhook-port": str(ports["keda-admission-webhooks"]),
+            "secure-port": str(ports[METRICS]),
+            "webhook-port": str(ports[WEBHOOKS]),
             "metrics-bind-address": "0",
             "health-probe-bind-address": "0",
         }

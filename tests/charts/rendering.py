@@ -18,7 +18,8 @@ def text(folder: Path, values: Obj) -> str:
     """Everything but the notes; raises what Helm raises."""
     with helm.Chart.load(str(folder)) as chart:
         pages = chart.render(values, name="keda", namespace="keda")
-    return "\n---\n".join(page.strip() for name, page in pages.items() if not name.endswith("NOTES.txt")).strip()
+    manifests = (page.strip() for name, page in pages.items() if not name.endswith("NOTES.txt"))
+    return "\n---\n".join(page for page in manifests if page).strip()
 
 
 def render(**values: Any) -> list[Obj]:

@@ -1,5 +1,6 @@
 """Who somebody is, and what they may do: certificates and tokens over TLS, RBAC, access reviews."""
 
+import logging
 import ssl
 from collections.abc import AsyncIterator
 from typing import Any
@@ -39,8 +40,13 @@ async def who_am_i(cluster: LocalCluster, context: ssl.SSLContext, **headers: st
 
 
 async def allow(client: Client, name: str, **rule: list[str]) -> None:
+    """A Role of that name and one rule for bob."""
+    await grant(client, name, [rule])
+
+
+async def grant(client: Client, name: str, rules: list[dict[str, list[str]]]) -> None:
     """A Role of that name for bob."""
-    await client.create(f"{RBAC}/namespaces/default/roles", {"metadata": {"name": name}, "rules": [rule]})
+    await client.create(f"{RBAC}/namespaces/default/roles", {"metadata": {"name": name}, "rules": rules})
     subject = {"kind": "ServiceAccount", "name": "bob", "namespace": "default"}
     reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name}
     binding = {"metadata": {"name": name}, "roleRef": reference, "subjects": [subject]}
@@ -122,6 +128,42 @@ async def test_a_role_allows_what_it_says_and_no_more(strict: LocalCluster) -> N
     assert (await bob.ask("GET", f"{CONFIGMAPS}/kube-root-ca.crt")).status == 403
     assert (await bob.ask("DELETE", f"{CONFIGMAPS}/a")).status == 403
     assert (await bob.ask("GET", "/api/v1/namespaces/kube-system/configmaps/a")).status == 403
+
+
+async def test_the_log_says_which_rule_of_which_role_allowed_a_request(
+    strict: LocalCluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, logger="keda_py.localkube.access")
+    admin, bob = Client(strict), Client(strict, BOB)
+    rules = [
+        {"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]},
+        {"apiGroups": ["apps"], "resources": ["deployments", "*/scale"], "verbs": ["get"]},
+    ]
+    await grant(admin, "scaler", rules)
+    await bob.ask("GET", "/apis/apps/v1/namespaces/default/deployments/web/scale")
+    (told,) = [vars(one) for one in caplog.records]
+    assert (told["user"], told["role"], told["rule"]) == (BOB.name, "Role/default/scaler", 1)
+    assert (told["verb"], told["resource"], told["rule_resource"]) == ("get", "deployments/scale", "*/scale")
+
+
+async def test_an_owner_is_held_back_only_by_those_who_may_change_its_finalizers(strict: LocalCluster) -> None:
+    admin, bob = Client(strict), Client(strict, BOB)
+    owner = (await admin.create(CONFIGMAPS, configmap("owner")))["metadata"]
+    owned = configmap("owned")
+    reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner["uid"]}
+    owned["metadata"]["ownerReferences"] = [reference | {"blockOwnerDeletion": True}]
+    await allow(admin, "writer", apiGroups=[""], resources=["configmaps"], verbs=["create", "update", "get"])
+    refused = await bob.ask("POST", CONFIGMAPS, owned)
+    assert refused.body["message"] == (
+        'configmaps "owned" is forbidden: cannot set blockOwnerDeletion if an ownerReference refers to a resource '
+        "you can't set finalizers on: , <nil>"
+    )
+    await allow(admin, "holder", apiGroups=[""], resources=["configmaps/finalizers"], verbs=["update"])
+    created = await bob.create(CONFIGMAPS, owned)
+    created["metadata"]["ownerReferences"] = []
+    assert (await bob.ask("PUT", f"{CONFIGMAPS}/owned", created)).status == 403
+    await allow(admin, "remover", apiGroups=[""], resources=["configmaps"], verbs=["delete"])
+    assert (await bob.ask("PUT", f"{CONFIGMAPS}/owned", created)).status == 200
 
 
 async def test_a_subresource_has_its_own_rules(strict: LocalCluster) -> None:

@@ -166,3 +166,17 @@ async def test_the_process_tells_of_itself(app: World) -> None:
     assert page["process_resident_memory_bytes"] > 0
     assert page["process_open_fds"] > 0
     assert page['python_gc_collections_total{generation="0"}'] > 0
+
+
+async def test_an_object_on_its_fallback_and_the_end_of_the_certificate_are_shown(world: World) -> None:
+    del world.server.answers["/jobs"]
+    fallback = {"failureThreshold": 1, "replicas": 3}
+    await world.create(deployment(), scaled_object(metrics_api(world.url), fallback=fallback))
+    series = 'keda_py_fallback_active{namespace="default",scaledObject="app"}'
+    await world.seconds(4)
+    assert (await read(world))[series] == 1
+    world.jobs(3)
+    await world.seconds(2)
+    page = await read(world)
+    assert page[series] == 0
+    assert page["keda_py_certificate_expiry_timestamp_seconds"] > world.clock.now().timestamp() + 300 * 86400

@@ -1,6 +1,7 @@
 {{/* What the operator does in a namespace that it watches; README.md says what needs each rule. */}}
 {{- define "keda-py.namespaceRules" -}}
-- {apiGroups: [keda.sh], resources: [scaledobjects, scaledjobs, triggerauthentications], verbs: [get, list, watch, patch]}
+{{- $restrict := .Values.permissions.operator.restrict -}}
+- {apiGroups: [keda.sh], resources: [scaledobjects, scaledjobs, triggerauthentications], verbs: [list, watch, patch]}
 - {apiGroups: [keda.sh], resources: [scaledobjects/status, scaledjobs/status, triggerauthentications/status], verbs: [patch]}
 - {apiGroups: [keda.sh], resources: [scaledobjects/finalizers, scaledjobs/finalizers], verbs: [update]}
 - {apiGroups: [eventing.keda.sh], resources: [cloudeventsources], verbs: [list, watch, patch]}
@@ -8,19 +9,24 @@
 - {apiGroups: [autoscaling], resources: [horizontalpodautoscalers], verbs: [get, list, watch, create, update, delete]}
 - {apiGroups: [apps], resources: [deployments, statefulsets, replicasets], verbs: [get, list, watch]}
 - {apiGroups: [apps], resources: [deployments/scale, statefulsets/scale, replicasets/scale], verbs: [get, update]}
+{{- if .Values.rbac.enabledCustomScaledRefKinds }}
 {{- range .Values.rbac.scaledRefKinds }}
 - {apiGroups: [{{ .apiGroup | quote }}], resources: ["{{ .kind }}/scale"], verbs: [get, update]}
 {{- if ne .kind "*" }}
 - {apiGroups: [{{ .apiGroup | quote }}], resources: [{{ .kind | quote }}], verbs: [get]}
 {{- end }}
 {{- end }}
+{{- end }}
 - {apiGroups: [batch], resources: [jobs], verbs: [get, list, watch, create, delete]}
 - {apiGroups: [""], resources: [pods, limitranges], verbs: [list, watch]}
-- {apiGroups: [""], resources: [configmaps{{ if not .Values.permissions.operator.restrict.secret }}, secrets{{ end }}], verbs: [get, list, watch]}
+- {apiGroups: [""], resources: [configmaps], verbs: [get, list, watch]}
+{{- if not $restrict.secret }}
+{{ include "keda-py.secretsRule" . }}
+{{- end }}
 - {apiGroups: [""], resources: [serviceaccounts], verbs: [get, list, watch]}
 - {apiGroups: [discovery.k8s.io], resources: [endpointslices], verbs: [list]}
 - {apiGroups: [events.k8s.io], resources: [events], verbs: [create, patch]}
-{{- if .Values.permissions.operator.restrict.allowAllServiceAccountTokenCreation }}
+{{- if $restrict.allowAllServiceAccountTokenCreation }}
 - {apiGroups: [""], resources: [serviceaccounts/token], verbs: [create]}
 {{- end }}
 {{- with .Values.rbac.extraRules }}
@@ -28,6 +34,30 @@
 {{- end }}
 {{- end }}
 
-{{- define "keda-py.subjects" -}}
-subjects: [{kind: ServiceAccount, name: {{ .Values.serviceAccount.operator.name }}, namespace: {{ .Release.Namespace }}}]
+{{/* Secrets that triggers and authentications may name: any, or those listed. */}}
+{{- define "keda-py.secretsRule" -}}
+{{- $names := .Values.permissions.operator.restrict.namesAllowList -}}
+- {apiGroups: [""], resources: [secrets], {{ with $names }}resourceNames: {{ toJson . }}, {{ end }}verbs: [get, list, watch]}
+{{- end }}
+
+{{/* What it does in its own namespace, besides what the rules above allow there. */}}
+{{- define "keda-py.ownRules" -}}
+{{- $everywhere := not (include "keda-py.watched" .) }}
+{{- $restrict := .Values.permissions.operator.restrict }}
+{{- $secret := .Values.certificates.secretName }}
+{{- /* Where the ClusterRole allows any Secret, reading ours needs nothing more. */}}
+{{- $read := ternary "" "get, list, watch, " (and $everywhere (not $restrict.secret) (not $restrict.namesAllowList)) }}
+{{- $lease := .Values.operator.leaderElectionID -}}
+- {apiGroups: [coordination.k8s.io], resources: [leases], verbs: [create]}
+- {apiGroups: [coordination.k8s.io], resources: [leases], resourceNames: [{{ $lease }}], verbs: [get, list, watch, update]}
+{{- if include "keda-py.ownCertificates" . }}
+- {apiGroups: [""], resources: [secrets], verbs: [create]}
+- {apiGroups: [""], resources: [secrets], resourceNames: [{{ $secret }}], verbs: [{{ $read }}update]}
+{{- end }}
+{{- if or (not $everywhere) $restrict.secret }}
+{{ include "keda-py.secretsRule" . }}
+{{- end }}
+{{- if not $everywhere }}
+- {apiGroups: [""], resources: [configmaps], verbs: [get, list, watch]}
+{{- end }}
 {{- end }}

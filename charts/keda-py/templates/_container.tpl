@@ -1,0 +1,112 @@
+{{/* The operator's container, in parts: flags, environment, files, ports. */}}
+{{- define "keda-py.image" -}}
+{{- $image := .Values.image.keda }}
+{{- $registry := .Values.global.image.registry | default $image.registry }}
+{{- with $registry }}{{ . }}/{{ end }}{{ $image.repository }}:{{ $image.tag | default .Chart.AppVersion }}
+{{- end }}
+
+{{- define "keda-py.args" -}}
+{{- $values := .Values -}}
+- operator
+- --leader-elect
+- --leader-election-id={{ $values.operator.leaderElectionID }}
+- --shutdown-delay={{ $values.operator.shutdownDelay }}
+- --secure-port={{ $values.service.portHttpsTarget }}
+- --webhook-port={{ ternary ($values.webhooks.port | default 9443) 0 $values.webhooks.enabled }}
+- --enable-webhook-patching={{ $values.webhooks.enabled }}
+- --enable-apiservice-patching={{ ne (include "keda-py.patchesServices" .) "" }}
+- --cert-dir={{ $values.certificates.mountPath }}
+- --enable-cert-rotation={{ ne (include "keda-py.ownCertificates" .) "" }}
+- --cert-secret-name={{ $values.certificates.secretName }}
+- --operator-service-name={{ $values.operator.name }}
+- --metrics-server-service-name={{ include "keda-py.metricsService" . }}
+- --webhooks-service-name={{ $values.webhooks.name }}
+- --k8s-cluster-name={{ tpl $values.clusterName . }}
+- --k8s-cluster-domain={{ $values.clusterDomain }}
+- --zap-log-level={{ $values.logging.operator.level }}
+- --zap-encoder={{ $values.logging.operator.format }}
+- --zap-time-encoding={{ $values.logging.operator.timeEncoding }}
+- --enable-prometheus-metrics={{ $values.prometheus.operator.enabled }}
+- --metrics-bind-address=:{{ $values.prometheus.operator.port }}
+{{- if $values.opentelemetry.operator.enabled }}
+- --enable-opentelemetry-metrics=true
+{{- end }}
+- --http-idle-conn-timeout={{ $values.http.idleConnTimeout }}
+{{- range ($values.certificates.operator).caDirs }}
+- --ca-dir={{ . }}
+{{- end }}
+{{- range $flag, $value := $values.extraArgs.keda }}
+- --{{ $flag }}={{ $value }}
+{{- end }}
+{{- end }}
+
+{{- define "keda-py.env" -}}
+- {name: WATCH_NAMESPACE, value: {{ include "keda-py.watched" . | quote }}}
+- {name: POD_NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}
+- {name: POD_NAMESPACE, valueFrom: {fieldRef: {fieldPath: metadata.namespace}}}
+- {name: POD_IP, valueFrom: {fieldRef: {fieldPath: status.podIP}}}
+- {name: KEDA_RESTRICT_SECRET_ACCESS, value: {{ .Values.permissions.operator.restrict.secret | quote }}}
+{{- with .Values.http }}
+- {name: KEDA_HTTP_DEFAULT_TIMEOUT, value: {{ .timeout | quote }}}
+- {name: KEDA_HTTP_DISABLE_KEEP_ALIVE, value: {{ not .keepAlive.enabled | quote }}}
+- {name: KEDA_HTTP_MIN_TLS_VERSION, value: {{ .minTlsVersion | quote }}}
+- {name: KEDA_HTTP_TLS_CIPHER_LIST, value: {{ .tlsCipherList | quote }}}
+{{- end }}
+- {name: KEDA_SERVICE_MIN_TLS_VERSION, value: {{ .Values.service.minTlsVersion | quote }}}
+- {name: KEDA_SERVICE_TLS_CIPHER_LIST, value: {{ .Values.service.tlsCipherList | quote }}}
+{{- with .Values.opentelemetry.collector.uri }}
+- {name: OTEL_EXPORTER_OTLP_ENDPOINT, value: {{ . | quote }}}
+{{- end }}
+{{- with .Values.env }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/* name, Secret, directory of what is mounted from Secrets */}}
+{{- define "keda-py.secretFiles" -}}
+{{- $files := list }}
+{{- if not (include "keda-py.ownCertificates" .) }}
+{{- $files = append $files (dict "name" "certificates" "secret" .Values.certificates.secretName "path" .Values.certificates.mountPath) }}
+{{- end }}
+{{- with .Values.grpcTLSCertsSecret }}
+{{- $files = append $files (dict "name" "grpc-certs" "secret" . "path" "/grpccerts") }}
+{{- end }}
+{{- with .Values.hashiCorpVaultTLS }}
+{{- $files = append $files (dict "name" "hashicorp-vault-certs" "secret" . "path" "/hashicorp-vaultcerts") }}
+{{- end }}
+{{- toJson $files }}
+{{- end }}
+
+{{- define "keda-py.container" -}}
+name: {{ .Values.operator.name }}
+image: {{ include "keda-py.image" . | quote }}
+imagePullPolicy: {{ .Values.image.pullPolicy }}
+args: {{- include "keda-py.args" . | nindent 2 }}
+env: {{- include "keda-py.env" . | nindent 2 }}
+ports:
+  - {name: https, containerPort: {{ .Values.service.portHttpsTarget }}}
+  {{- if .Values.webhooks.enabled }}
+  - {name: webhook, containerPort: {{ .Values.webhooks.port | default 9443 }}}
+  {{- end }}
+  {{- if .Values.prometheus.operator.enabled }}
+  - {name: metrics, containerPort: {{ .Values.prometheus.operator.port }}}
+  {{- end }}
+  - {name: health, containerPort: 8081}
+livenessProbe:
+  httpGet: {path: /healthz, port: health}
+  {{- toYaml .Values.operator.livenessProbe | nindent 2 }}
+readinessProbe:
+  httpGet: {path: /readyz, port: health}
+  {{- toYaml .Values.operator.readinessProbe | nindent 2 }}
+resources: {{- toYaml .Values.resources.operator | nindent 2 }}
+securityContext: {{- toYaml .Values.securityContext.operator | nindent 2 }}
+volumeMounts:
+  # OpenSSL takes certificates from files only; these never reach a disk.
+  - {name: tmp, mountPath: /tmp}
+  {{- range fromJsonArray (include "keda-py.secretFiles" .) }}
+  - {name: {{ .name }}, mountPath: {{ .path }}, readOnly: true}
+  {{- end }}
+  {{- with .Values.volumes.keda.extraVolumeMounts }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- end }}

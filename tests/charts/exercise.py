@@ -1,0 +1,252 @@
+"""A life for the operator in which it needs each of its rights at least once.
+
+Each function is one story that ends when the cluster shows its outcome. Where a right is for an accident (a write that
+found somebody else's object, an answer that was lost), the story arranges the accident.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from keda_py.clock import SystemClock
+from keda_py.kube.named_watches import NAMES_LIMIT
+from keda_py.kube.resources import (
+    CLOUD_EVENT_SOURCES,
+    CLUSTER_CLOUD_EVENT_SOURCES,
+    CLUSTER_TRIGGER_AUTHENTICATIONS,
+    CONFIG_MAPS,
+    CUSTOM_RESOURCE_DEFINITIONS,
+    EVENTS,
+    HORIZONTAL_POD_AUTOSCALERS,
+    JOBS,
+    SCALED_JOBS,
+    SCALED_OBJECTS,
+    SECRETS,
+    SERVICE_ACCOUNTS,
+    TRIGGER_AUTHENTICATIONS,
+    VALIDATING_WEBHOOK_CONFIGURATIONS,
+    Resource,
+)
+from keda_py.localkube.certificates import Authority
+from tests.charts.installed import SHOP, Installed
+from tests.charts.rendering import Obj
+from tests.e2e.manifests import box_definition, boxen, deployment, metrics_api, scaled_object, workload
+from tests.e2e.world import KINDS, condition_of
+from tests.http_server import HttpServer
+from tests.localkube.webhook import Webhook
+
+MANY = NAMES_LIMIT + 2
+"""More objects of a kind in one namespace than are followed one by one."""
+GROUP = "example.com"
+ENDPOINT_SLICES = Resource(group="discovery.k8s.io", version="v1", kind="EndpointSlice", plural="endpointslices")
+
+
+def named(kind: str, name: str, namespace: str = SHOP, **fields: Any) -> Obj:
+    """An object of the core group or of KEDA's."""
+    version = "keda.sh/v1alpha1" if "Trigger" in kind or "Scaled" in kind else "v1"
+    place = {} if kind.startswith("Cluster") else {"namespace": namespace}
+    return {"apiVersion": version, "kind": kind, "metadata": {"name": name} | place, **fields}
+
+
+def guarded(server: HttpServer, kind: str = "TriggerAuthentication") -> Obj:
+    """A trigger that needs the token of `source`."""
+    trigger = metrics_api(f"{server.url}/jobs", authenticationRef={"name": "source", "kind": kind})
+    trigger["metadata"]["authMode"] = "bearer"
+    return trigger
+
+
+def source(kind: str, **more: Any) -> Obj:
+    """An authentication with the token, from more Secrets and ConfigMaps than are followed one by one."""
+    secrets = [{"parameter": f"secret{i}", "name": f"source-{i}", "key": "token"} for i in range(MANY)]
+    maps = [{"parameter": f"map{i}", "name": f"source-{i}", "key": "token"} for i in range(MANY)]
+    secrets[0]["parameter"] = "token"
+    return named(kind, "source", spec={"secretTargetRef": secrets, "configMapTargetRef": maps, **more})
+
+
+def scaled_job(server: HttpServer, name: str, **spec: Any) -> Obj:
+    container = {"name": "work", "image": "work"}
+    job = {"template": {"spec": {"restartPolicy": "Never", "containers": [container]}}}
+    wanted = {"pollingInterval": 1, "maxReplicaCount": 2, "jobTargetRef": job, "triggers": [guarded(server)]}
+    return named("ScaledJob", name, spec=wanted | spec)
+
+
+async def follow_sources(here: Installed, server: HttpServer, **tokens: Any) -> None:
+    """Authentications, from a namespace's Secrets and from the operator's own."""
+    client = here.world.client
+    for namespace in (SHOP, "keda"):
+        for i in range(MANY):
+            text = {"token": "open sesame"}
+            await client.create(SECRETS, named("Secret", f"source-{i}", namespace, stringData=text))
+            await client.create(CONFIG_MAPS, named("ConfigMap", f"source-{i}", namespace, data=text))
+    await client.create(TRIGGER_AUTHENTICATIONS, source("TriggerAuthentication", **tokens))
+    await client.create(CLUSTER_TRIGGER_AUTHENTICATIONS, source("ClusterTriggerAuthentication"))
+    server.answers["/jobs"] = '{"value": 0}'
+    for number, kind in enumerate(("TriggerAuthentication", "ClusterTriggerAuthentication")):
+        name = f"source-{number}"
+        await here.world.create(deployment(name), scaled_object(guarded(server, kind), name=name))
+        await here.world.condition("Ready", "True", name=name)
+    assert server.asked[-1].headers["Authorization"] == "Bearer open sesame"
+    for length in (1, 2):  # which tells the same twice, about an object without a namespace
+        secrets = source("")["spec"]["secretTargetRef"][:length]
+        path = CLUSTER_TRIGGER_AUTHENTICATIONS.named("", "source")
+        await client.patch(path, {"spec": {"secretTargetRef": secrets}})
+        await here.until_listed(EVENTS, "default", lambda told: "is updated" in told["note"])
+    await here.until_listed(EVENTS, "default", lambda told: told.get("series", {}).get("count") == 2)
+
+
+async def scale_up_and_down(here: Installed, server: HttpServer) -> None:
+    """A life of a ScaledObject, from the first message to its deletion; it wakes twice, and so is one Event counted."""
+    world = here.world
+    await world.create(deployment(), scaled_object(guarded(server)))
+    for _ in range(2):
+        server.answers["/jobs"] = '{"value": 20}'
+        await world.replicas(4)
+        server.answers["/jobs"] = '{"value": 0}'
+        await world.replicas(0)
+    await world.condition("Ready", "True")
+    told = await world.event("KEDAScaleTargetActivated")
+    await world.until(EVENTS, lambda live: live.get("series", {}).get("count") == 2, told["metadata"]["name"])
+    await world.delete(SCALED_OBJECTS)
+    async with world.watching(SCALED_OBJECTS) as watch:
+        await watch.gone()
+    assert not await world.exists(HORIZONTAL_POD_AUTOSCALERS, "keda-hpa-app")
+
+
+async def wait_for_targets(here: Installed, server: HttpServer) -> None:
+    """ScaledObjects that are there before their targets, of each kind."""
+    world, server.answers["/busy"] = here.world, '{"value": 1}'
+    await world.client.create(CUSTOM_RESOURCE_DEFINITIONS, box_definition(GROUP))
+    box = {"apiVersion": f"{GROUP}/v1", "kind": "Box", "metadata": {"name": "box", "namespace": SHOP}}
+    await world.client.create(boxen(GROUP), box | {"spec": {"size": 0}})
+    for kind in ("Deployment", "StatefulSet", "ReplicaSet"):
+        name = kind.lower()
+        target = {"kind": kind, "name": name}
+        await world.create(scaled_object(metrics_api(f"{server.url}/busy"), name=name, scaleTargetRef=target))
+        await world.condition("Ready", "False", name=name)
+        await world.create(workload(kind, name))
+        await world.until(KINDS[kind], lambda live: live["spec"]["replicas"] == 1, name)
+    target = {"apiVersion": f"{GROUP}/v1", "kind": "Box", "name": "box"}
+    await world.create(scaled_object(metrics_api(f"{server.url}/busy"), name="box", scaleTargetRef=target))
+    await world.until(boxen(GROUP), lambda live: live["spec"]["size"] == 1, "box")
+
+
+async def change_hpas(here: Installed) -> None:
+    """An HPA is changed, deleted by a pause, and made anew where somebody else was faster."""
+    world, name, hpa = here.world, "deployment", "keda-hpa-deployment"
+    await world.patch(SCALED_OBJECTS, {"spec": {"maxReplicaCount": 7}}, name)
+    live = await world.until(HORIZONTAL_POD_AUTOSCALERS, lambda live: live["spec"]["maxReplicas"] == 7, hpa)
+    async with world.watching(HORIZONTAL_POD_AUTOSCALERS, hpa) as watch:
+        await world.annotate({"autoscaling.keda.sh/paused": "true"}, name)
+        await watch.gone()
+    async with slow_admission(here, "autoscaling", "horizontalpodautoscalers", failurePolicy="Ignore") as webhook:
+        await world.annotate({"autoscaling.keda.sh/paused": None}, name)
+        await until_asked(webhook)
+        webhook.hangs = False
+        kept = {key: live["metadata"][key] for key in ("name", "namespace")}
+        await world.client.create(HORIZONTAL_POD_AUTOSCALERS, {**live, "metadata": kept})
+        await world.until(HORIZONTAL_POD_AUTOSCALERS, lambda live: bool(live["metadata"].get("ownerReferences")), hpa)
+
+
+async def run_jobs(here: Installed, server: HttpServer) -> None:
+    """Jobs of a ScaledJob: replaced when it changes, created again after an answer that was lost, and deleted."""
+    world = here.world
+    server.answers["/jobs"] = '{"value": 10}'
+    async with slow_admission(here, "batch", "jobs", failurePolicy="Fail") as webhook:
+        await world.client.create(SCALED_JOBS, scaled_job(server, "work"))
+        await until_asked(webhook)
+    await world.until(SCALED_JOBS, lambda live: condition_of(live, "Active").get("status") == "True", "work")
+    await here.until_listed(JOBS, SHOP, lambda job: generation(job) == "1")
+    await world.patch(SCALED_JOBS, {"spec": {"maxReplicaCount": 1}}, "work")
+    await here.until_listed(JOBS, SHOP, lambda job: generation(job) == "2")
+    await world.delete(SCALED_JOBS, "work")
+    async with world.watching(SCALED_JOBS, "work") as watch:
+        await watch.gone()
+
+
+async def ask_around(here: Installed, server: HttpServer) -> None:
+    """Triggers that ask each endpoint of a Service, count pods, and read a number from a ConfigMap."""
+    client, server.answers["/busy"] = here.world.client, '{"value": 1}'
+    piece = {"metadata": {"name": "work-1", "namespace": SHOP, "labels": {"kubernetes.io/service-name": "work"}}}
+    piece |= {"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4"}
+    await client.create(
+        ENDPOINT_SLICES, piece | {"ports": [{"port": server.port}], "endpoints": [{"addresses": ["127.0.0.1"]}]}
+    )
+    await client.create(CONFIG_MAPS, named("ConfigMap", "backlog", data={"count": "3"}))
+    endpoints = metrics_api(f"http://work.{SHOP}:{server.port}/busy")
+    endpoints["metadata"]["aggregateFromKubeServiceEndpoints"] = "true"
+    pods = {"type": "kubernetes-workload", "metadata": {"podSelector": "app=deployment", "value": "1"}}
+    backlog = {"resourceKind": "ConfigMap", "resourceName": "backlog", "key": "count", "targetValue": "1"}
+    number = {"type": "kubernetes-resource", "metadata": backlog}
+    for trigger, name in ((endpoints, "endpoints"), (pods, "pods"), (number, "number")):
+        await here.world.create(deployment(name), scaled_object(trigger, name=name))
+        await here.world.condition("Active", "True", name=name)
+
+
+async def be_many_accounts(here: Installed) -> None:
+    """Workloads with an identity of their own each."""
+    client, names = here.world.client, [f"account-{i}" for i in range(MANY)]
+    identity = {"podIdentity": {"provider": "aws", "identityOwner": "workload"}}
+    await client.create(TRIGGER_AUTHENTICATIONS, named("TriggerAuthentication", "workload", spec=identity))
+    role = {"eks.amazonaws.com/role-arn": "arn:aws:iam::1:role/work"}
+    for names_now in (names[:-1], names[-1:]):
+        for name in names_now:
+            account = named("ServiceAccount", name)
+            account["metadata"]["annotations"] = role
+            await client.create(SERVICE_ACCOUNTS, account)
+            body = deployment(name)
+            body["spec"]["template"]["spec"]["serviceAccountName"] = name
+            trigger = {"type": "cron", "authenticationRef": {"name": "workload"}}
+            trigger["metadata"] = {"timezone": "UTC", "start": "0 0 1 1 *", "end": "1 0 1 1 *", "desiredReplicas": "1"}
+            await here.world.create(body, scaled_object(trigger, name=name))
+        for name in names_now:
+            await here.world.condition("Ready", "True", name=name)
+
+
+async def spoil_the_certificates(here: Installed) -> None:
+    """The Secret of the certificates loses a key and gets it back."""
+    client = here.world.client
+    path = SECRETS.named("keda", "kedaorg-certs")
+    await client.patch(path, {"data": {"tls.crt": None}})
+    await here.until_listed(
+        SECRETS, "keda", lambda one: one["metadata"]["name"] == path.name and "tls.crt" in one["data"]
+    )
+
+
+async def until_asked(webhook: Webhook) -> None:
+    async with asyncio.timeout(30):
+        while not webhook.asked:
+            await asyncio.sleep(0.05)
+
+
+def generation(job: Obj) -> str:
+    return str(job["metadata"]["annotations"]["scaledjob.keda.sh/generation"])
+
+
+@asynccontextmanager
+async def slow_admission(here: Installed, group: str, resource: str, **policy: str) -> AsyncIterator[Webhook]:
+    """Somebody's webhook for creations of that resource, which does not answer in time."""
+    async with Webhook(Authority("vet", SystemClock().now())) as webhook:
+        webhook.hangs = True
+        rule = {"apiGroups": [group], "apiVersions": ["*"], "resources": [resource], "operations": ["CREATE"]}
+        configuration = webhook.configuration(rules=[rule], timeoutSeconds=1, **policy)
+        await here.world.client.create(VALIDATING_WEBHOOK_CONFIGURATIONS, configuration)
+        try:
+            yield webhook
+        finally:
+            await here.world.client.delete(VALIDATING_WEBHOOK_CONFIGURATIONS.named("", "vet"))
+
+
+async def follow_event_sources(here: Installed) -> None:
+    """Both kinds get a condition, a destination that is none an Event, too; and KEDA's finalizer goes."""
+    uris = {CLUSTER_CLOUD_EVENT_SOURCES: "http://127.0.0.1:1", CLOUD_EVENT_SOURCES: "nowhere"}
+    for resource, uri in uris.items():
+        meta = {"name": "sink", "finalizers": ["finalizer.keda.sh"]} | (
+            {"namespace": SHOP} if resource.namespaced else {}
+        )
+        body = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": meta}
+        await here.world.client.create(resource, body | {"spec": {"destination": {"http": {"uri": uri}}}})
+        await here.world.until(resource, lambda live: condition_of(live, "Active") != {}, "sink")
+        async with here.world.watching(resource, "sink") as watch:
+            await here.world.client.delete(resource.named(SHOP, "sink"))
+            await watch.gone()

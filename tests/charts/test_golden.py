@@ -1,0 +1,69 @@
+"""charts/keda-py as it was reviewed: a change of what is installed shows in a diff of tests/charts/golden.
+
+UPDATE_GOLDEN=1 writes the renders anew. The definitions are left out: `keda-py crds` prints them, and a test of its own
+compares them.
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.charts.rendering import KEDA_PY, helm, text
+
+GOLDEN = Path(__file__).with_name("golden")
+WAYS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "ha": yaml.safe_load((KEDA_PY / "values-ha.yaml").read_text()),
+    "namespaced": {"watchNamespace": "shop,bank", "clusterScoped": {"create": False}},
+    "cert-manager": {"certificates": {"certManager": {"enabled": True}}},
+    "minimal": {
+        "webhooks": {"enabled": False},
+        "prometheus": {"operator": {"enabled": False}},
+        "rbac": {"enabledCustomScaledRefKinds": False},
+        "permissions": {"operator": {"restrict": {"secret": True}}},
+    },
+    "everything": {
+        "networkPolicy": {"enabled": True},
+        "rbac": {"aggregateToDefaultRoles": True},
+        "podDisruptionBudget": {"operator": {"minAvailable": 1}},
+        "podIdentity": {"aws": {"irsa": {"enabled": True, "roleArn": "arn:aws:iam::1:role/keda"}}},
+        "prometheus": {
+            "operator": {
+                "serviceMonitor": {"enabled": True, "interval": "30s"},
+                "podMonitor": {"enabled": True},
+                "prometheusRules": {"enabled": True, "alerts": [{"alert": "Ours", "expr": "vector(1)"}]},
+            }
+        },
+        "extraObjects": [
+            {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "{{ .Release.Name }}-more"}, "data": {}}
+        ],
+        "additionalLabels": {"team": "platform"},
+        "additionalAnnotations": {"contact": "platform@example.org"},
+    },
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_is_installed_is_what_was_reviewed(way: str) -> None:
+    rendered = text(KEDA_PY, {**WAYS[way], "crds": {"install": False}}) + "\n"
+    file = GOLDEN / f"{way}.yaml"
+    if os.environ.get("UPDATE_GOLDEN"):
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(rendered)
+    assert rendered == file.read_text(), "UPDATE_GOLDEN=1 writes it anew"
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_strict_lint_is_clean(way: str) -> None:
+    report = helm.lint(str(KEDA_PY), WAYS[way], strict=True)
+    assert report["errors"] == []
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_nothing_is_said_twice(way: str) -> None:
+    documents = [one for one in yaml.safe_load_all(text(KEDA_PY, WAYS[way])) if one]
+    names = [(one["kind"], one["metadata"].get("namespace"), one["metadata"]["name"]) for one in documents]
+    assert len(names) == len(set(names))

@@ -1,0 +1,96 @@
+"""What charts/keda-py gives to Prometheus and Grafana is about series that the operator really has."""
+
+import json
+import re  # noqa: TID251 (constant patterns over the chart's own files)
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from prometheus_client import generate_latest
+
+from keda_py.metrics.prometheus import OperatorMetrics
+from tests.charts.rendering import Obj, only, render
+
+NAME = re.compile(r"\b(?:keda|leader_election|rest_client|process|kube|aggregator)_[a-z_]+")
+OTHERS = ("kube_", "aggregator_")
+"""Series of kube-state-metrics and of the API server."""
+ALERTS: dict[str, Any] = {"prometheus": {"operator": {"prometheusRules": {"enabled": True}}}}
+promtool = pytest.mark.skipif(shutil.which("promtool") is None, reason="apt-get install prometheus")
+
+
+def served() -> set[str]:
+    """Names of series on the operator's page."""
+    metrics = OperatorMetrics()
+    types = [line.split()[2:] for line in generate_latest(metrics.registry).decode().splitlines() if "# TYPE" in line]
+    names = {name for name, _ in types}
+    return names | {
+        f"{name}{end}" for name, kind in types if kind == "histogram" for end in ("_bucket", "_sum", "_count")
+    }
+
+
+def alerts() -> list[Obj]:
+    rule = only(render(**ALERTS), "PrometheusRule", "keda-operator", "keda")
+    found: list[Obj] = rule["spec"]["groups"][0]["rules"]
+    return found
+
+
+def dashboard() -> Obj:
+    config = only(render(grafana={"dashboard": {"enabled": True}}), "ConfigMap", "keda-operator-dashboard", "keda")
+    found: Obj = json.loads(config["data"]["keda-py.json"])
+    return found
+
+
+def expressions(panels: list[Obj]) -> Iterator[str]:
+    for panel in panels:
+        yield from (target["expr"] for target in panel.get("targets") or ())
+
+
+def test_alerts_ask_for_series_that_there_are() -> None:
+    asked = {name for alert in alerts() for name in NAME.findall(alert["expr"]) if not name.startswith(OTHERS)}
+    assert asked - served() == set()
+
+
+def test_the_dashboard_asks_for_series_that_there_are() -> None:
+    board = dashboard()
+    asked = {name for expr in expressions(board["panels"]) for name in NAME.findall(expr)}
+    asked |= {name for one in board["templating"]["list"] for name in NAME.findall(one["query"])}
+    assert {name for name in asked if not name.startswith(OTHERS)} - served() == set()
+
+
+def test_no_panel_covers_another() -> None:
+    places = [panel["gridPos"] for panel in dashboard()["panels"]]
+    cells = [
+        (x, y) for at in places for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])
+    ]
+    assert len(cells) == len(set(cells))
+    assert max(x for x, _ in cells) < 24
+
+
+def test_the_monitors_find_the_operators_port_by_its_labels() -> None:
+    wanted = {"prometheus": {"operator": {"serviceMonitor": {"enabled": True}, "podMonitor": {"enabled": True}}}}
+    objects = render(**wanted)
+    chosen = only(objects, "ServiceMonitor", "keda-operator", "keda")["spec"]["selector"]["matchLabels"].items()
+    found = [one["metadata"]["name"] for one in objects if one["kind"] == "Service" and chosen <= labels_of(one)]
+    assert found == ["keda-operator"]
+    pod = only(objects, "Deployment", "keda-operator", "keda")["spec"]["template"]
+    monitor = only(objects, "PodMonitor", "keda-operator", "keda")["spec"]
+    assert monitor["selector"]["matchLabels"].items() <= labels_of(pod)
+    (endpoint,) = monitor["podMetricsEndpoints"]
+    assert endpoint["port"] in {port["name"] for port in pod["spec"]["containers"][0]["ports"]}
+
+
+def labels_of(one: Obj) -> Any:
+    return one["metadata"]["labels"].items()
+
+
+@promtool
+def test_prometheus_understands_the_rules_and_they_fire_when_they_should(tmp_path: Path) -> None:
+    (tmp_path / "rules.yaml").write_text(yaml.safe_dump({"groups": [{"name": "keda-py", "rules": alerts()}]}))
+    shutil.copy(Path(__file__).with_name("alerts_test.yaml"), tmp_path)
+    command = ["promtool", "test", "rules", str(tmp_path / "alerts_test.yaml")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
