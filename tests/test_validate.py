@@ -97,3 +97,17 @@ def test_a_file_that_cannot_be_read_is_wrong_usage(
 def test_an_empty_folder_is_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["validate", str(tmp_path)]) == 2
     assert "files in this folder; check the path" in capsys.readouterr().err
+
+
+def test_a_chart_in_a_folder_is_left_to_helm(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "chart/templates").mkdir(parents=True)
+    (tmp_path / "chart/Chart.yaml").write_text("name: web\nversion: 1.0.0\n")
+    (tmp_path / "chart/templates/web.yaml").write_text("{{ if .Values.on }}\n")
+    (tmp_path / "web.yaml").write_text(GOOD)
+    assert main(["validate", str(tmp_path)]) == 0
+    printed = capsys.readouterr()
+    assert printed.out == "1 object checked: nothing wrong\n"
+    render = f"render it and give what comes out: helm template {tmp_path}/chart > rendered.yaml"
+    assert printed.err == f"{tmp_path}/chart: skipped, is a Helm chart; {render}\n"
+    assert main(["validate", f"{tmp_path}/chart"]) == 2
+    assert capsys.readouterr().err == f"keda-py validate: {tmp_path}/chart: is a Helm chart; {render}\n"

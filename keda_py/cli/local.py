@@ -22,6 +22,7 @@ DESCRIPTION = (
 )
 EXAMPLES = (
     ("keda-py local -f examples/nightly-scale-down/", "apply manifests at start"),
+    ("helm template app charts/scaled-app | keda-py local -f -", "what a chart renders"),
     ("keda-py local --no-operator --kubeconfig ./kubeconfig", "a cluster to run an operator against"),
     ("keda-py local > kubeconfig & kubectl --kubeconfig kubeconfig get so,hpa -w", "look at it"),
 )
@@ -78,7 +79,15 @@ async def _run_operator(kubeconfig: Path) -> None:
 def _parse(arguments: list[str]) -> argparse.Namespace:
     parser = command_parser("local", DESCRIPTION, EXAMPLES)
     add = parser.add_argument
-    add("-f", "--filename", type=Path, action="append", default=[], metavar="PATH", help="manifests: file or folder")
+    add(
+        "-f",
+        "--filename",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="manifests: file, folder, or - for standard input",
+    )
     add("--no-operator", dest="operator", action="store_false", help="the cluster alone")
     add("--port", type=_port, default=0, metavar="PORT", help="of the API server [any free one]")
     add("--kubeconfig", type=Path, metavar="FILE", help="write the kubeconfig there, too")

@@ -7,6 +7,8 @@ from pathlib import Path
 from keda_py.errors import ConfigError
 
 STDIN = "-"
+_CHART = "Chart.yaml"
+_RENDER = "render it and give what comes out: helm template {} > rendered.yaml"
 _SUFFIXES = (".yaml", ".yml", ".json")
 
 
@@ -24,9 +26,16 @@ def read_texts(files: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def _expanded(path: Path) -> list[Path]:
+    """A folder's manifests to its depths; a chart in it holds templates and values, which are none."""
     if not path.is_dir():
         return [path]
-    found = sorted(file for file in path.rglob("*") if file.suffix in _SUFFIXES and file.is_file())
+    if (path / _CHART).is_file():
+        raise ConfigError(f"{path}: is a Helm chart; {_RENDER.format(path)}")
+    charts = [chart.parent for chart in sorted(path.rglob(_CHART))]
+    for chart in charts:
+        sys.stderr.write(f"{chart}: skipped, is a Helm chart; {_RENDER.format(chart)}\n")
+    files = sorted(file for file in path.rglob("*") if file.suffix in _SUFFIXES and file.is_file())
+    found = [file for file in files if not any(file.is_relative_to(chart) for chart in charts)]
     if not found:
         raise ConfigError(f"{path}: no {', '.join(_SUFFIXES)} files in this folder; check the path")
     return found

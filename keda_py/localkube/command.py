@@ -5,6 +5,7 @@ The kubeconfig goes to standard output and into a file, logs go to standard erro
 
 import logging
 import os
+import sys
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,8 @@ from keda_py.localkube.cluster import ClusterOptions, LocalCluster
 from keda_py.localkube.resources import Obj
 
 log = logging.getLogger(__name__)
+
+STDIN = Path("-")
 
 Operator = Callable[[Path], Awaitable[None]]
 """Runs an operator on the cluster of a kubeconfig, until cancelled."""
@@ -36,7 +39,7 @@ async def run_local(options: LocalOptions, announce: Callable[[str], None], oper
 
     `operator` None starts none. ConfigError for a file that cannot be read, StatusError for a manifest that is refused.
     """
-    manifests = [manifest for path in options.files for manifest in read_manifests(path)]
+    manifests = sorted((one for path in options.files for one in read_manifests(path)), key=_is_no_ground)
     async with LocalCluster(options=options.cluster) as cluster:
         await cluster.apply([*build_crds(), *manifests])
         kubeconfig = cluster.kubeconfig()
@@ -50,13 +53,14 @@ async def run_local(options: LocalOptions, announce: Callable[[str], None], oper
 
 
 def read_manifests(path: Path) -> Iterable[Obj]:
-    """The objects of a YAML file, or of every YAML file in a folder, by name. ConfigError."""
+    """The objects of a YAML file, of every YAML file in a folder by name, or of standard input (-). ConfigError."""
     files = sorted(path.glob("*.y*ml")) if path.is_dir() else [path]
     if not files:
         raise ConfigError(f"--filename {path}: no YAML files in this folder", field="filename")
     for file in files:
         try:
-            documents = list(yaml.safe_load_all(file.read_text(encoding="utf-8")))
+            text = sys.stdin.read() if file == STDIN else file.read_text(encoding="utf-8")
+            documents = list(yaml.safe_load_all(text))
         except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
             raise ConfigError(f"--filename {file}: cannot be read: {error}", field="filename") from None
         for document in documents:
@@ -72,6 +76,11 @@ def _objects(file: Path, document: object) -> Iterable[Obj]:
             yield from _objects(file, item)
     else:
         yield document
+
+
+def _is_no_ground(manifest: Obj) -> bool:
+    """What others stand on comes first, wherever it is written."""
+    return manifest["kind"] not in ("Namespace", "CustomResourceDefinition")
 
 
 def _write_private(path: Path, text: str) -> None:

@@ -1,7 +1,8 @@
 """Documents -> problems, in the order in which they are written.
 
 For each object of ours: schema, then the admission checks with the other files as its neighbours, then its triggers. An
-object that the schema refuses is not looked at any further.
+object that the schema refuses is not looked at any further. Of a workload only the replica count is judged, where a
+ScaledObject sets it.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -52,8 +53,9 @@ class Validation:
 
     def problems(self) -> Iterator[Problem]:
         """Everything found, errors and warnings."""
-        for document in filter(is_ours, self._documents):
-            for finding in self._findings(document.body):
+        for document in self._documents:
+            found = self._findings(document.body) if is_ours(document) else self._check_count(document.body)
+            for finding in found:
                 yield _problem(document, finding)
 
     def _findings(self, body: dict[str, Any]) -> Iterator[Finding]:
@@ -113,6 +115,13 @@ class Validation:
                     there = ", ".join(sorted(keys)) or "none"
                     text = f'{path}: {kind} "{reference.name}" has no key "{reference.key}"; it has: {there}'
                     yield AdmissionWarning(message=text, field=path)
+
+    def _check_count(self, body: dict[str, Any]) -> Iterator[Finding]:
+        """Of a workload: `kubectl apply` and GitOps tools would fight with the autoscaler over its count."""
+        spec, owner = body.get("spec"), self._release.owner_of(body)
+        if owner is not None and isinstance(spec, dict) and spec.get("replicas") is not None:
+            text = f'spec.replicas: ScaledObject "{owner.metadata.name}" sets this count; each apply would set it back'
+            yield AdmissionWarning(message=f"{text}: remove the line", field="spec.replicas")
 
 
 def _by(model: type[M], check: Callable[[M], Iterator[Finding]]) -> Check:

@@ -68,6 +68,12 @@ class Release:
             absent="is not in these files",
         )
 
+    def owner_of(self, body: dict[str, Any]) -> ScaledObject | None:
+        """The first ScaledObject that scales this object."""
+        metadata = completed(body)["metadata"]
+        kind_name = TargetSpec(name="", api_version=body["apiVersion"], kind=body["kind"], container="").kind_name
+        return self._by_target.get((metadata["namespace"], kind_name, metadata["name"]))
+
     def parameters(self, trigger: ScaleTrigger, namespace: str) -> frozenset[str] | None:
         """The parameters that the trigger's authentication gives; None where that is not known."""
         reference = trigger.authentication_ref

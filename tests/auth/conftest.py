@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.auth.world import World, deployment, open_world, started
-from tests.scalers.conftest import free_port, redis_command, running
+from tests.servers import free_port, redis_command, running
 
 
 @pytest.fixture

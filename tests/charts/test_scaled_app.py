@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
+from keda_py.validation.report import validate_texts
 from tests.charts.rendering import SCALED_APP, helm, text
 
 NIGHTLY = """
@@ -65,17 +66,50 @@ def test_working_days_end_up_in_both_cron_fields() -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"replicas": 2}, "replicas"),
-        ({"schedule": {"start": "30 19"}}, "two different times"),
-        ({"schedule": {"start": "30 8", "end": "30 08"}}, "two different times"),
-        ({"schedule": {"start": "61 08"}}, "start"),
-        ({"minReplicaCount": 11}, "above maxReplicaCount"),
-        ({"maxReplicaCount": "10"}, "maxReplicaCount"),
+        ({"replicas": 2}, "additional properties 'replicas' not allowed"),
+        ({"schedule": {"strt": "30 08"}}, "'/schedule': additional properties 'strt' not allowed"),
+        ({"schedule": {"weekdays": 1}}, "'/schedule/weekdays': got number, want string"),
+        ({"schedule": {"end": None}}, "missing property 'end'"),
+        ({"maxReplicaCount": "10"}, "'/maxReplicaCount': got string, want integer"),
+        ({"env": "prod"}, "'/env': value must be one of"),
+        ({"schedule": {"start": "30 19"}}, "schedule.start and schedule.end: .* two different times"),
+        ({"schedule": {"start": "30 8", "end": "30 08"}}, "schedule.start and schedule.end: .* two different times"),
+        ({"schedule": {"start": "61 08"}}, 'schedule.start: "61 08" is no time of day'),
+        ({"schedule": {"end": "30 19 * * *"}}, 'schedule.end: "30 19 [*] [*] [*]" is no time of day'),
+        ({"schedule": {"weekdays": "1-7"}}, 'schedule.weekdays: "1-7" is no day'),
+        ({"schedule": {"weekdays": "1,5-1"}}, 'schedule.weekdays: "5-1" begins after its end'),
+        ({"schedule": {"start": "00 20", "end": "00 06", "weekdays": "1-5"}}, "schedule.weekdays: .* over midnight"),
+        ({"schedule": {"desiredReplicas": 11}}, "schedule.desiredReplicas: 11 is above maxReplicaCount 10"),
+        ({"minReplicaCount": 11}, "minReplicaCount: 11 is above maxReplicaCount 10"),
+        ({"schedule": {"enabled": False}}, "minReplicaCount: 0 needs a trigger that can wake"),
+        ({"schedule": {"enabled": False}, "memory": {"enabled": False}}, "extraTriggers: there is no trigger"),
     ],
 )
 def test_values_that_cannot_work_fail_when_the_chart_is_rendered(values: dict[str, Any], message: str) -> None:
     with pytest.raises(Exception, match=message):
         render(**values)
+
+
+@pytest.mark.parametrize("weekdays", ["1-5", "MON-FRI", "mon,wed,5-6", "0", "*"])
+def test_working_days_may_be_numbers_names_and_ranges(weekdays: str) -> None:
+    assert f'"30 08 * * {weekdays}"' in render(schedule={"weekdays": weekdays})
+
+
+def test_a_window_over_midnight_is_rendered_for_every_day() -> None:
+    assert 'end: "00 06 * * *"' in render(schedule={"start": "00 20", "end": "00 06"})
+
+
+async def test_a_time_zone_that_does_not_exist_is_refused_when_the_render_is_validated() -> None:
+    report = await validate_texts({"render": render(schedule={"timezone": "Asia/Soul"})})
+    (error,) = [problem for problem in report.problems if problem.severity == "error"]
+    assert "timezone: 'Asia/Soul' is not a known time zone" in error.message
+
+
+@pytest.mark.parametrize(("env", "scaled"), [("develop", True), ("production", False)])
+def test_the_notes_say_what_is_scaled_and_who_sets_replicas(env: str, scaled: bool) -> None:
+    with helm.Chart.load(str(SCALED_APP)) as chart:
+        notes = chart.render({"env": env}, name="app", namespace="app")["scaled-app/templates/NOTES.txt"]
+    assert ("Leave `replicas:` out" in notes, "keeps the replicas" in notes) == (scaled, not scaled)
 
 
 def test_the_strict_lint_is_clean() -> None:

@@ -3,6 +3,8 @@
 import asyncio
 import ssl
 import stat
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -128,3 +130,21 @@ def test_a_list_is_unpacked_and_empty_documents_are_skipped(tmp_path: Path) -> N
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"none\.yaml"):
         list(read_manifests(tmp_path / "none.yaml"))
+
+
+def test_standard_input_is_read_like_a_file() -> None:
+    program = "from pathlib import Path; from keda_py.localkube.command import read_manifests as read"
+    program += "; print([one['kind'] for one in read(Path('-'))])"
+    ran = subprocess.run([sys.executable, "-c", program], input=CONFIG_MAP, capture_output=True, text=True, check=True)
+    assert ran.stdout == "['ConfigMap']\n"
+
+
+async def test_namespaces_and_definitions_come_before_what_stands_on_them(tmp_path: Path) -> None:
+    inside = CONFIG_MAP.replace("{name: one}", "{name: one, namespace: shop}")
+    (tmp_path / "a.yaml").write_text(inside)
+    (tmp_path / "b.yaml").write_text("apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n")
+
+    async def operator(_: Path) -> None:
+        return None
+
+    await run_local(LocalOptions(files=(tmp_path,), kubeconfig=tmp_path / "kubeconfig"), lambda _: None, operator)

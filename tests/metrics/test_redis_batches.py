@@ -13,7 +13,7 @@ from keda_py.core.spec import build_spec
 from keda_py.errors import ScalerError
 from keda_py.metrics.readings import Readings
 from keda_py.metrics.scaler_set import ScalerSource
-from tests.scalers.conftest import free_port, redis_command, running
+from tests.servers import free_port, redis_command, running
 
 OBJECTS = 500
 

@@ -1,15 +1,10 @@
 """Real servers for the scalers' tests: one of each per session, on a free port, in a temporary directory."""
 
 import asyncio
-import shutil
-import socket
-import subprocess
 import sys
-import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,50 +13,7 @@ from keda_py.context import EngineContext, Lendings
 from keda_py.registry import AnyScaler, build
 from keda_py.scaler import PodIdentity, Trigger
 from keda_py.testing import lendings
-
-STARTUP_SECONDS = 30
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def _answers(port: int) -> bool:
-    try:
-        socket.create_connection(("127.0.0.1", port), 0.3).close()
-    except OSError:
-        return False
-    return True
-
-
-@contextmanager
-def running(command: Sequence[str], port: int, log: Path) -> Iterator[None]:
-    """A server process that answers on its port; ended by its own handle."""
-    with log.open("wb") as output, subprocess.Popen(command, stdout=output, stderr=output) as process:
-        try:
-            deadline = time.monotonic() + STARTUP_SECONDS
-            while not _answers(port):
-                assert process.poll() is None, log.read_text()
-                assert time.monotonic() < deadline, f"{command[0]} does not listen: {log.read_text()}"
-                time.sleep(0.02)
-            yield
-        finally:
-            process.terminate()
-            process.wait(10)
-
-
-def binary(name: str, package: str) -> str:
-    path = shutil.which(name) or shutil.which(name, path="/usr/sbin:/usr/local/sbin")
-    if path is None:
-        pytest.skip(f"needs {name}: apt-get install {package}")
-    return path
-
-
-def redis_command(port: int, folder: Path, *options: str) -> list[str]:
-    server = binary("redis-server", "redis-server")
-    return [server, "--port", str(port), "--bind", "127.0.0.1", "--dir", str(folder), "--save", "", *options]
+from tests.servers import free_port, prometheus_command, redis_command, running
 
 
 @pytest.fixture(scope="session")
@@ -92,13 +44,7 @@ def run_redis(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Abstrac
 def prometheus_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     port, folder = free_port(), tmp_path_factory.mktemp("prometheus")
     (folder / "prometheus.yml").write_text("scrape_configs: []\n")
-    command = [
-        binary("prometheus", "prometheus"),
-        f"--config.file={folder}/prometheus.yml",
-        f"--storage.tsdb.path={folder}/data",
-        f"--web.listen-address=127.0.0.1:{port}",
-    ]
-    with running(command, port, folder / "log"):
+    with running(prometheus_command(port, folder), port, folder / "log"):
         yield f"http://127.0.0.1:{port}"
 
 

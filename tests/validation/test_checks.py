@@ -225,3 +225,29 @@ async def test_what_stands_before_an_unreadable_place_is_still_checked() -> None
     report = await validate_texts({"m.yaml": text})
     assert [problem.line for problem in report.problems] == [6, 19]
     assert report.objects == 1
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "StatefulSet"])
+async def test_a_replica_count_that_a_scaled_object_owns_is_told_where_it_is_written(kind: str) -> None:
+    workload = deployment(cpu="1") | {"kind": kind}
+    workload["spec"] = {"replicas": 3} | workload["spec"]
+    owner = scaled_object("nights", scaleTargetRef={"name": "web", "kind": kind})
+    [problem] = await found(workload, owner)
+    assert (problem.severity, problem.line, problem.object) == ("warning", 6, f"{kind} web")
+    assert problem.message == (
+        'spec.replicas: ScaledObject "nights" sets this count; each apply would set it back: remove the line'
+    )
+
+
+async def test_the_count_of_a_custom_resource_is_owned_too() -> None:
+    fleet = {"apiVersion": "example.com/v1", "kind": "Fleet", "metadata": {"name": "web"}, "spec": {"replicas": 0}}
+    target = {"name": "web", "apiVersion": "example.com/v1", "kind": "Fleet"}
+    [sentence] = await sentences(fleet, scaled_object(scaleTargetRef=target))
+    assert sentence.startswith('warning: spec.replicas: ScaledObject "web" sets this count')
+
+
+@pytest.mark.parametrize("owner", [scaled_object("other"), scaled_object(namespace="shop")])
+async def test_a_replica_count_that_nobody_else_sets_is_nobodys_business(owner: dict[str, Any]) -> None:
+    workload = deployment(cpu="1")
+    workload["spec"]["replicas"] = 3
+    assert await found(workload, owner) == []

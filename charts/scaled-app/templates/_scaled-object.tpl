@@ -2,8 +2,8 @@
 {{ include "scaled-app.scaledObject" (dict "Values" (index .Values "scaled-app")) }} */}}
 {{- define "scaled-app.scaledObject" -}}
 {{- include "scaled-app.checked" . -}}
-{{- with .Values }}
-{{- if has .env .scaledEnvironments -}}
+{{- if include "scaled-app.isScaled" . -}}
+{{- with .Values -}}
 apiVersion: keda.sh/v1alpha1
 kind: ScaledObject
 metadata:
@@ -41,19 +41,8 @@ spec:
 {{- end }}
 {{- end }}
 
-{{/* What a schema cannot say: two values that contradict each other. */}}
-{{- define "scaled-app.checked" -}}
-{{- with .Values }}
-{{- if gt (int .minReplicaCount) (int .maxReplicaCount) }}
-{{- fail (printf "minReplicaCount %v is above maxReplicaCount %v; lower it" .minReplicaCount .maxReplicaCount) }}
-{{- end }}
-{{- $start := splitList " " .schedule.start }}{{ $end := splitList " " .schedule.end }}
-{{- $same := and (eq (atoi (first $start)) (atoi (first $end))) (eq (atoi (last $start)) (atoi (last $end))) }}
-{{- if and .schedule.enabled $same }}
-{{- fail (printf "schedule.start and schedule.end are both %q; a window needs two different times" .schedule.start) }}
-{{- end }}
-{{- if not (or .schedule.enabled .memory.enabled .extraTriggers) }}
-{{- fail "no trigger: enable schedule or memory, or give extraTriggers" }}
-{{- end }}
-{{- end }}
+{{/* "true" where the application gets a ScaledObject, nothing elsewhere. A Deployment sets its replicas only elsewhere:
+{{ if not (include "scaled-app.isScaled" (dict "Values" ...)) }}replicas: 2{{ end }} */}}
+{{- define "scaled-app.isScaled" -}}
+{{- if has .Values.env .Values.scaledEnvironments }}true{{ end }}
 {{- end }}

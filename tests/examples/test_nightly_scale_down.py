@@ -1,0 +1,94 @@
+"""nightly-scale-down: four days of three environments in Seoul, and what Helm makes of the example's own chart."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from keda_py.demo.picture import draw
+from keda_py.demo.recorder import Recorder
+from keda_py.demo.timeline import Change, Timeline
+from keda_py.localkube.cluster import ClusterOptions
+from keda_py.validation.report import validate_texts
+from tests.examples.charts import ENVIRONMENTS, built, helm, rendered
+from tests.examples.pages import EXAMPLES
+from tests.examples.play import play
+from tests.localkube.kubectl import needs_kubectl
+
+FOLDER = EXAMPLES / "nightly-scale-down"
+SEOUL = ZoneInfo("Asia/Seoul")
+FRIDAY = datetime(2026, 11, 27, tzinfo=SEOUL)
+WORKING = (0, 3)  # Friday and Monday
+NAMES = tuple(f"some-application-{environment}" for environment in ENVIRONMENTS)
+DEVELOP, RELEASE, PRODUCTION = NAMES
+
+
+class Blank:
+    """Nobody looks on."""
+
+    def show(self, change: Change) -> None: ...
+
+    def tick(self, now: datetime) -> None: ...
+
+
+def wanted() -> Iterator[tuple[datetime, str, int]]:
+    """When the count of which Deployment becomes what; a cooldown of 300 s follows each window."""
+    for day in range(4):
+        if day in WORKING:
+            yield FRIDAY + timedelta(days=day, hours=8), RELEASE, 1
+        yield FRIDAY + timedelta(days=day, hours=8, minutes=30), DEVELOP, 1
+        yield FRIDAY + timedelta(days=day, hours=19, minutes=35), DEVELOP, 0
+        if day in WORKING:
+            yield FRIDAY + timedelta(days=day, hours=20, minutes=35), RELEASE, 0
+
+
+def shortened(played: Timeline) -> Timeline:
+    """By environment."""
+
+    def short(name: str) -> str:
+        return name.removeprefix("some-application-")
+
+    changes = [replace(change, name=short(change.name)) for change in played.changes]
+    first = {short(name): count for name, count in played.first.items()}
+    return Timeline(start=played.start, end=played.end, changes=changes, first=first)
+
+
+@needs_kubectl
+async def test_develop_sleeps_at_night_release_at_the_weekend_too_and_production_never(tmp_path: Path) -> None:
+    async with play(tmp_path, "nightly-scale-down", options=ClusterOptions(hpa_sync_seconds=300)) as at:
+        await at.until(FRIDAY)
+        recorder = Recorder(at.world.cluster.store, at.world.clock, NAMES, Blank())
+        await at.apply()
+        await at.shows()
+        await at.until(FRIDAY + timedelta(days=1, hours=12))
+        await at.shows()
+        await at.until(FRIDAY + timedelta(days=4))
+        played = recorder.timeline(FRIDAY, at.world.clock.now())
+    later = [change for change in played.changes if change.at > FRIDAY + timedelta(minutes=1)]
+    assert [(change.at.replace(microsecond=0), change.name, change.after) for change in later] == list(wanted())
+    develop, release, production = (played.replica_hours(name) for name in NAMES)
+    a_week = [round(7 / 4 * develop), round(5 / 2 * release), round(7 / 4 * production)]
+    assert a_week == [78, 63, 336], "as the README says"
+    (tmp_path / "days.svg").write_text(draw(shortened(played), ENVIRONMENTS, SEOUL), encoding="utf-8")
+    same = (tmp_path / "days.svg").read_text(encoding="utf-8") == (FOLDER / "days.svg").read_text(encoding="utf-8")
+    assert same, f"the picture has changed: cp {tmp_path}/days.svg {FOLDER}"
+
+
+@pytest.fixture
+def chart(tmp_path: Path) -> Path:
+    return built(tmp_path)
+
+
+@pytest.mark.parametrize("environment", ENVIRONMENTS)
+async def test_the_manifests_are_what_helm_makes_of_the_chart(chart: Path, environment: str) -> None:
+    render = rendered(chart, environment)
+    assert (FOLDER / f"{environment}.yaml").read_text(encoding="utf-8") == render
+    report = await validate_texts({environment: render})
+    assert (report.problems, report.objects) == ((), 0 if environment == "production" else 1)
+
+
+def test_the_strict_lint_is_clean(chart: Path) -> None:
+    assert helm.lint(str(chart), strict=True)["errors"] == []

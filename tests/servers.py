@@ -1,0 +1,65 @@
+"""Servers that scalers ask, as processes of this machine: a free port each, ended by their own handle."""
+
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+STARTUP_SECONDS = 30
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _answers(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), 0.3).close()
+    except OSError:
+        return False
+    return True
+
+
+@contextmanager
+def running(command: Sequence[str], port: int, log: Path) -> Iterator[None]:
+    """A server process that answers on its port; ended by its own handle."""
+    with log.open("wb") as output, subprocess.Popen(command, stdout=output, stderr=output) as process:
+        try:
+            deadline = time.monotonic() + STARTUP_SECONDS
+            while not _answers(port):
+                assert process.poll() is None, log.read_text()
+                assert time.monotonic() < deadline, f"{command[0]} does not listen: {log.read_text()}"
+                time.sleep(0.02)
+            yield
+        finally:
+            process.terminate()
+            process.wait(10)
+
+
+def binary(name: str, package: str) -> str:
+    path = shutil.which(name) or shutil.which(name, path="/usr/sbin:/usr/local/sbin")
+    if path is None:
+        pytest.skip(f"needs {name}: apt-get install {package}")
+    return path
+
+
+def redis_command(port: int, folder: Path, *options: str) -> list[str]:
+    server = binary("redis-server", "redis-server")
+    return [server, "--port", str(port), "--bind", "127.0.0.1", "--dir", str(folder), "--save", "", *options]
+
+
+def prometheus_command(port: int, folder: Path) -> list[str]:
+    """With the configuration `prometheus.yml` of that folder."""
+    return [
+        binary("prometheus", "prometheus"),
+        f"--config.file={folder}/prometheus.yml",
+        f"--storage.tsdb.path={folder}/data",
+        f"--web.listen-address=127.0.0.1:{port}",
+    ]
