@@ -11,6 +11,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disa
 from keda_py.core.metric_names import COMPOSITE_METRIC
 from keda_py.errors import EmptyAnswer, ScalerError
 from keda_py.http.observed import HttpExchange
+from keda_py.metrics.admission_metrics import AdmissionMetrics
 from keda_py.metrics.cloud_event_metrics import CloudEventMetrics
 from keda_py.metrics.http_requests import asked_for
 from keda_py.metrics.meters import Key, Meter, MetricReading
@@ -35,6 +36,7 @@ class OperatorMetrics:
         disable_created_metrics()  # type: ignore[no-untyped-call]  # prometheus_client has no type here
         self.registry = registry = CollectorRegistry()
         self.process = ProcessMetrics(registry)
+        self.admission = AdmissionMetrics(registry)
         self.cloud_events = CloudEventMetrics(registry)
         self._series = Series()
         self.on_http: Callable[[str, str, float], None] = lambda scaler, code, seconds: None
@@ -68,13 +70,6 @@ class OperatorMetrics:
             "until the head of the answer has come",
             ("scaler", "status_code"),
             registry=registry,
-        )
-        judged, denied = ("namespace", "action"), ("namespace", "action", "reason")
-        self._validations = counter(
-            "keda_webhook_scaled_object_validations", "ScaledObjects judged by the webhook", judged
-        )
-        self._denials = counter(
-            "keda_webhook_scaled_object_validation_errors", "objects that the webhook denied", denied
         )
 
     def record_built(self, key: Key, scalers: ScalerSet) -> None:
@@ -148,14 +143,6 @@ class OperatorMetrics:
             of, owner = self._series.of, _owner_of(meter)
             of(owner, self._http, labels).inc()
             of(owner, self._http_seconds, (scaler, code)).observe(exchange.seconds)
-
-    def record_validation(self, namespace: str, action: str) -> None:
-        """A ScaledObject that the webhook judged; `action` is create or update."""
-        self._validations.labels(namespace, action).inc()
-
-    def record_denial(self, namespace: str, action: str, reason: str) -> None:
-        """One that it denied, or a ScaledJob."""
-        self._denials.labels(namespace, action, reason).inc()
 
     def record_resources(self, kind: str, namespace: str, count: int) -> None:
         """How many objects of a type, as "scaled_object", a namespace has."""

@@ -142,7 +142,7 @@ class AdmissionServer:
             return _response(request.uid)
         action = request.operation.lower()
         if path == SCALED_OBJECT.path:
-            self._instruments.record_validation(request.namespace, action)
+            self._instruments.admission.record_validation(request.namespace, action)
         try:
             findings = tuple(await self._judges[path](request))
         except ConfigError as error:
@@ -153,7 +153,7 @@ class AdmissionServer:
             self._record(request, warnings)
             return _response(request.uid, warnings=[_one_line(warning.message) for warning in warnings])
         if path in (SCALED_OBJECT.path, SCALED_JOB.path):
-            self._instruments.record_denial(request.namespace, action, denial.reason)
+            self._instruments.admission.record_denial(request.namespace, action, denial.reason)
         log.info("object denied", extra={"path": path, "namespace": request.namespace, "reason": denial.reason})
         return _response(request.uid, denial=denial)
 

@@ -92,15 +92,9 @@ def assemble(around: Surroundings) -> Assembly:
     leads = _leads(election)
 
     def on_reading(key: Key) -> None:
-        engine.on_reading(key)
+        engine.on_reading(key)  # which is made of them
 
-    readings = Readings(
-        scalers=sources.scalers,
-        tasks=around.tasks,
-        on_reading=on_reading,
-        observer=around.instruments,
-        failures=Failures(partial(_stored_health, sources.caches), leads),
-    )
+    readings = _readings(around, sources, leads, on_reading)
     parts = _parts(around, sources, readings, leads)
     engine = Engine(parts, reconcilers=settings.scaling.scaled_object_workers)
     deputy = Deputy(parts, leads)
@@ -147,6 +141,18 @@ def _sources(around: Surroundings) -> _Sources:
     resolver = _resolver(around, caches, reader, discovery)
     scalers = _scaler_source(around, reader, resolver)
     return _Sources(caches=caches, discovery=discovery, reader=reader, resolver=resolver, scalers=scalers)
+
+
+def _readings(
+    around: Surroundings, sources: _Sources, leads: Callable[[], bool], on_reading: Callable[[Key], None]
+) -> Readings:
+    return Readings(
+        scalers=sources.scalers,
+        tasks=around.tasks,
+        on_reading=on_reading,
+        observer=around.instruments,
+        failures=Failures(partial(_stored_health, sources.caches), leads),
+    )
 
 
 def _parts(around: Surroundings, sources: _Sources, readings: Readings, leads: Callable[[], bool]) -> Parts:
