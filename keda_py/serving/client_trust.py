@@ -8,7 +8,7 @@ not even on a connection that is still open.
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 import orjson
@@ -18,6 +18,7 @@ from cryptography.x509.oid import NameOID
 from keda_py.errors import ConfigError
 from keda_py.serving.caller import Caller
 from keda_py.serving.certificates import read_bundle, signed_by
+from keda_py.serving.front_proxy import FrontProxy, RequestHeaders
 
 REMEMBERED = 1024
 """Certificates whose meaning is kept; reading one costs 100 us."""
@@ -31,11 +32,7 @@ class TrustSpec:
     client_cas: tuple[str, ...] = ()
     allowed_names: tuple[str, ...] = ()
     """Common names of front proxies; none allows any."""
-    user_headers: tuple[str, ...] = ()
-    uid_headers: tuple[str, ...] = ()
-    group_headers: tuple[str, ...] = ()
-    extra_prefixes: tuple[str, ...] = ()
-    """In lower case."""
+    headers: RequestHeaders = field(default_factory=RequestHeaders)
 
     @property
     def authorities(self) -> tuple[str, ...]:
@@ -49,11 +46,17 @@ def read_trust(data: Mapping[str, str], client_ca: str = "") -> TrustSpec:
         front_proxy_ca=data.get("requestheader-client-ca-file", ""),
         client_cas=tuple(filter(None, (data.get("client-ca-file", ""), client_ca))),
         allowed_names=_names(data, "requestheader-allowed-names"),
-        user_headers=_names(data, "requestheader-username-headers"),
-        uid_headers=_names(data, "requestheader-uid-headers") or ("X-Remote-Uid",),
-        group_headers=_names(data, "requestheader-group-headers"),
-        extra_prefixes=tuple(name.lower() for name in _names(data, "requestheader-extra-headers-prefix") if name),
+        headers=RequestHeaders(
+            user=_headers(data, "requestheader-username-headers"),
+            uid=_headers(data, "requestheader-uid-headers") or ("x-remote-uid",),
+            group=_headers(data, "requestheader-group-headers"),
+            extra_prefixes=_headers(data, "requestheader-extra-headers-prefix"),
+        ),
     )
+
+
+def _headers(data: Mapping[str, str], key: str) -> tuple[str, ...]:
+    return tuple(name.lower() for name in _names(data, key) if name)
 
 
 def _names(data: Mapping[str, str], key: str) -> tuple[str, ...]:
@@ -84,6 +87,7 @@ class ClientTrust:
 
     def __init__(self, spec: TrustSpec) -> None:
         self.spec = spec
+        self.front_proxy = FrontProxy(spec.headers)
         self._front = read_bundle(spec.front_proxy_ca.encode())
         self._clients = tuple(one for text in spec.client_cas for one in read_bundle(text.encode()))
         self._known: OrderedDict[bytes, Certified] = OrderedDict()

@@ -6,17 +6,14 @@ refused without a question. Behaviour reference, section 7.1.
 """
 
 import ssl
-from collections.abc import Iterator
-from dataclasses import replace
-from urllib.parse import unquote
 
 from aiohttp import web
 
 from keda_py.clock import Clock
 from keda_py.errors import KubeError
 from keda_py.serving.authentication_config import AuthenticationConfig
-from keda_py.serving.caller import ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED, Caller, wanted_of
-from keda_py.serving.client_trust import TrustSpec
+from keda_py.serving.caller import ANONYMOUS, Caller, wanted_of
+from keda_py.serving.front_proxy import authenticated
 from keda_py.serving.reviews import AccessReviews, TokenReviews
 from keda_py.serving.statuses import bad_request, forbidden, internal_error, unauthorized
 
@@ -42,14 +39,14 @@ class DelegatedAccess:
             raise forbidden(caller, wanted, verdict.reason)
 
     async def _authenticate(self, request: web.Request) -> Caller:
-        certified = None
+        trust, certified = self._config.trust, None
         if (der := peer_certificate(request)) is not None:
-            certified = self._config.trust.certified(der, self._clock.now())
+            certified = trust.certified(der, self._clock.now())
         if certified is not None:
-            if certified.is_front_proxy and (named := _named(request, self._config.trust.spec)) is not None:
+            if certified.is_front_proxy and (named := trust.front_proxy.caller(request.headers)) is not None:
                 return named
             if certified.client is not None:
-                return _authenticated(certified.client)
+                return authenticated(certified.client)
         return await self._by_token(request)
 
     async def _by_token(self, request: web.Request) -> Caller:
@@ -65,8 +62,7 @@ class DelegatedAccess:
 def _insist_on_text(request: web.Request) -> None:
     """Bytes that are no UTF-8 reach us as lone surrogates, which no JSON carries to the authoriser or back."""
     try:
-        for text in (request.raw_path, *request.headers.values()):
-            text.encode()
+        "".join((request.raw_path, *request.headers.values())).encode()
     except UnicodeEncodeError:
         raise bad_request("path and headers must be UTF-8") from None
 
@@ -76,35 +72,6 @@ def peer_certificate(request: web.Request) -> bytes | None:
     connection = request.get_extra_info("ssl_object")
     # Only an encrypted connection can show a certificate; one that was closed meanwhile shows none.
     return connection.getpeercert(binary_form=True) if isinstance(connection, ssl.SSLObject) else None
-
-
-def _named(request: web.Request, spec: TrustSpec) -> Caller | None:
-    """For whom the front proxy speaks; None where it does not say."""
-    headers = request.headers
-    name = next((headers[header] for header in spec.user_headers if headers.get(header)), "")
-    if not name:
-        return None
-    uid = next((headers[header] for header in spec.uid_headers if headers.get(header)), "")
-    groups = tuple(group for header in spec.group_headers for group in headers.getall(header, ()))
-    return _authenticated(Caller(name=name, uid=uid, groups=groups, extra=tuple(_extra(request, spec))))
-
-
-def _extra(request: web.Request, spec: TrustSpec) -> Iterator[tuple[str, tuple[str, ...]]]:
-    found: dict[str, list[str]] = {}
-    for header, value in request.headers.items():
-        name = header.lower()
-        if name.startswith(spec.extra_prefixes):
-            found.setdefault(name, []).append(value)
-    for name in sorted(found):
-        prefix = next(prefix for prefix in spec.extra_prefixes if name.startswith(prefix))
-        yield unquote(name.removeprefix(prefix)), tuple(found[name])
-
-
-def _authenticated(caller: Caller) -> Caller:
-    """A front proxy also passes on those whom the API server itself does not know: they stay anonymous."""
-    if AUTHENTICATED in caller.groups or UNAUTHENTICATED in caller.groups or caller.name == ANONYMOUS.name:
-        return caller
-    return replace(caller, groups=(*caller.groups, AUTHENTICATED))
 
 
 def _watches(request: web.Request) -> bool:

@@ -12,6 +12,7 @@ from types import ModuleType
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
+from keda_py.cli.operator import loop_factory
 from tests.bench.figures import machine
 from tests.bench.options import Options
 
@@ -44,7 +45,8 @@ def _run(names: Sequence[str], options: Options, console: Console) -> None:
             def say(text: str, task: TaskID = task) -> None:
                 progress.update(task, description=text)
 
-            row = asyncio.run(load_bench(name).run(options, say))
+            with asyncio.Runner(loop_factory=loop_factory()) as runner:
+                row = runner.run(load_bench(name).run(options, say))
             progress.update(task, description="done", total=1, completed=1)
             sys.stdout.write(json.dumps({"bench": name, **row}) + "\n")
             sys.stdout.flush()
@@ -59,7 +61,7 @@ def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument("benches", nargs="*", metavar="NAME", help=f"{', '.join(BENCHES)} [all]")
     parser.add_argument("--list", action="store_true", help="say what each measures")
-    parser.add_argument("--objects", type=int, default=usual.objects, help="ScaledObjects [100]")
+    parser.add_argument("--objects", type=int, default=usual.objects, help="ScaledObjects [500]")
     parser.add_argument("--interval", type=int, default=usual.interval, help="pollingInterval in seconds [15]")
     parser.add_argument("--steady", type=float, default=usual.steady, help="seconds of idleness measured [60]")
     arguments = parser.parse_args()

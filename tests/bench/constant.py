@@ -8,6 +8,7 @@ import asyncio
 import sys
 from pathlib import Path
 
+from keda_py.cli.operator import loop_factory
 from keda_py.clock import SystemClock
 from keda_py.serving.certificates import make_certificate
 from keda_py.serving.server_tls import ServerTls
@@ -44,4 +45,5 @@ async def _serve(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(_serve(Path(sys.argv[1])))
+    with asyncio.Runner(loop_factory=loop_factory()) as runner:
+        runner.run(_serve(Path(sys.argv[1])))

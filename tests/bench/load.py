@@ -4,8 +4,9 @@ import asyncio
 import random
 import ssl
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import aiohttp
 
@@ -44,12 +45,19 @@ class Load:
         return found
 
 
-async def ask(urls: Sequence[str], trust: ssl.SSLContext, clients: int, seconds: float, server: int) -> Load:
+async def ask(
+    urls: Sequence[str],
+    trust: ssl.SSLContext,
+    clients: int,
+    seconds: float,
+    server: int,
+    headers: Mapping[str, str] = MappingProxyType({}),
+) -> Load:
     """`clients` ask for random ones of `urls`, each waiting for its answer; `server` is the pid whose CPU counts."""
     times: list[float] = []
     failed = 0
     connector = aiohttp.TCPConnector(limit=clients, ssl=trust)
-    async with aiohttp.ClientSession(connector=connector) as session:
+    async with aiohttp.ClientSession(connector=connector, headers=headers) as session:
         await _warm(session, urls[0], clients)
         used, began = cpu_seconds(server), time.perf_counter()
 

@@ -12,7 +12,7 @@ class Options:
     """`objects` ScaledObjects that poll every `interval` seconds; `steady` seconds of watching them idle; `wakes` of
     them are woken; each row of `serve` takes `load` seconds."""
 
-    objects: int = 100
+    objects: int = 500
     interval: int = 15
     steady: float = 60.0
     wakes: int = 20

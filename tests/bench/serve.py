@@ -1,16 +1,22 @@
 """Serve: external metrics per second, direct and through the embedded aggregator, beside the client's own ceiling."""
 
+import asyncio
 import ssl
 import sys
 import tempfile
 from base64 import b64decode
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from keda_py.kube.resources import API_SERVICES
+from keda_py.clock import SystemClock
+from keda_py.kube.resources import API_SERVICES, CONFIG_MAPS
+from keda_py.localkube.certificates import Authority, KeyPair
+from keda_py.localkube.identity import FRONT_PROXY, load_pair
 from tests.bench.figures import Row
 from tests.bench.load import Load, ask
 from tests.bench.options import Options, Say
@@ -20,6 +26,22 @@ from tests.bench.world import LOOPBACK, NAMESPACE, World, build_world, start_pro
 CLIENTS = (1, 16)
 _QUESTION = "/apis/external.metrics.k8s.io/v1beta1/namespaces/{}/{}?labelSelector=scaledobject.keda.sh/name={}"
 _API_SERVICE = "v1beta1.external.metrics.k8s.io"
+_AUTHENTICATION = CONFIG_MAPS.named("kube-system", "extension-apiserver-authentication")
+_HPA_CONTROLLER = {
+    "X-Remote-User": "system:serviceaccount:kube-system:horizontal-pod-autoscaler",
+    "X-Remote-Group": "system:authenticated",
+}
+_TRUST_SECONDS = 2.0
+"""The operator watches whom to trust."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """Where to ask, and as whom."""
+
+    url: str
+    trust: ssl.SSLContext
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 async def run(options: Options, say: Say) -> Row:
@@ -30,11 +52,12 @@ async def run(options: Options, say: Say) -> Row:
         ceilings = {clients: await _ceiling(clients, options.load) for clients in CLIENTS}
         questions = [_QUESTION.format(NAMESPACE, metric, name) for name, metric in await world.metric_names()]
         rows: dict[str, object] = {"objects": options.objects}
-        for way, (url, trust) in {"direct": await _direct(world), "aggregated": _aggregated(world)}.items():
+        for name, way in {"direct": await _direct(world), "aggregated": _aggregated(world)}.items():
+            urls = [way.url + question for question in questions]
             for clients in CLIENTS:
-                say(f"{way}, {clients} at once")
-                load = await ask([url + one for one in questions], trust, clients, options.load, world.operator)
-                rows[f"{way}_{clients}"] = load.row(ceilings[clients])
+                say(f"{name}, {clients} at once")
+                load = await ask(urls, way.trust, clients, options.load, world.operator, way.headers)
+                rows[f"{name}_{clients}"] = load.row(ceilings[clients])
         return rows
 
 
@@ -51,31 +74,27 @@ async def _ceiling(clients: int, seconds: float) -> Load:
         return await ask([url], ssl.create_default_context(cafile=folder / "ca.pem"), clients, seconds, pid)
 
 
-async def _direct(world: World) -> tuple[str, ssl.SSLContext]:
-    """The operator's own port, trusted as the aggregation layer trusts it, by the APIService's CA; by certificate."""
+async def _direct(world: World) -> Way:
+    """The operator's own port, as the aggregation layer asks for the HPA controller: by word of a front proxy.
+
+    The cluster's front proxy keeps its key to itself, so the bench has another one trusted beside it.
+    """
     service = await world.client.get(API_SERVICES.named("", _API_SERVICE))
     trust = ssl.create_default_context(cadata=b64decode(service["spec"]["caBundle"]).decode())
-    _identify(trust, _config(world)["users"][0]["user"])
-    return f"https://{LOOPBACK}:{world.secure_port}", trust
+    authority = Authority("bench", SystemClock().now())
+    live = (await world.client.get(_AUTHENTICATION))["data"]["requestheader-client-ca-file"]
+    both = live + authority.certificate.decode()
+    await world.client.patch(_AUTHENTICATION, {"data": {"requestheader-client-ca-file": both}})
+    await asyncio.sleep(_TRUST_SECONDS)
+    load_pair(trust, authority.client(FRONT_PROXY))
+    return Way(url=f"https://{LOOPBACK}:{world.secure_port}", trust=trust, headers=_HPA_CONTROLLER)
 
 
-def _aggregated(world: World) -> tuple[str, ssl.SSLContext]:
-    """Through the API server, as the HPA controller asks, with the kubeconfig's client certificate."""
-    config = _config(world)
+def _aggregated(world: World) -> Way:
+    """Through the API server, with the kubeconfig's client certificate."""
+    config: dict[str, Any] = yaml.safe_load(world.kubeconfig.read_text())
     cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
     trust = ssl.create_default_context(cadata=b64decode(cluster["certificate-authority-data"]).decode())
-    _identify(trust, user)
-    return cluster["server"], trust
-
-
-def _config(world: World) -> dict[str, Any]:
-    config: dict[str, Any] = yaml.safe_load(world.kubeconfig.read_text())
-    return config
-
-
-def _identify(trust: ssl.SSLContext, user: dict[str, str]) -> None:
-    """Show the kubeconfig's client certificate."""
-    with tempfile.NamedTemporaryFile(suffix=".pem") as pair:
-        pair.write(b64decode(user["client-certificate-data"]) + b64decode(user["client-key-data"]))
-        pair.flush()
-        trust.load_cert_chain(pair.name)
+    certificate, key = b64decode(user["client-certificate-data"]), b64decode(user["client-key-data"])
+    load_pair(trust, KeyPair(certificate=certificate, key=key))
+    return Way(url=cluster["server"], trust=trust)

@@ -51,8 +51,8 @@ def test_the_config_maps_lists_are_json():
         "PEM",
     )
     assert spec.allowed_names == ("front-proxy-client", "other")
-    assert (spec.user_headers, spec.uid_headers) == (("X-Remote-User",), ("X-Remote-Uid",))
-    assert (spec.extra_prefixes, spec.authorities) == (("x-remote-extra-",), ("PEM",))
+    assert (spec.headers.user, spec.headers.uid) == (("x-remote-user",), ("x-remote-uid",))
+    assert (spec.headers.extra_prefixes, spec.authorities) == (("x-remote-extra-",), ("PEM",))
 
 
 @pytest.mark.parametrize("text", ["front-proxy-client", "{}", "[1]", '"x"'])
