@@ -17,6 +17,9 @@ from keda_py.serving.front_proxy import authenticated
 from keda_py.serving.reviews import AccessReviews, TokenReviews
 from keda_py.serving.statuses import bad_request, forbidden, internal_error, unauthorized
 
+LONGEST_PATH = 2048
+"""No name of Kubernetes' is longer than 253; what was asked is remembered for a while, and that shall cost little."""
+
 
 class DelegatedAccess:
     """Authentication and authorisation of each request. `clock` is real time: certificates expire by it."""
@@ -26,7 +29,7 @@ class DelegatedAccess:
 
     async def check(self, request: web.Request) -> None:
         """Return if the caller may do what is asked. Raises StatusError 401, 403, or 500 when nobody can tell."""
-        _insist_on_text(request)
+        _insist_on_form(request)
         caller = await self._authenticate(request)
         wanted = wanted_of(request.method, request.rel_url.raw_path, watches=_watches(request))
         if caller is ANONYMOUS:
@@ -59,8 +62,10 @@ class DelegatedAccess:
         return caller
 
 
-def _insist_on_text(request: web.Request) -> None:
+def _insist_on_form(request: web.Request) -> None:
     """Bytes that are no UTF-8 reach us as lone surrogates, which no JSON carries to the authoriser or back."""
+    if len(request.rel_url.raw_path) > LONGEST_PATH:
+        raise bad_request(f"the path is longer than {LONGEST_PATH} bytes")
     try:
         "".join((request.raw_path, *request.headers.values())).encode()
     except UnicodeEncodeError:

@@ -63,7 +63,7 @@ class Connection(web.RequestHandler):
 
     def data_received(self, data: bytes) -> None:
         """Bytes of a request."""
-        if self.reading_since is None:
+        if data and self.reading_since is None:  # aiohttp also comes here to read on in what it has
             self.reading_since = asyncio.get_running_loop().time()
         super().data_received(data)
 
@@ -81,6 +81,7 @@ class HttpsServer:
 
     def __init__(self, app: web.Application, limits: Limits | None = None) -> None:
         app.middlewares.insert(0, _note_times)
+        app.on_response_prepare.append(_hide_software)
         self._limits = limits or Limits()
         self._runner = web.AppRunner(app, handle_signals=False, shutdown_timeout=GRACE_SECONDS)
         self._listener: asyncio.Server | None = None
@@ -163,6 +164,11 @@ async def _note_times(request: web.Request, handler: Handler) -> web.StreamRespo
         connection.answering_since, connection.idle_since = None, loop.time()
         if request.body_exists:  # what came meanwhile was its body, not the beginning of the next request
             connection.reading_since = None
+
+
+async def _hide_software(request: web.Request, response: web.StreamResponse) -> None:
+    """Versions of Python and aiohttp are nobody's business."""
+    response.headers.popall("Server", None)
 
 
 class _Wire(logging.LoggerAdapter[logging.Logger]):

@@ -18,7 +18,7 @@ from keda_py.serving.caller import ANONYMOUS, AUTHENTICATED, MASTERS, Caller, Wa
 from keda_py.serving.recent import Recent
 
 REMEMBER_SECONDS = 10.0
-REMEMBERED = 4096
+REMEMBERED = 2048
 REVIEW_SECONDS = 5.0
 AT_ONCE = 16
 """Reviews of one kind on their way; strangers' tokens must not drown the API server."""

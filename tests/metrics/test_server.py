@@ -115,6 +115,7 @@ async def test_every_selector_that_fixes_the_name_is_understood(world, serve, se
         ("scaledobject.keda.sh/name in (a,b)", 500, "InternalError", "scaledObject name is not specified"),
         ("scaledobject.keda.sh/name in app", 400, "BadRequest", "unable to parse requirement"),
         ("a b c d", 400, "BadRequest", "unable to parse requirement"),
+        ("a," * 2500 + "scaledobject.keda.sh/name=app", 400, "BadRequest", "longer than 4096 characters"),
     ],
 )
 async def test_a_selector_without_a_name_is_refused(serve, selector, code, reason, message):

@@ -207,6 +207,37 @@ async def test_a_service_accounts_token_is_reviewed_and_then_remembered(served):
     assert (served.reviews("tokenreviews"), served.reviews("subjectaccessreviews")) == (1, 1)
 
 
+async def test_a_path_longer_than_any_name_is_refused_before_it_is_remembered(served):
+    status, body = await served.as_user(HPA, path=f"{ROOT}/namespaces/shop/{'x' * 3000}")
+    assert (status, body["message"]) == (400, "the path is longer than 2048 bytes")
+    assert served.reviews("subjectaccessreviews") == 0
+
+
+@pytest.mark.parametrize(
+    ("path", "namespace", "resource"),
+    [
+        ("namespaces/shop/s0-x", "shop", "s0-x"),
+        ("namespaces/%73hop/s0%2Dx", "shop", "s0-x"),
+        ("namespaces/shop%2Fbank/s0-x", "shop/bank", "s0-x"),
+        ("namespaces/bank%2F..%2Fshop/s0-x", "bank/../shop", "s0-x"),
+        ("namespaces/shop/s0-x%2Fbank", "shop", "s0-x/bank"),
+        ("namespaces/shop/..%2Fbank%2Fs0-x", "shop", "../bank/s0-x"),
+    ],
+)
+async def test_what_is_authorised_is_what_is_answered_however_it_is_escaped(served, path, namespace, resource):
+    await served.cluster.apply(
+        [
+            role("one", {**READ_ONE, "resources": [resource]}, namespace="shop"),
+            bound("Role", "one", "jane", "shop"),
+        ]
+    )
+    status, body = await served.as_user("jane", path=f"{ROOT}/{path}?labelSelector=scaledobject.keda.sh%2Fname%3Dapp")
+    if namespace != "shop":
+        assert (status, f'in the namespace "{namespace}"' in body["message"]) == (403, True)
+    else:
+        assert (status, body["items"][0]["metricName"]) == (200, resource)
+
+
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER"])
 async def test_a_token_that_nobody_issued_is_unauthorized(served, scheme):
     status, body = await served.get(headers={"Authorization": f"{scheme} made-up"})

@@ -105,6 +105,27 @@ async def test_a_connection_is_kept_for_the_next_request(port):
             assert (await exchange(reader, writer, request("/again"), 0.2)).endswith(b"/again")
 
 
+async def test_nothing_tells_which_software_answers(port):
+    got = await port.send(request("/", "Connection: close\r\n"))
+    assert b"aiohttp" not in got
+    assert b"Server:" not in got
+
+
+async def test_a_flood_of_pipelined_requests_is_read_only_as_fast_as_it_is_answered(port):
+    """Whoever does not read his answers is read no more himself, and nobody else waits for him."""
+    flood = request("/") * 1000
+    async with port.connected() as (_, writer):
+        sent = 0
+        with contextlib.suppress(TimeoutError, OSError):
+            async with asyncio.timeout(2):
+                while sent < 10_000:
+                    writer.write(flood)
+                    await writer.drain()
+                    sent += 1
+        assert sent < 10_000
+        assert (await port.send(request("/other", "Connection: close\r\n"))).endswith(b"/other")
+
+
 @pytest.mark.parametrize("sent", [b"", b"GET /slo", b"GET /slow HTTP/1.1\r\nHost: "])
 @pytest.mark.parametrize("served_before", [False, True])
 async def test_a_client_that_does_not_finish_its_request_is_cut_off(port, sent, served_before):

@@ -155,6 +155,13 @@ async def test_the_oldest_tls_version_is_honoured(minimum, version, works):
     await server.aclose()
 
 
+def test_only_ciphers_that_authenticate_are_served_unless_others_are_named():
+    served = ServerTls().context(asks_clients=True).get_ciphers()
+    assert {cipher["aead"] for cipher in served} == {True}
+    named = ServerTls("TLS12", ["TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256"]).context(asks_clients=True)
+    assert "ECDHE-ECDSA-AES128-SHA256" in {cipher["name"] for cipher in named.get_ciphers()}
+
+
 def test_ciphers_have_gos_names_and_unknown_ones_are_refused():
     tls = ServerTls("TLS12", ["TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", "TLS_AES_128_GCM_SHA256"])
     names = {cipher["name"] for cipher in tls.context(asks_clients=False).get_ciphers()}
