@@ -1,7 +1,7 @@
 """`GET .../namespaces/NS/METRIC?labelSelector=...`: one question of the HPA controller, answered.
 
-Comes from `metrics/server.py`, which has let the caller in; goes to `metrics/query.py`, or for a name that is not ours
-to the `Delegation`, where the API is shared with another adapter. Behaviour reference, sections 7.1 and 7.4.
+Comes from `metrics/server.py`, which has let the caller in and found nobody who knows better; goes to
+`metrics/query.py`. Behaviour reference, sections 7.1 and 7.4.
 """
 
 from typing import Protocol
@@ -14,7 +14,6 @@ from keda_py.core.quantity import print_milli
 from keda_py.metrics.discovery import GROUP_VERSION
 from keda_py.metrics.query import MetricValue, QueryError
 from keda_py.metrics.selectors import scaled_object_name
-from keda_py.metrics.upstream import Delegation
 from keda_py.serving.statuses import internal_error
 
 
@@ -27,18 +26,15 @@ class Questions(Protocol):
 
 
 class ExternalMetrics:
-    """Answers for our names, and has others answered by `delegation` where there is one."""
+    """Answers with what `query` knows."""
 
-    def __init__(self, query: Questions, clock: Clock, delegation: Delegation | None = None) -> None:
-        self._query, self._clock, self._delegation = query, clock, delegation
+    def __init__(self, query: Questions, clock: Clock) -> None:
+        self._query, self._clock = query, clock
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
-        """An ExternalMetricValueList, or what the upstream answers. Raises StatusError."""
+        """An ExternalMetricValueList. Raises StatusError."""
         namespace, metric = request.match_info["namespace"], request.match_info["metric"]
-        selector = request.query.get("labelSelector", "")
-        if self._delegation is not None and self._delegation.concerns(namespace, metric, selector):
-            return await self._delegation.answer(request, selector)
-        name = scaled_object_name(selector)
+        name = scaled_object_name(request.query.get("labelSelector", ""))
         try:
             values = await self._query.answer(namespace, metric, name)
         except QueryError as error:

@@ -8,7 +8,7 @@ document (`metrics/discovery.py`) or a probe. Every refusal is a Kubernetes Stat
 import asyncio
 import logging
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Protocol
 
@@ -50,7 +50,7 @@ class Relay(Protocol):
 class MetricsServer:
     """The HTTPS server. `not_ready` says why /readyz fails, "" while it does not; `more` answers at further paths.
 
-    `relay` is asked before we answer by ourselves.
+    `relays` are asked in their order before we answer by ourselves.
     """
 
     def __init__(
@@ -60,11 +60,11 @@ class MetricsServer:
         authenticator: Authenticator,
         not_ready: Callable[[], str],
         more: Mapping[str, Handler] = MappingProxyType({}),
-        relay: Relay | None = None,
+        relays: Sequence[Relay] = (),
     ) -> None:
         self._metrics = metrics
         self._authenticator, self._not_ready, self._more = authenticator, not_ready, more
-        self._relay = relay
+        self._relays = tuple(relays)
         self._server = HttpsServer(self._build_app())
 
     async def start(self, host: str, port: int, tls: ssl.SSLContext) -> int:
@@ -93,8 +93,9 @@ class MetricsServer:
             async with asyncio.timeout(ANSWER_SECONDS):
                 if request.path not in _PROBES:
                     await self._authenticator.check(request)
-                    if self._relay is not None and (answer := await self._relay.ask(request)) is not None:
-                        return answer
+                    for relay in self._relays:
+                        if (answer := await relay.ask(request)) is not None:
+                            return answer
                 return await handler(request)
         except StatusError as error:
             return _refusal(error)

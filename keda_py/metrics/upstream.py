@@ -1,7 +1,7 @@
 """Names that are not ours, asked of another adapter: `--external-metrics-upstream`.
 
 A cluster has one server for external.metrics.k8s.io; when that is us, Datadog's or another adapter lives behind us.
-`metrics/external_metrics.py` comes here once the caller has been authorised for exactly this metric. The upstream is
+`metrics/server.py` comes here once the caller has been authorised for exactly this metric. The upstream is
 asked with our own token and hears of nothing else: no header of the caller's, only namespace, metric and selector.
 Rules: what it answers is passed back as it is, if it is what an adapter answers; all else is a 503, never an empty
 list. A name that is ours, or may be, never leaves. Discovery stays ours and never waits for the upstream: the one
@@ -129,20 +129,22 @@ class Upstream:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delegation:
-    """Which questions are the upstream's. `owns(namespace, metric)` raises StatusError 503 while nobody can tell."""
+    """Which questions are the upstream's: a `Relay` of `metrics/server.py`, on every replica.
+
+    `owns(namespace, metric)` raises StatusError 503 while nobody can tell.
+    """
 
     upstream: Upstream
     owns: Callable[[str, str], bool]
 
-    def concerns(self, namespace: str, metric: str, selector: str) -> bool:
-        """Whether the question is for the upstream. Raises StatusError."""
-        return not names_scaled_object(selector) and not self.owns(namespace, metric)
-
-    async def answer(self, request: web.Request, selector: str) -> web.Response:
-        """Ask the upstream. Raises StatusError, also where it leads back to us."""
+    async def ask(self, request: web.Request) -> web.Response | None:
+        """The upstream's answer; None: the question is for keda-py. Raises StatusError."""
+        asked, selector = request.match_info, request.query.get("labelSelector", "")
+        if "metric" not in asked or names_scaled_object(selector) or self.owns(asked["namespace"], asked["metric"]):
+            return None
         if "keda-py/" in request.headers.get("Via", ""):
             raise unavailable("--external-metrics-upstream leads back to keda-py; name the other adapter's own Service")
-        return await self.upstream.ask(request.match_info["namespace"], request.match_info["metric"], selector)
+        return await self.upstream.ask(asked["namespace"], asked["metric"], selector)
 
 
 async def _read(response: aiohttp.ClientResponse) -> bytes:

@@ -85,9 +85,10 @@ class Serving:
         peers = Peers(self._tls, peer_name(settings), SystemClock())
         self._forwarding = Forwarding(access, answers.election, peers, answers.deputy.note_question)
         self._metrics = MetricsServer(
-            metrics=ExternalMetrics(answers.metrics, clock, answers.elsewhere),
+            metrics=ExternalMetrics(answers.metrics, clock),
             authenticator=self._forwarding,
-            relay=self._forwarding,
+            # Every replica knows which names are ours: the holder of the Lease is asked for those alone.
+            relays=[*([answers.elsewhere] if answers.elsewhere is not None else []), self._forwarding],
             not_ready=self._why_not_ready,
             more=answers.insight.handlers,
         )

@@ -26,6 +26,7 @@ from keda_py.settings import load_settings
 from keda_py.tls import TlsContexts
 from tests.certificates import Authority
 from tests.http_server import HttpServer, http_server
+from tests.operator.replicas import build_replicas, question
 from tests.operator.world import World, build_world
 
 ROOT = "/apis/external.metrics.k8s.io/v1beta1"
@@ -185,6 +186,21 @@ async def test_an_upstream_that_is_ourselves_ends_at_the_second_turn(neighbourho
     with pytest.raises(KubeError, match="leads back to keda-py"):
         await neighbourhood.world.client.send(request)
     assert neighbourhood.asked == []
+
+
+async def test_a_replica_that_does_not_lead_asks_the_neighbour_itself(tmp_path, server):
+    authority = Authority()
+    (tmp_path / "ca").write_text(authority.cert)
+    async with http_server(authority.server_context(tmp_path)) as adapter, build_replicas(tmp_path, server) as replicas:
+        adapter.answers = _Anything()
+        await replicas.start("one")
+        await replicas.held_by("one")
+        flags = {"external_metrics_upstream": adapter.url, "external_metrics_upstream_ca_file": str(tmp_path / "ca")}
+        follower = await replicas.start("two", **flags)
+        status, body = await follower.get(f"{ROOT}/namespaces/default/nginx.net.requests")
+        assert (status, body["items"][0]["value"]) == (200, "99")
+        status, body = await follower.get(question("s0-gone", "gone"))
+        assert (status, len(adapter.asked)) == (500, 1)
 
 
 async def test_while_the_cache_cannot_tell_no_name_of_our_form_leaves(quiet_world):
