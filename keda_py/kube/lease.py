@@ -164,8 +164,9 @@ class Election:
         lease = await self._read()
         if lease is not None:
             self._observe(lease)
-            if not (self._is_mine() or self._expired(lease)):
-                return False
+        known = lease or self._lease  # one that was deleted still has its holder, who makes it anew
+        if known is not None and not (self._is_mine() or self._expired(known)):
+            return False
         try:
             await self._write(lease)
         except Conflict:  # somebody else was faster
@@ -198,9 +199,8 @@ class Election:
         if new is not None:
             if is_newer(new, self._lease):
                 self._observe(new)
-        elif self._lease is not None and old is not None and not is_newer(self._lease, old):
-            self._lease = None
-            self._other_holder.set()
+        elif self._is_mine():
+            self._other_holder.set()  # deleted: make it anew, before others begin to wonder
 
     def _observe(self, lease: Obj) -> None:
         """Remember it, and since when it has been like that."""

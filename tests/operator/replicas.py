@@ -131,7 +131,7 @@ class Replicas:
             return str((await self.client.get(LEASE))["spec"].get("holderIdentity") or "")
         return ""
 
-    async def held_by(self, name: str, seconds: float = 10.0) -> None:
+    async def held_by(self, name: str, seconds: float = 30.0) -> None:
         async def is_held() -> bool:
             return await self.holder() == name
 
@@ -151,7 +151,7 @@ class Replicas:
             await replica.task
         del self.running[replica.name]
 
-    async def scaled_to(self, count: int, seconds: float = 10.0) -> None:
+    async def scaled_to(self, count: int, seconds: float = 30.0) -> None:
         """Return once that many are asked of the Deployment."""
 
         async def is_scaled() -> bool:
@@ -190,7 +190,7 @@ def blind() -> ssl.SSLContext:
     return context
 
 
-async def until(look: Any, seconds: float = 10.0) -> None:
+async def until(look: Any, seconds: float = 30.0) -> None:
     """Look again until it is so."""
     async with asyncio.timeout(seconds):
         while not await look():
