@@ -35,6 +35,9 @@ from keda_py.kube.transport import Request
 
 log = logging.getLogger(__name__)
 
+RELEASE_SECONDS = 1.0
+"""Who leaves does not wait longer for a server that is away."""
+
 Term = Callable[[], Awaitable[None]]
 """What a leader does, until cancelled."""
 
@@ -100,12 +103,14 @@ class Election:
             return
         self._leading = False
         try:
-            try:
-                await self._give_back(self._lease)
-            except Conflict:  # somebody touched it, or a renewal arrived whose answer did not
-                await self._give_back(await self._read())
-        except KubeError as error:
-            log.warning("lease not released, it expires by itself", extra={"error": str(error)})
+            async with asyncio.timeout(RELEASE_SECONDS):
+                try:
+                    await self._give_back(self._lease)
+                except Conflict:  # somebody touched it, or a renewal arrived whose answer did not
+                    await self._give_back(await self._read())
+        except (KubeError, TimeoutError) as error:
+            fields = {"error": str(error) or f"no answer within {RELEASE_SECONDS:g} s"}
+            log.warning("lease not released, it expires by itself", extra=fields)
 
     async def _campaign(self) -> None:
         """Return once the Lease is ours."""

@@ -26,11 +26,24 @@ class Questions(Protocol):
         ...
 
 
-class ExternalMetrics:
-    """Answers for our names, and has others answered by `delegation` where there is one."""
+class Relay(Protocol):
+    """May know a better answer than ours."""
 
-    def __init__(self, query: Questions, clock: Clock, delegation: Delegation | None = None) -> None:
-        self._query, self._clock, self._delegation = query, clock, delegation
+    async def ask(self, request: web.Request) -> web.StreamResponse | None:
+        """The answer; None: it is for us to answer."""
+        ...
+
+
+class ExternalMetrics:
+    """Answers for our names, and has others answered by `delegation` where there is one.
+
+    `relay` is asked before we answer by ourselves.
+    """
+
+    def __init__(
+        self, query: Questions, clock: Clock, delegation: Delegation | None = None, relay: Relay | None = None
+    ) -> None:
+        self._query, self._clock, self._delegation, self._relay = query, clock, delegation, relay
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         """An ExternalMetricValueList, or what the upstream answers. Raises StatusError."""
@@ -38,6 +51,8 @@ class ExternalMetrics:
         selector = request.query.get("labelSelector", "")
         if self._delegation is not None and self._delegation.concerns(namespace, metric, selector):
             return await self._delegation.answer(request, selector)
+        if self._relay is not None and (answer := await self._relay.ask(request)) is not None:
+            return answer
         name = scaled_object_name(selector)
         try:
             values = await self._query.answer(namespace, metric, name)

@@ -39,19 +39,8 @@ class Authenticator(Protocol):
         ...
 
 
-class Relay(Protocol):
-    """May know a better answer than ours."""
-
-    async def ask(self, request: web.Request) -> web.StreamResponse | None:
-        """The answer; None: it is for us to answer."""
-        ...
-
-
 class MetricsServer:
-    """The HTTPS server. `not_ready` says why /readyz fails, "" while it does not; `more` answers at further paths.
-
-    `relay` is asked before we answer by ourselves.
-    """
+    """The HTTPS server. `not_ready` says why /readyz fails, "" while it does not; `more` answers at further paths."""
 
     def __init__(
         self,
@@ -60,11 +49,9 @@ class MetricsServer:
         authenticator: Authenticator,
         not_ready: Callable[[], str],
         more: Mapping[str, Handler] = MappingProxyType({}),
-        relay: Relay | None = None,
     ) -> None:
         self._metrics = metrics
         self._authenticator, self._not_ready, self._more = authenticator, not_ready, more
-        self._relay = relay
         self._server = HttpsServer(self._build_app())
 
     async def start(self, host: str, port: int, tls: ssl.SSLContext) -> int:
@@ -97,8 +84,6 @@ class MetricsServer:
             async with asyncio.timeout(ANSWER_SECONDS):
                 if request.path not in _PROBES:
                     await self._authenticator.check(request)
-                    if self._relay is not None and (answer := await self._relay.ask(request)) is not None:
-                        return answer
                 return await handler(request)
         except StatusError as error:
             return _refusal(error)

@@ -1,7 +1,7 @@
 """Every replica serves, the Lease holder knows: questions that reach another replica are passed on to the holder.
 
-`metrics/server.py` asks here first, once the caller has been let in. The replica that was asked authenticates and
-authorises the caller itself and passes on nothing but the question; the holder believes it by its certificate alone
+`metrics/server.py` lets callers in here; what answers them asks here first. The replica that was asked authenticates
+and authorises the caller itself and passes on nothing but the question; the holder believes it by its certificate alone
 (`serving/peers.py`), answers these paths only, and never passes a question on again. Where the holder cannot be reached
 within a second, the replica that was asked answers by itself (`deputy.py`).
 """
@@ -20,6 +20,7 @@ from keda_py.metrics.discovery import INSIGHT, ROOT
 from keda_py.metrics.server import Authenticator
 from keda_py.serving.caller import Caller, wanted_of
 from keda_py.serving.delegated import peer_certificate
+from keda_py.serving.https import Handler
 from keda_py.serving.peers import Peers
 from keda_py.serving.statuses import forbidden, misdirected
 
@@ -83,6 +84,15 @@ class Forwarding:
                 return answer
         self._on_own()
         return None
+
+    def before(self, handler: Handler) -> Handler:
+        """A handler that lets the holder answer, and `handler` where there is none to ask."""
+
+        async def answer(request: web.Request) -> web.StreamResponse:
+            asked = await self.ask(request)
+            return asked if asked is not None else await handler(request)
+
+        return answer
 
     async def aclose(self) -> None:
         """Close every connection."""

@@ -85,11 +85,10 @@ class Serving:
         peers = Peers(self._tls, peer_name(settings), SystemClock())
         self._forwarding = Forwarding(access, answers.election, peers, answers.deputy.note_question)
         self._metrics = MetricsServer(
-            metrics=ExternalMetrics(answers.metrics, clock, answers.elsewhere),
+            metrics=ExternalMetrics(answers.metrics, clock, answers.elsewhere, self._forwarding),
             authenticator=self._forwarding,
-            relay=self._forwarding,
             not_ready=self._why_not_ready,
-            more=answers.insight.handlers,
+            more={path: self._forwarding.before(answer) for path, answer in answers.insight.handlers.items()},
         )
         self._stack = AsyncExitStack()
         self.ready = False
