@@ -35,6 +35,9 @@ from keda_py.kube.transport import Request
 
 log = logging.getLogger(__name__)
 
+RELEASE_SECONDS = 1.0
+"""Who leaves does not wait longer for a server that is away."""
+
 Term = Callable[[], Awaitable[None]]
 """What a leader does, until cancelled."""
 
@@ -100,12 +103,14 @@ class Election:
             return
         self._leading = False
         try:
-            try:
-                await self._give_back(self._lease)
-            except Conflict:  # somebody touched it, or a renewal arrived whose answer did not
-                await self._give_back(await self._read())
-        except KubeError as error:
-            log.warning("lease not released, it expires by itself", extra={"error": str(error)})
+            async with asyncio.timeout(RELEASE_SECONDS):
+                try:
+                    await self._give_back(self._lease)
+                except Conflict:  # somebody touched it, or a renewal arrived whose answer did not
+                    await self._give_back(await self._read())
+        except (KubeError, TimeoutError) as error:
+            fields = {"error": str(error) or f"no answer within {RELEASE_SECONDS:g} s"}
+            log.warning("lease not released, it expires by itself", extra=fields)
 
     async def _campaign(self) -> None:
         """Return once the Lease is ours."""
@@ -164,8 +169,9 @@ class Election:
         lease = await self._read()
         if lease is not None:
             self._observe(lease)
-            if not (self._is_mine() or self._expired(lease)):
-                return False
+        known = lease or self._lease  # one that was deleted still has its holder, who makes it anew
+        if known is not None and not (self._is_mine() or self._expired(known)):
+            return False
         try:
             await self._write(lease)
         except Conflict:  # somebody else was faster
@@ -198,9 +204,8 @@ class Election:
         if new is not None:
             if is_newer(new, self._lease):
                 self._observe(new)
-        elif self._lease is not None and old is not None and not is_newer(self._lease, old):
-            self._lease = None
-            self._other_holder.set()
+        elif self._is_mine():
+            self._other_holder.set()  # deleted: make it anew, before others begin to wonder
 
     def _observe(self, lease: Obj) -> None:
         """Remember it, and since when it has been like that."""

@@ -71,6 +71,10 @@ class MetricsServer:
         """Listen; the port, which matters where `port` was 0. Raises OSError when the address is taken."""
         return await self._server.start(host, port, tls)
 
+    def leave(self) -> None:
+        """Go on answering, but let clients know that they have to connect elsewhere."""
+        self._server.leave()
+
     async def aclose(self) -> None:
         """Answer what is on its way for up to two seconds, then close."""
         await self._server.aclose()

@@ -103,6 +103,10 @@ class AdmissionServer:
         """Listen. Raises OSError when the address is taken."""
         await self._server.start(host, port, tls)
 
+    def leave(self) -> None:
+        """Go on answering, but let clients know that they have to connect elsewhere."""
+        self._server.leave()
+
     async def aclose(self) -> None:
         """Answer what is on its way, then close."""
         await self._server.aclose()

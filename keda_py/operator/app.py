@@ -63,6 +63,7 @@ async def run_operator(
             working.cancel()
             await asyncio.wait([working])
             await asyncio.sleep(settings.serving.shutdown_delay.total_seconds())
+            await assembly.serving.aclose()
             await assembly.parts.readings.aclose()
             await assembly.jobs.aclose()
             for task in watching:

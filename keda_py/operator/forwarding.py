@@ -1,9 +1,9 @@
 """Every replica serves, the Lease holder knows: questions that reach another replica are passed on to the holder.
 
-`metrics/server.py` asks here first, once the caller has been let in. The replica that was asked authenticates and
-authorises the caller itself and passes on nothing but the question; the holder believes it by its certificate alone
-(`serving/peers.py`), answers these paths only, and never passes a question on again. Where the holder cannot be reached
-within a second, the replica that was asked answers by itself (`deputy.py`).
+`metrics/server.py` lets callers in here, and asks here before it answers by itself. The replica that was asked
+authenticates and authorises the caller and passes on nothing but the question; the holder believes it by its
+certificate alone (`serving/peers.py`), answers these paths only, and never passes a question on again. Where the holder
+cannot be reached within a second, the replica that was asked answers by itself (`deputy.py`).
 """
 
 import asyncio

@@ -122,7 +122,11 @@ class Serving:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close every port."""
+        """As `aclose`."""
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Answer what is on its way, then close every port."""
         await self._stack.aclose()
 
     @property
@@ -133,8 +137,10 @@ class Serving:
         return f"[{host}]:{self.secure_port}" if ":" in host else f"{host}:{self.secure_port}"
 
     def leave(self) -> None:
-        """Not ready any more; what is asked is still answered."""
+        """Not ready any more; what is asked is still answered, once on each connection."""
         self._leaving = True
+        self._metrics.leave()
+        self._answers.admission.leave()
 
     async def run(self) -> None:
         """Keep certificates, and who is trusted, up to date; until cancelled."""

@@ -54,9 +54,15 @@ class CaBundles:
         informer = Informer(self._client, InformerSpec(resource=one.resource, selection=selection))
         changed = asyncio.Event()
         informer.subscribe(lambda old, new: changed.set())
-        self._tls.subscribe(changed.set)
         tasks.create_task(informer.run())
         await informer.wait_synced()
+        unsubscribe = self._tls.subscribe(changed.set)
+        try:
+            await self._keep(one, informer, changed)
+        finally:
+            unsubscribe()
+
+    async def _keep(self, one: Guarded, informer: Informer, changed: asyncio.Event) -> None:
         backoff = Backoff()
         while True:
             changed.clear()

@@ -80,13 +80,14 @@ class HttpsServer:
     """Serves one application. `app` needs no limits of its own but for bodies (`client_max_size`) and answers."""
 
     def __init__(self, app: web.Application, limits: Limits | None = None) -> None:
-        app.middlewares.insert(0, _note_times)
+        app.middlewares[:0] = [self._say_goodbye, _note_times]
         app.on_response_prepare.append(_hide_software)
         self._limits = limits or Limits()
         self._runner = web.AppRunner(app, handle_signals=False, shutdown_timeout=GRACE_SECONDS)
         self._listener: asyncio.Server | None = None
         self._sweeping: asyncio.TimerHandle | None = None
         self._wires: set[asyncio.Transport] = set()
+        self._leaving = False
 
     async def start(self, host: str, port: int, tls: ssl.SSLContext) -> int:
         """Listen; the port, which matters where `port` was 0. Host "" is every interface. Raises OSError."""
@@ -102,6 +103,10 @@ class HttpsServer:
         )
         self._sweep()
         return int(self._listener.sockets[0].getsockname()[1])
+
+    def leave(self) -> None:
+        """Every connection's next answer is its last: clients that go on asking find another server by themselves."""
+        self._leaving = True
 
     async def aclose(self) -> None:
         """Listen no more, answer what is on its way within the grace, then close every connection."""
@@ -135,6 +140,13 @@ class HttpsServer:
     def _open(self) -> list[Connection]:
         server = self._runner.server
         return [one for one in server.connections if isinstance(one, Connection)] if server is not None else []
+
+    @web.middleware
+    async def _say_goodbye(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        response = await handler(request)
+        if self._leaving:
+            response.force_close()
+        return response
 
     def _sweep(self) -> None:
         """Cut off who is too slow; above the limit of connections also who has been idle longest."""

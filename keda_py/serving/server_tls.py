@@ -10,6 +10,7 @@ import contextlib
 import ssl
 import tempfile
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from keda_py.errors import ConfigError
@@ -36,9 +37,10 @@ class ServerTls:
         """What is shown; None before the first `show`: handshakes fail until then."""
         return self._certificate
 
-    def subscribe(self, tell: Callable[[], None]) -> None:
-        """Call `tell` after each new certificate."""
+    def subscribe(self, tell: Callable[[], None]) -> Callable[[], None]:
+        """Call `tell` after each new certificate. What is returned ends that."""
         self._told.append(tell)
+        return partial(self._told.remove, tell)
 
     def context(self, *, asks_clients: bool) -> ssl.SSLContext:
         """What a port listens with; `asks_clients` for a certificate, which they may do without."""

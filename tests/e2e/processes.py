@@ -55,6 +55,14 @@ class Process:
             self._news.wait_for(lambda: self._said(text) or not self._reader.is_alive(), seconds)
             assert self._said(text), f"never said {text!r}; it said:\n{self.output()}"
 
+    def freeze(self) -> None:
+        """As a machine that is suspended."""
+        self._popen.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Go on where it was."""
+        self._popen.send_signal(signal.SIGCONT)
+
     def end(self, number: signal.Signals = signal.SIGTERM, seconds: float = 15.0) -> int:
         """Send the signal and wait; the exit code."""
         if self.alive:

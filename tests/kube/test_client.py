@@ -18,6 +18,7 @@ from keda_py.errors import (
     Invalid,
     KubeError,
     NotFound,
+    NotLeading,
     TooManyRequests,
     Unauthorized,
     Unavailable,
@@ -40,6 +41,36 @@ from tests.kube.faulty_server import (
 
 WEB = DEPLOYMENTS.named("ns", "web")
 GET = f"GET {WEB.path}"
+
+
+async def test_a_write_of_a_leader_is_not_sent_once_it_leads_no_more(server: FaultyServer, client: KubeClient) -> None:
+    leads = True
+    guarded = client.guarded(lambda: leads)
+    server.answer(GET, says(thing("web", 7)))
+    server.answer(f"PUT {WEB.path}", says(thing("web", 8)))
+    await guarded.update(WEB, thing("web", 7))
+    leads = False
+    with pytest.raises(NotLeading):
+        await guarded.update(WEB, thing("web", 8))
+    assert (await guarded.get(WEB))["metadata"]["resourceVersion"] == "7"
+    await client.update(WEB, thing("web", 8))
+    assert [request.method for request in server.seen] == ["PUT", "GET", "PUT"]
+
+
+async def test_a_write_that_waits_for_its_turn_is_not_sent_after_leadership_was_lost(
+    server: FaultyServer, client: KubeClient
+) -> None:
+    leads = True
+
+    async def throttles(_: web.Request) -> web.StreamResponse:
+        nonlocal leads
+        leads = False
+        return await refuses(429, "TooManyRequests", **{"Retry-After": "0"})(_)
+
+    server.answer(f"PUT {WEB.path}", throttles, says(thing("web", 8)))
+    with pytest.raises(NotLeading):
+        await client.guarded(lambda: leads).update(WEB, thing("web", 7))
+    assert len(server.seen) == 1
 
 
 async def test_an_object_comes_as_a_plain_dict(server: FaultyServer, client: KubeClient) -> None:

@@ -1,12 +1,20 @@
 """Who leads: one at a time, the next one soon, nobody by a hung request or a stepped clock."""
 
 import asyncio
+import logging
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
+from keda_py.clock import SystemClock
+from keda_py.errors import NotFound
 from keda_py.kube.client import KubeClient
 from keda_py.kube.lease import Election
-from keda_py.kube.lease_record import Holder, LeaseSpec
+from keda_py.kube.lease_record import ADDRESS_ANNOTATION, Holder, LeaseSpec, held
+from keda_py.kube.resources import LEASES, NAMESPACES, Obj
+from keda_py.localkube.cluster import LocalCluster
 from tests.kube.faulty_server import FaultyServer, Shelf, hangs, refuses, running, until
 
 PATH = "/apis/coordination.k8s.io/v1/namespaces/keda/leases"
@@ -161,3 +169,137 @@ async def test_of_two_that_start_together_one_leads(client: KubeClient, leases: 
         await until(lambda: any(election.is_leader for election in elections))
         await asyncio.sleep(0.5)
         assert sum(election.is_leader for election in elections) == 1
+
+
+async def test_a_lost_lease_ends_the_term_and_a_later_one_begins_another(client: KubeClient, leases: Shelf) -> None:
+    terms: list[str] = []
+
+    async def term() -> None:
+        terms.append("begun")
+        try:
+            await asyncio.Event().wait()
+        finally:
+            terms.append("ended")
+
+    election = Election(client, spec("one"))
+    async with running(election.run(term)):
+        await until(lambda: election.is_leader)
+        leases.fault = hangs
+        await until(lambda: terms == ["begun", "ended"])
+        assert not election.is_leader
+        leases.fault = None
+        await until(lambda: election.is_leader)
+        assert terms == ["begun", "ended", "begun"]
+
+
+@pytest.mark.parametrize("skew", [timedelta(hours=-3), timedelta(hours=3)], ids=["behind", "ahead"])
+async def test_a_holder_whose_clock_is_wrong_is_followed_as_any_other(
+    client: KubeClient, leases: Shelf, skew: timedelta
+) -> None:
+    renewed = (datetime(2026, 11, 21, tzinfo=UTC) + skew).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    lease = {"holderIdentity": "other", "leaseDurationSeconds": 1, "renewTime": renewed}
+    leases.store({"metadata": {"name": NAME, "namespace": "keda"}, "spec": lease})
+    election, began = Election(client, spec("one")), now()
+    async with running(lead(election)):
+        await until(lambda: election.is_leader)
+    assert 1.0 <= now() - began < 1.5
+
+
+async def test_a_holder_that_is_not_ours_is_waited_for_and_told(
+    client: KubeClient, leases: Shelf, caplog: pytest.LogCaptureFixture
+) -> None:
+    lease = {"holderIdentity": "keda-operator-7d9_8c1e", "leaseDurationSeconds": 2}
+    leases.store({"metadata": {"name": NAME, "namespace": "keda"}, "spec": lease})
+    election = Election(client, spec("one"))
+    with caplog.at_level(logging.WARNING):
+        async with running(lead(election)):
+            await until(lambda: election.holder == Holder(identity="keda-operator-7d9_8c1e", address=""))
+            await asyncio.sleep(0.5)
+            assert not election.is_leader
+    told = [record for record in caplog.records if "not keda-py" in record.getMessage()]
+    assert [record.__dict__["holder"] for record in told] == ["keda-operator-7d9_8c1e"]
+
+
+def test_a_duration_is_told_in_whole_seconds_and_never_shortened() -> None:
+    odd = LeaseSpec(namespace="keda", name=NAME, identity="one", duration=2.5, renew_deadline=1.2, retry_period=0.1)
+    lease = held(None, odd, "one:6443", datetime(2026, 11, 21, tzinfo=UTC))
+    assert lease["spec"]["leaseDurationSeconds"] == 3
+
+
+@pytest.fixture
+async def on_a_cluster(tmp_path: Path) -> AsyncIterator[KubeClient]:
+    """A client of a cluster that watches, with a namespace for the Lease."""
+    async with LocalCluster() as cluster:
+        path = tmp_path / "kubeconfig"
+        path.write_text(cluster.kubeconfig())
+        async with KubeClient(SystemClock(), str(path)) as client:
+            await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "keda"}})
+            yield client
+
+
+async def find(client: KubeClient) -> Obj | None:
+    try:
+        return await client.get(LEASES.named("keda", NAME))
+    except NotFound:
+        return None
+
+
+def slow(identity: str) -> LeaseSpec:
+    """KEDA's own numbers."""
+    return LeaseSpec(namespace="keda", name=NAME, identity=identity)
+
+
+async def test_who_waits_is_told_of_a_release_and_takes_over_at_once(on_a_cluster: KubeClient) -> None:
+    one, two = Election(on_a_cluster, slow("one")), Election(on_a_cluster, slow("two"))
+    async with running(one.watch(), two.watch()), running(lead(one)):
+        await until(lambda: one.is_leader)
+        async with running(lead(two)):
+            await until(lambda: two.holder == Holder(identity="one", address="one:6443"))
+            await one.release()
+            await until(lambda: two.is_leader, seconds=0.5)
+            await until(lambda: one.holder == Holder(identity="two", address="two:6443"))
+
+
+async def test_a_deleted_lease_is_made_anew_by_its_holder_and_taken_by_nobody_else(on_a_cluster: KubeClient) -> None:
+    one, two = Election(on_a_cluster, slow("one")), Election(on_a_cluster, slow("two"))
+    async with running(one.watch(), two.watch(), lead(one)):
+        await until(lambda: one.is_leader)
+        async with running(lead(two)):
+            await until(lambda: two.holder is not None)
+            before = await on_a_cluster.get(LEASES.named("keda", NAME))
+            await on_a_cluster.delete(LEASES.named("keda", NAME))
+            async with asyncio.timeout(1.0):
+                while (after := await find(on_a_cluster)) is None:
+                    await asyncio.sleep(0.01)
+            assert after["metadata"]["uid"] != before["metadata"]["uid"]
+            assert after["spec"]["holderIdentity"] == "one"
+            assert one.is_leader
+            assert not two.is_leader
+
+
+async def test_a_lease_deleted_with_its_holder_dead_is_taken_when_it_would_have_run_out(
+    client: KubeClient, leases: Shelf
+) -> None:
+    one, two = Election(client, spec("one")), Election(client, spec("two"))
+    async with running(lead(one)):
+        await until(lambda: one.is_leader)
+        async with running(lead(two)):
+            await until(lambda: two.holder is not None)
+    leases.objects.clear()
+    died = now()
+    async with running(lead(two)):
+        await until(lambda: two.is_leader)
+    assert now() - died >= 1.0
+
+
+async def test_a_lease_taken_away_ends_leadership_as_soon_as_the_watch_shows_it(on_a_cluster: KubeClient) -> None:
+    one = Election(on_a_cluster, slow("one"))
+    async with running(one.watch(), lead(one)):
+        await until(lambda: one.is_leader)
+        change: Obj = {
+            "metadata": {"annotations": {ADDRESS_ANNOTATION: "other:1"}},
+            "spec": {"holderIdentity": "other"},
+        }
+        await on_a_cluster.patch(LEASES.named("keda", NAME), change)
+        await until(lambda: not one.is_leader, seconds=0.5)
+        assert one.holder == Holder(identity="other", address="other:1")

@@ -4,6 +4,7 @@ Each has ports and a cable of its own; what they do is seen in the cluster and t
 """
 
 import asyncio
+import signal
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -17,12 +18,12 @@ import aiohttp
 from keda_py.apis.crds import build_crds
 from keda_py.clock import SystemClock
 from keda_py.kube.client import KubeClient
-from keda_py.kube.resources import LEASES, SCALED_OBJECTS, Obj
+from keda_py.kube.resources import DEPLOYMENTS, LEASES, SCALED_OBJECTS, Obj
 from keda_py.localkube.cluster import LocalCluster
 from keda_py.localkube.identity import load_pair
 from keda_py.operator.app import run_operator
 from keda_py.settings import load_settings
-from tests.e2e.processes import free_port
+from tests.e2e.processes import Process, free_port
 from tests.http_server import HttpServer
 from tests.operator.cable import Cable
 
@@ -39,6 +40,20 @@ FAST = {
 def question(metric: str, name: str = "app") -> str:
     """The path by which the HPA controller asks."""
     return f"{METRICS}/namespaces/default/{metric}?labelSelector=scaledobject.keda.sh%2Fname%3D{name}"
+
+
+FLAGS = {
+    "bind-address": "127.0.0.1",
+    "webhook-port": "0",
+    "metrics-bind-address": "0",
+    "health-probe-bind-address": "0",
+    "enable-cert-rotation": "true",
+    "leader-elect": "true",
+}
+
+
+def _dashed(flags: Mapping[str, str]) -> dict[str, str]:
+    return {name.replace("_", "-"): value for name, value in flags.items()}
 
 
 @dataclass
@@ -72,11 +87,6 @@ class Replica:
         except aiohttp.ClientError:
             return False
 
-    async def stop(self) -> None:
-        """SIGTERM."""
-        self.stopping.set()
-        await self.task
-
 
 @dataclass
 class Replicas:
@@ -97,17 +107,8 @@ class Replicas:
         kubeconfig = self.folder / name
         kubeconfig.write_text(self.cluster.kubeconfig().replace(self.cluster.url, cable.url))
         port = free_port()
-        given = {
-            "kubeconfig": str(kubeconfig),
-            "bind-address": "127.0.0.1",
-            "secure-port": str(port),
-            "webhook-port": "0",
-            "metrics-bind-address": "0",
-            "health-probe-bind-address": "0",
-            "enable-cert-rotation": "true",
-            "leader-elect": "true",
-        }
-        listed = {flag.replace("_", "-"): [value] for flag, value in (given | flags).items()}
+        given = {"kubeconfig": str(kubeconfig), "secure-port": str(port), **FLAGS}
+        listed = {flag: [value] for flag, value in (given | _dashed(flags)).items()}
         settings = load_settings(listed, {"POD_NAME": name, **env})
         stopping = asyncio.Event()
         task = self.tasks.create_task(run_operator(settings, SystemClock(), stopping))
@@ -116,17 +117,31 @@ class Replicas:
         await until(replica.is_ready)
         return replica
 
+    async def spawn(self, name: str, env: Mapping[str, str] = FAST, **flags: str) -> Process:
+        """Start one as a process of its own; it is not waited for."""
+        given = {"kubeconfig": str(self.folder / "admin"), "secure-port": str(free_port()), **FLAGS, **_dashed(flags)}
+        arguments = [f"--{flag}={value}" for flag, value in given.items()]
+        process = Process(["operator", *arguments, "--zap-encoder=console"], {"POD_NAME": name, **env})
+        self.stack.push_async_callback(asyncio.to_thread, process.end, signal.SIGKILL)
+        return process
+
     async def holder(self) -> str:
         """Who holds the Lease, "" while nobody does."""
         with suppress(Exception):
             return str((await self.client.get(LEASE))["spec"].get("holderIdentity") or "")
         return ""
 
-    async def held_by(self, name: str, seconds: float = 10.0) -> None:
+    async def held_by(self, name: str, seconds: float = 30.0) -> None:
         async def is_held() -> bool:
             return await self.holder() == name
 
         await until(is_held, seconds)
+
+    async def stop(self, replica: Replica) -> None:
+        """SIGTERM, and wait until it has left."""
+        replica.stopping.set()
+        await replica.task
+        del self.running[replica.name]
 
     async def kill(self, replica: Replica) -> None:
         """As kill -9 looks from outside: neither API server nor anybody else hears of it again."""
@@ -136,15 +151,24 @@ class Replicas:
             await replica.task
         del self.running[replica.name]
 
-    async def active(self) -> None:
-        """Return once the ScaledObject has been found active."""
+    async def scaled_to(self, count: int, seconds: float = 30.0) -> None:
+        """Return once that many are asked of the Deployment."""
 
-        async def is_active() -> bool:
-            live = await self.client.get(SCALED_OBJECTS.named("default", "app"))
+        async def is_scaled() -> bool:
+            live = await self.client.get(DEPLOYMENTS.named("default", "app"))
+            return bool(live["spec"]["replicas"] == count)
+
+        await until(is_scaled, seconds)
+
+    async def condition(self, kind: str, status: str, name: str = "app") -> None:
+        """Return once the ScaledObject has it."""
+
+        async def is_so() -> bool:
+            live = await self.client.get(SCALED_OBJECTS.named("default", name))
             listed = (live.get("status") or {}).get("conditions") or ()
-            return any(one["type"] == "Active" and one["status"] == "True" for one in listed)
+            return any((one["type"], one["status"]) == (kind, status) for one in listed)
 
-        await until(is_active)
+        await until(is_so)
 
     def jobs(self, count: float) -> None:
         """What the source says from now on."""
@@ -166,7 +190,7 @@ def blind() -> ssl.SSLContext:
     return context
 
 
-async def until(look: Any, seconds: float = 10.0) -> None:
+async def until(look: Any, seconds: float = 30.0) -> None:
     """Look again until it is so."""
     async with asyncio.timeout(seconds):
         while not await look():
@@ -189,6 +213,6 @@ async def build_replicas(folder: Path, source: HttpServer) -> AsyncIterator[Repl
         replicas.jobs(0)
         yield replicas
         for replica in list(replicas.running.values()):
-            await replica.stop()
+            await replicas.stop(replica)
         await session.close()
         await asyncio.sleep(0.05)  # connections end a few turns of the loop after their session

@@ -1,13 +1,20 @@
 """Several replicas: every one serves, one writes, and the others ask it."""
 
+import base64
+import ssl
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import aiohttp
 import pytest
 
+from keda_py.clock import SystemClock
+from keda_py.kube.resources import SCALED_OBJECTS, SECRETS
+from keda_py.serving.certificates import Authority, ServingCertificate, issue, issue_client, read_authority
+from keda_py.serving.server_tls import load_pair
 from tests.e2e.manifests import deployment, metrics_api, scaled_object
 from tests.http_server import HttpServer
-from tests.operator.replicas import INSIGHT, Replicas, build_replicas
+from tests.operator.replicas import INSIGHT, METRICS, Replica, Replicas, blind, build_replicas, question, until
 
 METRIC = "s0-metric-api-value"
 
@@ -22,7 +29,7 @@ async def cached(replicas: Replicas) -> None:
     """An object whose HPA is told what the last poll found, an hour ago at most."""
     trigger = metrics_api(f"{replicas.source.url}/jobs") | {"useCachedMetrics": True}
     await replicas.create(deployment(), scaled_object(trigger, pollingInterval=3600))
-    await replicas.active()
+    await replicas.condition("Active", "True")
 
 
 async def test_a_replica_that_does_not_lead_answers_what_the_holder_knows(replicas: Replicas) -> None:
@@ -48,3 +55,64 @@ async def test_while_nobody_can_be_asked_a_replica_reads_by_itself(replicas: Rep
     await replicas.kill(leader)
     assert await replicas.holder() == "one"
     assert await follower.value(METRIC) == "9"
+    assert (await follower.get(INSIGHT))[0] == 503
+
+
+async def test_what_changes_meanwhile_reaches_the_scalers_of_a_replica_that_does_not_lead(replicas: Replicas) -> None:
+    replicas.jobs(7)
+    leader = await replicas.start("one")
+    await replicas.held_by("one")
+    follower = await replicas.start("two")
+    await cached(replicas)
+    await replicas.kill(leader)
+    assert await follower.value(METRIC) == "7"
+    replicas.source.answers["/others"] = '{"value": 3}'
+    trigger = metrics_api(f"{replicas.source.url}/others")
+    await replicas.client.patch(SCALED_OBJECTS.named("default", "app"), {"spec": {"triggers": [trigger]}})
+
+    async def is_followed() -> bool:
+        return await follower.value(METRIC) == "3"
+
+    await until(is_followed, 2.0)
+
+
+async def authority_of(replicas: Replicas) -> Authority:
+    """The one that all replicas share."""
+    data = (await replicas.client.get(SECRETS.named("keda", "kedaorg-certs")))["data"]
+    ca, key = base64.b64decode(data["ca.crt"]), base64.b64decode(data["ca.key"])
+    found = read_authority(ServingCertificate(ca=ca, certificate=b"", key=b"", ca_key=key))
+    assert found is not None
+    return found
+
+
+def shows(pair: ServingCertificate) -> ssl.SSLContext:
+    context = blind()
+    load_pair(context, pair)
+    return context
+
+
+async def test_a_peer_may_ask_the_holder_for_metrics_and_insight_and_for_nothing_else(replicas: Replicas) -> None:
+    replicas.jobs(7)
+    leader = await replicas.start("one")
+    await replicas.held_by("one")
+    follower = await replicas.start("two")
+    await cached(replicas)
+    peer = shows(issue_client(await authority_of(replicas), ["keda-operator.keda.svc"], SystemClock().now()))
+
+    async def answered(replica: Replica, path: str) -> int:
+        return (await replica.get(path, peer))[0]
+
+    assert [await answered(leader, path) for path in (question(METRIC), INSIGHT)] == [200, 200]
+    assert [await answered(leader, path) for path in ("/apis", METRICS, f"{METRICS}/namespaces")] == [403, 403, 403]
+    assert await answered(follower, question(METRIC)) == 421  # never passed on again
+
+
+async def test_nobody_else_is_a_peer(replicas: Replicas) -> None:
+    leader = await replicas.start("one")
+    await replicas.held_by("one")
+    authority, now = await authority_of(replicas), SystemClock().now()
+    stranger = shows(issue_client(authority, ["shop.default.svc"], now))
+    assert (await leader.get(question(METRIC), stranger))[0] == 403
+    server = shows(issue(authority, ["keda-operator.keda.svc"], now))
+    with pytest.raises(aiohttp.ClientError):
+        await leader.get(question(METRIC), server)

@@ -1,0 +1,162 @@
+"""The replica that writes goes away, in every way there is; another one goes on. Real processes, real time."""
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from keda_py.kube.resources import SCALED_OBJECTS
+from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests.e2e.processes import Process
+from tests.http_server import HttpServer
+from tests.operator.replicas import FAST, Replicas, build_replicas, until
+
+KEDAS: dict[str, str] = {}
+"""15, 10 and 2 s."""
+METRIC = "s0-metric-api-value"
+
+
+@pytest.fixture
+async def replicas(tmp_path: Path, server: HttpServer) -> AsyncIterator[Replicas]:
+    async with build_replicas(tmp_path, server) as replicas:
+        yield replicas
+
+
+def now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+async def idle(replicas: Replicas, **spec: object) -> None:
+    """An object that sleeps, and is not polled again before long: a scale is the first look of another replica."""
+    wanted = {"pollingInterval": 3600, **spec}
+    await replicas.create(deployment(), scaled_object(metrics_api(f"{replicas.source.url}/jobs"), **wanted))
+    await replicas.condition("Active", "False")
+
+
+async def lead_and_follow(replicas: Replicas, env: dict[str, str]) -> tuple[Process, Process]:
+    """Two processes: the one that leads first."""
+    first, second = await replicas.spawn("one", env), await replicas.spawn("two", env)
+
+    async def is_held() -> bool:
+        return await replicas.holder() != ""
+
+    await until(is_held, 30)
+    await idle(replicas)
+    leader, follower = (first, second) if await replicas.holder() == "one" else (second, first)
+    await asyncio.to_thread(follower.wait_for, "another replica leads")
+    return leader, follower
+
+
+async def test_with_kedas_defaults_writes_go_on_within_17_s_of_kill_9(replicas: Replicas) -> None:
+    leader, _ = await lead_and_follow(replicas, KEDAS)
+    replicas.jobs(1)
+    await asyncio.to_thread(leader.end, signal.SIGKILL)
+    await replicas.scaled_to(1, 17.0)
+
+
+async def test_with_a_short_lease_writes_go_on_within_5_s_of_a_leader_s_death(replicas: Replicas) -> None:
+    first = await replicas.start("one")
+    await replicas.held_by("one")
+    await replicas.start("two")
+    await idle(replicas)
+    replicas.jobs(1)
+    await replicas.kill(first)
+    await replicas.scaled_to(1, 5.0)
+
+
+async def test_writes_go_on_within_a_second_of_sigterm(replicas: Replicas) -> None:
+    first = await replicas.start("one", KEDAS)
+    await replicas.held_by("one")
+    await replicas.start("two", KEDAS)
+    await idle(replicas)
+    replicas.jobs(1)
+    first.stopping.set()
+    await replicas.scaled_to(1, 1.0)
+    await replicas.stop(first)
+
+
+async def test_a_container_restarted_in_its_pod_does_not_wait_for_its_own_lease(replicas: Replicas) -> None:
+    first = await replicas.start("one", KEDAS)
+    await replicas.held_by("one")
+    await idle(replicas)
+    replicas.jobs(1)
+    await replicas.kill(first)
+    await replicas.start("one", KEDAS)
+    await replicas.scaled_to(1, 2.0)
+
+
+async def test_a_leader_cut_off_stops_in_time_goes_on_serving_and_leads_again_later(replicas: Replicas) -> None:
+    first = await replicas.start("one")
+    await replicas.held_by("one")
+    second = await replicas.start("two")
+    await idle(replicas)
+    first.cable.pull()
+    await replicas.held_by("two", 5.0)
+    replicas.jobs(4)
+    assert await first.value(METRIC) == "4"  # by itself, or of the other one: served it is
+    first.cable.plug()
+    await replicas.stop(second)
+    await replicas.held_by("one", 5.0)
+    await replicas.scaled_to(1, 5.0)
+    assert not first.task.done()
+
+
+async def test_a_leader_frozen_for_longer_than_its_lease_writes_nothing_when_it_thaws(replicas: Replicas) -> None:
+    leader, follower = await lead_and_follow(replicas, FAST)
+    leader.freeze()
+    replicas.jobs(1)
+    await replicas.scaled_to(1, 5.0)
+    # Something for it to do when it wakes, and nothing any more for the other one.
+    await replicas.create(scaled_object(metrics_api(f"{replicas.source.url}/jobs"), name="lost", pollingInterval=1))
+    await replicas.condition("Ready", "False", "lost")
+    await asyncio.sleep(0.5)
+    written: set[str] = set()
+    replicas.cluster.store.listen(lambda event: written.add(event.resource.plural))
+    leader.thaw()
+    await asyncio.to_thread(leader.wait_for, "another replica leads", 10.0)
+    assert written <= {"leases"}
+    assert follower.alive
+
+
+async def test_a_cooldown_ends_no_earlier_than_without_the_kill(replicas: Replicas) -> None:
+    cooldown, poll, fail_over = 4, 1, 5
+    replicas.jobs(1)
+    first = await replicas.start("one")
+    await replicas.held_by("one")
+    await replicas.start("two")
+    await replicas.create(
+        deployment(),
+        scaled_object(metrics_api(f"{replicas.source.url}/jobs"), cooldownPeriod=cooldown, pollingInterval=poll),
+    )
+    await replicas.scaled_to(1)
+    await replicas.condition("Active", "True")
+    emptied = now()
+    replicas.jobs(0)
+    await replicas.condition("Active", "False")
+    await replicas.kill(first)
+    await replicas.scaled_to(0, cooldown + poll + fail_over)
+    assert now() - emptied >= cooldown - poll  # the last active reading may be a poll old
+
+
+async def test_a_fallback_holds_through_a_fail_over_and_failures_are_not_counted_anew(replicas: Replicas) -> None:
+    first = await replicas.start("one")
+    await replicas.held_by("one")
+    second = await replicas.start("two")
+    fallback = {"failureThreshold": 2, "replicas": 3}
+    trigger = metrics_api(f"{replicas.source.url}/jobs", metricType="AverageValue")
+    replicas.jobs(1)
+    await replicas.create(deployment(), scaled_object(trigger, fallback=fallback, pollingInterval=1))
+    await replicas.scaled_to(1)
+    del replicas.source.answers["/jobs"]
+    await replicas.condition("Fallback", "True")
+    assert await second.value(METRIC) == "15"
+    await replicas.kill(first)
+    while await replicas.holder() != "two":
+        assert await second.value(METRIC) == "15"
+    for _ in range(20):
+        assert await second.value(METRIC) == "15"
+        await asyncio.sleep(0.05)
+    live = await replicas.client.get(SCALED_OBJECTS.named("default", "app"))
+    assert live["status"]["health"][METRIC]["numberOfFailures"] == 3
