@@ -43,7 +43,7 @@ class ObjectState(Remembered):
     """The memory of a ScaledObject.
 
     `spec`, `metrics` and `target` are set while a scale loop runs. `written` is the version and count of our last
-    scale, until the cache shows it.
+    scale, until the cache shows it. `odd` are the metrics of which an odd value has been told.
     """
 
     spec: ScalingSpec | None = None
@@ -52,6 +52,7 @@ class ObjectState(Remembered):
     activity: ActivityState | None = None
     written: tuple[int, int] | None = None
     missing: tuple[str, str] | None = None
+    odd: frozenset[str] = frozenset()
     hpa_changed: bool = False
     hpa_lost: bool = False
     told: Mapping[str, Any] = field(default_factory=dict)
