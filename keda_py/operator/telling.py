@@ -97,13 +97,23 @@ def tell_failures(parts: Parts, state: ObjectState, spec: ScalingSpec, evaluatio
         if message not in state.failures:
             parts.events.record(live_of(parts, state), "Warning", reason, message)
     state.failures = messages
-    _tell_odd_values(parts, state, spec)
-
-
-def _tell_odd_values(parts: Parts, state: ObjectState, spec: ScalingSpec) -> None:
-    """A log line and an Event when a value begins to be other than its source or formula said; a line when it ends."""
     entry = parts.record.last((spec.kind, *state.key))
-    odd = odd_values(entry) if entry is not None else {}
+    if entry is not None:
+        _tell_odd_values(parts, state, odd_values(entry))
+        _log_refusals(state, entry.error)
+
+
+def _log_refusals(state: ObjectState, error: str) -> None:
+    """A line when the target begins to be out of reach, and one when it is not any more; the Events are KEDA's."""
+    if error and not state.out_of_reach:
+        log.warning("target cannot be read or scaled", extra=about(state) | {"error": error})
+    elif state.out_of_reach and not error:
+        log.info("target can be scaled again", extra=about(state))
+    state.out_of_reach = bool(error)
+
+
+def _tell_odd_values(parts: Parts, state: ObjectState, odd: Mapping[str, str]) -> None:
+    """A log line and an Event when a value begins to be other than its source or formula said; a line when it ends."""
     for name in odd.keys() - state.odd:
         log.warning("metric has an odd value", extra=about(state) | {"metric": name, "note": odd[name]})
         reason = "KEDAMetricSourceFailed" if name == COMPOSITE_METRIC else "KEDAScalerFailed"

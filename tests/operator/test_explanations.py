@@ -220,7 +220,7 @@ async def test_a_secret_that_is_missing_is_named_where_the_scaler_fails_for_it(w
 
 
 async def test_a_right_that_is_missing_is_named_with_verb_resource_and_user(
-    tmp_path: Path, server: HttpServer, explain: Explain
+    tmp_path: Path, server: HttpServer, explain: Explain, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with build_world(tmp_path, server, options=ClusterOptions(enforce_rbac=True)) as world:
         world.user = User(name="operator", groups=())
@@ -240,6 +240,7 @@ async def test_a_right_that_is_missing_is_named_with_verb_resource_and_user(
         assert 'User "operator" cannot' in note
         assert "scale" in note
         assert 'User "operator" cannot' in explain(await insight(world)).replace("\n", " ")
+        assert warnings(caplog, "keda_py.operator.telling") == ["target cannot be read or scaled"]
 
 
 async def test_replicas_that_cannot_be_read(world: World, explain: Explain) -> None:
