@@ -141,6 +141,8 @@ class DecisionStatus(Wire):
     """When the replicas will change by themselves, as far as is known."""
     values: dict[str, str] = {}
     """Last value of each metric."""
+    notes: list[str] = []
+    """Errors of triggers, and why a value is not what its source said, when this reason began."""
 
 
 class ScaledObjectStatus(Wire):

@@ -16,7 +16,7 @@ from keda_py.apis.trigger_authentication import TriggerAuthentication, TriggerAu
 from keda_py.apis.wire import AuthenticationRef
 from keda_py.auth.container_env import find_container, read_container_env
 from keda_py.auth.dependencies import Dependencies, Key, User
-from keda_py.auth.lookup import Lookup, Surroundings
+from keda_py.auth.lookup import Lookup, Surroundings, Troubles, tell_trouble
 from keda_py.auth.pod_identity import needs_service_account, pod_identity_of
 from keda_py.auth.pod_template import PodTemplate
 from keda_py.auth.resolver import Resolved
@@ -51,7 +51,7 @@ class ClusterResolver:
         cached = [informer.spec.resource for informer in caches.workloads.values()]
         self._dependencies = Dependencies(around.watches, cached)
         self._timers: dict[User, Timer] = {}
-        self._troubles: dict[User, frozenset[str]] = {}
+        self._troubles: dict[User, Troubles] = {}
         self._subscribers: list[Callable[[Key, int], None]] = []
 
     def sibling(self) -> "ClusterResolver":
@@ -71,6 +71,11 @@ class ClusterResolver:
             self._timers.pop(user).cancel()
         for user in [user for user in self._troubles if user[0] == key]:
             del self._troubles[user]
+
+    def troubles(self, key: Key) -> tuple[str, ...]:
+        """What was missing when the triggers of an object were last resolved; a sentence each, without any value."""
+        found = sorted((index, troubles) for (owner, index), troubles in self._troubles.items() if owner == key)
+        return tuple(f"trigger {index}: {tell_trouble(one)}" for index, each in found for one in each.values())
 
     async def resolve(self, spec: TriggersSpec, trigger_index: int) -> Resolved:
         """Current values. Raises ConfigError, ScalerError where a vault does not answer, KubeError."""
@@ -131,9 +136,9 @@ class ClusterResolver:
             self._timers[user] = self._around.clock.call_later(lookup.valid_for, lambda: self._tell([user]))
 
     def _tell_troubles(self, lookup: Lookup) -> None:
-        before = self._troubles.pop(lookup.user, frozenset())
+        before = self._troubles.pop(lookup.user, {})
         if lookup.troubles:
-            self._troubles[lookup.user] = frozenset(lookup.troubles)
+            self._troubles[lookup.user] = lookup.troubles
         who = {"namespace": lookup.spec.namespace, lookup.spec.kind.lower(): lookup.spec.name, "trigger": lookup.index}
         for trouble, about in lookup.troubles.items():
             if trouble not in before:

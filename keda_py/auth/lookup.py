@@ -20,6 +20,9 @@ from keda_py.kube.named_watches import NamedWatches, Reference
 from keda_py.kube.resources import CONFIG_MAPS, SECRETS, SERVICE_ACCOUNTS, Obj, Resource
 from keda_py.settings import ScalingSettings
 
+Troubles = Mapping[str, Mapping[str, str]]
+"""What could not be found or read, by a text that tells them apart; `message` and what it is about."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
@@ -94,8 +97,17 @@ class Lookup:
         self.note_trouble("source of a parameter is missing", kind=kind, source=name, key=key)
 
     def note_trouble(self, message: str, **about: str) -> None:
-        """For the log, once: a trigger that fails is resolved again at every poll."""
+        """For the log, once: a trigger that fails is resolved again at every poll; and for `explain`."""
         self.troubles[f"{message} {sorted(about.items())}"] = {"message": message, **about}
+
+
+def tell_trouble(about: Mapping[str, str]) -> str:
+    """A trouble in a sentence."""
+    if "error" in about:
+        return f"{about['message']}: {about['source']}: {about['error']}"
+    key = f' has no "{about["key"]}"' if about.get("key") else " is missing"
+    kind = about["kind"].removeprefix("key of ").removeprefix("a ").removeprefix("an ")
+    return f'{kind} "{about["source"]}"{key}; what is read from it is empty until it is there'
 
 
 def _decode(text: str) -> str:

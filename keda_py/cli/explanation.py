@@ -50,6 +50,8 @@ def print_explanation(insight: Mapping[str, Any]) -> None:
     console.print(f"[bold]{escape(meta['namespace'])}/{escape(meta['name'])}[/]: {escape(_headline(insight))}")
     for line in _now(last):
         console.print(f"  {escape(line)}")
+    for line in insight.get("troubles", ()):
+        console.print(f"  {escape(line)}")
     for line in _next(insight):
         console.print(f"next: {escape(line)}")
     if insight["changes"]:
@@ -62,7 +64,7 @@ def _headline(insight: Mapping[str, Any]) -> str:
     paused = [one for one in insight["conditions"] if one.get("type") == "Paused" and one.get("status") == "True"]
     last = insight.get("last")
     if paused and "nextPoll" not in insight["now"]:
-        return "paused by annotation; nothing is read and nothing is scaled"
+        return "paused by annotation autoscaling.keda.sh/paused...; nothing is read and nothing is scaled until it goes"
     if "nextPoll" not in insight["now"]:
         return f"not scaled: {troubles[0].get('message', '')}" if troubles else "not looked at yet"
     if last is None:
@@ -90,7 +92,12 @@ def _now(last: Entry | None) -> Iterator[str]:
         yield _trigger(trigger)
     if "formula" in last:
         yield f"formula = {last['formula']:g}"
-    yield from last.get("notes", ())
+    yield from _notes(last)
+
+
+def _notes(entry: Entry) -> list[str]:
+    """Why a value is not what its source said; a trigger in fallback says so itself."""
+    return [note for note in entry.get("notes", ()) if not note.endswith(": fallback")]
 
 
 def _next(insight: Mapping[str, Any]) -> Iterator[str]:
@@ -117,6 +124,7 @@ def _changes(entries: list[Entry]) -> Table:
         planned = _clock(datetime.fromisoformat(entry["nextChange"])) if "nextChange" in entry else ""
         seen = [_trigger(trigger) for trigger in entry["triggers"]]
         seen += [f"formula = {entry['formula']:g}"] if "formula" in entry else []
+        seen += _notes(entry)
         cells = (
             entry["time"].replace("T", " ").removesuffix("Z"),
             entry["reason"],
@@ -134,6 +142,9 @@ def _meaning(entry: Entry) -> str:
     known = {reason.value: meaning for reason, meaning in meanings.items()}
     text = known.get(str(entry["reason"]), str(entry["reason"]))
     active = [one["metric"] for one in entry["triggers"] if one.get("active") or one.get("fallback")]
+    stand_ins = [one["metric"] for one in entry["triggers"] if one.get("fallback")]
+    if entry["reason"] == Reason.ACTIVE and stand_ins:
+        text = f"stays awake; the HPA scales by the fallback of {' and '.join(stand_ins)}"
     if entry["reason"] == Reason.ACTIVATED:
         text = f"{text}, because {' and '.join(active) or 'an annotation'} {'are' if len(active) > 1 else 'is'} active"
     if "cooldownLeftSeconds" in entry:
@@ -146,7 +157,7 @@ def _trigger(trigger: Mapping[str, Any]) -> str:
     said = (
         f"{trigger['value']:g}, {'active' if trigger['active'] else 'inactive'}" if "value" in trigger else "no value"
     )
-    failures = f", {trigger['failures']} failures in a row" if "failures" in trigger else ""
+    failures = f", {_numbered(trigger['failures'], 'failure')} in a row" if "failures" in trigger else ""
     error = f" ({trigger['error']})" if "error" in trigger else ""
     return f"{name}: {said}{failures}{', in fallback' if 'fallback' in trigger else ''}{error}"
 

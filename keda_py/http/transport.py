@@ -7,6 +7,7 @@ included, as the time-out of Go's client does.
 """
 
 import asyncio
+import os
 import ssl
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, contextmanager
@@ -76,6 +77,8 @@ def _cause(error: Exception) -> str:
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         return f"TLS: {error.certificate_error}"
     cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
+    if isinstance(cause, ConnectionError) and cause.errno:  # asyncio puts the address where the reason belongs
+        return os.strerror(cause.errno)
     return (cause.strerror if isinstance(cause, OSError) else None) or type(cause).__name__
 
 

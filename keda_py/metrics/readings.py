@@ -291,6 +291,6 @@ def _log_reading(meter: Meter, reading: MetricReading, *, failed_before: bool) -
         level = logging.DEBUG if failed_before else logging.WARNING
         log.log(level, "trigger cannot be read", extra={**names, "error": str(reading.outcome)})
     elif failed_before:
-        log.warning("trigger can be read again", extra=names)
+        log.info("trigger can be read again", extra=names)
     else:
         log.debug("trigger read", extra={**names, "value": reading.outcome.value, "active": reading.outcome.active})

@@ -43,7 +43,7 @@ from keda_py.operator.deputy import Deputy
 from keda_py.operator.engine import Engine
 from keda_py.operator.fallback_target import FallbackTarget
 from keda_py.operator.hpas import Hpas
-from keda_py.operator.insight import Insight, States
+from keda_py.operator.insight import Insight, Known
 from keda_py.operator.jobs.controller import ScaledJobController
 from keda_py.operator.namespaces import Namespaces
 from keda_py.operator.parts import Parts
@@ -186,8 +186,11 @@ def _authentications(parts: Parts, jobs: ScaledJobController) -> Authentications
 
 
 def _insight(parts: Parts, engine: Engine, jobs: ScaledJobController, leads: Callable[[], bool]) -> Insight:
-    states: dict[str, States] = {SCALED_OBJECTS.kind: engine.states, SCALED_JOBS.kind: jobs.engine.states}
-    return Insight(parts.clock, parts.record, states, leads)
+    known = {
+        SCALED_OBJECTS.kind: Known(states=engine.states, troubles=parts.resolver.troubles),
+        SCALED_JOBS.kind: Known(states=jobs.engine.states, troubles=jobs.troubles),
+    }
+    return Insight(parts.clock, parts.record, known, leads)
 
 
 def _query(parts: Parts, engine: Engine) -> Query:

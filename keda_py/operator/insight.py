@@ -6,8 +6,10 @@ metrics; who may read an object's insight is RBAC's to say (`get` on `scaledobje
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
+from math import isfinite
 
 import orjson
 from aiohttp import web
@@ -24,19 +26,25 @@ from keda_py.serving.https import Handler
 from keda_py.serving.statuses import StatusError, unavailable
 
 Fields = Mapping[str, object]
-States = Mapping[Key, ObjectState] | Mapping[Key, ScaledJobState]
 
 KINDS = {SCALED_OBJECTS.kind: INSIGHT, SCALED_JOBS.kind: JOB_INSIGHT}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """The objects of one kind; `troubles` says in sentences which of an object's credentials are missing."""
+
+    states: Mapping[Key, ObjectState] | Mapping[Key, ScaledJobState]
+    troubles: Callable[[Key], tuple[str, ...]]
+
+
 class Insight:
-    """`states` are the objects known, by kind; `leads` is False on a replica that decides nothing: what it knows is
-    not what happens."""
+    """`known` is by kind; `leads` is False on a replica that decides nothing: what it knows is not what happens."""
 
     def __init__(
-        self, clock: Clock, record: DecisionRecord, states: Mapping[str, States], leads: Callable[[], bool]
+        self, clock: Clock, record: DecisionRecord, known: Mapping[str, Known], leads: Callable[[], bool]
     ) -> None:
-        self._clock, self._record, self._states, self._leads = clock, record, states, leads
+        self._clock, self._record, self._known, self._leads = clock, record, known, leads
 
     @property
     def handlers(self) -> Mapping[str, Handler]:
@@ -48,7 +56,7 @@ class Insight:
         if not self._leads():
             raise unavailable("this replica does not hold the Lease; ask again, another one will answer")
         key = (request.match_info["namespace"], request.match_info["name"])
-        state = self._states[kind].get(key)
+        state = self._known[kind].states.get(key)
         if state is None:
             raise _not_found(KINDS[kind], key[1])
         return web.Response(body=orjson.dumps(self._describe(kind, state)), content_type="application/json")
@@ -64,6 +72,7 @@ class Insight:
             "metadata": {"namespace": namespace, "name": name, "uid": state.uid},
             "now": _present({"time": write_time(self._clock.now()), "nextPoll": self._next_poll(state)}),
             "conditions": list(state.status.get("conditions") or ()),
+            "troubles": list(self._known[kind].troubles(state.key)),
             "last": _describe_entry(last) if last else None,
             "changes": [_describe_entry(entry) for entry in self._record.changes(owner)],
         }
@@ -104,7 +113,7 @@ def _job_fields(counts: JobCounts) -> Fields:
 def _trigger_fields(trigger: TriggerNote) -> Iterator[tuple[str, object]]:
     yield "metric", trigger.metric
     yield "name", trigger.name or None
-    yield "value", trigger.value
+    yield "value", trigger.value if trigger.value is not None and isfinite(trigger.value) else None
     yield "error", trigger.error or None
     yield "active", trigger.active
     yield "fallback", trigger.in_fallback or None

@@ -158,6 +158,11 @@ class Reconciler:
         if str(error).startswith(STEP_HPA) and not isinstance(error.cause, KubeError):
             self._parts.events.record(live, "Warning", "KEDAScalerFailed", str(error.cause))
 
+    def _in_full(self, state: ObjectState, error: StepError) -> str:
+        """With the credentials that are missing, where scalers could not be built: more often than not they are why."""
+        troubles = self._parts.resolver.troubles(state.key) if str(error).startswith(STEP_HPA) else ()
+        return "; ".join((str(error), *troubles))
+
     def _start_loop(self, state: ObjectState, spec: ScalingSpec, metrics: MetricSet, live: Obj) -> None:
         clock = self._parts.clock
         fresh = state.spec is None
@@ -178,12 +183,13 @@ class Reconciler:
         await self._write(state, fields, {} if keep and not spec.pause.stopped else {"Ready": ready}, spec)
 
     async def _report_failure(self, state: ObjectState, live: Obj, fields: dict[str, Any], error: StepError) -> None:
-        value = conditions.check_failed(str(error))
+        text = self._in_full(state, error)
+        value = conditions.check_failed(text)
         changed = read_condition(state.status.get("conditions") or (), "Ready") != value
         if changed:
-            tell(self._parts, live, "Warning", "ScaledObjectCheckFailed", str(error))
+            tell(self._parts, live, "Warning", "ScaledObjectCheckFailed", text)
             self._tell_broken_scaler(live, error)
-            log.warning("scaledobject check failed", extra=about(state) | {"error": str(error)})
+            log.warning("scaledobject check failed", extra=about(state) | {"error": text})
         if isinstance(error.cause, ConfigError | TargetError):
             state.stop()
             state.told, fields["kedaPy"] = {}, None

@@ -43,7 +43,8 @@ class ObjectState(Remembered):
     """The memory of a ScaledObject.
 
     `spec`, `metrics` and `target` are set while a scale loop runs. `written` is the version and count of our last
-    scale, until the cache shows it.
+    scale, until the cache shows it. `odd` are the metrics of which an odd value has been told, `out_of_reach` is
+    whether it has been told that the target can be neither read nor scaled.
     """
 
     spec: ScalingSpec | None = None
@@ -52,6 +53,8 @@ class ObjectState(Remembered):
     activity: ActivityState | None = None
     written: tuple[int, int] | None = None
     missing: tuple[str, str] | None = None
+    odd: frozenset[str] = frozenset()
+    out_of_reach: bool = False
     hpa_changed: bool = False
     hpa_lost: bool = False
     told: Mapping[str, Any] = field(default_factory=dict)

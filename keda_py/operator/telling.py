@@ -9,6 +9,7 @@ from keda_py.core import conditions
 from keda_py.core.conditions import read_condition, with_condition
 from keda_py.core.decision import Decision, Reason
 from keda_py.core.fallback import FallbackState, shows_fallback
+from keda_py.core.metric_names import COMPOSITE_METRIC
 from keda_py.core.settlement import Settled
 from keda_py.core.spec import ScalingSpec
 from keda_py.errors import ScalerError
@@ -17,8 +18,10 @@ from keda_py.metrics.query import Evaluation
 from keda_py.metrics.readings import Round
 from keda_py.operator.observing import Look
 from keda_py.operator.parts import Parts, tell
+from keda_py.operator.record import odd_values
 from keda_py.operator.state import ObjectState, about
 
+NOTE_CHARACTERS = 300
 FALLBACK_BEGINS = ("ScaledObjectFallbackActivated", "ScaledObject fallback is active")
 FALLBACK_ENDS = ("ScaledObjectFallbackDeactivated", "ScaledObject fallback is no longer active")
 
@@ -47,7 +50,9 @@ def note_reason(state: ObjectState, decision: Decision, look: Look) -> None:
     if decision.look_again_at is not None:
         told["nextChange"] = write_time(decision.look_again_at)
     values = {value.name: write_milli(value.milli) for value in look.evaluation.values}
-    state.told = told | ({"values": values} if values else {})
+    errors = (str(error) for _, error in look.evaluation.errors)
+    notes = [note[:NOTE_CHARACTERS] for note in (*errors, *look.evaluation.notes)]
+    state.told = told | ({"values": values} if values else {}) | ({"notes": notes} if notes else {})
 
 
 def told_paused(parts: Parts, state: ObjectState) -> Mapping[str, Any]:
@@ -78,6 +83,10 @@ def tell_fallback(parts: Parts, state: ObjectState, spec: ScalingSpec, seen: Rou
         return
     reason, note = FALLBACK_BEGINS if now else FALLBACK_ENDS
     tell(parts, live_of(parts, state), "Normal", reason, note)
+    if now:
+        log.warning("fallback is active", extra=about(state))
+    else:
+        log.info("fallback is no longer active", extra=about(state))
 
 
 def tell_failures(parts: Parts, state: ObjectState, spec: ScalingSpec, evaluation: Evaluation) -> None:
@@ -87,10 +96,31 @@ def tell_failures(parts: Parts, state: ObjectState, spec: ScalingSpec, evaluatio
     for message in messages:
         if message not in state.failures:
             parts.events.record(live_of(parts, state), "Warning", reason, message)
-            log.warning("trigger cannot be read", extra=about(state) | {"error": message})
-    if state.failures and not messages:
-        log.info("triggers can be read again", extra=about(state))
     state.failures = messages
+    entry = parts.record.last((spec.kind, *state.key))
+    if entry is not None:
+        _tell_odd_values(parts, state, odd_values(entry))
+        _log_refusals(state, entry.error)
+
+
+def _log_refusals(state: ObjectState, error: str) -> None:
+    """A line when the target begins to be out of reach, and one when it is not any more; the Events are KEDA's."""
+    if error and not state.out_of_reach:
+        log.warning("target cannot be read or scaled", extra=about(state) | {"error": error})
+    elif state.out_of_reach and not error:
+        log.info("target can be scaled again", extra=about(state))
+    state.out_of_reach = bool(error)
+
+
+def _tell_odd_values(parts: Parts, state: ObjectState, odd: Mapping[str, str]) -> None:
+    """A log line and an Event when a value begins to be other than its source or formula said; a line when it ends."""
+    for name in odd.keys() - state.odd:
+        log.warning("metric has an odd value", extra=about(state) | {"metric": name, "note": odd[name]})
+        reason = "KEDAMetricSourceFailed" if name == COMPOSITE_METRIC else "KEDAScalerFailed"
+        parts.events.record(live_of(parts, state), "Warning", reason, f"{name}: {odd[name]}")
+    for name in state.odd - odd.keys():
+        log.info("metric has no odd value any more", extra=about(state) | {"metric": name})
+    state.odd = frozenset(odd)
 
 
 def live_of(parts: Parts, state: ObjectState) -> Obj:

@@ -117,7 +117,7 @@ async def test_a_paused_object_is_explained_as_paused(slept: World) -> None:
     await slept.seconds(1)
     code, text = await explain(slept, "default/app")
     assert code == 0
-    assert text.startswith("default/app: paused by annotation; nothing is read")
+    assert text.startswith("default/app: paused by annotation autoscaling.keda.sh/paused")
 
 
 async def test_an_object_that_is_wrong_is_explained_with_its_error(world: World) -> None:

@@ -42,6 +42,7 @@ class ScaledJobController:
             record=around.record,
         )
         self.engine = JobEngine(parts, reconcilers=settings.scaling.scaled_job_workers)
+        self.troubles = resolver.troubles
         resolver.subscribe(self.engine.on_parameters)
 
     async def watch(self) -> None:

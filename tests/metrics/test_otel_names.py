@@ -1,0 +1,21 @@
+"""Every OpenTelemetry name is made of a series that exists, with the labels that its attributes are made of."""
+
+import pytest
+
+from keda_py.metrics.otel_names import EXPORTED, Exported
+from keda_py.metrics.prometheus import OperatorMetrics
+
+
+@pytest.mark.parametrize("exported", EXPORTED, ids=lambda one: one.name)
+def test_the_series_of_an_opentelemetry_name_exists(exported: Exported) -> None:
+    families = {family.name: family.type for family in OperatorMetrics().registry.collect()}
+    name = exported.series
+    if exported.kind == "counter":
+        assert families[name.removesuffix("_total")] == "counter"
+    else:
+        assert families[name] == "gauge"
+
+
+def test_no_name_is_exported_twice() -> None:
+    names = [one.name for one in EXPORTED]
+    assert len(set(names)) == len(names)
