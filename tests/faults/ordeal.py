@@ -21,7 +21,7 @@ from tests.operator.cable import Cable
 from tests.operator.jumping import JumpingLoop
 from tests.operator.world import World, build_world
 
-PATIENCE, LEAP = 0.02, 0.5
+PATIENCE, LEAP = 0.02, 1.0
 """An answer that takes longer than that, in real seconds, is waited for in leaps of the loop's time."""
 LEFT_BEHIND = 10
 """So many tasks may come and go: connections of the pool, and the server's side of them."""
@@ -134,7 +134,7 @@ async def _go_through(scenario: Scenario, folder: Path) -> None:
         api, port = await world.stack.enter_async_context(serve_faulty(world.cluster))
         world.cable = await world.stack.enter_async_context(Cable(port))
         world.flags = {"webhook-port": str(_free_port())}
-        world.source_seconds = 60.0  # the loop's: the source may be asked while time leaps
+        world.source_seconds = 200.0  # the loop's: the source may be asked while time leaps
         one = Ordeal(world, api, loop)
         logger = logging.getLogger("keda_py")
         logger.addHandler(one.shouts)
