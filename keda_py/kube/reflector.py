@@ -4,8 +4,9 @@ Driven by `informer.py`. The life of a reflector:
 
     list (resourceVersion=0: whatever the API server has in memory)
       -> watch from that version, with bookmarks
-           closed, broken, quiet   -> watch again from the last version seen
-           410, or an ERROR event  -> list again, not older than the last version seen
+           closed, broken          -> watch again from the last version seen
+           410, an ERROR event,
+           or no bookmark in time  -> list again, not older than the last version seen
                                       (410 or 504 for that one -> list the newest)
 
 Rules: every round that fails or ends at once waits, longer each time; a version is remembered only after its event was
@@ -21,10 +22,10 @@ from typing import Any
 import aiohttp
 import orjson
 
-from keda_py.errors import Gone, KubeError, Unavailable
+from keda_py.errors import Gone, KubeError, TooManyRequests, Unavailable
 from keda_py.kube.backoff import Backoff
 from keda_py.kube.cache import Cache, key_of
-from keda_py.kube.client import PAGE_SIZE, KubeClient
+from keda_py.kube.client import PAGE_SIZE, RETRY_AFTER_CAP, KubeClient
 from keda_py.kube.informer_spec import InformerSpec
 from keda_py.kube.lines import LineSplitter
 from keda_py.kube.received import check_object, items_of, version_of
@@ -37,7 +38,8 @@ log = logging.getLogger(__name__)
 WATCH_SECONDS = 290.0
 WATCH_JITTER = 20.0
 QUIET_MARGIN = 30.0
-# Bookmarks come every 60 s, give or take a quarter.
+# Bookmarks come every 60 s, give or take a quarter. A server that was restored from a backup sends none, and no event
+# either, on a watch from a version that it has not reached yet.
 BOOKMARK_SECONDS = 90.0
 # A stream that lived this long is a good one: servers close watches every few minutes, never every few seconds.
 GOOD_STREAM_SECONDS = 2.0
@@ -75,9 +77,11 @@ class Reflector:
                 if self._list_from is not None:
                     await self._list(self._list_from)
                 await self._watch()
+                pause = 0.0
             except KubeError as error:
                 self._fail(error)
-            await asyncio.sleep(self._backoff.next())
+                pause = min(error.retry_after, RETRY_AFTER_CAP) if isinstance(error, TooManyRequests) else 0.0
+            await asyncio.sleep(max(self._backoff.next(), pause))
 
     def down_for(self) -> float:
         """Seconds since the watch was last known to work; 0.0 while it does.
@@ -102,6 +106,7 @@ class Reflector:
             if not (page := answer["metadata"].get("continue")):
                 break
             start = {"continue": page}
+        self._note_restore(version)
         self._version = version
         with self.client.clock.busy():
             self.cache.replace(self.namespace, objects)
@@ -130,19 +135,29 @@ class Reflector:
             self.last_contact = _now()
             proven = asyncio.get_running_loop().call_later(GOOD_STREAM_SECONDS, self._recover)
             try:
-                await self._follow(response)
+                await self._follow_while_heard(response)
             finally:
                 proven.cancel()
-                if self.down_since is None:
-                    self.down_since = _now()
+                self.down_since = self.down_since if self.down_since is not None else _now()
 
-    async def _follow(self, response: aiohttp.ClientResponse) -> None:
+    async def _follow_while_heard(self, response: aiohttp.ClientResponse) -> None:
+        """Silence where bookmarks are due proves nothing: only a list tells whether all is well."""
+        try:
+            async with asyncio.timeout(BOOKMARK_SECONDS) as patience:
+                await self._follow(response, patience)
+        except TimeoutError:
+            log.debug("nothing was heard, list again", extra={"resource": self.spec.resource.plural})
+            self._list_from = self._version
+            self.down_since = self.last_contact if self.bookmarked else None
+
+    async def _follow(self, response: aiohttp.ClientResponse, patience: asyncio.Timeout) -> None:
         lines = LineSplitter()
         async for chunk in response.content.iter_any():
             self.last_contact = _now()
             with self.client.clock.busy():
                 for line in lines.feed(chunk):
                     self._apply(_parse(line))
+            patience.reschedule(_now() + BOOKMARK_SECONDS)
 
     def _apply(self, event: dict[str, Any]) -> None:
         obj = event["object"]
@@ -166,6 +181,12 @@ class Reflector:
             self.cache.remove(key_of(obj))
         else:
             self.cache.put(kept)
+
+    def _note_restore(self, listed: str) -> None:
+        known = self._version
+        if known.isdecimal() and listed.isdecimal() and int(listed) < int(known):
+            fields = {"resource": self.spec.resource.plural, "version": listed, "known": known}
+            log.warning("the cluster went back in time, as after a restore from a backup", extra=fields)
 
     def _fail(self, error: KubeError) -> None:
         if error.status in LIST_AGAIN:

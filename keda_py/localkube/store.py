@@ -22,6 +22,14 @@ HISTORY = 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Backup:
+    """Everything that is stored: by kind, the objects by namespace and name."""
+
+    kinds: dict[tuple[str, str], tuple[Resource, dict[tuple[str, str], Obj]]]
+    revision: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
     """A consistent list: the objects by namespace and name, and the version they were read at."""
 
@@ -32,9 +40,10 @@ class Snapshot:
 class _Shelf:
     """One kind's objects, history and watchers."""
 
-    __slots__ = ("forgotten", "history", "objects", "subscriptions")
+    __slots__ = ("forgotten", "history", "objects", "resource", "subscriptions")
 
-    def __init__(self) -> None:
+    def __init__(self, resource: Resource) -> None:
+        self.resource = resource
         self.objects: dict[str, dict[str, Obj]] = {}
         self.history: deque[Event] = deque()
         self.forgotten = 0
@@ -44,6 +53,20 @@ class _Shelf:
     def concerned(self, name: str) -> list[Subscription]:
         """Whoever may want to know of the object."""
         return [*self.subscriptions.get("", ()), *self.subscriptions.get(name, ())]
+
+    def by_place(self) -> dict[tuple[str, str], Obj]:
+        """A copy of the objects by namespace and name."""
+        return {(space, name): obj for space, names in self.objects.items() for name, obj in names.items()}
+
+    def become(self, objects: dict[tuple[str, str], Obj], revision: int) -> None:
+        """Hold exactly these, with no memory of anything before `revision`, and nobody who watches."""
+        self.objects = {}
+        for (space, name), obj in objects.items():
+            self.objects.setdefault(space, {})[name] = obj
+        self.history.clear()
+        self.forgotten = revision
+        for subscription in [one for watching in self.subscriptions.values() for one in watching]:
+            subscription.close()
 
 
 class Store:
@@ -188,10 +211,33 @@ class Store:
                 shelf.history.popleft()
             shelf.forgotten = max(shelf.forgotten, before)
 
+    def backup(self) -> Backup:
+        """What `restore` takes, as etcd's snapshot."""
+        shelves = {key: (shelf.resource, shelf.by_place()) for key, shelf in self._shelves.items()}
+        return Backup(kinds=shelves, revision=self.revision)
+
+    def restore(self, backup: Backup) -> None:
+        """Everything is as it was at the backup, the version too, and every watch has ended.
+
+        As with a real server, a watch from a version that lies ahead now is not refused: nothing is heard on it.
+        """
+        self.revision = backup.revision
+        for key, shelf in self._shelves.items():
+            before, after = shelf.by_place(), backup.kinds.get(key, (shelf.resource, {}))[1]
+            shelf.become(after, backup.revision)
+            for place in sorted(before.keys() | after.keys()):
+                old, new = before.get(place), after.get(place)
+                if old is not new:
+                    type_ = DELETED if new is None else ADDED if old is None else MODIFIED
+                    changed = new or old or {}
+                    self._tell(
+                        Event(type=type_, resource=shelf.resource, object=changed, previous=old, revision=self.revision)
+                    )
+
     def _shelf(self, resource: Resource) -> _Shelf:
         shelf = self._shelves.get(resource.key)
         if shelf is None:
-            shelf = self._shelves[resource.key] = _Shelf()
+            shelf = self._shelves[resource.key] = _Shelf(resource)
         return shelf
 
     def _check(self, resource: Resource, old: Obj, metadata: Obj) -> None:

@@ -101,8 +101,8 @@ async def _events(watch: Watch, subscription: Subscription, store: Store) -> Asy
             async with asyncio.timeout(min(left, pause)):
                 events = await subscription.take()
         except TimeoutError:
-            if watch.bookmarks:
-                yield _bookmark(watch, max(store.revision, watch.since), {})
+            if watch.bookmarks and store.revision >= watch.since:
+                yield _bookmark(watch, store.revision, {})
             continue
         if not events:
             return

@@ -4,7 +4,6 @@ Kept in a Secret and renewed (--enable-cert-rotation), or files that somebody el
 of `keda_py/serving` from settings. Behaviour reference, section 13.4.
 """
 
-import logging
 from base64 import b64encode
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -12,17 +11,17 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from keda_py.clock import SystemClock
+from keda_py.errors import ConfigError
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import API_SERVICES, VALIDATING_WEBHOOK_CONFIGURATIONS, Obj
 from keda_py.metrics.discovery import APIS
+from keda_py.operator.registration import Registration
 from keda_py.serving.ca_bundles import Guarded
 from keda_py.serving.certificate_files import CertificatePaths, FileCertificates
 from keda_py.serving.certificate_secret import SecretCertificates, SecretSpec, service_hosts
 from keda_py.serving.certificates import make_certificate
 from keda_py.serving.server_tls import ServerTls
 from keda_py.settings import CertificateSettings, Settings
-
-log = logging.getLogger(__name__)
 
 
 def keep_certificates(settings: Settings, client: KubeClient, tls: ServerTls) -> Callable[[], Awaitable[None]]:
@@ -46,10 +45,17 @@ def peer_name(settings: Settings) -> str:
     return f"{settings.certificates.operator_service}.{settings.cluster.pod_namespace}.svc"
 
 
-def guarded_objects(settings: Settings) -> tuple[Guarded, ...]:
-    """The objects whose caBundle is ours to keep: with --enable-cert-rotation or --register, unless switched off."""
+def guarded_objects(settings: Settings, registration: Registration | None = None) -> tuple[Guarded, ...]:
+    """What is ours to keep right, unless switched off: what we registered, or with --enable-cert-rotation caBundles."""
     certificates = settings.certificates
-    if not (certificates.rotate or settings.serving.register):
+    switches = {
+        API_SERVICES: certificates.patch_apiservice,
+        VALIDATING_WEBHOOK_CONFIGURATIONS: certificates.patch_webhook,
+    }
+    switched_off = {resource for resource, on in switches.items() if not on}
+    if registration is not None:
+        return registration.guarded(switched_off)
+    if not certificates.rotate:
         return ()
     service = (settings.cluster.pod_namespace, certificates.metrics_service)
     correct = partial(correct_api_service, service)
@@ -57,23 +63,19 @@ def guarded_objects(settings: Settings) -> tuple[Guarded, ...]:
     webhooks = Guarded(
         resource=VALIDATING_WEBHOOK_CONFIGURATIONS, name=certificates.webhook_name, correct=correct_webhooks
     )
-    wanted = ((api_services, certificates.patch_apiservice), ([webhooks], certificates.patch_webhook))
-    return tuple(one for ones, switched_on in wanted if switched_on for one in ones)
+    return tuple(one for one in (*api_services, webhooks) if one.resource not in switched_off)
 
 
 def correct_api_service(service: tuple[str, str], live: Obj | None, ca: bytes) -> Obj | None:
-    """With our CA, if it leads to our Service; another adapter's is left alone."""
+    """With our CA, if it leads to our Service. Raises ConfigError for another adapter's, which is left alone."""
     if live is None:
         return None
     spec = live["spec"]
     backend = spec.get("service") or {}
     if (backend.get("namespace"), backend.get("name")) != service:
-        fields = {
-            "apiservice": live["metadata"]["name"],
-            "service": f"{backend.get('namespace')}/{backend.get('name')}",
-        }
-        log.error("external metrics are served by somebody else; HPAs cannot ask us", extra=fields)
-        return None
+        found, ours = f"{backend.get('namespace')}/{backend.get('name')}", "/".join(service)
+        message = f"spec.service is {found}: {spec.get('group')} is served by somebody else; set it to {ours}"
+        raise ConfigError(message, field="spec.service")
     bundle = b64encode(ca).decode()
     if spec.get("caBundle") == bundle and not spec.get("insecureSkipTLSVerify"):
         return None

@@ -17,9 +17,10 @@ from keda_py.operator.parts import Parts
 from keda_py.operator.queue import DueQueue, Key
 from keda_py.operator.reconcile import Reconciler, StepError, fingerprint_of
 from keda_py.operator.scale_loop import ScaleLoop
-from keda_py.operator.state import ObjectState, about
+from keda_py.operator.state import ObjectState, about, went_back
 from keda_py.operator.targets import TargetError
 from keda_py.operator.telling import write_time
+from keda_py.operator.trouble import log_recovery, log_trouble
 from keda_py.operator.workers import Workers
 
 FIRST_RETRY_SECONDS = 1.0
@@ -100,7 +101,7 @@ class Engine:
             state = self.states.get(key)
             if state is None or state.uid != new["metadata"]["uid"]:
                 state = self.states[key] = ObjectState(key=key, uid=new["metadata"]["uid"])
-            state.remember(new)
+            state.follow(old, new)
             if state.fingerprint == fingerprint_of(new) and not new["metadata"].get("deletionTimestamp"):
                 return
         self.queue.add(key)
@@ -122,6 +123,9 @@ class Engine:
 
     def _on_workload(self, old: Obj | None, new: Obj | None) -> None:
         """A target that appears may be the one that an object is waiting for."""
+        if went_back(old, new):
+            for state in self.states.values():
+                state.written = None
         if old is not None or new is None:
             return
         for state in self.states.values():
@@ -143,13 +147,14 @@ class Engine:
         except StepError as error:
             return self._after_failed_step(state, error, live or {})
         except KubeError as error:
-            log.warning("api request failed", extra=about(state) | {"error": str(error)})
+            log_trouble(log, state, "api request failed", about(state), error)
             leaving = live is None or bool(live["metadata"].get("deletionTimestamp"))
             return self._back_off(state, FIRST_RETRY_SECONDS if leaving else LAST_RETRY_SECONDS)
-        except Exception:
-            log.exception("work on scaledobject failed", extra=about(state))
+        except Exception as error:  # noqa: BLE001 - one bad object must not end the others; it is logged as a bug
+            log_trouble(log, state, "work on scaledobject failed", about(state), error)
             return self._back_off(state, LAST_RETRY_SECONDS)
         state.attempts = 0
+        log_recovery(log, state, about(state))
         return max(state.next_look - self._parts.clock.monotonic(), 0.0) if state.spec is not None else None
 
     async def _advance(self, state: ObjectState, live: Obj | None) -> None:

@@ -25,6 +25,7 @@ from keda_py.operator.parts import Parts, tell
 from keda_py.operator.pausing import hold, release
 from keda_py.operator.state import ObjectState, about
 from keda_py.operator.targets import TargetError
+from keda_py.operator.trouble import log_trouble
 
 FINALIZER = "finalizer.keda.sh"
 STEP_OWN = "ScaledObject was refused by the API server"
@@ -189,7 +190,7 @@ class Reconciler:
         if changed:
             tell(self._parts, live, "Warning", "ScaledObjectCheckFailed", text)
             self._tell_broken_scaler(live, error)
-            log.warning("scaledobject check failed", extra=about(state) | {"error": text})
+            log_trouble(log, state, "scaledobject check failed", about(state), error)
         if isinstance(error.cause, ConfigError | TargetError):
             state.stop()
             state.told, fields["kedaPy"] = {}, None

@@ -1,14 +1,23 @@
 """`--register URL`: tell the cluster's API server where to find a process that runs outside of it.
 
-Writes the Service (type ExternalName, so that no kube-proxy is needed) and the APIService of external.metrics.k8s.io,
-and the ValidatingWebhookConfiguration. Inside a cluster the chart does this.
+Writes the Service (type ExternalName, so that no kube-proxy is needed) and the APIServices that lead to us, and the
+ValidatingWebhookConfiguration; each is labelled as ours. At start they are taken over from whoever had them, since the
+flag says so. From then on they are kept right, made again when somebody deletes them, and left to whoever takes the
+label off. Inside a cluster the chart does this, and only caBundle is kept (`certificates.py`).
 """
 
+import asyncio
 import logging
 from base64 import b64encode
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
 from urllib.parse import urlsplit
 
-from keda_py.errors import AlreadyExists, NotFound
+from keda_py.errors import AlreadyExists, ConfigError, Conflict, NotFound, TooManyRequests, Unavailable
+from keda_py.kube.backoff import Backoff
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import (
     API_SERVICES,
@@ -16,70 +25,156 @@ from keda_py.kube.resources import (
     SERVICES,
     VALIDATING_WEBHOOK_CONFIGURATIONS,
     Obj,
-    ObjectPath,
     Resource,
 )
 from keda_py.metrics.discovery import APIS, Api
 from keda_py.operator.admission import WEBHOOKS, Webhook
+from keda_py.serving.ca_bundles import Guarded
+
+OWNED = {"app.kubernetes.io/managed-by": "keda-py"}
 
 log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registration:
+    """What leads to us. `url` and `webhook_url` are https://HOST[:PORT], the latter "" for no webhook."""
+
+    namespace: str
+    service: str
+    url: str
+    webhook_name: str
+    webhook_url: str
+
+    def objects(self, ca: bytes) -> list[tuple[Resource, Obj]]:
+        """As they should be, in the order of their creation; `ca` is PEM."""
+        address, bundle = urlsplit(self.url), b64encode(ca).decode()
+        host, port = address.hostname or "", address.port or 443
+        backend = {"namespace": self.namespace, "name": self.service, "port": port}
+        found = [(SERVICES, _service(self.namespace, self.service, host, port))]
+        found += [(API_SERVICES, _api_service(api, backend, bundle)) for api in APIS]
+        if self.webhook_url:
+            webhooks = [_webhook(webhook, f"{self.webhook_url}{webhook.path}", bundle) for webhook in WEBHOOKS]
+            meta = {"name": self.webhook_name, "labels": OWNED}
+            found.append((VALIDATING_WEBHOOK_CONFIGURATIONS, {"metadata": meta, "webhooks": webhooks}))
+        return [(resource, _typed(resource, body)) for resource, body in found]
+
+    def guarded(self, unchanged: set[Resource]) -> tuple[Guarded, ...]:
+        """Everything that is kept right from now on, but for the kinds that somebody else keeps."""
+        return tuple(
+            Guarded(
+                resource=resource,
+                namespace=body["metadata"].get("namespace", ""),
+                name=body["metadata"]["name"],
+                correct=partial(correct, partial(self._object, number)),
+            )
+            for number, (resource, body) in enumerate(self.objects(b""))
+            if resource not in unchanged
+        )
+
+    def _object(self, number: int, ca: bytes) -> Obj:
+        return self.objects(ca)[number][1]
+
+    async def write(self, client: KubeClient, ca: bytes) -> None:
+        """Write all of them, whoever had them. An API server that is not there yet is waited for. Raises KubeError."""
+
+        async def write_all() -> None:
+            for resource, body in self.objects(ca):
+                await _ensure(client, resource, body)
+
+        await _insist(write_all)
+        log.info("registered", extra={"url": self.url, "webhook": self.webhook_url})
+
+
 async def ensure_namespace(client: KubeClient, name: str) -> None:
-    """The namespace of Service and certificates exists. Raises KubeError."""
-    await _ensure(client, NAMESPACES, {"metadata": {"name": name}})
+    """The namespace of Service and certificates exists, sooner or later. Raises KubeError where that is refused."""
 
-
-async def register_metrics(client: KubeClient, *, namespace: str, service: str, url: str, ca: bytes) -> None:
-    """Make the aggregator ask `url` for external metrics and trust `ca` (PEM). Raises KubeError."""
-    address = urlsplit(url)
-    host, port = address.hostname or "", address.port or 443
-    await _ensure(client, SERVICES, _service(namespace, service, host, port))
-    for api in APIS:
-        await _ensure(client, API_SERVICES, _api_service(api, service=(namespace, service), port=port, ca=ca))
-    log.info("registered external metrics", extra={"url": url, "service": f"{namespace}/{service}"})
-
-
-async def register_webhook(client: KubeClient, *, name: str, url: str, ca: bytes) -> None:
-    """Make the API server ask `url` (https://HOST:PORT) before it stores our kinds. Raises KubeError."""
-    bundle = b64encode(ca).decode()
-    webhooks = [_webhook(webhook, f"{url}{webhook.path}", bundle) for webhook in WEBHOOKS]
-    await _ensure(client, VALIDATING_WEBHOOK_CONFIGURATIONS, {"metadata": {"name": name}, "webhooks": webhooks})
-    log.info("registered admission webhook", extra={"url": url, "configuration": name})
-
-
-async def _ensure(client: KubeClient, resource: Resource, body: Obj) -> None:
-    meta = body["metadata"]
-    path: ObjectPath = resource.named(meta.get("namespace", ""), meta["name"])
-    wanted = {"apiVersion": resource.api_version, "kind": resource.kind, **body}
-    try:
-        await client.get(path)
-    except NotFound:
+    async def ensure() -> None:
         try:
-            await client.create(resource, wanted)
-        except AlreadyExists:
-            await client.patch(path, body)
+            await client.get(NAMESPACES.named("", name))
+        except NotFound:
+            with suppress(AlreadyExists):
+                await client.create(NAMESPACES, _typed(NAMESPACES, {"metadata": {"name": name}}))
+
+    await _insist(ensure)
+
+
+async def _insist(write: Callable[[], Awaitable[None]]) -> None:
+    """An API server that is away, busy or still starting is waited for; a refusal is raised."""
+    backoff, waiting = Backoff(), False
+    while True:
+        try:
+            return await write()
+        except (Unavailable, TooManyRequests, Conflict) as error:
+            log.log(logging.DEBUG if waiting else logging.WARNING, "cannot register yet", extra={"error": str(error)})
+            waiting = True
+        await asyncio.sleep(backoff.next())
+
+
+def correct(wanted_for: Callable[[bytes], Obj], live: Obj | None, ca: bytes) -> Obj | None:
+    """What to write: all of it where there is none, what differs where it is ours; else it raises ConfigError."""
+    wanted = wanted_for(ca)
+    if live is None:
+        return wanted
+    labels = live["metadata"].get("labels") or {}
+    if not labels.items() >= OWNED.items():
+        key, value = next(iter(OWNED.items()))
+        message = (
+            f"metadata.labels[{key}] is {labels.get(key)!r}, so it belongs to somebody else and the API server may not "
+            f"ask us; set it to {value!r} to have it put right, or start without --register"
+        )
+        raise ConfigError(message, field="metadata.labels")
+    return None if _says(wanted, live) else _overlaid(live, wanted)
+
+
+async def _ensure(client: KubeClient, resource: Resource, wanted: Obj) -> None:
+    meta = wanted["metadata"]
+    path = resource.named(meta.get("namespace", ""), meta["name"])
+    try:
+        live = await client.get(path)
+    except NotFound:
+        await client.create(resource, wanted)
     else:
-        if body.keys() > {"metadata"}:
-            await client.patch(path, body)
+        if not _says(wanted, live):
+            await client.update(path, _overlaid(live, wanted))
+
+
+def _overlaid(live: Obj, wanted: Obj) -> Obj:
+    """`wanted`, with the metadata of others and the version that was seen."""
+    meta = live["metadata"]
+    return live | wanted | {"metadata": meta | {"labels": (meta.get("labels") or {}) | OWNED}}
+
+
+def _says(wanted: Any, live: Any) -> bool:
+    """Whether `live` is as wanted, defaults that the API server filled in aside; absent is as good as empty."""
+    if isinstance(wanted, dict) and isinstance(live, dict):
+        return all(_says(value, live.get(name)) for name, value in wanted.items())
+    if isinstance(wanted, list) and isinstance(live, list):
+        return len(wanted) == len(live) and all(map(_says, wanted, live))
+    return bool(wanted == live or not (wanted or live))
+
+
+def _typed(resource: Resource, body: Obj) -> Obj:
+    return {"apiVersion": resource.api_version, "kind": resource.kind, **body}
 
 
 def _service(namespace: str, name: str, host: str, port: int) -> Obj:
     ports = [{"name": "https", "port": port, "protocol": "TCP"}]
     spec = {"type": "ExternalName", "externalName": host, "ports": ports}
-    return {"metadata": {"namespace": namespace, "name": name}, "spec": spec}
+    return {"metadata": {"namespace": namespace, "name": name, "labels": OWNED}, "spec": spec}
 
 
-def _api_service(api: Api, *, service: tuple[str, str], port: int, ca: bytes) -> Obj:
+def _api_service(api: Api, backend: Obj, bundle: str) -> Obj:
     return {
-        "metadata": {"name": api.service_name},
+        "metadata": {"name": api.service_name, "labels": OWNED},
         "spec": {
             "group": api.group,
             "version": api.version,
             "groupPriorityMinimum": 100,
             "versionPriority": 100,
-            "service": {"namespace": service[0], "name": service[1], "port": port},
-            "caBundle": b64encode(ca).decode(),
+            "service": backend,
+            "caBundle": bundle,
+            "insecureSkipTLSVerify": False,
         },
     }
 

@@ -30,7 +30,7 @@ from keda_py.operator.deputy import Deputy
 from keda_py.operator.forwarding import Forwarding
 from keda_py.operator.insight import Insight
 from keda_py.operator.probes import probe_app
-from keda_py.operator.registration import ensure_namespace, register_metrics, register_webhook
+from keda_py.operator.registration import Registration, ensure_namespace
 from keda_py.serving.authentication_config import AuthenticationConfig
 from keda_py.serving.ca_bundles import CaBundles
 from keda_py.serving.certificates import read_leaf
@@ -152,26 +152,28 @@ class Serving:
 
     async def guard(self, client: KubeClient) -> None:
         """Keep the objects right that name our authority; until cancelled, and only while we lead."""
-        await CaBundles(client, self._tls, guarded_objects(self._settings)).run()
+        registration = self._registration() if self._settings.serving.register else None
+        await CaBundles(client, self._tls, guarded_objects(self._settings, registration)).run()
 
     async def register(self, client: KubeClient) -> None:
         """Write the APIService and the webhook configuration that lead to `--register URL`. Raises KubeError."""
         await self._tls.shown.wait()
         certificate = self._tls.certificate
         assert certificate is not None
-        certificates, url = self._settings.certificates, self._settings.serving.register
-        if not self._settings.serving.secure_port:
+        await self._registration().write(client, certificate.ca)
+
+    def _registration(self) -> Registration:
+        serving, certificates = self._settings.serving, self._settings.certificates
+        url, port = serving.register, serving.webhook_port
+        if not serving.secure_port:
             url = f"{url.rstrip('/')}:{self.secure_port}"  # a free port was taken; only we know which
-        await register_metrics(
-            client,
+        return Registration(
             namespace=self._settings.cluster.pod_namespace,
             service=certificates.metrics_service,
             url=url,
-            ca=certificate.ca,
+            webhook_name=certificates.webhook_name,
+            webhook_url=f"https://{_host_of(url)}:{port}" if port else "",
         )
-        if self._settings.serving.webhook_port:
-            address = f"https://{_host_of(url)}:{self._settings.serving.webhook_port}"
-            await register_webhook(client, name=certificates.webhook_name, url=address, ca=certificate.ca)
 
     def _note_certificate(self) -> None:
         leaf = read_leaf(self._tls.certificate) if self._tls.certificate is not None else None

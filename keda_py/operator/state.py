@@ -17,7 +17,7 @@ class Remembered:
 
     `fingerprint` is what the last finished reconcile was made of, `attempts` counts those that failed since.
     `next_look` is monotonic seconds, 0: now. `failures` are the trigger errors already told, `stale` the triggers
-    whose parameters may have changed.
+    whose parameters may have changed, `troubles` what was logged as wrong since all was well.
     """
 
     key: Key
@@ -30,12 +30,19 @@ class Remembered:
     looking: bool = False
     failures: tuple[str, ...] = ()
     stale: set[int] = field(default_factory=set)
+    troubles: set[str] = field(default_factory=set)
 
     def remember(self, live: Mapping[str, Any]) -> None:
         """Take the status of `live` over, unless we have seen a later version of the object."""
         version = version_of(live)
         if version >= self.version:
             self.version, self.status = version, live.get("status") or {}
+
+    def follow(self, old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> None:
+        """Take over what a cache says, where `old` was before: even back in time, as after a restore from a backup."""
+        if went_back(old, new):
+            self.version = -1
+        self.remember(new)
 
 
 @dataclass(slots=True)
@@ -69,6 +76,11 @@ def version_of(live: Mapping[str, Any]) -> int:
     """The object's resourceVersion as a number, comparable since Kubernetes promises that they grow."""
     text = (live.get("metadata") or {}).get("resourceVersion", "")
     return int(text) if text.isdigit() else 0
+
+
+def went_back(old: Mapping[str, Any] | None, new: Mapping[str, Any] | None) -> bool:
+    """Whether the API server shows an earlier version of the same object than before."""
+    return old is not None and new is not None and version_of(new) < version_of(old)
 
 
 def about(state: ObjectState) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Objects that must name our authority: the APIService and the webhook configuration are watched and put right.
+"""Objects that lead to us and name our authority: APIServices, webhook configuration and such, watched and put right.
 
 Only the replica that leads does this, so that two never write against each other. What is right is a pure function of
 the live object and our CA; it comes with each `Guarded`. Behaviour reference, section 13.4.
@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from keda_py.errors import Conflict, KubeError
+from keda_py.errors import ConfigError, Conflict, KubeError
 from keda_py.kube.backoff import Backoff
 from keda_py.kube.client import KubeClient
 from keda_py.kube.informer import Informer
@@ -24,16 +24,23 @@ PAUSE_SECONDS = 1.0
 """Whoever else writes the same object is not answered faster than that."""
 
 Correct = Callable[[Obj | None, bytes], Obj | None]
-"""(live object or None where there is none, our CA as PEM) -> what to write; None when nothing is to be written."""
+"""(live object or None where there is none, our CA as PEM) -> what to write; None when nothing is to be written.
+
+Raises ConfigError where only a human can put it right.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guarded:
-    """One cluster-scoped object that names our authority, and how it should be."""
+    """One object that leads to us, and how it should be; `namespace` "" at cluster scope."""
 
     resource: Resource
     name: str
     correct: Correct
+    namespace: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.resource.kind} {self.name}"
 
 
 class CaBundles:
@@ -51,7 +58,8 @@ class CaBundles:
 
     async def _guard(self, one: Guarded, tasks: asyncio.TaskGroup) -> None:
         selection = Selection(fields=f"metadata.name={one.name}")
-        informer = Informer(self._client, InformerSpec(resource=one.resource, selection=selection))
+        spec = InformerSpec(resource=one.resource, namespaces=(one.namespace,), selection=selection)
+        informer = Informer(self._client, spec)
         changed = asyncio.Event()
         informer.subscribe(lambda old, new: changed.set())
         tasks.create_task(informer.run())
@@ -63,34 +71,44 @@ class CaBundles:
             unsubscribe()
 
     async def _keep(self, one: Guarded, informer: Informer, changed: asyncio.Event) -> None:
-        backoff = Backoff()
+        known, told, backoff = False, "", Backoff()
         while True:
             changed.clear()
-            wait: float | None = None
-            try:
-                await self._correct(one, informer.get("", one.name))
-                backoff.reset()
-            except Conflict:  # our copy is old; the newer one is on its way
-                wait = backoff.next()
-            except KubeError as error:
-                log.warning("cannot name our CA", extra={"object": _label(one), "error": str(error)})
-                wait = backoff.next()
+            live = informer.get(one.namespace, one.name)
+            known = known or live is not None
+            wait, trouble = await self._attempt(one, live, backoff, deleted=known and live is None)
+            if trouble and trouble != told:
+                log.error("the cluster cannot find or trust us", extra={"object": str(one), "error": trouble})
+            told = trouble
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(wait):
                     await changed.wait()
 
-    async def _correct(self, one: Guarded, live: Obj | None) -> None:
+    async def _attempt(
+        self, one: Guarded, live: Obj | None, backoff: Backoff, *, deleted: bool
+    ) -> tuple[float | None, str]:
+        """Seconds until it has to be tried again, and what a human has to do about it ("": nothing)."""
+        try:
+            written = await self._correct(one, live)
+        except Conflict:  # our copy is old; the newer one is on its way
+            return backoff.next(), ""
+        except ConfigError as error:
+            return None, str(error)
+        except KubeError as error:
+            return backoff.next(), f"cannot be put right: {error}"
+        backoff.reset()
+        return None, "it was deleted; apply it again" if deleted and not written else ""
+
+    async def _correct(self, one: Guarded, live: Obj | None) -> bool:
+        """True when something had to be written."""
         certificate = self._tls.certificate
         wanted = one.correct(live, certificate.ca) if certificate is not None and certificate.ca else None
         if wanted is None:
-            return
+            return False
         if live is None:
             await self._client.create(one.resource, wanted)
         else:
-            await self._client.update(one.resource.named("", one.name), wanted)
-        log.info("our CA written", extra={"object": _label(one)})
+            await self._client.update(one.resource.named(one.namespace, one.name), wanted)
+        log.info("put right", extra={"object": str(one)})
         await asyncio.sleep(PAUSE_SECONDS)
-
-
-def _label(one: Guarded) -> str:
-    return f"{one.resource.kind} {one.name}"
+        return True

@@ -7,6 +7,7 @@ with the same questions: does it still run, did anything crash, is anything left
 import asyncio
 import functools
 import logging
+import socket
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +21,7 @@ from tests.operator.cable import Cable
 from tests.operator.jumping import JumpingLoop
 from tests.operator.world import World, build_world
 
-PATIENCE, LEAP = 0.02, 0.5
+PATIENCE, LEAP = 0.02, 1.0
 """An answer that takes longer than that, in real seconds, is waited for in leaps of the loop's time."""
 LEFT_BEHIND = 10
 """So many tasks may come and go: connections of the pool, and the server's side of them."""
@@ -118,6 +119,13 @@ def ordeal(scenario: Scenario) -> Callable[[Path], None]:
     return test
 
 
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
 async def _go_through(scenario: Scenario, folder: Path) -> None:
     loop = asyncio.get_running_loop()
     assert isinstance(loop, JumpingLoop)
@@ -125,7 +133,8 @@ async def _go_through(scenario: Scenario, folder: Path) -> None:
     async with http_server() as server, build_world(folder, server, options=options) as world:
         api, port = await world.stack.enter_async_context(serve_faulty(world.cluster))
         world.cable = await world.stack.enter_async_context(Cable(port))
-        world.source_seconds = 60.0  # the loop's: the source may be asked while time leaps
+        world.flags = {"webhook-port": str(_free_port())}
+        world.source_seconds = 200.0  # the loop's: the source may be asked while time leaps
         one = Ordeal(world, api, loop)
         logger = logging.getLogger("keda_py")
         logger.addHandler(one.shouts)

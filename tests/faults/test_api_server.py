@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from keda_py.kube.resources import DEPLOYMENTS
-from tests.e2e.manifests import cron, deployment, scaled_object
-from tests.faults.faulty import Fault, halves, lists, loses, refuses, says, writes
+from keda_py.kube.resources import DEPLOYMENTS, HORIZONTAL_POD_AUTOSCALERS
+from tests.e2e.manifests import cron, deployment, metrics_api, scaled_object
+from tests.faults.faulty import Fault, doubles, halves, hangs, lists, loses, refuses, says, waits, watches, writes
 from tests.faults.ordeal import Ordeal, go_through, ordeal
 
 HTML = b"<html><body><h1>502 Bad Gateway</h1></body></html>"
@@ -89,3 +89,66 @@ async def test_an_api_server_that_is_away_for_a_minute_is_found_again(one: Ordea
     await one.live(15)
     assert {version["spec"]["replicas"] for version in counts} <= {1}
     await one.assert_sound()
+
+
+@ordeal
+async def test_a_cluster_restored_from_a_backup_is_seen_as_it_is_now(one: Ordeal) -> None:
+    world = one.world
+    await one.wake()
+    backup = world.cluster.store.backup()
+    world.jobs(0)
+    await one.until(lambda: world.replicas() == 0 and world.condition("Active")[0] == "False")
+    await world.create(deployment("late"), scaled_object(metrics_api(world.url), name="late"))
+    await one.until(lambda: world.condition("Ready", "late")[0] == "True")
+    for number in range(20):
+        await world.annotate({"number": str(number)}, "late")
+    world.cluster.store.restore(backup)
+    assert (world.replicas(), world.condition("Active")[0]) == (1, "True")
+    await one.until(lambda: world.replicas() == 0 and world.condition("Active")[0] == "False", 200)
+    assert world.find(HORIZONTAL_POD_AUTOSCALERS, "keda-hpa-late") is None
+    await one.assert_sound()
+
+
+@ordeal
+async def test_versions_that_expired_while_the_api_server_was_away_are_no_reason_to_worry(one: Ordeal) -> None:
+    world = one.world
+    counts = await one.wake()
+    world.cable.pull()
+    for number in range(20):
+        await world.annotate({"number": str(number)})
+    world.cluster.store.forget(world.cluster.store.revision)
+    world.cable.plug()
+    await one.live(20, step=2)
+    assert {version["spec"]["replicas"] for version in counts} <= {1}
+    await one.assert_sound()
+
+
+@ordeal
+async def test_events_that_come_twice_and_bookmarks_that_never_come_change_nothing(one: Ordeal) -> None:
+    counts = await one.wake()
+    with one.api.failing(doubles, watches):
+        one.world.cable.pull()
+        one.world.cable.plug()
+        await one.live(240, step=4)
+        await one.assert_sound()
+    assert {version["spec"]["replicas"] for version in counts} <= {0, 1}
+
+
+@ordeal
+async def test_an_api_server_that_hangs_delays_and_takes_nothing_down(one: Ordeal) -> None:
+    counts = await one.wake()
+    with one.api.failing(hangs):
+        one.world.cable.pull()
+        one.world.cable.plug()
+        await one.live(90, step=5)
+    await one.live(30, step=2)
+    assert {version["spec"]["replicas"] for version in counts} <= {1}
+    await one.assert_sound()
+
+
+@ordeal
+async def test_a_slow_api_server_is_waited_for(one: Ordeal) -> None:
+    with one.api.failing(waits(3.0)):
+        counts = await one.wake()
+        await one.assert_sound()
+    assert {version["spec"]["replicas"] for version in counts} <= {0, 1}

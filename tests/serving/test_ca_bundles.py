@@ -114,3 +114,26 @@ async def test_each_patching_can_be_switched_off(cluster, tmp_path):
     async with kept(cluster, tmp_path, **{"enable-webhook-patching": "false"}) as tls:
         await eventually(lambda: bundle(cluster) == tls.certificate.ca)
         assert bundles(cluster) == {b""}
+
+
+async def test_what_only_a_human_can_put_right_is_said_once_with_field_value_and_remedy(cluster, tmp_path, caplog):
+    service = {"namespace": "datadog", "name": "adapter", "port": 443}
+    await cluster.apply([API_SERVICE, WEBHOOKS])
+    async with kept(cluster, tmp_path) as tls:
+        await eventually(lambda: bundle(cluster) == tls.certificate.ca)
+        for priority in (100, 101):
+            spec = {**API_SERVICE["spec"], "service": service, "versionPriority": priority}
+            await cluster.apply([{**API_SERVICE, "spec": spec}])
+        found = cluster.store.resources.get("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration")
+        cluster.store.delete(found, "", "keda-admission")
+        await eventually(lambda: len(errors(caplog)) == 2)
+    assert set(errors(caplog)) == {
+        "APIService v1beta1.external.metrics.k8s.io: spec.service is datadog/adapter: external.metrics.k8s.io is served"
+        " by somebody else; set it to keda/keda-metrics-apiserver",
+        "ValidatingWebhookConfiguration keda-admission: it was deleted; apply it again",
+    }
+
+
+def errors(caplog) -> list[str]:
+    records = (record.__dict__ for record in caplog.records if record.levelname == "ERROR")
+    return [f"{record['object']}: {record['error']}" for record in records]

@@ -22,6 +22,7 @@ from keda_py.operator.jobs.steps import JobStepError
 from keda_py.operator.queue import DueQueue, Key
 from keda_py.operator.reconcile import fingerprint_of
 from keda_py.operator.telling import write_time
+from keda_py.operator.trouble import log_recovery, log_trouble
 from keda_py.operator.workers import Workers
 
 log = logging.getLogger(__name__)
@@ -88,7 +89,7 @@ class JobEngine:
             state = self.states.get(key)
             if state is None or state.uid != new["metadata"]["uid"]:
                 state = self.states[key] = ScaledJobState(key=key, uid=new["metadata"]["uid"])
-            state.remember(new)
+            state.follow(old, new)
             if state.fingerprint == fingerprint_of(new) and not new["metadata"].get("deletionTimestamp"):
                 return
         self.queue.add(key)
@@ -128,12 +129,13 @@ class JobEngine:
         except JobStepError as error:
             return self._after_failed_step(state, error, live)
         except (KubeError, ScalerError) as error:
-            log.warning("work on scaledjob was interrupted", extra=about(state) | {"error": str(error)})
+            log_trouble(log, state, "work on scaledjob was interrupted", about(state), error)
             return FIRST_RETRY_SECONDS if deleting else self._back_off(state)
-        except Exception:
-            log.exception("work on scaledjob failed", extra=about(state))
+        except Exception as error:  # noqa: BLE001 - one bad object must not end the others; it is logged as a bug
+            log_trouble(log, state, "work on scaledjob failed", about(state), error)
             return self._back_off(state)
         state.attempts = 0
+        log_recovery(log, state, about(state))
         return max(state.next_look - self._parts.clock.monotonic(), 0.0) if state.spec is not None else None
 
     async def _renew_stale(self, state: ScaledJobState) -> None:
