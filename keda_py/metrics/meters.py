@@ -33,6 +33,11 @@ class MetricReading:
     asked: bool = False
     """Read because the HPA asked, not for a poll."""
 
+    @property
+    def tells_of_work(self) -> bool:
+        """Active, or not known: an error counts for the fallback."""
+        return isinstance(self.outcome, ScalerError) or self.outcome.active is not False
+
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Meter:
