@@ -21,6 +21,7 @@ from keda_py.metrics.external_metrics import ExternalMetrics
 from keda_py.metrics.page import MetricsPage
 from keda_py.metrics.prometheus import OperatorMetrics
 from keda_py.metrics.query import Query
+from keda_py.metrics.question_metrics import CountedQuestions
 from keda_py.metrics.server import MetricsServer
 from keda_py.metrics.upstream import Delegation
 from keda_py.operator.address import own_address
@@ -85,7 +86,9 @@ class Serving:
         peers = Peers(self._tls, peer_name(settings), SystemClock())
         self._forwarding = Forwarding(access, answers.election, peers, answers.deputy.note_question)
         self._metrics = MetricsServer(
-            metrics=ExternalMetrics(answers.metrics, clock, answers.elsewhere),
+            metrics=ExternalMetrics(
+                CountedQuestions(answers.metrics, answers.instruments.questions), clock, answers.elsewhere
+            ),
             authenticator=self._forwarding,
             relay=self._forwarding,
             not_ready=self._why_not_ready,

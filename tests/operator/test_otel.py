@@ -199,7 +199,7 @@ async def test_grpc_is_spoken_where_the_environment_asks_for_it(monkeypatch: pyt
             await until(lambda: collector.exports)
     (build,) = collector.points("keda.build.info")
     assert build.value == 1
-    assert set(build.attributes) == {"version", "git_commit", "goversion", "goos", "goarch"}
+    assert set(build.attributes) == {"version", "goversion", "goos", "goarch"}
 
 
 async def test_an_interval_that_means_nothing_is_refused_at_start(monkeypatch: pytest.MonkeyPatch) -> None:
