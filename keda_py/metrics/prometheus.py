@@ -4,7 +4,7 @@ The engine and the operator report through the small `record_...` functions; a s
 concerns the process as a whole is in `process_metrics.py`; `page.py` renders both. Behaviour reference, section 14.1.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
 
@@ -44,8 +44,8 @@ class OperatorMetrics:
         self.cloud_events = CloudEventMetrics(registry)
         self.questions = QuestionMetrics(registry)
         self._series = Series()
-        self.on_http: Callable[[str, str, float], None] = lambda scaler, code, seconds: None
-        """Told of each request's scaler, status code and seconds, for a histogram that cannot be read from this one."""
+        self.on_http: Callable[[Mapping[str, str], float], None] = lambda labels, seconds: None
+        """Told of each request's labels and seconds, for a histogram that cannot be read from this one."""
 
         def gauge(name: str, text: str, labels: Labels) -> Gauge:
             return Gauge(name, text, labels, registry=registry)
@@ -70,11 +70,11 @@ class OperatorMetrics:
         self._resources = gauge("keda_resource_registered_total", "objects by type", ("type", "namespace"))
         self._triggers = gauge("keda_trigger_registered_total", "triggers by type", ("type",))
         self._http = counter("keda_scaler_http_requests", "HTTP requests of a trigger", _HTTP)
-        self._detailed = detailed
+        self._timed_by = _HTTP if detailed else ("scaler", "status_code")
         self._http_seconds = Histogram(
             "keda_scaler_http_request_duration_seconds",
             "until the head of the answer has come",
-            _HTTP if detailed else ("scaler", "status_code"),
+            self._timed_by,
             registry=registry,
         )
 
@@ -144,15 +144,15 @@ class OperatorMetrics:
         meter = asked_for()
         if meter is None:
             return
-        index, name = meter.metric.trigger_index, meter.metric.name
-        scaler = _scaler_label(meter.scalers, index)
-        code = str(exchange.status or "error")
-        labels = (meter.key[0], meter.key[1], scaler, meter.metric.trigger_name, name, code)
-        self.on_http(scaler, code, exchange.seconds)
+        metric, code = meter.metric, str(exchange.status or "error")
+        kind = meter.scalers.spec.triggers[metric.trigger_index].type
+        labels = (*meter.key, kind, metric.trigger_name, metric.name, code)
+        timed = labels if self._timed_by == _HTTP else (kind, code)
+        self.on_http(dict(zip(self._timed_by, timed, strict=True)), exchange.seconds)
         if not meter.retired:
             of, owner = self._series.of, _owner_of(meter)
             of(owner, self._http, labels).inc()
-            of(owner, self._http_seconds, labels if self._detailed else (scaler, code)).observe(exchange.seconds)
+            of(owner, self._http_seconds, timed).observe(exchange.seconds)
 
     def record_resources(self, kind: str, namespace: str, count: int) -> None:
         """How many objects of a type, as "scaled_object", a namespace has."""

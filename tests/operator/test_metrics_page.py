@@ -233,7 +233,7 @@ async def test_how_long_requests_take_is_told_for_each_trigger_where_that_is_ask
     await world.create(deployment(), scaled_object(metrics_api(world.url)))
     await world.seconds(3)
     labels = (
-        'metric_name="s0-metric-api-value",namespace="default",scaled_resource="app",scaler="metricsAPIScaler",'
+        'metric_name="s0-metric-api-value",namespace="default",scaled_resource="app",scaler="metrics-api",'
         'status_code="200",trigger_name=""'
     )
     assert (await read(world))[f"keda_scaler_http_request_duration_seconds_count{{{labels}}}"] >= 2
