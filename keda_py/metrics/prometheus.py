@@ -71,12 +71,7 @@ class OperatorMetrics:
         self._triggers = gauge("keda_trigger_registered_total", "triggers by type", ("type",))
         self._http = counter("keda_scaler_http_requests", "HTTP requests of a trigger", _HTTP)
         self._timed_by = _HTTP if detailed else ("scaler", "status_code")
-        self._http_seconds = Histogram(
-            "keda_scaler_http_request_duration_seconds",
-            "until the head of the answer has come",
-            self._timed_by,
-            registry=registry,
-        )
+        self._http_seconds = _http_timer(self._timed_by, registry)
 
     def record_built(self, key: Key, scalers: ScalerSet) -> None:
         """Scalers of a new generation stand: series of metrics that the object has no longer end.
@@ -171,6 +166,11 @@ class OperatorMetrics:
         metric = reading.metric
         labels = (namespace, name, metric.trigger_name, metric.name, kind, str(ignored).lower())
         self._series.of(owner, self._empty, labels).inc()
+
+
+def _http_timer(labels: Labels, registry: CollectorRegistry) -> Histogram:
+    name, text = "keda_scaler_http_request_duration_seconds", "until the head of the answer has come"
+    return Histogram(name, text, labels, registry=registry)
 
 
 def _set_or_remove(gauge: Gauge, labels: Labels, count: int) -> None:

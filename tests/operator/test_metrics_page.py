@@ -8,7 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from keda_py.errors import KubeError
 from keda_py.kube.client import Request
 from keda_py.kube.resources import CLUSTER_TRIGGER_AUTHENTICATIONS, DEPLOYMENTS, SCALED_JOBS, SCALED_OBJECTS
-from keda_py.metrics.page import MetricsPage
+from keda_py.metrics.page import RENDER_SECONDS, MetricsPage
 from tests.e2e.manifests import deployment, metrics_api, scaled_object
 from tests.operator.world import World
 
@@ -163,7 +163,7 @@ async def test_reconciles_are_counted_and_timed_as_controller_runtime_does(app: 
     assert before[f"workqueue_unfinished_work_seconds{{{queue}}}"] == 0
     await app.create(scaled_object(metrics_api(app.url), name="lost"))
     await app.seconds(5)
-    await asyncio.sleep(1)  # a page is rendered once a second
+    await asyncio.sleep(RENDER_SECONDS)
     after = await read(app)
     assert after[f"controller_runtime_reconcile_errors_total{{{controller}}}"] >= 1
     assert after[f"workqueue_retries_total{{{queue}}}"] >= 1
