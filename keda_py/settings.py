@@ -107,6 +107,12 @@ class ServingSettings:
         flag="health-probe-bind-address",
     )
     prometheus: bool = option(True, parse_bool, "serve Prometheus metrics", flag="enable-prometheus-metrics")
+    detailed_http_metrics: bool = option(
+        False,
+        parse_bool,
+        "tell how long HTTP requests take for each trigger, not for each kind of scaler",
+        flag="enable-high-cardinality-metrics-labels",
+    )
     opentelemetry: bool = option(
         False,
         parse_bool,

@@ -96,13 +96,13 @@ class MetricsAPIScaler(Scaler[MetricsApiMetadata]):
 
 
 def _check_url(metadata: MetricsApiMetadata) -> None:
+    """Any text is an address until it is asked, as in KEDA: the HPA is there all the same."""
+    if not metadata.aggregate_from_kube_service_endpoints:
+        return
     try:
-        url = httpx.URL(metadata.url)
-        usable = url.scheme in ("http", "https") and bool(url.host)
+        host = httpx.URL(metadata.url).host
     except httpx.InvalidURL:
-        usable = False
-    if not usable:
-        raise ConfigError("url: is not an http:// or https:// address", field="url")
-    if metadata.aggregate_from_kube_service_endpoints and url.host.count(".") < 1:
-        message = f'url: the host "{url.host}" must begin with <service>.<namespace> to aggregate from its endpoints'
+        host = ""
+    if host.count(".") < 1:
+        message = f'url: the host "{host}" must begin with <service>.<namespace> to aggregate from its endpoints'
         raise ConfigError(message, field="url")

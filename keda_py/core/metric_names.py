@@ -35,6 +35,8 @@ class MetricSet:
     external: tuple[NamedMetric, ...]
     resource: tuple[ResourceMetric, ...]
     composite: Composite | None = None
+    resource_triggers: tuple[int, ...] = ()
+    """The trigger index of each resource metric."""
 
     @property
     def external_names(self) -> tuple[str, ...]:
@@ -56,11 +58,13 @@ def name_metrics(spec: TriggersSpec, per_trigger: Sequence[Sequence[MetricSpec]]
     """Prefixed and checked; `per_trigger` runs parallel to `spec.triggers`. Raises ConfigError."""
     external: list[NamedMetric] = []
     resource: list[ResourceMetric] = []
+    resource_triggers: list[int] = []
     for index, metrics in enumerate(per_trigger):
         for metric in metrics:
             match metric:
                 case ResourceMetric():
                     resource.append(metric)
+                    resource_triggers.append(index)
                 case ExternalMetric():
                     external.append(_name_external(spec, index, metric))
     if not external and not resource:
@@ -69,7 +73,12 @@ def name_metrics(spec: TriggersSpec, per_trigger: Sequence[Sequence[MetricSpec]]
     for name in names:
         if names.count(name) > 1:
             raise ConfigError(f"metricName {name} defined multiple times in {spec.kind} {spec.name}")
-    return MetricSet(external=tuple(external), resource=tuple(resource), composite=build_composite(spec))
+    return MetricSet(
+        external=tuple(external),
+        resource=tuple(resource),
+        composite=build_composite(spec),
+        resource_triggers=tuple(resource_triggers),
+    )
 
 
 def _name_external(spec: TriggersSpec, index: int, metric: ExternalMetric) -> NamedMetric:

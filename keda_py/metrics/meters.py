@@ -6,6 +6,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from keda_py.clock import SystemClock
 from keda_py.core.metric_names import NamedMetric
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.metrics.confinement import confine
@@ -14,6 +15,9 @@ from keda_py.metrics.phases import Grid
 from keda_py.metrics.scaler_set import ScalerSet
 from keda_py.registry import AnyScaler
 from keda_py.scaler import Reading
+
+_REAL_TIME = SystemClock()
+"""How long a source takes is real time, whatever the clock of decisions; the loop's own has steps of a millisecond."""
 
 Key = tuple[str, str]
 """(namespace, name) of a ScaledObject."""
@@ -32,6 +36,11 @@ class MetricReading:
     """How long the source took to answer."""
     asked: bool = False
     """Read because the HPA asked, not for a poll."""
+
+    @property
+    def tells_of_work(self) -> bool:
+        """Active, or not known: an error counts for the fallback."""
+        return isinstance(self.outcome, ScalerError) or self.outcome.active is not False
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -102,8 +111,8 @@ class Meter:
 
     def take_off(self, *, asked: bool = False) -> asyncio.Future[MetricReading]:
         """A read begins, for a poll or because it is `asked` for; who asks until it ends shares its future."""
-        loop = asyncio.get_running_loop()
-        self.flight, self.began, self.asked = loop.create_future(), loop.time(), asked
+        self.flight = asyncio.get_running_loop().create_future()
+        self.began, self.asked = _REAL_TIME.monotonic(), asked
         return self.flight
 
     def land(self, outcome: Outcome, at: datetime, now: float) -> MetricReading:
@@ -112,7 +121,7 @@ class Meter:
             metric=self.metric,
             outcome=self._with_activity(outcome),
             taken_at=at,
-            seconds=asyncio.get_running_loop().time() - self.began,
+            seconds=_REAL_TIME.monotonic() - self.began,
             asked=self.asked,
         )
         self.last, self.last_at, self.due_at = reading, now, self.grid.next_after(now)

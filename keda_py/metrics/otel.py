@@ -139,10 +139,7 @@ def _show(metrics: OperatorMetrics, meter: Meter) -> None:
         HTTP_SECONDS, "s", "until the head of the answer came", explicit_bucket_boundaries_advisory=HTTP_SECONDS_BUCKETS
     )
 
-    def on_http(scaler: str, code: str, took: float) -> None:
-        seconds.record(took, {"scaler": scaler, "status_code": code})
-
-    metrics.on_http = on_http
+    metrics.on_http = lambda labels, took: seconds.record(took, dict(labels))
 
 
 def _create(meter: Meter, one: Exported) -> Callable[..., object]:

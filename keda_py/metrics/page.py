@@ -1,6 +1,6 @@
 """The text page on --metrics-bind-address.
 
-Rendering 2000 series costs 27 ms, so a scrape is rendered in a thread, at most once a second.
+Rendering 2000 series costs 27 ms, so a scrape is rendered in a thread, at most ten times a second.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from keda_py.metrics.prometheus import OperatorMetrics
 
-RENDER_SECONDS = 1.0
+RENDER_SECONDS = 0.1
 """A rendered page serves everybody who asks within this time."""
 
 
@@ -23,7 +23,7 @@ class MetricsPage:
         self._rendering = asyncio.Lock()
 
     async def render(self) -> bytes:
-        """The page, at most a second old; rendered off the loop."""
+        """The page, at most a tenth of a second old; rendered off the loop."""
         async with self._rendering:
             now = asyncio.get_running_loop().time()
             if now - self._rendered_at >= RENDER_SECONDS:

@@ -4,6 +4,10 @@ Pure arithmetic on monotonic seconds. A grid has one point per polling interval;
 later than one interval after the last reading. So 500 objects on one server settle on one instant and become one
 question, and nobody waits longer than the polling interval (once, when a grid is joined within two seconds of a reading
 that is still shared, those two seconds longer).
+
+The first object of a source begins its grid: it is polled after one interval, not before. Only in a crowd, as after a
+start, do sources take the place on the clock that their name gives them: else all would be asked at the same instant
+for ever.
 """
 
 import math
@@ -11,6 +15,8 @@ import zlib
 from collections.abc import Hashable
 from dataclasses import dataclass
 
+CROWD_SECONDS = 0.02
+"""Sources that come closer together are a crowd: no more than 50 of them a second are polled from where they began."""
 # Below this a grid point counts as passed: float noise, not time.
 _NOISE = 1e-6
 _SPREAD_SECONDS = 3600.0
@@ -30,7 +36,39 @@ class Grid:
         return point if point > at + _NOISE else point + self.interval
 
 
-def grid_of(key: Hashable, interval: float) -> Grid:
-    """The grid of a key, the same in every process; its grids of 15 s and of 30 s have points in common."""
-    spread = zlib.crc32(repr(key).encode()) / 2**32
-    return Grid(interval=interval, offset=spread * _SPREAD_SECONDS % interval)
+@dataclass(slots=True, kw_only=True)
+class _Phase:
+    """A point that all grids of one source have in common, and how many objects use it."""
+
+    origin: float
+    users: int = 0
+
+
+class Phases:
+    """The grids of all sources; a source is known as long as an object uses it."""
+
+    def __init__(self) -> None:
+        self._phases: dict[Hashable, _Phase] = {}
+        self._newest = -math.inf
+
+    def join(self, source: Hashable, interval: float, now: float) -> Grid:
+        """The grid for an object that begins to use a source at `now`; its grids of 15 s and 30 s share points."""
+        phase = self._phases.get(source)
+        if phase is None:
+            crowded = now - self._newest < CROWD_SECONDS
+            phase = self._phases[source] = _Phase(origin=spread(source) if crowded else now)
+            self._newest = now
+        phase.users += 1
+        return Grid(interval=interval, offset=phase.origin % interval)
+
+    def leave(self, source: Hashable) -> None:
+        """Undo `join`."""
+        phase = self._phases[source]
+        phase.users -= 1
+        if not phase.users:
+            del self._phases[source]
+
+
+def spread(source: Hashable) -> float:
+    """A source's place within an hour, the same in every process."""
+    return zlib.crc32(repr(source).encode()) / 2**32 * _SPREAD_SECONDS

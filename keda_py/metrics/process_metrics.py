@@ -110,7 +110,6 @@ class ProcessMetrics:
 def _add_build_info(registry: CollectorRegistry) -> None:
     info = {
         "version": __version__,
-        "git_commit": "",
         # KEDA's label for its own runtime; dashboards group by it.
         "goversion": f"python{platform.python_version()}",
         "goos": platform.system().lower(),

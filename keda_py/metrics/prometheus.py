@@ -4,7 +4,7 @@ The engine and the operator report through the small `record_...` functions; a s
 concerns the process as a whole is in `process_metrics.py`; `page.py` renders both. Behaviour reference, section 14.1.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
 
@@ -17,6 +17,7 @@ from keda_py.metrics.http_requests import asked_for
 from keda_py.metrics.meters import Key, Meter, MetricReading
 from keda_py.metrics.process_metrics import ProcessMetrics
 from keda_py.metrics.query import Evaluation
+from keda_py.metrics.question_metrics import QuestionMetrics
 from keda_py.metrics.scaler_set import ScalerSet
 from keda_py.metrics.series import Labels, Owner, Series
 
@@ -30,17 +31,21 @@ _EMPTY = ("namespace", "scaledResource", "triggerName", "metricName", "resourceT
 
 
 class OperatorMetrics:
-    """The metrics of one process. Every function is cheap and never waits."""
+    """The metrics of one process. Every function is cheap and never waits.
 
-    def __init__(self) -> None:
+    `detailed` tells how long HTTP requests take for each trigger, not for each kind of scaler.
+    """
+
+    def __init__(self, *, detailed: bool = False) -> None:
         disable_created_metrics()  # type: ignore[no-untyped-call]  # prometheus_client has no type here
         self.registry = registry = CollectorRegistry()
         self.process = ProcessMetrics(registry)
         self.admission = AdmissionMetrics(registry)
         self.cloud_events = CloudEventMetrics(registry)
+        self.questions = QuestionMetrics(registry)
         self._series = Series()
-        self.on_http: Callable[[str, str, float], None] = lambda scaler, code, seconds: None
-        """Told of each request's scaler, status code and seconds, for a histogram that cannot be read from this one."""
+        self.on_http: Callable[[Mapping[str, str], float], None] = lambda labels, seconds: None
+        """Told of each request's labels and seconds, for a histogram that cannot be read from this one."""
 
         def gauge(name: str, text: str, labels: Labels) -> Gauge:
             return Gauge(name, text, labels, registry=registry)
@@ -65,20 +70,20 @@ class OperatorMetrics:
         self._resources = gauge("keda_resource_registered_total", "objects by type", ("type", "namespace"))
         self._triggers = gauge("keda_trigger_registered_total", "triggers by type", ("type",))
         self._http = counter("keda_scaler_http_requests", "HTTP requests of a trigger", _HTTP)
-        self._http_seconds = Histogram(
-            "keda_scaler_http_request_duration_seconds",
-            "until the head of the answer has come",
-            ("scaler", "status_code"),
-            registry=registry,
-        )
+        self._timed_by = _HTTP if detailed else ("scaler", "status_code")
+        self._http_seconds = _http_timer(self._timed_by, registry)
 
     def record_built(self, key: Key, scalers: ScalerSet) -> None:
-        """Scalers of a new generation stand: series of metrics that the object has no longer end."""
+        """Scalers of a new generation stand: series of metrics that the object has no longer end.
+
+        What the HPA measures by itself counts as active, as in KEDA: nobody asks here.
+        """
+        owner, resources = (scalers.spec.kind, *key), _resource_labels(key, scalers)
         kept = {_series_labels(key, scalers, metric.trigger_index, metric.name) for metric in scalers.metrics.external}
-        composite = _composite_labels(key)
-        self._series.forget(
-            (scalers.spec.kind, *key), lambda labels: len(labels) == 6 and labels not in kept and labels != composite
-        )
+        kept |= {*resources, _composite_labels(key)}
+        self._series.forget(owner, lambda labels: len(labels) == len(_SERIES) and labels not in kept)
+        for labels in resources:
+            self._series.of(owner, self._active, labels).set(1)
 
     def record_reading(self, key: Key, scalers: ScalerSet, reading: MetricReading) -> None:
         """A completed reading, good or failed. KEDA counts failures of the HPA's questions alone in the details."""
@@ -134,15 +139,15 @@ class OperatorMetrics:
         meter = asked_for()
         if meter is None:
             return
-        index, name = meter.metric.trigger_index, meter.metric.name
-        scaler = _scaler_label(meter.scalers, index)
-        code = str(exchange.status or "error")
-        labels = (meter.key[0], meter.key[1], scaler, meter.metric.trigger_name, name, code)
-        self.on_http(scaler, code, exchange.seconds)
+        metric, code = meter.metric, str(exchange.status or "error")
+        kind = meter.scalers.spec.triggers[metric.trigger_index].type
+        labels = (*meter.key, kind, metric.trigger_name, metric.name, code)
+        timed = labels if self._timed_by == _HTTP else (kind, code)
+        self.on_http(dict(zip(self._timed_by, timed, strict=True)), exchange.seconds)
         if not meter.retired:
             of, owner = self._series.of, _owner_of(meter)
             of(owner, self._http, labels).inc()
-            of(owner, self._http_seconds, (scaler, code)).observe(exchange.seconds)
+            of(owner, self._http_seconds, timed).observe(exchange.seconds)
 
     def record_resources(self, kind: str, namespace: str, count: int) -> None:
         """How many objects of a type, as "scaled_object", a namespace has."""
@@ -163,6 +168,11 @@ class OperatorMetrics:
         self._series.of(owner, self._empty, labels).inc()
 
 
+def _http_timer(labels: Labels, registry: CollectorRegistry) -> Histogram:
+    name, text = "keda_scaler_http_request_duration_seconds", "until the head of the answer has come"
+    return Histogram(name, text, labels, registry=registry)
+
+
 def _set_or_remove(gauge: Gauge, labels: Labels, count: int) -> None:
     series = gauge.labels(*labels)
     series.set(count) if count else gauge.remove(*labels)
@@ -170,6 +180,14 @@ def _set_or_remove(gauge: Gauge, labels: Labels, count: int) -> None:
 
 def _series_labels(key: Key, scalers: ScalerSet, index: int, metric: str) -> Labels:
     return (key[0], metric, key[1], _scaler_label(scalers, index), str(index), scalers.spec.kind.lower())
+
+
+def _resource_labels(key: Key, scalers: ScalerSet) -> set[Labels]:
+    """None under a formula, which has an activity of its own."""
+    if scalers.spec.modifiers is not None:
+        return set()
+    measured = zip(scalers.metrics.resource_triggers, scalers.metrics.resource, strict=True)
+    return {_series_labels(key, scalers, index, metric.name) for index, metric in measured}
 
 
 def _composite_labels(key: Key) -> Labels:

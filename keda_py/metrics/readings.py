@@ -20,7 +20,7 @@ from keda_py.errors import ConfigError, ScalerError
 from keda_py.metrics.failures import Failures
 from keda_py.metrics.meters import Key, Meter, MetricReading, Outcome
 from keda_py.metrics.observer import Observer, Unobserved
-from keda_py.metrics.phases import Grid, grid_of
+from keda_py.metrics.phases import Grid, Phases
 from keda_py.metrics.scaler_set import ScalerSet, ScalerSource, build_set
 from keda_py.metrics.sources import Engine, Sources
 
@@ -48,12 +48,15 @@ class _Watched:
     meters: tuple[Meter, ...]
     grid: Grid
     batch_key: Hashable | None
+    source: Hashable
+    """Whose grid it is: the batch key, or the object itself."""
 
 
 class Readings:
-    """Scalers of all ScaledObjects. `on_reading` is called, on the loop, after every completed reading.
+    """Scalers of all ScaledObjects. `on_reading` is called, on the loop, after a completed reading.
 
-    Reads run in `tasks`; close with `aclose` before that group ends.
+    Not for an answer to the HPA that there is no work: how soon a workload may stop is what `pollingInterval` says, so
+    the next poll finds that out. Reads run in `tasks`; close with `aclose` before that group ends.
     """
 
     def __init__(
@@ -73,6 +76,7 @@ class Readings:
             clock=self._clock, spawn=self._spawn, complete=self._complete, count_batch=observer.record_batch
         )
         self._sources = Sources(engine)
+        self._phases = Phases()
         self._building: defaultdict[Key, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._running: set[asyncio.Task[None]] = set()
         self._closed = False
@@ -197,11 +201,13 @@ class Readings:
 
     def _install(self, key: Key, scalers: ScalerSet) -> None:
         batch_key = next((one for one in scalers.batch_keys if one is not None), None)
-        grid = grid_of(key if batch_key is None else batch_key, scalers.spec.polling_interval.total_seconds())
+        source = key if batch_key is None else batch_key
+        interval = scalers.spec.polling_interval.total_seconds()
+        grid = self._phases.join(source, interval, self._clock.monotonic())
         meters = tuple(Meter(key=key, scalers=scalers, metric=m, grid=grid) for m in scalers.metrics.external)
         for meter in meters:
             self._sources.join(meter)
-        self._watched[key] = _Watched(scalers=scalers, meters=meters, grid=grid, batch_key=batch_key)
+        self._watched[key] = _Watched(scalers=scalers, meters=meters, grid=grid, batch_key=batch_key, source=source)
         self._failures.keep(key, _counted_metrics(scalers))
         self._observer.record_built(key, scalers)
 
@@ -209,6 +215,7 @@ class Readings:
         watched = self._watched.pop(key, None)
         if watched is None:
             return
+        self._phases.leave(watched.source)
         for meter in watched.meters:
             meter.retired = True
         self._spawn(self._close_when_idle(watched))
@@ -256,7 +263,8 @@ class Readings:
         self._observer.record_reading(meter.key, meter.scalers, reading)
         if has_valid_fallback(meter.scalers.spec):
             self._failures.count(meter.key, meter.metric.name, failed=isinstance(outcome, ScalerError))
-        self._on_reading(meter.key)
+        if not reading.asked or failed_before or reading.tells_of_work:
+            self._on_reading(meter.key)
 
     def _spawn(self, work: Coroutine[object, None, None]) -> None:
         try:

@@ -40,7 +40,7 @@ async def run_operator(
     settings: Settings, clock: Clock, stopping: asyncio.Event, started: Started = lambda _: None
 ) -> None:
     """One operator on any clock, until `stopping`; `started` is called once it works. Raises KedaPyError."""
-    instruments = OperatorMetrics()
+    instruments = OperatorMetrics(detailed=settings.serving.detailed_http_metrics)
     client = open_client(settings, clock, instruments)
     tls = TlsContexts(settings.http.min_tls_version, settings.http.ciphers, settings.certificates.ca_dirs)
     async with client, open_http(settings, clock, tls, instruments) as http, asyncio.TaskGroup() as tasks:

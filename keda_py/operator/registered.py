@@ -29,7 +29,7 @@ class Registered:
         for live, step in ((old, -1), (new, +1)):
             if live is None:
                 continue
-            where = (kind, live["metadata"].get("namespace", ""))
+            where = (kind, _namespace(live))
             self._objects[where] += step
             for trigger_type in _trigger_types(live):
                 self._triggers[trigger_type] += step
@@ -37,10 +37,15 @@ class Registered:
 
     def _show(self, kind: str, old: Obj | None, new: Obj | None) -> None:
         present = [live for live in (old, new) if live is not None]
-        for namespace in {live["metadata"].get("namespace", "") for live in present}:
+        for namespace in {_namespace(live) for live in present}:
             self._instruments.record_resources(kind, namespace, self._objects[kind, namespace])
         for trigger_type in {each for live in present for each in _trigger_types(live)}:
             self._instruments.record_triggers(trigger_type, self._triggers[trigger_type])
+
+
+def _namespace(live: Obj) -> str:
+    """What is in no namespace counts for "default", as in KEDA."""
+    return str(live["metadata"].get("namespace") or "default")
 
 
 def _trigger_types(live: Obj) -> Iterator[str]:

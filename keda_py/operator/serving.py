@@ -21,6 +21,7 @@ from keda_py.metrics.external_metrics import ExternalMetrics
 from keda_py.metrics.page import MetricsPage
 from keda_py.metrics.prometheus import OperatorMetrics
 from keda_py.metrics.query import Query
+from keda_py.metrics.question_metrics import CountedQuestions
 from keda_py.metrics.server import MetricsServer
 from keda_py.metrics.upstream import Delegation
 from keda_py.operator.address import own_address
@@ -85,7 +86,7 @@ class Serving:
         peers = Peers(self._tls, peer_name(settings), SystemClock())
         self._forwarding = Forwarding(access, answers.election, peers, answers.deputy.note_question)
         self._metrics = MetricsServer(
-            metrics=ExternalMetrics(answers.metrics, clock),
+            metrics=ExternalMetrics(CountedQuestions(answers.metrics, answers.instruments.questions), clock),
             authenticator=self._forwarding,
             # Every replica knows which names are ours: the holder of the Lease is asked for those alone.
             relays=[*([answers.elsewhere] if answers.elsewhere is not None else []), self._forwarding],

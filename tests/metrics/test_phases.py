@@ -3,26 +3,48 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keda_py.metrics.phases import grid_of
+from keda_py.metrics.phases import Grid, Phases
 
 intervals = st.sampled_from([1.0, 5.0, 15.0, 30.0, 60.0, 300.0])
 moments = st.floats(min_value=0, max_value=1e7)
+grids = st.builds(lambda interval, origin: Grid(interval=interval, offset=origin % interval), intervals, moments)
 
 
-@given(key=st.text(), interval=intervals, at=moments)
-def test_the_next_poll_comes_within_one_polling_interval_and_not_at_once(key, interval, at):
-    due = grid_of(key, interval).next_after(at)
-    assert at < due <= at + interval + 1e-5
+@given(grid=grids, at=moments)
+def test_the_next_poll_comes_within_one_polling_interval_and_not_at_once(grid, at):
+    assert at < grid.next_after(at) <= at + grid.interval + 1e-5
 
 
-@given(key=st.text(), interval=intervals, first=moments, late=st.floats(min_value=0, max_value=0.5))
-def test_a_poll_on_the_grid_is_followed_by_one_exactly_an_interval_later(key, interval, first, late):
-    grid = grid_of(key, interval)
+@given(grid=grids, first=moments, late=st.floats(min_value=0, max_value=0.5))
+def test_a_poll_on_the_grid_is_followed_by_one_exactly_an_interval_later(grid, first, late):
     due = grid.next_after(first)
-    assert abs(grid.next_after(due + late) - (due + interval)) < 1e-5
+    assert abs(grid.next_after(due + late) - (due + grid.interval)) < 1e-5
 
 
-def test_one_source_has_one_phase_and_a_hundred_sources_are_spread():
-    assert grid_of(("redis", "a"), 15) == grid_of(("redis", "a"), 15)
-    offsets = {int(grid_of(("redis", str(number)), 15).offset) for number in range(100)}
-    assert len(offsets) == 15
+@given(interval=intervals, at=moments, seconds=st.floats(min_value=0, max_value=0.5))
+def test_a_source_that_comes_alone_is_polled_one_interval_after_its_first_poll(interval, at, seconds):
+    grid = Phases().join("a", interval, at)
+    assert abs(grid.next_after(at + seconds) - (at + interval)) < 1e-5
+
+
+def test_objects_of_one_source_share_a_phase_whatever_their_interval():
+    phases = Phases()
+    first = phases.join("a", 15.0, 1000.0)
+    assert phases.join("a", 15.0, 1007.0) == first
+    assert phases.join("a", 30.0, 1009.0).next_after(1009.0) in (1015.0, 1030.0)
+
+
+def test_a_source_that_nobody_uses_any_more_begins_anew():
+    phases = Phases()
+    phases.join("a", 15.0, 1000.0)
+    phases.leave("a")
+    assert phases.join("a", 15.0, 1007.0).next_after(1007.0) == 1022.0
+
+
+def test_a_hundred_sources_at_once_are_spread_the_same_in_every_process():
+    def offsets():
+        phases = Phases()
+        return [phases.join(("redis", str(number)), 15.0, 1000.0).offset for number in range(100)]
+
+    assert len({int(offset) for offset in offsets()}) == 15
+    assert offsets() == offsets()

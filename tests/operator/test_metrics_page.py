@@ -5,8 +5,10 @@ import asyncio
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from keda_py.kube.resources import DEPLOYMENTS, SCALED_JOBS, SCALED_OBJECTS
-from keda_py.metrics.page import MetricsPage
+from keda_py.errors import KubeError
+from keda_py.kube.client import Request
+from keda_py.kube.resources import CLUSTER_TRIGGER_AUTHENTICATIONS, DEPLOYMENTS, SCALED_JOBS, SCALED_OBJECTS
+from keda_py.metrics.page import RENDER_SECONDS, MetricsPage
 from tests.e2e.manifests import deployment, metrics_api, scaled_object
 from tests.operator.world import World
 
@@ -63,6 +65,14 @@ async def test_registered_totals_requests_and_decisions_follow_the_cluster(app: 
     host = app.cable.url.removeprefix("https://") if app.cable else ""
     assert page[f'rest_client_requests_total{{code="200",host="{host}",method="PUT"}}'] >= 1
     assert page['keda_py_queue_depth{type="scaledobject"}'] == 0
+
+
+async def test_an_authentication_for_all_namespaces_counts_for_the_default_one(world: World) -> None:
+    body = {"apiVersion": "keda.sh/v1alpha1", "kind": "ClusterTriggerAuthentication", "metadata": {"name": "all"}}
+    await world.client.create(CLUSTER_TRIGGER_AUTHENTICATIONS, {**body, "spec": {"env": []}})
+    await world.seconds(1)
+    series = 'keda_resource_registered_total{namespace="default",type="cluster_trigger_authentication"}'
+    assert (await read(world))[series] == 1
 
 
 async def test_nothing_is_left_of_a_scaledobject_that_is_deleted(app: World) -> None:
@@ -153,7 +163,7 @@ async def test_reconciles_are_counted_and_timed_as_controller_runtime_does(app: 
     assert before[f"workqueue_unfinished_work_seconds{{{queue}}}"] == 0
     await app.create(scaled_object(metrics_api(app.url), name="lost"))
     await app.seconds(5)
-    await asyncio.sleep(1)  # a page is rendered once a second
+    await asyncio.sleep(RENDER_SECONDS)
     after = await read(app)
     assert after[f"controller_runtime_reconcile_errors_total{{{controller}}}"] >= 1
     assert after[f"workqueue_retries_total{{{queue}}}"] >= 1
@@ -180,3 +190,53 @@ async def test_an_object_on_its_fallback_and_the_end_of_the_certificate_are_show
     page = await read(world)
     assert page[series] == 0
     assert page["keda_py_certificate_expiry_timestamp_seconds"] > world.clock.now().timestamp() + 300 * 86400
+
+
+async def test_questions_of_the_hpa_are_counted_as_kedas_two_programs_count_them(app: World) -> None:
+    async def ask(metric: str) -> None:
+        path = f"/apis/external.metrics.k8s.io/v1beta1/namespaces/default/{metric}"
+        query = {"labelSelector": "scaledobject.keda.sh/name=app"}
+        await app.client.send(Request(method="GET", path=path, query=query, resource="externalmetrics"))
+
+    before = await read(app)
+    await ask("s0-metric-api-value")
+    with pytest.raises(KubeError):
+        await ask("s1-metric-api-value")
+    await app.clock.settle()
+    page = await read(app)
+
+    def more(name: str, labels: str) -> float:
+        return page[f"{name}{{{labels}}}"] - before.get(f"{name}{{{labels}}}", 0)
+
+    call = 'grpc_method="GetMetrics",grpc_service="api.MetricsService",grpc_type="unary"'
+    for side in ("server", "client"):
+        name = f"keda_internal_metricsservice_grpc_{side}_"
+        assert [more(f"{name}{what}_total", call) for what in ("started", "msg_received", "msg_sent")] == [2, 2, 2]
+        assert [more(f"{name}handled_total", f'grpc_code="{code}",{call}') for code in ("OK", "Unknown")] == [1, 1]
+        assert more(f"{name}handling_seconds_count", call) == 2
+    asked = 'group="external.metrics.k8s.io",scope="namespace",verb="LIST",version="v1beta1"'
+    assert [more("apiserver_request_total", f'code="{code}",{asked}') for code in (200, 500)] == [1, 1]
+
+
+async def test_what_the_hpa_measures_by_itself_is_shown_as_active(world: World) -> None:
+    cpu = {"type": "cpu", "name": "busy", "metricType": "Utilization", "metadata": {"value": "50"}}
+    await world.create(deployment(replicas=1), scaled_object(cpu, minReplicaCount=1))
+    await world.seconds(2)
+    labels = 'metric="cpu",namespace="default",scaledObject="app",scaler="busy",triggerIndex="0",type="scaledobject"'
+    assert (await read(world))[f"keda_scaler_active{{{labels}}}"] == 1
+
+
+async def test_how_long_requests_take_is_told_for_each_trigger_where_that_is_asked_for(world: World) -> None:
+    await world.stop()
+    world.flags["enable-high-cardinality-metrics-labels"] = "true"
+    await world.start()
+    await world.create(deployment(), scaled_object(metrics_api(world.url)))
+    await world.seconds(3)
+    labels = (
+        'metric_name="s0-metric-api-value",namespace="default",scaled_resource="app",scaler="metrics-api",'
+        'status_code="200",trigger_name=""'
+    )
+    assert (await read(world))[f"keda_scaler_http_request_duration_seconds_count{{{labels}}}"] >= 2
+    await world.delete(SCALED_OBJECTS)
+    await world.seconds(1)
+    assert not any('scaled_resource="app"' in series for series in await read(world))

@@ -182,6 +182,13 @@ async def test_a_server_that_is_not_there(bench: Bench) -> None:
     assert "s3cret" not in str(refused.value)
 
 
+@pytest.mark.parametrize("url", ["somewhere", "jobs:8080/x"])
+async def test_a_text_that_is_no_address_is_an_error_when_it_is_asked(bench: Bench, url: str) -> None:
+    scaler = await bench.opened("metrics-api", ask(url))
+    with pytest.raises(ScalerError, match="http://"):
+        await scaler.read()
+
+
 async def test_a_server_that_hangs(bench: Bench, silent_port: int) -> None:
     scaler = await bench.opened("metrics-api", ask(f"http://127.0.0.1:{silent_port}", timeout="100ms"))
     with pytest.raises(ScalerError, match=r"in time \(0\.1 s\)"):
@@ -240,7 +247,6 @@ async def test_a_service_without_endpoints_and_one_whose_endpoints_all_fail_are_
         ({"url": "http://a", "targetValue": "1"}, {}, 'missing required parameter "valueLocation" in'),
         ({"url": "http://a", "valueLocation": "a"}, {}, "no targetValue given in metadata"),
         (ask("http://a", targetValue="0"), {}, "no targetValue given in metadata"),
-        (ask("jobs:8080/x"), {}, "url: is not an http:// or https:// address"),
         (ask("http://a", format="csv"), {}, 'format: "csv" is not allowed: write one of prometheus, json, xml, yaml'),
         (ask("http://a", aggregationType="mean"), {}, 'aggregationType: "mean" is not allowed'),
         (ask("http://a", aggregateFromKubeServiceEndpoints="true"), {}, "must begin with <service>.<namespace>"),
