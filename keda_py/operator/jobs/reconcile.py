@@ -25,6 +25,7 @@ from keda_py.operator.jobs.ledger import JobLedger
 from keda_py.operator.jobs.parts import JobParts, about
 from keda_py.operator.jobs.state import ScaledJobState
 from keda_py.operator.jobs.steps import JobStepError, step
+from keda_py.operator.parts import WATCH_STARTED, WATCH_STOPPED
 from keda_py.operator.reconcile import fingerprint_of
 
 log = logging.getLogger(__name__)
@@ -92,7 +93,7 @@ class JobReconciler:
 
     def _start_loop(self, state: ScaledJobState, spec: JobScalingSpec, metrics: MetricSet, live: Obj) -> None:
         if state.spec is None:
-            self._parts.events.record(live, "Normal", "KEDAScalersStarted", "Started scalers watch")
+            self._parts.events.record(live, *WATCH_STARTED)
         state.spec, state.metrics, state.next_look = spec, metrics, 0.0
 
     async def _pause(self, state: ScaledJobState, live: Obj, change: StatusChange) -> None:
@@ -100,7 +101,7 @@ class JobReconciler:
         if read_condition(state.status.get("conditions") or (), "Paused").status != "True":
             self._parts.tell(live, "Normal", "ScaledJobPaused", job_conditions.PAUSED.message)
         if state.spec is not None:
-            self._parts.events.record(live, "Normal", "KEDAScalersStopped", "Stopped scalers watch")
+            self._parts.events.record(live, *WATCH_STOPPED)
         change.conditions["Paused"] = job_conditions.PAUSED
         state.stop()
         await self._parts.readings.forget(state.key)
