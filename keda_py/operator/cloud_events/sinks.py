@@ -9,6 +9,7 @@ from typing import Protocol
 import httpx
 
 from keda_py.core.cloud_events import CloudEvent, Origin, write_http
+from keda_py.core.urls import is_http_url
 from keda_py.errors import ConfigError, KedaPyError
 
 ANSWER_SECONDS = 30.0
@@ -63,11 +64,7 @@ def open_http_sink(http: httpx.AsyncClient, uri: str, origin: Origin) -> HttpSin
 
 def check_address(uri: str, where: str) -> None:
     """Raises ConfigError, without the address, for one that cannot be asked."""
-    try:
-        url = httpx.URL(uri)
-    except (httpx.InvalidURL, UnicodeError):
-        url = httpx.URL()
-    if url.scheme not in ("http", "https") or not url.host:
+    if not is_http_url(uri):
         raise ConfigError(f"{where}: is no address of an HTTP server; write http://HOST/PATH or https://", field=where)
 
 
