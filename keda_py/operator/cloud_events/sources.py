@@ -54,16 +54,18 @@ class CloudEventSources:
         parts.events.subscribe(self._on_event)
 
     async def run(self) -> None:
-        """Send until cancelled; of an earlier run nothing is remembered."""
-        for key in list(self._sources):
-            self._forget(key)
+        """Send until cancelled; what waited when an earlier run ended is sent, too: nobody else knows of it."""
         self._queue = DueQueue(self._parts.clock, self._work)
         caches = self._parts.caches
         async with asyncio.TaskGroup() as tasks:
             self._tasks = tasks
+            for key, source in self._sources.items():
+                source.running, source.version = self._start(key, source.delivery), None
             with ExitStack() as subscriptions:
                 for informer in (caches.event_sources, caches.cluster_event_sources):
                     subscriptions.callback(informer.subscribe(self._on_source))
+                for key in [key for key in self._sources if self._informer(key).get(*key) is None]:
+                    self._forget(key)
                 await self._queue.run()
 
     async def drain(self) -> None:
@@ -113,9 +115,11 @@ class CloudEventSources:
     def _add(self, key: Key, kind: str) -> _Source:
         metrics = self._parts.instruments.cloud_events
         delivery = Delivery((kind, *key), self._parts.clock, metrics, lambda: self._queue.add(key))
-        task = self._tasks.create_task(delivery.run(), name=f"cloudevents for {key[0]}/{key[1]}")
-        source = self._sources[key] = _Source(delivery=delivery, running=task)
+        source = self._sources[key] = _Source(delivery=delivery, running=self._start(key, delivery))
         return source
+
+    def _start(self, key: Key, delivery: Delivery) -> asyncio.Task[None]:
+        return self._tasks.create_task(delivery.run(), name=f"cloudevents for {key[0]}/{key[1]}")
 
     def _forget(self, key: Key) -> None:
         source = self._sources.pop(key, None)
