@@ -7,7 +7,12 @@ so that its oauth2 is not looked at; CloudEventSources are refused event types t
 from collections.abc import Iterator, Sequence
 from typing import get_args
 
-from keda_py.apis.cloud_event_source import CloudEventSource, CloudEventType, ClusterCloudEventSource, Destination
+from keda_py.apis.cloud_event_source import (
+    CloudEventSource,
+    CloudEventSourceSpec,
+    CloudEventType,
+    ClusterCloudEventSource,
+)
 from keda_py.apis.scaled_job import ScaledJob
 from keda_py.apis.trigger_authentication import (
     AuthPodIdentity,
@@ -47,7 +52,7 @@ def check_authentication(obj: TriggerAuthentication | ClusterTriggerAuthenticati
 
 def check_cloud_event_source(obj: CloudEventSource | ClusterCloudEventSource) -> Iterator[Finding]:
     """Included or excluded types, not both, from the list that KEDA knows; a destination that can be used."""
-    yield from _warn_of_destination(obj.spec.destination)
+    yield from _warn_of_destination(obj.spec)
     subscription = obj.spec.event_subscription
     if subscription is None:
         return
@@ -97,9 +102,9 @@ def _check_oauth2(oauth2: OAuth2) -> Iterator[Denial]:
         yield _deny("oauth2.tokenUrl must be a valid http or https URL", "spec.oauth2.tokenUrl")
 
 
-def _warn_of_destination(destination: Destination) -> Iterator[AdmissionWarning]:
+def _warn_of_destination(spec: CloudEventSourceSpec) -> Iterator[AdmissionWarning]:
     """KEDA takes any; its log knows later that nothing can be sent there."""
-    http, topic = destination.http, destination.azure_event_grid_topic
+    http, topic = spec.destination.http, spec.destination.azure_event_grid_topic
     if http is not None:
         field, address = "spec.destination.http.uri", http.uri
     elif topic is not None:
@@ -109,6 +114,9 @@ def _warn_of_destination(destination: Destination) -> Iterator[AdmissionWarning]
         text = f"{field}: is empty, so nothing is sent; give http.uri or azureEventGridTopic.endpoint"
         yield AdmissionWarning(message=text, field=field)
         return
+    if http is not None and spec.authentication_ref is not None:
+        text = "spec.authenticationRef: an http destination uses no credentials; put the receiver behind TLS"
+        yield AdmissionWarning(message=text, field="spec.authenticationRef")
     if not is_http_url(address):
         text = f"{field}: is no address of an HTTP server, so nothing is sent; write http://HOST/PATH or https://"
         yield AdmissionWarning(message=text, field=field)

@@ -115,7 +115,7 @@ def assemble(around: Surroundings) -> Assembly:
         engine=engine,
         jobs=jobs,
         authentications=_authentications(parts, jobs),
-        cloud_events=CloudEventSources(parts, Destinations(around.http, settings.cluster)),
+        cloud_events=CloudEventSources(parts, _destinations(around, parts)),
         admission=answers.admission,
         serving=Serving(settings, around.clock, around.client, answers),
         election=election,
@@ -183,6 +183,10 @@ def identity(settings: Settings) -> str:
 def _authentications(parts: Parts, jobs: ScaledJobController) -> Authentications:
     users = {"scaledobjects": parts.caches.scaled_objects, "scaledjobs": jobs.caches.scaled_jobs}
     return Authentications(parts, users)
+
+
+def _destinations(around: Surroundings, parts: Parts) -> Destinations:
+    return Destinations(around.http, around.settings.cluster, parts.resolver.sibling())
 
 
 def _insight(parts: Parts, engine: Engine, jobs: ScaledJobController, leads: Callable[[], bool]) -> Insight:

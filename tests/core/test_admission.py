@@ -394,16 +394,23 @@ def test_event_sources_are_checked_as_keda_does(subscription: dict[str, Any], ex
 
 
 @pytest.mark.parametrize(
-    ("destination", "field"),
+    ("spec", "field"),
     [
-        ({}, "spec.destination"),
-        ({"http": {"uri": "sink:8080"}}, "spec.destination.http.uri"),
-        ({"http": {"uri": "http://[::1"}}, "spec.destination.http.uri"),
-        ({"azureEventGridTopic": {"endpoint": ""}}, "spec.destination.azureEventGridTopic.endpoint"),
+        ({"destination": {}}, "spec.destination"),
+        ({"destination": {"http": {"uri": "sink:8080"}}}, "spec.destination.http.uri"),
+        ({"destination": {"http": {"uri": "http://[::1"}}}, "spec.destination.http.uri"),
+        (
+            {"destination": {"azureEventGridTopic": {"endpoint": ""}}},
+            "spec.destination.azureEventGridTopic.endpoint",
+        ),
+        (
+            {"destination": {"http": {"uri": "http://sink"}}, "authenticationRef": {"name": "key"}},
+            "spec.authenticationRef",
+        ),
     ],
 )
-def test_a_destination_that_gets_nothing_is_warned_of(destination: dict[str, Any], field: str) -> None:
-    obj = CloudEventSource.model_validate({"metadata": {"name": "events"}, "spec": {"destination": destination}})
+def test_a_destination_that_does_not_do_what_it_says_is_warned_of(spec: dict[str, Any], field: str) -> None:
+    obj = CloudEventSource.model_validate({"metadata": {"name": "events"}, "spec": spec})
     (found,) = check_cloud_event_source(obj)
     assert isinstance(found, AdmissionWarning)
     assert found.field == field
