@@ -172,6 +172,7 @@ def _parts(around: Surroundings, sources: _Sources, readings: Readings, leads: C
         events=EventRecorder(writer, instance=identity(around.settings)),
         instruments=around.instruments,
         record=DecisionRecord(),
+        tells_unknown_keys=around.settings.scaling.report_unknown_metadata,
     )
 
 

@@ -41,6 +41,7 @@ class Parts:
     events: EventRecorder
     instruments: OperatorMetrics
     record: DecisionRecord
+    tells_unknown_keys: bool
 
     def note_lateness(self, state: Remembered) -> None:
         """A look begins; one that was asked for in between has no time at which it was due."""

@@ -95,3 +95,16 @@ async def allow(world: World, rules: list[Any]) -> None:
     }
     await world.client.create(CLUSTER_ROLES, role)
     await world.client.create(BINDINGS, binding)
+
+
+async def test_keys_that_no_scaler_reads_are_told_where_that_is_asked_for(quiet_world: World) -> None:
+    world = quiet_world
+    world.env = {"KEDA_CHECK_UNEXPECTED_SCALERS_PARAMS": "enabled"}
+    await world.start()
+    trigger = metrics_api(world.url, name="queue")
+    trigger["metadata"]["targetvalue"] = "5"
+    await world.create(deployment(), scaled_object(trigger))
+    await world.seconds(1)
+    told = [note for reason, note in world.events() if reason == "KEDAScalerInfo"]
+    assert told == ["Unmatched input property targetvalue in scaler metrics-api (queue)"]
+    assert ("Warning", "KEDAScalerInfo", "KEDAScalerInfo") in events(world, "ScaledObject")

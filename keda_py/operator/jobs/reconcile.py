@@ -18,6 +18,7 @@ from keda_py.core.metric_names import MetricSet
 from keda_py.core.spec import check_triggers
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import SCALED_JOBS, Obj
+from keda_py.operator.built import tell_built
 from keda_py.operator.finalizer import ensure_finalizer
 from keda_py.operator.jobs import steps
 from keda_py.operator.jobs.cleanup import delete_earlier_generations
@@ -87,8 +88,8 @@ class JobReconciler:
         before = self._parts.readings.built(key)
         metrics = await self._parts.readings.build(spec)
         if self._parts.readings.built(key) is not before:
-            for kind in dict.fromkeys(trigger.type for trigger in spec.triggers):
-                self._parts.events.record(live, "Normal", "KEDAScalersStarted", f"Scaler {kind} is built")
+            unknown = self._parts.tells_unknown_keys
+            tell_built(self._parts.events, live, spec.triggers, unknown_keys=unknown)
         return metrics
 
     def _start_loop(self, state: ScaledJobState, spec: JobScalingSpec, metrics: MetricSet, live: Obj) -> None:
