@@ -6,9 +6,13 @@ so that its oauth2 is not looked at; CloudEventSources are refused event types t
 
 from collections.abc import Iterator, Sequence
 from typing import get_args
-from urllib.parse import urlsplit
 
-from keda_py.apis.cloud_event_source import CloudEventSource, CloudEventType, ClusterCloudEventSource
+from keda_py.apis.cloud_event_source import (
+    CloudEventSource,
+    CloudEventSourceSpec,
+    CloudEventType,
+    ClusterCloudEventSource,
+)
 from keda_py.apis.scaled_job import ScaledJob
 from keda_py.apis.trigger_authentication import (
     AuthPodIdentity,
@@ -16,7 +20,8 @@ from keda_py.apis.trigger_authentication import (
     OAuth2,
     TriggerAuthentication,
 )
-from keda_py.core.admission import Denial, deny_triggers
+from keda_py.core.admission import AdmissionWarning, Denial, Finding, deny_triggers
+from keda_py.core.urls import is_http_url
 
 _AUTHENTICATION = "incorrect-authentication"
 _SUBSCRIPTION = "incorrect-event-subscription"
@@ -45,8 +50,9 @@ def check_authentication(obj: TriggerAuthentication | ClusterTriggerAuthenticati
         yield from _check_oauth2(oauth2)
 
 
-def check_cloud_event_source(obj: CloudEventSource | ClusterCloudEventSource) -> Iterator[Denial]:
-    """Included or excluded types, not both, from the list that KEDA knows."""
+def check_cloud_event_source(obj: CloudEventSource | ClusterCloudEventSource) -> Iterator[Finding]:
+    """Included or excluded types, not both, from the list that KEDA knows; a destination that can be used."""
+    yield from _warn_of_destination(obj.spec)
     subscription = obj.spec.event_subscription
     if subscription is None:
         return
@@ -92,8 +98,28 @@ def _check_oauth2(oauth2: OAuth2) -> Iterator[Denial]:
         yield _deny("oauth2.clientId is required when oauth2 is configured", "spec.oauth2.clientId")
     if not oauth2.token_url:
         yield _deny("oauth2.tokenUrl is required when oauth2 is configured", "spec.oauth2.tokenUrl")
-    elif not _is_http_url(oauth2.token_url):
+    elif not is_http_url(oauth2.token_url):
         yield _deny("oauth2.tokenUrl must be a valid http or https URL", "spec.oauth2.tokenUrl")
+
+
+def _warn_of_destination(spec: CloudEventSourceSpec) -> Iterator[AdmissionWarning]:
+    """KEDA takes any; its log knows later that nothing can be sent there."""
+    http, topic = spec.destination.http, spec.destination.azure_event_grid_topic
+    if http is not None:
+        field, address = "spec.destination.http.uri", http.uri
+    elif topic is not None:
+        field, address = "spec.destination.azureEventGridTopic.endpoint", topic.endpoint
+    else:
+        field = "spec.destination"
+        text = f"{field}: is empty, so nothing is sent; give http.uri or azureEventGridTopic.endpoint"
+        yield AdmissionWarning(message=text, field=field)
+        return
+    if http is not None and spec.authentication_ref is not None:
+        text = "spec.authenticationRef: an http destination uses no credentials; put the receiver behind TLS"
+        yield AdmissionWarning(message=text, field="spec.authenticationRef")
+    if not is_http_url(address):
+        text = f"{field}: is no address of an HTTP server, so nothing is sent; write http://HOST/PATH or https://"
+        yield AdmissionWarning(message=text, field=field)
 
 
 def _check_types(field: str, types: Sequence[str]) -> Iterator[Denial]:
@@ -101,14 +127,6 @@ def _check_types(field: str, types: Sequence[str]) -> Iterator[Denial]:
         if kind not in _KNOWN_TYPES:
             text = f"{field}: {kind} in cloudeventsource/clustercloudeventsource spec is not supported"
             yield Denial(message=text, reason=_SUBSCRIPTION, field=f"{_EVENTS}.{field}s[{index}]")
-
-
-def _is_http_url(text: str) -> bool:
-    try:
-        url = urlsplit(text)
-    except ValueError:
-        return False
-    return url.scheme in ("http", "https") and bool(url.netloc)
 
 
 def _deny(message: str, field: str) -> Denial:

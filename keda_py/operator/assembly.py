@@ -115,7 +115,7 @@ def assemble(around: Surroundings) -> Assembly:
         engine=engine,
         jobs=jobs,
         authentications=_authentications(parts, jobs),
-        cloud_events=CloudEventSources(parts, Destinations(around.http, settings.cluster)),
+        cloud_events=CloudEventSources(parts, _destinations(around, parts)),
         admission=answers.admission,
         serving=Serving(settings, around.clock, around.client, answers),
         election=election,
@@ -172,6 +172,7 @@ def _parts(around: Surroundings, sources: _Sources, readings: Readings, leads: C
         events=EventRecorder(writer, instance=identity(around.settings)),
         instruments=around.instruments,
         record=DecisionRecord(),
+        tells_unknown_keys=around.settings.scaling.report_unknown_metadata,
     )
 
 
@@ -183,6 +184,10 @@ def identity(settings: Settings) -> str:
 def _authentications(parts: Parts, jobs: ScaledJobController) -> Authentications:
     users = {"scaledobjects": parts.caches.scaled_objects, "scaledjobs": jobs.caches.scaled_jobs}
     return Authentications(parts, users)
+
+
+def _destinations(around: Surroundings, parts: Parts) -> Destinations:
+    return Destinations(around.http, around.settings.cluster, parts.resolver.sibling())
 
 
 def _insight(parts: Parts, engine: Engine, jobs: ScaledJobController, leads: Callable[[], bool]) -> Insight:

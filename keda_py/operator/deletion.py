@@ -13,16 +13,19 @@ from keda_py.errors import ConfigError, Invalid, KubeError, NotFound
 from keda_py.kube.client import PatchKind
 from keda_py.kube.discovery import ScaleTarget
 from keda_py.kube.resources import SCALED_OBJECTS, Obj
-from keda_py.operator.parts import Parts, tell
+from keda_py.operator.parts import WATCH_STOPPED, Parts, tell
 from keda_py.operator.reconcile import FINALIZER
 from keda_py.operator.state import ObjectState
 from keda_py.operator.targets import Count
+
+DELETED = ("ScaledObjectDeleted", "ScaledObject was deleted")
 
 log = logging.getLogger(__name__)
 
 
 async def finalize(parts: Parts, state: ObjectState, live: Obj) -> None:
     """Stop, restore, remove our finalizer. Raises KubeError when the finalizer could not be removed."""
+    was_running = state.spec is not None
     state.stop()
     await parts.readings.forget(state.key)
     finalizers = live["metadata"].get("finalizers") or []
@@ -40,8 +43,12 @@ async def finalize(parts: Parts, state: ObjectState, live: Obj) -> None:
         # The list changed since the cache saw it; the next event brings the new one.
         log.debug("finalizers changed meanwhile", extra={"namespace": namespace, "scaledobject": name})
         raise
-    if not await parts.namespaces.is_terminating(namespace):
-        tell(parts, live, "Warning", "ScaledObjectDeleted", "ScaledObject was deleted")
+    if await parts.namespaces.is_terminating(namespace):
+        parts.events.announce(live, *DELETED)
+    else:
+        if was_running:
+            parts.events.record(live, *WATCH_STOPPED)
+        tell(parts, live, "Warning", *DELETED)
     log.info("scaledobject deleted", extra={"namespace": namespace, "scaledobject": name})
 
 

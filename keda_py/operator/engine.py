@@ -10,10 +10,10 @@ from contextlib import ExitStack
 from typing import Any
 
 from keda_py.core.conditions import hpa_active
-from keda_py.errors import ConfigError, KubeError
+from keda_py.errors import ConfigError, Forbidden, Invalid, KubeError
 from keda_py.kube.resources import SCALED_OBJECTS, Obj
 from keda_py.operator.deletion import finalize
-from keda_py.operator.parts import Parts
+from keda_py.operator.parts import Parts, tell
 from keda_py.operator.queue import DueQueue, Key
 from keda_py.operator.reconcile import Reconciler, StepError, fingerprint_of
 from keda_py.operator.scale_loop import ScaleLoop
@@ -148,8 +148,11 @@ class Engine:
             return self._after_failed_step(state, error, live or {})
         except KubeError as error:
             log_trouble(log, state, "api request failed", about(state), error)
-            leaving = live is None or bool(live["metadata"].get("deletionTimestamp"))
-            return self._back_off(state, FIRST_RETRY_SECONDS if leaving else LAST_RETRY_SECONDS)
+            if live is None or live["metadata"].get("deletionTimestamp"):
+                return self._back_off(state, FIRST_RETRY_SECONDS)
+            if isinstance(error, Forbidden | Invalid) and not state.attempts:
+                tell(self._parts, live, "Warning", "ScaledObjectUpdateFailed", str(error))
+            return self._back_off(state, LAST_RETRY_SECONDS)
         except Exception as error:  # noqa: BLE001 - one bad object must not end the others; it is logged as a bug
             log_trouble(log, state, "work on scaledobject failed", about(state), error)
             return self._back_off(state, LAST_RETRY_SECONDS)

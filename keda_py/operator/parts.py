@@ -1,6 +1,7 @@
 """What reconciler and scale loop work with, made once by `app.py`."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from keda_py.auth.cluster_resolver import ClusterResolver
 from keda_py.clock import Clock
@@ -17,6 +18,10 @@ from keda_py.operator.record import DecisionRecord
 from keda_py.operator.state import Remembered
 from keda_py.operator.status import StatusWriter
 from keda_py.operator.targets import Targets
+
+WATCH_STARTED: Final = ("Normal", "KEDAScalersStarted", "Started scalers watch", "ScalersWatchStarted")
+WATCH_STOPPED: Final = ("Normal", "KEDAScalersStopped", "Stopped scalers watch")
+"""What a scale loop's begin and end are told with: `events.record(live, *WATCH_STARTED)`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +41,7 @@ class Parts:
     events: EventRecorder
     instruments: OperatorMetrics
     record: DecisionRecord
+    tells_unknown_keys: bool
 
     def note_lateness(self, state: Remembered) -> None:
         """A look begins; one that was asked for in between has no time at which it was due."""

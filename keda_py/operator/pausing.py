@@ -10,7 +10,7 @@ from keda_py.core.conditions import read_condition, with_condition
 from keda_py.core.spec import ScalingSpec
 from keda_py.kube.resources import Obj
 from keda_py.operator.hpas import is_owned
-from keda_py.operator.parts import Parts, tell
+from keda_py.operator.parts import WATCH_STOPPED, Parts, tell
 from keda_py.operator.state import ObjectState
 from keda_py.operator.targets import Count
 from keda_py.operator.telling import told_paused
@@ -20,7 +20,7 @@ async def hold(parts: Parts, state: ObjectState, spec: ScalingSpec, live: Obj) -
     """Stop all scaling; with paused-replicas bring the target to that count. Raises ConfigError, KubeError."""
     marked_before = await _mark_paused(parts, state, live)
     if state.spec is not None:
-        parts.events.record(live, "Normal", "KEDAScalersStopped", "Stopped scalers watch")
+        parts.events.record(live, *WATCH_STOPPED)
     state.stop()
     await parts.readings.forget(state.key)
     await _take_hpa_away(parts, state, spec, certain=not marked_before)

@@ -21,7 +21,8 @@ from keda_py.core.spec import NAME_LABEL, ScalingSpec, build_spec, check_bounds,
 from keda_py.errors import ConfigError, Forbidden, Invalid, KedaPyError, KubeError, NotFound, ScalerError
 from keda_py.kube.resources import SCALED_OBJECTS, Obj
 from keda_py.operator.activity import restore_activity
-from keda_py.operator.parts import Parts, tell
+from keda_py.operator.built import tell_built
+from keda_py.operator.parts import WATCH_STARTED, Parts, tell
 from keda_py.operator.pausing import hold, release
 from keda_py.operator.state import ObjectState, about
 from keda_py.operator.targets import TargetError
@@ -150,8 +151,8 @@ class Reconciler:
         before = self._parts.readings.built(key)
         metrics = await self._parts.readings.build(spec)
         if self._parts.readings.built(key) is not before:
-            for kind in dict.fromkeys(trigger.type for trigger in spec.triggers):
-                self._parts.events.record(live, "Normal", "KEDAScalersStarted", f"Scaler {kind} is built")
+            unknown = self._parts.tells_unknown_keys
+            tell_built(self._parts.events, live, spec.triggers, unknown_keys=unknown)
         return metrics
 
     def _tell_broken_scaler(self, live: Obj, error: StepError) -> None:
@@ -171,7 +172,7 @@ class Reconciler:
             state.activity = restore_activity(state.status, clock.now(), clock.monotonic())
         state.spec, state.metrics, state.next_look = spec, metrics, 0.0
         if fresh:
-            self._parts.events.record(live, "Normal", "KEDAScalersStarted", "Started scalers watch")
+            self._parts.events.record(live, *WATCH_STARTED)
 
     async def _report_success(self, state: ObjectState, spec: ScalingSpec, live: Obj, fields: dict[str, Any]) -> None:
         current = state.status.get("conditions") or conditions.INITIAL

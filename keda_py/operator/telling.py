@@ -13,7 +13,7 @@ from keda_py.core.metric_names import COMPOSITE_METRIC
 from keda_py.core.settlement import Settled
 from keda_py.core.spec import ScalingSpec
 from keda_py.errors import ScalerError
-from keda_py.kube.resources import Obj
+from keda_py.kube.resources import SCALED_OBJECTS, Obj
 from keda_py.metrics.query import Evaluation
 from keda_py.metrics.readings import Round
 from keda_py.operator.observing import Look
@@ -126,8 +126,9 @@ def _tell_odd_values(parts: Parts, state: ObjectState, odd: Mapping[str, str]) -
 def live_of(parts: Parts, state: ObjectState) -> Obj:
     """The object as cached; its bare identity when it has just gone."""
     namespace, name = state.key
+    kind = {"apiVersion": SCALED_OBJECTS.api_version, "kind": SCALED_OBJECTS.kind}
     known = parts.caches.scaled_objects.get(namespace, name)
-    return known or {"metadata": {"namespace": namespace, "name": name, "uid": state.uid}}
+    return known or kind | {"metadata": {"namespace": namespace, "name": name, "uid": state.uid}}
 
 
 def write_time(at: datetime) -> str:

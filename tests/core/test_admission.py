@@ -388,6 +388,30 @@ READY, CREATED = "keda.scaledobject.ready.v1", "keda.authentication.triggerauthe
     ],
 )
 def test_event_sources_are_checked_as_keda_does(subscription: dict[str, Any], expected: list[str]) -> None:
-    spec = {"destination": {}, "eventSubscription": subscription}
+    spec = {"destination": {"http": {"uri": "http://sink"}}, "eventSubscription": subscription}
     obj = CloudEventSource.model_validate({"metadata": {"name": "events"}, "spec": spec})
     assert [found.message for found in check_cloud_event_source(obj)] == expected
+
+
+@pytest.mark.parametrize(
+    ("spec", "field"),
+    [
+        ({"destination": {}}, "spec.destination"),
+        ({"destination": {"http": {"uri": "sink:8080"}}}, "spec.destination.http.uri"),
+        ({"destination": {"http": {"uri": "http://[::1"}}}, "spec.destination.http.uri"),
+        (
+            {"destination": {"azureEventGridTopic": {"endpoint": ""}}},
+            "spec.destination.azureEventGridTopic.endpoint",
+        ),
+        (
+            {"destination": {"http": {"uri": "http://sink"}}, "authenticationRef": {"name": "key"}},
+            "spec.authenticationRef",
+        ),
+    ],
+)
+def test_a_destination_that_does_not_do_what_it_says_is_warned_of(spec: dict[str, Any], field: str) -> None:
+    obj = CloudEventSource.model_validate({"metadata": {"name": "events"}, "spec": spec})
+    (found,) = check_cloud_event_source(obj)
+    assert isinstance(found, AdmissionWarning)
+    assert found.field == field
+    assert found.message.startswith(f"{field}: ")

@@ -6,11 +6,12 @@ from typing import get_args
 from urllib.parse import unquote
 
 import pytest
+from cloudevents.http import from_dict, from_http
 from hypothesis import given
 from hypothesis import strategies as st
 
 from keda_py.apis.cloud_event_source import CloudEventType, EventSubscription
-from keda_py.core.cloud_events import TYPES, CloudEvent, Origin, is_wanted, write_http
+from keda_py.core.cloud_events import TYPES, CloudEvent, Origin, is_wanted, write_batch, write_http
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 HOME = Origin(cluster="test-cluster", namespace="keda")
@@ -53,6 +54,24 @@ def test_an_event_is_written_as_the_go_sdk_writes_it() -> None:
         "content-type": "application/json",
     }
     assert body == b'{"reason":"ScaledObjectCheckFailed","message":"Target resource doesn\'t exist"}'
+
+
+def test_the_sdk_of_cloudevents_reads_both_forms() -> None:
+    headers, body = write_http(EVENT, HOME)
+    batch_headers, batch = write_batch(EVENT, HOME)
+    assert batch_headers == {"content-type": "application/cloudevents-batch+json; charset=utf-8"}
+    (structured,) = json.loads(batch)
+    for read in (from_http(headers, body), from_dict(structured)):
+        assert read.get_attributes() == {
+            "specversion": "1.0",
+            "id": "7d9f",
+            "source": "/test-cluster/keda/keda",
+            "type": "keda.scaledobject.failed.v1",
+            "subject": "/test-cluster/shop/scaledobject/orders",
+            "time": "2026-11-20T12:00:00.000000Z",
+            "datacontenttype": "application/json",
+        }
+        assert read.get_data() == {"reason": "ScaledObjectCheckFailed", "message": "Target resource doesn't exist"}
 
 
 def test_every_type_of_the_definition_has_an_event_and_no_other() -> None:

@@ -60,6 +60,8 @@ class World:
     """How long the source may take, in real time; time stands still meanwhile."""
     user: User = ADMIN
     """Who the operator is."""
+    env: dict[str, str] = field(default_factory=dict)
+    """Of the operator, beside its time-out."""
     flags: dict[str, str] = field(default_factory=dict)
     """Of the operator, over the usual ones."""
     operator: asyncio.Task[None] | None = None
@@ -94,7 +96,7 @@ class World:
             "register": "https://127.0.0.1",
         }
         timeout = {"KEDA_HTTP_DEFAULT_TIMEOUT": str(round(self.source_seconds * 1000))}
-        settings = load_settings({name: [value] for name, value in (flags | self.flags).items()}, timeout)
+        settings = load_settings({name: [value] for name, value in (flags | self.flags).items()}, timeout | self.env)
         self.operator = self.tasks.create_task(run_operator(settings, self.clock, self._stopping, note))
         async with asyncio.timeout(20):
             await started.wait()

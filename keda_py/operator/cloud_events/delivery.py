@@ -56,7 +56,7 @@ class Delivery:
         self._note()
 
     def connect(self, sink: Sink | None) -> None:
-        """Another destination, tried at once: what waits goes there, and nothing is held against it."""
+        """Another destination: what waits goes there, after an attempt under way, and nothing is held against it."""
         self._sink, self._attempts, self.failure = sink, 0, ""
         self._filled.set()
         self._due.set()

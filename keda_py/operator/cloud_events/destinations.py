@@ -1,15 +1,35 @@
-"""A CloudEventSource's spec -> the sink that it names."""
+"""A CloudEventSource's spec -> the sink that it names, with the credentials that its authenticationRef leads to.
+
+As in KEDA an http destination uses no credentials. A changed credential makes its sources be opened anew.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import ClassVar
 
 import httpx
 
-from keda_py.apis.cloud_event_source import CloudEventSource, CloudEventSourceSpec
+from keda_py.apis.cloud_event_source import AzureEventGridTopic, CloudEventSource, CloudEventSourceSpec
 from keda_py.apis.parsing import parse_object
+from keda_py.apis.scaled_object import ScaleTrigger
+from keda_py.auth.cluster_resolver import ClusterResolver
 from keda_py.core.cloud_events import Origin
+from keda_py.core.spec import TriggersSpec
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import Obj
-from keda_py.operator.cloud_events.sinks import Sink, open_http_sink
+from keda_py.operator.cloud_events.sinks import ENDPOINT, URI, EventGridSink, HttpSink, Sink, check_address
 from keda_py.operator.queue import Key
 from keda_py.settings import ClusterSettings
+
+_REFERENCE = "spec.authenticationRef"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceSpec(TriggersSpec):
+    """What the resolver needs to know of a source: it is one trigger without a scale target."""
+
+    kind: ClassVar[str] = "CloudEventSource"
 
 
 def read_spec(live: Obj) -> CloudEventSourceSpec:
@@ -20,18 +40,55 @@ def read_spec(live: Obj) -> CloudEventSourceSpec:
 class Destinations:
     """Opens sinks."""
 
-    def __init__(self, http: httpx.AsyncClient, cluster: ClusterSettings) -> None:
-        self._http, self._cluster = http, cluster
+    def __init__(self, http: httpx.AsyncClient, cluster: ClusterSettings, resolver: ClusterResolver) -> None:
+        self._http, self._cluster, self._resolver = http, cluster, resolver
+
+    def subscribe(self, notify: Callable[[Key], None]) -> None:
+        """Call `notify` with each source whose credentials may have changed."""
+        self._resolver.subscribe(lambda key, _: notify(key))
 
     async def open(self, live: Obj) -> Sink:
-        """The sink of a source. Raises ConfigError for a destination that cannot be used, KubeError."""
+        """The sink of a source.
+
+        Raises ConfigError for a destination that cannot be used, KubeError, ScalerError where a vault does not answer.
+        """
         spec = read_spec(live)
         origin = Origin(cluster=spec.cluster_name or self._cluster.name, namespace=self._cluster.object_namespace)
-        if spec.destination.http is not None:
-            return open_http_sink(self._http, spec.destination.http.uri, origin)
-        if spec.destination.azure_event_grid_topic is not None:
-            raise ConfigError("spec.destination.azureEventGridTopic: is not supported; use http")
+        http, topic = spec.destination.http, spec.destination.azure_event_grid_topic
+        if http is not None:
+            check_address(http.uri, URI)
+            return HttpSink(http=self._http, uri=http.uri, origin=origin)
+        if topic is not None:
+            return await self._open_topic(topic, _as_trigger(live, spec), origin)
         raise ConfigError("spec.destination: is empty; give http.uri or azureEventGridTopic", field="spec.destination")
 
     def forget(self, key: Key) -> None:
         """The source is gone."""
+        self._resolver.forget(key)
+
+    async def _open_topic(self, topic: AzureEventGridTopic, source: SourceSpec, origin: Origin) -> EventGridSink:
+        check_address(topic.endpoint, ENDPOINT)
+        resolved = await self._resolver.resolve(source, 0)
+        if (provider := resolved.pod_identity.provider) not in ("", "none"):
+            text = f'{_REFERENCE}: podIdentity "{provider}" cannot be used here; give an accessKey'
+            raise ConfigError(text, field=_REFERENCE)
+        key = resolved.auth.get("accessKey", "")
+        if not (key and key.isascii() and key.isprintable()):
+            text = f"{_REFERENCE}: no access key; refer to a TriggerAuthentication with parameter accessKey"
+            raise ConfigError(text, field=_REFERENCE)
+        return EventGridSink(http=self._http, endpoint=topic.endpoint, access_key=key, origin=origin)
+
+
+def _as_trigger(live: Obj, spec: CloudEventSourceSpec) -> SourceSpec:
+    meta = live["metadata"]
+    trigger = ScaleTrigger(type="azureEventGridTopic", metadata={}, authentication_ref=spec.authentication_ref)
+    return SourceSpec(
+        namespace=meta.get("namespace", ""),
+        name=meta["name"],
+        uid=meta.get("uid", ""),
+        generation=meta.get("generation", 1),
+        labels={},
+        annotations={},
+        triggers=(trigger,),
+        polling_interval=timedelta(0),
+    )

@@ -15,7 +15,7 @@ from keda_py.apis.cloud_event_source import EventSubscription
 from keda_py.core.cloud_events import TYPES, CloudEvent, is_wanted
 from keda_py.core.conditions import with_condition
 from keda_py.core.decision import ConditionValue
-from keda_py.errors import ConfigError, KubeError, NotFound
+from keda_py.errors import ConfigError, KubeError, NotFound, ScalerError
 from keda_py.kube.informer import Informer
 from keda_py.kube.resources import Obj
 from keda_py.kube.status import patch_status
@@ -52,18 +52,21 @@ class CloudEventSources:
         self._queue = DueQueue(parts.clock, self._work)
         self._sources: dict[Key, _Source] = {}
         parts.events.subscribe(self._on_event)
+        destinations.subscribe(self._on_credentials)
 
     async def run(self) -> None:
-        """Send until cancelled; of an earlier run nothing is remembered."""
-        for key in list(self._sources):
-            self._forget(key)
+        """Send until cancelled; what waited when an earlier run ended is sent, too: nobody else knows of it."""
         self._queue = DueQueue(self._parts.clock, self._work)
         caches = self._parts.caches
         async with asyncio.TaskGroup() as tasks:
             self._tasks = tasks
+            for key, source in self._sources.items():
+                source.running, source.version = self._start(key, source.delivery), None
             with ExitStack() as subscriptions:
                 for informer in (caches.event_sources, caches.cluster_event_sources):
                     subscriptions.callback(informer.subscribe(self._on_source))
+                for key in [key for key in self._sources if self._informer(key).get(*key) is None]:
+                    self._forget(key)
                 await self._queue.run()
 
     async def drain(self) -> None:
@@ -110,12 +113,20 @@ class CloudEventSources:
         if new is not None:
             self._queue.add(key)
 
+    def _on_credentials(self, key: Key) -> None:
+        source = self._sources.get(key)
+        if source is not None:
+            source.version = None
+            self._queue.add(key)
+
     def _add(self, key: Key, kind: str) -> _Source:
         metrics = self._parts.instruments.cloud_events
         delivery = Delivery((kind, *key), self._parts.clock, metrics, lambda: self._queue.add(key))
-        task = self._tasks.create_task(delivery.run(), name=f"cloudevents for {key[0]}/{key[1]}")
-        source = self._sources[key] = _Source(delivery=delivery, running=task)
+        source = self._sources[key] = _Source(delivery=delivery, running=self._start(key, delivery))
         return source
+
+    def _start(self, key: Key, delivery: Delivery) -> asyncio.Task[None]:
+        return self._tasks.create_task(delivery.run(), name=f"cloudevents for {key[0]}/{key[1]}")
 
     def _forget(self, key: Key) -> None:
         source = self._sources.pop(key, None)
@@ -136,8 +147,8 @@ class CloudEventSources:
                 await self._reconcile(informer, live)
         except NotFound:
             return
-        except KubeError as error:
-            log.warning("api request failed", extra=_about(live) | {"error": str(error)})
+        except (KubeError, ScalerError) as error:
+            log.warning("work on cloudeventsource was interrupted", extra=_about(live) | {"error": str(error)})
             self._queue.add(key, RETRY_SECONDS)
         except Exception:
             log.exception("work on cloudeventsource failed", extra=_about(live))
@@ -150,8 +161,8 @@ class CloudEventSources:
             return
         version = (live["metadata"]["uid"], live["metadata"].get("generation", 1))
         if source.version != version:
+            source.version = version  # what changes while the sink is opened makes it be opened once more
             await self._connect(source, live)
-            source.version = version
         status = live.get("status") or {}
         conditions = with_condition(status.get("conditions") or (), "Active", _condition(source))
         written = await patch_status(
@@ -168,6 +179,9 @@ class CloudEventSources:
             log.warning("destination cannot be used", extra=_about(live) | {"error": str(error)})
             source.delivery.connect(None)
             source.problem = str(error)
+        except Exception:
+            source.version = None
+            raise
 
     def _informer(self, key: Key) -> Informer:
         caches = self._parts.caches

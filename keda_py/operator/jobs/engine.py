@@ -7,7 +7,7 @@ is caught, so that one bad ScaledJob hurts nobody.
 import logging
 from contextlib import ExitStack
 
-from keda_py.errors import ConfigError, KubeError, ScalerError
+from keda_py.errors import ConfigError, Forbidden, Invalid, KubeError, ScalerError
 from keda_py.kube.cache import key_of
 from keda_py.kube.resources import SCALED_JOBS, Obj
 from keda_py.operator.engine import FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS
@@ -19,6 +19,7 @@ from keda_py.operator.jobs.reconcile import JobReconciler
 from keda_py.operator.jobs.scale_loop import JobScaleLoop
 from keda_py.operator.jobs.state import ScaledJobState
 from keda_py.operator.jobs.steps import JobStepError
+from keda_py.operator.parts import WATCH_STOPPED
 from keda_py.operator.queue import DueQueue, Key
 from keda_py.operator.reconcile import fingerprint_of
 from keda_py.operator.telling import write_time
@@ -130,6 +131,8 @@ class JobEngine:
             return self._after_failed_step(state, error, live)
         except (KubeError, ScalerError) as error:
             log_trouble(log, state, "work on scaledjob was interrupted", about(state), error)
+            if isinstance(error, Forbidden | Invalid) and not state.attempts and not deleting:
+                self._parts.tell(live, "Warning", "ScaledJobUpdateFailed", str(error))
             return FIRST_RETRY_SECONDS if deleting else self._back_off(state)
         except Exception as error:  # noqa: BLE001 - one bad object must not end the others; it is logged as a bug
             log_trouble(log, state, "work on scaledjob failed", about(state), error)
@@ -162,9 +165,12 @@ class JobEngine:
 
     async def _finalize(self, state: ScaledJobState, live: Obj) -> None:
         """Stop and let go; the Jobs follow through their ownerReferences. Raises KubeError."""
+        was_running = state.spec is not None
         state.stop()
         await self._parts.readings.forget(state.key)
         if await remove_finalizer(self._parts.client, SCALED_JOBS, live):
+            if was_running:
+                self._parts.events.record(live, *WATCH_STOPPED)
             self._parts.tell(live, "Warning", "ScaledJobDeleted", "ScaledJob was deleted")
             log.info("scaledjob deleted", extra=about(state))
 

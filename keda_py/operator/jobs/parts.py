@@ -28,6 +28,7 @@ class JobParts:
     events: EventRecorder
     instruments: OperatorMetrics
     record: DecisionRecord
+    tells_unknown_keys: bool
 
     def note_lateness(self, state: ScaledJobState) -> None:
         """A look begins; one that was asked for in between has no time at which it was due."""

@@ -18,6 +18,7 @@ from keda_py.core.metric_names import MetricSet
 from keda_py.core.spec import check_triggers
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import SCALED_JOBS, Obj
+from keda_py.operator.built import tell_built
 from keda_py.operator.finalizer import ensure_finalizer
 from keda_py.operator.jobs import steps
 from keda_py.operator.jobs.cleanup import delete_earlier_generations
@@ -25,6 +26,7 @@ from keda_py.operator.jobs.ledger import JobLedger
 from keda_py.operator.jobs.parts import JobParts, about
 from keda_py.operator.jobs.state import ScaledJobState
 from keda_py.operator.jobs.steps import JobStepError, step
+from keda_py.operator.parts import WATCH_STARTED, WATCH_STOPPED
 from keda_py.operator.reconcile import fingerprint_of
 
 log = logging.getLogger(__name__)
@@ -86,13 +88,13 @@ class JobReconciler:
         before = self._parts.readings.built(key)
         metrics = await self._parts.readings.build(spec)
         if self._parts.readings.built(key) is not before:
-            for kind in dict.fromkeys(trigger.type for trigger in spec.triggers):
-                self._parts.events.record(live, "Normal", "KEDAScalersStarted", f"Scaler {kind} is built")
+            unknown = self._parts.tells_unknown_keys
+            tell_built(self._parts.events, live, spec.triggers, unknown_keys=unknown)
         return metrics
 
     def _start_loop(self, state: ScaledJobState, spec: JobScalingSpec, metrics: MetricSet, live: Obj) -> None:
         if state.spec is None:
-            self._parts.events.record(live, "Normal", "KEDAScalersStarted", "Started scalers watch")
+            self._parts.events.record(live, *WATCH_STARTED)
         state.spec, state.metrics, state.next_look = spec, metrics, 0.0
 
     async def _pause(self, state: ScaledJobState, live: Obj, change: StatusChange) -> None:
@@ -100,7 +102,7 @@ class JobReconciler:
         if read_condition(state.status.get("conditions") or (), "Paused").status != "True":
             self._parts.tell(live, "Normal", "ScaledJobPaused", job_conditions.PAUSED.message)
         if state.spec is not None:
-            self._parts.events.record(live, "Normal", "KEDAScalersStopped", "Stopped scalers watch")
+            self._parts.events.record(live, *WATCH_STOPPED)
         change.conditions["Paused"] = job_conditions.PAUSED
         state.stop()
         await self._parts.readings.forget(state.key)

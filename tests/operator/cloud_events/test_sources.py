@@ -8,6 +8,7 @@ from keda_py.kube.resources import (
     CLOUD_EVENT_SOURCES,
     CLUSTER_CLOUD_EVENT_SOURCES,
     CUSTOM_RESOURCE_DEFINITIONS,
+    NAMESPACES,
     SCALED_JOBS,
     SCALED_OBJECTS,
     TRIGGER_AUTHENTICATIONS,
@@ -207,6 +208,19 @@ async def test_what_a_sink_has_not_taken_yet_is_sent_at_sigterm(world: World, re
     assert receiver.types == []
     await world.stop()
     assert receiver.types == ["keda.scaledobject.ready.v1"]
+
+
+async def test_a_removal_is_told_even_if_the_namespace_goes_too(world: World, receiver: Receiver) -> None:
+    await create(world, cluster_source(receiver.url))
+    await world.client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}})
+    body = scaled_object(metrics_api(world.url))
+    body["metadata"]["namespace"] = "team"
+    await world.client.create(SCALED_OBJECTS, body)
+    await world.seconds(1)
+    await world.client.delete(NAMESPACES.named("", "team"))
+    await world.seconds(2)
+    assert receiver.types[-1] == "keda.scaledobject.removed.v1"
+    assert receiver.got[-1][0]["ce-subject"] == "/test-cluster/team/scaledobject/app"
 
 
 async def test_a_source_that_is_deleted_gets_nothing_any_more_even_if_keda_had_put_its_finalizer(

@@ -1,0 +1,56 @@
+"""Several replicas, one sender: each event once, and none lost with the Lease."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from keda_py.kube.resources import SCALED_OBJECTS
+from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests.http_server import HttpServer
+from tests.operator.cloud_events.receiver import Receiver, until
+from tests.operator.cloud_events.test_sources import source
+from tests.operator.replicas import Replicas, build_replicas
+
+LEASE_SECONDS = 3
+READY, REMOVED = "keda.scaledobject.ready.v1", "keda.scaledobject.removed.v1"
+
+
+@pytest.fixture
+async def replicas(tmp_path: Path, server: HttpServer) -> AsyncIterator[Replicas]:
+    async with build_replicas(tmp_path, server) as replicas:
+        yield replicas
+
+
+async def test_an_event_is_sent_once_however_many_replicas_there_are(replicas: Replicas, server: HttpServer) -> None:
+    receiver = Receiver(server)
+    await replicas.create(source(receiver.url))
+    first = await replicas.start("first")
+    await replicas.held_by("first")
+    await replicas.start("second")
+    await replicas.create(deployment(), scaled_object(metrics_api(f"{server.url}/jobs")))
+    await until(lambda: receiver.types == [READY])
+    await first.stop()
+    await replicas.held_by("second")
+    await replicas.client.delete(SCALED_OBJECTS.named("default", "app"))
+    await until(lambda: REMOVED in receiver.types)
+    await replicas.running["second"].stop()
+    assert receiver.types == [READY, REMOVED]
+
+
+async def test_what_waits_when_the_lease_is_lost_is_sent_when_it_is_held_again(
+    replicas: Replicas, server: HttpServer
+) -> None:
+    receiver = Receiver(server, status=503)
+    await replicas.create(source(receiver.url))
+    only = await replicas.start("only")
+    await replicas.create(deployment(), scaled_object(metrics_api(f"{server.url}/jobs")))
+    await until(lambda: receiver.asked > 0)
+    only.cable.pull()
+    lost_at = asyncio.get_running_loop().time() + LEASE_SECONDS
+    await until(lambda: asyncio.get_running_loop().time() > lost_at)
+    receiver.status = 204
+    only.cable.plug()
+    await until(lambda: receiver.types == [READY])
+    await only.stop()

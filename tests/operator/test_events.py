@@ -1,0 +1,110 @@
+"""Kubernetes Events of a life: KEDA's reasons, types and actions, and none that is missing."""
+
+from pathlib import Path
+from typing import Any
+
+from keda_py.kube.resources import DEPLOYMENTS, NAMESPACES, SCALED_JOBS, SCALED_OBJECTS, Obj, Resource
+from keda_py.localkube.calls import User
+from keda_py.localkube.cluster import ClusterOptions
+from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests.http_server import HttpServer
+from tests.operator.world import NAMESPACE, World, build_world
+
+RBAC = {"group": "rbac.authorization.k8s.io", "version": "v1", "namespaced": False}
+CLUSTER_ROLES = Resource(kind="ClusterRole", plural="clusterroles", **RBAC)
+BINDINGS = Resource(kind="ClusterRoleBinding", plural="clusterrolebindings", **RBAC)
+NO_STATUS = [
+    {"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list", "watch", "create", "update", "delete"]},
+    {
+        "apiGroups": ["keda.sh", "events.k8s.io"],
+        "resources": ["scaledobjects", "scaledjobs", "events"],
+        "verbs": ["patch"],
+    },
+]
+
+
+def scaled_job(url: str) -> Obj:
+    template = {"spec": {"containers": [{"name": "main", "image": "worker"}], "restartPolicy": "Never"}}
+    spec = {"jobTargetRef": {"template": template}, "pollingInterval": 1, "triggers": [metrics_api(url)]}
+    meta = {"name": "app", "namespace": NAMESPACE}
+    return {"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledJob", "metadata": meta, "spec": spec}
+
+
+def events(world: World, kind: str, namespace: str = NAMESPACE) -> list[tuple[str, str, str]]:
+    """Type, reason and action of each; those of one moment in no order."""
+    stored = world.cluster.store.resources.get("v1", "Event")
+    found = [one for one in world.cluster.store.list(stored, namespace) if one["involvedObject"]["kind"] == kind]
+    assert {one["reportingComponent"] for one in found} <= {"keda-operator"}
+    return [(one["type"], one["reason"], one["action"]) for one in sorted(found, key=lambda one: one["eventTime"])]
+
+
+async def test_begin_and_end_of_watching_are_told_with_kedas_actions(world: World) -> None:
+    await world.create(deployment(), scaled_object(metrics_api(world.url)))
+    await world.client.create(SCALED_JOBS, scaled_job(world.url))
+    await world.seconds(1)
+    await world.delete(SCALED_OBJECTS)
+    await world.delete(SCALED_JOBS)
+    await world.seconds(1)
+    for kind in ("ScaledObject", "ScaledJob"):
+        told = events(world, kind)
+        assert ("Normal", "KEDAScalersStarted", "ScalersWatchStarted") in told
+        assert set(told[-2:]) == {
+            ("Normal", "KEDAScalersStopped", "KEDAScalersStopped"),
+            ("Warning", f"{kind}Deleted", f"{kind} was deleted"),
+        }
+
+
+async def test_a_status_that_may_not_be_written_is_told_once(tmp_path: Path, server: HttpServer) -> None:
+    async with build_world(tmp_path, server, options=ClusterOptions(enforce_rbac=True)) as world:
+        await allow(world, NO_STATUS)
+        await world.start()
+        await world.create(deployment(), scaled_object(metrics_api(world.url)))
+        await world.client.create(SCALED_JOBS, scaled_job(world.url))
+        await world.seconds(300)
+        for kind in ("ScaledObject", "ScaledJob"):
+            failed = [one for one in events(world, kind) if one[1] == f"{kind}UpdateFailed"]
+            assert [(one[0], f"{kind.lower()}s/status" in one[2]) for one in failed] == [("Warning", True)]
+
+
+async def test_no_event_is_written_into_a_namespace_that_goes_away(world: World) -> None:
+    await world.client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}})
+    bodies = (deployment(), scaled_object(metrics_api(world.url)))
+    for resource, body in zip((DEPLOYMENTS, SCALED_OBJECTS), bodies, strict=True):
+        body["metadata"]["namespace"] = "team"
+        await world.client.create(resource, body)
+    await world.seconds(1)
+    refused = world.assembly.parts.events.dropped if world.assembly else -1
+    await world.client.delete(NAMESPACES.named("", "team"))
+    await world.seconds(2)
+    assert world.cluster.store.list(world.cluster.store.resources.get("v1", "Event"), "team") == []
+    assert world.assembly is not None
+    assert world.assembly.parts.events.dropped == refused == 0
+
+
+async def allow(world: World, rules: list[Any]) -> None:
+    """Exactly this, to the operator."""
+    world.user = User(name="operator", groups=())
+    api_version, name = "rbac.authorization.k8s.io/v1", {"name": "operator"}
+    role = {"apiVersion": api_version, "kind": "ClusterRole", "metadata": name, "rules": rules}
+    binding = {
+        "apiVersion": api_version,
+        "kind": "ClusterRoleBinding",
+        "metadata": name,
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "operator"},
+        "subjects": [{"kind": "User", "name": "operator", "apiGroup": "rbac.authorization.k8s.io"}],
+    }
+    await world.client.create(CLUSTER_ROLES, role)
+    await world.client.create(BINDINGS, binding)
+
+
+async def test_keys_that_no_scaler_reads_are_told_where_that_is_asked_for(quiet_world: World) -> None:
+    world = quiet_world
+    world.env = {"KEDA_CHECK_UNEXPECTED_SCALERS_PARAMS": "enabled"}
+    await world.start()
+    trigger = metrics_api(world.url, name="queue")
+    trigger["metadata"]["targetvalue"] = "5"
+    await world.create(deployment(), scaled_object(trigger))
+    await world.seconds(1)
+    told = [note for reason, note in world.events() if reason == "KEDAScalerInfo"]
+    assert told == ["Unmatched input property targetvalue in scaler metrics-api (queue)"]
+    assert ("Warning", "KEDAScalerInfo", "KEDAScalerInfo") in events(world, "ScaledObject")
