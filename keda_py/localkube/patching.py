@@ -50,9 +50,12 @@ def applied(call: Call, target: Target, live: Obj | None, now: datetime) -> Obj:
 
 
 def noted(call: Call, target: Target, old: Obj, new: Obj, now: datetime) -> Obj:
-    """The changed object with its managedFields brought up to date; an apply has done that itself."""
+    """The changed object with its managedFields brought up to date.
+
+    An apply has done that itself; one that states what is there already, defaults included, changes no time either.
+    """
     if call.content_type == APPLY:
-        return new
+        return old if _without_times(old) == _without_times(new) else new
     schema = schema_for(target.resource) or {}
     return note_update(old, new, writer=writer_of(call, target, now), schema=schema)
 
@@ -66,6 +69,11 @@ def writer_of(call: Call, target: Target, now: datetime) -> Writer:
         now=timestamp(now),
         subresource=target.subresource,
     )
+
+
+def _without_times(obj: Obj) -> Obj:
+    entries = [{**entry, "time": ""} for entry in obj["metadata"].get("managedFields") or ()]
+    return {**obj, "metadata": {**obj["metadata"], "managedFields": entries}}
 
 
 def _object(patch: Any) -> Obj:

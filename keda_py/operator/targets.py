@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from keda_py.clock import Clock
 from keda_py.core.spec import ScalingSpec
-from keda_py.errors import KubeError, NotFound
+from keda_py.errors import Forbidden, KubeError, NotFound
 from keda_py.kube.client import KubeClient
 from keda_py.kube.discovery import Discovery, ScaleTarget
 from keda_py.kube.scale import Scale, read_scale, write_scale
@@ -62,6 +62,9 @@ class Targets:
         except NotFound as missing:
             note = "Target resource doesn't exist"
             return TargetError(missing, event_reason="ScaledObjectCheckFailed", event_note=note)
+        except Forbidden:  # a role may give */scale, and not the right to read what it belongs to
+            note = "Target resource doesn't exist, or doesn't expose /scale subresource"
+            return TargetError(error, event_reason="ScaledObjectCheckFailed", event_note=note)
         note = "Target resource doesn't expose /scale subresource"
         return TargetError(error, event_reason="ScaledObjectCheckFailed", event_note=note)
 

@@ -1,6 +1,8 @@
 """The roles of charts/keda-py as rendered: how values narrow them."""
 
-from tests.charts.rendering import only, render
+import re  # noqa: TID251 (a constant pattern over the chart's own README)
+
+from tests.charts.rendering import KEDA_PY, only, render
 
 
 def test_a_watched_namespace_gets_a_role_of_its_own_and_the_cluster_none() -> None:
@@ -32,3 +34,20 @@ def test_secrets_of_other_namespaces_can_be_withheld() -> None:
     objects = render(permissions={"operator": {"restrict": {"secret": True}}})
     assert "secrets" not in str(only(objects, "ClusterRole", "keda-operator"))
     assert "secrets" in str(only(objects, "Role", "keda-operator", "keda"))
+
+
+def test_the_readme_says_what_needs_each_resource() -> None:
+    told = set(re.findall(r"`([a-z*/]+)`", (KEDA_PY / "README.md").read_text()))
+    told |= {f"{one}/status" for one in told} | {f"{one}/scale" for one in told}
+    token = {"allowAllServiceAccountTokenCreation": True}
+    for values in ({}, {"watchNamespace": "shop", "permissions": {"operator": {"restrict": token}}}):
+        roles = [one for one in render(**values) if one["kind"] in ("Role", "ClusterRole")]
+        operators = [one for one in roles if not one["metadata"]["name"].endswith("-reader")]
+        assert {resource for one in operators for rule in one["rules"] for resource in rule["resources"]} <= told
+
+
+def test_only_listed_secrets_can_be_read_where_a_list_is_given() -> None:
+    objects = render(permissions={"operator": {"restrict": {"namesAllowList": ["redis"]}}})
+    for role in (only(objects, "ClusterRole", "keda-operator"), only(objects, "Role", "keda-operator", "keda")):
+        rules = [rule for rule in role["rules"] if "secrets" in rule["resources"] and rule["verbs"] != ["create"]]
+        assert {tuple(rule["resourceNames"]) for rule in rules} <= {("redis",), ("kedaorg-certs",)}

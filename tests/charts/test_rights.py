@@ -6,12 +6,17 @@ from typing import Any
 import pytest
 
 from keda_py.errors import KubeError
-from keda_py.kube.resources import API_SERVICES, SERVICE_ACCOUNTS, VALIDATING_WEBHOOK_CONFIGURATIONS
+from keda_py.kube.resources import (
+    API_SERVICES,
+    CUSTOM_RESOURCE_DEFINITIONS,
+    SERVICE_ACCOUNTS,
+    VALIDATING_WEBHOOK_CONFIGURATIONS,
+)
 from tests.charts import exercise
 from tests.charts.installed import SHOP, Installed, installed
 from tests.charts.rendering import Obj, render
 from tests.charts.rights import given, noted
-from tests.e2e.manifests import cron, scaled_object
+from tests.e2e.manifests import box_definition, cron, metrics_api, scaled_object
 from tests.e2e.world import condition_of
 from tests.http_server import http_server
 
@@ -73,3 +78,13 @@ async def test_no_request_of_the_operator_is_refused_and_no_right_is_idle(way: s
         async with installed(tmp_path, **values) as here:
             await live(here, **(TOKEN if "permissions" in values else {}))
     assert given(render(**values)) - used == set()
+
+
+async def test_a_custom_target_that_is_missing_is_told_without_the_right_to_read_it(tmp_path: Path) -> None:
+    async with http_server() as server, installed(tmp_path) as here:
+        await here.world.client.create(CUSTOM_RESOURCE_DEFINITIONS, box_definition(exercise.GROUP))
+        target = {"apiVersion": f"{exercise.GROUP}/v1", "kind": "Box", "name": "box"}
+        await here.world.create(scaled_object(metrics_api(f"{server.url}/busy"), scaleTargetRef=target))
+        ready = await here.world.condition("Ready", "False")
+        assert 'boxen.example.com "box" not found' in ready["message"]
+        await here.world.event("ScaledObjectCheckFailed", words="doesn't exist, or doesn't expose /scale subresource")

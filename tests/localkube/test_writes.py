@@ -1,5 +1,7 @@
 """Creates, updates, patches and deletions, beyond what the recordings show."""
 
+from typing import Any
+
 import pytest
 
 from keda_py.clock import FakeClock
@@ -12,6 +14,7 @@ from tests.localkube.client import (
     Client,
     configmap,
     deployment,
+    done,
     scaled_object,
 )
 
@@ -148,3 +151,25 @@ async def test_requests_are_counted_by_verb_and_resource(client: Client) -> None
     counted = [line for line in text.splitlines() if 'resource="deployments"' in line and "_created" not in line]
     assert any('verb="POST"' in line and 'code="201"' in line and line.endswith(" 1.0") for line in counted)
     assert any('verb="GET"' in line and 'subresource="scale"' in line and 'code="404"' in line for line in counted)
+
+
+async def test_an_apply_that_states_what_is_there_once_defaults_are_filled_in_is_no_write(
+    client: Client, clock: FakeClock
+) -> None:
+    rule = {"apiGroups": ["apps"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["deployments"]}
+    webhook = {"name": "a.b.c", "rules": [rule], "clientConfig": {"url": "https://localhost"}, "sideEffects": "None"}
+    wanted = {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingWebhookConfiguration",
+        "metadata": {"name": "vet"},
+        "webhooks": [{**webhook, "admissionReviewVersions": ["v1"]}],
+    }
+    path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/vet"
+
+    async def apply() -> Any:
+        headers = {"content-type": "application/apply-patch+yaml"}
+        return done(await client.ask("PATCH", path, wanted, headers=headers, fieldManager="me"))
+
+    first = await apply()
+    await clock.advance(60)
+    assert await apply() == first

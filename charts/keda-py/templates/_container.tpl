@@ -31,6 +31,14 @@
 {{- if $values.opentelemetry.operator.enabled }}
 - --enable-opentelemetry-metrics=true
 {{- end }}
+{{- with $values.metricsServer.upstream }}
+{{- if .url }}
+- --external-metrics-upstream={{ .url }}
+{{- end }}
+{{- if .caFile }}
+- --external-metrics-upstream-ca-file={{ .caFile }}
+{{- end }}
+{{- end }}
 - --http-idle-conn-timeout={{ $values.http.idleConnTimeout }}
 {{- range ($values.certificates.operator).caDirs }}
 - --ca-dir={{ . }}

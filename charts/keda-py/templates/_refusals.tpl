@@ -12,6 +12,9 @@
 {{- if and $v.networkPolicy.enabled (ne $v.networkPolicy.flavor "kubernetes") }}
 {{- fail (printf "networkPolicy.flavor: %q is not made here; write kubernetes, or give a policy in extraObjects" $v.networkPolicy.flavor) }}
 {{- end }}
+{{- if $v.prometheus.operator.serviceMonitor.relabellings }}
+{{- fail "prometheus.operator.serviceMonitor.relabellings: write relabelings" }}
+{{- end }}
 {{- if and (not $v.rbac.create) $v.rbac.aggregateToDefaultRoles }}
 {{- fail "rbac.aggregateToDefaultRoles: means nothing with rbac.create=false" }}
 {{- end }}

@@ -5,10 +5,10 @@ volume's driver options, a webhook's match conditions) the shape is open. Rules 
 `builtin_defaults` and `builtin_rules`.
 """
 
-from keda_py.localkube.builtin_schemas import access, apps, autoscaling, core, extensions, pods, records
+from keda_py.localkube.builtin_schemas import access, apps, autoscaling, core, extensions, pods, policy, records
 from keda_py.localkube.builtin_schemas.builders import Schema
 
-_AREAS = (core, pods, apps, autoscaling, access, records, extensions)
+_AREAS = (core, pods, apps, autoscaling, access, records, extensions, policy)
 _BY_KIND = {
     (gvk["group"], gvk["version"], gvk["kind"]): schema
     for area in _AREAS
