@@ -190,6 +190,19 @@ def test_local_prints_its_kubeconfig_and_ends_at_sigterm(flags: list[str], tmp_p
     assert written.stat().st_mode & 0o077 == 0
 
 
+def test_local_tells_a_person_which_kubeconfig_to_use(tmp_path: Path) -> None:
+    main_end, process_end = os.openpty()
+    written = tmp_path / "kube config"
+    command = [*PROCESS, "local", "--no-operator", "--kubeconfig", str(written)]
+    with subprocess.Popen(command, stdout=process_end, stderr=subprocess.DEVNULL) as process:
+        os.close(process_end)
+        assert os.read(main_end, 4096).decode() == f"export KUBECONFIG='{written}'\r\n"
+        process.terminate()
+        assert process.wait(timeout=20) == 0
+    os.close(main_end)
+    assert yaml.safe_load(written.read_text())["current-context"]
+
+
 def test_a_manifest_that_cannot_be_read_is_a_usage_error(tmp_path: Path) -> None:
     command = [*PROCESS, "local", "-f", str(tmp_path / "missing.yaml")]
     done = subprocess.run(command, check=False, cwd=tmp_path, capture_output=True, text=True, timeout=30)

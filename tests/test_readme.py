@@ -2,7 +2,7 @@
 
 import re  # noqa: TID251 - constant patterns over our own README
 import subprocess
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from pathlib import Path
 
 import pytest
@@ -86,3 +86,17 @@ def test_the_picture_is_a_whole_svg() -> None:
     picture = (ROOT / "timeline.svg").read_text(encoding="utf-8")
     assert picture.startswith("<svg ")
     assert picture.endswith("</svg>\n")
+
+
+def environment(name: str) -> list[str]:
+    """What is rendered for an environment, but for its Deployment."""
+    text = (ROOT / f"examples/nightly-scale-down/{name}.yaml").read_text(encoding="utf-8")
+    scaled = text.partition("kind: ScaledObject\n")[2].splitlines()
+    return [f"# {name}", "", *(["kind: ScaledObject", *scaled] if scaled else ["# no ScaledObject"])]
+
+
+def test_the_three_environments_stand_side_by_side_as_they_are_rendered() -> None:
+    columns = [environment(name) for name in ("develop", "release", "production")]
+    rows = zip_longest(*columns, fillvalue="")
+    block = "".join("".join(f"{cell:<48}" for cell in row).rstrip() + "\n" for row in rows)
+    assert between("environments") == f"```yaml\n{block}```\n"

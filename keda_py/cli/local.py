@@ -6,10 +6,12 @@
 import argparse
 import asyncio
 import os
+import shlex
 import signal
 import socket
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from keda_py.cli.operator import configure_logs, loop_factory
@@ -18,7 +20,8 @@ from keda_py.settings import load_settings
 
 DESCRIPTION = (
     "Start an in-memory Kubernetes API server with the controllers that autoscaling needs, install the CRDs, and run "
-    "the operator against it. kubectl works with the kubeconfig that it prints; the cluster is gone when it ends."
+    "the operator against it. kubectl works with the kubeconfig that it prints (on a terminal: with the file that it "
+    "names); the cluster is gone when it ends."
 )
 EXAMPLES = (
     ("keda-py local -f examples/nightly-scale-down/", "apply manifests at start"),
@@ -51,12 +54,17 @@ async def _serve(options: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory(prefix="keda-py-") as private:
         kubeconfig = options.kubeconfig or Path(private, "kubeconfig")
         wanted = LocalOptions(files=tuple(options.filename), kubeconfig=kubeconfig, cluster=cluster)
-        await run_local(wanted, _announce, _run_operator if options.operator else None)
+        await run_local(wanted, _announcement(kubeconfig), _run_operator if options.operator else None)
 
 
-def _announce(kubeconfig: str) -> None:
-    sys.stdout.write(kubeconfig)
-    sys.stdout.flush()
+def _announcement(path: Path) -> Callable[[str], None]:
+    """A pipe or a file gets the kubeconfig itself, a person what to type in another terminal."""
+
+    def announce(kubeconfig: str) -> None:
+        sys.stdout.write(f"export KUBECONFIG={shlex.quote(str(path))}\n" if sys.stdout.isatty() else kubeconfig)
+        sys.stdout.flush()
+
+    return announce
 
 
 async def _run_operator(kubeconfig: Path) -> None:
@@ -90,7 +98,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     )
     add("--no-operator", dest="operator", action="store_false", help="the cluster alone")
     add("--port", type=_port, default=0, metavar="PORT", help="of the API server [any free one]")
-    add("--kubeconfig", type=Path, metavar="FILE", help="write the kubeconfig there, too")
+    add("--kubeconfig", type=Path, metavar="FILE", help="write the kubeconfig there, too [a temporary file]")
     add("--enforce-rbac", action="store_true", help="refuse what Roles do not allow")
     add("-v", "--verbose", action="store_true", help="log each poll")
     return parser.parse_args(arguments)

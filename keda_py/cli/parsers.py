@@ -14,7 +14,7 @@ def command_parser(
         prog=f"keda-py {command}",
         usage=usage or f"keda-py {command} [FLAGS]",
         description=textwrap.fill(description, 110),
-        epilog="\n".join(filter(None, [notes, render_examples(examples)])),
+        epilog="\n\n".join(filter(None, [notes, render_examples(examples)])),
         allow_abbrev=False,
         formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, max_help_position=40, width=118),
     )

@@ -6,6 +6,7 @@ ScaledObject sets it.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from difflib import get_close_matches
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
@@ -32,8 +33,10 @@ Check = Callable[[dict[str, Any]], Iterator[Finding]]
 
 
 def is_ours(document: Document) -> bool:
-    """Whether it is an object that is checked here, a KEDA kind in a wrong apiVersion included."""
-    return any(document.body["kind"] == kind for _, kind in our_kinds()) and "keda" in document.body["apiVersion"]
+    """Whether it is an object that is checked here, one in a wrong apiVersion or of a misspelt kind included."""
+    api_version, kind = document.body["apiVersion"], document.body["kind"]
+    groups = {known.partition("/")[0] for known, _ in our_kinds()}
+    return api_version.partition("/")[0] in groups or ("keda" in api_version and kind in _kinds())
 
 
 class Validation:
@@ -61,10 +64,7 @@ class Validation:
     def _findings(self, body: dict[str, Any]) -> Iterator[Finding]:
         api_version, kind = body["apiVersion"], body["kind"]
         if (api_version, kind) not in our_kinds():
-            known = next(version for version, ours in our_kinds() if ours == kind)
-            yield Denial(
-                message=f'apiVersion: "{api_version}" has no {kind}; use "{known}"', reason="schema", field="apiVersion"
-            )
+            yield _deny_kind(api_version, kind)
             return
         found = list(check_schema(body))
         yield from found
@@ -122,6 +122,23 @@ class Validation:
         if owner is not None and isinstance(spec, dict) and spec.get("replicas") is not None:
             text = f'spec.replicas: ScaledObject "{owner.metadata.name}" sets this count; each apply would set it back'
             yield AdmissionWarning(message=f"{text}: remove the line", field="spec.replicas")
+
+
+def _kinds() -> dict[str, str]:
+    """kind -> its apiVersion."""
+    return {kind: api_version for api_version, kind in our_kinds()}
+
+
+def _deny_kind(api_version: str, kind: str) -> Denial:
+    """kubectl's "no matches for kind", with what was meant."""
+    known = _kinds()
+    if kind in known:
+        text = f'apiVersion: "{api_version}" has no {kind}; use "{known[kind]}"'
+        return Denial(message=text, reason="schema", field="apiVersion")
+    spelt = {one.lower(): one for one in known}
+    near = get_close_matches(kind.lower(), spelt, n=1)
+    remedy = f'did you mean "{spelt[near[0]]}"?' if near else f"its kinds are {', '.join(known)}"
+    return Denial(message=f'kind: "{api_version}" has no {kind}; {remedy}', reason="schema", field="kind")
 
 
 def _by(model: type[M], check: Callable[[M], Iterator[Finding]]) -> Check:

@@ -79,6 +79,8 @@ def _unreadable(error: yaml.YAMLError, text: str) -> DocumentError:
     hint = f"; {_RENDER}" if "{{" in text else ""
     if not isinstance(error, yaml.MarkedYAMLError):
         return DocumentError(f"not YAML: {error}{hint}", 1)
+    if not hint and "expected" in (error.problem or ""):
+        hint = "; check the indentation here and above"
     mark = error.problem_mark
     return DocumentError(f"not YAML: {error.problem or error.context}{hint}", mark.line + 1 if mark is not None else 1)
 

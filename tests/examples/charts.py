@@ -9,7 +9,6 @@ from tests.charts.rendering import CHARTS, helm
 from tests.examples.pages import EXAMPLES
 
 CHART = EXAMPLES / "nightly-scale-down" / "chart"
-ENVIRONMENTS = ("develop", "release", "production")
 
 
 def built(directory: Path) -> Path:

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+ENVIRONMENTS = ("develop", "release", "production")
+"""Of nightly-scale-down."""
 FOLDERS = sorted(path for path in EXAMPLES.iterdir() if path.is_dir())
 _SESSION = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

@@ -1,4 +1,4 @@
-"""nightly-scale-down: four days of three environments in Seoul, and what Helm makes of the example's own chart."""
+"""nightly-scale-down: four days of three environments in Seoul."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -6,15 +6,11 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-import pytest
-
 from keda_py.demo.picture import draw
 from keda_py.demo.recorder import Recorder
 from keda_py.demo.timeline import Change, Timeline
 from keda_py.localkube.cluster import ClusterOptions
-from keda_py.validation.report import validate_texts
-from tests.examples.charts import ENVIRONMENTS, built, helm, rendered
-from tests.examples.pages import EXAMPLES
+from tests.examples.pages import ENVIRONMENTS, EXAMPLES
 from tests.examples.play import play
 from tests.localkube.kubectl import needs_kubectl
 
@@ -75,20 +71,3 @@ async def test_develop_sleeps_at_night_release_at_the_weekend_too_and_production
     (tmp_path / "days.svg").write_text(draw(shortened(played), ENVIRONMENTS, SEOUL), encoding="utf-8")
     same = (tmp_path / "days.svg").read_text(encoding="utf-8") == (FOLDER / "days.svg").read_text(encoding="utf-8")
     assert same, f"the picture has changed: cp {tmp_path}/days.svg {FOLDER}"
-
-
-@pytest.fixture
-def chart(tmp_path: Path) -> Path:
-    return built(tmp_path)
-
-
-@pytest.mark.parametrize("environment", ENVIRONMENTS)
-async def test_the_manifests_are_what_helm_makes_of_the_chart(chart: Path, environment: str) -> None:
-    render = rendered(chart, environment)
-    assert (FOLDER / f"{environment}.yaml").read_text(encoding="utf-8") == render
-    report = await validate_texts({environment: render})
-    assert (report.problems, report.objects) == ((), 0 if environment == "production" else 1)
-
-
-def test_the_strict_lint_is_clean(chart: Path) -> None:
-    assert helm.lint(str(chart), strict=True)["errors"] == []

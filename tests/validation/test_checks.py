@@ -251,3 +251,24 @@ async def test_a_replica_count_that_nobody_else_sets_is_nobodys_business(owner: 
     workload = deployment(cpu="1")
     workload["spec"]["replicas"] = 3
     assert await found(workload, owner) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "remedy"),
+    [
+        ("scaledobject", 'did you mean "ScaledObject"?'),
+        ("ScaleObject", 'did you mean "ScaledObject"?'),
+        ("Deployment", "its kinds are ScaledObject, ScaledJob"),
+    ],
+)
+async def test_a_kind_that_the_group_does_not_have_is_told_with_what_was_meant(kind: str, remedy: str) -> None:
+    [problem] = await found(scaled_object() | {"kind": kind})
+    assert problem.message.startswith(f'kind: "keda.sh/v1alpha1" has no {kind}; {remedy}')
+    assert (problem.severity, problem.line) == ("error", 2)
+
+
+async def test_other_peoples_groups_are_their_own() -> None:
+    assert (
+        await found({"apiVersion": "http.keda.sh/v1alpha1", "kind": "HTTPScaledObject", "metadata": {"name": "a"}})
+        == []
+    )
