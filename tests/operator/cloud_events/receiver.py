@@ -55,14 +55,14 @@ class Receiver:
         return web.Response(status=status)
 
 
-def event(number: int = 0) -> CloudEvent:
+def event(number: int = 0, name: str = "orders") -> CloudEvent:
     return CloudEvent(
         id=str(number),
         type="keda.scaledobject.ready.v1",
         time=NOON,
         kind="ScaledObject",
         namespace="shop",
-        name="orders",
+        name=name,
         reason="ScaledObjectReady",
         message="ScaledObject is ready for scaling",
     )
