@@ -68,7 +68,7 @@ def event(number: int = 0, name: str = "orders") -> CloudEvent:
     )
 
 
-async def until(condition: Callable[[], bool], seconds: float = 10.0) -> None:
+async def until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
     """Return once it holds. Raises TimeoutError."""
     async with asyncio.timeout(seconds):
         while not condition():

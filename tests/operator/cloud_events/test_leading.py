@@ -31,11 +31,11 @@ async def test_an_event_is_sent_once_however_many_replicas_there_are(replicas: R
     await replicas.start("second")
     await replicas.create(deployment(), scaled_object(metrics_api(f"{server.url}/jobs")))
     await until(lambda: receiver.types == [READY])
-    await first.stop()
+    await replicas.stop(first)
     await replicas.held_by("second")
     await replicas.client.delete(SCALED_OBJECTS.named("default", "app"))
     await until(lambda: REMOVED in receiver.types)
-    await replicas.running["second"].stop()
+    await replicas.stop(replicas.running["second"])
     assert receiver.types == [READY, REMOVED]
 
 
@@ -53,4 +53,4 @@ async def test_what_waits_when_the_lease_is_lost_is_sent_when_it_is_held_again(
     receiver.status = 204
     only.cable.plug()
     await until(lambda: receiver.types == [READY])
-    await only.stop()
+    await replicas.stop(only)
