@@ -7,6 +7,7 @@ shown otherwise. It has no finalizer; one that KEDA left is taken off. Behaviour
 
 import asyncio
 import logging
+from collections import Counter
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from uuid import uuid4
@@ -25,7 +26,7 @@ from keda_py.operator.finalizer import remove_finalizer
 from keda_py.operator.parts import Parts
 from keda_py.operator.queue import DueQueue, Key
 
-RETRY_SECONDS = 1.0
+FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS = 1.0, 60.0
 DRAIN_SECONDS = 2.0
 ACTIVE = ConditionValue("True", "CloudEventSourceActive", "Is configured to send events to the configured destination")
 FAILED = ConditionValue("False", "CloudEventSourceFailed", "Failed to send events to the configured destination")
@@ -51,6 +52,7 @@ class CloudEventSources:
         self._parts, self._destinations = parts, destinations
         self._queue = DueQueue(parts.clock, self._work)
         self._sources: dict[Key, _Source] = {}
+        self._failures: Counter[Key] = Counter()
         parts.events.subscribe(self._on_event)
         destinations.subscribe(self._on_credentials)
 
@@ -139,6 +141,7 @@ class CloudEventSources:
         informer = self._informer(key)
         live = informer.get(*key)
         if live is None:
+            self._failures.pop(key, None)
             return
         try:
             if live["metadata"].get("deletionTimestamp"):
@@ -146,13 +149,22 @@ class CloudEventSources:
             else:
                 await self._reconcile(informer, live)
         except NotFound:
-            return
+            self._failures.pop(key, None)
         except (KubeError, ScalerError) as error:
-            log.warning("work on cloudeventsource was interrupted", extra=_about(live) | {"error": str(error)})
-            self._queue.add(key, RETRY_SECONDS)
+            level = logging.DEBUG if self._failures[key] else logging.WARNING
+            log.log(level, "work on cloudeventsource was interrupted", extra=_about(live) | {"error": str(error)})
+            self._try_again(key)
         except Exception:
             log.exception("work on cloudeventsource failed", extra=_about(live))
-            self._queue.add(key, RETRY_SECONDS)
+            self._try_again(key)
+        else:
+            self._failures.pop(key, None)
+
+    def _try_again(self, key: Key) -> None:
+        """Later with each failure in a row."""
+        delay = min(FIRST_RETRY_SECONDS * 2.0 ** self._failures[key], LAST_RETRY_SECONDS)
+        self._failures[key] = min(self._failures[key] + 1, 10)
+        self._queue.add(key, delay)
 
     async def _reconcile(self, informer: Informer, live: Obj) -> None:
         """Open the sink anew if the spec has changed, then say whether it works."""

@@ -1,5 +1,6 @@
 """CloudEventSources in a cluster: who gets which event, what their condition says, and that nobody waits for them."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,10 +16,13 @@ from keda_py.kube.resources import (
     Obj,
     Resource,
 )
+from keda_py.localkube.cluster import ClusterOptions
 from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests.http_server import HttpServer
 from tests.operator.cloud_events.receiver import Receiver, until
+from tests.operator.test_events import NO_STATUS, allow
 from tests.operator.test_metrics_page import read
-from tests.operator.world import NAMESPACE, World
+from tests.operator.world import NAMESPACE, World, build_world
 
 PAUSED = {"autoscaling.keda.sh/paused": "true"}
 ACTIVE = {
@@ -271,3 +275,19 @@ async def test_the_metrics_page_counts_events_and_sources(world: World, receiver
     await world.delete(CLOUD_EVENT_SOURCES, "sink")
     await world.seconds(1)
     assert [name for name in await read(world) if 'cloudeventsource="sink"' in name] == []
+
+
+async def test_a_status_that_may_not_be_written_is_tried_seldom_and_events_are_sent_all_the_same(
+    tmp_path: Path, server: HttpServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with build_world(tmp_path, server, options=ClusterOptions(enforce_rbac=True)) as world:
+        await allow(world, NO_STATUS)
+        await world.start()
+        receiver = Receiver(world.server)
+        await create(world, source(receiver.url))
+        await world.create(deployment(), scaled_object(metrics_api(world.url)))
+        await world.seconds(600)
+        assert conditions(world) == []
+        assert receiver.types == ["keda.scaledobject.failed.v1"]
+        told = [one for one in caplog.records if one.message == "work on cloudeventsource was interrupted"]
+        assert [one.levelname for one in told if one.levelname != "DEBUG"] == ["WARNING"]
