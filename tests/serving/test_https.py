@@ -144,6 +144,19 @@ async def test_an_idle_connection_outlives_the_time_for_a_request(port):
         assert (await exchange(reader, writer, request("/two"), 0.3)).endswith(b"/two")
 
 
+async def test_who_leaves_answers_once_more_on_each_connection_and_says_so(port):
+    async with port.connected() as (reader, writer):
+        writer.write(request("/1"))
+        first = await reader.readuntil(b"/1")
+        port.server.leave()
+        writer.write(request("/2"))
+        last = await reader.read()
+    assert b"connection: close" not in first.lower()
+    assert b"200 OK" in last
+    assert b"connection: close" in last.lower()
+    assert b"200 OK" in await port.send(request("/3"))  # others come until the port closes
+
+
 async def test_a_client_that_never_ends_its_handshake_is_cut_off():
     async with opened(Limits(handshake=0.2)) as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port.number)

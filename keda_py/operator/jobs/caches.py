@@ -1,9 +1,13 @@
 """ScaledJobs, the Jobs that carry a ScaledJob's name, and the pods of these; nothing is read from the API per poll."""
 
 import asyncio
+import logging
 from collections.abc import Iterable, Sequence
 
 from keda_py.core.job_spec import GENERATION, JOB_NAME_LABEL
+from keda_py.errors import KubeError
+from keda_py.kube.backoff import Backoff
+from keda_py.kube.cache import key_of
 from keda_py.kube.client import KubeClient
 from keda_py.kube.informer import Informer
 from keda_py.kube.informer_spec import InformerSpec
@@ -15,6 +19,9 @@ from keda_py.operator.references import BY_AUTHENTICATION, index_authentication
 POD_JOB_LABEL = "job-name"
 LABELLED = Selection(labels=JOB_NAME_LABEL)
 FINISHED = ("Complete", "Failed")
+CATCH_UP_SECONDS = 5.0
+
+log = logging.getLogger(__name__)
 
 
 def keep_job(live: Obj) -> Obj:
@@ -41,7 +48,8 @@ class JobCaches:
     """Three informers; `run` them in a TaskGroup, then wait for `synced`."""
 
     def __init__(self, client: KubeClient, namespaces: Sequence[str]) -> None:
-        where = tuple(namespaces) or ("",)
+        self._client, self._namespaces = client, tuple(namespaces) or ("",)
+        where = self._namespaces
         indexes = {BY_AUTHENTICATION: index_authentication}
         self.scaled_jobs = Informer(client, InformerSpec(resource=SCALED_JOBS, namespaces=where, indexes=indexes))
         jobs = InformerSpec(
@@ -62,6 +70,39 @@ class JobCaches:
         """Return once every cache holds a complete list."""
         for informer in (self.scaled_jobs, self.jobs, self.pods):
             await informer.wait_synced()
+
+    async def caught_up(self) -> None:
+        """Return once every Job that there is now has been seen.
+
+        The replica that led before may have created some a moment ago; a Job that is not seen would be created again.
+        """
+        if not len(self.scaled_jobs):
+            return
+        backoff = Backoff()
+        while True:
+            try:
+                listed = [key_of(job) for where in self._namespaces for job in await self._list(where)]
+                break
+            except KubeError as error:
+                log.warning("jobs cannot be listed, none is created", extra={"error": str(error)})
+                await asyncio.sleep(backoff.next())
+        await self._see(listed)
+
+    async def _see(self, keys: Sequence[Key]) -> None:
+        changed = asyncio.Event()
+        unsubscribe = self.jobs.subscribe(lambda old, new: changed.set())
+        try:
+            async with asyncio.timeout(CATCH_UP_SECONDS):
+                while any(self.jobs.get(*key) is None for key in keys):
+                    changed.clear()
+                    await changed.wait()
+        except TimeoutError:
+            log.debug("some jobs were deleted while they were waited for")
+        finally:
+            unsubscribe()
+
+    async def _list(self, namespace: str) -> list[Obj]:
+        return await self._client.list(JOBS, namespace, LABELLED)
 
     def known(self) -> bool:
         """No watch has been out of contact for so long that Jobs may have come and gone unseen."""

@@ -53,6 +53,7 @@ class ScaledJobController:
     async def run(self) -> None:
         """Create Jobs until cancelled; waits for its own caches, so that nobody else has to."""
         await self.caches.synced()
+        await self.caches.caught_up()
         await self.engine.run()
 
     async def flush(self) -> None:
