@@ -29,8 +29,9 @@ ANSWER_SECONDS = 1.0
 CONNECT_SECONDS = 0.5
 SILENT_SECONDS = 1.0
 """A holder that could not be reached is left in peace that long, so that not every question waits for it."""
+SLOW_IN_A_ROW = 3
+"""One slow answer is its source's; so many without another answer between them are the holder's."""
 CONNECTIONS, IDLE_SECONDS = 32, 60.0
-LARGEST_ANSWER = 4 * 2**20
 PASSED_ON = (f"{ROOT}/namespaces/", f"{INSIGHT.root}/namespaces/")
 NOT_AN_ANSWER = frozenset({401, 403, 421})
 """The other one does not know us, or does not hold the Lease any more."""
@@ -53,8 +54,9 @@ class Forwarding:
     ) -> None:
         self._access, self._election, self._peers, self._on_own = access, election, peers, on_own
         self._session: aiohttp.ClientSession | None = None
-        self._silent_until = float("-inf")
-        self._failing = ""
+        self._silent = ("", float("-inf"))
+        """Which address is left in peace, and until when."""
+        self._failing, self._slow = "", 0
 
     async def check(self, request: web.Request) -> None:
         """Return if the request may be answered. Raises StatusError: 421 for a peer when we do not hold the Lease."""
@@ -75,9 +77,11 @@ class Forwarding:
                 async with asyncio.timeout(ANSWER_SECONDS):
                     answer = await self._ask(address, request)
             except TimeoutError:
-                self._note(address, f"no answer within {ANSWER_SECONDS:g} s")
+                self._slow += 1
+                if self._slow >= SLOW_IN_A_ROW:
+                    self._give_up(address, f"no answer within {ANSWER_SECONDS:g} s")
             except UnansweredError as error:
-                self._note(address, str(error))
+                self._give_up(address, str(error))
             else:
                 self._note(address, "")
                 return answer
@@ -101,7 +105,8 @@ class Forwarding:
         holder = self._election.holder if self._election is not None else None
         if holder is None or self._election is None or holder.identity == self._election.identity:
             return ""
-        return holder.address if asyncio.get_running_loop().time() >= self._silent_until else ""
+        silent, until = self._silent
+        return "" if holder.address == silent and asyncio.get_running_loop().time() < until else holder.address
 
     async def _ask(self, address: str, request: web.Request) -> web.Response:
         """Raises UnansweredError."""
@@ -122,11 +127,15 @@ class Forwarding:
                 body = await answer.read()
                 return web.Response(status=answer.status, body=body, content_type=answer.content_type)
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            self._silent_until = asyncio.get_running_loop().time() + SILENT_SECONDS
             raise UnansweredError(f"{type(error).__name__}: {error}") from None
+
+    def _give_up(self, address: str, trouble: str) -> None:
+        self._silent = (address, asyncio.get_running_loop().time() + SILENT_SECONDS)
+        self._note(address, trouble)
 
     def _note(self, address: str, trouble: str) -> None:
         """Tell when it begins and when it ends."""
+        self._slow = self._slow if trouble else 0
         fields = {"address": address, "error": trouble or self._failing}
         if trouble and not self._failing:
             log.warning("the holder of the lease cannot be asked, answering instead of it", extra=fields)

@@ -1,5 +1,6 @@
 """Several replicas: every one serves, one writes, and the others ask it."""
 
+import asyncio
 import base64
 import ssl
 from collections.abc import AsyncIterator
@@ -9,7 +10,7 @@ import aiohttp
 import pytest
 
 from keda_py.clock import SystemClock
-from keda_py.kube.resources import SCALED_OBJECTS, SECRETS
+from keda_py.kube.resources import LEASES, SCALED_OBJECTS, SECRETS
 from keda_py.serving.certificates import Authority, ServingCertificate, issue, issue_client, read_authority
 from keda_py.serving.server_tls import load_pair
 from tests.e2e.manifests import deployment, metrics_api, scaled_object
@@ -74,6 +75,28 @@ async def test_what_changes_meanwhile_reaches_the_scalers_of_a_replica_that_does
         return await follower.value(METRIC) == "3"
 
     await until(is_followed, 2.0)
+
+
+async def test_a_holder_that_accepts_and_says_nothing_delays_no_more_than_one_question(replicas: Replicas) -> None:
+    """As a machine that is frozen, or at the other side of a broken network."""
+    replicas.jobs(7)
+
+    async def say_nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    silent = await asyncio.start_server(say_nothing, "127.0.0.1", 0)
+    annotations = {"keda-py.dev/serving-address": f"127.0.0.1:{silent.sockets[0].getsockname()[1]}"}
+    lease = {"holderIdentity": "ghost", "leaseDurationSeconds": 3600}
+    body = {"metadata": {"namespace": "keda", "name": "operator.keda.sh", "annotations": annotations}, "spec": lease}
+    await replicas.client.create(LEASES, body)
+    follower = await replicas.start("one")
+    await replicas.create(deployment(), scaled_object(metrics_api(f"{replicas.source.url}/jobs")))
+    began = asyncio.get_running_loop().time()
+    values = [await follower.value(METRIC) for _ in range(5)]
+    assert values == ["7"] * 5
+    assert asyncio.get_running_loop().time() - began < 2.0
+    silent.close()
 
 
 async def authority_of(replicas: Replicas) -> Authority:
