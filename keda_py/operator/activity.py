@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-_MILLISECOND = timedelta(milliseconds=1)
+_MILLISECOND, _SECOND = timedelta(milliseconds=1), timedelta(seconds=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +33,8 @@ def restore_activity(status: Mapping[str, Any], now: datetime, monotonic: float)
     conditions = status.get("conditions") or ()
     active = any(entry.get("type") == "Active" and entry.get("status") == "True" for entry in conditions)
     text = status.get("lastActiveTime")
-    last = monotonic - (now - datetime.fromisoformat(text)).total_seconds() if text else None
+    # The wire has whole seconds: "12:00:00Z" may have been 12:00:00.999, and no cooldown may end early.
+    last = monotonic - (now - datetime.fromisoformat(text) - _SECOND).total_seconds() if text else None
     return ActivityState(active=active, last=last, inherited=active)
 
 

@@ -54,7 +54,7 @@ class Insight:
     async def _answer(self, kind: str, request: web.Request) -> web.StreamResponse:
         """Raises StatusError: 404 for an object that is not there, 503 where another replica decides."""
         if not self._leads():
-            raise unavailable("this replica does not hold the Lease; ask again, another one will answer")
+            raise unavailable("only the replica that leads knows, and it cannot be asked now; try again")
         key = (request.match_info["namespace"], request.match_info["name"])
         state = self._known[kind].states.get(key)
         if state is None:
