@@ -5,8 +5,6 @@ a bearer token. Then the cluster's authoriser. Without any of them a caller is a
 refused without a question. Behaviour reference, section 7.1.
 """
 
-import ssl
-
 from aiohttp import web
 
 from keda_py.clock import Clock
@@ -14,6 +12,7 @@ from keda_py.errors import KubeError
 from keda_py.serving.authentication_config import AuthenticationConfig
 from keda_py.serving.caller import ANONYMOUS, Caller, wanted_of
 from keda_py.serving.front_proxy import authenticated
+from keda_py.serving.https import Connection
 from keda_py.serving.reviews import AccessReviews, TokenReviews
 from keda_py.serving.statuses import bad_request, forbidden, internal_error, unauthorized
 
@@ -74,9 +73,8 @@ def _insist_on_form(request: web.Request) -> None:
 
 def peer_certificate(request: web.Request) -> bytes | None:
     """The client certificate of the request's connection, DER."""
-    connection = request.get_extra_info("ssl_object")
-    # Only an encrypted connection can show a certificate; one that was closed meanwhile shows none.
-    return connection.getpeercert(binary_form=True) if isinstance(connection, ssl.SSLObject) else None
+    connection = request.protocol
+    return connection.certificate if isinstance(connection, Connection) else None
 
 
 def _watches(request: web.Request) -> bool:

@@ -38,9 +38,9 @@ class Limits:
 
 
 class Connection(web.RequestHandler):
-    """Knows since when it has been waiting for what."""
+    """Knows since when it has been waiting for what, and which `certificate` (DER) the client has shown, if any."""
 
-    __slots__ = ("_limits", "_wire", "_wires", "answering_since", "idle_since", "reading_since")
+    __slots__ = ("_limits", "_wire", "_wires", "answering_since", "certificate", "idle_since", "reading_since")
 
     def __init__(self, server: web.Server, limits: Limits, wires: set[asyncio.Transport], **more: Any) -> None:
         loop = asyncio.get_running_loop()
@@ -49,9 +49,12 @@ class Connection(web.RequestHandler):
         self.reading_since: float | None = loop.time()  # the first request must come as fast as any other
         self.answering_since: float | None = None
         self.idle_since = loop.time()
+        self.certificate: bytes | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The handshake is done."""
+        """The handshake is done; it stays the only one of this connection."""
+        tls = transport.get_extra_info("ssl_object")
+        self.certificate = tls.getpeercert(binary_form=True) if isinstance(tls, ssl.SSLObject) else None
         self._wire = cast(asyncio.Transport, transport)  # uvloop's is none by inheritance
         self._wires.add(self._wire)
         super().connection_made(transport)
