@@ -20,7 +20,6 @@ from keda_py.kube.resources import Resource
 from keda_py.localkube.cluster import ClusterOptions, LocalCluster
 from keda_py.localkube.identity import service_account
 from keda_py.operator.app import run_operator
-from keda_py.operator.assembly import Assembly
 from keda_py.settings import load_settings
 from tests.charts.rendering import Obj, only, render
 from tests.e2e.world import SECONDS, Condition, World
@@ -36,6 +35,17 @@ class Installed:
 
     cluster: LocalCluster
     world: World
+    flags: dict[str, str]
+    env: dict[str, str]
+    leave: asyncio.Event
+    """Set, it is the operator's SIGTERM."""
+
+    @asynccontextmanager
+    async def second(self) -> AsyncIterator[None]:
+        """Another replica while the block lasts; no Service leads to it."""
+        ports = {name: str(free_port()) for name in ("secure-port", "webhook-port")}
+        async with _running(self.flags | ports, self.env | {"POD_NAME": "keda-operator-1"}):
+            yield
 
     async def until_listed(self, resource: Resource, namespace: str, condition: Condition) -> None:
         """Return once an object of that namespace fulfils `condition`."""
@@ -76,12 +86,14 @@ async def installed(folder: Path, **values: Any) -> AsyncIterator[Installed]:
             "secure-port": str(ports[METRICS]),
             "webhook-port": str(ports[WEBHOOKS]),
             "metrics-bind-address": "0",
+            "shutdown-delay": "0s",
             "health-probe-bind-address": "0",
         }
         if own_certificates:
             flags["cert-dir"] = str(_certificates(cluster, folder))
-        async with KubeClient(SystemClock(), str(admin)) as client, _running(flags, env):
-            yield Installed(cluster=cluster, world=World(client=client, kubeconfig=admin, namespace=SHOP))
+        async with KubeClient(SystemClock(), str(admin)) as client, _running(flags, env) as leave:
+            world = World(client=client, kubeconfig=admin, namespace=SHOP)
+            yield Installed(cluster=cluster, world=world, flags=flags, env=env, leave=leave)
 
 
 def _certificates(cluster: LocalCluster, folder: Path) -> Path:
@@ -105,15 +117,13 @@ def _trusting(one: Obj, ca: str) -> Obj:
 
 
 @asynccontextmanager
-async def _running(flags: dict[str, str], env: dict[str, str]) -> AsyncIterator[None]:
+async def _running(flags: dict[str, str], env: dict[str, str]) -> AsyncIterator[asyncio.Event]:
     stopping = asyncio.Event()
-    started: asyncio.Future[Assembly] = asyncio.get_running_loop().create_future()
     settings = load_settings({flag: [value] for flag, value in flags.items()}, env)
     async with asyncio.TaskGroup() as tasks:
-        running = tasks.create_task(run_operator(settings, SystemClock(), stopping, started.set_result))
+        tasks.create_task(run_operator(settings, SystemClock(), stopping))
         try:
-            await asyncio.wait([running, started], return_when=asyncio.FIRST_COMPLETED)
-            yield
+            yield stopping
         finally:
             stopping.set()
 

@@ -9,6 +9,7 @@ from keda_py.errors import KubeError
 from keda_py.kube.resources import (
     API_SERVICES,
     CUSTOM_RESOURCE_DEFINITIONS,
+    LEASES,
     SERVICE_ACCOUNTS,
     VALIDATING_WEBHOOK_CONFIGURATIONS,
 )
@@ -95,6 +96,22 @@ async def test_with_certificates_of_ones_own_the_rights_to_keep_them_are_not_mis
         await here.world.replicas(4, "deployment")
         assert here.refused == []
         await hear_the_webhook(here)
+
+
+async def test_the_next_replica_takes_over_with_the_same_rights(tmp_path: Path) -> None:
+    async with http_server() as server, installed(tmp_path) as here:
+        server.answers["/busy"] = '{"value": 1}'
+        await here.until_listed(LEASES, "keda", lambda lease: led_by(lease, "keda-operator-0"))
+        async with here.second():
+            here.leave.set()
+            await here.until_listed(LEASES, "keda", lambda lease: led_by(lease, "keda-operator-1"))
+            await here.world.create(deployment(), scaled_object(metrics_api(f"{server.url}/busy")))
+            await here.world.replicas(1)
+            assert here.refused == []
+
+
+def led_by(lease: Obj, pod: str) -> bool:
+    return str(lease["spec"].get("holderIdentity")).startswith(pod)
 
 
 async def test_a_custom_target_that_is_missing_is_told_without_the_right_to_read_it(tmp_path: Path) -> None:
