@@ -8,18 +8,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 from prometheus_client import generate_latest
 
 from keda_py.metrics.prometheus import OperatorMetrics
 from tests.charts.rendering import Obj, only, render
+from tests.servers import binary
 
 NAME = re.compile(r"\b(?:keda|leader_election|rest_client|process|kube|aggregator)_[a-z_]+")
 OTHERS = ("kube_", "aggregator_")
 """Series of kube-state-metrics and of the API server."""
 ALERTS: dict[str, Any] = {"prometheus": {"operator": {"prometheusRules": {"enabled": True}}}}
-promtool = pytest.mark.skipif(shutil.which("promtool") is None, reason="apt-get install prometheus")
 
 
 def served() -> set[str]:
@@ -87,10 +86,9 @@ def labels_of(one: Obj) -> Any:
     return one["metadata"]["labels"].items()
 
 
-@promtool
 def test_prometheus_understands_the_rules_and_they_fire_when_they_should(tmp_path: Path) -> None:
     (tmp_path / "rules.yaml").write_text(yaml.safe_dump({"groups": [{"name": "keda-py", "rules": alerts()}]}))
     shutil.copy(Path(__file__).with_name("alerts_test.yaml"), tmp_path)
-    command = ["promtool", "test", "rules", str(tmp_path / "alerts_test.yaml")]
+    command = [binary("promtool", "prometheus"), "test", "rules", str(tmp_path / "alerts_test.yaml")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
