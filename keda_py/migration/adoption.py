@@ -17,8 +17,8 @@ from keda_py.kube.resources import HORIZONTAL_POD_AUTOSCALERS, Obj
 from keda_py.migration.findings import Finding, Severity
 from keda_py.migration.installation import Installation, list_at, metadata_of, name_of, value_at
 from keda_py.scaler import Scaler, Trigger
+from keda_py.trigger_checks import context_of
 from keda_py.validation.release import completed
-from keda_py.validation.triggers import context_of
 
 
 def check_adoption(scaled_object: Obj, installation: Installation, lendings: Lendings) -> Iterator[Finding]:

@@ -23,11 +23,11 @@ from keda_py.apis.parsing import parse_object
 from keda_py.apis.scaled_job import ScaledJob
 from keda_py.apis.scaled_object import ScaledObject
 from keda_py.apis.trigger_authentication import ClusterTriggerAuthentication, TriggerAuthentication
+from keda_py.context import Lendings
 from keda_py.core.admission import AdmissionWarning, Denial, Finding
 from keda_py.core.admission_others import check_authentication, check_cloud_event_source, check_scaled_job
 from keda_py.core.admission_scaled_object import check_scaled_object
 from keda_py.errors import ConfigError
-from keda_py.kube.client import KubeClient
 from keda_py.kube.events import EventRecorder
 from keda_py.kube.resources import Obj
 from keda_py.metrics.prometheus import OperatorMetrics
@@ -83,12 +83,19 @@ WEBHOOKS = (
 class AdmissionServer:
     """Answers the API server. Its Events are written while `events` runs."""
 
-    def __init__(self, client: KubeClient, caches: Caches, events: EventRecorder, instruments: OperatorMetrics) -> None:
-        self._caches, self._neighbours = caches, Neighbours(client, caches)
+    def __init__(
+        self,
+        neighbours: Neighbours,
+        caches: Caches,
+        lendings: Lendings,
+        events: EventRecorder,
+        instruments: OperatorMetrics,
+    ) -> None:
+        self._neighbours, self._caches, self._lendings = neighbours, caches, lendings
         self.events, self._instruments = events, instruments
         self._judges: dict[str, Judge] = {
             SCALED_OBJECT.path: self._judge_scaled_object,
-            SCALED_JOB.path: _judge(ScaledJob, _check_scaled_job),
+            SCALED_JOB.path: _judge(ScaledJob, self._check_scaled_job),
             AUTHENTICATION.path: _judge(TriggerAuthentication, check_authentication),
             CLUSTER_AUTHENTICATION.path: _judge(ClusterTriggerAuthentication, check_authentication),
             EVENT_SOURCE.path: _judge(CloudEventSource, check_cloud_event_source),
@@ -176,7 +183,10 @@ class AdmissionServer:
         obj = parse_object(ScaledObject, request.new or {})
         around = await self._neighbours.around(obj)
         found = check_scaled_object(obj, around, dry_run=bool(request.dry_run))
-        return chain(found, warn_of_triggers(obj.spec.triggers))
+        return chain(found, warn_of_triggers(obj.spec.triggers, self._lendings))
+
+    def _check_scaled_job(self, obj: ScaledJob) -> Iterable[Finding]:
+        return chain(check_scaled_job(obj), warn_of_triggers(obj.spec.triggers, self._lendings))
 
 
 def _judge(model: type[M], check: Callable[[M], Iterable[Finding]]) -> Judge:
@@ -186,10 +196,6 @@ def _judge(model: type[M], check: Callable[[M], Iterable[Finding]]) -> Judge:
         return check(parse_object(model, request.new or {}))
 
     return judge
-
-
-def _check_scaled_job(obj: ScaledJob) -> Iterable[Finding]:
-    return chain(check_scaled_job(obj), warn_of_triggers(obj.spec.triggers))
 
 
 def _only_sheds_finalizers(request: AdmissionRequest) -> bool:

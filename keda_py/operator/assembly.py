@@ -46,6 +46,7 @@ from keda_py.operator.hpas import Hpas
 from keda_py.operator.insight import Insight, Known
 from keda_py.operator.jobs.controller import ScaledJobController
 from keda_py.operator.namespaces import Namespaces
+from keda_py.operator.neighbours import Neighbours
 from keda_py.operator.parts import Parts
 from keda_py.operator.queue import Key
 from keda_py.operator.reader import ClusterReader
@@ -103,7 +104,7 @@ def assemble(around: Surroundings) -> Assembly:
     jobs = ScaledJobController(parts, settings, scalers=sources.scalers, tasks=around.tasks)
     answers = Answers(
         metrics=_query(parts, engine),
-        admission=_admission(around, sources.caches),
+        admission=_admission(around, sources),
         instruments=around.instruments,
         insight=_insight(parts, engine, jobs, leads),
         elsewhere=share_metrics(settings, around.client, sources.caches, around.tls),
@@ -203,9 +204,10 @@ def _query(parts: Parts, engine: Engine) -> Query:
     return Query(readings=parts.readings, targets=targets, specs=partial(_find_spec, parts.caches))
 
 
-def _admission(around: Surroundings, caches: Caches) -> AdmissionServer:
+def _admission(around: Surroundings, sources: _Sources) -> AdmissionServer:
     events = EventRecorder(around.client, instance=identity(around.settings), controller=ADMISSION_CONTROLLER)
-    return AdmissionServer(around.client, caches, events, around.instruments)
+    neighbours = Neighbours(around.client, sources.caches)
+    return AdmissionServer(neighbours, sources.caches, sources.scalers.lendings, events, around.instruments)
 
 
 def _find_spec(caches: Caches, key: Key) -> ScalingSpec | None:

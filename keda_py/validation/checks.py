@@ -22,11 +22,11 @@ from keda_py.core.admission_others import check_authentication, check_cloud_even
 from keda_py.core.admission_scaled_object import check_scaled_object
 from keda_py.core.spec import ScalingSpec, build_spec
 from keda_py.errors import ConfigError
+from keda_py.trigger_checks import check_trigger, context_of
 from keda_py.validation.documents import Document
 from keda_py.validation.problems import Problem
 from keda_py.validation.release import Release, completed
 from keda_py.validation.schemas import check_schema, our_kinds
-from keda_py.validation.triggers import check_trigger, context_of
 
 M = TypeVar("M", bound=BaseModel)
 Check = Callable[[dict[str, Any]], Iterator[Finding]]

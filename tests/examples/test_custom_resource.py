@@ -30,7 +30,7 @@ async def test_a_fleet_follows_the_number_in_a_config_map(tmp_path: Path) -> Non
         assert fleet(at) == 0
         await control(at)
         await at.answer(PLAN + """'{"data": {"builds": "18"}}'""")
-        await at.seconds(45)
+        await at.seconds(75)
         assert fleet(at) == 5
         await at.shows()
         await at.answer(PLAN + """'{"data": {"builds": "0"}}'""")

@@ -31,7 +31,7 @@ async def test_six_are_there_while_nobody_knows_how_many_are_needed(tmp_path: Pa
         server.answers["/stats"] = broken
         await at.seconds(15)
         assert at.replicas("checkout") == 3
-        await at.seconds(45)
+        await at.seconds(65)
         assert at.replicas("checkout") == 6
         await at.shows()
         server.answers["/stats"] = '{"open": 0}'

@@ -28,3 +28,20 @@ async def test_a_round_without_replicas_leaves_the_count_alone_and_one_with_it_d
         assert await synced(at) == 1
         await at.seconds(30)
         assert at.replicas("web") == 3, "the HPA puts it right, until the next round"
+
+
+@needs_kubectl
+async def test_taking_replicas_out_of_an_applied_manifest_sets_the_count_to_one_for_a_moment(tmp_path: Path) -> None:
+    async with play(tmp_path, "gitops") as at:
+        at.left.clear()  # shown by the other test
+        manifest = at.folder / "web.yaml"
+        without = manifest.read_text()
+        manifest.write_text(without.replace("  # No replicas: the count is not Git's.", "  replicas: 3"))
+        await at.apply()
+        await at.seconds(40)
+        assert at.replicas("web") == 3
+        manifest.write_text(without)
+        await at.answer(f"kubectl apply -f {at.folder}")
+        assert at.replicas("web") == 1
+        await at.seconds(30)
+        assert at.replicas("web") == 3

@@ -172,6 +172,25 @@ async def test_triggers_that_nobody_serves_and_keys_that_nobody_reads_are_warned
     assert unknown == "Warning: spec.triggers[1].type: no scaler found for type: crom; nearest: cron"
 
 
+@pytest.mark.parametrize(
+    ("change", "warning"),
+    [
+        ({"timezone": "Asia/Soul"}, "timezone: 'Asia/Soul' is not a known time zone"),
+        ({"start": "0 25 * * *"}, "start: '0 25 * * *' is not a cron expression"),
+        ({"start": "0 20 * * *", "end": "0 20 * * *"}, "start and end can not have exactly same time"),
+        ({"desiredReplicas": "many"}, "desiredReplicas"),
+    ],
+)
+async def test_a_trigger_that_cannot_work_is_warned_of_when_it_is_applied(
+    world: AdmissionWorld, change: dict[str, str], warning: str
+) -> None:
+    outcome = await world.create(scaled_object(triggers=[{**CRON, "metadata": {**CRON["metadata"], **change}}]))
+    assert outcome.code == 0, "KEDA admits it"
+    (line,) = outcome.err.splitlines()
+    assert line.startswith("Warning: spec.triggers[0].metadata.")
+    assert warning in line
+
+
 async def test_other_kinds_are_judged_too(world: AdmissionWorld) -> None:
     job = {
         "apiVersion": "keda.sh/v1alpha1",

@@ -20,9 +20,9 @@ from keda_py.core.spec import ScalingSpec, build_spec, check_bounds, check_trigg
 from keda_py.errors import ConfigError
 from keda_py.scaler import Trigger
 from keda_py.testing import lendings
+from keda_py.trigger_checks import context_of
 from keda_py.validation.checks import Validation
 from keda_py.validation.documents import DocumentError, read_documents
-from keda_py.validation.triggers import context_of
 from tests.validation.manifests import generated, mutated
 
 MANY = max(750, settings().max_examples)
