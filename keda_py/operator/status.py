@@ -13,6 +13,8 @@ from keda_py.kube.resources import SCALED_OBJECTS, Resource
 from keda_py.kube.status import patch_status
 from keda_py.operator.state import Remembered
 
+OWN = "kedaPy"
+
 log = logging.getLogger(__name__)
 
 
@@ -21,22 +23,27 @@ class StatusWriter:
 
     def __init__(self, client: KubeClient, resource: Resource = SCALED_OBJECTS) -> None:
         self._client, self._resource = client, resource
-        self._pruned = False
+        self._dropped: set[str] = set()
+        """Keys of `status.kedaPy` that the installed CRD does not know: KEDA's own knows none."""
 
     async def write(self, state: Remembered, wanted: Mapping[str, Any]) -> bool:
         """Bring the fields named in `wanted` to that value, None removes one. True when a request was needed."""
-        merged = {**state.status, **wanted}
-        status = {name: value for name, value in merged.items() if value is not None and not self._drops(name)}
+        merged = {**state.status, **wanted, OWN: self._known(wanted.get(OWN, state.status.get(OWN)))}
+        status = {name: value for name, value in merged.items() if value is not None}
         namespace, name = state.key
         seen = {"metadata": {"namespace": namespace, "name": name, "uid": state.uid}, "status": dict(state.status)}
         live = await patch_status(self._client, self._resource, seen, status)
         if live is None:
             return False
         state.remember(live)
-        if "kedaPy" in status and "kedaPy" not in (live.get("status") or {}):
-            self._pruned = True
-            log.warning("the installed crd drops status.kedaPy; apply `keda-py crds` to see reasons in the status")
+        kept = (live.get("status") or {}).get(OWN) or {}
+        if dropped := (status.get(OWN) or {}).keys() - kept.keys():
+            self._dropped |= dropped
+            log.warning(
+                "the installed crd drops parts of status.kedaPy; apply `keda-py crds`", extra={"parts": sorted(dropped)}
+            )
         return True
 
-    def _drops(self, name: str) -> bool:
-        return self._pruned and name == "kedaPy"
+    def _known(self, own: Mapping[str, Any] | None) -> dict[str, Any] | None:
+        """Without what would be dropped again: it would be sent for ever."""
+        return {name: value for name, value in (own or {}).items() if name not in self._dropped} or None
