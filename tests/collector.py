@@ -40,6 +40,8 @@ class Collector:
     resource: Attributes = field(default_factory=dict)
     scopes: set[str] = field(default_factory=set)
     headers: list[Mapping[str, str]] = field(default_factory=list)
+    zeros: set[str] = field(default_factory=set)
+    """Names of which a 0 has come, in whichever export."""
 
     def points(self, name: str) -> list[Point]:
         metric = self.metrics[name]
@@ -54,6 +56,7 @@ class Collector:
             for scope in resource.scope_metrics:
                 self.scopes.add(scope.scope.name)
                 self.metrics |= {metric.name: metric for metric in scope.metrics}
+        self.zeros |= {name for name in self.metrics if any(point.value == 0 for point in self.points(name))}
 
     async def answer(self, request: web.Request) -> web.Response:
         self.headers.append(dict(request.headers))

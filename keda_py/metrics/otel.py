@@ -11,7 +11,6 @@ import logging
 import os
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
-from functools import partial
 
 from opentelemetry.metrics import CallbackOptions, Meter, Observation
 from opentelemetry.sdk.metrics import MeterProvider
@@ -133,7 +132,7 @@ def _resource() -> Resource:
 
 def _show(metrics: OperatorMetrics, meter: Meter) -> None:
     for one in EXPORTED:
-        callback = partial(_observe, metrics, one)
+        callback = _Series(metrics, one).observe
         _create(meter, one)(one.name, [callback], one.unit, one.description)
     seconds = meter.create_histogram(
         HTTP_SECONDS, "s", "until the head of the answer came", explicit_bucket_boundaries_advisory=HTTP_SECONDS_BUCKETS
@@ -152,9 +151,21 @@ def _create(meter: Meter, one: Exported) -> Callable[..., object]:
             return meter.create_observable_up_down_counter
 
 
-def _observe(metrics: OperatorMetrics, one: Exported, _: CallbackOptions) -> Iterable[Observation]:
+class _Series:
     """The series of one name, as they are now."""
-    for family in metrics.registry.restricted_registry([one.series]).collect():
-        for sample in family.samples:
-            value = sample.value * one.scale
-            yield Observation(int(value) if one.whole else value, one.attributes(sample.labels))
+
+    def __init__(self, metrics: OperatorMetrics, one: Exported) -> None:
+        self._metrics, self._one = metrics, one
+        self._counted: set[frozenset[tuple[str, str | bool]]] = set()
+
+    def observe(self, _: CallbackOptions) -> Iterable[Observation]:
+        """Called in the SDK's thread. A total that has ended is sent once more, as 0: else the collector keeps it."""
+        known, self._counted = self._counted, set()
+        for family in self._metrics.registry.restricted_registry([self._one.series]).collect():
+            for sample in family.samples:
+                attributes = self._one.attributes(sample.labels)
+                if self._one.kind == "updown":
+                    self._counted.add(frozenset(attributes.items()))
+                yield Observation(self._one.value(sample.value), attributes)
+        for ended in known - self._counted:
+            yield Observation(0, dict(ended))

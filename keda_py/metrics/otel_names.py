@@ -56,7 +56,7 @@ def _emitted(labels: Labels) -> Attributes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exported:
-    """One OpenTelemetry name. `whole` numbers are sent as integers; `scale` is 1000 where KEDA counts milliseconds."""
+    """One OpenTelemetry name; `scale` is 1000 where KEDA counts milliseconds."""
 
     name: str
     series: str
@@ -66,9 +66,11 @@ class Exported:
     unit: str = ""
     scale: float = 1.0
 
-    @property
-    def whole(self) -> bool:
-        return self.kind != "gauge" or self.name == "keda.build.info"
+    def value(self, shown: float) -> float:
+        """What is sent for a series that shows this; KEDA sends whole milliseconds, of 0.9 ms none."""
+        if self.scale != 1:
+            return float(int(shown * self.scale))
+        return int(shown) if self.kind != "gauge" or self.name == "keda.build.info" else shown
 
 
 def _gauge(

@@ -73,12 +73,12 @@ async def test_values_activity_and_errors_have_kedas_names_and_attributes(pushin
     assert collector.scopes == {"keda-open-telemetry-metrics"}
 
 
-async def test_deprecated_latencies_are_milliseconds(pushing: World, collector: Collector) -> None:
+async def test_deprecated_latencies_are_whole_milliseconds(pushing: World, collector: Collector) -> None:
     await next_export(collector)
     (seconds,) = collector.points("keda.scaler.metrics.latency.seconds")
     (milliseconds,) = collector.points("keda.scaler.metrics.latency")
     assert milliseconds.attributes == seconds.attributes == SCALED_OBJECT
-    assert milliseconds.value == pytest.approx(seconds.value * 1000)
+    assert milliseconds.value == int(seconds.value * 1000)
     assert collector.metrics["keda.scaler.metrics.latency.seconds"].unit == "s"
 
 
@@ -121,6 +121,17 @@ async def test_a_scaledjob_is_told_by_its_attributes(pushing: World, collector: 
     job = {"scaledJob": "work", "triggerIndex": "0"}
     kept = {name: value for name, value in SCALED_OBJECT.items() if name not in ("scaledObject", "scalerIndex")}
     assert found == [kept | job]
+
+
+async def test_a_total_that_has_ended_is_sent_as_0_so_that_no_collector_keeps_it(
+    pushing: World, collector: Collector
+) -> None:
+    await next_export(collector)
+    await pushing.delete(SCALED_OBJECTS)
+    await pushing.seconds(2)
+    await until(lambda: {"keda.resource.registered.count", "keda.trigger.registered.count"} <= collector.zeros)
+    await next_export(collector)
+    assert "keda.trigger.registered.count" not in collector.metrics
 
 
 async def test_what_is_gone_is_exported_no_more(pushing: World, collector: Collector) -> None:
