@@ -10,6 +10,9 @@ from keda_py.core.selectors import LabelSelector
 from keda_py.localkube.resources import Obj
 from keda_py.localkube.status import bad_request
 
+_COUNTS = {"status.successful": "status.succeeded", "status.replicas": "status.replicas"}
+"""Fields that are numbers, absent or not, and where an object has them: a Job's selector has a name of its own."""
+
 
 class Selector(Protocol):
     """Anything that picks objects."""
@@ -56,8 +59,10 @@ def _field_term(part: str) -> tuple[str, str, bool]:
 
 
 def _text_at(obj: Any, path: str) -> str:
-    for key in path.split("."):
+    for key in _COUNTS.get(path, path).split("."):
         obj = obj.get(key) if isinstance(obj, dict) else None
+    if obj is None and path in _COUNTS:
+        return "0"
     if isinstance(obj, bool):
         return "true" if obj else "false"
     return "" if obj is None else str(obj)

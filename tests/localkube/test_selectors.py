@@ -79,3 +79,10 @@ def test_a_field_selector_picks(text: str, picked: bool) -> None:
 def test_a_field_selector_without_a_value_is_refused() -> None:
     with pytest.raises(StatusError, match=r"invalid selector: 'metadata\.name'"):
         FieldSelector.parse("metadata.name")
+
+
+def test_a_job_is_selected_by_how_many_of_its_pods_have_succeeded() -> None:
+    running, done = {"status": {"active": 1}}, {"status": {"succeeded": 1}}
+    for wanted, found in (("0", running), ("1", done)):
+        selector = FieldSelector.parse(f"status.successful={wanted}")
+        assert [job for job in (running, done) if selector.matches(job)] == [found]
