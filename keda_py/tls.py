@@ -59,6 +59,8 @@ class TlsContexts:
         if bool(settings.cert) != bool(settings.key):
             raise ConfigError("cert and key belong together: give both or none", field="cert")
         context = ssl.create_default_context()
+        # Set by Python 3.13: it refuses what many a private authority issues, certificates without key identifiers.
+        context.verify_flags &= ~ssl.VERIFY_X509_STRICT
         context.minimum_version = self._min_version
         restrict_ciphers(context, self._ciphers)
         for path in self._authorities:
