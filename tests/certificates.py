@@ -37,6 +37,13 @@ class Authority:
         )
         self.cert = self._cert.public_bytes(serialization.Encoding.PEM).decode()
 
+    def namesake(self) -> Pair:
+        """A leaf as Go makes it under the authority's own name: nothing but the signature tells who signed."""
+        key = ec.generate_private_key(ec.SECP256R1())
+        addresses = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
+        builder = _builder(self._name, self._name, key).add_extension(addresses, critical=False)
+        return _pair(builder.sign(self._key, hashes.SHA256()), key)
+
     def leaf(self, name: str, password: str = "") -> Pair:
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
@@ -50,19 +57,23 @@ class Authority:
             .add_extension(issuer_key, critical=False)
             .sign(self._key, hashes.SHA256())
         )
-        hidden: serialization.KeySerializationEncryption = serialization.NoEncryption()
-        if password:
-            hidden = serialization.BestAvailableEncryption(password.encode())
-        pem, pkcs8 = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
-        return Pair(cert.public_bytes(pem).decode(), key.private_bytes(pem, pkcs8, hidden).decode())
+        return _pair(cert, key, password)
 
-    def server_context(self, folder: Path, *, wants_client: bool = False) -> ssl.SSLContext:
-        pair = self.leaf("server")
+    def server_context(self, folder: Path, *, wants_client: bool = False, pair: Pair | None = None) -> ssl.SSLContext:
+        pair = pair or self.leaf("server")
         (folder / "server.pem").write_text(pair.cert + pair.key)
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cadata=self.cert)
         context.load_cert_chain(folder / "server.pem")
         context.verify_mode = ssl.CERT_REQUIRED if wants_client else ssl.CERT_NONE
         return context
+
+
+def _pair(cert: x509.Certificate, key: ec.EllipticCurvePrivateKey, password: str = "") -> Pair:
+    hidden: serialization.KeySerializationEncryption = serialization.NoEncryption()
+    if password:
+        hidden = serialization.BestAvailableEncryption(password.encode())
+    pem, pkcs8 = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+    return Pair(cert.public_bytes(pem).decode(), key.private_bytes(pem, pkcs8, hidden).decode())
 
 
 def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey) -> x509.CertificateBuilder:

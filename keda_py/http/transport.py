@@ -18,6 +18,7 @@ import httpx
 from yarl import URL
 
 from keda_py.clock import Clock
+from keda_py.http.namesakes import Namesakes
 from keda_py.proxies import Proxies
 
 # httpx sets its own; aiohttp must add nothing.
@@ -117,6 +118,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
     def __init__(self, *, clock: Clock, tls: ssl.SSLContext, proxies: Proxies, limits: Limits) -> None:
         self._clock, self._tls, self._proxies, self._limits = clock, tls, proxies, limits
         self._session: aiohttp.ClientSession | None = None
+        self._namesakes = Namesakes()
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send; the answer's body is read later, through `_Body`."""
@@ -133,7 +135,19 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
         return httpx.Response(answer.status, headers=headers, stream=body, extensions=extensions)
 
     async def _send(self, request: httpx.Request) -> aiohttp.ClientResponse:
-        url = URL(str(request.url), encoded=True)
+        url, context = URL(str(request.url), encoded=True), request.extensions.get("ssl", self._tls)
+        server, proxy = (url.host or "", url.port or 0), self._proxies.for_url(url)
+        try:
+            return await self._send_with(request, url, self._namesakes.context_for(context, server))
+        except aiohttp.ClientConnectorCertificateError as error:
+            refusal = error.certificate_error
+            if proxy is not None or not isinstance(refusal, ssl.SSLCertVerificationError):
+                raise
+            if not await self._namesakes.learn(context, server, refusal):
+                raise
+        return await self._send_with(request, url, self._namesakes.context_for(context, server))
+
+    async def _send_with(self, request: httpx.Request, url: URL, context: ssl.SSLContext) -> aiohttp.ClientResponse:
         timeout = request.extensions.get("timeout", {})
         return await self._open().request(
             request.method,
@@ -142,7 +156,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
             data=await request.aread() or None,
             allow_redirects=False,
             proxy=self._proxies.for_url(url),
-            ssl=request.extensions.get("ssl", self._tls),
+            ssl=context,
             timeout=aiohttp.ClientTimeout(
                 connect=timeout.get("pool"), sock_connect=timeout.get("connect"), sock_read=timeout.get("read")
             ),

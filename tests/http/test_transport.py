@@ -2,6 +2,7 @@
 
 import asyncio
 import gzip
+import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -219,6 +220,26 @@ async def test_the_trust_is_chosen_per_request(client: httpx.AsyncClient, tmp_pa
         for extensions in ({}, {"ssl": strangers}):
             with pytest.raises(httpx.ConnectError, match="TLS"):
                 await client.get(server.url, extensions=extensions)
+
+
+async def test_a_certificate_with_the_name_of_its_authority_is_judged_by_its_signature(
+    client: httpx.AsyncClient, tmp_path: Path
+) -> None:
+    ours, tls = Authority(), TlsContexts()
+    trusting = tls.get(TlsSettings(ca=ours.cert))
+    async with http_server(ours.server_context(tmp_path, pair=ours.namesake())) as server:
+        server.answers["/"] = "safe"
+        for _ in range(2):
+            assert (await client.get(server.url, extensions={"ssl": trusting})).text == "safe"
+        strangers = tls.get(TlsSettings(ca=Authority().cert))
+        with pytest.raises(httpx.ConnectError, match="TLS"):
+            await client.get(server.url, extensions={"ssl": strangers})
+        with pytest.raises(httpx.ConnectError, match="TLS"):
+            await client.get(server.url.replace("127.0.0.1", "localhost"), extensions={"ssl": trusting})
+
+
+def test_authorities_without_key_identifiers_are_good_enough_whatever_the_python() -> None:
+    assert not TlsContexts().get(TlsSettings()).verify_flags & ssl.VERIFY_X509_STRICT
 
 
 async def test_a_client_certificate_is_shown(client: httpx.AsyncClient, tmp_path: Path) -> None:
