@@ -30,6 +30,7 @@ NAME_CHARACTERS = 236
 SERIES_SECONDS = 360.0
 SERIES_WRITE_SECONDS = 10.0
 QUEUE_LIMIT = 10_000
+FAILED, FAILURES_LIMIT = 500, 12
 REMEMBERED = 4096
 # One object may write this many at once, then one every REFILL_SECONDS.
 BURST = 25
@@ -51,6 +52,7 @@ class _Series:
     last_seen: float
     last_seen_wire: str
     last_write: float = float("-inf")
+    failures: int = 0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -163,15 +165,33 @@ class EventRecorder:
         while self._queue:
             try:
                 await self._write(self._queue[0])
-            except (Unavailable, TooManyRequests, Unauthorized):
-                await asyncio.sleep(backoff.next())
-                continue
+            except (Unavailable, TooManyRequests, Unauthorized) as error:
+                if not self._gives_up(self._queue[0], error):
+                    await asyncio.sleep(backoff.next())
+                    continue
+                self._refuse(error)
             except KubeError as error:  # a terminating namespace, most of the time; nothing anybody could do
-                self.dropped += 1
-                self._queue[0].written = self._queue[0].count
-                log.debug("event refused", extra={"error": str(error)})
+                self._refuse(error)
             backoff.reset()
             self._queue.popleft().queued = False
+
+    def _gives_up(self, series: _Series, error: KubeError) -> bool:
+        """A server that is away gets every Event later; one that fails with this Event lets the others go first.
+
+        A webhook that does not work is a 500, for the kinds or namespaces that it is asked about.
+        """
+        if error.status != FAILED:
+            return False
+        series.failures += 1
+        if series.failures >= FAILURES_LIMIT:
+            return True
+        self._queue.rotate(-1)
+        return False
+
+    def _refuse(self, error: KubeError) -> None:
+        self.dropped += 1
+        self._queue[0].written = self._queue[0].count
+        log.debug("event refused", extra={"error": str(error)})
 
     async def _write(self, series: _Series) -> None:
         count = series.count

@@ -6,6 +6,7 @@ its Events looks odd and is parity: an update of either kind has the reason Clus
 """
 
 import logging
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import ExitStack
 
@@ -18,7 +19,7 @@ from keda_py.operator.parts import Parts, tell
 from keda_py.operator.queue import DueQueue, Key
 from keda_py.operator.references import BY_AUTHENTICATION, authentication_keys, authentication_value
 
-RETRY_SECONDS = 1.0
+FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS = 1.0, 60.0
 
 log = logging.getLogger(__name__)
 
@@ -30,6 +31,7 @@ class Authentications:
         self._parts, self._users = parts, users
         self._queue = DueQueue(parts.clock, self._work)
         self._told: dict[Key, tuple[str, int]] = {}
+        self._failures: Counter[Key] = Counter()
 
     async def run(self) -> None:
         """Work until cancelled; the caches must have synced."""
@@ -69,13 +71,21 @@ class Authentications:
             else:
                 await self._reconcile(informer, key, live)
         except NotFound:
-            return
+            self._failures.pop(key, None)
         except KubeError as error:
-            log.warning("api request failed", extra=_about(live) | {"error": str(error)})
-            self._queue.add(key, RETRY_SECONDS)
+            level = logging.DEBUG if self._failures[key] else logging.WARNING
+            log.log(level, "api request failed", extra=_about(live) | {"error": str(error)})
+            self._try_again(key)
         except Exception:
             log.exception("work on authentication failed", extra=_about(live))
-            self._queue.add(key, RETRY_SECONDS)
+            self._try_again(key)
+        else:
+            self._failures.pop(key, None)
+
+    def _try_again(self, key: Key) -> None:
+        """Later with each failure in a row."""
+        self._queue.add(key, min(FIRST_RETRY_SECONDS * 2.0 ** self._failures[key], LAST_RETRY_SECONDS))
+        self._failures[key] = min(self._failures[key] + 1, 10)
 
     async def _reconcile(self, informer: Informer, key: Key, live: Obj) -> None:
         await ensure_finalizer(self._parts.client, informer.spec.resource, live)

@@ -133,6 +133,19 @@ async def test_a_server_that_was_away_gets_the_events_later(events: Shelf, recor
     assert recorder.dropped == 0
 
 
+async def test_an_event_that_makes_the_server_fail_keeps_no_other_back(events: Shelf, recorder: EventRecorder) -> None:
+    async def fails_for_one(request):  # type: ignore[no-untyped-def]
+        body = await request.json()
+        return status(500, "InternalError") if body["note"] == "poison" else events.store(body)
+
+    events.fault = fails_for_one
+    async with running(recorder.run()):
+        for note in ("poison", "good", "better"):
+            recorder.record(OBJECT, "Normal", "Ready", note)
+        await until(lambda: len(events.objects) == 2)
+    assert {one["note"] for one in events.objects.values()} == {"good", "better"}
+
+
 async def test_an_answer_lost_on_its_way_makes_no_second_event(events: Shelf, recorder: EventRecorder) -> None:
     async def stored_but_unanswered(request):  # type: ignore[no-untyped-def]
         events.store(await request.json())
