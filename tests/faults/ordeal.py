@@ -79,8 +79,12 @@ class Ordeal:
         await world.create(deployment(), scaled_object(metrics_api(world.url), **wanted))
         await self.until(lambda: world.replicas() == 1 and world.condition("Active")[0] == "True")
         await self.live(5)
-        self._tasks, self._watchers = len(asyncio.all_tasks()), world.cluster.store.watchers
+        self.settle()
         return world.writes_of(DEPLOYMENTS)
+
+    def settle(self) -> None:
+        """What there is now is what may be left in the end."""
+        self._tasks, self._watchers = len(asyncio.all_tasks()), self.world.cluster.store.watchers
 
     async def assert_sound(self) -> None:
         """Up and down once more, as if nothing had been; then nothing is left of what happened."""
