@@ -93,7 +93,7 @@ class Ordeal:
         await self.until(lambda: world.replicas() == 1 and world.condition("Active")[0] == "True")
         assert world.condition("Ready")[0] == "True"
         world.jobs(0)
-        await self.live(20)
+        await self.live(20, step=5)
         assert world.replicas() == 1
         await self.until(lambda: world.replicas() == 0 and world.condition("Active")[0] == "False", 30)
         assert world.operator is not None
