@@ -98,7 +98,7 @@ class World:
         timeout = {"KEDA_HTTP_DEFAULT_TIMEOUT": str(round(self.source_seconds * 1000))}
         settings = load_settings({name: [value] for name, value in (flags | self.flags).items()}, timeout | self.env)
         self.operator = self.tasks.create_task(run_operator(settings, self.clock, self._stopping, note))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             await started.wait()
         await self.clock.settle()
 
