@@ -135,14 +135,13 @@ async def test_events_that_come_twice_and_bookmarks_that_never_come_change_nothi
 
 
 @ordeal
-async def test_an_api_server_that_hangs_delays_and_takes_nothing_down(one: Ordeal) -> None:
-    counts = await one.wake()
-    with one.api.failing(hangs):
-        one.world.cable.pull()
-        one.world.cable.plug()
-        await one.live(90, step=5)
-    await one.live(30, step=2)
-    assert {version["spec"]["replicas"] for version in counts} <= {1}
+async def test_an_api_server_that_hangs_at_every_write_delays_a_scale_and_nothing_else(one: Ordeal) -> None:
+    await one.wake()
+    one.world.jobs(0)
+    with one.api.failing(hangs, writes):
+        await one.live(40, step=10)
+        assert one.world.replicas() == 1
+    await one.until(lambda: one.world.replicas() == 0, 20)
     await one.assert_sound()
 
 
