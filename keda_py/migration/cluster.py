@@ -119,7 +119,7 @@ def _check_metrics_api(installation: Installation) -> Iterator[Finding]:
 
 def _check_webhook(configuration: Obj) -> Iterator[Finding]:
     policies = {
-        value_at(webhook, "failurePolicy") or "Fail"
+        str(value_at(webhook, "failurePolicy") or "Fail")
         for webhook in list_at(configuration, "webhooks")
         for rule in list_at(webhook, "rules")
         if "keda.sh" in list_at(rule, "apiGroups")

@@ -37,13 +37,13 @@ async def test_explain_tells_why_it_woke_why_it_slept_and_what_comes_next(
     operator: Operator, world: World, source: Source
 ) -> None:
     source.value = 3
-    await world.create(deployment(), scaled_object(metrics_api(source.url), cooldownPeriod=3))
+    await world.create(deployment(), scaled_object(metrics_api(source.url), cooldownPeriod=8))
     await world.replicas(1)
     source.value = 0
     await world.condition("Active", "False", "ScalerCooldown")
     cooling = (await insight(world))["last"]
     assert cooling["reason"] == "CoolingDown"
-    assert 0 < cooling["cooldownLeftSeconds"] <= 3
+    assert 0 < cooling["cooldownLeftSeconds"] <= 8
     await world.replicas(0)
     await source.asked(2)
     body = await insight(world)

@@ -18,7 +18,6 @@ WRONG_TRIGGERS = {
     "an unknown type": ({"type": "metrics-apy", "metadata": {}}, "metrics-apy"),
     "a type with a path in it": ({"type": "../../etc/passwd", "metadata": {}}, "../../etc/passwd"),
     "no url": ({"type": "metrics-api", "metadata": without(API, "url")}, "url"),
-    "an url that is none": ({"type": "metrics-api", "metadata": {**API, "url": "nowhere"}}, "url"),
     "a target of lots": ({"type": "metrics-api", "metadata": {**API, "targetValue": "lots"}}, "targetValue"),
     "a target of zero": ({"type": "metrics-api", "metadata": {**API, "targetValue": "0"}}, "targetValue"),
     "an unknown format": ({"type": "metrics-api", "metadata": {**API, "format": "csv"}}, "format"),
