@@ -7,6 +7,7 @@ GETs without a body, so that whatever limits a run against it is the client.
 import asyncio
 import sys
 from pathlib import Path
+from typing import cast
 
 from keda_py.cli.operator import loop_factory
 from keda_py.clock import SystemClock
@@ -24,8 +25,8 @@ _ANSWER = (
 
 class _Constant(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport, self._seen = transport, b""
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's is none by its class
+        self._seen = b""
 
     def data_received(self, data: bytes) -> None:
         *whole, self._seen = (self._seen + data).split(b"\r\n\r\n")
