@@ -15,33 +15,35 @@ _REAL_TIME = SystemClock()
 
 _CALL = ("grpc_type", "grpc_service", "grpc_method")
 _CALLED = ("unary", "api.MetricsService", "GetMetrics")
+_CODES = ("OK", "Unknown")
 _ASKED = {"verb": "LIST", "group": "external.metrics.k8s.io", "version": "v1beta1", "scope": "namespace"}
 
 
 class _Side:
-    """The series of the one who asks, or of the one who answers."""
+    """The series of the one who asks, or of the one who answers; found once, for they are counted at every question."""
 
     def __init__(self, registry: CollectorRegistry, side: str) -> None:
         def counter(name: str, text: str, *more: str) -> Counter:
             return Counter(f"keda_internal_metricsservice_grpc_{side}_{name}", text, (*_CALL, *more), registry=registry)
 
-        self._started = counter("started", "questions about metrics")
-        self._handled = counter("handled", "questions that were answered", "grpc_code")
+        handled = counter("handled", "questions that were answered", "grpc_code")
+        self._handled = {code: handled.labels(*_CALLED, code) for code in _CODES}
+        self._started = counter("started", "questions about metrics").labels(*_CALLED)
         # One message each way: GetMetrics is no stream.
-        self._received = counter("msg_received", "questions or answers received")
-        self._sent = counter("msg_sent", "questions or answers sent")
+        self._received = counter("msg_received", "questions or answers received").labels(*_CALLED)
+        self._sent = counter("msg_sent", "questions or answers sent").labels(*_CALLED)
         self._seconds = Histogram(
             f"keda_internal_metricsservice_grpc_{side}_handling_seconds", "until answered", _CALL, registry=registry
-        )
+        ).labels(*_CALLED)
 
     def begin(self) -> None:
-        self._started.labels(*_CALLED).inc()
+        self._started.inc()
 
     def end(self, code: str, seconds: float) -> None:
-        self._handled.labels(*_CALLED, code).inc()
-        self._received.labels(*_CALLED).inc()
-        self._sent.labels(*_CALLED).inc()
-        self._seconds.labels(*_CALLED).observe(seconds)
+        self._handled[code].inc()
+        self._received.inc()
+        self._sent.inc()
+        self._seconds.observe(seconds)
 
 
 class QuestionMetrics:
@@ -50,7 +52,8 @@ class QuestionMetrics:
     def __init__(self, registry: CollectorRegistry) -> None:
         self._sides = _Side(registry, "client"), _Side(registry, "server")
         labels = (*_ASKED, "code")
-        self._requests = Counter("apiserver_request", "questions about metrics, by answer", labels, registry=registry)
+        requests = Counter("apiserver_request", "questions about metrics, by answer", labels, registry=registry)
+        self._requests = {code: requests.labels(**_ASKED, code=code) for code in ("200", "500")}
 
     def begin(self) -> None:
         """A question has come."""
@@ -61,7 +64,7 @@ class QuestionMetrics:
         """It has got its answer, or an error."""
         for side in self._sides:
             side.end("OK" if answered else "Unknown", seconds)
-        self._requests.labels(**_ASKED, code="200" if answered else "500").inc()
+        self._requests["200" if answered else "500"].inc()
 
 
 class CountedQuestions:
