@@ -110,7 +110,7 @@ def decide(spec: ScalingSpec, seen: Observation, now: datetime) -> Decision:
 
 
 def _decide_active(spec: ScalingSpec, seen: Observation, replicas: int, now: datetime) -> Decision:
-    active = ACTIVE if seen.active else FORCED
+    active = FORCED if spec.force_activation else ACTIVE  # also while triggers are active
     below_min = spec.idle_replicas is not None and replicas < spec.min_replicas
     if replicas == 0 or below_min:
         if spec.pause.scale_out:

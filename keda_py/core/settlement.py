@@ -53,8 +53,8 @@ def _tell(
     if activates is None:
         return None
     if activates:
-        triggered = f"triggered by {';'.join(seen.active_metrics)}" if seen.active else ""
-        cause = triggered or "caused by forced activation annotation"
+        forced = "caused by forced activation annotation" if spec.force_activation else ""
+        cause = forced or f"triggered by {';'.join(seen.active_metrics)}"
         if outcome.error:
             return EventNote(
                 type="Warning",

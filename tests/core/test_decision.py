@@ -61,6 +61,8 @@ ROWS = [
     ("A2 from zero to min", spec_of(minReplicaCount=4), seen(0, active=True), Reason.ACTIVATED, 4, READY, ACTIVE),
     ("A2 from idle to min", spec_of(minReplicaCount=4, idleReplicaCount=1), seen(1, active=True), Reason.ACTIVATED, 4, READY, ACTIVE),
     ("A2 forced by annotation", spec_of(FORCE), seen(0), Reason.ACTIVATED, 1, READY, FORCED),
+    ("A2 forced while triggers are active", spec_of(FORCE), seen(0, active=True), Reason.ACTIVATED, 1, READY, FORCED),
+    ("A4 forced while triggers are active", spec_of(FORCE), seen(2, active=True), Reason.ACTIVE, None, READY, FORCED),
     ("A2 although another trigger fails", spec_of(), seen(0, active=True, failing=True), Reason.ACTIVATED, 1, READY, ACTIVE),
     ("A3 active, another trigger fails", spec_of(), seen(2, active=True, failing=True), Reason.SOME_TRIGGERS_FAIL, None, PARTIAL, ACTIVE),
     ("A4 active, the HPA scales", spec_of(), seen(2, active=True), Reason.ACTIVE, None, READY, ACTIVE),
@@ -135,8 +137,10 @@ def test_an_activation_tells_what_triggered_it() -> None:
     _, settled = apply(spec_of(), seen(0, active=True, active_metrics=("s0-redis-jobs", "s1-cron")))
     assert settled.event.reason == "KEDAScaleTargetActivated"
     assert settled.event.note == "Scaled apps/v1.Deployment shop/web from 0 to 1, triggered by s0-redis-jobs;s1-cron"
-    _, forced = apply(spec_of(FORCE), seen(0))
-    assert forced.event.note == "Scaled apps/v1.Deployment shop/web from 0 to 1, caused by forced activation annotation"
+    for observation in (seen(0), seen(0, active=True, active_metrics=("s0-redis-jobs",))):
+        _, forced = apply(spec_of(FORCE), observation)
+        forced_note = "Scaled apps/v1.Deployment shop/web from 0 to 1, caused by forced activation annotation"
+        assert forced.event.note == forced_note
 
 
 def test_a_deactivation_tells_from_where_to_where() -> None:
