@@ -50,4 +50,5 @@ class KubernetesWorkloadScaler(Scaler[KubernetesWorkloadMetadata]):
         alive = [pod for pod in pods if pod.get("status", {}).get("phase") not in _OVER]
         if not self.metadata.group_by_node:
             return Reading(value=float(len(alive)))
-        return Reading(value=float(len({pod.get("spec", {}).get("nodeName", "") for pod in alive})))
+        nodes = {pod.get("spec", {}).get("nodeName", "") for pod in alive}
+        return Reading(value=float(len(nodes - {""})))  # a pod that waits for a node is on none

@@ -21,7 +21,7 @@ PODS = [
 ]
 
 
-@pytest.mark.parametrize(("by_node", "count"), [("false", 4), ("true", 3)])
+@pytest.mark.parametrize(("by_node", "count"), [("false", 4), ("true", 2)])
 async def test_pods_that_have_not_ended_count_or_the_nodes_that_they_are_on(by_node: str, count: int) -> None:
     async with lendings(kube=Objects(pods=PODS)) as lent:
         metadata = {"podSelector": "app=web", "value": "1", "groupByNode": by_node}
