@@ -34,14 +34,15 @@ async def endpoint_urls(kube: KubeReader, service_url: str) -> list[str]:
     except KubeError as error:
         raise ScalerError(f"failed to get the endpoints of Service {namespace}/{service}: {error}") from error
     port = url.port or (443 if url.scheme == "https" else 80)
-    urls = [
-        str(url.copy_with(host=address, port=port if _has_port(piece, port) else None))
-        for piece in slices
-        for address in _ready_addresses(piece)
-    ]
+    # A change may show an endpoint in two slices for a while; it counts once.
+    urls: dict[str, str] = {}
+    for piece in slices:
+        asked_port = port if _has_port(piece, port) else None
+        for address in _ready_addresses(piece):
+            urls.setdefault(address, str(url.copy_with(host=address, port=asked_port)))
     if not urls:
         raise ScalerError(f"Service {namespace}/{service} has no ready endpoint")
-    return urls
+    return list(urls.values())
 
 
 def _has_port(piece: Mapping[str, Any], port: int) -> bool:

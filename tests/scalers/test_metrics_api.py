@@ -1,6 +1,5 @@
 """`metrics-api` against a real HTTP server."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -197,33 +196,27 @@ async def test_a_server_that_hangs(bench: Bench, silent_port: int) -> None:
 
 @pytest.mark.parametrize(("aggregation", "value"), [("average", 4.0), ("sum", 8.0), ("max", 6.0), ("min", 2.0)])
 async def test_endpoints_of_a_service_are_aggregated(aggregation: str, value: float) -> None:
-    async with http_server() as one, http_server(host="127.0.0.2") as two:
-        one.answers["/value"] = '{"count": 2}'
+    counts = {"127.0.0.1": "2", "127.0.0.2": "6"}
+
+    async def count(request: web.Request) -> web.Response:
+        found = counts.get(request.url.host or "")
+        return web.Response(text=f'{{"count": {found}}}') if found else web.Response(status=503)
+
+    async with http_server(host="0.0.0.0") as server:  # any loopback address is an endpoint
+        server.answers["/value"] = count
         slices = [
-            endpoint_slice("jobs", ["127.0.0.1"], port=one.port),
-            endpoint_slice("jobs", ["127.0.0.2"], port=two.port),
-            endpoint_slice("jobs", ["127.0.0.9"], port=one.port, ready=False),
-            endpoint_slice("other", ["127.0.0.9"], port=one.port),
+            endpoint_slice("jobs", ["127.0.0.1", "127.0.0.3"], port=server.port),  # 127.0.0.3 fails and is left out
+            endpoint_slice("jobs", ["127.0.0.1", "127.0.0.2"], port=server.port),  # an endpoint twice counts once
+            endpoint_slice("jobs", ["127.0.0.9"], port=server.port, ready=False),
+            endpoint_slice("other", ["127.0.0.9"], port=server.port),
         ]
-        async with lendings(kube=Objects(endpointslices=slices[:1] + slices[2:])) as lent:
+        async with lendings(kube=Objects(endpointslices=slices)) as lent:
             bench = Bench(lent)
-            metadata = ask(f"http://jobs.default.svc:{one.port}/value", aggregateFromKubeServiceEndpoints="true")
+            metadata = ask(f"http://jobs.default.svc:{server.port}/value", aggregateFromKubeServiceEndpoints="true")
             scaler = await bench.opened("metrics-api", {**metadata, "aggregationType": aggregation})
-            assert (await scaler.read()).value == 2
+            assert (await scaler.read()).value == value
+            assert sorted(request.url.host or "" for request in server.asked) == [f"127.0.0.{i}" for i in (1, 2, 3)]
             await bench.aclose()
-        answers = iter(["2", "6"])
-        one.answers["/value"] = lambda request: _count(next(answers))
-        both = [endpoint_slice("jobs", ["127.0.0.1", "127.0.0.1", "127.0.0.3"], port=one.port)]
-        async with lendings(kube=Objects(endpointslices=both)) as lent:
-            bench = Bench(lent)
-            scaler = await bench.opened("metrics-api", {**metadata, "aggregationType": aggregation})
-            assert (await scaler.read()).value == value  # 127.0.0.3 does not answer and is left out
-            await bench.aclose()
-
-
-async def _count(text: str) -> web.Response:
-    await asyncio.sleep(0)
-    return web.Response(text=f'{{"count": {text}}}')
 
 
 async def test_a_service_without_endpoints_and_one_whose_endpoints_all_fail_are_errors() -> None:
