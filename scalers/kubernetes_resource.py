@@ -2,16 +2,15 @@
 
 import base64
 import binascii
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import Field
-
-from keda_py.core.quantity import parse_milli
+from keda_py.core.quantity import parse_number
 from keda_py.errors import KubeError
 from keda_py.metadata_values import read_float, read_int
 from keda_py.scaler import ConfigError, Reading, Scaler, ScalerContext, ScalerError, TriggerMetadata
 from scalers.shared.gjson import value_in
 from scalers.shared.location import parse_yaml, value_at
+from scalers.shared.target import check_target
 
 _RESOURCES = {"ConfigMap": "configmaps", "Secret": "secrets"}
 
@@ -25,7 +24,7 @@ class KubernetesResourceMetadata(TriggerMetadata):
     format: Literal["number", "json", "yaml"] = "number"
     value_location: str = ""
     value_type: Literal["float64", "int64", "quantity"] = "float64"
-    target_value: Annotated[float, Field(gt=0)]
+    target_value: float
     activation_target_value: float = 0.0
 
 
@@ -34,8 +33,12 @@ class KubernetesResourceScaler(Scaler[KubernetesResourceMetadata]):
 
     def __init__(self, metadata: KubernetesResourceMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
+        check_target(metadata.target_value, "targetValue", context)
+        if metadata.format == "number" and metadata.value_location:
+            message = "valueLocation is only supported with json or yaml format: set format, or leave it out"
+            raise ConfigError(message, field="valueLocation")
         if metadata.format != "number" and not metadata.value_location:
-            message = f"valueLocation is required for format {metadata.format}: write the path to the number"
+            message = f"valueLocation is required for {metadata.format} format: write the path to the number"
             raise ConfigError(message, field="valueLocation")
 
     @property
@@ -85,30 +88,30 @@ class KubernetesResourceScaler(Scaler[KubernetesResourceMetadata]):
             raise ScalerError(f'{self._place}: key "{self.metadata.key}" is not text') from None
 
     def _number(self, value: object) -> float:
-        """By `valueType`; float64 takes a string only as a quantity, as KEDA does ("1k" is 1000)."""
+        """By `valueType`, as KEDA reads it: of JSON's 2.9 an int64 is 2, while in YAML it stays 2.9."""
+        metadata = self.metadata
         try:
-            match self.metadata.value_type, value:
-                case _, bool() | None:
+            match metadata.format, metadata.value_type, value:
+                case "json", "int64", int() | float() if not isinstance(value, bool):
+                    return float(int(value))
+                case (_, _, bool()) | ("json", "int64", _):
                     raise ValueError
-                case "int64", float() if not value.is_integer():
-                    raise ValueError
-                case "int64", str():
-                    return float(read_int(value))
-                case "float64", str() if self.metadata.format == "number":
-                    return _float_or_quantity(value)
-                case _, str():
-                    return parse_milli(value) / 1000
-                case _, int() | float():
+                case _, _, int() | float():
                     return float(value)
+                case "number", "int64", str():
+                    return float(read_int(value))
+                case _, _, str():
+                    only_quantities = metadata.format == "json" or metadata.value_type == "quantity"
+                    return parse_number(value) if only_quantities else _float_or_quantity(value)
                 case _:
                     raise ValueError
-        except (ValueError, ConfigError):
-            kind = self.metadata.value_type
-            raise ScalerError(f'{self._place}: key "{self.metadata.key}" does not hold a {kind}') from None
+        except (ValueError, OverflowError, ConfigError):
+            kind = metadata.value_type
+            raise ScalerError(f'{self._place}: key "{metadata.key}" does not hold a {kind}') from None
 
 
 def _float_or_quantity(text: str) -> float:
     try:
         return read_float(text)
     except ValueError:
-        return parse_milli(text) / 1000
+        return parse_number(text)

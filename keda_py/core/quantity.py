@@ -43,6 +43,12 @@ def parse_milli(written: str | float, *, field: str = "quantity") -> int:
     return _cap(_divide_away_from_zero(nano, _NANO // 1000))
 
 
+def parse_number(written: str | float, *, field: str = "quantity") -> float:
+    """What a scaler measures with it: "0.3333" is 0.3333, where milli would be 334. Raises ConfigError."""
+    nano, _ = _parse(written, field)
+    return nano / _NANO
+
+
 def canonicalize(written: str | float, *, field: str = "quantity") -> str:
     """The quantity as the API server prints it back: "0.5" is "500m", "1024Mi" is "1Gi". Raises ConfigError."""
     nano, format = _parse(written, field)

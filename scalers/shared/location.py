@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import yaml
 
-from keda_py.core.quantity import parse_milli
+from keda_py.core.quantity import parse_number
 from keda_py.scaler import ConfigError, ScalerError
 
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -58,7 +58,7 @@ def number_of(value: object, path: str) -> float:
             return float(value)
         case str():
             try:
-                return parse_milli(value) / 1000
+                return parse_number(value)
             except ConfigError:
                 raise _no_number(path, "String") from None
         case None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keda_py.core.quantity import QuantityFormat, canonicalize, parse_milli, print_milli
+from keda_py.core.quantity import QuantityFormat, canonicalize, parse_milli, parse_number, print_milli, to_milli
 from keda_py.errors import ConfigError
 
 LARGEST = 2**63 - 1
@@ -114,3 +114,8 @@ def test_no_text_crashes_the_parser(text: str) -> None:
     except ConfigError:
         return
     assert canonicalize(printed) == printed
+
+
+def test_a_measured_quantity_is_not_rounded_up_to_the_next_milli() -> None:
+    assert (parse_number("0.3333"), parse_number("1500m"), parse_number("-2Ki")) == (0.3333, 1.5, -2048.0)
+    assert to_milli(parse_number("0.3333")) == 333

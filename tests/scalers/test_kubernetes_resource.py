@@ -13,7 +13,7 @@ DATA = {
     "number": " 7.5\n",
     "quantity": "2k",
     "whole": "12",
-    "json": '{"queues":[{"depth":3},{"depth":"1500m"}],"ratio":2.5,"flag":true}',
+    "json": '{"queues":[{"depth":3},{"depth":"1500m"}],"ratio":2.5,"third":"0.3333","flag":true}',
     "yaml": "queues:\n- depth: 3\n- depth: 1500m\nratio: 2.5\nflag: true\n",
     "text": "hunter2",
 }
@@ -45,6 +45,9 @@ async def read(metadata: dict[str, str]) -> float:
         ("json", {"format": "json", "valueLocation": "queues.1.depth"}, 1.5),
         ("json", {"format": "json", "valueLocation": "queues.#", "valueType": "int64"}, 2),
         ("json", {"format": "json", "valueLocation": "ratio"}, 2.5),
+        ("json", {"format": "json", "valueLocation": "ratio", "valueType": "int64"}, 2),
+        ("json", {"format": "json", "valueLocation": "third"}, 0.3333),
+        ("yaml", {"format": "yaml", "valueLocation": "ratio", "valueType": "int64"}, 2.5),
         ("yaml", {"format": "yaml", "valueLocation": "queues.1.depth", "valueType": "quantity"}, 1.5),
         ("yaml", {"format": "yaml", "valueLocation": "ratio"}, 2.5),
     ],
@@ -59,7 +62,8 @@ async def test_a_value_is_found(kind: str, key: str, options: dict[str, str], va
         (at("missing"), 'ConfigMap default/depths has no key "missing"'),
         (at("number", resourceName="nothing"), "error reading ConfigMap default/nothing: .*not found"),
         (at("number", valueType="int64"), 'key "number" does not hold a int64'),
-        (at("json", format="json", valueLocation="ratio", valueType="int64"), "does not hold a int64"),
+        (at("json", format="json", valueLocation="third", valueType="int64"), "does not hold a int64"),
+        (at("json", format="json", valueLocation="flag", valueType="int64"), "does not hold a int64"),
         (at("json", format="json", valueLocation="flag"), "does not hold a float64"),
         (at("json", format="json", valueLocation="missing"), "does not hold a float64"),
         (at("text", format="json", valueLocation="a"), "is not JSON"),
@@ -75,8 +79,9 @@ async def test_a_value_that_is_not_there_is_an_error(metadata: dict[str, str], m
 
 @pytest.mark.parametrize("format", ["number", "json", "yaml"])
 async def test_the_value_of_a_secret_is_never_told(format: str) -> None:
+    place = {} if format == "number" else {"valueLocation": "a"}
     with pytest.raises(ScalerError) as wrong:
-        await read(at("text", "Secret", format=format, valueLocation="a"))
+        await read(at("text", "Secret", format=format, **place))
     assert "hunter2" not in str(wrong.value)
     assert wrong.value.__cause__ is None
 
@@ -85,6 +90,8 @@ async def test_metric_target_and_activation(bench: Bench) -> None:
     scaler = bench.scaler("kubernetes-resource", at("number", "Secret", activationTargetValue="2"))
     (spec,) = await scaler.specs()
     assert (spec.name, spec.target, scaler.activation) == ("secret-depths-number", 5.0, 2.0)
+    in_a_formula = bench.scaler("kubernetes-resource", at("number", targetValue="0"), as_metric_source=True)
+    assert in_a_formula.target == 0
 
 
 @pytest.mark.parametrize(
@@ -92,8 +99,9 @@ async def test_metric_target_and_activation(bench: Bench) -> None:
     [
         ({}, 'missing required parameter "resourceKind" in [triggerMetadata]'),
         (at("a", "Pod"), 'resourceKind: "Pod" is not allowed: write one of ConfigMap, Secret'),
-        (at("a", targetValue="0"), 'targetValue: "0": input should be greater than 0'),
-        (at("a", format="json"), "valueLocation is required for format json"),
+        (at("a", targetValue="0"), 'targetValue: "0" is no target for an HPA: write a number above 0'),
+        (at("a", format="json"), "valueLocation is required for json format"),
+        (at("a", valueLocation="b"), "valueLocation is only supported with json or yaml format"),
         (at("a", valueType="float32"), 'valueType: "float32" is not allowed'),
     ],
 )
