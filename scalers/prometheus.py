@@ -58,12 +58,13 @@ class PrometheusMetadata(AuthModesMetadata, AwsAuthMetadata, GcpAuthMetadata):
 
 
 class _Series(BaseModel):
-    value: list[float | str | None] = []
+    value: list[float | str | None] | None = None
 
 
 class _Data(BaseModel):
     result_type: Annotated[Literal["vector"], Field(alias="resultType")] = "vector"
-    result: list[_Series] = []
+    result: list[_Series] | None = None
+    """Servers written in Go say null where there is nothing."""
 
 
 class _Answer(BaseModel):
@@ -124,7 +125,7 @@ class PrometheusScaler(Scaler[PrometheusMetadata]):
         if not answer.is_success:
             raise ScalerError(f"prometheus query api returned error. status: {answer.status_code}")
         try:
-            series = _Answer.model_validate_json(answer.content).data.result
+            series = _Answer.model_validate_json(answer.content).data.result or ()
         except ValidationError:
             raise ScalerError("prometheus query api returned something else than a vector of series") from None
         return self._reading(series)
@@ -148,7 +149,7 @@ class PrometheusScaler(Scaler[PrometheusMetadata]):
     def _reading(self, series: Sequence[_Series]) -> Reading:
         if len(series) > 1:
             raise ScalerError(f"prometheus query {self.metadata.query} returned multiple elements: aggregate to one")
-        values = series[0].value if series else []
+        values = series[0].value if series else None
         if not values:
             return self._empty()
         if len(values) == 1:

@@ -167,6 +167,13 @@ async def test_an_answer_of_another_shape_is_an_error(bench: Any, server: HttpSe
         await (await bench.opened("prometheus", ask(server.url))).read()
 
 
+@pytest.mark.parametrize("result", ["null", "[]", '[{"value":null}]', '[{"value":[]}]'])
+async def test_nothing_is_written_in_several_ways(bench: Any, server: HttpServer, result: str) -> None:
+    server.answers["/api/v1/query"] = f'{{"status":"success","data":{{"resultType":"vector","result":{result}}}}}'
+    reading = await (await bench.opened("prometheus", ask(server.url))).read()
+    assert (reading.value, reading.empty) == (0.0, True)
+
+
 async def test_a_null_value_counts_as_minus_one(bench: Any, server: HttpServer) -> None:
     server.answers["/api/v1/query"] = VECTOR % '{"value":[1,null]}'
     assert (await (await bench.opened("prometheus", ask(server.url))).read()).value == -1
