@@ -23,7 +23,7 @@ _REQUIRED: dict[str, tuple[tuple[str, str], ...]] = {
     "tls": (("cert", "cert"), ("key", "key")),
     "bearer": (("bearer_token", "bearerToken"),),
     "custom": (("custom_auth_header", "customAuthHeader"), ("custom_auth_value", "customAuthValue")),
-    "oauth": (("oauth_token_uri", "oauthTokenURI"), ("client_id", "clientID"), ("client_secret", "clientSecret")),
+    "oauth": (("oauth_token_uri", "oauthTokenURI"), ("client_id", "clientID")),
 }
 
 

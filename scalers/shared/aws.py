@@ -1,7 +1,7 @@
 """The AWS block: which credentials a trigger uses. No I/O and no AWS library here; `aws_session.py` opens clients."""
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import SecretStr
 
@@ -13,7 +13,7 @@ _NONE = SecretStr("")
 class AwsAuthMetadata(TriggerMetadata):
     """Keys of the block."""
 
-    identity_owner: Literal["pod", "operator"] = "pod"
+    identity_owner: str = "pod"
     aws_role_arn: Annotated[str, sources(AUTH)] = ""
     aws_access_key_id: Annotated[SecretStr, named("awsAccessKeyID", "awsAccessKeyId"), sources(AUTH, META, ENV)] = _NONE
     aws_secret_access_key: Annotated[SecretStr, sources(AUTH, ENV)] = _NONE
@@ -53,7 +53,7 @@ def aws_identity(metadata: AwsAuthMetadata, pod_identity: PodIdentity) -> AwsIde
         if not arn:
             return AmbientIdentity()
         return AssumedRole(arn=arn, external_id=pod_identity.external_id, by_web_identity=True)
-    if metadata.identity_owner == "operator":
+    if metadata.identity_owner != "pod":  # as in KEDA, any other word is the operator
         return AmbientIdentity()
     if metadata.aws_role_arn:
         return AssumedRole(arn=metadata.aws_role_arn)

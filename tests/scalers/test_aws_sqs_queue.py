@@ -114,8 +114,12 @@ async def test_a_role_is_assumed(
 
 @pytest.mark.parametrize(
     ("metadata", "pod_identity"),
-    [({"identityOwner": "operator"}, PodIdentity()), ({}, PodIdentity(provider="aws"))],
-    ids=["identityOwner operator", "podIdentity aws without a role"],
+    [
+        ({"identityOwner": "operator"}, PodIdentity()),
+        ({"identityOwner": "keda"}, PodIdentity()),
+        ({}, PodIdentity(provider="aws")),
+    ],
+    ids=["identityOwner operator", "any other identityOwner", "podIdentity aws without a role"],
 )
 async def test_the_operators_own_credentials(
     bench: Any,
@@ -197,7 +201,6 @@ async def test_an_answer_without_a_count_is_an_error(bench: Any, body: str, mess
         (on("q", ""), {}, "'awsAccessKeyID' not found"),
         (on("q", ""), {"awsAccessKeyId": "AKID"}, "'awsSecretAccessKey' not found"),
         (on("q", "", queueLength="1.5"), KEYS, 'queueLength: "1.5" is not a whole number'),
-        (on("q", "", identityOwner="me"), KEYS, 'identityOwner: "me" is not allowed: write one of pod, operator'),
     ],
 )
 async def test_metadata_that_is_refused(bench: Any, metadata: Any, auth: Any, message: str) -> None:
