@@ -34,7 +34,7 @@ def check_scaled_object(obj: ScaledObject, around: Neighbourhood, *, dry_run: bo
     if not dry_run:  # the target of a dry run may be in the same batch
         yield from check_requests(spec, around)
     yield from _check_scaled_objects(spec, around)
-    yield from _check_hpas(spec, around)
+    yield from _check_hpas(obj, spec, around)
     yield from _check_intervals(obj, spec)
 
 
@@ -95,7 +95,10 @@ def _check_scaled_objects(spec: ScalingSpec, around: Neighbourhood) -> Iterator[
             return
 
 
-def _check_hpas(spec: ScalingSpec, around: Neighbourhood) -> Iterator[Denial]:
+def _check_hpas(obj: ScaledObject, spec: ScalingSpec, around: Neighbourhood) -> Iterator[Denial]:
+    config = obj.spec.advanced.horizontal_pod_autoscaler_config if obj.spec.advanced else None
+    # The name that would be ours anyway is not taken over without being written down.
+    written_name = config.name if config else ""
     for hpa in around.hpas:
         meta = hpa.metadata
         owned = any(owner.kind == "ScaledObject" and owner.name == spec.name for owner in meta.owner_references)
@@ -107,7 +110,7 @@ def _check_hpas(spec: ScalingSpec, around: Neighbourhood) -> Iterator[Denial]:
                 reason="other-hpa",
                 field=f"{_TARGET}.name",
             )
-        elif spec.hpa_name != meta.name:
+        elif written_name != meta.name:
             yield Denial(
                 message=f"the existing hpa '{meta.name}' for {_workload(spec.target).removeprefix('the ')} must be "
                 "specified by name in advanced settings to enable ownership transfer",

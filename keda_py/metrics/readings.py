@@ -143,18 +143,13 @@ class Readings:
     async def ask(self, key: Key, metric_name: str) -> tuple[MetricReading, ...]:
         """The HPA's question, upper or lower case; no such metric: empty. Under scalingModifiers all metrics answer.
 
-        With useCachedMetrics the last poll's outcome answers, error included; nothing is read, but by a replica that
-        does not poll. Raises ScalerError when nothing is built.
+        With useCachedMetrics the last poll's outcome answers, error included; nothing is read, but before the first
+        poll and by a replica that does not poll. Raises ScalerError when nothing is built.
         """
         watched = self._get(key)
         every = watched.scalers.spec.modifiers is not None
         asked = [meter for meter in watched.meters if every or meter.metric.name.lower() == metric_name.lower()]
-        return await _gather(
-            [
-                self._last_poll(meter) if meter.cached and self._failures.counting else self._request(meter, asked=True)
-                for meter in asked
-            ]
-        )
+        return await _gather([self._answer(meter) for meter in asked])
 
     def health(self, key: Key) -> Mapping[str, FallbackState]:
         """Failures in a row by metric name; empty unless the object has a valid fallback."""
@@ -244,8 +239,10 @@ class Readings:
             self._sources.request(meter)
         return flight
 
-    def _last_poll(self, meter: Meter) -> asyncio.Future[MetricReading]:
-        return _done(meter.last or self._error(meter, "useCachedMetrics: no poll has been completed yet"))
+    def _answer(self, meter: Meter) -> asyncio.Future[MetricReading]:
+        if meter.cached and meter.last and self._failures.counting:
+            return _done(meter.last)
+        return self._request(meter, asked=True)
 
     def _error(self, meter: Meter, text: str) -> MetricReading:
         return MetricReading(metric=meter.metric, outcome=ScalerError(text), taken_at=self._clock.now())

@@ -190,6 +190,13 @@ def test_one_hpa_has_one_scaled_object() -> None:
     assert denials(scaled_object(advanced=named("shared")), around) == [("other-scaled-object-hpa", words)]
 
 
+def test_a_foreign_hpa_of_our_own_name_is_taken_over_only_by_writing_its_name() -> None:
+    around = Neighbourhood(hpas=[hpa("keda-hpa-so")])
+    unnamed = scaled_object(annotations={TRANSFER: "true"})
+    assert [reason for reason, _ in denials(unnamed, around)] == ["transfer-ownership-missing-hpa-name"]
+    assert denials(scaled_object(annotations={TRANSFER: "true"}, advanced=named("keda-hpa-so")), around) == []
+
+
 @pytest.mark.parametrize(
     ("annotations", "advanced", "expected"),
     [
