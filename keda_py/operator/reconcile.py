@@ -15,6 +15,7 @@ from keda_py.apis.scaled_object import ScaledObject
 from keda_py.core import conditions
 from keda_py.core.conditions import read_condition, with_condition
 from keda_py.core.decision import READY, ConditionValue
+from keda_py.core.fallback import has_valid_fallback
 from keda_py.core.hpa_manifest import build_hpa
 from keda_py.core.metric_names import COMPOSITE_METRIC, MetricSet
 from keda_py.core.spec import NAME_LABEL, ScalingSpec, build_spec, check_bounds, check_triggers
@@ -65,12 +66,13 @@ class Reconciler:
         fingerprint = fingerprint_of(live)
         # Of one step the fields are remembered even when a later one fails, so that a status tells how far it came.
         fields: dict[str, Any] = {}
+        spec: ScalingSpec | None = None
         try:
             with _step("ScaledObject cannot be read"):
                 spec = build_spec(parse_object(ScaledObject, live))
             await self._prepare(state, spec, live, fields)
         except StepError as error:
-            await self._report_failure(state, live, fields, error)
+            await self._report_failure(state, spec, live, fields, error)
             raise
         state.fingerprint = fingerprint
         await self._report_success(state, spec, live, fields)
@@ -184,7 +186,9 @@ class Reconciler:
         keep = state.fingerprint is not None and read_condition(current, "Ready").reason in _LOOP_REASONS
         await self._write(state, fields, {} if keep and not spec.pause.stopped else {"Ready": ready}, spec)
 
-    async def _report_failure(self, state: ObjectState, live: Obj, fields: dict[str, Any], error: StepError) -> None:
+    async def _report_failure(
+        self, state: ObjectState, spec: ScalingSpec | None, live: Obj, fields: dict[str, Any], error: StepError
+    ) -> None:
         text = self._in_full(state, error)
         value = conditions.check_failed(text)
         changed = read_condition(state.status.get("conditions") or (), "Ready") != value
@@ -196,7 +200,7 @@ class Reconciler:
             state.stop()
             state.told, fields["kedaPy"] = {}, None
             await self._parts.readings.forget(state.key)
-        await self._write(state, fields, {"Ready": value, "Active": conditions.CHECK_FAILED_ACTIVE}, None)
+        await self._write(state, fields, {"Ready": value, "Active": conditions.CHECK_FAILED_ACTIVE}, spec)
 
     async def _write(
         self, state: ObjectState, fields: dict[str, Any], values: Mapping[str, ConditionValue], spec: ScalingSpec | None
@@ -205,7 +209,7 @@ class Reconciler:
         listed = list(current) if conditions.is_initialised(current) else list(conditions.INITIAL)
         for kind, value in values.items():
             listed = with_condition(listed, kind, value)
-        if spec is None or spec.fallback is None:
+        if spec is None or not has_valid_fallback(spec):
             listed = with_condition(listed, "Fallback", conditions.NO_FALLBACK)
         await self._parts.status.write(state, {**fields, "conditions": listed})
 

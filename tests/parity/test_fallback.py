@@ -84,6 +84,20 @@ async def test_an_object_at_zero_is_lifted_by_its_fallback_and_told_of_by_events
         assert world.status("so")["health"][METRIC] == {"numberOfFailures": 0, "status": "Happy"}
 
 
+async def test_a_manifest_that_becomes_wrong_does_not_end_a_fallback(world: World, source: Source) -> None:
+    await world.create(workload(replicas=1), scaled_object(source.trigger(), fallback=fallback()))
+    async with world.operator():
+        await fail(world, source, 120)
+        assert world.condition("so", "Fallback") == EXISTS
+        await world.patch(SCALED_OBJECTS, "so", {"spec": {"triggers": [{"type": "nothing", "metadata": {}}]}})
+        await world.seconds(5)
+        assert world.condition("so", "Ready")[1] == "ScaledObjectCheckFailed"
+        assert world.condition("so", "Fallback") == EXISTS
+        await world.patch(SCALED_OBJECTS, "so", {"spec": {"fallback": None}})
+        await world.seconds(5)
+        assert world.condition("so", "Fallback") == NONE
+
+
 async def test_a_poll_that_finds_the_source_well_again_says_so(world: World, source: Source) -> None:
     spec = scaled_object(source.trigger(), fallback=fallback(3), pollingInterval=2)
     await world.create(workload(replicas=0), spec)
