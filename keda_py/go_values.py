@@ -1,9 +1,10 @@
-"""Text as Go reads it: `strconv.ParseBool` and `time.ParseDuration`, which KEDA's flags and annotations obey.
+"""Text as Go reads it: `strconv.ParseBool`, `strconv.ParseFloat` and `time.ParseDuration`, which KEDA obeys.
 
 Used by settings and by whoever reads KEDA's annotations or metadata. Rule: ValueError says what would have been
 accepted; the caller adds the name of the flag or field.
 """
 
+import math
 from datetime import timedelta
 from decimal import Decimal
 
@@ -21,6 +22,9 @@ _UNIT_MICROSECONDS = {
     "m": Decimal(60_000_000),
     "h": Decimal(3_600_000_000),
 }
+_LONGEST_NUMBER = 400
+_DECIMAL = re2.compile(r"(?i)[+-]?(inf|infinity|([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?)|nan")
+_HEXADECIMAL = re2.compile(r"(?i)[+-]?0x([0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)p[+-]?[0-9]+")
 _PART = re2.compile(r"([0-9]{1,19}\.?[0-9]{0,19}|\.[0-9]{1,19})" "(ns|us|\u00b5s|\u03bcs|ms|s|m|h)")
 _LONGEST_MICROSECONDS = Decimal(2**63 - 1) / 1000  # Go counts nanoseconds in an int64: about 292 years
 
@@ -32,6 +36,20 @@ def parse_bool(text: str) -> bool:
     if text in _FALSE:
         return False
     raise ValueError("is not a boolean; use true or false")
+
+
+def parse_float(text: str) -> float:
+    """Go's number: "1e3", ".5", "inf", "0x1p-2"; not "1_000" or " 1", which Python takes. Raises ValueError."""
+    if len(text) > _LONGEST_NUMBER or not (_DECIMAL.fullmatch(text) or _HEXADECIMAL.fullmatch(text)):
+        raise ValueError("is not a number; write digits with a decimal point, such as 5 or 0.25")
+    lower = text.lower()
+    try:
+        number = float.fromhex(text) if "x" in lower else float(text)
+    except OverflowError:
+        number = math.inf
+    if math.isinf(number) and "inf" not in lower:
+        raise ValueError("is out of range: a number fits in 64 bits")
+    return number
 
 
 def parse_duration(text: str) -> timedelta:

@@ -2,7 +2,7 @@ from datetime import timedelta
 
 import pytest
 
-from keda_py.go_values import parse_bool, parse_duration
+from keda_py.go_values import parse_bool, parse_duration, parse_float
 
 
 @pytest.mark.parametrize("text", ["1", "t", "T", "TRUE", "true", "True"])
@@ -46,3 +46,16 @@ def test_a_duration_is_read_as_go_reads_it(text: str, expected: timedelta) -> No
 def test_a_duration_without_its_unit_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="with its unit"):
         parse_duration(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("5", 5), ("+.5", 0.5), ("5.", 5), ("-1E3", -1000), ("0x1p-2", 0.25), ("Inf", float("inf"))]
+)
+def test_numbers_as_go_reads_them(text: str, expected: float) -> None:
+    assert parse_float(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", " 1", "1_000", "0x1", "1e400", "0x1p5000", "+nan", "\u0663", "1" * 500])
+def test_what_go_does_not_read_as_a_number(text: str) -> None:
+    with pytest.raises(ValueError, match="number"):
+        parse_float(text)

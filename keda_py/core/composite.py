@@ -14,6 +14,7 @@ from keda_py.core.formula import Formula, FormulaError, compile_formula, try_for
 from keda_py.core.quantity import LARGEST_MILLI
 from keda_py.core.spec import RESOURCE_TRIGGERS, TriggersSpec
 from keda_py.errors import ConfigError
+from keda_py.go_values import parse_float
 
 _FIELD = "spec.advanced.scalingModifiers"
 
@@ -110,7 +111,7 @@ def _read_activation(text: str) -> float:
 
 def _read_number(text: str) -> float | None:
     try:
-        number = float(text) if text.strip() == text else math.nan
+        number = parse_float(text)
     except ValueError:
         return None
     return number if math.isfinite(number) else None

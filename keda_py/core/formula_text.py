@@ -28,6 +28,7 @@ from keda_py.core.formula_values import (
     mismatch,
     to_int,
 )
+from keda_py.go_values import parse_float
 
 _OPTIONS = re2.Options()
 _OPTIONS.log_errors = False
@@ -308,14 +309,9 @@ def read_float(value: Value) -> float:
 
 def _parse_float(text: str) -> float:
     try:
-        if text.strip() != text or len(text) > 400:
-            raise ValueError(text)
-        number = float.fromhex(text) if "0x" in text.lower() else float(text)
-        if math.isinf(number) and "inf" not in text.lower():
-            raise ValueError(text)
-    except (ValueError, OverflowError):
+        return parse_float(text)
+    except ValueError:
         raise FormulaError(f'float(): "{_short(text)}" is not a number') from None
-    return number
 
 
 def _short(text: str) -> str:

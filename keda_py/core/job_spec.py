@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal
 from keda_py.apis.scaled_job import ScaledJob, ScaledJobSpec
 from keda_py.core.spec import PAUSED, TriggersSpec, parse_bool_annotation
 from keda_py.errors import ConfigError
+from keda_py.go_values import parse_float
 
 JOB_NAME_LABEL = "scaledjob.keda.sh/name"
 GENERATION = "scaledjob.keda.sh/generation"
@@ -122,7 +123,7 @@ def _read_strategy(spec: ScaledJobSpec) -> StrategySpec:
 def _parse_share(text: str) -> float | None:
     """None for what is no finite number: strategy custom then works as default does."""
     try:
-        share = float(text)
+        share = parse_float(text)
     except ValueError:
         return None
     return share if math.isfinite(share) else None
