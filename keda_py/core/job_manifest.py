@@ -51,7 +51,11 @@ def _template(spec: JobScalingSpec) -> Manifest:
     pod: Mapping[str, Any] = written.get("spec") or {}
     return {
         **written,
-        "metadata": {**meta, "labels": {**(meta.get("labels") or {}), JOB_NAME_LABEL: spec.name}},
+        "metadata": {
+            **meta,
+            "generateName": f"{spec.name}-",
+            "labels": {**(meta.get("labels") or {}), JOB_NAME_LABEL: spec.name},
+        },
         # The API server's default is Always, which it then refuses for a Job.
         "spec": {**pod, "restartPolicy": pod.get("restartPolicy") or "OnFailure"},
     }

@@ -64,6 +64,7 @@ def test_the_pod_template_keeps_what_is_written_and_gets_the_name() -> None:
     spec = build(template=template)["spec"]
     assert spec["backoffLimit"] == 4
     assert spec["template"]["metadata"] == {
+        "generateName": "work-",
         "labels": {"app": "x", "scaledjob.keda.sh/name": "work"},
         "annotations": {"a": "b"},
     }
