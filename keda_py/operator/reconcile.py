@@ -31,6 +31,7 @@ from keda_py.operator.trouble import log_trouble
 
 FINALIZER = "finalizer.keda.sh"
 STEP_OWN = "ScaledObject was refused by the API server"
+STEP_HOLD = "failed to scale target to paused replica count"
 STEP_TARGET = "ScaledObject doesn't have correct scaleTargetRef specification"
 STEP_BOUNDS = "ScaledObject doesn't have correct Idle/Min/Max Replica Counts specification"
 STEP_TRIGGERS = "ScaledObject doesn't have correct triggers specification"
@@ -81,7 +82,7 @@ class Reconciler:
         """Everything between a parsed spec and a scale loop that may run; `fields` collects the status."""
         await self._own(live, label=not spec.pause.stopped)
         if spec.pause.stopped:
-            with _step(STEP_TARGET):
+            with _step(STEP_HOLD):
                 await hold(self._parts, state, spec, live)
             return
         await release(self._parts, state, spec, live)

@@ -166,6 +166,7 @@ async def test_a_count_that_is_none_is_refused_by_name(world: World, source: Sou
         status, reason, message = world.condition("so", "Ready")
         assert (status, reason) == ("False", "ScaledObjectCheckFailed")
         assert f'{PAUSED_REPLICAS}: "{written}" is no number' in message
+        assert message.startswith("failed to scale target to paused replica count: ")
         assert world.replicas("t") == 1
 
 
