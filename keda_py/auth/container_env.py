@@ -79,21 +79,13 @@ async def _read_variable(variable: EnvVar, env: Mapping[str, str], lookup: Looku
     if origin.secret_key_ref is not None:
         if _is_withheld(lookup):
             return None
-        return _key_of(await _secret_of(origin.secret_key_ref, lookup), origin.secret_key_ref)
+        data = await lookup.secret(origin.secret_key_ref.name, lookup.spec.namespace)
+        return _key_of(data, "Secret", origin.secret_key_ref)
     if origin.config_map_key_ref is not None:
-        return _key_of(await _config_map_of(origin.config_map_key_ref, lookup), origin.config_map_key_ref)
+        data = await lookup.config_map(origin.config_map_key_ref.name, lookup.spec.namespace)
+        return _key_of(data, "ConfigMap", origin.config_map_key_ref)
     log.debug("variable from a field of the pod is skipped", extra={"variable": variable.name})
     return None
-
-
-async def _secret_of(selector: KeySelector, lookup: Lookup) -> Mapping[str, str]:
-    data = await lookup.secret(selector.name, lookup.spec.namespace)
-    return _existing(data, "Secret", selector.name, optional=selector.optional)
-
-
-async def _config_map_of(selector: KeySelector, lookup: Lookup) -> Mapping[str, str]:
-    data = await lookup.config_map(selector.name, lookup.spec.namespace)
-    return _existing(data, "ConfigMap", selector.name, optional=selector.optional)
 
 
 def _existing(data: Mapping[str, str] | None, kind: str, name: str, *, optional: bool) -> Mapping[str, str]:
@@ -105,8 +97,11 @@ def _existing(data: Mapping[str, str] | None, kind: str, name: str, *, optional:
     return data or {}
 
 
-def _key_of(data: Mapping[str, str], selector: KeySelector) -> str:
-    return data.get(selector.key, "")
+def _key_of(data: Mapping[str, str] | None, kind: str, selector: KeySelector) -> str | None:
+    """None for an optional object that is missing: what `envFrom` said of the variable then stands."""
+    if data is None and selector.optional:
+        return None
+    return _existing(data, kind, selector.name, optional=False).get(selector.key, "")
 
 
 def _is_withheld(lookup: Lookup) -> bool:

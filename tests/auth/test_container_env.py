@@ -95,8 +95,14 @@ SOURCES = (secret("creds", user="bob", password="s3cret"), config_map("conf", HO
             id="an optional object that is missing",
         ),
         pytest.param(
-            {"env": [{"name": "P", **key_of("secretKeyRef", "nope", "x", optional=True)}]},
-            {"P": ""},
+            {
+                "envFrom": [{"configMapRef": {"name": "conf"}}],
+                "env": [
+                    {"name": "P", **key_of("secretKeyRef", "nope", "x", optional=True)},
+                    {"name": "HOST", **key_of("configMapKeyRef", "nope", "x", optional=True)},
+                ],
+            },
+            {"HOST": "redis", "PORT": "6379"},
             id="a key of an optional object that is missing",
         ),
         pytest.param(
