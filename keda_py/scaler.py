@@ -218,9 +218,9 @@ class Scaler(Generic[M]):
 
     @property
     def timeout(self) -> float:
-        """Seconds that one reading may take: the metadata's `timeout` where there is one, else the context's."""
+        """Seconds that one reading may take: the metadata's `timeout` if it is above 0, else the context's."""
         own = getattr(self.metadata, "timeout", None)
-        return own.total_seconds() if isinstance(own, timedelta) else self.context.http_timeout
+        return own.total_seconds() if isinstance(own, timedelta) and own else self.context.http_timeout
 
     async def open(self) -> None:
         """Connect. Raises ConfigError (the user must act) or ScalerError (try again)."""

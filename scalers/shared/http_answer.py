@@ -16,7 +16,10 @@ from keda_py.scaler import ScalerContext, ScalerError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpQuestion:
-    """What one trigger asks each time. `parameters` join those of `url`; `tls` None: the client's own trust."""
+    """What one trigger asks each time. `parameters` join those of `url`; `tls` None: the client's own trust.
+
+    `timeout` None or zero: the context's, as in KEDA.
+    """
 
     url: str
     parameters: Mapping[str, str | list[str]] = field(default_factory=dict, repr=False)
@@ -27,7 +30,7 @@ class HttpQuestion:
 
 async def get(context: ScalerContext, question: HttpQuestion) -> httpx.Response:
     """The answer, read whole, whatever its status. Raises ScalerError when none came."""
-    timeout = context.http_timeout if question.timeout is None else question.timeout.total_seconds()
+    timeout = question.timeout.total_seconds() if question.timeout else context.http_timeout
     with _as_scaler_error("Get", question.url, timeout):
         url = httpx.URL(question.url)
         if question.parameters:

@@ -188,6 +188,13 @@ async def test_a_text_that_is_no_address_is_an_error_when_it_is_asked(bench: Ben
         await scaler.read()
 
 
+async def test_a_time_out_of_zero_is_none_of_its_own(bench: Bench, server: HttpServer) -> None:
+    server.answers["/value"] = '{"count": 3}'
+    scaler = await bench.opened("metrics-api", ask(f"{server.url}/value", timeout="0"))
+    assert scaler.timeout == scaler.context.http_timeout
+    assert (await scaler.read()).value == 3
+
+
 async def test_a_server_that_hangs(bench: Bench, silent_port: int) -> None:
     scaler = await bench.opened("metrics-api", ask(f"http://127.0.0.1:{silent_port}", timeout="100ms"))
     with pytest.raises(ScalerError, match=r"in time \(0\.1 s\)"):
