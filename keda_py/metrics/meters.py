@@ -19,6 +19,9 @@ from keda_py.scaler import Reading
 _REAL_TIME = SystemClock()
 """How long a source takes is real time, whatever the clock of decisions; the loop's own has steps of a millisecond."""
 
+_HAIR = 0.001
+"""A timer may fire so many seconds early."""
+
 Key = tuple[str, str]
 """(namespace, name) of a ScaledObject."""
 
@@ -103,6 +106,16 @@ class Meter:
         Half a polling interval at most: a reading takes time, so with an interval of 1 s the one before is 0.99 s old.
         """
         return now - self.last_at < min(shared_for, self.grid.interval / 2)
+
+    def has_found_work_for_hpa(self, now: float, shared_for: float) -> bool:
+        """Did the HPA's question just now find the trigger active?"""
+        last = self.last
+        found = last is not None and last.asked and isinstance(last.outcome, Reading) and bool(last.outcome.active)
+        return found and self.is_fresh(now, shared_for)
+
+    def rests(self, now: float) -> bool:
+        """Does the trigger set useCachedMetrics, with its next poll still to come?"""
+        return self.cached and self.last_at > -math.inf and now < self.due_at - _HAIR
 
     def is_due(self, now: float) -> bool:
         """Would its object be polled now anyway? Not for an object that the engine has stopped polling."""

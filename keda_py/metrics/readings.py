@@ -137,8 +137,21 @@ class Readings:
             self._poll_meter(meter)
 
     async def poll(self, key: Key) -> Round:
-        """Read every external metric. A trigger's failure is its outcome. Raises ScalerError when nothing is built."""
-        return Round(readings=await _gather([self._poll_meter(meter) for meter in self._get(key).meters]))
+        """Read every external metric. A trigger's failure is its outcome. Raises ScalerError when nothing is built.
+
+        While all that is new is work that the HPA asked about, useCachedMetrics keeps its trigger's last reading: else
+        each question for another trigger would be one more for its source.
+        """
+        meters, now = self._get(key).meters, self._clock.monotonic()
+        asked_about = any(meter.has_found_work_for_hpa(now, SHARED_SECONDS) for meter in meters)
+        return Round(
+            readings=await _gather(
+                [
+                    _done(meter.last) if asked_about and meter.last and meter.rests(now) else self._poll_meter(meter)
+                    for meter in meters
+                ]
+            )
+        )
 
     async def ask(self, key: Key, metric_name: str) -> tuple[MetricReading, ...]:
         """The HPA's question, upper or lower case; no such metric: empty. Under scalingModifiers all metrics answer.

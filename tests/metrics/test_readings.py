@@ -133,6 +133,25 @@ async def test_cached_metrics_are_read_for_who_asks_before_the_first_poll(world)
     assert (before.outcome, world.taps["a"].reads) == (Reading(value=1.0, active=True), 1)
 
 
+async def test_work_that_the_hpa_asked_about_is_no_poll_of_a_trigger_with_cached_metrics(world):
+    await world.build({}, {"useCachedMetrics": True, "metadata": {"tap": "b"}}, pollingInterval=60)
+    await world.readings.poll(KEY)
+    for _ in range(3):
+        await world.clock.advance(15)
+        await world.readings.ask(KEY, "s0-a-x")
+        assert len((await world.readings.poll(KEY)).readings) == 2
+    assert (world.taps["a"].reads, world.taps["b"].reads) == (4, 1)
+    await world.clock.advance(15)
+    await world.readings.ask(KEY, "s0-a-x")
+    await world.readings.poll(KEY)
+    assert world.taps["b"].reads == 2, "its polling interval is over"
+    world.taps["a"].value = 0.0
+    await world.clock.advance(15)
+    await world.readings.ask(KEY, "s0-a-x")
+    await world.readings.poll(KEY)
+    assert world.taps["b"].reads == 3, "whoever looks for another reason, as at the end of a cooldown, wants to know"
+
+
 async def test_a_failing_trigger_is_asked_again_only_when_its_parameters_have_changed(world):
     await world.build()
     world.taps["a"].value = ScalerError("wrong password")
