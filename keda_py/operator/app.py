@@ -91,8 +91,8 @@ async def _lead(assembly: Assembly, settings: Settings, started: Started) -> Non
         await assembly.serving.register(parts.client)
     async with asyncio.TaskGroup() as leading:
         leading.create_task(parts.events.run())
-        leading.create_task(watch_clock(parts.clock, assembly.engine.on_clock_step))
-        leading.create_task(watch_clock(parts.clock, assembly.jobs.engine.on_clock_step))
+        leading.create_task(watch_clock(parts.clock, assembly.engine.objects.on_clock_step))
+        leading.create_task(watch_clock(parts.clock, assembly.jobs.engine.objects.on_clock_step))
         leading.create_task(assembly.cloud_events.run())
         leading.create_task(assembly.jobs.run())
         leading.create_task(assembly.serving.guard(parts.client))

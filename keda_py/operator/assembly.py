@@ -93,13 +93,13 @@ def assemble(around: Surroundings) -> Assembly:
     leads = _leads(election)
 
     def on_reading(key: Key) -> None:
-        engine.on_reading(key)  # which is made of them
+        engine.objects.on_reading(key)  # which is made of them
 
     readings = _readings(around, sources, leads, on_reading)
     parts = _parts(around, sources, readings, leads)
     engine = Engine(parts, reconcilers=settings.scaling.scaled_object_workers)
     deputy = Deputy(parts, leads)
-    for listener in (engine, deputy):
+    for listener in (engine.objects, deputy):
         sources.resolver.subscribe(listener.on_parameters)
     jobs = ScaledJobController(parts, settings, scalers=sources.scalers, tasks=around.tasks)
     answers = Answers(
@@ -193,14 +193,14 @@ def _destinations(around: Surroundings, parts: Parts) -> Destinations:
 
 def _insight(parts: Parts, engine: Engine, jobs: ScaledJobController, leads: Callable[[], bool]) -> Insight:
     known = {
-        SCALED_OBJECTS.kind: Known(states=engine.states, troubles=parts.resolver.troubles),
-        SCALED_JOBS.kind: Known(states=jobs.engine.states, troubles=jobs.troubles),
+        SCALED_OBJECTS.kind: Known(states=engine.objects.states, troubles=parts.resolver.troubles),
+        SCALED_JOBS.kind: Known(states=jobs.engine.objects.states, troubles=jobs.troubles),
     }
     return Insight(parts.clock, parts.record, known, leads)
 
 
 def _query(parts: Parts, engine: Engine) -> Query:
-    targets = FallbackTarget(parts.client, parts.targets, parts.reader, engine.states)
+    targets = FallbackTarget(parts.client, parts.targets, parts.reader, engine.objects.states)
     return Query(readings=parts.readings, targets=targets, specs=partial(_find_spec, parts.caches))
 
 

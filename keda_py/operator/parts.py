@@ -15,7 +15,6 @@ from keda_py.operator.hpas import Hpas
 from keda_py.operator.namespaces import Namespaces
 from keda_py.operator.reader import ClusterReader
 from keda_py.operator.record import DecisionRecord
-from keda_py.operator.state import Remembered
 from keda_py.operator.status import StatusWriter
 from keda_py.operator.targets import Targets
 
@@ -42,11 +41,6 @@ class Parts:
     instruments: OperatorMetrics
     record: DecisionRecord
     tells_unknown_keys: bool
-
-    def note_lateness(self, state: Remembered) -> None:
-        """A look begins; one that was asked for in between has no time at which it was due."""
-        if state.next_look:
-            self.instruments.record_lateness(state.key, self.clock.monotonic() - state.next_look)
 
 
 def tell(parts: Parts, live: Obj, kind: EventType, reason: str, note: str) -> None:

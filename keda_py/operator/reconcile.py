@@ -25,7 +25,7 @@ from keda_py.operator.activity import restore_activity
 from keda_py.operator.built import tell_built
 from keda_py.operator.parts import WATCH_STARTED, Parts, tell
 from keda_py.operator.pausing import hold, release
-from keda_py.operator.state import ObjectState, about
+from keda_py.operator.state import ObjectState
 from keda_py.operator.targets import TargetError
 from keda_py.operator.trouble import log_trouble
 
@@ -196,7 +196,7 @@ class Reconciler:
         if changed:
             tell(self._parts, live, "Warning", "ScaledObjectCheckFailed", text)
             self._tell_broken_scaler(live, error)
-            log_trouble(log, state, "scaledobject check failed", about(state), error)
+            log_trouble(log, state, "scaledobject check failed", error)
         if isinstance(error.cause, ConfigError | TargetError):
             state.stop()
             state.told, fields["kedaPy"] = {}, None

@@ -62,5 +62,5 @@ def show_counts(parts: Parts, engine: Engine, jobs: ScaledJobController) -> None
     registered.count("cluster_trigger_authentication", caches.cluster_authentications)
     registered.count("cloudevent_source", caches.event_sources)
     registered.count("cloudevent_source", caches.cluster_event_sources)
-    process.show_queue("scaledobject", lambda: engine.queue.depth)
-    process.show_queue("scaledjob", lambda: jobs.engine.queue.depth)
+    process.show_queue("scaledobject", lambda: engine.objects.queue.depth)
+    process.show_queue("scaledjob", lambda: jobs.engine.objects.queue.depth)

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from keda_py.core.metric_names import MetricSet
-from keda_py.core.spec import ScalingSpec
+from keda_py.core.spec import ScalingSpec, TriggersSpec
 from keda_py.kube.discovery import ScaleTarget
 from keda_py.operator.activity import ActivityState
 from keda_py.operator.queue import Key
@@ -15,13 +15,18 @@ from keda_py.operator.queue import Key
 class Remembered:
     """One object's memory, made by its first watch event and dropped with its last.
 
-    `fingerprint` is what the last finished reconcile was made of, `attempts` counts those that failed since.
-    `next_look` is monotonic seconds, 0: now. `failures` are the trigger errors already told, `stale` the triggers
-    whose parameters may have changed, `troubles` what was logged as wrong since all was well.
+    `spec` and `metrics` are set while a scale loop runs. `fingerprint` is what the last finished reconcile was made of,
+    `attempts` counts those that failed since. `next_look` is monotonic seconds, 0: now. `failures` are the trigger
+    errors already told, `stale` the triggers whose parameters may have changed, `troubles` what was logged as wrong
+    since all was well.
     """
+
+    kind: ClassVar[str]
 
     key: Key
     uid: str
+    spec: TriggersSpec | None = None
+    metrics: MetricSet | None = None
     status: Mapping[str, Any] = field(default_factory=dict)
     version: int = -1
     fingerprint: tuple[object, ...] | None = None
@@ -44,18 +49,24 @@ class Remembered:
             self.version = -1
         self.remember(new)
 
+    def stop(self) -> None:
+        """No scale loop any more: paused, broken, or about to be deleted."""
+        self.spec = self.metrics = None
+        self.fingerprint = None
+
 
 @dataclass(slots=True)
 class ObjectState(Remembered):
     """The memory of a ScaledObject.
 
-    `spec`, `metrics` and `target` are set while a scale loop runs. `written` is the version and count of our last
+    `target` is what the scale loop scales. `written` is the version and count of our last
     scale, until the cache shows it. `odd` are the metrics of which an odd value has been told, `out_of_reach` is
     whether it has been told that the target can be neither read nor scaled.
     """
 
+    kind: ClassVar[str] = ScalingSpec.kind
+
     spec: ScalingSpec | None = None
-    metrics: MetricSet | None = None
     target: ScaleTarget | None = None
     activity: ActivityState | None = None
     written: tuple[int, int] | None = None
@@ -65,11 +76,6 @@ class ObjectState(Remembered):
     hpa_changed: bool = False
     hpa_lost: bool = False
     told: Mapping[str, Any] = field(default_factory=dict)
-
-    def stop(self) -> None:
-        """No scale loop any more: paused, broken, or about to be deleted."""
-        self.spec = self.metrics = None
-        self.fingerprint = None
 
 
 def version_of(live: Mapping[str, Any]) -> int:
@@ -83,6 +89,6 @@ def went_back(old: Mapping[str, Any] | None, new: Mapping[str, Any] | None) -> b
     return old is not None and new is not None and version_of(new) < version_of(old)
 
 
-def about(state: ObjectState) -> dict[str, Any]:
-    """For `extra=` of a log line."""
-    return {"namespace": state.key[0], "scaledobject": state.key[1]}
+def about(state: Remembered) -> dict[str, object]:
+    """Which object it is, for `extra=` of a log line."""
+    return {"namespace": state.key[0], state.kind.lower(): state.key[1]}

@@ -6,12 +6,12 @@ Used by both engines where a reconcile or a look fails, and by the reconcilers' 
 import logging
 
 from keda_py.errors import KedaPyError
-from keda_py.operator.state import Remembered
+from keda_py.operator.state import Remembered, about
 
 REMEMBERED = 16
 
 
-def log_trouble(log: logging.Logger, state: Remembered, message: str, about: dict[str, str], error: Exception) -> None:
+def log_trouble(log: logging.Logger, state: Remembered, message: str, error: Exception) -> None:
     """WARNING for what is new since the last success, DEBUG for what was said already.
 
     What this project did not raise on purpose is a bug: an ERROR with its traceback.
@@ -22,11 +22,11 @@ def log_trouble(log: logging.Logger, state: Remembered, message: str, about: dic
         state.troubles.add(text)
     bug = None if isinstance(error, KedaPyError) else error
     level = logging.DEBUG if not is_new else logging.ERROR if bug else logging.WARNING
-    log.log(level, message, extra=about | {"error": str(error)}, exc_info=bug if is_new else None)
+    log.log(level, message, extra=about(state) | {"error": str(error)}, exc_info=bug if is_new else None)
 
 
-def log_recovery(log: logging.Logger, state: Remembered, about: dict[str, str]) -> None:
+def log_recovery(log: logging.Logger, state: Remembered) -> None:
     """It works again, if it did not."""
     if state.troubles:
         state.troubles.clear()
-        log.info("work succeeds again", extra=about)
+        log.info("work succeeds again", extra=about(state))

@@ -12,9 +12,10 @@ from keda_py.kube.client import Propagation
 from keda_py.kube.resources import Obj
 from keda_py.operator.jobs.caches import generation_of
 from keda_py.operator.jobs.ledger import JobLedger
-from keda_py.operator.jobs.parts import JobParts, about
+from keda_py.operator.jobs.parts import JobParts
 from keda_py.operator.jobs.state import ScaledJobState
 from keda_py.operator.jobs.steps import JobStepError
+from keda_py.operator.state import about
 
 log = logging.getLogger(__name__)
 

@@ -20,7 +20,7 @@ class ScaledJobController:
 
     def __init__(self, around: Parts, settings: Settings, *, scalers: ScalerSource, tasks: asyncio.TaskGroup) -> None:
         def on_reading(key: Key) -> None:
-            self.engine.on_reading(key)
+            self.engine.objects.on_reading(key)
 
         client, resolver = around.client, around.resolver.sibling()
         self.caches = JobCaches(client, settings.cluster.watch_namespaces)
@@ -44,7 +44,7 @@ class ScaledJobController:
         )
         self.engine = JobEngine(parts, reconcilers=settings.scaling.scaled_job_workers)
         self.troubles = resolver.troubles
-        resolver.subscribe(self.engine.on_parameters)
+        resolver.subscribe(self.engine.objects.on_parameters)
 
     async def watch(self) -> None:
         """Follow ScaledJobs, Jobs and pods until cancelled."""

@@ -16,8 +16,8 @@ from keda_py.errors import KubeError, NotFound, Unavailable
 from keda_py.kube.client import KubeClient, Propagation
 from keda_py.kube.resources import JOBS, Obj
 from keda_py.operator.jobs.caches import JobCaches
-from keda_py.operator.jobs.parts import about
 from keda_py.operator.jobs.state import ExpectedJob, ScaledJobState
+from keda_py.operator.state import about
 
 AT_ONCE = 10
 ASK_AFTER_SECONDS = 10.0

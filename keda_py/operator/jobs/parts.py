@@ -10,7 +10,6 @@ from keda_py.kube.resources import Obj
 from keda_py.metrics.prometheus import OperatorMetrics
 from keda_py.metrics.readings import Readings
 from keda_py.operator.jobs.caches import JobCaches
-from keda_py.operator.jobs.state import ScaledJobState
 from keda_py.operator.record import DecisionRecord
 from keda_py.operator.status import StatusWriter
 
@@ -30,16 +29,6 @@ class JobParts:
     record: DecisionRecord
     tells_unknown_keys: bool
 
-    def note_lateness(self, state: ScaledJobState) -> None:
-        """A look begins; one that was asked for in between has no time at which it was due."""
-        if state.next_look:
-            self.instruments.record_lateness(state.key, self.clock.monotonic() - state.next_look, "ScaledJob")
-
     def tell(self, live: Obj, kind: EventType, reason: str, note: str) -> None:
         """An Event about a ScaledJob as a whole: its `action` is the note, as in KEDA."""
         self.events.record(live, kind, reason, note, action=note)
-
-
-def about(state: ScaledJobState) -> dict[str, str]:
-    """Who it is, for the log."""
-    return {"namespace": state.key[0], "scaledjob": state.key[1]}

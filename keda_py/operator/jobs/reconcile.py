@@ -23,11 +23,12 @@ from keda_py.operator.finalizer import ensure_finalizer
 from keda_py.operator.jobs import steps
 from keda_py.operator.jobs.cleanup import delete_earlier_generations
 from keda_py.operator.jobs.ledger import JobLedger
-from keda_py.operator.jobs.parts import JobParts, about
+from keda_py.operator.jobs.parts import JobParts
 from keda_py.operator.jobs.state import ScaledJobState
 from keda_py.operator.jobs.steps import JobStepError, step
 from keda_py.operator.parts import WATCH_STARTED, WATCH_STOPPED
 from keda_py.operator.reconcile import fingerprint_of
+from keda_py.operator.state import about
 
 log = logging.getLogger(__name__)
 

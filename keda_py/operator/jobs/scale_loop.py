@@ -21,9 +21,10 @@ from keda_py.metrics.readings import Round
 from keda_py.operator.jobs.cleanup import trim_history
 from keda_py.operator.jobs.entries import entry_of
 from keda_py.operator.jobs.ledger import JobLedger
-from keda_py.operator.jobs.parts import JobParts, about
+from keda_py.operator.jobs.parts import JobParts
 from keda_py.operator.jobs.state import ScaledJobState
 from keda_py.operator.record import Entry, JobCounts
+from keda_py.operator.state import about
 from keda_py.operator.telling import write_time
 
 MILLI = 0.001

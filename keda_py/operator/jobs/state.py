@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import ClassVar
 
 from keda_py.core.job_spec import JobScalingSpec
-from keda_py.core.metric_names import MetricSet
 from keda_py.operator.state import Remembered
 
 
@@ -18,19 +18,15 @@ class ExpectedJob:
 
 @dataclass(slots=True)
 class ScaledJobState(Remembered):
-    """The memory of a ScaledJob; `spec` and `metrics` are set while a scale loop runs.
+    """The memory of a ScaledJob.
 
     The cache runs behind our own writes: `expected` are Jobs by name that it does not show yet, `removed` the uids of
     those that it still shows.
     """
 
+    kind: ClassVar[str] = JobScalingSpec.kind
+
     spec: JobScalingSpec | None = None
-    metrics: MetricSet | None = None
     last_active: datetime | None = None
     expected: dict[str, ExpectedJob] = field(default_factory=dict)
     removed: set[str] = field(default_factory=set)
-
-    def stop(self) -> None:
-        """No scale loop any more: paused, broken, or about to be deleted."""
-        self.spec = self.metrics = None
-        self.fingerprint = None
