@@ -50,6 +50,17 @@ async def test_a_wrong_trigger(world: World, trigger: Obj, word: str) -> None:
     assert (world.replicas(), world.condition("Ready")) == (0, ("True", "ScaledObjectReady"))
 
 
+async def test_a_url_that_is_no_address_is_told_when_it_is_asked(world: World) -> None:
+    nowhere = {"type": "metrics-api", "metadata": {**API, "url": "nowhere"}}
+    await world.create(deployment(replicas=1), scaled_object(nowhere, cooldownPeriod=0))
+    await world.seconds(120)
+    assert (world.replicas(), world.condition("Ready")) == (1, ("False", "TriggerError"))
+    assert any(reason == "KEDAScalerFailed" and "nowhere" in note for reason, note in world.events())
+    await world.patch(SCALED_OBJECTS, {"spec": {"triggers": [metrics_api(world.url)]}})
+    await world.seconds(5)
+    assert (world.replicas(), world.condition("Ready")) == (0, ("True", "ScaledObjectReady"))
+
+
 WRONG_SPECS: dict[str, tuple[Obj, str]] = {
     "idle not below the minimum": ({"idleReplicaCount": 2, "minReplicaCount": 2}, "IdleReplicaCount=2"),
     "idle without a minimum": ({"idleReplicaCount": 0}, "IdleReplicaCount=0"),
