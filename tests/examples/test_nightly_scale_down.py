@@ -9,9 +9,10 @@ from zoneinfo import ZoneInfo
 from keda_py.demo.picture import draw
 from keda_py.demo.recorder import Recorder
 from keda_py.demo.timeline import Change, Timeline
+from keda_py.kube.resources import SCALED_OBJECTS
 from keda_py.localkube.cluster import ClusterOptions
 from tests.examples.pages import ENVIRONMENTS, EXAMPLES
-from tests.examples.play import play
+from tests.examples.play import Play, play
 from tests.localkube.kubectl import needs_kubectl
 
 FOLDER = EXAMPLES / "nightly-scale-down"
@@ -52,6 +53,13 @@ def shortened(played: Timeline) -> Timeline:
     return Timeline(start=played.start, end=played.end, changes=changes, first=first)
 
 
+async def poll_less(at: Play) -> None:
+    """Two days pass sooner: a schedule that turns is looked at by itself, whatever the interval."""
+    for name in (DEVELOP, RELEASE):
+        scaled_object = SCALED_OBJECTS.named("some-application", f"{name}-scaledobject")
+        await at.world.client.patch(scaled_object, {"spec": {"pollingInterval": 600}})
+
+
 @needs_kubectl
 async def test_develop_sleeps_at_night_release_at_the_weekend_too_and_production_never(tmp_path: Path) -> None:
     async with play(tmp_path, "nightly-scale-down", options=ClusterOptions(hpa_sync_seconds=300)) as at:
@@ -61,6 +69,7 @@ async def test_develop_sleeps_at_night_release_at_the_weekend_too_and_production
         await at.shows()
         await at.until(FRIDAY + timedelta(days=1, hours=12))
         await at.shows()
+        await poll_less(at)
         await at.until(FRIDAY + timedelta(days=4))
         played = recorder.timeline(FRIDAY, at.world.clock.now())
     later = [change for change in played.changes if change.at > FRIDAY + timedelta(minutes=1)]

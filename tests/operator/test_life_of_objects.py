@@ -148,7 +148,11 @@ async def test_two_hundred_objects_at_once_are_all_ready_and_asked_for_in_time(q
     assert {name: world.get(SCALED_OBJECTS, name)["metadata"]["resourceVersion"] for name in names} == versions
 
 
-async def test_one_source_that_hangs_delays_none_of_the_others(world: World) -> None:
+async def test_one_source_that_hangs_delays_none_of_the_others(quiet_world: World) -> None:
+    world = quiet_world
+    world.source_seconds = 1.0
+    await world.start()
+
     async def never(_: object) -> None:
         await asyncio.get_running_loop().create_future()
 
