@@ -109,7 +109,7 @@ class MetricsServer:
             return _refusal(not_found())
         except TimeoutError:
             return _refusal(timed_out(f"no answer within {ANSWER_SECONDS:g} s"))
-        except Exception:  # one of the four places that catch: a request must not end without a Status
+        except Exception:  # a request must not end without a Status
             log.exception("request failed", extra={"path": request.path})
             return _refusal(internal_error("internal error; the log tells more"))
 

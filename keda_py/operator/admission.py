@@ -143,7 +143,7 @@ class AdmissionServer:
             raise web.HTTPGatewayTimeout(text=f"no answer within {ANSWER_SECONDS:g} s") from None
         except web.HTTPException:
             raise
-        except Exception:  # one of the four places that catch: what we cannot judge the failurePolicy decides
+        except Exception:  # what we cannot judge the failurePolicy decides
             log.exception("admission review failed", extra={"path": request.path})
             raise web.HTTPInternalServerError(text="internal error; the log tells more") from None
         return web.Response(body=orjson.dumps(response), content_type="application/json")

@@ -1,4 +1,4 @@
-"""What reconciler and scale loop work with, made once by `app.py`."""
+"""What reconciler and scale loop work with, made once by `assembly.py`."""
 
 from dataclasses import dataclass
 from typing import Final

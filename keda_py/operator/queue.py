@@ -1,8 +1,8 @@
 """Keys that are due: polls, watch events, pushes, schedule changes and the HPA's questions only ever make a key due.
 
 A key is never worked on twice at once: what makes it due meanwhile runs it once more afterwards. Each due key gets a
-task of its own, so a source that hangs occupies nobody but itself. Next in the flow: `app.py` hands a due key to
-`reconcile.py` and `scale_loop.py`.
+task of its own, so a source that hangs occupies nobody but itself. Next in the flow: the engine reconciles and
+looks at the object of a due key.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from keda_py.clock import Clock, Timer
 
 Key = tuple[str, str]
-"""Namespace and name of a ScaledObject."""
+"""Namespace and name of an object."""
 
 log = logging.getLogger(__name__)
 
