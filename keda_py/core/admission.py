@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from keda_py.apis.scaled_object import ScaledObject, ScaleTrigger
 from keda_py.apis.workloads import Container, HorizontalPodAutoscaler, LimitRange
-from keda_py.core.spec import check_trigger_list
+from keda_py.core.spec_rules import check_triggers
 from keda_py.errors import ConfigError
 
 
@@ -54,7 +54,7 @@ class Neighbourhood:
 def deny_triggers(triggers: Sequence[ScaleTrigger]) -> Iterator[Denial]:
     """The check that ScaledObjects and ScaledJobs share."""
     try:
-        check_trigger_list(triggers)
+        check_triggers(triggers)
     except ConfigError as error:
         yield deny(error, "incorrect-triggers")
 

@@ -11,7 +11,8 @@ from keda_py.apis.workloads import HorizontalPodAutoscaler
 from keda_py.core.admission import AdmissionWarning, Denial, Finding, Neighbourhood, deny, deny_triggers
 from keda_py.core.admission_modifiers import check_modifiers
 from keda_py.core.admission_resources import check_requests
-from keda_py.core.spec import NAME_LABEL, ScalingSpec, TargetSpec, build_spec, check_bounds
+from keda_py.core.spec import NAME_LABEL, ScalingSpec, TargetSpec, build_spec
+from keda_py.core.spec_rules import check_bounds
 from keda_py.errors import ConfigError
 
 TRANSFER_OWNERSHIP = "scaledobject.keda.sh/transfer-hpa-ownership"

@@ -1,9 +1,18 @@
 """`status.conditions`: the list on the wire and single changes of it. Pure. Behaviour reference, section 1.3."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
-from keda_py.core.decision import ConditionValue
+
+@dataclass(frozen=True, slots=True)
+class ConditionValue:
+    """A condition's status, reason and message."""
+
+    status: Literal["True", "False", "Unknown"]
+    reason: str = ""
+    message: str = ""
+
 
 ConditionList = Sequence[Mapping[str, Any]]
 
@@ -14,6 +23,15 @@ INITIAL: tuple[Mapping[str, str], ...] = (
     {"type": "Paused", "status": "False"},
 )
 
+READY = ConditionValue("True", "ScaledObjectReady", "ScaledObject is defined correctly and is ready for scaling")
+PARTIAL = ConditionValue(
+    "Unknown", "PartialTriggerError", "Some triggers defined in ScaledObject are not working correctly"
+)
+BROKEN = ConditionValue("False", "TriggerError", "Triggers defined in ScaledObject are not working correctly")
+ACTIVE = ConditionValue("True", "ScalerActive", "Scaling is performed because triggers are active")
+FORCED = ConditionValue("True", "ScalerActive", "Scaling is performed because activation is being forced by annotation")
+NOT_ACTIVE = ConditionValue("False", "ScalerNotActive", "Scaling is not performed because triggers are not active")
+COOLDOWN = ConditionValue("False", "ScalerCooldown", "Scaler cooling down because triggers are not active")
 CHECK_FAILED_ACTIVE = ConditionValue("Unknown", "UnknownState", "ScaledObject check failed")
 PAUSED_READY = ConditionValue("True", "ScaledObjectReady", "ScaledObject is paused")
 PAUSED = ConditionValue("True", "ScaledObjectPaused", "ScaledObject is paused")

@@ -8,8 +8,8 @@ Between 1 and N the HPA scales: this file only ever lifts from 0 (or idle), lowe
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Literal
 
+from keda_py.core.conditions import ACTIVE, BROKEN, COOLDOWN, FORCED, NOT_ACTIVE, PARTIAL, READY, ConditionValue
 from keda_py.core.spec import ScalingSpec
 
 
@@ -30,26 +30,6 @@ class Reason(StrEnum):
     DEACTIVATED = "Deactivated"
     RAISED_TO_MIN = "RaisedToMin"
     INACTIVE = "Inactive"
-
-
-@dataclass(frozen=True, slots=True)
-class ConditionValue:
-    """A condition's status, reason and message."""
-
-    status: Literal["True", "False", "Unknown"]
-    reason: str = ""
-    message: str = ""
-
-
-READY = ConditionValue("True", "ScaledObjectReady", "ScaledObject is defined correctly and is ready for scaling")
-PARTIAL = ConditionValue(
-    "Unknown", "PartialTriggerError", "Some triggers defined in ScaledObject are not working correctly"
-)
-BROKEN = ConditionValue("False", "TriggerError", "Triggers defined in ScaledObject are not working correctly")
-ACTIVE = ConditionValue("True", "ScalerActive", "Scaling is performed because triggers are active")
-FORCED = ConditionValue("True", "ScalerActive", "Scaling is performed because activation is being forced by annotation")
-NOT_ACTIVE = ConditionValue("False", "ScalerNotActive", "Scaling is not performed because triggers are not active")
-COOLDOWN = ConditionValue("False", "ScalerCooldown", "Scaler cooling down because triggers are not active")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

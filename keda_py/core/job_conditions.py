@@ -1,6 +1,6 @@
 """A ScaledJob's conditions in KEDA's words; the list itself is `conditions.py`. Behaviour reference, section 10."""
 
-from keda_py.core.decision import ACTIVE, NOT_ACTIVE, ConditionValue
+from keda_py.core.conditions import ACTIVE, NOT_ACTIVE, ConditionValue
 
 DEFINED = ConditionValue("True", "ScaledJobReady", "ScaledJob is defined correctly and is ready to scaling")
 READY = ConditionValue("True", "ScaledJobReady", "ScaledJob is defined correctly and is ready for scaling")

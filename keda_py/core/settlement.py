@@ -4,7 +4,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
-from keda_py.core.decision import ConditionValue, Decision, Observation, ScaleTo
+from keda_py.core.conditions import ConditionValue
+from keda_py.core.decision import Decision, Observation, ScaleTo
 from keda_py.core.spec import ScalingSpec
 
 

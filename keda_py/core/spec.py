@@ -1,10 +1,10 @@
-"""ScaledObject -> ScalingSpec: defaults applied, annotations understood, cross-field rules checked.
+"""ScaledObject -> ScalingSpec: defaults applied, annotations understood.
 
-Second of the six files (before: `apis/scaled_object.py`, next: `core/decision.py`). Pure. A wrong combination raises
-ConfigError in KEDA's words. Behaviour reference: sections 1.2 (annotations), 2.2 (defaults), 3.2 (steps 9 and 10).
+Second of the six files (before: `apis/scaled_object.py`, next: `core/decision.py`). Pure. Wrong combinations are found
+by `spec_rules.py`. Behaviour reference: sections 1.2 (annotations) and 2.2 (defaults).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import ClassVar
@@ -22,7 +22,6 @@ NAME_LABEL = "scaledobject.keda.sh/name"
 
 DEFAULT_MAX_REPLICAS = 100
 LARGEST_INT32 = 2**31 - 1
-NOT_CACHEABLE = ("cpu", "memory", "cron")
 RESOURCE_TRIGGERS = ("cpu", "memory")
 
 
@@ -128,7 +127,7 @@ def parse_bool_annotation(annotations: Mapping[str, str], key: str) -> bool:
 
 
 def build_spec(scaled_object: ScaledObject) -> ScalingSpec:
-    """The spec with KEDA's defaults; cross-field rules are checked apart, by `check_bounds` and `check_triggers`."""
+    """The spec with KEDA's defaults."""
     meta, spec = scaled_object.metadata, scaled_object.spec
     advanced = spec.advanced
     hpa = advanced.horizontal_pod_autoscaler_config if advanced else None
@@ -163,46 +162,6 @@ def build_spec(scaled_object: ScaledObject) -> ScalingSpec:
         pause=_read_pause(meta.annotations),
         force_activation=parse_bool_annotation(meta.annotations, FORCE_ACTIVATION),
     )
-
-
-def check_bounds(spec: ScalingSpec) -> None:
-    """Idle < min <= max. Raises ConfigError in KEDA's words."""
-    if spec.min_replicas > spec.max_replicas:
-        raise ConfigError(
-            f"MinReplicaCount={spec.min_replicas} must be less than MaxReplicaCount={spec.max_replicas}",
-            field="spec.minReplicaCount",
-        )
-    # An explicit 0 counts as 1 here, an absent one as 0: idle=0 with min=0 passes, idle=0 with no min does not.
-    min_for_idle = 0 if spec.declared_min is None else spec.declared_min or 1
-    if spec.idle_replicas is not None and spec.idle_replicas >= min_for_idle:
-        raise ConfigError(
-            f"IdleReplicaCount={spec.idle_replicas} must be less than MinReplicaCount={min_for_idle}",
-            field="spec.idleReplicaCount",
-        )
-
-
-def check_triggers(spec: TriggersSpec) -> None:
-    """At least one trigger, unique names, caching only where it means something. Raises ConfigError."""
-    check_trigger_list(spec.triggers)
-
-
-def check_trigger_list(triggers: Sequence[ScaleTrigger]) -> None:
-    """The same for the triggers of any object. Raises ConfigError."""
-    if not triggers:
-        raise ConfigError("no triggers defined in the ScaledObject/ScaledJob", field="spec.triggers")
-    names: set[str] = set()
-    for index, trigger in enumerate(triggers):
-        field = f"spec.triggers[{index}]"
-        if trigger.use_cached_metrics and trigger.type in NOT_CACHEABLE:
-            message = f'property "useCachedMetrics" is not supported for "{trigger.type}" scaler'
-            raise ConfigError(message, field=f"{field}.useCachedMetrics")
-        if trigger.name and trigger.name in names:
-            message = (
-                f'triggerName "{trigger.name}" is defined multiple times in the ScaledObject/ScaledJob, '
-                "but it must be unique"
-            )
-            raise ConfigError(message, field=f"{field}.name")
-        names.add(trigger.name)
 
 
 def _read_pause(annotations: Mapping[str, str]) -> PauseSpec:

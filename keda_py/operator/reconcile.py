@@ -13,12 +13,12 @@ from typing import Any
 from keda_py.apis.parsing import parse_object
 from keda_py.apis.scaled_object import ScaledObject
 from keda_py.core import conditions
-from keda_py.core.conditions import read_condition, with_condition
-from keda_py.core.decision import READY, ConditionValue
+from keda_py.core.conditions import READY, ConditionValue, read_condition, with_condition
 from keda_py.core.fallback import has_valid_fallback
 from keda_py.core.hpa_manifest import build_hpa
 from keda_py.core.metric_names import COMPOSITE_METRIC, MetricSet
-from keda_py.core.spec import NAME_LABEL, ScalingSpec, build_spec, check_bounds, check_triggers
+from keda_py.core.spec import NAME_LABEL, ScalingSpec, build_spec
+from keda_py.core.spec_rules import check_bounds, check_triggers
 from keda_py.errors import ConfigError, Forbidden, Invalid, KedaPyError, KubeError, NotFound, ScalerError
 from keda_py.kube.resources import SCALED_OBJECTS, Obj
 from keda_py.operator.activity import restore_activity
@@ -91,7 +91,7 @@ class Reconciler:
         with _step(STEP_BOUNDS):
             check_bounds(spec)
         with _step(STEP_TRIGGERS):
-            check_triggers(spec)
+            check_triggers(spec.triggers)
         fields["triggersTypes"] = _joined(trigger.type for trigger in spec.triggers)
         references = (trigger.authentication_ref for trigger in spec.triggers)
         fields["authenticationsTypes"] = _joined(reference.name for reference in references if reference)

@@ -9,21 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keda_py.apis.scaled_object import ScaledObject
-from keda_py.core.decision import (
-    ACTIVE,
-    BROKEN,
-    COOLDOWN,
-    FORCED,
-    NOT_ACTIVE,
-    PARTIAL,
-    READY,
-    Decision,
-    Keep,
-    Observation,
-    Reason,
-    ScaleTo,
-    decide,
-)
+from keda_py.core.conditions import ACTIVE, BROKEN, COOLDOWN, FORCED, NOT_ACTIVE, PARTIAL, READY
+from keda_py.core.decision import Decision, Keep, Observation, Reason, ScaleTo, decide
 from keda_py.core.settlement import Outcome, settle
 from keda_py.core.spec import ScalingSpec, build_spec
 

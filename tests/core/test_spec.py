@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from keda_py.apis.scaled_object import ScaledObject
-from keda_py.core.spec import PAUSED_REPLICAS, ScalingSpec, build_spec, check_bounds, check_triggers
+from keda_py.core.spec import PAUSED_REPLICAS, ScalingSpec, build_spec
+from keda_py.core.spec_rules import check_bounds, check_triggers
 from keda_py.errors import ConfigError
 
 TRIGGER = {"type": "redis", "metadata": {"listName": "jobs"}}
@@ -100,14 +101,14 @@ def test_idle_zero_with_an_explicit_min_of_zero_passes() -> None:
 def test_caching_is_refused_where_it_means_nothing(kind: str) -> None:
     trigger = {"type": kind, "metadata": {}, "useCachedMetrics": True}
     with pytest.raises(ConfigError, match=f'property "useCachedMetrics" is not supported for "{kind}" scaler'):
-        check_triggers(spec_of(triggers=[trigger]))
+        check_triggers(spec_of(triggers=[trigger]).triggers)
 
 
 def test_two_triggers_of_one_name_are_refused() -> None:
     trigger = {**TRIGGER, "name": "jobs"}
     with pytest.raises(ConfigError, match='triggerName "jobs" is defined multiple times'):
-        check_triggers(spec_of(triggers=[trigger, trigger]))
+        check_triggers(spec_of(triggers=[trigger, trigger]).triggers)
 
 
 def test_triggers_without_a_name_may_be_many() -> None:
-    check_triggers(spec_of(triggers=[TRIGGER, TRIGGER]))
+    check_triggers(spec_of(triggers=[TRIGGER, TRIGGER]).triggers)

@@ -16,7 +16,8 @@ from keda_py.context import EngineContext, Lendings
 from keda_py.core.hpa_manifest import build_hpa
 from keda_py.core.metric_names import name_metrics
 from keda_py.core.metric_specs import MetricSpec
-from keda_py.core.spec import ScalingSpec, build_spec, check_bounds, check_triggers
+from keda_py.core.spec import ScalingSpec, build_spec
+from keda_py.core.spec_rules import check_bounds, check_triggers
 from keda_py.errors import ConfigError
 from keda_py.scaler import Trigger
 from keda_py.testing import lendings
@@ -63,7 +64,7 @@ def pass_through(body: dict[str, Any], lending: Lendings, runner: asyncio.Runner
     try:
         spec = build_spec(parse_object(ScaledObject, body))
         check_bounds(spec)
-        check_triggers(spec)
+        check_triggers(spec.triggers)
         metrics = name_metrics(
             spec, [runner.run(specs_of(spec, index, lending)) for index in range(len(spec.triggers))]
         )

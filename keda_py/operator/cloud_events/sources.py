@@ -14,8 +14,7 @@ from uuid import uuid4
 
 from keda_py.apis.cloud_event_source import EventSubscription
 from keda_py.core.cloud_events import TYPES, CloudEvent, is_wanted
-from keda_py.core.conditions import with_condition
-from keda_py.core.decision import ConditionValue
+from keda_py.core.conditions import ConditionValue, with_condition
 from keda_py.errors import ConfigError, KubeError, NotFound, ScalerError
 from keda_py.kube.informer import Informer
 from keda_py.kube.resources import Obj

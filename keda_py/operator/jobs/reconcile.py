@@ -11,11 +11,10 @@ from typing import Any
 from keda_py.apis.parsing import parse_object
 from keda_py.apis.scaled_job import ScaledJob
 from keda_py.core import conditions, job_conditions
-from keda_py.core.conditions import read_condition, with_condition
-from keda_py.core.decision import ConditionValue
+from keda_py.core.conditions import ConditionValue, read_condition, with_condition
 from keda_py.core.job_spec import JobScalingSpec, build_job_spec, check_metric_types
 from keda_py.core.metric_names import MetricSet
-from keda_py.core.spec import check_triggers
+from keda_py.core.spec_rules import check_triggers
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import SCALED_JOBS, Obj
 from keda_py.operator.built import tell_built
@@ -71,7 +70,7 @@ class JobReconciler:
     async def _prepare(self, state: ScaledJobState, spec: JobScalingSpec, live: Obj, change: StatusChange) -> None:
         """Everything between a parsed spec and a scale loop that may run."""
         with step(steps.TRIGGERS):
-            check_triggers(spec)
+            check_triggers(spec.triggers)
         change.fields["triggersTypes"] = _joined(trigger.type for trigger in spec.triggers)
         references = (trigger.authentication_ref for trigger in spec.triggers)
         change.fields["authenticationsTypes"] = _joined(reference.name for reference in references if reference)
