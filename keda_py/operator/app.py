@@ -90,13 +90,11 @@ async def _lead(assembly: Assembly, settings: Settings, started: Started) -> Non
     if settings.serving.register:
         await assembly.serving.register(parts.client)
     async with asyncio.TaskGroup() as leading:
-        leading.create_task(parts.events.run())
-        leading.create_task(watch_clock(parts.clock, assembly.engine.objects.on_clock_step))
-        leading.create_task(watch_clock(parts.clock, assembly.jobs.engine.objects.on_clock_step))
-        leading.create_task(assembly.cloud_events.run())
-        leading.create_task(assembly.jobs.run())
+        for work in (parts.events, assembly.cloud_events, assembly.jobs, assembly.authentications):
+            leading.create_task(work.run())
         leading.create_task(assembly.serving.guard(parts.client))
-        leading.create_task(assembly.authentications.run())
+        engines = (assembly.engine, assembly.jobs.engine)
+        leading.create_task(watch_clock(parts.clock, [engine.objects.on_clock_step for engine in engines]))
         log.info("operator started", extra={"version": __version__})
         started(assembly)
         await assembly.engine.run()

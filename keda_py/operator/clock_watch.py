@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from keda_py.clock import Clock
@@ -12,15 +12,16 @@ STEP_SECONDS = 0.5
 log = logging.getLogger(__name__)
 
 
-async def watch_clock(clock: Clock, on_step: Callable[[], None]) -> None:
-    """Call `on_step` after each step of the wall clock, until cancelled."""
+async def watch_clock(clock: Clock, told: Sequence[Callable[[], None]]) -> None:
+    """Call all of `told` after each step of the wall clock, until cancelled."""
     offset = _offset(clock)
     while True:
         await asyncio.sleep(LOOK_SECONDS)
         before, offset = offset, _offset(clock)
         if abs(offset - before) > STEP_SECONDS:
             log.warning("the wall clock was set", extra={"seconds": round(offset - before, 3)})
-            on_step()
+            for tell in told:
+                tell()
 
 
 def _offset(clock: Clock) -> float:
