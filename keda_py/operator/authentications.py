@@ -5,12 +5,10 @@ already listed first. What is in them is read elsewhere, by `keda_py/auth`. Beha
 its Events looks odd and is parity: an update of either kind has the reason ClusterTriggerAuthenticationUpdated.
 """
 
-import logging
-from collections import Counter
 from collections.abc import Mapping
 from contextlib import ExitStack
 
-from keda_py.errors import KubeError, NotFound
+from keda_py.kube.cache import key_of
 from keda_py.kube.informer import Informer
 from keda_py.kube.resources import Obj
 from keda_py.kube.status import patch_status
@@ -18,10 +16,7 @@ from keda_py.operator.finalizer import ensure_finalizer, remove_finalizer
 from keda_py.operator.parts import Parts, tell
 from keda_py.operator.queue import DueQueue, Key
 from keda_py.operator.references import BY_AUTHENTICATION, authentication_keys, authentication_value
-
-FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS = 1.0, 60.0
-
-log = logging.getLogger(__name__)
+from keda_py.operator.retries import Retries
 
 
 class Authentications:
@@ -31,7 +26,7 @@ class Authentications:
         self._parts, self._users = parts, users
         self._queue = DueQueue(parts.clock, self._work)
         self._told: dict[Key, tuple[str, int]] = {}
-        self._failures: Counter[Key] = Counter()
+        self._retries = Retries(interrupted="api request failed", failed="work on authentication failed")
 
     async def run(self) -> None:
         """Work until cancelled; the caches must have synced."""
@@ -47,8 +42,7 @@ class Authentications:
             await self._queue.run()
 
     def _on_authentication(self, old: Obj | None, new: Obj | None) -> None:
-        meta = ((new or old) or {})["metadata"]
-        key = (meta.get("namespace", ""), meta["name"])
+        key = key_of(new or old or {})
         if new is None:
             self._told.pop(key, None)
         else:
@@ -65,27 +59,11 @@ class Authentications:
         live = informer.get(*key)
         if live is None:
             return
-        try:
+        with self._retries.attempt(self._queue, key, _about(live)):
             if live["metadata"].get("deletionTimestamp"):
                 await self._finalize(informer, live)
             else:
                 await self._reconcile(informer, key, live)
-        except NotFound:
-            self._failures.pop(key, None)
-        except KubeError as error:
-            level = logging.DEBUG if self._failures[key] else logging.WARNING
-            log.log(level, "api request failed", extra=_about(live) | {"error": str(error)})
-            self._try_again(key)
-        except Exception:
-            log.exception("work on authentication failed", extra=_about(live))
-            self._try_again(key)
-        else:
-            self._failures.pop(key, None)
-
-    def _try_again(self, key: Key) -> None:
-        """Later with each failure in a row."""
-        self._queue.add(key, min(FIRST_RETRY_SECONDS * 2.0 ** self._failures[key], LAST_RETRY_SECONDS))
-        self._failures[key] = min(self._failures[key] + 1, 10)
 
     async def _reconcile(self, informer: Informer, key: Key, live: Obj) -> None:
         await ensure_finalizer(self._parts.client, informer.spec.resource, live)
@@ -110,8 +88,8 @@ class Authentications:
 
     def _listed(self, users: Informer, live: Obj, listed: str) -> str:
         """Names with commas between: those listed that still use it, then the others, the oldest first."""
-        found = users.by_index(BY_AUTHENTICATION, authentication_value(_key(live)))
-        by_age = sorted(found, key=lambda user: (user["metadata"].get("creationTimestamp", ""), _key(user)))
+        found = users.by_index(BY_AUTHENTICATION, authentication_value(key_of(live)))
+        by_age = sorted(found, key=lambda user: (user["metadata"].get("creationTimestamp", ""), key_of(user)))
         names = dict.fromkeys(user["metadata"]["name"] for user in by_age)
         return ",".join([*(name for name in listed.split(",") if names.pop(name, name) is None), *names])
 
@@ -125,11 +103,6 @@ class Authentications:
         return caches.authentications if key[0] else caches.cluster_authentications
 
 
-def _key(live: Obj) -> Key:
-    meta = live["metadata"]
-    return meta.get("namespace", ""), meta["name"]
-
-
 def _about(live: Obj) -> dict[str, str]:
-    namespace, name = _key(live)
+    namespace, name = key_of(live)
     return {"kind": live["kind"], "namespace": namespace, "authentication": name}

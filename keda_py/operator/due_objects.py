@@ -17,12 +17,11 @@ from keda_py.operator.jobs.parts import JobParts
 from keda_py.operator.parts import Parts
 from keda_py.operator.queue import DueQueue, Key
 from keda_py.operator.reconcile import fingerprint_of
+from keda_py.operator.retries import LAST_RETRY_SECONDS, retry_delay
 from keda_py.operator.state import Remembered, about
 from keda_py.operator.telling import write_time
 from keda_py.operator.workers import Workers
 
-FIRST_RETRY_SECONDS = 1.0
-LAST_RETRY_SECONDS = 60.0
 FLUSHED_AT_ONCE = 20
 EARLY_SECONDS = 0.0005
 """A timer may fire that early; a look is then due all the same."""
@@ -116,8 +115,8 @@ class DueObjects(Generic[StateT]):
         """Longer with each failure in a row, but a running loop never waits longer than its polling interval."""
         if state.spec is not None:
             longest = min(longest, state.spec.polling_interval.total_seconds())
-        delay = min(FIRST_RETRY_SECONDS * 2.0**state.attempts, longest)
-        state.attempts = min(state.attempts + 1, 10)
+        delay = retry_delay(state.attempts, longest)
+        state.attempts += 1
         self.workers.note_retry()
         return delay
 

@@ -13,9 +13,10 @@ from keda_py.errors import ConfigError, Forbidden, Invalid, KubeError
 from keda_py.kube.cache import key_of
 from keda_py.kube.resources import Obj
 from keda_py.operator.deletion import finalize
-from keda_py.operator.due_objects import FIRST_RETRY_SECONDS, DueObjects
+from keda_py.operator.due_objects import DueObjects
 from keda_py.operator.parts import Parts, tell
 from keda_py.operator.reconcile import Reconciler, StepError, fingerprint_of
+from keda_py.operator.retries import FIRST_RETRY_SECONDS
 from keda_py.operator.scale_loop import ScaleLoop
 from keda_py.operator.state import ObjectState, went_back
 from keda_py.operator.targets import TargetError

@@ -7,7 +7,6 @@ shown otherwise. It has no finalizer; one that KEDA left is taken off. Behaviour
 
 import asyncio
 import logging
-from collections import Counter
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from uuid import uuid4
@@ -15,7 +14,8 @@ from uuid import uuid4
 from keda_py.apis.cloud_event_source import EventSubscription
 from keda_py.core.cloud_events import TYPES, CloudEvent, is_wanted
 from keda_py.core.conditions import ConditionValue, with_condition
-from keda_py.errors import ConfigError, KubeError, NotFound, ScalerError
+from keda_py.errors import ConfigError
+from keda_py.kube.cache import key_of
 from keda_py.kube.informer import Informer
 from keda_py.kube.resources import Obj
 from keda_py.kube.status import patch_status
@@ -24,8 +24,8 @@ from keda_py.operator.cloud_events.destinations import Destinations, read_spec
 from keda_py.operator.finalizer import remove_finalizer
 from keda_py.operator.parts import Parts
 from keda_py.operator.queue import DueQueue, Key
+from keda_py.operator.retries import Retries
 
-FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS = 1.0, 60.0
 DRAIN_SECONDS = 2.0
 ACTIVE = ConditionValue("True", "CloudEventSourceActive", "Is configured to send events to the configured destination")
 FAILED = ConditionValue("False", "CloudEventSourceFailed", "Failed to send events to the configured destination")
@@ -51,7 +51,9 @@ class CloudEventSources:
         self._parts, self._destinations = parts, destinations
         self._queue = DueQueue(parts.clock, self._work)
         self._sources: dict[Key, _Source] = {}
-        self._failures: Counter[Key] = Counter()
+        self._retries = Retries(
+            interrupted="work on cloudeventsource was interrupted", failed="work on cloudeventsource failed"
+        )
         parts.events.subscribe(self._on_event)
         destinations.subscribe(self._on_credentials)
 
@@ -102,7 +104,7 @@ class CloudEventSources:
     def _on_source(self, old: Obj | None, new: Obj | None) -> None:
         """Events are queued from now on, even before the destination is known to be usable."""
         live = new or old or {}
-        key = _key(live)
+        key = key_of(live)
         if new is None or new["metadata"].get("deletionTimestamp"):
             self._forget(key)
         else:
@@ -140,34 +142,17 @@ class CloudEventSources:
         informer = self._informer(key)
         live = informer.get(*key)
         if live is None:
-            self._failures.pop(key, None)
+            self._retries.forget(key)
             return
-        try:
+        with self._retries.attempt(self._queue, key, _about(live)):
             if live["metadata"].get("deletionTimestamp"):
                 await remove_finalizer(self._parts.client, informer.spec.resource, live)
             else:
                 await self._reconcile(informer, live)
-        except NotFound:
-            self._failures.pop(key, None)
-        except (KubeError, ScalerError) as error:
-            level = logging.DEBUG if self._failures[key] else logging.WARNING
-            log.log(level, "work on cloudeventsource was interrupted", extra=_about(live) | {"error": str(error)})
-            self._try_again(key)
-        except Exception:
-            log.exception("work on cloudeventsource failed", extra=_about(live))
-            self._try_again(key)
-        else:
-            self._failures.pop(key, None)
-
-    def _try_again(self, key: Key) -> None:
-        """Later with each failure in a row."""
-        delay = min(FIRST_RETRY_SECONDS * 2.0 ** self._failures[key], LAST_RETRY_SECONDS)
-        self._failures[key] = min(self._failures[key] + 1, 10)
-        self._queue.add(key, delay)
 
     async def _reconcile(self, informer: Informer, live: Obj) -> None:
         """Open the sink anew if the spec has changed, then say whether it works."""
-        source = self._sources.get(_key(live))
+        source = self._sources.get(key_of(live))
         if source is None:
             return
         version = (live["metadata"]["uid"], live["metadata"].get("generation", 1))
@@ -206,11 +191,6 @@ def _condition(source: _Source) -> ConditionValue:
     return FAILED if source.delivery.failure else ACTIVE
 
 
-def _key(live: Obj) -> Key:
-    meta = live["metadata"]
-    return meta.get("namespace", ""), meta["name"]
-
-
 def _about(live: Obj) -> dict[str, str]:
-    namespace, name = _key(live)
+    namespace, name = key_of(live)
     return {"kind": live["kind"], "namespace": namespace, "source": name}

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 
 from keda_py.errors import ConfigError, Forbidden, Invalid, KubeError, ScalerError
 from keda_py.kube.resources import SCALED_JOBS, Obj
-from keda_py.operator.due_objects import FIRST_RETRY_SECONDS, DueObjects
+from keda_py.operator.due_objects import DueObjects
 from keda_py.operator.finalizer import remove_finalizer
 from keda_py.operator.jobs.caches import owner_key
 from keda_py.operator.jobs.ledger import JobLedger
@@ -20,6 +20,7 @@ from keda_py.operator.jobs.state import ScaledJobState
 from keda_py.operator.jobs.steps import JobStepError
 from keda_py.operator.parts import WATCH_STOPPED
 from keda_py.operator.reconcile import fingerprint_of
+from keda_py.operator.retries import FIRST_RETRY_SECONDS
 from keda_py.operator.state import about
 from keda_py.operator.trouble import log_recovery, log_trouble
 
