@@ -11,17 +11,18 @@ from pathlib import Path
 import pytest
 
 STARTUP_SECONDS = 30
+LOOPBACK = "127.0.0.1"
 
 
 def free_port() -> int:
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
+        probe.bind((LOOPBACK, 0))
         return int(probe.getsockname()[1])
 
 
 def _answers(port: int) -> bool:
     try:
-        socket.create_connection(("127.0.0.1", port), 0.3).close()
+        socket.create_connection((LOOPBACK, port), 0.3).close()
     except OSError:
         return False
     return True
@@ -52,7 +53,7 @@ def binary(name: str, package: str) -> str:
 
 def redis_command(port: int, folder: Path, *options: str) -> list[str]:
     server = binary("redis-server", "redis-server")
-    return [server, "--port", str(port), "--bind", "127.0.0.1", "--dir", str(folder), "--save", "", *options]
+    return [server, "--port", str(port), "--bind", LOOPBACK, "--dir", str(folder), "--save", "", *options]
 
 
 def prometheus_command(port: int, folder: Path) -> list[str]:
@@ -61,5 +62,5 @@ def prometheus_command(port: int, folder: Path) -> list[str]:
         binary("prometheus", "prometheus"),
         f"--config.file={folder}/prometheus.yml",
         f"--storage.tsdb.path={folder}/data",
-        f"--web.listen-address=127.0.0.1:{port}",
+        f"--web.listen-address={LOOPBACK}:{port}",
     ]

@@ -17,20 +17,11 @@ from keda_py.errors import NotFound
 from keda_py.kube.client import KubeClient, PatchKind
 from keda_py.kube.resources import DEPLOYMENTS, EVENTS, SCALED_OBJECTS, Resource
 from keda_py.localkube.cluster import LocalCluster
-from keda_py.operator.app import run_operator
 from keda_py.operator.assembly import Assembly
-from keda_py.settings import load_settings
+from tests.operators import running_operator
 
 Obj = dict[str, Any]
 PAUSE = 0.02
-FLAGS = {
-    "bind-address": "127.0.0.1",
-    "secure-port": "0",
-    "webhook-port": "0",
-    "metrics-bind-address": "0",
-    "health-probe-bind-address": "0",
-    "register": "https://127.0.0.1",
-}
 
 
 class World:
@@ -112,23 +103,10 @@ async def open_world(folder: Path, clock: Clock | None = None) -> AsyncIterator[
 async def started(world: World, env: Mapping[str, str] | None = None, **flags: str) -> AsyncIterator[Assembly]:
     """The operator at work; `flags` with underscores."""
     named = {name.replace("_", "-"): value for name, value in flags.items()}
-    given = {**FLAGS, "kubeconfig": str(world.kubeconfig), **named}
-    settings = load_settings({flag: [value] for flag, value in given.items()}, dict(env or {}))
-    stopping, ready = asyncio.Event(), asyncio.Event()
-
-    def note(assembly: Assembly) -> None:
+    given = {"kubeconfig": str(world.kubeconfig), **named}
+    async with running_operator(given, env or {}, world.cluster.clock) as assembly:
         world.operator = assembly
-        ready.set()
-
-    async with asyncio.TaskGroup() as tasks:
-        running = tasks.create_task(run_operator(settings, world.cluster.clock, stopping, note))
-        waiting = tasks.create_task(ready.wait())
-        await asyncio.wait([running, waiting], return_when=asyncio.FIRST_COMPLETED)
-        try:
-            assert world.operator is not None
-            yield world.operator
-        finally:
-            stopping.set()
+        yield assembly
 
 
 def deployment(name: str, *, replicas: int = 0, **container: Any) -> Obj:

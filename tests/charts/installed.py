@@ -23,7 +23,7 @@ from keda_py.operator.app import run_operator
 from keda_py.settings import load_settings
 from tests.charts.rendering import Obj, only, render
 from tests.e2e.world import SECONDS, Condition, World
-from tests.operator.admission_world import LOOPBACK, free_port
+from tests.servers import LOOPBACK, free_port
 
 SHOP = "shop"
 METRICS, WEBHOOKS = "keda-operator-metrics-apiserver", "keda-admission-webhooks"

@@ -25,12 +25,12 @@ from keda_py.kube.resources import (
     LEASES,
     NAMESPACES,
     Obj,
-    Resource,
     Selection,
 )
 from keda_py.kube.scale import read_scale, write_scale
 from keda_py.kube.status import patch_status
 from keda_py.localkube.cluster import LocalCluster
+from tests.e2e.manifests import box_definition, boxen
 from tests.kube.faulty_server import running, until
 
 
@@ -172,65 +172,32 @@ async def test_a_kind_without_scale_is_not_found(client: KubeClient, namespace: 
         await read_scale(client, target, namespace, "a")
 
 
-def custom_resource(group: str) -> Obj:
-    schema = {
-        "type": "object",
-        "properties": {
-            "spec": {"type": "object", "properties": {"size": {"type": "integer"}}},
-            "status": {"type": "object", "properties": {"size": {"type": "integer"}, "selector": {"type": "string"}}},
-        },
-    }
-    scale = {
-        "specReplicasPath": ".spec.size",
-        "statusReplicasPath": ".status.size",
-        "labelSelectorPath": ".status.selector",
-    }
-    version = {
-        "name": "v1",
-        "served": True,
-        "storage": True,
-        "schema": {"openAPIV3Schema": schema},
-        "subresources": {"status": {}, "scale": scale},
-    }
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"boxen.{group}"},
-        "spec": {
-            "group": group,
-            "scope": "Namespaced",
-            "names": {"plural": "boxen", "singular": "box", "kind": "Box"},
-            "versions": [version],
-        },
-    }
-
-
 async def test_a_custom_resource_is_discovered_scaled_and_given_a_status(client: KubeClient, namespace: str) -> None:
     group = f"{namespace}.example.com"
-    boxen = Resource(group=group, version="v1", kind="Box", plural="boxen")
-    await client.create(CUSTOM_RESOURCE_DEFINITIONS, custom_resource(group))
+    kind = boxen(group)
+    await client.create(CUSTOM_RESOURCE_DEFINITIONS, box_definition(group))
     try:
-        box = {"apiVersion": boxen.api_version, "kind": "Box", "metadata": {"namespace": namespace, "name": "b"}}
+        box = {"apiVersion": kind.api_version, "kind": "Box", "metadata": {"namespace": namespace, "name": "b"}}
         async with asyncio.timeout(10):
             while True:
                 try:
-                    created = await client.create(boxen, {**box, "spec": {"size": 2}})
+                    created = await client.create(kind, {**box, "spec": {"size": 2}})
                     break
                 except NotFound:
                     await asyncio.sleep(0.1)
         discovery = Discovery(client)
-        assert (await discovery.find(boxen.api_version, "Box")).scale_api_version == "autoscaling/v1"
-        target = await discovery.scale_target(boxen.api_version, "Box")
-        patched = await patch_status(client, boxen, created, {"size": 1, "selector": "box=b"})
+        assert (await discovery.find(kind.api_version, "Box")).scale_api_version == "autoscaling/v1"
+        target = await discovery.scale_target(kind.api_version, "Box")
+        patched = await patch_status(client, kind, created, {"size": 1, "selector": "box=b"})
         assert patched is not None
         seen = await read_scale(client, target, namespace, "b")
         assert (seen.replicas, seen.status_replicas, seen.selector) == (2, 1, "box=b")
         await write_scale(client, target, namespace, "b", 5, seen.resource_version)
-        assert (await client.get(boxen.named(namespace, "b")))["spec"]["size"] == 5
-        assert await patch_status(client, boxen, patched, {"size": 1, "selector": "box=b"}) is None
+        assert (await client.get(kind.named(namespace, "b")))["spec"]["size"] == 5
+        assert await patch_status(client, kind, patched, {"size": 1, "selector": "box=b"}) is None
         namesake = {**created, "metadata": {**created["metadata"], "uid": str(uuid4())}}
         with pytest.raises(Conflict):
-            await patch_status(client, boxen, namesake, {"size": 9})
+            await patch_status(client, kind, namesake, {"size": 9})
         assert (await discovery.resource(f"boxen.{group}")).kind == "Box"
     finally:
         await client.delete(CUSTOM_RESOURCE_DEFINITIONS.named("", f"boxen.{group}"))

@@ -1,7 +1,5 @@
 """A cluster whose API server asks the operator's webhook, and the real kubectl to write with."""
 
-import asyncio
-import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -14,12 +12,10 @@ import yaml
 from keda_py.apis.crds import build_crds
 from keda_py.clock import SystemClock
 from keda_py.localkube.cluster import LocalCluster
-from keda_py.operator.app import run_operator
-from keda_py.operator.assembly import Assembly
-from keda_py.settings import load_settings
 from tests.localkube.kubectl import Kubectl, Outcome
+from tests.operators import running_operator
+from tests.servers import LOOPBACK, free_port
 
-LOOPBACK = "127.0.0.1"
 Obj = dict[str, Any]
 
 
@@ -59,41 +55,16 @@ async def an_admission_world(directory: Path) -> AsyncIterator[AdmissionWorld]:
         webhook, metrics = free_port(), free_port()
         flags = {
             "kubeconfig": str(kubeconfig),
-            "bind-address": LOOPBACK,
-            "secure-port": "0",
             "webhook-port": str(webhook),
             "metrics-bind-address": f"{LOOPBACK}:{metrics}",
-            "health-probe-bind-address": "0",
-            "register": f"https://{LOOPBACK}",
         }
-        async with _operator(flags):
+        async with running_operator(flags):
             yield AdmissionWorld(
                 cluster=cluster,
                 kubectl=Kubectl(kubeconfig=kubeconfig, cache=directory / "cache"),
                 webhook=f"https://{LOOPBACK}:{webhook}",
                 metrics=f"http://{LOOPBACK}:{metrics}",
             )
-
-
-@asynccontextmanager
-async def _operator(flags: dict[str, str]) -> AsyncIterator[None]:
-    stopping = asyncio.Event()
-    started: asyncio.Future[Assembly] = asyncio.get_running_loop().create_future()
-    settings = load_settings({flag: [value] for flag, value in flags.items()}, {})
-    async with asyncio.TaskGroup() as tasks:
-        running = tasks.create_task(run_operator(settings, SystemClock(), stopping, started.set_result))
-        try:
-            await asyncio.wait([running, started], return_when=asyncio.FIRST_COMPLETED)
-            yield
-        finally:
-            stopping.set()
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((LOOPBACK, 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def scaled_object(name: str = "so", *, target: str = "web", **spec: Any) -> Obj:

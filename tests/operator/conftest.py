@@ -1,4 +1,4 @@
-"""A world with an operator at work in it, and one that is still without."""
+"""A world with an operator at work in it, one that is still without, and one for several replicas."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.http_server import HttpServer, http_server
+from tests.operator.replicas import Replicas, build_replicas
 from tests.operator.world import World, build_world
 
 
@@ -25,3 +26,9 @@ async def quiet_world(tmp_path: Path, server: HttpServer) -> AsyncIterator[World
 async def world(quiet_world: World) -> World:
     await quiet_world.start()
     return quiet_world
+
+
+@pytest.fixture
+async def replicas(tmp_path: Path, server: HttpServer) -> AsyncIterator[Replicas]:
+    async with build_replicas(tmp_path, server) as replicas:
+        yield replicas

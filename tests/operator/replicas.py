@@ -23,9 +23,10 @@ from keda_py.localkube.cluster import LocalCluster
 from keda_py.localkube.identity import load_pair
 from keda_py.operator.app import run_operator
 from keda_py.settings import load_settings
-from tests.e2e.processes import Process, free_port
+from tests.e2e.processes import Process
 from tests.http_server import HttpServer
 from tests.operator.cable import Cable
+from tests.servers import free_port
 
 LEASE = LEASES.named("keda", "operator.keda.sh")
 METRICS = "/apis/external.metrics.k8s.io/v1beta1"

@@ -2,26 +2,15 @@
 
 import asyncio
 import signal
-from collections.abc import AsyncIterator
-from pathlib import Path
-
-import pytest
 
 from keda_py.kube.resources import SCALED_OBJECTS
 from tests.e2e.manifests import deployment, metrics_api, scaled_object
 from tests.e2e.processes import Process
-from tests.http_server import HttpServer
-from tests.operator.replicas import FAST, Replicas, build_replicas, until
+from tests.operator.replicas import FAST, Replicas, until
 
 KEDAS: dict[str, str] = {}
 """15, 10 and 2 s."""
 METRIC = "s0-metric-api-value"
-
-
-@pytest.fixture
-async def replicas(tmp_path: Path, server: HttpServer) -> AsyncIterator[Replicas]:
-    async with build_replicas(tmp_path, server) as replicas:
-        yield replicas
 
 
 def now() -> float:

@@ -3,8 +3,6 @@
 import asyncio
 import base64
 import ssl
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import aiohttp
 import pytest
@@ -14,31 +12,25 @@ from keda_py.kube.resources import LEASES, SCALED_OBJECTS, SECRETS
 from keda_py.serving.certificates import Authority, ServingCertificate, issue, issue_client, read_authority
 from keda_py.serving.server_tls import load_pair
 from tests.e2e.manifests import deployment, metrics_api, scaled_object
-from tests.http_server import HttpServer
-from tests.operator.replicas import INSIGHT, METRICS, Replica, Replicas, blind, build_replicas, question, until
+from tests.operator.replicas import INSIGHT, METRICS, Replica, Replicas, blind, question, until
 
 METRIC = "s0-metric-api-value"
 
 
-@pytest.fixture
-async def replicas(tmp_path: Path, server: HttpServer) -> AsyncIterator[Replicas]:
-    async with build_replicas(tmp_path, server) as replicas:
-        yield replicas
-
-
-async def cached(replicas: Replicas) -> None:
-    """An object whose HPA is told what the last poll found, an hour ago at most."""
+async def two(replicas: Replicas) -> tuple[Replica, Replica]:
+    """The leader, one that follows, and an object whose HPA is told what the last poll found, an hour ago at most."""
+    leader = await replicas.start("one")
+    await replicas.held_by("one")
+    follower = await replicas.start("two")
     trigger = metrics_api(f"{replicas.source.url}/jobs") | {"useCachedMetrics": True}
     await replicas.create(deployment(), scaled_object(trigger, pollingInterval=3600))
     await replicas.condition("Active", "True")
+    return leader, follower
 
 
 async def test_a_replica_that_does_not_lead_answers_what_the_holder_knows(replicas: Replicas) -> None:
     replicas.jobs(7)
-    leader = await replicas.start("one")
-    await replicas.held_by("one")
-    follower = await replicas.start("two")
-    await cached(replicas)
+    leader, follower = await two(replicas)
     replicas.jobs(9)
     assert await leader.value(METRIC) == "7"
     assert await follower.value(METRIC) == "7"
@@ -48,10 +40,7 @@ async def test_a_replica_that_does_not_lead_answers_what_the_holder_knows(replic
 
 async def test_while_nobody_can_be_asked_a_replica_reads_by_itself(replicas: Replicas) -> None:
     replicas.jobs(7)
-    leader = await replicas.start("one")
-    await replicas.held_by("one")
-    follower = await replicas.start("two")
-    await cached(replicas)
+    leader, follower = await two(replicas)
     replicas.jobs(9)
     await replicas.kill(leader)
     assert await replicas.holder() == "one"
@@ -61,10 +50,7 @@ async def test_while_nobody_can_be_asked_a_replica_reads_by_itself(replicas: Rep
 
 async def test_what_changes_meanwhile_reaches_the_scalers_of_a_replica_that_does_not_lead(replicas: Replicas) -> None:
     replicas.jobs(7)
-    leader = await replicas.start("one")
-    await replicas.held_by("one")
-    follower = await replicas.start("two")
-    await cached(replicas)
+    leader, follower = await two(replicas)
     await replicas.kill(leader)
     assert await follower.value(METRIC) == "7"
     replicas.source.answers["/others"] = '{"value": 3}'
@@ -116,10 +102,7 @@ def shows(pair: ServingCertificate) -> ssl.SSLContext:
 
 async def test_a_peer_may_ask_the_holder_for_metrics_and_insight_and_for_nothing_else(replicas: Replicas) -> None:
     replicas.jobs(7)
-    leader = await replicas.start("one")
-    await replicas.held_by("one")
-    follower = await replicas.start("two")
-    await cached(replicas)
+    leader, follower = await two(replicas)
     peer = shows(issue_client(await authority_of(replicas), ["keda-operator.keda.svc"], SystemClock().now()))
 
     async def answered(replica: Replica, path: str) -> int:

@@ -1,18 +1,14 @@
 """Replicas replaced one by one while HPAs and users go on asking, through Services as in a cluster."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from pathlib import Path
-
-import pytest
+from collections.abc import Awaitable, Callable
 
 from keda_py.errors import KubeError
 from keda_py.kube.resources import API_SERVICES, SCALED_OBJECTS, VALIDATING_WEBHOOK_CONFIGURATIONS, Obj
 from keda_py.kube.transport import Request
 from tests.e2e.manifests import deployment, metrics_api, scaled_object
-from tests.e2e.processes import free_port
-from tests.http_server import HttpServer
-from tests.operator.replicas import Replica, Replicas, build_replicas, question, until
+from tests.operator.replicas import Replica, Replicas, question, until
+from tests.servers import free_port
 
 METRIC = "s0-metric-api-value"
 METRICS_SERVICE, WEBHOOK_SERVICE = "keda-metrics-apiserver", "keda-admission-webhooks"
@@ -131,12 +127,6 @@ def succeeds(ask: Callable[[], Awaitable[object]]) -> Callable[[], Awaitable[boo
         return True
 
     return look
-
-
-@pytest.fixture
-async def replicas(tmp_path: Path, server: HttpServer) -> AsyncIterator[Replicas]:
-    async with build_replicas(tmp_path, server) as replicas:
-        yield replicas
 
 
 async def test_a_rolling_update_fails_no_question_and_no_review(replicas: Replicas) -> None:

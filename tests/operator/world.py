@@ -33,6 +33,7 @@ from keda_py.operator.assembly import Assembly
 from keda_py.settings import load_settings
 from tests.http_server import HttpServer
 from tests.operator.cable import Cable
+from tests.operators import FLAGS
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 NAMESPACE = "default"
@@ -86,17 +87,9 @@ class World:
             self.assembly = assembly
             started.set()
 
-        flags = {
-            "kubeconfig": str(self.kubeconfig),
-            "bind-address": "127.0.0.1",
-            "secure-port": "0",
-            "webhook-port": "0",
-            "metrics-bind-address": "0",
-            "health-probe-bind-address": "0",
-            "register": "https://127.0.0.1",
-        }
         timeout = {"KEDA_HTTP_DEFAULT_TIMEOUT": str(round(self.source_seconds * 1000))}
-        settings = load_settings({name: [value] for name, value in (flags | self.flags).items()}, timeout | self.env)
+        flags = {**FLAGS, "kubeconfig": str(self.kubeconfig), **self.flags}
+        settings = load_settings({name: [value] for name, value in flags.items()}, timeout | self.env)
         self.operator = self.tasks.create_task(run_operator(settings, self.clock, self._stopping, note))
         async with asyncio.timeout(120):
             await started.wait()

@@ -1,9 +1,7 @@
 """A cluster on virtual time with an operator that can be ended, killed and started again, and words to act in it."""
 
-import asyncio
-import socket
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType
@@ -14,7 +12,6 @@ from prometheus_client.parser import text_string_to_metric_families
 from keda_py.apis.crds import build_crds
 from keda_py.clock import SteppedClock
 from keda_py.core.hpa import ControllerOptions
-from keda_py.errors import KedaPyError
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import (
     DEPLOYMENTS,
@@ -27,20 +24,11 @@ from keda_py.kube.resources import (
 )
 from keda_py.localkube.cluster import ClusterOptions, LocalCluster
 from keda_py.localkube.subscriptions import Event
-from keda_py.operator.app import run_operator
 from keda_py.operator.assembly import Assembly
-from keda_py.settings import Settings, load_settings
+from tests.operators import running_operator
+from tests.servers import free_port
 
 A_SATURDAY = datetime(2026, 11, 21, 5, 56, tzinfo=UTC)
-LOOPBACK = "127.0.0.1"
-FLAGS = {
-    "bind-address": LOOPBACK,
-    "secure-port": "0",
-    "metrics-bind-address": "0",
-    "health-probe-bind-address": "0",
-    "register": f"https://{LOOPBACK}",
-    "shutdown-delay": "0s",
-}
 
 
 class World:
@@ -49,21 +37,10 @@ class World:
     def __init__(self, cluster: LocalCluster, clock: SteppedClock, client: KubeClient, kubeconfig: Path) -> None:
         self.cluster, self.clock, self.client, self.kubeconfig = cluster, clock, client, kubeconfig
 
-    @asynccontextmanager
-    async def operator(self, flags: Mapping[str, str] = MappingProxyType({})) -> AsyncIterator[Assembly]:
+    def operator(self, flags: Mapping[str, str] = MappingProxyType({})) -> AbstractAsyncContextManager[Assembly]:
         """One operator while the block lasts; it leaves in order."""
-        stopping, started = asyncio.Event(), asyncio.get_running_loop().create_future()
-        settings, failed = self._settings(flags), None
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(run_operator(settings, self.clock, stopping, started.set_result), name="operator")
-            try:
-                yield await started
-            except (AssertionError, LookupError, KedaPyError) as failure:  # to be seen by itself, not as one of a group
-                failed = failure
-            finally:
-                stopping.set()
-        if failed is not None:
-            raise failed
+        own = {"kubeconfig": str(self.kubeconfig), "webhook-port": str(free_port())}
+        return running_operator({**own, **flags}, clock=self.clock)
 
     async def seconds(self, seconds: float) -> None:
         """Let virtual time pass."""
@@ -151,10 +128,6 @@ class World:
             and sample.labels["verb"] in ("POST", "PUT", "PATCH", "APPLY", "DELETE")
         )
 
-    def _settings(self, more: Mapping[str, str]) -> Settings:
-        flags = FLAGS | {**more} | {"kubeconfig": str(self.kubeconfig), "webhook-port": str(_free_port())}
-        return load_settings({flag: [value] for flag, value in flags.items()}, {})
-
     def _resource(self, api_version: str, kind: str) -> Resource:
         known = self.cluster.store.resources.get(api_version, kind)
         group, _, version = api_version.rpartition("/")
@@ -188,13 +161,6 @@ async def a_world(directory: Path, *, hpa_sync_seconds: float = 5.0) -> AsyncIte
         await cluster.apply(build_crds())
         async with KubeClient(clock, str(kubeconfig)) as client:
             yield World(cluster, clock, client, kubeconfig)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((LOOPBACK, 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def workload(kind: str = "Deployment", name: str = "t", replicas: int = 1, env: Mapping[str, Any] | None = None) -> Obj:

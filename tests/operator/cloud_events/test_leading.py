@@ -1,26 +1,16 @@
 """Several replicas, one sender: each event once, and none lost with the Lease."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from pathlib import Path
-
-import pytest
 
 from keda_py.kube.resources import SCALED_OBJECTS
 from tests.e2e.manifests import deployment, metrics_api, scaled_object
 from tests.http_server import HttpServer
 from tests.operator.cloud_events.receiver import Receiver, until
 from tests.operator.cloud_events.test_sources import source
-from tests.operator.replicas import Replicas, build_replicas
+from tests.operator.replicas import Replicas
 
 LEASE_SECONDS = 3
 READY, REMOVED = "keda.scaledobject.ready.v1", "keda.scaledobject.removed.v1"
-
-
-@pytest.fixture
-async def replicas(tmp_path: Path, server: HttpServer) -> AsyncIterator[Replicas]:
-    async with build_replicas(tmp_path, server) as replicas:
-        yield replicas
 
 
 async def test_an_event_is_sent_once_however_many_replicas_there_are(replicas: Replicas, server: HttpServer) -> None:
