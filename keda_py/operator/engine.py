@@ -1,7 +1,7 @@
-"""Turns what happens into work: watch events, readings and timers make keys due; a due key is reconciled and looked at.
+"""Turns what happens to ScaledObjects into work: a due one is forgotten, finalized, or reconciled and looked at.
 
-One memory (`ObjectState`) a ScaledObject. The one place where a look or a reconcile that fails is caught, so that one
-bad object hurts nobody.
+`due_objects.py` remembers them and knows when each is due. The one place where a look or a reconcile that fails is
+caught, so that one bad object hurts nobody. Next in the flow: `reconcile.py`, then `scale_loop.py`.
 """
 
 import logging
