@@ -76,6 +76,9 @@ def _check_built(trigger: ScaleTrigger, context: EngineContext, spec: ScalingSpe
     except ConfigError as error:
         yield _deny(str(error), _path(field, trigger, error.field))
         return
+    except Exception as error:  # noqa: BLE001 - a plug-in may raise anything, and must not end the answer to a request
+        yield _deny(f"{field}: {trigger.type} fails with {type(error).__name__}: a bug in that scaler", field)
+        return
     for caution in scaler.cautions:
         yield _deny(caution, _path(field, trigger, caution.partition(":")[0]))
 

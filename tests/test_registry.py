@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from keda_py import registry
+from keda_py.apis.scaled_object import ScaleTrigger
 from keda_py.errors import ConfigError
 from keda_py.scaler import Scaler, Trigger
 from keda_py.testing import EngineContext, lendings
+from keda_py.trigger_checks import warn_of_triggers
 
 BUILT_IN = {
     "aws-sqs-queue",
@@ -67,7 +69,7 @@ def third_party(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "acme_scaler.py").write_text(
         "from keda_py.scaler import Scaler, TriggerMetadata\n"
         "class AcmeMetadata(TriggerMetadata):\n    queue: str\n"
-        "class AcmeScaler(Scaler[AcmeMetadata]):\n    pass\n"
+        "class AcmeScaler(Scaler[AcmeMetadata]):\n    def __init__(self, *_):\n        raise ValueError\n"
         "class NotOne:\n    pass\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
@@ -111,3 +113,11 @@ def test_a_third_party_does_not_replace_a_built_in_type() -> None:
 def test_a_third_party_that_is_broken_is_the_users_error(trigger_type: str, reason: str) -> None:
     with pytest.raises(ConfigError, match=reason):
         registry.scaler_class(trigger_type)
+
+
+@pytest.mark.usefixtures("third_party")
+async def test_a_third_party_scaler_that_cannot_be_made_ends_no_admission() -> None:
+    trigger = ScaleTrigger(type="acme", metadata={"queue": "orders"})
+    async with lendings() as lent:
+        found = [warning.message for warning in warn_of_triggers([trigger], lent)]
+    assert found == ["spec.triggers[0]: acme fails with ValueError: a bug in that scaler"]
