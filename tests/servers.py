@@ -1,11 +1,13 @@
 """Servers that scalers ask, as processes of this machine: a free port each, ended by their own handle."""
 
+import os
 import shutil
 import socket
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -14,10 +16,24 @@ STARTUP_SECONDS = 30
 LOOPBACK = "127.0.0.1"
 
 
+# Below what the kernel hands out for connections: there somebody else may get the port before it is listened on.
+_PORTS_OF_A_WORKER = 1000
+_FIRST = 20_000 + _PORTS_OF_A_WORKER * int(os.environ.get("PYTEST_XDIST_WORKER", "gw10").removeprefix("gw"))
+_candidates = cycle(range(_FIRST, _FIRST + _PORTS_OF_A_WORKER))
+
+
 def free_port() -> int:
+    """Each worker has its own, and takes the next one each time."""
+    return next(port for port in _candidates if _is_free(port))
+
+
+def _is_free(port: int) -> bool:
     with socket.socket() as probe:
-        probe.bind((LOOPBACK, 0))
-        return int(probe.getsockname()[1])
+        try:
+            probe.bind((LOOPBACK, port))
+        except OSError:
+            return False
+    return True
 
 
 def _answers(port: int) -> bool:

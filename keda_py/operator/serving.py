@@ -99,7 +99,15 @@ class Serving:
         self.secure_port = 0
 
     async def __aenter__(self) -> Self:
-        """Open every port. Raises OSError when one is taken."""
+        """Open every port, or none: raises OSError when one is taken."""
+        try:
+            await self._open()
+        except BaseException:
+            await self.aclose()
+            raise
+        return self
+
+    async def _open(self) -> None:
         serving = self._settings.serving
         if self._answers.elsewhere is not None:
             self._stack.push_async_callback(self._answers.elsewhere.upstream.aclose)
@@ -118,7 +126,6 @@ class Serving:
             await self._stack.enter_async_context(_export(self._answers.instruments))
         if serving.health is not None:
             await self._serve(probe_app(lambda: not self._why_not_ready()), serving.health)
-        return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

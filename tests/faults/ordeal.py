@@ -7,7 +7,6 @@ with the same questions: does it still run, did anything crash, is anything left
 import asyncio
 import functools
 import logging
-import socket
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +19,7 @@ from tests.http_server import http_server
 from tests.operator.cable import Cable
 from tests.operator.jumping import JumpingLoop
 from tests.operator.world import World, build_world
+from tests.servers import free_port
 
 PATIENCE, TURN_SECONDS, LEAP = 20, 0.001, 1.0
 """What has not come after so many turns of the loop is waited for in leaps of the loop's time. A machine that is busy
@@ -133,13 +133,6 @@ async def _comes(task: asyncio.Task[None]) -> bool:
     return task.done()
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 async def _go_through(scenario: Scenario, folder: Path) -> None:
     loop = asyncio.get_running_loop()
     assert isinstance(loop, JumpingLoop)
@@ -147,7 +140,7 @@ async def _go_through(scenario: Scenario, folder: Path) -> None:
     async with http_server() as server, build_world(folder, server, options=options) as world:
         api, port = await world.stack.enter_async_context(serve_faulty(world.cluster))
         world.cable = await world.stack.enter_async_context(Cable(port))
-        world.flags = {"webhook-port": str(_free_port())}
+        world.flags = {"webhook-port": str(free_port())}
         world.source_seconds = 200.0  # the loop's: the source may be asked while time leaps
         one = Ordeal(world, api, loop)
         logger = logging.getLogger("keda_py")
