@@ -9,6 +9,7 @@ from keda_py.errors import KedaPyError
 from keda_py.operator.state import Remembered, about
 
 REMEMBERED = 16
+"""Texts; an object with more, one that holds a time or a port perhaps, has said enough until it works again."""
 
 
 def log_trouble(log: logging.Logger, state: Remembered, message: str, error: Exception) -> None:
@@ -17,8 +18,8 @@ def log_trouble(log: logging.Logger, state: Remembered, message: str, error: Exc
     What this project did not raise on purpose is a bug: an ERROR with its traceback.
     """
     text = f"{type(error).__name__}: {error}"
-    is_new = text not in state.troubles
-    if len(state.troubles) < REMEMBERED:
+    is_new = text not in state.troubles and len(state.troubles) < REMEMBERED
+    if is_new:
         state.troubles.add(text)
     bug = None if isinstance(error, KedaPyError) else error
     level = logging.DEBUG if not is_new else logging.ERROR if bug else logging.WARNING

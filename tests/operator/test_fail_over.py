@@ -45,13 +45,10 @@ async def test_with_kedas_defaults_writes_go_on_within_17_s_of_kill_9(replicas: 
     await replicas.scaled_to(1, 17.0)
 
 
-async def test_with_a_short_lease_writes_go_on_within_5_s_of_a_leader_s_death(replicas: Replicas) -> None:
-    first = await replicas.start("one")
-    await replicas.held_by("one")
-    await replicas.start("two")
-    await idle(replicas)
+async def test_with_a_short_lease_writes_go_on_within_5_s_of_kill_9(replicas: Replicas) -> None:
+    leader, _ = await lead_and_follow(replicas, FAST)
     replicas.jobs(1)
-    await replicas.kill(first)
+    await asyncio.to_thread(leader.end, signal.SIGKILL)
     await replicas.scaled_to(1, 5.0)
 
 
