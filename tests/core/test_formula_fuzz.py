@@ -4,13 +4,14 @@ import math
 import time
 from datetime import UTC, datetime
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from keda_py.core.formula import FormulaError, compile_formula
 from keda_py.core.formula_builtins import BUILTINS
 from keda_py.core.formula_parser import BINARY, PREDICATES
 from keda_py.errors import ConfigError
+from tests.properties import examples
 
 NOW = datetime(2026, 11, 21, 6, 0, tzinfo=UTC)
 ENV = {"a": 1.5, "b": -7.0, "zero": 0.0, "gone": None, "big": 1e300}
@@ -82,19 +83,19 @@ LEAVES = st.sampled_from(
 FORMULAS = st.recursive(LEAVES, grown, max_leaves=12)
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(st.lists(st.sampled_from(WORDS), max_size=25).map(" ".join))
 def test_soups_of_words_are_refused_or_evaluated(text):
     run(text)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.text(max_size=60))
 def test_any_text_is_refused_or_evaluated(text):
     run(text)
 
 
-@settings(max_examples=500, deadline=None)
+@examples(500)
 @given(FORMULAS)
 def test_formulas_of_every_operator_and_builtin_are_refused_or_evaluated(text):
     run(text)
@@ -113,7 +114,7 @@ NUMBERS = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(NUMBERS)
 def test_arithmetic_on_numbers_always_has_a_value_and_the_same_one_again(text):
     first = run(text)
@@ -122,7 +123,7 @@ def test_arithmetic_on_numbers_always_has_a_value_and_the_same_one_again(text):
     assert first == run(f"({text}) ?? 1") == run(f"let v = {text}; v")
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(NUMBERS, st.integers(min_value=0, max_value=30))
 def test_a_formula_cut_short_is_refused_in_words_or_still_one(text, cut):
     run(text[:cut])

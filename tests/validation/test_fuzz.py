@@ -1,13 +1,13 @@
 """Bad input: whatever a manifest holds, it is understood or refused in words; nothing crashes and nothing stalls."""
 
 import asyncio
+import time
 from collections.abc import Iterator
-from datetime import timedelta
 from typing import Any
 
 import orjson
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 
 from keda_py import registry
 from keda_py.apis.parsing import parse_object
@@ -24,12 +24,11 @@ from keda_py.testing import lendings
 from keda_py.trigger_checks import context_of
 from keda_py.validation.checks import Validation
 from keda_py.validation.documents import DocumentError, read_documents
+from tests.properties import examples
 from tests.validation.manifests import generated, mutated
 
-MANY = max(750, settings().max_examples)
-thorough = settings(
-    max_examples=MANY, deadline=timedelta(seconds=5), suppress_health_check=list(HealthCheck), print_blob=False
-)
+CPU_SECONDS = 5.0
+thorough = examples(150)
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +56,13 @@ def test_a_mutated_manifest_is_understood_or_refused(
 
 
 def pass_through(body: dict[str, Any], lending: Lendings, runner: asyncio.Runner) -> None:
+    """Soon, in CPU time: a busy machine is no fault of the manifest."""
+    before = time.process_time()
+    judge(body, lending, runner)
+    assert time.process_time() - before < CPU_SECONDS
+
+
+def judge(body: dict[str, Any], lending: Lendings, runner: asyncio.Runner) -> None:
     """Validate; parse -> check -> spec -> scalers -> manifest. A refusal is a ConfigError, or a problem with a place."""
     refused = validate(body, lending)
     if body["kind"] != "ScaledObject":
