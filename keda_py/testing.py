@@ -7,6 +7,7 @@ scaler class keeps the SDK's contract.
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from functools import partial
 from math import isfinite
 from typing import Any
 
@@ -99,7 +100,7 @@ async def lendings(
     clock = clock or FakeClock(A_SATURDAY)
     http = http or HttpClientSpec()
     tls = TlsContexts()
-    async with http_client(http, clock, tls.get(TlsSettings())) as client:
+    async with http_client(http, clock, partial(tls.get, TlsSettings())) as client:
         yield Lendings(
             clock=clock,
             http=client,

@@ -35,10 +35,10 @@ class HttpClientSpec:
 def http_client(
     spec: HttpClientSpec,
     clock: Clock,
-    tls: ssl.SSLContext,
+    tls: Callable[[], ssl.SSLContext],
     observe: Callable[[HttpExchange], None] = lambda _: None,
 ) -> httpx.AsyncClient:
-    """The shared client; `tls` serves requests that bring none of their own, `observe` is told of each exchange."""
+    """The shared client; `tls` gives the context of requests that bring none, `observe` is told of each exchange."""
     transport = AiohttpTransport(
         clock=clock,
         tls=tls,

@@ -9,7 +9,7 @@ included, as the time-out of Go's client does.
 import asyncio
 import os
 import ssl
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
@@ -115,8 +115,9 @@ class _Body(httpx.AsyncByteStream):
 class AiohttpTransport(httpx.AsyncBaseTransport):
     """One aiohttp session for all requests, opened with the first, since it needs the running loop."""
 
-    def __init__(self, *, clock: Clock, tls: ssl.SSLContext, proxies: Proxies, limits: Limits) -> None:
+    def __init__(self, *, clock: Clock, tls: Callable[[], ssl.SSLContext], proxies: Proxies, limits: Limits) -> None:
         self._clock, self._tls, self._proxies, self._limits = clock, tls, proxies, limits
+        self._own: ssl.SSLContext | None = None
         self._session: aiohttp.ClientSession | None = None
         self._namesakes = Namesakes()
 
@@ -135,8 +136,11 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
         return httpx.Response(answer.status, headers=headers, stream=body, extensions=extensions)
 
     async def _send(self, request: httpx.Request) -> aiohttp.ClientResponse:
-        url, context = URL(str(request.url), encoded=True), request.extensions.get("ssl", self._tls)
+        url = URL(str(request.url), encoded=True)
         server, proxy = (url.host or "", url.port or 0), self._proxies.for_url(url)
+        if url.scheme == "http" and proxy is None:
+            return await self._send_with(request, url, None)
+        context = request.extensions.get("ssl") or self._context()
         try:
             return await self._send_with(request, url, self._namesakes.context_for(context, server))
         except aiohttp.ClientConnectorCertificateError as error:
@@ -147,7 +151,9 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
                 raise
         return await self._send_with(request, url, self._namesakes.context_for(context, server))
 
-    async def _send_with(self, request: httpx.Request, url: URL, context: ssl.SSLContext) -> aiohttp.ClientResponse:
+    async def _send_with(
+        self, request: httpx.Request, url: URL, context: ssl.SSLContext | None
+    ) -> aiohttp.ClientResponse:
         timeout = request.extensions.get("timeout", {})
         return await self._open().request(
             request.method,
@@ -156,11 +162,16 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
             data=await request.aread() or None,
             allow_redirects=False,
             proxy=self._proxies.for_url(url),
-            ssl=context,
+            ssl=context or True,
             timeout=aiohttp.ClientTimeout(
                 connect=timeout.get("pool"), sock_connect=timeout.get("connect"), sock_read=timeout.get("read")
             ),
         )
+
+    def _context(self) -> ssl.SSLContext:
+        """Made for the first request that needs it: the system's authorities take 45 ms to load."""
+        self._own = self._own or self._tls()
+        return self._own
 
     def _open(self) -> aiohttp.ClientSession:
         if self._session is None:

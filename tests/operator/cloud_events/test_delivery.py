@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from functools import partial
 
 import httpx
 import pytest
@@ -53,7 +54,7 @@ class Line:
 async def idle(server: HttpServer) -> AsyncIterator[Line]:
     """Its `run` is left to the test."""
     clock = FakeClock(NOON)
-    async with http_client(HttpClientSpec(), clock, TlsContexts().get(TlsSettings())) as client:
+    async with http_client(HttpClientSpec(), clock, partial(TlsContexts().get, TlsSettings())) as client:
         yield Line(client, clock)
 
 
