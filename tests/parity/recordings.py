@@ -17,11 +17,14 @@ from keda_py.kube.resources import (
     Obj,
 )
 from tests.parity.world import World, workload
+from tests.servers import free_port
 
 CASES = Path(__file__).parents[1] / "golden" / "scaledobjects"
 NAMES = tuple(sorted(path.stem for path in CASES.glob("*.yaml")))
 TARGETS = (DEPLOYMENTS, STATEFUL_SETS, REPLICA_SETS)
-REDIS = "127.0.0.1:16379"
+ADDRESSES = {f"127.0.0.1:{port}": f"127.0.0.1:{free_port()}" for port in (16379, 19090, 19100)}
+"""The recorded address of a Redis without keys, and of two sources that do not listen -> the one that it has here."""
+REDIS = ADDRESSES["127.0.0.1:16379"]
 ENV = {"app": {"REDIS_ADDR": REDIS}, "sidecar": {"REDIS_ADDR2": REDIS}}
 KEPT_METADATA = ("name", "labels", "annotations", "finalizers", "ownerReferences")
 
@@ -29,8 +32,11 @@ Picture = dict[str, Any]
 
 
 def load(name: str) -> Picture:
-    """One recorded case."""
-    picture: Picture = yaml.load((CASES / f"{name}.yaml").read_text(), Loader=yaml.CSafeLoader)
+    """One recorded case, its sources at addresses that are free here."""
+    text = (CASES / f"{name}.yaml").read_text()
+    for recorded, ours in ADDRESSES.items():
+        text = text.replace(recorded, ours)
+    picture: Picture = yaml.load(text, Loader=yaml.CSafeLoader)
     return picture
 
 

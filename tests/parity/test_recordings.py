@@ -1,10 +1,6 @@
 """Every recorded ScaledObject becomes here what it became there: all cases in one cluster, 45 virtual seconds."""
 
 import asyncio
-import shutil
-import socket
-import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +9,7 @@ import pytest
 from tests.parity.comparison import differences
 from tests.parity.recordings import NAMES, REDIS, Picture, furnish, load, picture, play
 from tests.parity.world import a_world
+from tests.servers import redis_command, running
 
 CANNOT_MATCH = {
     # The same amount, written as the recordings of other fractions have it (prom-frac: 250m).
@@ -25,21 +22,11 @@ AT_ONCE = 8
 
 
 @pytest.fixture(scope="session")
-def redis() -> Iterator[None]:
+def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """The Redis without keys whose address the cases name."""
-    binary = shutil.which("redis-server")
-    if binary is None:
-        pytest.skip("redis-server is not installed (apt: redis-server)")
-    host, _, port = REDIS.partition(":")
-    if _listens(host, int(port)):
-        pytest.skip(f"{REDIS} is taken; the recorded cases name that address")
-    process = subprocess.Popen([binary, "--bind", host, "--port", port, "--save", "", "--loglevel", "warning"])
-    try:
-        _wait_until_it_listens(host, int(port))
+    folder, port = tmp_path_factory.mktemp("redis"), int(REDIS.rpartition(":")[2])
+    with running(redis_command(port, folder), port, folder / "log"):
         yield
-    finally:
-        process.terminate()
-        process.wait(10)
 
 
 @pytest.fixture(scope="session")
@@ -71,15 +58,3 @@ async def _play_all(cases: dict[str, Picture], directory: Path) -> dict[str, Pic
             refusals = {name: await play(world, case, name) for name, case in cases.items()}
             await world.seconds(SECONDS)
             return {name: picture(world, case, name, refusals[name]) for name, case in cases.items()}
-
-
-def _listens(host: str, port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex((host, port)) == 0
-
-
-def _wait_until_it_listens(host: str, port: int) -> None:
-    deadline = time.monotonic() + 10
-    while not _listens(host, port):
-        assert time.monotonic() < deadline, f"redis-server does not listen on {host}:{port}"
-        time.sleep(0.02)
