@@ -24,15 +24,16 @@ def read_object(call: Call, target: Target, kind: tuple[str, str] | None = None)
     api_version, name = kind or (resource.api_version, resource.kind)
     obj = _decode(call, resource, name)
     check_kind(obj, api_version, name)
-    typed = {**obj, "apiVersion": api_version, "kind": name}
-    if not isinstance(typed.get("metadata", {}), dict | None):
-        raise bad_request(f"{name} in version {api_version} cannot be handled: metadata must be an object")
-    return named(typed, target)
+    return named({**obj, "apiVersion": api_version, "kind": name}, target)
 
 
 def named(obj: Obj, target: Target) -> Obj:
-    """The object with the path's name and namespace; StatusError 400 when it has others."""
-    metadata = dict(obj.get("metadata") or {})
+    """The object with the path's name and namespace; StatusError 400 when it has others, or metadata that is no map."""
+    given = obj.get("metadata") or {}
+    if not isinstance(given, dict):
+        kind, version = obj.get("kind"), obj.get("apiVersion")
+        raise bad_request(f"{kind} in version {version} cannot be handled: metadata must be an object")
+    metadata = dict(given)
     sent, namespace = metadata.get("name", ""), metadata.get("namespace", "")
     if target.name and sent and sent != target.name:
         raise bad_request(f"the name of the object ({sent}) does not match the name on the URL ({target.name})")

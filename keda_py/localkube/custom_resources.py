@@ -6,6 +6,7 @@ The `Established` condition that clients wait for is written by `controllers/def
 
 from collections.abc import Iterable, Iterator
 
+from keda_py.apis.foreign import map_at, text_at
 from keda_py.localkube.resources import Column, Obj, Resource, ScalePaths
 from keda_py.localkube.store import Store
 from keda_py.localkube.subscriptions import DELETED, Event
@@ -60,10 +61,12 @@ def resources_of(crd: Obj) -> Iterator[Resource]:
 
 
 def defaulted(crd: Obj) -> Obj:
-    """A CRD with the names a writer may leave out."""
-    names = crd["spec"]["names"]
-    filled = {"listKind": f"{names['kind']}List", "singular": names["kind"].lower(), **names}
-    return {**crd, "spec": {"conversion": {"strategy": "None"}, **crd["spec"], "names": filled}}
+    """A CRD with the names a writer may leave out; what has no kind to make them of is left to the validation."""
+    spec, names = map_at(crd, "spec"), map_at(crd, "spec", "names")
+    if not (kind := text_at(names, "kind")):
+        return crd
+    filled = {"listKind": f"{kind}List", "singular": kind.lower(), **names}
+    return {**crd, "spec": {"conversion": {"strategy": "None"}, **spec, "names": filled}}
 
 
 def _scale(paths: Obj | None) -> ScalePaths | None:

@@ -1,5 +1,6 @@
 """DELETE of one object or of a whole selection."""
 
+from keda_py.apis.foreign import list_at, text_at
 from keda_py.localkube.admission import Admission, Review
 from keda_py.localkube.bodies import read_options
 from keda_py.localkube.calls import Answer, Call, Target
@@ -55,16 +56,15 @@ class Deletes:
 def options_of(call: Call) -> DeleteOptions:
     """DeleteOptions of the body and the query; StatusError 400 for an unknown policy."""
     body = read_options(call)
-    preconditions = body.get("preconditions") or {}
-    policy = body.get("propagationPolicy") or call.query.get("propagationPolicy", "")
+    policy = text_at(body, "propagationPolicy") or call.query.get("propagationPolicy", "")
     orphan = body.get("orphanDependents")
     if not policy and orphan is not None:
         policy = "Orphan" if orphan else "Background"
     if policy not in _POLICIES:
         raise bad_request(f'invalid propagationPolicy: "{policy}": must be one of Background, Foreground, Orphan')
     return DeleteOptions(
-        uid=preconditions.get("uid") or "",
-        resource_version=preconditions.get("resourceVersion") or "",
+        uid=text_at(body, "preconditions", "uid"),
+        resource_version=text_at(body, "preconditions", "resourceVersion"),
         propagation=policy,
-        dry_run=call.dry_run or "All" in (body.get("dryRun") or ()),
+        dry_run=call.dry_run or "All" in list_at(body, "dryRun"),
     )

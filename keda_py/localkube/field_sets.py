@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 import orjson
 
+from keda_py.apis.foreign import map_at
 from keda_py.localkube.resources import Obj
 from keda_py.localkube.schemas import Schema, property_schema
 
@@ -29,9 +30,9 @@ def decode(fields: Obj) -> FieldSet:
 def _decode(node: Obj, path: Path) -> Iterator[Path]:
     if path and (not node or "." in node):
         yield path
-    for segment, child in node.items():
+    for segment in node:
         if segment != ".":
-            yield from _decode(child, (*path, segment))
+            yield from _decode(map_at(node, segment), (*path, segment))
 
 
 def encode(paths: FieldSet) -> Obj:

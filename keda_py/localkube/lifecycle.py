@@ -54,9 +54,11 @@ def with_name(obj: Obj) -> Obj:
     metadata = obj["metadata"]
     if metadata.get("name"):
         return obj
-    if not metadata.get("generateName"):
+    prefix = metadata.get("generateName")
+    if not prefix:
         raise bad_request("name or generateName is required")
-    return {**obj, "metadata": {**metadata, "name": generated_name(metadata["generateName"])}}
+    # What is no text stays as it is: the check of types says so.
+    return {**obj, "metadata": {**metadata, "name": generated_name(prefix)}} if isinstance(prefix, str) else obj
 
 
 def generated_name(prefix: str) -> str:

@@ -3,11 +3,12 @@
 Called by `validation`. Every pattern meets text that a user wrote, so they are re2's.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import re2
 
+from keda_py.apis.foreign import text_at
 from keda_py.localkube import causes
 from keda_py.localkube.resources import Obj
 from keda_py.localkube.schemas import Schema
@@ -67,8 +68,19 @@ def check_metadata(obj: Obj, schema: Schema) -> Iterator[Cause]:
     annotations = metadata.get("annotations") or {}
     for key in annotations:
         yield from check_key(key.lower(), "metadata.annotations")
+    for finalizer in metadata.get("finalizers") or ():
+        yield from check_key(finalizer or "", "metadata.finalizers")
+    yield from _check_owners(metadata.get("ownerReferences") or ())
     if sum(len(key) + len(str(value)) for key, value in annotations.items()) > _ANNOTATIONS_LIMIT:
         yield causes.too_long("metadata.annotations", _ANNOTATIONS_LIMIT)
+
+
+def _check_owners(owners: Iterable[Obj | None]) -> Iterator[Cause]:
+    for owner in owners:
+        for field in ("apiVersion", "kind", "name", "uid"):
+            if not text_at(owner, field):
+                text = "version must not be empty" if field == "apiVersion" else "must not be empty"
+                yield causes.invalid(f"metadata.ownerReferences.{field}", "", text)
 
 
 def check_name(name: str, kind: tuple[str, str]) -> Iterator[Cause]:

@@ -7,6 +7,7 @@ plugin OwnerReferencesPermissionEnforcement is on, as OpenShift's; here it goes 
 
 from typing import Protocol
 
+from keda_py.apis.foreign import maps_at, text_at
 from keda_py.localkube.calls import Call, Target
 from keda_py.localkube.rbac import Attributes
 from keda_py.localkube.resources import Obj, Registry
@@ -49,17 +50,17 @@ class OwnerReferences:
                 raise forbidden(resource.group, resource.plural, name, problem) from None
 
     def _finalizers_of(self, owner: Obj, namespace: str) -> Attributes:
-        group, _, version = owner["apiVersion"].rpartition("/")
-        resource = self._registry.of_kind(group, version, owner["kind"])
+        group, _, version = text_at(owner, "apiVersion").rpartition("/")
+        resource = self._registry.of_kind(group, version, text_at(owner, "kind"))
         return Attributes(
             verb="update",
             namespace=namespace if resource is None or resource.namespaced else "",
             group=group,
             resource=resource.plural if resource is not None else "",
             subresource="finalizers",
-            name=owner["name"],
+            name=text_at(owner, "name"),
         )
 
 
 def _owners(obj: Obj | None) -> list[Obj]:
-    return list((obj or {}).get("metadata", {}).get("ownerReferences") or ())
+    return list(maps_at(obj, "metadata", "ownerReferences"))

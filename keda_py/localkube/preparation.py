@@ -4,17 +4,19 @@ Unknown fields are dropped with a warning, or refused when the client asks for s
 `admission.py`, then the store.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from keda_py.apis.foreign import name_of
 from keda_py.localkube import custom_resources, namespaces
 from keda_py.localkube.builtin_schemas import schema_of
 from keda_py.localkube.calls import Call
 from keda_py.localkube.decoding import check_types
 from keda_py.localkube.defaults import apply_defaults
+from keda_py.localkube.metadata_rules import check_metadata
 from keda_py.localkube.resources import Obj, Resource
 from keda_py.localkube.schemas import Schema, prune
-from keda_py.localkube.status import bad_request, invalid
+from keda_py.localkube.status import Cause, bad_request, invalid
 from keda_py.localkube.validation import validate
 
 # What a kind is completed with beyond its schema.
@@ -52,9 +54,10 @@ def prepared(call: Call, resource: Resource, obj: Obj, old: Obj | None = None) -
     StatusError 400 for a field of the wrong type or, in strict mode, an unknown one; 422 for wrong values.
     """
     schema = schema_for(resource)
+    check_types(obj, schema or {})
     if schema is None:
+        _refuse_if(resource, obj, list(check_metadata(obj, {})))
         return Prepared(obj=obj)
-    check_types(obj, schema)
     complete = _COMPLETIONS.get(resource.key)
     if complete and old is None:
         obj = complete(obj)
@@ -64,10 +67,13 @@ def prepared(call: Call, resource: Resource, obj: Obj, old: Obj | None = None) -
     if problems and mode == "Strict":
         raise _strict(resource, ", ".join(problems))
     full = apply_defaults(kept, schema)
-    causes = validate(full, schema, old)
-    if causes:
-        raise invalid(resource.group, resource.kind, full["metadata"].get("name", ""), causes)
+    _refuse_if(resource, full, validate(full, schema, old))
     return Prepared(obj=full, warnings=problems if mode == "Warn" else ())
+
+
+def _refuse_if(resource: Resource, obj: Obj, causes: Sequence[Cause]) -> None:
+    if causes:
+        raise invalid(resource.group, resource.kind, name_of(obj), causes)
 
 
 def _strict(resource: Resource, problems: str) -> Exception:

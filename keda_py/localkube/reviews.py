@@ -6,6 +6,7 @@ Their answers are objects that are never stored.
 from collections.abc import Callable
 from datetime import timedelta
 
+from keda_py.apis.foreign import list_at, map_at, text_at
 from keda_py.localkube.bodies import read_object
 from keda_py.localkube.calls import Answer, Call, Target, User
 from keda_py.localkube.identity import API_AUDIENCE, AUTHENTICATED, Identity, service_account
@@ -36,7 +37,7 @@ class Reviews:
         """POST of a review: the question with its status."""
         question = read_object(call, target)
         answer = self._answers[target.resource.kind](call, target, question)
-        metadata = {k: v for k, v in question.get("metadata", {}).items() if k != "namespace" or target.namespace}
+        metadata = {k: v for k, v in map_at(question, "metadata").items() if k != "namespace" or target.namespace}
         head = {"kind": target.resource.kind, "apiVersion": target.resource.api_version, "metadata": metadata}
         spec = {"spec": question["spec"]} if "spec" in question else {}
         return Answer(status=201, body={**head, **spec, "status": answer})
@@ -45,7 +46,7 @@ class Reviews:
         """POST to a ServiceAccount's token: a new one, for as long as asked."""
         request = read_object(call, target, ("authentication.k8s.io/v1", "TokenRequest"))
         account = self._store.get(target.resource, target.namespace, target.name)
-        spec: Obj = request.get("spec") or {}
+        spec = map_at(request, "spec")
         seconds = spec.get("expirationSeconds") or TOKEN_SECONDS
         audiences = spec.get("audiences") or [API_AUDIENCE]
         user = service_account(target.namespace, target.name, account["metadata"]["uid"])
@@ -58,10 +59,10 @@ class Reviews:
         return Answer(status=201, body={**head, "spec": full, "status": status})
 
     def _token(self, call: Call, target: Target, question: Obj) -> Obj:
-        token = (question.get("spec") or {}).get("token")
+        token = text_at(question, "spec", "token")
         if not token:
             raise bad_request("spec.token: Required value: token is required for TokenReview in authentication")
-        wanted = question["spec"].get("audiences") or [API_AUDIENCE]
+        wanted = list_at(question, "spec", "audiences") or [API_AUDIENCE]
         known = self._identity.token(token)
         audiences = [audience for audience in wanted if known is not None and audience in known.audiences]
         if known is None or not audiences:
@@ -69,15 +70,16 @@ class Reviews:
         return {"authenticated": True, "user": _user_info(known.user), "audiences": audiences}
 
     def _subject_access(self, call: Call, target: Target, question: Obj) -> Obj:
-        spec = question.get("spec") or {}
-        user = User(name=spec.get("user", ""), groups=tuple(spec.get("groups") or ()), uid=spec.get("uid", ""))
+        spec = map_at(question, "spec")
+        groups = tuple(group for group in list_at(spec, "groups") if isinstance(group, str))
+        user = User(name=text_at(spec, "user"), groups=groups, uid=text_at(spec, "uid"))
         return self._access(user, spec)
 
     def _self_access(self, call: Call, target: Target, question: Obj) -> Obj:
-        return self._access(call.user, question.get("spec") or {})
+        return self._access(call.user, map_at(question, "spec"))
 
     def _self_rules(self, call: Call, target: Target, question: Obj) -> Obj:
-        rules = self._authorizer.rules_of(call.user, (question.get("spec") or {}).get("namespace", ""))
+        rules = self._authorizer.rules_of(call.user, text_at(question, "spec", "namespace"))
         resources = [rule for rule in rules if rule.get("resources")]
         paths = [
             {"verbs": r["verbs"], "nonResourceURLs": r["nonResourceURLs"]} for r in rules if "nonResourceURLs" in r
@@ -94,10 +96,9 @@ def _attributes(spec: Obj) -> Attributes:
         words = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
         raise bad_request(f"spec.resourceAttributes: Invalid value: {words}")
     if path is not None:
-        return Attributes(verb=path.get("verb", ""), path=path.get("path", ""))
-    assert resource is not None
+        return Attributes(verb=text_at(path, "verb"), path=text_at(path, "path"))
     names = ("verb", "namespace", "group", "resource", "subresource", "name")
-    return Attributes(**{name: resource.get(name, "") for name in names})
+    return Attributes(**{name: text_at(resource, name) for name in names})
 
 
 def _self(call: Call, target: Target, question: Obj) -> Obj:

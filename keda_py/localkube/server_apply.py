@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
+from keda_py.apis.foreign import map_at, maps_at, text_at
 from keda_py.localkube import field_sets
 from keda_py.localkube.field_sets import FieldSet, Path
 from keda_py.localkube.resources import Obj
@@ -95,14 +96,14 @@ def ownerships(obj: Obj) -> list[Ownership]:
     """Who owns what, from an object's managedFields."""
     return [
         Ownership(
-            manager=entry.get("manager", ""),
-            operation=entry.get("operation", "Update"),
-            api_version=entry.get("apiVersion", ""),
-            time=entry.get("time", ""),
-            fields=field_sets.decode(entry.get("fieldsV1") or {}),
-            subresource=entry.get("subresource", ""),
+            manager=text_at(entry, "manager"),
+            operation=text_at(entry, "operation") or "Update",
+            api_version=text_at(entry, "apiVersion"),
+            time=text_at(entry, "time"),
+            fields=field_sets.decode(map_at(entry, "fieldsV1")),
+            subresource=text_at(entry, "subresource"),
         )
-        for entry in (obj.get("metadata") or {}).get("managedFields") or []
+        for entry in maps_at(obj, "metadata", "managedFields")
     ]
 
 

@@ -8,6 +8,8 @@ resources have no strategic merge. The caller's next step is decoding: `schemas.
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
+import orjson
+
 from keda_py.localkube.resources import Obj
 from keda_py.localkube.schemas import Schema, property_schema
 from keda_py.localkube.status import StatusError, bad_request
@@ -28,11 +30,11 @@ def strategic_merge(obj: Obj, patch: Obj, schema: Schema) -> Obj:
         case other:
             raise bad_request(f"unknown patch type: {other}")
     merged = _retain(dict(obj), patch)
-    orders = {key.removeprefix(_ORDER): value for key, value in patch.items() if key.startswith(_ORDER)}
+    orders = {key.removeprefix(_ORDER): _list(key, value) for key, value in patch.items() if key.startswith(_ORDER)}
     for key, value in patch.items():
         if key.startswith(_DELETE):
             field = key.removeprefix(_DELETE)
-            merged[field] = [item for item in merged.get(field) or [] if item not in value]
+            merged[field] = [item for item in merged.get(field) or [] if item not in _list(key, value)]
         elif not key.startswith("$"):
             _merge_field(merged, key, value, schema)
     for field, order in orders.items():
@@ -46,11 +48,17 @@ def _retain(obj: Obj, patch: Obj) -> Obj:
     """`$retainKeys`: a union such as a Deployment's strategy loses the members that the patch does not name."""
     if "$retainKeys" not in patch:
         return obj
-    keep = patch["$retainKeys"]
+    keep = _list("$retainKeys", patch["$retainKeys"])
     stray = [key for key in patch if not key.startswith("$") and key not in keep]
-    if not isinstance(keep, list) or stray:
+    if stray:
         raise bad_request("invalid patch format of retainKeys: the patch sets a key that the list does not retain")
     return {key: value for key, value in obj.items() if key in keep}
+
+
+def _list(directive: str, value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise bad_request(f"invalid patch format of {directive}: it must be a list")
+    return value
 
 
 def _merge_field(merged: Obj, key: str, value: Any, schema: Schema) -> None:
@@ -70,9 +78,10 @@ def _merge_field(merged: Obj, key: str, value: Any, schema: Schema) -> None:
 def _merge_list(before: list[Any], patch: list[Any], shape: Schema) -> list[Any]:
     merge_key = shape.get("x-kubernetes-patch-merge-key", "")
     if not merge_key:
-        return ordered(list(dict.fromkeys([*before, *patch])), patch, before, _by(""))
+        distinct = {_hashable(item): item for item in (*before, *patch)}
+        return ordered(list(distinct.values()), patch, before, _by(""))
     if any(isinstance(item, dict) and item.get("$patch") == "replace" for item in patch):
-        return [item for item in patch if "$patch" not in item]
+        return [item for item in patch if not isinstance(item, dict) or "$patch" not in item]
     merged = {_key_of(item, merge_key): item for item in before}
     items = shape.get("items", {})
     for item in patch:
@@ -84,10 +93,10 @@ def _merge_list(before: list[Any], patch: list[Any], shape: Schema) -> list[Any]
     return ordered(list(merged.values()), patch, before, _by(merge_key))
 
 
-def _key_of(item: Any, merge_key: str) -> Any:
+def _key_of(item: Any, merge_key: str) -> Hashable:
     if not isinstance(item, dict) or merge_key not in item:
         raise StatusError(500, "", f"map: {item} does not contain declared merge key: {merge_key}")
-    return item[merge_key]
+    return _hashable(item[merge_key])
 
 
 def ordered(
@@ -108,4 +117,9 @@ def ordered(
 
 
 def _by(merge_key: str) -> Callable[[Any], Hashable]:
-    return lambda item: item.get(merge_key) if merge_key and isinstance(item, dict) else item
+    return lambda item: _hashable(item.get(merge_key) if merge_key and isinstance(item, dict) else item)
+
+
+def _hashable(value: Any) -> Hashable:
+    """What a patch may write for a key: scalars as they are, a list or map as its text."""
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS) if isinstance(value, list | dict) else value

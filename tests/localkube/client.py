@@ -1,5 +1,6 @@
 """Asking a cluster's routes directly, without sockets: the answers are those that a client would get."""
 
+import json
 from collections.abc import AsyncGenerator, Mapping
 from typing import Any
 
@@ -26,7 +27,7 @@ class Client:
         self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None, **query: str
     ) -> Answer:
         """The answer, refusals included."""
-        data = b"" if body is None else orjson.dumps(body)
+        data = b"" if body is None else json.dumps(body).encode()
         call = Call(method=method, path=path, query=query, headers=headers or {}, body=data, user=self._user)
         try:
             return await self._cluster.routes.answer(call)
