@@ -6,6 +6,7 @@ the memory. Read by `container_env.py` and `pod_identity.py`.
 
 import orjson
 
+from keda_py.apis.foreign import maps_at, text_at, value_at
 from keda_py.apis.parsing import parse_object
 from keda_py.apis.wire import Wire
 from keda_py.errors import ConfigError
@@ -70,18 +71,15 @@ class PodTemplate(Wire):
 
 def keep_pod(live: Obj) -> bytes:
     """What is kept of a workload's pod template, b"" where it has none; equal texts are equal templates."""
-    spec = live.get("spec")
-    template = spec.get("template") if isinstance(spec, dict) else None
-    pod = template.get("spec") if isinstance(template, dict) else None
+    pod = value_at(live, "spec", "template", "spec")
     if not isinstance(pod, dict):
         return b""
-    kept = {name: [_environment(one) for one in pod.get(name) or ()] for name in _CONTAINER_LISTS}
-    return orjson.dumps({**kept, "serviceAccountName": pod.get("serviceAccountName") or ""})
+    kept = {name: [_environment(one) for one in maps_at(pod, name)] for name in _CONTAINER_LISTS}
+    return orjson.dumps({**kept, "serviceAccountName": text_at(pod, "serviceAccountName")})
 
 
-def _environment(container: object) -> dict[str, object]:
-    found = container if isinstance(container, dict) else {}
-    return {name: found[name] for name in ("name", "env", "envFrom") if found.get(name)}
+def _environment(container: Obj) -> Obj:
+    return {name: container[name] for name in ("name", "env", "envFrom") if container.get(name)}
 
 
 def read_pod(kept: bytes) -> PodTemplate | None:

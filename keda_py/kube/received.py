@@ -3,6 +3,7 @@
 Used by `reflector.py` before anything reaches a cache, where every reader relies on these few fields.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from keda_py.errors import Unavailable
@@ -11,8 +12,38 @@ from keda_py.kube.resources import Obj, Resource
 _MAPS = ("spec", "status")
 
 
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_text_map(value: Any) -> bool:
+    return isinstance(value, dict) and all(map(_is_text, value.values()))
+
+
+def _are_owners(value: Any) -> bool:
+    return isinstance(value, list) and all(_is_text_map(_identity(one)) for one in value)
+
+
+def _identity(owner: Any) -> Any:
+    """Which object an owner reference names; the rest of it is never read."""
+    return {name: owner.get(name) for name in ("kind", "name", "uid")} if isinstance(owner, dict) else None
+
+
+_OPTIONAL: dict[str, Callable[[Any], bool]] = {
+    "namespace": _is_text,
+    "creationTimestamp": _is_text,
+    "deletionTimestamp": _is_text,
+    "generation": lambda value: isinstance(value, int) and not isinstance(value, bool),
+    "labels": _is_text_map,
+    "annotations": _is_text_map,
+    "ownerReferences": _are_owners,
+    "finalizers": lambda value: isinstance(value, list) and all(map(_is_text, value)),
+}
+"""The rest of metadata that is read: missing, null, or of the type that every API server guarantees."""
+
+
 def check_object(obj: Any, resource: Resource) -> Obj:
-    """`obj` as it came. Raises Unavailable unless it has who it is, a version, and maps where maps belong."""
+    """`obj` as it came. Raises Unavailable unless it says who it is, and its metadata has the types of a real one."""
     metadata = obj.get("metadata") if isinstance(obj, dict) else None
     if not isinstance(metadata, dict):
         raise Unavailable(f"an object of {resource.plural} came without metadata")
@@ -20,6 +51,9 @@ def check_object(obj: Any, resource: Resource) -> Obj:
     for name in needed:
         if not metadata.get(name) or not isinstance(metadata[name], str):
             raise Unavailable(f"an object of {resource.plural} came without metadata.{name}")
+    for name, fits in _OPTIONAL.items():
+        if metadata.get(name) is not None and not fits(metadata[name]):
+            raise Unavailable(f"an object of {resource.plural} came with a metadata.{name} of the wrong type")
     for name in _MAPS:
         if not isinstance(obj.get(name) or {}, dict):
             raise Unavailable(f"an object of {resource.plural} came with a {name} that is no map")

@@ -7,6 +7,7 @@ without a gap.
 from collections.abc import Iterator, Sequence
 
 from keda_py import registry
+from keda_py.apis.foreign import maps_at, name_of, namespace_of, text_at, title_of
 from keda_py.apis.parsing import parse_object
 from keda_py.apis.scaled_object import ScaledObject, ScaleTrigger
 from keda_py.context import Lendings
@@ -15,7 +16,7 @@ from keda_py.core.spec import ScalingSpec, build_spec
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import HORIZONTAL_POD_AUTOSCALERS, Obj
 from keda_py.migration.findings import Finding, Severity
-from keda_py.migration.installation import Installation, list_at, metadata_of, name_of, value_at
+from keda_py.migration.installation import Installation
 from keda_py.scaler import Scaler, Trigger
 from keda_py.trigger_checks import context_of
 from keda_py.validation.release import completed
@@ -30,12 +31,12 @@ def check_adoption(scaled_object: Obj, installation: Installation, lendings: Len
     found = next((one for one in installation.of(HORIZONTAL_POD_AUTOSCALERS) if _belongs(one, scaled_object)), None)
     if found is None:
         return
-    name = metadata_of(found).get("name")
+    name = name_of(found)
     if name != spec.hpa_name:
         message = f"its HPA {name} is replaced by {spec.hpa_name}"
         yield Finding(
             severity=Severity.CHANGES,
-            object=name_of(scaled_object),
+            object=title_of(scaled_object),
             message=message,
             remedy="set spec.advanced.horizontalPodAutoscalerConfig.name to the name that it has",
         )
@@ -43,24 +44,23 @@ def check_adoption(scaled_object: Obj, installation: Installation, lendings: Len
     if different := list(_renamed(spec, _external_names(found), lendings)):
         message = f"metrics of HPA {name} get other names: {'; '.join(different)}"
         remedy = "nothing scales because of it; adapt dashboards that name them"
-        yield Finding(severity=Severity.CHANGES, object=name_of(scaled_object), message=message, remedy=remedy)
+        yield Finding(severity=Severity.CHANGES, object=title_of(scaled_object), message=message, remedy=remedy)
     else:
         yield Finding(
-            severity=Severity.FINE, object=name_of(scaled_object), message=f"its HPA {name} is taken over as it is"
+            severity=Severity.FINE, object=title_of(scaled_object), message=f"its HPA {name} is taken over as it is"
         )
 
 
 def _belongs(hpa: Obj, scaled_object: Obj) -> bool:
-    ours, theirs = metadata_of(scaled_object), metadata_of(hpa)
-    return ours.get("namespace") == theirs.get("namespace") and any(
-        (value_at(owner, "kind"), value_at(owner, "name")) == ("ScaledObject", ours.get("name"))
-        for owner in list_at(hpa, "metadata", "ownerReferences")
+    return namespace_of(scaled_object) == namespace_of(hpa) and any(
+        (text_at(owner, "kind"), text_at(owner, "name")) == ("ScaledObject", name_of(scaled_object))
+        for owner in maps_at(hpa, "metadata", "ownerReferences")
     )
 
 
 def _external_names(hpa: Obj) -> Sequence[str]:
-    names = (value_at(metric, "external", "metric", "name") for metric in list_at(hpa, "spec", "metrics"))
-    return [name for name in names if isinstance(name, str)]
+    names = (text_at(metric, "external", "metric", "name") for metric in maps_at(hpa, "spec", "metrics"))
+    return [name for name in names if name]
 
 
 def _renamed(spec: ScalingSpec, names: Sequence[str], lendings: Lendings) -> Iterator[str]:

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 
 import re2
 
+from keda_py.apis.foreign import list_at, map_at, maps_at, name_of, text_at, texts_at, title_of, value_at
 from keda_py.kube.resources import API_SERVICES, CUSTOM_RESOURCE_DEFINITIONS, VALIDATING_WEBHOOK_CONFIGURATIONS, Obj
 from keda_py.migration.findings import Finding, Severity
-from keda_py.migration.installation import OURS, Installation, list_at, mapping_at, metadata_of, name_of, value_at
+from keda_py.migration.installation import OURS, Installation
 
 OLDEST = (1, 26)
 EXTERNAL_METRICS = "v1beta1.external.metrics.k8s.io"
@@ -46,7 +47,7 @@ def _check_version(written: str) -> Iterator[Finding]:
 
 def _check_definitions(installation: Installation) -> Iterator[Finding]:
     ours = {f"{resource.plural}.{resource.group}" for resource in OURS}
-    there = {metadata_of(body).get("name"): body for body in installation.of(CUSTOM_RESOURCE_DEFINITIONS)}
+    there = {name_of(body): body for body in installation.of(CUSTOM_RESOURCE_DEFINITIONS)}
     for name in sorted(ours & there.keys()):
         yield from _check_owner(there[name])
         yield from _check_status(there[name])
@@ -57,7 +58,7 @@ def _check_definitions(installation: Installation) -> Iterator[Finding]:
 
 
 def _check_owner(definition: Obj) -> Iterator[Finding]:
-    annotations = mapping_at(definition, "metadata", "annotations")
+    annotations = texts_at(definition, "metadata", "annotations")
     release, policy = annotations.get(_RELEASE), annotations.get(_POLICY)
     if not release:
         yield _fine(definition, "belongs to no Helm release: uninstalling KEDA leaves it")
@@ -68,7 +69,7 @@ def _check_owner(definition: Obj) -> Iterator[Finding]:
         by_hand = "its annotation to keep it is not in the release's manifest" if policy else "it is not kept"
         yield Finding(
             severity=Severity.BLOCKS,
-            object=name_of(definition),
+            object=title_of(definition),
             message=f"belongs to Helm release {namespace}/{release}: {by_hand}; `helm uninstall` takes every object of "
             "this kind along",
             remedy=f"helm upgrade {release} kedacore/keda -n {namespace} --reuse-values "
@@ -79,9 +80,9 @@ def _check_owner(definition: Obj) -> Iterator[Finding]:
 def _written_by_hand(definition: Obj) -> bool:
     """Whether kubectl wrote the policy, after the fact; managedFields tell where they were asked for."""
     owners = [
-        str(value_at(entry, "manager"))
-        for entry in list_at(definition, "metadata", "managedFields")
-        if f"f:{_POLICY}" in mapping_at(entry, "fieldsV1", "f:metadata", "f:annotations")
+        text_at(entry, "manager")
+        for entry in maps_at(definition, "metadata", "managedFields")
+        if f"f:{_POLICY}" in map_at(entry, "fieldsV1", "f:metadata", "f:annotations")
     ]
     return bool(owners) and all(owner.startswith("kubectl") for owner in owners)
 
@@ -97,23 +98,21 @@ def _check_status(definition: Obj) -> Iterator[Finding]:
 
 
 def _check_metrics_api(installation: Installation) -> Iterator[Finding]:
-    found = next(
-        (one for one in installation.of(API_SERVICES) if metadata_of(one).get("name") == EXTERNAL_METRICS), None
-    )
+    found = next((one for one in installation.of(API_SERVICES) if name_of(one) == EXTERNAL_METRICS), None)
     if found is None:
         return
-    service = mapping_at(found, "spec", "service")
-    where = f"{service.get('namespace')}/{service.get('name')}"
-    if service.get("name") in _SERVICES:
+    namespace, name = (text_at(found, "spec", "service", part) for part in ("namespace", "name"))
+    where = f"{namespace}/{name}"
+    if name in _SERVICES:
         message = f"is served by {where}; while nobody serves it, HPAs keep their replicas"
         yield _fine(found, message, "install keda-py right after KEDA is uninstalled")
         return
     yield Finding(
         severity=Severity.BLOCKS,
-        object=name_of(found),
+        object=title_of(found),
         message=f"is served by {where}, which is not KEDA; a cluster has one server of external metrics",
-        remedy=f"let keda-py serve it and ask the other for the rest: --external-metrics-upstream=https://"
-        f"{service.get('name')}.{service.get('namespace')}.svc",
+        remedy="let keda-py serve it and ask the other for the rest: --external-metrics-upstream=https://"
+        f"{name}.{namespace}.svc",
     )
 
 
@@ -125,11 +124,11 @@ def _check_webhook(configuration: Obj) -> Iterator[Finding]:
         if "keda.sh" in list_at(rule, "apiGroups")
     }
     if "Fail" in policies:
-        name = metadata_of(configuration).get("name")
+        name = name_of(configuration)
         message = "fails closed (failurePolicy Fail): left behind without its server, it refuses every ScaledObject"
         remedy = f"after KEDA is uninstalled see that it is gone: kubectl get validatingwebhookconfiguration {name}"
-        yield Finding(severity=Severity.CHANGES, object=name_of(configuration), message=message, remedy=remedy)
+        yield Finding(severity=Severity.CHANGES, object=title_of(configuration), message=message, remedy=remedy)
 
 
 def _fine(body: Obj, message: str, remedy: str = "") -> Finding:
-    return Finding(severity=Severity.FINE, object=name_of(body), message=message, remedy=remedy)
+    return Finding(severity=Severity.FINE, object=title_of(body), message=message, remedy=remedy)

@@ -5,10 +5,11 @@ from typing import Any
 
 import re2
 
+from keda_py.apis.foreign import list_at, maps_at, name_of, namespace_of, text_at, title_of, value_at
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import DEPLOYMENTS, LEASES, Obj
 from keda_py.migration.findings import Finding, Severity
-from keda_py.migration.installation import Installation, list_at, metadata_of, name_of, value_at
+from keda_py.migration.installation import Installation
 from keda_py.options import options_of
 from keda_py.settings import GROUPS, Settings, load_settings
 
@@ -46,9 +47,8 @@ def check_deployments(installation: Installation, read_flags: ReadFlags) -> Iter
         yield Finding(severity=Severity.FINE, object="cluster", message="no Deployment of KEDA runs here")
 
 
-def _containers(deployment: Obj) -> Sequence[Mapping[str, Any]]:
-    found = list_at(deployment, "spec", "template", "spec", "containers")
-    return [container for container in found if isinstance(container, Mapping)]
+def _containers(deployment: Obj) -> Sequence[Obj]:
+    return list(maps_at(deployment, "spec", "template", "spec", "containers"))
 
 
 def _arguments(container: Mapping[str, Any]) -> list[str]:
@@ -58,12 +58,12 @@ def _arguments(container: Mapping[str, Any]) -> list[str]:
 def _program(container: Mapping[str, Any]) -> str:
     """Which of KEDA's three programs it runs, "" for none: by its command, else by the name of its image."""
     command = next(iter(list_at(container, "command")), "")
-    image = str(container.get("image") or "").partition("@")[0].rpartition("/")[2].partition(":")[0]
+    image = text_at(container, "image").partition("@")[0].rpartition("/")[2].partition(":")[0]
     return next((name for name, binary in _IMAGES.items() if command == binary or (not command and image == name)), "")
 
 
 def _check_version(deployment: Obj, container: Mapping[str, Any]) -> Iterator[Finding]:
-    tag = str(container.get("image") or "").partition("@")[0].rpartition("/")[2].partition(":")[2]
+    tag = text_at(container, "image").partition("@")[0].rpartition("/")[2].partition(":")[2]
     shape = _VERSION.search(tag)
     if shape is None:
         message = f"image tag {tag!r} does not tell the version; what follows compares with KEDA 2.20"
@@ -101,7 +101,7 @@ def _changed(settings: Settings, given: Mapping[str, Sequence[str]]) -> Iterator
 def _check_environment(deployment: Obj, container: Mapping[str, Any]) -> Iterator[Finding]:
     known = {option.env for kind in GROUPS.values() for _, option, _ in options_of(kind) if option.env}
     for variable in list_at(container, "env"):
-        name, value = str(value_at(variable, "name")), value_at(variable, "value")
+        name, value = text_at(variable, "name"), value_at(variable, "value")
         if not value or name in _UNREAD or not _KEDA_VARIABLE.search(name):
             continue
         if name in known:
@@ -123,9 +123,9 @@ def _check_leadership(deployment: Obj, container: Mapping[str, Any], installatio
         return
     own = Settings().leadership
     lease = next((one.partition("=")[2] for one in arguments if one.startswith("leader-election-id=")), own.lease_name)
-    namespace = metadata_of(deployment).get("namespace", "default")
+    namespace = namespace_of(deployment) or "default"
     held = next((one for one in installation.of(LEASES) if _is(one, namespace, lease)), None)
-    holder = value_at(held, "spec", "holderIdentity") or "nobody"
+    holder = text_at(held, "spec", "holderIdentity") or "nobody"
     message = (
         f"leads by the Lease {namespace}/{lease}, held by {holder}; keda-py waits for it as a replica of KEDA would"
     )
@@ -134,14 +134,12 @@ def _check_leadership(deployment: Obj, container: Mapping[str, Any], installatio
 
 
 def _scale_to_zero(deployment: Obj) -> str:
-    metadata = metadata_of(deployment)
-    return f"kubectl scale deployment {metadata.get('name')} -n {metadata.get('namespace', 'default')} --replicas=0"
+    return f"kubectl scale deployment {name_of(deployment)} -n {namespace_of(deployment) or 'default'} --replicas=0"
 
 
 def _is(body: Obj, namespace: str, name: str) -> bool:
-    metadata = metadata_of(body)
-    return bool(metadata.get("namespace") == namespace and metadata.get("name") == name)
+    return (namespace_of(body), name_of(body)) == (namespace, name)
 
 
 def _finding(severity: Severity, deployment: Obj, message: str, remedy: str = "") -> Finding:
-    return Finding(severity=severity, object=name_of(deployment), message=message, remedy=remedy)
+    return Finding(severity=severity, object=title_of(deployment), message=message, remedy=remedy)

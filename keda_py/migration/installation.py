@@ -7,8 +7,8 @@ that has not looked must not look like one that found nothing.
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
+from keda_py.apis.foreign import text_at
 from keda_py.errors import Forbidden, NotFound
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import (
@@ -76,7 +76,7 @@ def from_bodies(bodies: Iterable[Obj]) -> Installation:
     """The objects of manifests."""
     found: defaultdict[str, list[Obj]] = defaultdict(list)
     for body in bodies:
-        found[str(body.get("kind"))].append(body)
+        found[text_at(body, "kind")].append(body)
     return Installation(objects=found)
 
 
@@ -95,34 +95,3 @@ async def read_cluster(client: KubeClient) -> Installation:
         # The items of a list do not say what they are.
         objects[resource.kind] = [{"apiVersion": resource.api_version, "kind": resource.kind, **one} for one in listed]
     return Installation(objects=objects, version=str(version.get("gitVersion") or "unknown"), unread=unread)
-
-
-def name_of(body: Mapping[str, Any]) -> str:
-    """ "ScaledObject shop/web", as findings call an object."""
-    metadata = metadata_of(body)
-    name = "/".join(str(metadata[part]) for part in ("namespace", "name") if metadata.get(part))
-    return f"{body.get('kind')} {name}".strip()
-
-
-def metadata_of(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The metadata; empty where a file has none."""
-    return mapping_at(body, "metadata")
-
-
-def value_at(body: Any, *path: str) -> Any:
-    """What is written there; None where nothing is, or where a parent is no mapping: files may hold anything."""
-    for key in path:
-        body = body.get(key) if isinstance(body, Mapping) else None
-    return body
-
-
-def mapping_at(body: Any, *path: str) -> Mapping[str, Any]:
-    """The mapping there; empty where there is none."""
-    found = value_at(body, *path)
-    return found if isinstance(found, Mapping) else {}
-
-
-def list_at(body: Any, *path: str) -> list[Any]:
-    """The list there; empty where there is none."""
-    found = value_at(body, *path)
-    return found if isinstance(found, list) else []

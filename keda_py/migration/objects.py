@@ -11,11 +11,12 @@ from typing import Any
 import yaml
 
 from keda_py import registry
+from keda_py.apis.foreign import maps_at, text_at, title_of
 from keda_py.context import Lendings
 from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS, Obj
 from keda_py.migration.adoption import check_adoption
 from keda_py.migration.findings import Finding, Severity
-from keda_py.migration.installation import Installation, list_at, name_of, value_at
+from keda_py.migration.installation import Installation
 from keda_py.validation.checks import Validation
 from keda_py.validation.documents import Document
 from keda_py.validation.lines import Lines
@@ -32,7 +33,7 @@ def check_objects(installation: Installation, lendings: Lendings) -> Iterator[Fi
     documents = [
         Document(file="", body=body, lines=_NO_LINES) for kind in installation.objects.values() for body in kind
     ]
-    bodies = {name_of(document.body): document.body for document in documents}
+    bodies = {title_of(document.body): document.body for document in documents}
     for problem in Validation(documents, lendings).problems():
         if not problem.message.startswith(_NO_SCALER):
             yield _judge(problem, bodies.get(problem.object))
@@ -45,7 +46,7 @@ def _check_types(installation: Installation) -> Iterator[Finding]:
     for resource in (SCALED_OBJECTS, SCALED_JOBS):
         for body in installation.of(resource):
             for trigger_type in sorted(_types(body) - set(registry.trigger_types())):
-                users[trigger_type].append(name_of(body))
+                users[trigger_type].append(title_of(body))
     for trigger_type, names in sorted(users.items()):
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
         yield Finding(
@@ -57,7 +58,7 @@ def _check_types(installation: Installation) -> Iterator[Finding]:
 
 
 def _types(body: Obj) -> set[str]:
-    return {str(value_at(trigger, "type")) for trigger in list_at(body, "spec", "triggers")}
+    return {text_at(trigger, "type") for trigger in maps_at(body, "spec", "triggers")}
 
 
 def _judge(problem: Problem, body: Mapping[str, Any] | None) -> Finding:
@@ -73,5 +74,5 @@ def _judge(problem: Problem, body: Mapping[str, Any] | None) -> Finding:
 
 def _broken_already(body: Mapping[str, Any]) -> bool:
     """Ready is False: KEDA has seen the object and does not run it."""
-    conditions = list_at(body, "status", "conditions")
-    return any((value_at(one, "type"), value_at(one, "status")) == ("Ready", "False") for one in conditions)
+    conditions = maps_at(body, "status", "conditions")
+    return any((text_at(one, "type"), text_at(one, "status")) == ("Ready", "False") for one in conditions)

@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from keda_py.apis.foreign import list_at, map_at, maps_at, name_of, namespace_of, text_at
 from keda_py.auth.pod_template import keep_pod
 from keda_py.auth.target_pods import POD
 from keda_py.kube.cache import IndexBy
@@ -30,7 +31,6 @@ from keda_py.kube.resources import (
     Resource,
 )
 from keda_py.operator.references import BY_AUTHENTICATION, index_authentication
-from keda_py.operator.shapes import map_at
 
 BLIND_SECONDS = 60.0
 WORKLOADS = (DEPLOYMENTS, STATEFUL_SETS, REPLICA_SETS)
@@ -51,15 +51,14 @@ def target_key(namespace: str, api_version: str, kind: str, name: str) -> str:
 def _index_target(live: Obj) -> Iterator[str]:
     """Nothing for an object without a target; an older CRD may have let it in, and no object may end a watch."""
     reference = map_at(live, "spec", "scaleTargetRef")
-    api_version, kind, name = (str(reference.get(field) or "") for field in ("apiVersion", "kind", "name"))
+    api_version, kind, name = (text_at(reference, field) for field in ("apiVersion", "kind", "name"))
     if name:
-        yield target_key(live["metadata"].get("namespace", ""), api_version, kind, name)
+        yield target_key(namespace_of(live), api_version, kind, name)
 
 
 def _index_hpa(live: Obj) -> Iterator[str]:
-    meta = live["metadata"]
-    own = map_at(live, "spec", "advanced", "horizontalPodAutoscalerConfig").get("name")
-    yield f"{meta.get('namespace', '')}/{own or 'keda-hpa-' + meta['name']}"
+    own = text_at(live, "spec", "advanced", "horizontalPodAutoscalerConfig", "name")
+    yield f"{namespace_of(live)}/{own or 'keda-hpa-' + name_of(live)}"
 
 
 def metric_key(namespace: str, metric: str) -> str:
@@ -68,21 +67,19 @@ def metric_key(namespace: str, metric: str) -> str:
 
 
 def _index_metrics(live: Obj) -> Iterator[str]:
-    names = map_at(live, "status").get("externalMetricNames")
-    for name in names if isinstance(names, list) else ():
-        yield metric_key(live["metadata"].get("namespace", ""), str(name))
+    for name in list_at(live, "status", "externalMetricNames"):
+        yield metric_key(namespace_of(live), str(name))
         yield metric_key("*", str(name))
 
 
 def keep_workload(live: Obj) -> Obj:
     """Of a workload who it is, its version, the replicas asked for (absent: 1), its containers' requests and env."""
     meta = live["metadata"]
-    spec = live.get("spec") or {}
-    containers = ((spec.get("template") or {}).get("spec") or {}).get("containers") or ()
+    containers = maps_at(live, "spec", "template", "spec", "containers")
     kept = [{name: one[name] for name in ("name", "resources") if name in one} for one in containers]
     return {
         "metadata": {name: meta[name] for name in ("name", "namespace", "uid", "resourceVersion") if name in meta},
-        "spec": {"replicas": spec.get("replicas", 1), "template": {"spec": {"containers": kept}}},
+        "spec": {"replicas": map_at(live, "spec").get("replicas", 1), "template": {"spec": {"containers": kept}}},
         POD: keep_pod(live),
     }
 
@@ -91,7 +88,7 @@ def keep_hpa(live: Obj) -> Obj:
     """Of an HPA everything that a manifest or the HPAActive condition is compared with."""
     meta = live["metadata"]
     kept = ("name", "namespace", "uid", "resourceVersion", "labels", "annotations", "ownerReferences")
-    conditions = (live.get("status") or {}).get("conditions") or []
+    conditions = maps_at(live, "status", "conditions")
     return {
         "metadata": {name: meta[name] for name in kept if name in meta},
         "spec": live.get("spec") or {},

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
+from keda_py.apis.foreign import map_at, maps_at, namespace_of, text_at
 from keda_py.kube.cache import Key
 from keda_py.kube.resources import CLUSTER_TRIGGER_AUTHENTICATIONS, Obj
-from keda_py.operator.shapes import map_at, maps_at
 
 BY_AUTHENTICATION = "authentication"
 """Index of ScaledObjects by `authentication_value`."""
@@ -21,9 +21,9 @@ def authentication_keys(live: Obj) -> Iterator[Key]:
         return
     for trigger in maps_at(live, "spec", "triggers"):
         reference = map_at(trigger, "authenticationRef")
-        if isinstance(name := reference.get("name"), str) and name:
+        if name := text_at(reference, "name"):
             is_cluster_wide = reference.get("kind") == CLUSTER_TRIGGER_AUTHENTICATIONS.kind
-            yield ("" if is_cluster_wide else live["metadata"].get("namespace", ""), name)
+            yield ("" if is_cluster_wide else namespace_of(live), name)
 
 
 def index_authentication(live: Obj) -> Iterator[str]:

@@ -4,13 +4,13 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 
+from keda_py.apis.foreign import maps_at, namespace_of, text_at
 from keda_py.kube.informer import Informer
 from keda_py.kube.resources import Obj
 from keda_py.metrics.prometheus import OperatorMetrics
 from keda_py.operator.engine import Engine
 from keda_py.operator.jobs.controller import ScaledJobController
 from keda_py.operator.parts import Parts
-from keda_py.operator.shapes import maps_at
 
 
 class Registered:
@@ -45,12 +45,12 @@ class Registered:
 
 def _namespace(live: Obj) -> str:
     """What is in no namespace counts for "default", as in KEDA."""
-    return str(live["metadata"].get("namespace") or "default")
+    return namespace_of(live) or "default"
 
 
 def _trigger_types(live: Obj) -> Iterator[str]:
     for trigger in maps_at(live, "spec", "triggers"):
-        yield str(trigger.get("type", ""))
+        yield text_at(trigger, "type")
 
 
 def show_counts(parts: Parts, engine: Engine, jobs: ScaledJobController) -> None:

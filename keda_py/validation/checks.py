@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from keda_py.apis.cloud_event_source import CloudEventSource, ClusterCloudEventSource
+from keda_py.apis.foreign import map_at, title_of
 from keda_py.apis.parsing import parse_object
 from keda_py.apis.scaled_job import ScaledJob
 from keda_py.apis.scaled_object import ScaledObject, ScaleTrigger
@@ -118,8 +119,8 @@ class Validation:
 
     def _check_count(self, body: dict[str, Any]) -> Iterator[Finding]:
         """Of a workload: `kubectl apply` and GitOps tools would fight with the autoscaler over its count."""
-        spec, owner = body.get("spec"), self._release.owner_of(body)
-        if owner is not None and isinstance(spec, dict) and spec.get("replicas") is not None:
+        owner = self._release.owner_of(body)
+        if owner is not None and map_at(body, "spec").get("replicas") is not None:
             text = f'spec.replicas: ScaledObject "{owner.metadata.name}" sets this count; each apply would set it back'
             yield AdmissionWarning(message=f"{text}: remove the line", field="spec.replicas")
 
@@ -147,14 +148,12 @@ def _by(model: type[M], check: Callable[[M], Iterator[Finding]]) -> Check:
 
 def _problem(document: Document, finding: Finding) -> Problem:
     body = document.body
-    metadata = body["metadata"] if isinstance(body.get("metadata"), dict) else {}
-    name = "/".join(str(metadata[part]) for part in ("namespace", "name") if metadata.get(part))
     return Problem(
         severity="error" if isinstance(finding, Denial) else "warning",
         file=document.file,
         line=document.lines.at(finding.field),
         message=finding.message,
-        object=f"{body['kind']} {name}".strip(),
+        object=title_of(body),
         field=finding.field,
         template=document.template,
     )

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
+from keda_py.apis.foreign import map_at, name_of, namespace_of, text_at
 from keda_py.apis.parsing import parse_object
 from keda_py.apis.scaled_object import ScaledObject, ScaleTrigger
 from keda_py.apis.trigger_authentication import ClusterTriggerAuthentication, TriggerAuthentication
@@ -127,16 +128,9 @@ class Release:
 def completed(body: dict[str, Any]) -> dict[str, Any]:
     """As the API server would hand it on: in a namespace, with a name, and a null is a field that is not there."""
     whole: dict[str, Any] = _without_nulls(body)
-    given = whole.get("metadata")
-    metadata = given if isinstance(given, dict) else {}
-    namespace, name = metadata.get("namespace"), metadata.get("name")
-    return whole | {
-        "metadata": metadata
-        | {
-            "namespace": namespace if isinstance(namespace, str) and namespace else "default",
-            "name": name if isinstance(name, str) and name else f"{metadata.get('generateName', '')}xxxxx",
-        }
-    }
+    name = name_of(whole) or f"{text_at(whole, 'metadata', 'generateName')}xxxxx"
+    identity = {"namespace": namespace_of(whole) or "default", "name": name}
+    return whole | {"metadata": map_at(whole, "metadata") | identity}
 
 
 def _without_nulls(value: Any) -> Any:

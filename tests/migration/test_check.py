@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from keda_py.cli.migrate import read_keda_flags
@@ -25,6 +25,7 @@ from tests.migration.installed import (
     scaled_object,
     webhook,
 )
+from tests.properties import examples
 from tests.validation.manifests import junk
 
 KAFKA = {"type": "kafka", "metadata": {"topic": "t"}}
@@ -129,8 +130,14 @@ async def test_the_worst_stands_first() -> None:
     assert sorted(found, key=lambda one: list(type(one.severity)).index(one.severity)) == list(found)
 
 
+@pytest.mark.parametrize("value", [["a"], {"a": "b"}, 7, None])
+async def test_a_name_of_another_type_counts_as_missing(value: Any) -> None:
+    crd = definition(HELM) | {"metadata": {"name": value, "annotations": value, "managedFields": value}}
+    assert "Helm release" not in told(await findings(crd), "blocks")
+
+
 @given(data=st.data())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_no_manifest_however_broken_ends_the_check(data: st.DataObject) -> None:
     cases = [*BLOCKS.values(), *CHANGES.values(), *FINE.values()]
     bodies = data.draw(st.sampled_from(cases))[0]

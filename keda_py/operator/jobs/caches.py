@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Iterable, Sequence
 
+from keda_py.apis.foreign import map_at, maps_at, name_of, namespace_of, text_at, texts_at
 from keda_py.core.job_spec import GENERATION, JOB_NAME_LABEL
 from keda_py.errors import KubeError
 from keda_py.kube.backoff import Backoff
@@ -26,22 +27,24 @@ log = logging.getLogger(__name__)
 
 def keep_job(live: Obj) -> Obj:
     """Of a Job whose it is, of which generation, and whether and when it has finished."""
-    status = live.get("status") or {}
-    ended = [c["type"] for c in status.get("conditions") or () if c["type"] in FINISHED and c["status"] == "True"]
+    true = _true_conditions(live)
+    ended = [kind for kind in FINISHED if kind in true]
     return {
         "metadata": _identity(live, (JOB_NAME_LABEL,)),
-        "status": {"finished": ended[0] if ended else "", "completionTime": status.get("completionTime", "")},
+        "status": {"finished": ended[0] if ended else "", "completionTime": text_at(live, "status", "completionTime")},
     }
 
 
 def keep_pod(live: Obj) -> Obj:
     """Of a pod which Job it works for, its phase, and which of its conditions are true."""
-    status = live.get("status") or {}
-    true = [entry["type"] for entry in status.get("conditions") or () if entry.get("status") == "True"]
     return {
         "metadata": _identity(live, (POD_JOB_LABEL,)),
-        "status": {"phase": status.get("phase", ""), "conditions": true},
+        "status": {"phase": text_at(live, "status", "phase"), "conditions": _true_conditions(live)},
     }
+
+
+def _true_conditions(live: Obj) -> list[str]:
+    return [text_at(one, "type") for one in maps_at(live, "status", "conditions") if one.get("status") == "True"]
 
 
 class JobCaches:
@@ -114,19 +117,17 @@ class JobCaches:
 
     def pods_of(self, job: Obj) -> list[Obj]:
         """All pods of a Job."""
-        meta = job["metadata"]
-        return self.pods.by_index("job", f"{meta['namespace']}/{meta['name']}")
+        return self.pods.by_index("job", f"{namespace_of(job)}/{name_of(job)}")
 
 
 def owner_key(job: Obj) -> Key:
     """The ScaledJob whose name the Job carries."""
-    meta = job["metadata"]
-    return meta["namespace"], meta["labels"][JOB_NAME_LABEL]
+    return namespace_of(job), text_at(job, "metadata", "labels", JOB_NAME_LABEL)
 
 
 def generation_of(job: Obj) -> str:
     """The generation of the ScaledJob that created the Job, "" where the Job does not say."""
-    return str(job["metadata"]["annotations"].get(GENERATION, ""))
+    return text_at(job, "metadata", "annotations", GENERATION)
 
 
 def _owner_of(job: Obj) -> Iterable[str]:
@@ -134,14 +135,13 @@ def _owner_of(job: Obj) -> Iterable[str]:
 
 
 def _job_of(pod: Obj) -> Iterable[str]:
-    meta = pod["metadata"]
-    return (f"{meta['namespace']}/{meta['labels'].get(POD_JOB_LABEL, '')}",)
+    return (f"{namespace_of(pod)}/{text_at(pod, 'metadata', 'labels', POD_JOB_LABEL)}",)
 
 
 def _identity(live: Obj, labels: tuple[str, ...]) -> Obj:
-    meta = live["metadata"]
-    kept = {name: meta[name] for name in ("name", "namespace", "uid", "resourceVersion") if name in meta}
-    written, annotations = meta.get("labels") or {}, meta.get("annotations") or {}
+    meta = map_at(live, "metadata")
+    kept: Obj = {name: meta[name] for name in ("name", "namespace", "uid", "resourceVersion") if name in meta}
+    written, annotations = texts_at(meta, "labels"), texts_at(meta, "annotations")
     return {
         **kept,
         "labels": {name: written[name] for name in labels if name in written},
