@@ -4,6 +4,7 @@ Built-in kinds are decoded whole; of a custom resource only `metadata` is (the r
 calls `check_types` first; everything after it may trust the types of built-in kinds.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from keda_py.localkube.builtin_schemas.meta import OBJECT_META
@@ -32,6 +33,27 @@ def check_types(obj: Obj, schema: Schema) -> None:
     except _Mismatch as mismatch:
         version = str(obj.get("apiVersion", "")).rpartition("/")[2]
         raise bad_request(f'{kind} in version "{version}" cannot be handled as a {kind}: {mismatch}') from None
+
+
+_ZEROS: dict[str, Callable[[], Any]] = {"object": dict, "string": str, "integer": int, "boolean": bool}
+
+
+def zeroed(obj: Obj, schema: Schema) -> Obj:
+    """The object with nulls in lists as Go's decoder reads them: the zero value of what the list holds."""
+    if is_builtin(schema):
+        completed: Obj = _zeroed(obj, schema)
+        return completed
+    return {**obj, "metadata": _zeroed(obj.get("metadata"), OBJECT_META)} if "metadata" in obj else obj
+
+
+def _zeroed(value: Any, schema: Schema) -> Any:
+    if isinstance(value, dict):
+        return {key: _zeroed(child, property_schema(schema, key)) for key, child in value.items()}
+    items = schema.get("items")
+    if not isinstance(value, list) or not isinstance(items, dict):
+        return value
+    zero = _ZEROS.get(items.get("type", ""), lambda: None)
+    return [_zeroed(item, items) if item is not None else zero() for item in value]
 
 
 def _check(value: Any, schema: Schema, path: tuple[str, ...], struct: str) -> None:

@@ -11,7 +11,7 @@ from keda_py.apis.foreign import name_of
 from keda_py.localkube import custom_resources, namespaces
 from keda_py.localkube.builtin_schemas import schema_of
 from keda_py.localkube.calls import Call
-from keda_py.localkube.decoding import check_types
+from keda_py.localkube.decoding import check_types, zeroed
 from keda_py.localkube.defaults import apply_defaults
 from keda_py.localkube.metadata_rules import check_metadata
 from keda_py.localkube.resources import Obj, Resource
@@ -55,6 +55,7 @@ def prepared(call: Call, resource: Resource, obj: Obj, old: Obj | None = None) -
     """
     schema = schema_for(resource)
     check_types(obj, schema or {})
+    obj = zeroed(obj, schema or {})
     if schema is None:
         _refuse_if(resource, obj, list(check_metadata(obj, {})))
         return Prepared(obj=obj)

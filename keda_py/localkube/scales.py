@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from keda_py.apis.foreign import map_at, text_at
 from keda_py.localkube.resources import Obj, Resource
 from keda_py.localkube.status import Cause, invalid, not_found, unknown_resource
 
@@ -32,13 +33,12 @@ def no_scale(resource: Resource, name: str) -> Exception:
 def scaled(resource: Resource, obj: Obj, scale: Obj) -> Obj:
     """The object with the Scale's replicas and preconditions; StatusError 422 below zero."""
     assert resource.scale is not None
-    replicas = (scale.get("spec") or {}).get("replicas", 0)
-    sent = scale.get("metadata") or {}
+    replicas = map_at(scale, "spec").get("replicas", 0)
     if not isinstance(replicas, int) or replicas < 0:
         message = f"Invalid value: {replicas}: must be greater than or equal to 0"
         cause = Cause(reason="FieldValueInvalid", message=message, field="spec.replicas")
         raise invalid("autoscaling", "Scale", obj["metadata"]["name"], [cause])
-    given = {key: sent[key] for key in ("uid", "resourceVersion") if sent.get(key)}
+    given = {key: sent for key in ("uid", "resourceVersion") if (sent := text_at(scale, "metadata", key))}
     changed = _put(obj, resource.scale.spec_replicas.strip(".").split("."), replicas)
     return {**changed, "metadata": {**obj["metadata"], **given}}
 

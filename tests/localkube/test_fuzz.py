@@ -77,6 +77,20 @@ KINDS: dict[str, dict[str, Any]] = {
     "/apis/rbac.authorization.k8s.io/v1/clusterroles": {
         "kind": "ClusterRole", "apiVersion": "rbac.authorization.k8s.io/v1", "rules": [RULE],
     },
+    "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings": {
+        "kind": "ClusterRoleBinding", "apiVersion": "rbac.authorization.k8s.io/v1",
+        "roleRef": {"kind": "ClusterRole", "name": "r"}, "subjects": [{"kind": "User", "name": "u"}],
+    },
+    "/api/v1/namespaces/default/secrets": {"kind": "Secret", "apiVersion": "v1", "stringData": {"a": "b"}, "data": {"c": "ZA=="}},
+    "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations": {
+        "kind": "ValidatingWebhookConfiguration", "apiVersion": "admissionregistration.k8s.io/v1",
+        "webhooks": [{"name": "a.b.c", "clientConfig": {"url": "https://127.0.0.1:1/x"}, "rules": [RULE], "sideEffects": "None",
+                      "admissionReviewVersions": ["v1"], "failurePolicy": "Ignore"}],
+    },
+    "/apis/apiregistration.k8s.io/v1/apiservices": {
+        "kind": "APIService", "apiVersion": "apiregistration.k8s.io/v1",
+        "spec": {"group": "a.b", "version": "v1", "groupPriorityMinimum": 1, "versionPriority": 1, "service": {"name": "a", "namespace": "b"}},
+    },
     "/apis/coordination.k8s.io/v1/namespaces/default/leases": {
         "kind": "Lease", "apiVersion": "coordination.k8s.io/v1", "spec": {"holderIdentity": "a"},
     },
