@@ -33,6 +33,10 @@ demo: $(VENV)/.run ## four days on the embedded cluster, in under a minute
 # Half of the suite waits for real time on the embedded cluster, so more workers than cores are well used.
 PYTEST := $(BIN)/python -m pytest -n 4 --dist loadfile
 
+# The suite starts over a hundred processes: each reads bytecode that the first one left in the virtual environment,
+# also where the environment asks Python to write none beside the sources.
+test: export PYTHONDONTWRITEBYTECODE =
+test: export PYTHONPYCACHEPREFIX = $(abspath $(VENV))/bytecode
 test: $(VENV)/.test ## the whole test suite
 	$(PYTEST)
 

@@ -43,6 +43,7 @@ from keda_py.localkube.status import StatusError, bad_request
 from keda_py.localkube.store import Store
 
 _METRICS_PRIORITY = 100
+_DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # the C one may not be built
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +123,7 @@ class LocalCluster:
             "contexts": [{"name": "keda-py-local", "context": context}],
             "current-context": "keda-py-local",
         }
-        return yaml.safe_dump(config, sort_keys=False)
+        return yaml.dump(config, Dumper=_DUMPER, sort_keys=False)
 
     async def apply(self, manifests: Iterable[Obj]) -> None:
         """Apply manifests in their order, as `kubectl apply --server-side` does; StatusError for a refusal."""

@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from keda_py.apis.crds import build_crds
 from keda_py.apis.parsing import parse_object
 from keda_py.apis.scaled_object import ScaledObject
 from keda_py.auth.resolver import Resolved
@@ -18,6 +17,8 @@ from keda_py.kube.client import KubeClient, PatchKind
 from keda_py.kube.resources import DEPLOYMENTS, EVENTS, SCALED_OBJECTS, Resource
 from keda_py.localkube.cluster import LocalCluster
 from keda_py.operator.assembly import Assembly
+from tests.definitions import DEFINITIONS
+from tests.kubeconfigs import token_kubeconfig
 from tests.operators import running_operator
 
 Obj = dict[str, Any]
@@ -92,9 +93,9 @@ async def open_world(folder: Path, clock: Clock | None = None) -> AsyncIterator[
     """A cluster that knows our kinds."""
     clock = clock or SystemClock()
     async with LocalCluster(clock) as cluster:
-        await cluster.apply(build_crds())
+        await cluster.apply(DEFINITIONS)
         kubeconfig = folder / "kubeconfig"
-        kubeconfig.write_text(cluster.kubeconfig(), encoding="utf-8")
+        kubeconfig.write_text(token_kubeconfig(cluster), encoding="utf-8")
         async with KubeClient(clock, str(kubeconfig)) as client:
             yield World(cluster, client, kubeconfig)
 

@@ -23,6 +23,7 @@ from keda_py.operator.app import run_operator
 from keda_py.settings import load_settings
 from tests.charts.rendering import Obj, only, render
 from tests.e2e.world import SECONDS, Condition, World
+from tests.kubeconfigs import token_kubeconfig
 from tests.servers import LOOPBACK, free_port
 
 SHOP = "shop"
@@ -77,8 +78,8 @@ async def installed(folder: Path, **values: Any) -> AsyncIterator[Installed]:
             objects = [_trusting(one, ca) for one in objects]
         await cluster.apply([*names, *(_leading_here(one, ports) for one in objects)])
         admin, operator = folder / "admin", folder / "operator"
-        admin.write_text(cluster.kubeconfig())
-        operator.write_text(cluster.kubeconfig(service_account("keda", "keda-operator")))
+        admin.write_text(token_kubeconfig(cluster))
+        operator.write_text(token_kubeconfig(cluster, service_account("keda", "keda-operator")))
         flags, env = _told(only(objects, "Deployment", "keda-operator", "keda"))
         flags |= {
             "kubeconfig": str(operator),

@@ -32,6 +32,7 @@ from keda_py.kube.status import patch_status
 from keda_py.localkube.cluster import LocalCluster
 from tests.e2e.manifests import box_definition, boxen
 from tests.kube.faulty_server import running, until
+from tests.kubeconfigs import token_kubeconfig
 
 
 @pytest.fixture
@@ -43,7 +44,7 @@ async def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
         return
     async with LocalCluster() as local:
         path = tmp_path / "kubeconfig"
-        path.write_text(local.kubeconfig())
+        path.write_text(token_kubeconfig(local))
         yield str(path)
 
 
@@ -243,7 +244,7 @@ async def test_virtual_time_waits_until_a_change_has_been_heard(tmp_path: Path) 
     clock = SteppedClock(datetime(2026, 1, 1, tzinfo=UTC))
     path, heard = tmp_path / "kubeconfig", []
     async with LocalCluster(clock=clock) as local:
-        path.write_text(local.kubeconfig())
+        path.write_text(token_kubeconfig(local))
         async with KubeClient(clock, str(path)) as client:
             spec = InformerSpec(resource=CONFIG_MAPS, namespaces=("default",), selection=Selection(labels="test=kube"))
             informer = Informer(client, spec)

@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from keda_py.apis.crds import build_crds
 from keda_py.clock import FakeClock
 from keda_py.localkube.cluster import LocalCluster
+from tests.definitions import DEFINITIONS
 from tests.localkube.client import Client
 
 
@@ -19,7 +19,7 @@ def clock() -> FakeClock:
 @pytest.fixture
 async def cluster(clock: FakeClock) -> AsyncIterator[LocalCluster]:
     async with LocalCluster(clock) as running:
-        await running.apply(build_crds())
+        await running.apply(DEFINITIONS)
         yield running
 
 

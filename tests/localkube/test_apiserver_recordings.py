@@ -13,9 +13,9 @@ import orjson
 import pytest
 import pytest_asyncio
 
-from keda_py.apis.crds import build_crds
 from keda_py.clock import FakeClock
 from keda_py.localkube.cluster import ClusterOptions, LocalCluster
+from tests.definitions import DEFINITIONS
 from tests.localkube import recordings
 
 EXCHANGES = recordings.exchanges()
@@ -62,7 +62,7 @@ async def answers() -> AsyncIterator[dict[str, Answer]]:
     """The answers to all exchanges, by note."""
     clock = FakeClock(datetime(2026, 11, 21, 5, 58, 7, tzinfo=UTC))
     async with LocalCluster(clock, ClusterOptions(hpa_sync_seconds=5)) as cluster:
-        await cluster.apply(crd for crd in build_crds() if crd["spec"]["group"] == "keda.sh")
+        await cluster.apply(crd for crd in DEFINITIONS if crd["spec"]["group"] == "keda.sh")
         connector = aiohttp.TCPConnector(ssl=cluster.client_context())
         async with aiohttp.ClientSession(cluster.url, connector=connector) as session:
             found: dict[str, Answer] = {}

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from keda_py.apis.crds import build_crds
 from keda_py.localkube.cluster import LocalCluster
+from tests.definitions import DEFINITIONS
 from tests.localkube.kubectl import Kubectl, needs_kubectl
 
 pytestmark = [pytest.mark.kubectl, needs_kubectl]
@@ -42,7 +42,7 @@ SCALED_OBJECT: dict[str, Any] = {
 @pytest.fixture
 async def cluster() -> AsyncIterator[LocalCluster]:
     async with LocalCluster() as cluster:
-        await cluster.apply(build_crds())
+        await cluster.apply(DEFINITIONS)
         yield cluster
 
 

@@ -8,12 +8,12 @@ import pytest
 import yaml
 
 from keda_py import cli
-from keda_py.apis.crds import build_crds
 from keda_py.clock import SystemClock
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import NAMESPACES, SCALED_OBJECTS
 from keda_py.localkube.calls import User
 from keda_py.localkube.cluster import ClusterOptions, LocalCluster
+from tests.definitions import DEFINITIONS
 from tests.migration.installed import CRON, Obj, lease, obj, operator, scaled_object
 
 READER = User(name="reader", groups=())
@@ -85,7 +85,7 @@ async def test_a_cluster_is_looked_at_by_somebody_who_may_only_read(
 
 
 async def furnish(cluster: LocalCluster, kubeconfig: Path) -> None:
-    await cluster.apply(build_crds())
+    await cluster.apply(DEFINITIONS)
     async with KubeClient(SystemClock(), str(kubeconfig)) as client:
         for name in ("keda", "shop"):
             await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})

@@ -9,9 +9,10 @@ from typing import Any
 import httpx
 import yaml
 
-from keda_py.apis.crds import build_crds
 from keda_py.clock import SystemClock
 from keda_py.localkube.cluster import LocalCluster
+from tests.definitions import DEFINITIONS
+from tests.kubeconfigs import token_kubeconfig
 from tests.localkube.kubectl import Kubectl, Outcome
 from tests.operators import running_operator
 from tests.servers import LOOPBACK, free_port
@@ -49,9 +50,9 @@ class AdmissionWorld:
 @asynccontextmanager
 async def an_admission_world(directory: Path) -> AsyncIterator[AdmissionWorld]:
     async with LocalCluster(SystemClock()) as cluster:
-        await cluster.apply(build_crds())
+        await cluster.apply(DEFINITIONS)
         kubeconfig = directory / "kubeconfig"
-        kubeconfig.write_text(cluster.kubeconfig())
+        kubeconfig.write_text(token_kubeconfig(cluster))
         webhook, metrics = free_port(), free_port()
         flags = {
             "kubeconfig": str(kubeconfig),

@@ -15,7 +15,6 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
-from keda_py.apis.crds import build_crds
 from keda_py.clock import SystemClock
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import DEPLOYMENTS, LEASES, SCALED_OBJECTS, Obj
@@ -23,8 +22,10 @@ from keda_py.localkube.cluster import LocalCluster
 from keda_py.localkube.identity import load_pair
 from keda_py.operator.app import run_operator
 from keda_py.settings import load_settings
+from tests.definitions import DEFINITIONS
 from tests.e2e.processes import Process
 from tests.http_server import HttpServer
+from tests.kubeconfigs import token_kubeconfig
 from tests.operator.cable import Cable
 from tests.servers import free_port
 
@@ -106,7 +107,7 @@ class Replicas:
         """Start one, and return when it is ready to serve."""
         cable = await self.stack.enter_async_context(Cable(urlsplit(self.cluster.url).port or 0))
         kubeconfig = self.folder / name
-        kubeconfig.write_text(self.cluster.kubeconfig().replace(self.cluster.url, cable.url))
+        kubeconfig.write_text(token_kubeconfig(self.cluster, url=cable.url))
         port = free_port()
         given = {"kubeconfig": str(kubeconfig), "secure-port": str(port), **FLAGS}
         listed = {flag: [value] for flag, value in (given | _dashed(flags)).items()}
@@ -204,9 +205,9 @@ async def build_replicas(folder: Path, source: HttpServer) -> AsyncIterator[Repl
     async with AsyncExitStack() as stack:
         cluster = await stack.enter_async_context(LocalCluster())
         keda = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "keda"}}
-        await cluster.apply([*build_crds(), keda])
+        await cluster.apply([*DEFINITIONS, keda])
         kubeconfig = folder / "admin"
-        kubeconfig.write_text(cluster.kubeconfig())
+        kubeconfig.write_text(token_kubeconfig(cluster))
         client = await stack.enter_async_context(KubeClient(SystemClock(), str(kubeconfig)))
         session = await stack.enter_async_context(aiohttp.ClientSession())
         tasks = await stack.enter_async_context(asyncio.TaskGroup())

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from keda_py.apis.crds import build_crds
 from keda_py.clock import FakeClock
 from keda_py.kube.client import KubeClient, PatchKind
 from keda_py.kube.resources import (
@@ -31,7 +30,9 @@ from keda_py.localkube.subscriptions import Event
 from keda_py.operator.app import run_operator
 from keda_py.operator.assembly import Assembly
 from keda_py.settings import load_settings
+from tests.definitions import DEFINITIONS
 from tests.http_server import HttpServer
+from tests.kubeconfigs import token_kubeconfig
 from tests.operator.cable import Cable
 from tests.operators import FLAGS
 
@@ -81,7 +82,7 @@ class World:
         """Start the operator and return once it works."""
         started = asyncio.Event()
         self._stopping = asyncio.Event()
-        self.kubeconfig.write_text(self.cluster.kubeconfig(self.user).replace(self.cluster.url, self.cable.url))
+        self.kubeconfig.write_text(token_kubeconfig(self.cluster, self.user, self.cable.url))
 
         def note(assembly: Assembly) -> None:
             self.assembly = assembly
@@ -202,10 +203,10 @@ async def build_world(
         tasks = tasks or await stack.enter_async_context(asyncio.TaskGroup())
         cluster = await stack.enter_async_context(LocalCluster(clock, options))
         cable = await stack.enter_async_context(Cable(_port(cluster)))
-        await cluster.apply(build_crds())
+        await cluster.apply(DEFINITIONS)
         direct, cabled = folder / "direct", folder / "cabled"
-        direct.write_text(cluster.kubeconfig())
-        cabled.write_text(cluster.kubeconfig().replace(cluster.url, cable.url))
+        direct.write_text(token_kubeconfig(cluster))
+        cabled.write_text(token_kubeconfig(cluster, url=cable.url))
         client = await stack.enter_async_context(KubeClient(clock, str(direct)))
         world = World(
             clock=clock,

@@ -9,7 +9,6 @@ from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from keda_py.apis.crds import build_crds
 from keda_py.clock import SteppedClock
 from keda_py.core.hpa import ControllerOptions
 from keda_py.kube.client import KubeClient
@@ -25,6 +24,8 @@ from keda_py.kube.resources import (
 from keda_py.localkube.cluster import ClusterOptions, LocalCluster
 from keda_py.localkube.subscriptions import Event
 from keda_py.operator.assembly import Assembly
+from tests.definitions import DEFINITIONS
+from tests.kubeconfigs import token_kubeconfig
 from tests.operators import running_operator
 from tests.servers import free_port
 
@@ -157,8 +158,8 @@ async def a_world(directory: Path, *, hpa_sync_seconds: float = 5.0) -> AsyncIte
     options = ClusterOptions(hpa_sync_seconds=hpa_sync_seconds, hpa=stabilisation)
     kubeconfig = directory / "kubeconfig"
     async with LocalCluster(clock, options) as cluster:
-        kubeconfig.write_text(cluster.kubeconfig())
-        await cluster.apply(build_crds())
+        kubeconfig.write_text(token_kubeconfig(cluster))
+        await cluster.apply(DEFINITIONS)
         async with KubeClient(clock, str(kubeconfig)) as client:
             yield World(cluster, clock, client, kubeconfig)
 

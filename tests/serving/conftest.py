@@ -25,6 +25,7 @@ from keda_py.serving.certificates import ServingCertificate, make_certificate
 from keda_py.serving.delegated import DelegatedAccess
 from keda_py.serving.reviews import AccessReviews, TokenReviews
 from keda_py.serving.server_tls import ServerTls
+from tests.kubeconfigs import token_kubeconfig
 
 LOOPBACK = "127.0.0.1"
 ROOT = "/apis/external.metrics.k8s.io/v1beta1"
@@ -125,7 +126,7 @@ def role(name: str, *rules: dict[str, Any], namespace: str = "") -> dict[str, An
 async def client_of(cluster: LocalCluster, folder: Path, observe: Any = lambda _: None) -> AsyncIterator[KubeClient]:
     """A client that is the operator's ServiceAccount."""
     kubeconfig = folder / "kubeconfig"
-    kubeconfig.write_text(cluster.kubeconfig(OPERATOR))
+    kubeconfig.write_text(token_kubeconfig(cluster, OPERATOR))
     async with KubeClient(SystemClock(), str(kubeconfig), observe=observe) as client:
         yield client
 
