@@ -28,6 +28,7 @@ from keda_py.metadata import (
     sources,
     url_unescaped,
 )
+from keda_py.net.names import addresses
 from keda_py.tls import TlsSettings
 
 __all__ = [
@@ -49,6 +50,7 @@ __all__ = [
     "TlsSettings",
     "Trigger",
     "TriggerMetadata",
+    "addresses",
     "named",
     "ranges",
     "removed",

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import aiohttp
 import httpx
+from aiohttp.resolver import AsyncResolver
 from yarl import URL
 
 from keda_py.clock import Clock
@@ -118,6 +119,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
     def __init__(self, *, clock: Clock, tls: ssl.SSLContext, proxies: Proxies, limits: Limits) -> None:
         self._clock, self._tls, self._proxies, self._limits = clock, tls, proxies, limits
         self._session: aiohttp.ClientSession | None = None
+        self._names: AsyncResolver
         self._namesakes = Namesakes()
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
@@ -165,7 +167,9 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
     def _open(self) -> aiohttp.ClientSession:
         if self._session is None:
             keep = self._limits.idle_seconds
+            self._names = AsyncResolver()  # see net/names.py: no name that hangs holds up another
             connector = aiohttp.TCPConnector(
+                resolver=self._names,
                 limit=0,
                 limit_per_host=self._limits.per_host,
                 force_close=not keep,
@@ -183,6 +187,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
         """Close every connection."""
         if self._session is not None:
             await self._session.close()
+            await self._names.close()
 
 
 def _is_ours(name: bytes) -> bool:
