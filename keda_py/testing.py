@@ -16,7 +16,7 @@ from keda_py.errors import ConfigError, NotFound
 from keda_py.http import HttpClientSpec, http_client
 from keda_py.registry import AnyScaler
 from keda_py.scaler import ExternalMetric, KubeReader, ResourceMetric, Trigger, TriggerMetadata
-from keda_py.tls import TlsContexts, TlsSettings
+from keda_py.tls import TlsContexts
 
 __all__ = [
     "A_SATURDAY",
@@ -99,7 +99,7 @@ async def lendings(
     clock = clock or FakeClock(A_SATURDAY)
     http = http or HttpClientSpec()
     tls = TlsContexts()
-    async with http_client(http, clock, tls.get(TlsSettings())) as client:
+    async with http_client(http, clock, tls) as client:
         yield Lendings(
             clock=clock,
             http=client,

@@ -9,7 +9,7 @@ included, as the time-out of Go's client does.
 import asyncio
 import os
 import ssl
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
@@ -36,6 +36,14 @@ class Limits:
     per_host: int
     idle_seconds: float
     max_body: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trust:
+    """The TLS context of requests that bring none, and the servers that need one of their own."""
+
+    context: ssl.SSLContext
+    namesakes: Namesakes
 
 
 # aiohttp's error -> httpx's, and its text where aiohttp's own would repeat the address or a header. The first that fits
@@ -116,11 +124,10 @@ class _Body(httpx.AsyncByteStream):
 class AiohttpTransport(httpx.AsyncBaseTransport):
     """One aiohttp session for all requests, opened with the first, since it needs the running loop."""
 
-    def __init__(self, *, clock: Clock, tls: ssl.SSLContext, proxies: Proxies, limits: Limits) -> None:
-        self._clock, self._tls, self._proxies, self._limits = clock, tls, proxies, limits
+    def __init__(self, *, clock: Clock, trust: Trust, proxies: Proxies, limits: Limits) -> None:
+        self._clock, self._trust, self._proxies, self._limits = clock, trust, proxies, limits
         self._session: aiohttp.ClientSession | None = None
         self._names: AsyncResolver
-        self._namesakes = Namesakes()
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send; the answer's body is read later, through `_Body`."""
@@ -137,19 +144,26 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
         return httpx.Response(answer.status, headers=headers, stream=body, extensions=extensions)
 
     async def _send(self, request: httpx.Request) -> aiohttp.ClientResponse:
-        url, context = URL(str(request.url), encoded=True), request.extensions.get("ssl", self._tls)
-        server, proxy = (url.host or "", url.port or 0), self._proxies.for_url(url)
+        url, context = URL(str(request.url), encoded=True), request.extensions.get("ssl", self._trust.context)
+        server, namesakes = (url.raw_host or "", url.port or 0), self._trust.namesakes
+        proxied = self._proxies.for_url(url) is not None
+        used = context if proxied else namesakes.context_for(context, server)
+        clock, seconds = asyncio.get_running_loop().time, request.extensions.get("timeout", {}).get("connect")
+        began = clock()
         try:
-            return await self._send_with(request, url, self._namesakes.context_for(context, server))
+            return await self._send_with(request, url, used)
         except aiohttp.ClientConnectorCertificateError as error:
             refusal = error.certificate_error
-            if proxy is not None or not isinstance(refusal, ssl.SSLCertVerificationError):
+            if proxied or not isinstance(refusal, ssl.SSLCertVerificationError):
                 raise
-            if not await self._namesakes.learn(context, server, refusal):
+            learning = namesakes.learn(context, used, server, refusal)
+            if not await _in_time(learning, _left(seconds, clock() - began)):
                 raise
-        return await self._send_with(request, url, self._namesakes.context_for(context, server))
+        return await self._send_with(request, url, namesakes.context_for(context, server), clock() - began)
 
-    async def _send_with(self, request: httpx.Request, url: URL, context: ssl.SSLContext) -> aiohttp.ClientResponse:
+    async def _send_with(
+        self, request: httpx.Request, url: URL, context: ssl.SSLContext, spent: float = 0.0
+    ) -> aiohttp.ClientResponse:
         timeout = request.extensions.get("timeout", {})
         return await self._open().request(
             request.method,
@@ -160,7 +174,9 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
             proxy=self._proxies.for_url(url),
             ssl=context,
             timeout=aiohttp.ClientTimeout(
-                connect=timeout.get("pool"), sock_connect=timeout.get("connect"), sock_read=timeout.get("read")
+                connect=_left(timeout.get("pool"), spent),
+                sock_connect=_left(timeout.get("connect"), spent),
+                sock_read=timeout.get("read"),
             ),
         )
 
@@ -188,6 +204,19 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
         if self._session is not None:
             await self._session.close()
             await self._names.close()
+
+
+def _left(seconds: float | None, spent: float) -> float | None:
+    """What is left of a time-out; never 0, which aiohttp takes for none."""
+    return None if seconds is None else max(seconds - spent, 0.001)
+
+
+async def _in_time(answer: Awaitable[bool], seconds: float | None) -> bool:
+    try:
+        async with asyncio.timeout(seconds):
+            return await answer
+    except TimeoutError:
+        return False
 
 
 def _is_ours(name: bytes) -> bool:

@@ -56,7 +56,7 @@ from keda_py.operator.sharing import share_metrics
 from keda_py.operator.status import StatusWriter
 from keda_py.operator.targets import Targets
 from keda_py.settings import Settings
-from keda_py.tls import TlsContexts, TlsSettings
+from keda_py.tls import TlsContexts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -298,4 +298,4 @@ def open_http(settings: Settings, clock: Clock, tls: TlsContexts, instruments: O
         proxies=Proxies.from_environment(os.environ),
         user_agent=f"keda-py/{__version__}",
     )
-    return http_client(spec, clock, tls.get(TlsSettings()), instruments.record_http)
+    return http_client(spec, clock, tls, instruments.record_http)
