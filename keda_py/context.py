@@ -6,17 +6,19 @@ One `EngineContext` per trigger; it is closed after its scaler, which gives back
 
 import asyncio
 import ssl
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
 import httpx
 
 from keda_py.clock import Clock
+from keda_py.errors import Forbidden
 from keda_py.scaler import KubeReader, MetricType, PodIdentity
 from keda_py.tls import TlsContexts, TlsSettings
 
 T = TypeVar("T")
+EVERY = "*"
 
 
 class _Entry:
@@ -66,6 +68,53 @@ class SharedResources:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Reach:
+    """What triggers may read of the cluster besides their own namespace, and what they may not even there.
+
+    `endpoints_of`: namespaces whose EndpointSlices triggers of all namespaces may read; "*": of each.
+    `secrets_of`: the one namespace whose Secrets may be read; None: each trigger's own.
+    """
+
+    endpoints_of: frozenset[str] = frozenset()
+    secrets_of: str | None = None
+
+
+class OwnNamespace:
+    """`KubeReader` of one trigger: the operator may read more than who wrote the trigger. Raises Forbidden."""
+
+    def __init__(self, reader: KubeReader, namespace: str, reach: Reach) -> None:
+        self._reader, self._namespace, self._reach = reader, namespace, reach
+
+    async def pods(self, namespace: str, label_selector: str) -> Sequence[Mapping[str, Any]]:
+        """The pods that match."""
+        self._check("pods", namespace)
+        return await self._reader.pods(namespace, label_selector)
+
+    async def get(self, resource: str, namespace: str, name: str) -> Mapping[str, Any]:
+        """One object."""
+        self._check(resource, namespace)
+        return await self._reader.get(resource, namespace, name)
+
+    async def list(self, resource: str, namespace: str, label_selector: str = "") -> Sequence[Mapping[str, Any]]:
+        """The objects that match."""
+        self._check(resource, namespace)
+        return await self._reader.list(resource, namespace, label_selector)
+
+    def _check(self, resource: str, namespace: str) -> None:
+        plural, remedy = resource.partition(".")[0], ""
+        allowed = namespace == self._namespace
+        if plural == "endpointslices":
+            allowed = allowed or (namespace != "" and not self._reach.endpoints_of.isdisjoint((namespace, EVERY)))
+            remedy = "; an administrator may name it in --cross-namespace-endpoints"
+        elif plural == "secrets" and self._reach.secrets_of is not None:
+            allowed = allowed and namespace == self._reach.secrets_of
+            remedy = f"; under KEDA_RESTRICT_SECRET_ACCESS only Secrets of {self._reach.secrets_of} are read"
+        if not allowed:
+            what = f'triggers of namespace "{self._namespace}" may not read {plural} of namespace "{namespace}"'
+            raise Forbidden(f"{what}{remedy}", status=403, reason="Forbidden")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Lendings:
     """What every trigger of a process is lent alike."""
 
@@ -75,6 +124,7 @@ class Lendings:
     kube: KubeReader
     tls: TlsContexts
     resources: SharedResources
+    reach: Reach = Reach()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -108,8 +158,8 @@ class EngineContext:
 
     @property
     def kube(self) -> KubeReader:
-        """The cluster, read only."""
-        return self.lendings.kube
+        """The trigger's namespace, read only."""
+        return OwnNamespace(self.lendings.kube, self.namespace, self.lendings.reach)
 
     def tls_context(self, settings: TlsSettings) -> ssl.SSLContext:
         """The TLS context for these settings."""

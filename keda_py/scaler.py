@@ -28,6 +28,7 @@ from keda_py.metadata import (
     sources,
     url_unescaped,
 )
+from keda_py.net.names import addresses
 from keda_py.tls import TlsSettings
 
 __all__ = [
@@ -49,6 +50,7 @@ __all__ = [
     "TlsSettings",
     "Trigger",
     "TriggerMetadata",
+    "addresses",
     "named",
     "ranges",
     "removed",
@@ -79,7 +81,10 @@ class Reading:
 
 
 class KubeReader(Protocol):
-    """What a scaler may ask the cluster, answered from caches where there are any. Raises KubeError."""
+    """What a scaler may ask the cluster, answered from caches where there are any. Raises KubeError.
+
+    Of the trigger's own namespace: another one is Forbidden, unless the installation allows it for EndpointSlices.
+    """
 
     async def pods(self, namespace: str, label_selector: str) -> Sequence[Mapping[str, Any]]:
         """Pods with metadata.name, metadata.labels, spec.nodeName, status.phase and status.conditions."""

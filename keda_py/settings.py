@@ -219,6 +219,14 @@ class ScalingSettings:
         "read Secrets from the operator's own namespace only",
         env="KEDA_RESTRICT_SECRET_ACCESS",
     )
+    cross_namespace_endpoints: tuple[str, ...] = option(
+        (),
+        parse_namespaces,
+        "namespaces whose Services triggers of other namespaces may ask endpoint by endpoint, comma separated; "
+        '"*": all, as with KEDA',
+        flag="cross-namespace-endpoints",
+        env="KEDA_PY_CROSS_NAMESPACE_ENDPOINTS",
+    )
     token_expiry: timedelta = option(
         timedelta(hours=1),
         parse_token_expiry,

@@ -7,17 +7,16 @@ scaler class keeps the SDK's contract.
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from functools import partial
 from math import isfinite
 from typing import Any
 
 from keda_py.clock import Clock, FakeClock
-from keda_py.context import EngineContext, Lendings, SharedResources
+from keda_py.context import EVERY, EngineContext, Lendings, Reach, SharedResources
 from keda_py.errors import ConfigError, NotFound
 from keda_py.http import HttpClientSpec, http_client
 from keda_py.registry import AnyScaler
 from keda_py.scaler import ExternalMetric, KubeReader, ResourceMetric, Trigger, TriggerMetadata
-from keda_py.tls import TlsContexts, TlsSettings
+from keda_py.tls import TlsContexts
 
 __all__ = [
     "A_SATURDAY",
@@ -36,6 +35,7 @@ A_SATURDAY = datetime(2026, 11, 21, 5, 56, tzinfo=UTC)
 """Where a FakeClock of `lendings` starts."""
 
 Object = Mapping[str, Any]
+_AS_KEDA = Reach(endpoints_of=frozenset({EVERY}))
 
 
 class Objects:
@@ -94,13 +94,20 @@ def endpoint_slice(service: str, addresses: Sequence[str], *, port: int, ready: 
 
 @asynccontextmanager
 async def lendings(
-    *, clock: Clock | None = None, kube: KubeReader | None = None, http: HttpClientSpec | None = None
+    *,
+    clock: Clock | None = None,
+    kube: KubeReader | None = None,
+    http: HttpClientSpec | None = None,
+    reach: Reach = _AS_KEDA,
 ) -> AsyncIterator[Lendings]:
-    """What the engine lends to all scalers; `EngineContext(lendings=..., namespace=...)` makes one trigger's."""
+    """What the engine lends to all scalers; `EngineContext(lendings=..., namespace=...)` makes one trigger's.
+
+    `reach` is what triggers may read of other namespaces: as in KEDA; an operator's is `Reach()` unless told otherwise.
+    """
     clock = clock or FakeClock(A_SATURDAY)
     http = http or HttpClientSpec()
     tls = TlsContexts()
-    async with http_client(http, clock, partial(tls.get, TlsSettings())) as client:
+    async with http_client(http, clock, tls) as client:
         yield Lendings(
             clock=clock,
             http=client,
@@ -108,6 +115,7 @@ async def lendings(
             kube=kube or Objects(),
             tls=tls,
             resources=SharedResources(),
+            reach=reach,
         )
 
 

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from weakref import WeakValueDictionary
+from weakref import WeakSet, WeakValueDictionary
 
 from keda_py.errors import ConfigError
 
@@ -47,12 +47,44 @@ class TlsContexts:
             str(path) for folder in ca_dirs for path in sorted(Path(folder).glob("*")) if path.is_file()
         ]
         self._contexts: WeakValueDictionary[TlsSettings, ssl.SSLContext] = WeakValueDictionary()
+        self._verifying: WeakSet[ssl.SSLContext] = WeakSet()
 
     def get(self, settings: TlsSettings) -> ssl.SSLContext:
         """The context for these settings. Raises ConfigError for a PEM text that cannot be read."""
         context = self._contexts.get(settings)
         if context is None:
             context = self._contexts[settings] = self._build(settings)
+        return context
+
+    def authorities(self) -> list[bytes]:
+        """The authorities of `ca_dirs`, DER."""
+        context = self._bare()
+        for path in self._authorities:
+            context.load_verify_locations(cafile=path)
+        return context.get_ca_certs(binary_form=True)
+
+    def trusts_directories(self, context: ssl.SSLContext) -> bool:
+        """Whether it was made here and asks who signed, so that the authorities of `ca_dirs` count for it."""
+        return context in self._verifying
+
+    def pinned(self, certificate: bytes) -> ssl.SSLContext:
+        """A context that believes this certificate (DER) alone, as itself: no authority, no client certificate."""
+        context = self._bare()
+        context.load_verify_locations(cadata=certificate)
+        return context
+
+    def blind(self) -> ssl.SSLContext:
+        """A context that believes everything, to look at a certificate with: nothing may be sent."""
+        context = self._bare()
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+        return context
+
+    def _bare(self) -> ssl.SSLContext:
+        """Versions and ciphers as configured, and nothing believed."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.minimum_version = self._min_version
+        restrict_ciphers(context, self._ciphers)
         return context
 
     def _build(self, settings: TlsSettings) -> ssl.SSLContext:
@@ -72,6 +104,8 @@ class TlsContexts:
         if settings.unsafe:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
+        else:
+            self._verifying.add(context)
         return context
 
 

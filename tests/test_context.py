@@ -1,12 +1,13 @@
-"""Resources that scalers share."""
+"""What the engine lends to scalers."""
 
 import asyncio
 
 import pytest
 
-from keda_py.context import SharedResources
-from keda_py.scaler import ScalerError
-from keda_py.testing import EngineContext, lendings
+from keda_py.context import Reach, SharedResources
+from keda_py.errors import Forbidden
+from keda_py.scaler import KubeReader, ScalerError
+from keda_py.testing import EngineContext, Objects, config_map, endpoint_slice, lendings, pod, secret
 
 
 class Pool:
@@ -90,3 +91,64 @@ async def test_a_resource_that_cannot_be_closed_is_forgotten() -> None:
         await shared.give_back("key")
     await shared.take("key", pool.open, pool.close)
     assert pool.opened == 2
+
+
+THINGS = Objects(
+    pods=[pod("app", labels={"app": "app"})],
+    configmaps=[config_map("backlog", {"count": "1"})],
+    secrets=[secret("backlog", {"count": "MQ=="})],
+    endpointslices=[endpoint_slice("app", ["127.0.0.1"], port=80)],
+)
+"""All in namespace default."""
+SLICES = "endpointslices.discovery.k8s.io"
+
+
+async def reader_of(namespace: str, reach: Reach) -> KubeReader:
+    async with lendings(kube=THINGS, reach=reach) as lent:
+        return EngineContext(lendings=lent, namespace=namespace, scaled_object="app", trigger_index=0).kube
+
+
+async def test_a_trigger_reads_its_own_namespace() -> None:
+    kube = await reader_of("default", Reach())
+    assert len(await kube.pods("default", "app=app")) == 1
+    assert (await kube.get("configmaps", "default", "backlog"))["data"] == {"count": "1"}
+    assert (await kube.get("secrets", "default", "backlog"))["data"] == {"count": "MQ=="}
+    assert len(await kube.list(SLICES, "default", "kubernetes.io/service-name=app")) == 1
+
+
+@pytest.mark.parametrize("namespace", ["default", ""])
+async def test_a_trigger_reads_no_other_namespace(namespace: str) -> None:
+    kube = await reader_of("shop", Reach(secrets_of="keda"))
+    with pytest.raises(Forbidden, match=f'triggers of namespace "shop" may not read pods of namespace "{namespace}"'):
+        await kube.pods(namespace, "")
+    for resource in ("configmaps", "secrets", SLICES):
+        with pytest.raises(Forbidden):
+            await kube.get(resource, namespace, "backlog")
+        with pytest.raises(Forbidden):
+            await kube.list(resource, namespace)
+
+
+@pytest.mark.parametrize(
+    ("allowed", "namespace", "reads"),
+    [({"default"}, "default", True), ({"*"}, "default", True), ({"bank"}, "default", False), ({"*"}, "", False)],
+    ids=["by name", "all", "another is allowed", "never all namespaces at once"],
+)
+async def test_the_endpoints_of_another_namespace_are_read_where_allowed(
+    allowed: set[str], namespace: str, reads: bool
+) -> None:
+    kube = await reader_of("shop", Reach(endpoints_of=frozenset(allowed)))
+    if reads:
+        assert len(await kube.list(SLICES, namespace)) == 1
+    else:
+        with pytest.raises(Forbidden, match="may name it in --cross-namespace-endpoints"):
+            await kube.list(SLICES, namespace)
+    with pytest.raises(Forbidden):
+        await kube.get("secrets", "default", "backlog")
+
+
+async def test_where_secrets_are_restricted_a_trigger_does_not_even_read_those_of_its_own_namespace() -> None:
+    kube = await reader_of("default", Reach(secrets_of="keda"))
+    with pytest.raises(Forbidden, match="under KEDA_RESTRICT_SECRET_ACCESS only Secrets of keda are read"):
+        await kube.get("secrets", "default", "backlog")
+    assert await kube.get("configmaps", "default", "backlog")
+    assert await (await reader_of("default", Reach(secrets_of="default"))).get("secrets", "default", "backlog")

@@ -16,6 +16,8 @@ from keda_py.errors import ConfigError
 OWN_TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount/token"
 _FIELD = "spec.hashiCorpVault.credential.serviceAccount"
 _SUBJECT = "system:serviceaccount:"
+_LARGEST_TOKEN = 64 * 1024
+"""Bytes. Some files below /proc never end, and reading one would hold a thread and fill the memory."""
 
 
 async def read_service_account_file(path: str) -> str:
@@ -27,7 +29,11 @@ def _read(path: Path) -> str:
     try:
         if not path.is_file():
             raise ConfigError(f"serviceAccount {path}: is not a regular file; name the file of a token", field=_FIELD)
-        token = path.read_text(encoding="utf-8").strip()
+        with path.open("rb") as file:
+            found = file.read(_LARGEST_TOKEN + 1)
+        if len(found) > _LARGEST_TOKEN:
+            raise ConfigError(f"serviceAccount {path}: is over {_LARGEST_TOKEN} bytes, so no token", field=_FIELD)
+        token = found.decode().strip()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"serviceAccount {path} cannot be read: {type(error).__name__}", field=_FIELD) from None
     if not _subject(token).startswith(_SUBJECT):

@@ -1,15 +1,17 @@
 """`http_client`: one `httpx.AsyncClient` for a whole process; the engine opens it and closes it."""
 
-import ssl
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 import httpx
 
-from keda_py.clock import Clock
+from keda_py.clock import Clock, SystemClock
+from keda_py.http.namesakes import Namesakes
 from keda_py.http.observed import HttpExchange, ObservedTransport
-from keda_py.http.transport import AiohttpTransport, Limits
+from keda_py.http.transport import AiohttpTransport, Limits, Trust
 from keda_py.proxies import Proxies
+from keda_py.tls import TlsContexts, TlsSettings
 
 # As Go's client: ten redirects; httpx drops Authorization when the origin changes.
 MAX_REDIRECTS = 10
@@ -35,13 +37,13 @@ class HttpClientSpec:
 def http_client(
     spec: HttpClientSpec,
     clock: Clock,
-    tls: Callable[[], ssl.SSLContext],
+    tls: TlsContexts,
     observe: Callable[[HttpExchange], None] = lambda _: None,
 ) -> httpx.AsyncClient:
-    """The shared client; `tls` gives the context of requests that bring none, `observe` is told of each exchange."""
+    """The shared client; `tls` serves requests that bring no context of their own, `observe` hears of each exchange."""
     transport = AiohttpTransport(
         clock=clock,
-        tls=tls,
+        trust=Trust(make_context=partial(tls.get, TlsSettings()), namesakes=Namesakes(tls, SystemClock())),
         proxies=spec.proxies,
         limits=Limits(
             per_host=spec.per_host,

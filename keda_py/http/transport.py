@@ -9,12 +9,13 @@ included, as the time-out of Go's client does.
 import asyncio
 import os
 import ssl
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import aiohttp
 import httpx
+from aiohttp.resolver import AsyncResolver
 from yarl import URL
 
 from keda_py.clock import Clock
@@ -35,6 +36,25 @@ class Limits:
     per_host: int
     idle_seconds: float
     max_body: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trust:
+    """The TLS context of requests that bring none, and the servers that need one of their own.
+
+    The context is made for the first of those requests: reading the system's authorities takes 45 ms of CPU.
+    """
+
+    make_context: Callable[[], ssl.SSLContext]
+    namesakes: Namesakes
+    _made: list[ssl.SSLContext] = field(default_factory=list)
+
+    @property
+    def context(self) -> ssl.SSLContext:
+        """The same one each time."""
+        if not self._made:
+            self._made.append(self.make_context())
+        return self._made[0]
 
 
 # aiohttp's error -> httpx's, and its text where aiohttp's own would repeat the address or a header. The first that fits
@@ -115,11 +135,10 @@ class _Body(httpx.AsyncByteStream):
 class AiohttpTransport(httpx.AsyncBaseTransport):
     """One aiohttp session for all requests, opened with the first, since it needs the running loop."""
 
-    def __init__(self, *, clock: Clock, tls: Callable[[], ssl.SSLContext], proxies: Proxies, limits: Limits) -> None:
-        self._clock, self._tls, self._proxies, self._limits = clock, tls, proxies, limits
-        self._own: ssl.SSLContext | None = None
+    def __init__(self, *, clock: Clock, trust: Trust, proxies: Proxies, limits: Limits) -> None:
+        self._clock, self._trust, self._proxies, self._limits = clock, trust, proxies, limits
         self._session: aiohttp.ClientSession | None = None
-        self._namesakes = Namesakes()
+        self._names: AsyncResolver
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send; the answer's body is read later, through `_Body`."""
@@ -137,22 +156,27 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
 
     async def _send(self, request: httpx.Request) -> aiohttp.ClientResponse:
         url = URL(str(request.url), encoded=True)
-        server, proxy = (url.host or "", url.port or 0), self._proxies.for_url(url)
-        if url.scheme == "http" and proxy is None:
+        if url.scheme == "http" and self._proxies.for_url(url) is None:
             return await self._send_with(request, url, None)
-        context = request.extensions.get("ssl") or self._context()
+        context = request.extensions.get("ssl") or self._trust.context
+        server, namesakes = (url.raw_host or "", url.port or 0), self._trust.namesakes
+        proxied = self._proxies.for_url(url) is not None
+        used = context if proxied else namesakes.context_for(context, server)
+        clock, seconds = asyncio.get_running_loop().time, request.extensions.get("timeout", {}).get("connect")
+        began = clock()
         try:
-            return await self._send_with(request, url, self._namesakes.context_for(context, server))
+            return await self._send_with(request, url, used)
         except aiohttp.ClientConnectorCertificateError as error:
             refusal = error.certificate_error
-            if proxy is not None or not isinstance(refusal, ssl.SSLCertVerificationError):
+            if proxied or not isinstance(refusal, ssl.SSLCertVerificationError):
                 raise
-            if not await self._namesakes.learn(context, server, refusal):
+            learning = namesakes.learn(context, used, server, refusal)
+            if not await _in_time(learning, _left(seconds, clock() - began)):
                 raise
-        return await self._send_with(request, url, self._namesakes.context_for(context, server))
+        return await self._send_with(request, url, namesakes.context_for(context, server), clock() - began)
 
     async def _send_with(
-        self, request: httpx.Request, url: URL, context: ssl.SSLContext | None
+        self, request: httpx.Request, url: URL, context: ssl.SSLContext | None, spent: float = 0.0
     ) -> aiohttp.ClientResponse:
         timeout = request.extensions.get("timeout", {})
         return await self._open().request(
@@ -164,19 +188,18 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
             proxy=self._proxies.for_url(url),
             ssl=context or True,
             timeout=aiohttp.ClientTimeout(
-                connect=timeout.get("pool"), sock_connect=timeout.get("connect"), sock_read=timeout.get("read")
+                connect=_left(timeout.get("pool"), spent),
+                sock_connect=_left(timeout.get("connect"), spent),
+                sock_read=timeout.get("read"),
             ),
         )
-
-    def _context(self) -> ssl.SSLContext:
-        """Made for the first request that needs it: the system's authorities take 45 ms to load."""
-        self._own = self._own or self._tls()
-        return self._own
 
     def _open(self) -> aiohttp.ClientSession:
         if self._session is None:
             keep = self._limits.idle_seconds
+            self._names = AsyncResolver()  # see net/names.py: no name that hangs holds up another
             connector = aiohttp.TCPConnector(
+                resolver=self._names,
                 limit=0,
                 limit_per_host=self._limits.per_host,
                 force_close=not keep,
@@ -194,6 +217,20 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
         """Close every connection."""
         if self._session is not None:
             await self._session.close()
+            await self._names.close()
+
+
+def _left(seconds: float | None, spent: float) -> float | None:
+    """What is left of a time-out; never 0, which aiohttp takes for none."""
+    return None if seconds is None else max(seconds - spent, 0.001)
+
+
+async def _in_time(answer: Awaitable[bool], seconds: float | None) -> bool:
+    try:
+        async with asyncio.timeout(seconds):
+            return await answer
+    except TimeoutError:
+        return False
 
 
 def _is_ours(name: bytes) -> bool:

@@ -17,7 +17,7 @@ from keda_py.auth.issued import Issued
 from keda_py.auth.lookup import Surroundings as AuthSurroundings
 from keda_py.auth.target_pods import TargetPods
 from keda_py.clock import Clock
-from keda_py.context import Lendings, SharedResources
+from keda_py.context import Lendings, Reach, SharedResources
 from keda_py.core.fallback import FallbackState, read_health
 from keda_py.core.spec import ScalingSpec, build_spec
 from keda_py.errors import ConfigError
@@ -56,7 +56,7 @@ from keda_py.operator.sharing import share_metrics
 from keda_py.operator.status import StatusWriter
 from keda_py.operator.targets import Targets
 from keda_py.settings import Settings
-from keda_py.tls import TlsContexts, TlsSettings
+from keda_py.tls import TlsContexts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -252,8 +252,16 @@ def _scaler_source(around: Surroundings, reader: ClusterReader, resolver: Cluste
         kube=reader,
         tls=around.tls,
         resources=SharedResources(),
+        reach=_reach(around.settings),
     )
     return ScalerSource(lendings=lendings, build=registry.build, resolver=resolver)
+
+
+def _reach(settings: Settings) -> Reach:
+    return Reach(
+        endpoints_of=frozenset(settings.scaling.cross_namespace_endpoints),
+        secrets_of=settings.cluster.object_namespace if settings.scaling.restrict_secret_access else None,
+    )
 
 
 def _election(around: Surroundings) -> Election | None:
@@ -298,4 +306,4 @@ def open_http(settings: Settings, clock: Clock, tls: TlsContexts, instruments: O
         proxies=Proxies.from_environment(os.environ),
         user_agent=f"keda-py/{__version__}",
     )
-    return http_client(spec, clock, partial(tls.get, TlsSettings()), instruments.record_http)
+    return http_client(spec, clock, tls, instruments.record_http)

@@ -1,7 +1,8 @@
 """How the redis family of scalers connects: the keys, and one connection pool for all triggers of one server."""
 
+import asyncio
 import ssl
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal, Self
 
@@ -11,7 +12,18 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
-from keda_py.scaler import AUTH, ENV, META, ScalerContext, ScalerError, TlsSettings, TriggerMetadata, named, sources
+from keda_py.scaler import (
+    AUTH,
+    ENV,
+    META,
+    ScalerContext,
+    ScalerError,
+    TlsSettings,
+    TriggerMetadata,
+    addresses,
+    named,
+    sources,
+)
 
 _NONE = SecretStr("")
 _CONNECTIONS = 8
@@ -101,14 +113,32 @@ class RedisServer:
 
 
 class _Connection(Connection):
-    """A connection with a ready TLS context, or none; redis-py's own builds one from files for each connection."""
+    """A connection with a ready TLS context, or none; redis-py's own builds one from files for each connection.
+
+    It goes to a number: asyncio's own look-up of a name would wait for a thread.
+    """
 
     def __init__(self, *, tls: ssl.SSLContext | None, **options: object) -> None:
         super().__init__(**options)  # type: ignore[arg-type]  # the pool hands on what it was given
         self._tls = tls
+        self._number = self.host
 
     def _connection_arguments(self) -> Mapping[str, object]:
-        return {**super()._connection_arguments(), "ssl": self._tls}
+        secured = {"ssl": self._tls, "server_hostname": self.host} if self._tls else {}
+        return {**super()._connection_arguments(), "host": self._number, **secured}
+
+    async def _connect(self) -> None:
+        connect: Callable[[], Awaitable[None]] = super()._connect
+        async with asyncio.timeout(self.socket_connect_timeout):
+            *others, last = await addresses(self.host, self.port)
+            for self._number in others:
+                try:
+                    await connect()
+                except OSError:
+                    continue
+                return
+            self._number = last
+            await connect()
 
 
 async def connect(server: RedisServer, context: ScalerContext) -> Redis:

@@ -222,22 +222,6 @@ async def test_the_trust_is_chosen_per_request(client: httpx.AsyncClient, tmp_pa
                 await client.get(server.url, extensions=extensions)
 
 
-async def test_a_certificate_with_the_name_of_its_authority_is_judged_by_its_signature(
-    client: httpx.AsyncClient, tmp_path: Path
-) -> None:
-    ours, tls = Authority(), TlsContexts()
-    trusting = tls.get(TlsSettings(ca=ours.cert))
-    async with http_server(ours.server_context(tmp_path, pair=ours.namesake())) as server:
-        server.answers["/"] = "safe"
-        for _ in range(2):
-            assert (await client.get(server.url, extensions={"ssl": trusting})).text == "safe"
-        strangers = tls.get(TlsSettings(ca=Authority().cert))
-        with pytest.raises(httpx.ConnectError, match="TLS"):
-            await client.get(server.url, extensions={"ssl": strangers})
-        with pytest.raises(httpx.ConnectError, match="TLS"):
-            await client.get(server.url.replace("127.0.0.1", "localhost"), extensions={"ssl": trusting})
-
-
 def test_authorities_without_key_identifiers_are_good_enough_whatever_the_python() -> None:
     assert not TlsContexts().get(TlsSettings()).verify_flags & ssl.VERIFY_X509_STRICT
 

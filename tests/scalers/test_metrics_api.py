@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from keda_py.context import Reach
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.scaler import Trigger
 from keda_py.testing import EngineContext, Objects, check_scaler, endpoint_slice, lendings
@@ -224,6 +225,26 @@ async def test_endpoints_of_a_service_are_aggregated(aggregation: str, value: fl
             assert (await scaler.read()).value == value
             assert sorted(request.url.host or "" for request in server.asked) == [f"127.0.0.{i}" for i in (1, 2, 3)]
             await bench.aclose()
+
+
+@pytest.mark.parametrize("host", ["jobs.bank", "jobs.bank.svc.cluster.local", "jobs..svc"])
+async def test_the_endpoints_of_another_namespace_are_asked_only_where_that_is_allowed(host: str) -> None:
+    async with http_server() as server:
+        server.answers["/value"] = '{"count": 2}'
+        slices = [endpoint_slice("jobs", ["127.0.0.1"], port=server.port)]
+        slices[0]["metadata"]["namespace"] = "bank" if "bank" in host else ""
+        metadata = ask(f"http://{host}:{server.port}/value", aggregateFromKubeServiceEndpoints="true")
+        for reach, allowed in ((Reach(), False), (Reach(endpoints_of=frozenset({"bank"})), "bank" in host)):
+            async with lendings(kube=Objects(endpointslices=slices), reach=reach) as lent:
+                bench = Bench(lent)
+                scaler = await bench.opened("metrics-api", metadata)
+                if allowed:
+                    assert (await scaler.read()).value == 2
+                else:
+                    with pytest.raises(ScalerError, match='may not read endpointslices of namespace "(bank)?"'):
+                        await scaler.read()
+                await bench.aclose()
+        assert len(server.asked) == ("bank" in host)
 
 
 async def test_a_service_without_endpoints_and_one_whose_endpoints_all_fail_are_errors() -> None:

@@ -12,6 +12,7 @@ from keda_py.errors import ConfigError, ScalerError
 from keda_py.scaler import Trigger
 from keda_py.testing import EngineContext, check_scaler
 from scalers.redis import RedisScaler
+from tests.busy_threads import no_thread_left
 from tests.certificates import Authority
 
 RunRedis = Callable[..., AbstractContextManager[int]]
@@ -154,6 +155,17 @@ async def test_a_restarted_server_is_read_at_once(bench: Any, run_redis: RunRedi
 async def test_a_server_that_is_not_there_is_an_error_of_the_poll(bench: Any) -> None:
     with pytest.raises(ScalerError, match=r"connection to redis 127\.0\.0\.1:1 failed"):
         await bench.opened("redis", on(1))
+
+
+async def test_a_name_is_looked_up_while_every_thread_is_taken(bench: Any, redis_port: int) -> None:
+    async with no_thread_left():
+        scaler = await bench.opened("redis", on(redis_port, address=f"localhost:{redis_port}"))
+        assert (await scaler.read()).value == 0
+
+
+async def test_a_name_that_is_unknown_is_an_error_of_the_poll(bench: Any) -> None:
+    with pytest.raises(ScalerError, match=r"connection to redis no-such-host\.invalid:1 .*name not found"):
+        await bench.opened("redis", on(1, address="no-such-host.invalid:1"), timeout=20)
 
 
 async def test_a_server_that_never_answers_is_given_up(bench: Any, silent_port: int) -> None:

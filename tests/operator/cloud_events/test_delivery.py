@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from functools import partial
 
 import httpx
 import pytest
@@ -15,7 +14,7 @@ from keda_py.http import HttpClientSpec, http_client
 from keda_py.metrics.cloud_event_metrics import CloudEventMetrics
 from keda_py.operator.cloud_events.delivery import LANES, LAST_PAUSE_SECONDS, QUEUE_LIMIT, Delivery
 from keda_py.operator.cloud_events.sinks import HttpSink
-from keda_py.tls import TlsContexts, TlsSettings
+from keda_py.tls import TlsContexts
 from tests.http_server import HttpServer
 from tests.operator.cloud_events.receiver import NOON, Receiver, event, until
 
@@ -54,7 +53,7 @@ class Line:
 async def idle(server: HttpServer) -> AsyncIterator[Line]:
     """Its `run` is left to the test."""
     clock = FakeClock(NOON)
-    async with http_client(HttpClientSpec(), clock, partial(TlsContexts().get, TlsSettings())) as client:
+    async with http_client(HttpClientSpec(), clock, TlsContexts()) as client:
         yield Line(client, clock)
 
 

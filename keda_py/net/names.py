@@ -1,0 +1,23 @@
+"""Names of sources become numbers, without a thread.
+
+The system's own look-up blocks a thread for as long as a name server is silent, up to a minute for one dead name, and
+the threads are few: a dozen dead names of one tenant would hold up every look-up and every file read of all others. So
+c-ares asks: a look-up under way costs some memory and nothing else, however many there are. It reads resolv.conf and
+the hosts file, and one channel serves the whole loop. `http/transport.py` looks up through the same channel.
+"""
+
+import socket
+
+from aiohttp.resolver import AsyncResolver
+
+
+async def addresses(host: str, port: int) -> tuple[str, ...]:
+    """The numbers of a host, in the order in which to try them. Raises socket.gaierror: unknown, or not answered."""
+    resolver = AsyncResolver()
+    try:
+        found = await resolver.resolve(host, port, family=socket.AF_UNSPEC)
+    except OSError as error:  # aiohttp's has no number
+        raise socket.gaierror(socket.EAI_NONAME, error.strerror) from None
+    finally:
+        await resolver.close()
+    return tuple(one["host"] for one in found)
