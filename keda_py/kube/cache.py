@@ -45,6 +45,10 @@ class Cache:
         """The objects of a namespace; of all namespaces for ""."""
         return list(self._objects.get(namespace, {}).values()) if namespace else list(self)
 
+    def holds(self, namespace: str) -> bool:
+        """Whether it has any object of that namespace."""
+        return namespace in self._objects
+
     def by_index(self, index: str, value: str) -> list[Obj]:
         """The objects for which the index function gave `value`."""
         return list(self._indexed[index].get(value, {}).values())

@@ -73,6 +73,10 @@ class Informer:
         """The objects of a namespace; all for ""."""
         return self._cache.within(namespace)
 
+    def holds(self, namespace: str) -> bool:
+        """Whether any object of that namespace is known."""
+        return self._cache.holds(namespace)
+
     def by_index(self, index: str, value: str) -> list[Obj]:
         """The objects for which the index function of that name gave `value`."""
         return self._cache.by_index(index, value)

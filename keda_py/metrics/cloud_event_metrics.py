@@ -5,6 +5,8 @@ a ClusterCloudEventSource). "emitted" is an event that the sink has (KEDA counts
 attempt in vain, or an event that gave way in a full queue.
 """
 
+from collections.abc import Callable
+
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from keda_py.metrics.series import Series
@@ -32,6 +34,11 @@ class CloudEventMetrics:
     def record_event(self, source: SourceKey, namespace: str, sink: str, state: str) -> None:
         """An event about something in `namespace` was sent ("emitted"), or could not be ("failed")."""
         self._series.of(source, self._emitted, (namespace, source[2], sink, state)).inc()
+
+    def sweep(self, exists: Callable[[str], bool]) -> None:
+        """End the series of namespaces that are gone; before each scrape. "" is of what is in none."""
+        for source in self._series.owners:
+            self._series.forget(source, lambda labels: bool(labels[0]) and not exists(labels[0]))
 
     def record_queued(self, source: SourceKey, count: int) -> None:
         """How many events wait for the sink of a source."""

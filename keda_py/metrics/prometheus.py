@@ -5,6 +5,7 @@ concerns the process as a whole is in `process_metrics.py`; `page.py` renders bo
 """
 
 from collections.abc import Callable, Mapping
+from http import HTTPStatus
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
 
@@ -19,7 +20,7 @@ from keda_py.metrics.process_metrics import ProcessMetrics
 from keda_py.metrics.query import Evaluation
 from keda_py.metrics.question_metrics import QuestionMetrics
 from keda_py.metrics.scaler_set import ScalerSet
-from keda_py.metrics.series import Labels, Owner, Series
+from keda_py.metrics.series import Labels, Owner, Series, shortened
 
 SCALED_OBJECT, SCALED_JOB = "ScaledObject", "ScaledJob"
 
@@ -27,6 +28,7 @@ _SERIES = ("namespace", "metric", "scaledObject", "scaler", "triggerIndex", "typ
 _OBJECT = ("namespace", "scaledObject")
 _LOOP = ("namespace", "type", "resource")
 _HTTP = ("namespace", "scaled_resource", "scaler", "trigger_name", "metric_name", "status_code")
+_STATUSES = frozenset(HTTPStatus)
 _EMPTY = ("namespace", "scaledResource", "triggerName", "metricName", "resourceType", "ignoreNullValues")
 
 
@@ -139,9 +141,9 @@ class OperatorMetrics:
         meter = asked_for()
         if meter is None:
             return
-        metric, code = meter.metric, str(exchange.status or "error")
+        metric, code = meter.metric, _code(exchange.status)
         kind = meter.scalers.spec.triggers[metric.trigger_index].type
-        labels = (*meter.key, kind, metric.trigger_name, metric.name, code)
+        labels = (*meter.key, kind, shortened(metric.trigger_name), shortened(metric.name), code)
         timed = labels if self._timed_by == _HTTP else (kind, code)
         self.on_http(dict(zip(self._timed_by, timed, strict=True)), exchange.seconds)
         if not meter.retired:
@@ -155,7 +157,7 @@ class OperatorMetrics:
 
     def record_triggers(self, trigger_type: str, count: int) -> None:
         """How many triggers of a type there are."""
-        _set_or_remove(self._triggers, (trigger_type,), count)
+        _set_or_remove(self._triggers, (shortened(trigger_type),), count)
 
     def forget(self, key: Key, kind: str = SCALED_OBJECT) -> None:
         """Remove every series of an object."""
@@ -164,7 +166,8 @@ class OperatorMetrics:
     def _count_empty(self, owner: Owner, reading: MetricReading, *, ignored: bool) -> None:
         kind, namespace, name = owner
         metric = reading.metric
-        labels = (namespace, name, metric.trigger_name, metric.name, kind, str(ignored).lower())
+        words = (shortened(metric.trigger_name), shortened(metric.name))
+        labels = (namespace, name, *words, kind, str(ignored).lower())
         self._series.of(owner, self._empty, labels).inc()
 
 
@@ -173,13 +176,20 @@ def _http_timer(labels: Labels, registry: CollectorRegistry) -> Histogram:
     return Histogram(name, text, labels, registry=registry)
 
 
+def _code(status: int) -> str:
+    """A source may answer with any number: those without a meaning are told by their first digit."""
+    if status in _STATUSES:
+        return str(status)
+    return f"{status // 100}xx" if status else "error"
+
+
 def _set_or_remove(gauge: Gauge, labels: Labels, count: int) -> None:
     series = gauge.labels(*labels)
     series.set(count) if count else gauge.remove(*labels)
 
 
 def _series_labels(key: Key, scalers: ScalerSet, index: int, metric: str) -> Labels:
-    return (key[0], metric, key[1], _scaler_label(scalers, index), str(index), scalers.spec.kind.lower())
+    return (key[0], shortened(metric), key[1], _scaler_label(scalers, index), str(index), scalers.spec.kind.lower())
 
 
 def _resource_labels(key: Key, scalers: ScalerSet) -> set[Labels]:
@@ -197,7 +207,7 @@ def _composite_labels(key: Key) -> Labels:
 def _scaler_label(scalers: ScalerSet, index: int) -> str:
     """The trigger's name, else what KEDA calls the implementation: "prometheusScaler"."""
     implementation = type(scalers.scaler(index)).__name__
-    return scalers.spec.triggers[index].name or implementation[:1].lower() + implementation[1:]
+    return shortened(scalers.spec.triggers[index].name) or implementation[:1].lower() + implementation[1:]
 
 
 def _owner_of(meter: Meter) -> Owner:

@@ -15,6 +15,14 @@ Owner = tuple[str, str, str]
 Labels = tuple[str, ...]
 M = TypeVar("M", bound=MetricWrapperBase)
 
+LONGEST_LABEL = 253
+"""Characters; Kubernetes' own names are no longer."""
+
+
+def shortened(text: str) -> str:
+    """What a user wrote as a label: a long text would be sent once for each series, at each scrape."""
+    return text if len(text) <= LONGEST_LABEL else f"{text[: LONGEST_LABEL - 3]}..."
+
 
 class Series:
     """The series that were written for each object; one that several objects write to ends with the last of them."""
@@ -22,6 +30,11 @@ class Series:
     def __init__(self) -> None:
         self._by_owner: defaultdict[Owner, set[tuple[MetricWrapperBase, Labels]]] = defaultdict(set)
         self._owners: Counter[tuple[MetricWrapperBase, Labels]] = Counter()
+
+    @property
+    def owners(self) -> tuple[Owner, ...]:
+        """Whose series there are."""
+        return tuple(self._by_owner)
 
     def of(self, owner: Owner, metric: M, labels: Labels) -> M:
         """The series of a metric with these labels, remembered as the object's."""

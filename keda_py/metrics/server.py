@@ -17,7 +17,7 @@ from aiohttp import web
 
 from keda_py.metrics.discovery import DOCUMENTS, ROOT, document_for
 from keda_py.metrics.external_metrics import ExternalMetrics
-from keda_py.serving.https import Handler, HttpsServer
+from keda_py.serving.https import Handler, LimitedServer
 from keda_py.serving.statuses import StatusError, internal_error, method_not_allowed, not_found, timed_out
 
 log = logging.getLogger(__name__)
@@ -65,7 +65,7 @@ class MetricsServer:
         self._metrics = metrics
         self._authenticator, self._not_ready, self._more = authenticator, not_ready, more
         self._relays = tuple(relays)
-        self._server = HttpsServer(self._build_app())
+        self._server = LimitedServer(self._build_app())
 
     async def start(self, host: str, port: int, tls: ssl.SSLContext) -> int:
         """Listen; the port, which matters where `port` was 0. Raises OSError when the address is taken."""

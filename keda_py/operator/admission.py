@@ -33,7 +33,7 @@ from keda_py.kube.resources import Obj
 from keda_py.metrics.prometheus import OperatorMetrics
 from keda_py.operator.caches import Caches
 from keda_py.operator.neighbours import Neighbours
-from keda_py.serving.https import HttpsServer
+from keda_py.serving.https import LimitedServer
 from keda_py.trigger_checks import warn_of_triggers
 
 log = logging.getLogger(__name__)
@@ -104,7 +104,7 @@ class AdmissionServer:
         app = web.Application(client_max_size=MAX_BODY_BYTES)
         for path in self._judges:
             app.router.add_post(path, self._answer)
-        self._server = HttpsServer(app)
+        self._server = LimitedServer(app)
 
     async def start(self, host: str, port: int, tls: ssl.SSLContext) -> None:
         """Listen. Raises OSError when the address is taken."""

@@ -19,6 +19,7 @@ from keda_py.operator.handover import put_down
 from keda_py.operator.registered import show_counts
 from keda_py.operator.watchdog import Watchdog
 from keda_py.registry import trigger_types_by_module
+from keda_py.serving.ports.listening import raise_descriptor_limit
 from keda_py.settings import Settings
 from keda_py.tls import TlsContexts
 
@@ -29,6 +30,7 @@ Started = Callable[[Assembly], None]
 
 async def run(settings: Settings) -> None:
     """`keda-py operator`: until SIGTERM or SIGINT."""
+    raise_descriptor_limit()
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):

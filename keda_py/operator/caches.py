@@ -150,6 +150,10 @@ class Caches:
         """No watch has been out of contact for longer than a minute."""
         return all(informer.down_for() < BLIND_SECONDS for informer in self.all)
 
+    def holds(self, namespace: str) -> bool:
+        """Whether anything is known in this namespace: what is told of others could be made up."""
+        return any(informer.holds(namespace) for informer in (*self.all, self.event_sources, self.limit_ranges))
+
     def covers(self, namespace: str) -> bool:
         """Whether objects of this namespace are in the caches."""
         return "" in self.namespaces or namespace in self.namespaces

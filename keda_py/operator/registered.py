@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
+from typing import TypeVar
 
 from keda_py.apis.foreign import maps_at, namespace_of, text_at
 from keda_py.kube.informer import Informer
@@ -11,6 +12,8 @@ from keda_py.metrics.prometheus import OperatorMetrics
 from keda_py.operator.engine import Engine
 from keda_py.operator.jobs.controller import ScaledJobController
 from keda_py.operator.parts import Parts
+
+K = TypeVar("K")
 
 
 class Registered:
@@ -38,9 +41,14 @@ class Registered:
     def _show(self, kind: str, old: Obj | None, new: Obj | None) -> None:
         present = [live for live in (old, new) if live is not None]
         for namespace in {_namespace(live) for live in present}:
-            self._instruments.record_resources(kind, namespace, self._objects[kind, namespace])
+            self._instruments.record_resources(kind, namespace, _taken(self._objects, (kind, namespace)))
         for trigger_type in {each for live in present for each in _trigger_types(live)}:
-            self._instruments.record_triggers(trigger_type, self._triggers[trigger_type])
+            self._instruments.record_triggers(trigger_type, _taken(self._triggers, trigger_type))
+
+
+def _taken(counts: Counter[K], key: K) -> int:
+    """The count; one of 0 is not remembered."""
+    return counts[key] or counts.pop(key, 0)
 
 
 def _namespace(live: Obj) -> str:
@@ -62,5 +70,12 @@ def show_counts(parts: Parts, engine: Engine, jobs: ScaledJobController) -> None
     registered.count("cluster_trigger_authentication", caches.cluster_authentications)
     registered.count("cloudevent_source", caches.event_sources)
     registered.count("cloudevent_source", caches.cluster_event_sources)
+
+    def exists(namespace: str) -> bool:
+        return caches.holds(namespace) or jobs.caches.scaled_jobs.holds(namespace)
+
+    parts.instruments.admission.tell_by(exists)
+    process.show(parts.instruments.admission.sweep)
+    process.show(lambda: parts.instruments.cloud_events.sweep(exists))
     process.show_queue("scaledobject", lambda: engine.objects.queue.depth)
     process.show_queue("scaledjob", lambda: jobs.engine.objects.queue.depth)

@@ -36,11 +36,16 @@ from keda_py.serving.authentication_config import AuthenticationConfig
 from keda_py.serving.ca_bundles import CaBundles
 from keda_py.serving.certificates import read_leaf
 from keda_py.serving.delegated import DelegatedAccess
+from keda_py.serving.https import LimitedServer
 from keda_py.serving.peers import Peers
+from keda_py.serving.ports.table import Limits
 from keda_py.serving.reviews import AccessReviews, TokenReviews
 from keda_py.serving.server_tls import ServerTls
 from keda_py.setting_values import Address
 from keda_py.settings import Settings
+
+PLAIN = Limits(connections=250)
+"""Of the ports of kubelet and Prometheus: fewer ask there, and each once in a while."""
 
 
 def _page_app(metrics: OperatorMetrics) -> web.Application:
@@ -189,10 +194,9 @@ class Serving:
             self._answers.instruments.process.record_certificate(leaf.not_valid_after_utc.timestamp())
 
     async def _serve(self, app: web.Application, address: Address) -> None:
-        runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=1.0)
-        self._stack.push_async_callback(runner.cleanup)
-        await runner.setup()
-        await web.TCPSite(runner, address.host or None, address.port).start()
+        server = LimitedServer(app, PLAIN)
+        self._stack.push_async_callback(server.aclose)
+        await server.start(address.host, address.port, None)
 
     def _why_not_ready(self) -> str:
         if self._leaving:

@@ -12,7 +12,7 @@ from keda_py.errors import KubeError
 from keda_py.serving.authentication_config import AuthenticationConfig
 from keda_py.serving.caller import ANONYMOUS, Caller, wanted_of
 from keda_py.serving.front_proxy import authenticated
-from keda_py.serving.https import Connection
+from keda_py.serving.ports.connection import Connection
 from keda_py.serving.reviews import AccessReviews, TokenReviews
 from keda_py.serving.statuses import bad_request, forbidden, internal_error, unauthorized
 

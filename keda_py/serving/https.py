@@ -1,18 +1,24 @@
-"""An HTTPS port with limits: the metrics server and the admission webhook listen with it.
+"""A port with limits, TLS or plain: every server of the process listens with it.
 
-Handshake, request and answer each have their time; a client that is slower is cut off, so that no number of slow ones
-keeps the others waiting. Idle connections live longer than those of Go's clients (90 s), so that it is the client who
-closes. Pipelined requests are answered one after the other, in order (aiohttp does that).
+Handshake, request and answer each have their time; a client that is slower is cut off, and a full port makes room
+(`ports/table.py`), so that no number of slow ones keeps the others waiting. Idle connections live longer than those of
+Go's clients (90 s), so that it is the client who closes. Pipelined requests are answered one after the other, in order
+(aiohttp does that). Connections are accepted a few at a time, so that a flood of them leaves the loop free for others.
 """
 
 import asyncio
+import errno
 import logging
+import socket
 import ssl
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import Any, cast
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 
 from aiohttp import web
+
+from keda_py.serving.ports.connection import Connection, hide_software
+from keda_py.serving.ports.listening import descriptors, listen
+from keda_py.serving.ports.table import Limits, Seat, Table
 
 log = logging.getLogger(__name__)
 
@@ -20,92 +26,41 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 SWEEP_SECONDS = 1.0
 GRACE_SECONDS = 2.0
-LINE_BYTES, FIELD_BYTES = 8190, 8190
-BACKLOG = 512
+ACCEPTED_AT_ONCE = 16
+PAUSE_SECONDS = 0.1
+"""After an accept that failed for want of descriptors or memory."""
+_WANTING = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """What one client may take; times in seconds."""
-
-    handshake: float = 10.0
-    request: float = 15.0
-    """From the first byte of a request until it is handed over (its body may still be coming), or its turn comes."""
-    answer: float = 30.0
-    """A backstop: applications bound their answers by themselves, and sooner."""
-    idle: float = 300.0
-    connections: int = 2000
-
-
-class Connection(web.RequestHandler):
-    """Knows since when it has been waiting for what, and which `certificate` (DER) the client has shown, if any."""
-
-    __slots__ = ("_limits", "_wire", "_wires", "answering_since", "certificate", "idle_since", "reading_since")
-
-    def __init__(self, server: web.Server, limits: Limits, wires: set[asyncio.Transport], **more: Any) -> None:
-        loop = asyncio.get_running_loop()
-        super().__init__(server, loop=loop, keepalive_timeout=limits.idle, **more)
-        self._limits, self._wires = limits, wires
-        self.reading_since: float | None = loop.time()  # the first request must come as fast as any other
-        self.answering_since: float | None = None
-        self.idle_since = loop.time()
-        self.certificate: bytes | None = None
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The handshake is done; it stays the only one of this connection."""
-        tls = transport.get_extra_info("ssl_object")
-        self.certificate = tls.getpeercert(binary_form=True) if isinstance(tls, ssl.SSLObject) else None
-        self._wire = cast(asyncio.Transport, transport)  # uvloop's is none by inheritance
-        self._wires.add(self._wire)
-        super().connection_made(transport)
-
-    def connection_lost(self, exc: BaseException | None) -> None:
-        """Both sides have closed, or one is gone."""
-        self._wires.discard(self._wire)
-        super().connection_lost(exc)
-
-    def data_received(self, data: bytes) -> None:
-        """Bytes of a request."""
-        if data and self.reading_since is None:  # aiohttp also comes here to read on in what it has
-            self.reading_since = asyncio.get_running_loop().time()
-        super().data_received(data)
-
-    def is_too_slow(self, now: float) -> bool:
-        """Whether it has used up its time, on the loop's clock."""
-        if self.answering_since is not None:
-            return now - self.answering_since > self._limits.answer
-        if self.reading_since is not None:
-            return now - self.reading_since > self._limits.request
-        return now - self.idle_since > self._limits.idle
-
-
-class HttpsServer:
+class LimitedServer:
     """Serves one application. `app` needs no limits of its own but for bodies (`client_max_size`) and answers."""
 
     def __init__(self, app: web.Application, limits: Limits | None = None) -> None:
         app.middlewares[:0] = [self._say_goodbye, _note_times]
         app.on_response_prepare.append(_hide_software)
         self._limits = limits or Limits()
+        self._table = Table(min(self._limits.connections, descriptors() // 4))
         self._runner = web.AppRunner(app, handle_signals=False, shutdown_timeout=GRACE_SECONDS)
-        self._listener: asyncio.Server | None = None
+        self._tls: ssl.SSLContext | None = None
+        self._listeners: Sequence[socket.socket] = ()
+        self._opening: set[asyncio.Task[None]] = set()
         self._sweeping: asyncio.TimerHandle | None = None
         self._wires: set[asyncio.Transport] = set()
         self._leaving = False
 
-    async def start(self, host: str, port: int, tls: ssl.SSLContext) -> int:
+    async def start(self, host: str, port: int, tls: ssl.SSLContext | None) -> int:
         """Listen; the port, which matters where `port` was 0. Host "" is every interface. Raises OSError."""
+        listeners = await listen(host, port)
+        await self.serve(listeners, tls)
+        return int(listeners[0].getsockname()[1])
+
+    async def serve(self, listeners: Sequence[socket.socket], tls: ssl.SSLContext | None) -> None:
+        """Accept on sockets that listen already, with TLS or plain; they are closed with the server."""
+        self._listeners, self._tls = listeners, tls
         await self._runner.setup()
-        self._listener = await asyncio.get_running_loop().create_server(
-            self._connect,
-            host or None,
-            port,
-            ssl=tls,
-            ssl_handshake_timeout=self._limits.handshake,
-            ssl_shutdown_timeout=GRACE_SECONDS,
-            backlog=BACKLOG,
-        )
+        for listener in listeners:
+            self._listen(listener)
         self._sweep()
-        return int(self._listener.sockets[0].getsockname()[1])
 
     def leave(self) -> None:
         """Every connection's next answer is its last: clients that go on asking find another server by themselves."""
@@ -115,8 +70,13 @@ class HttpsServer:
         """Listen no more, answer what is on its way within the grace, then close every connection."""
         if self._sweeping is not None:
             self._sweeping.cancel()
-        if self._listener is not None:
-            self._listener.close()
+        for listener in self._listeners:
+            asyncio.get_running_loop().remove_reader(listener)
+            listener.close()
+        self._listeners = ()
+        for opening in tuple(self._opening):
+            opening.cancel()
+        await asyncio.gather(*self._opening, return_exceptions=True)
         await self._runner.cleanup()
         for wire in tuple(self._wires):  # a TLS connection ends with a word from the other side, which may never come
             wire.abort()
@@ -124,25 +84,59 @@ class HttpsServer:
 
     @property
     def connections(self) -> int:
-        """How many are open."""
-        return len(self._open())
+        """How many are open, handshakes included."""
+        return len(self._table)
 
-    def _connect(self) -> Connection:
-        assert self._runner.server is not None
-        return Connection(
-            self._runner.server,
-            self._limits,
-            self._wires,
-            access_log=None,
-            logger=_WIRE,
-            lingering_time=1.0,
-            max_line_size=LINE_BYTES,
-            max_field_size=FIELD_BYTES,
+    def _listen(self, listener: socket.socket) -> None:
+        if listener in self._listeners:  # not closed meanwhile
+            asyncio.get_running_loop().add_reader(listener, self._accept, listener)
+
+    def _accept(self, listener: socket.socket) -> None:
+        """Some connections wait."""
+        loop = asyncio.get_running_loop()
+        for _ in range(ACCEPTED_AT_ONCE):
+            try:
+                wire, address = listener.accept()
+            except BlockingIOError:
+                return
+            except OSError as error:
+                if error.errno not in _WANTING:
+                    continue  # a connection that is gone again, in one of many words
+                self._table.make_room()
+                loop.remove_reader(listener)
+                loop.call_later(PAUSE_SECONDS, self._listen, listener)
+                return
+            wire.setblocking(False)
+            self._welcome(wire, Seat(str(address[0]), loop.time()))
+
+    def _welcome(self, wire: socket.socket, seat: Seat) -> None:
+        if not self._table.take(seat):
+            wire.close()
+            return
+        opening = asyncio.get_running_loop().create_task(self._open(wire, seat))
+        seat.drop = opening.cancel
+        self._opening.add(opening)
+        opening.add_done_callback(partial(self._opened, wire, seat))
+
+    async def _open(self, wire: socket.socket, seat: Seat) -> None:
+        """The handshake, where there is one."""
+        limits = {"ssl_handshake_timeout": self._limits.handshake, "ssl_shutdown_timeout": GRACE_SECONDS}
+        await asyncio.get_running_loop().connect_accepted_socket(
+            partial(self._connect, seat), wire, ssl=self._tls, **(limits if self._tls is not None else {})
         )
 
-    def _open(self) -> list[Connection]:
-        server = self._runner.server
-        return [one for one in server.connections if isinstance(one, Connection)] if server is not None else []
+    def _opened(self, wire: socket.socket, seat: Seat, opening: asyncio.Task[None]) -> None:
+        self._opening.discard(opening)
+        error = None if opening.cancelled() else opening.exception()
+        if error is not None and not isinstance(error, OSError):
+            log.error("connection could not be opened", exc_info=error)
+        if error is not None or opening.cancelled():
+            self._table.leave(seat)
+            wire.close()
+
+    def _connect(self, seat: Seat) -> Connection:
+        assert self._runner.server is not None
+        return Connection(self._runner.server, seat, self._table, self._wires, self._limits.idle)
 
     @web.middleware
     async def _say_goodbye(self, request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -152,17 +146,12 @@ class HttpsServer:
         return response
 
     def _sweep(self) -> None:
-        """Cut off who is too slow; above the limit of connections also who has been idle longest."""
+        """Cut off who is too slow."""
         loop = asyncio.get_running_loop()
-        now, kept = loop.time(), list[Connection]()
-        for one in self._open():
-            if one.is_too_slow(now):
-                log.debug("slow client cut off", extra={"peer": str(one.peername)})
-                one.force_close()
-            elif one.answering_since is None:
-                kept.append(one)
-        for one in sorted(kept, key=lambda one: one.idle_since)[: max(0, len(kept) - self._limits.connections)]:
-            one.force_close()
+        now = loop.time()
+        for seat in [one for one in self._table if one.is_too_slow(self._limits, GRACE_SECONDS, now)]:
+            log.debug("slow client cut off", extra={"peer": seat.address})
+            seat.drop()
         self._sweeping = loop.call_later(SWEEP_SECONDS, self._sweep)
 
 
@@ -171,26 +160,12 @@ async def _note_times(request: web.Request, handler: Handler) -> web.StreamRespo
     connection = request.protocol
     if not isinstance(connection, Connection):
         return await handler(request)
-    loop = asyncio.get_running_loop()
-    connection.answering_since, connection.reading_since = loop.time(), None
+    connection.begin_answer()
     try:
         return await handler(request)
     finally:
-        connection.answering_since, connection.idle_since = None, loop.time()
-        if request.body_exists:  # what came meanwhile was its body, not the beginning of the next request
-            connection.reading_since = None
+        connection.end_answer(had_body=request.body_exists)
 
 
 async def _hide_software(request: web.Request, response: web.StreamResponse) -> None:
-    """Versions of Python and aiohttp are nobody's business."""
-    response.headers.popall("Server", None)
-
-
-class _Wire(logging.LoggerAdapter[logging.Logger]):
-    """aiohttp tells malformed requests as errors; anybody can send those, and they are not ours."""
-
-    def exception(self, msg: object, *args: object, **more: Any) -> None:
-        self.debug("malformed request", **more)
-
-
-_WIRE = _Wire(log, {})
+    hide_software(response)

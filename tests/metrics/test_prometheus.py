@@ -7,8 +7,12 @@ from prometheus_client import CollectorRegistry, Counter
 
 from keda_py.core.metric_names import COMPOSITE_METRIC
 from keda_py.errors import EmptyAnswer, ScalerError
+from keda_py.http.observed import HttpExchange
 from keda_py.kube.client import Exchange
+from keda_py.metrics.http_requests import asking_for
+from keda_py.metrics.meters import Meter
 from keda_py.metrics.page import MetricsPage
+from keda_py.metrics.phases import Grid
 from keda_py.metrics.prometheus import OperatorMetrics
 from keda_py.metrics.query import Evaluation, MetricValue
 from keda_py.metrics.series import Series
@@ -152,3 +156,62 @@ async def test_what_is_asked_for_at_each_scrape_is_asked_on_the_loop(metrics):
     text = await page(metrics)
     assert 'leader_election_master_status{name="operator.keda.sh"} 1.0' in text
     assert 'keda_py_queue_depth{type="scaledobject"} 7.0' in text
+
+
+async def test_namespaces_and_actions_that_a_caller_makes_up_leave_the_page_as_long_as_it_was(metrics):
+    metrics.admission.tell_by({"shop"}.__contains__)
+    metrics.process.show(metrics.admission.sweep)
+
+    async def judged(namespace: str, action: str) -> list[str]:
+        metrics.admission.record_validation(namespace, action)
+        metrics.admission.record_denial(namespace, action, "incorrect-triggers")
+        return await page(metrics)
+
+    await judged("shop", "create")
+    before = len(await judged("made-up", "made up"))
+    for number in range(100):
+        metrics.admission.record_validation(f"forged-{number}", f"forged-{number}")
+        metrics.admission.record_denial(f"forged-{number}", f"forged-{number}", "incorrect-triggers")
+    text = await page(metrics)
+    assert len(text) == before
+    assert 'keda_webhook_scaled_object_validations_total{action="_unknown",namespace="_unknown"} 101.0' in text
+    assert 'keda_webhook_scaled_object_validations_total{action="create",namespace="shop"} 1.0' in text
+
+
+async def test_the_webhooks_series_of_a_namespace_end_with_it(metrics):
+    there = {"shop"}
+    metrics.admission.tell_by(there.__contains__)
+    metrics.process.show(metrics.admission.sweep)
+    metrics.admission.record_validation("shop", "create")
+    assert any('"shop"' in line for line in await page(metrics))
+    there.clear()
+    assert not any('"shop"' in line for line in await page(metrics))
+
+
+async def test_events_about_a_namespace_that_is_gone_are_counted_no_more(metrics):
+    source = ("ClusterCloudEventSource", "", "all")
+    for namespace in ("shop", "gone", ""):
+        metrics.cloud_events.record_event(source, namespace, "http", "emitted")
+    metrics.cloud_events.sweep({"shop"}.__contains__)
+    text = [line for line in await page(metrics) if line.startswith("keda_cloudeventsource_events_emitted_total")]
+    assert {line.partition('namespace="')[2].partition('"')[0] for line in text} == {"shop", ""}
+
+
+async def test_a_source_cannot_make_up_status_codes(world, metrics):
+    await world.build()
+    built = world.readings.built(KEY)
+    meter = Meter(key=KEY, scalers=built, metric=built.metrics.external[0], grid=Grid(interval=30, offset=0))
+    with asking_for(meter):
+        for status in range(100, 1000):
+            metrics.record_http(HttpExchange(status=status, seconds=0.1))
+    lines = [line for line in await page(metrics) if line.startswith("keda_scaler_http_requests_total{")]
+    assert len(lines) < 75
+    assert any('status_code="404"' in line for line in lines)
+    assert any('status_code="7xx"' in line for line in lines)
+
+
+async def test_a_long_name_is_a_short_label(world, metrics):
+    await world.build({"name": "n" * 100_000})
+    await record(world, metrics)
+    metrics.record_triggers("t" * 100_000, 1)
+    assert max(map(len, await page(metrics))) < 2_000

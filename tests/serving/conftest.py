@@ -84,7 +84,7 @@ class Served:
 async def accepted() -> None:
     """Return once no connection is being accepted or refused any more: each of those is a task of the loop's own."""
     async with asyncio.timeout(5):
-        while any("_accept_connection2" in repr(task) for task in asyncio.all_tasks()):
+        while any("LimitedServer._open" in repr(task) for task in asyncio.all_tasks()):
             await asyncio.sleep(0.001)
     await asyncio.sleep(0.001)
 

@@ -14,7 +14,8 @@ from aiohttp import web
 
 from keda_py.clock import SystemClock
 from keda_py.serving.certificates import make_certificate
-from keda_py.serving.https import HttpsServer, Limits
+from keda_py.serving.https import LimitedServer
+from keda_py.serving.ports.table import Limits
 from keda_py.serving.server_tls import ServerTls
 from tests.localkube.eventually import eventually
 from tests.serving.conftest import QUESTION, ROOT, Served, accepted
@@ -26,7 +27,7 @@ Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 class Port:
     """A port, and how to reach it with bare bytes."""
 
-    server: HttpsServer
+    server: LimitedServer
     number: int
     context: ssl.SSLContext
 
@@ -81,7 +82,7 @@ async def opened(limits: Limits) -> AsyncIterator[Port]:
     app = web.Application(client_max_size=1000)
     app.router.add_get("/{name:.*}", _echo)
     app.router.add_post("/{name:.*}", _swallow)
-    server = HttpsServer(app, limits)
+    server = LimitedServer(app, limits)
     number = await server.start("127.0.0.1", 0, tls.context(asks_clients=False))
     yield Port(server, number, ssl.create_default_context(cadata=certificate.ca.decode()))
     await accepted()

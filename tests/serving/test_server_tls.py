@@ -17,7 +17,7 @@ from keda_py.clock import SystemClock
 from keda_py.errors import ConfigError
 from keda_py.serving.certificate_files import CertificatePaths, FileCertificates
 from keda_py.serving.certificates import ServingCertificate, make_authority, make_certificate
-from keda_py.serving.https import HttpsServer
+from keda_py.serving.https import LimitedServer
 from keda_py.serving.rotation import settle
 from keda_py.serving.server_tls import ServerTls
 from tests.serving.conftest import accepted
@@ -61,7 +61,7 @@ async def port() -> AsyncIterator[Port]:
     tls.show(made())
     app = web.Application()
     app.router.add_get("/", _ok)
-    server = HttpsServer(app)
+    server = LimitedServer(app)
     yield Port(tls, await server.start("127.0.0.1", 0, tls.context(asks_clients=True)))
     await accepted()
     await server.aclose()
@@ -121,7 +121,7 @@ async def test_a_spoilt_client_authority_leaves_the_old_ones_in_place(port, spoi
 
 
 async def test_handshakes_fail_before_there_is_a_certificate():
-    tls, server = ServerTls(), HttpsServer(web.Application())
+    tls, server = ServerTls(), LimitedServer(web.Application())
     port = Port(tls, await server.start("127.0.0.1", 0, tls.context(asks_clients=False)))
     with pytest.raises(OSError):  # noqa: PT011 - an SSLError, or a reset
         await asyncio.to_thread(port.shown)
@@ -142,7 +142,7 @@ async def test_handshakes_fail_before_there_is_a_certificate():
     ],
 )
 async def test_the_oldest_tls_version_is_honoured(minimum, version, works):
-    tls, server = ServerTls(minimum), HttpsServer(web.Application())
+    tls, server = ServerTls(minimum), LimitedServer(web.Application())
     tls.show(made())
     port = Port(tls, await server.start("127.0.0.1", 0, tls.context(asks_clients=False)))
     tls.show(made())  # and still after a reload

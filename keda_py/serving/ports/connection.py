@@ -1,0 +1,108 @@
+"""One client's HTTP connection: tells its seat what it is doing, and answers what is no HTTP with the bare status."""
+
+import asyncio
+import logging
+import ssl
+from http import HTTPStatus
+from typing import Any, cast
+
+from aiohttp import web
+
+from keda_py.serving.ports.table import Seat, Table
+
+log = logging.getLogger(__name__)
+
+LINE_BYTES, FIELD_BYTES = 8190, 8190
+
+
+class Connection(web.RequestHandler):
+    """Knows its `seat`, and which `certificate` (DER) the client has shown, if any."""
+
+    __slots__ = ("_table", "_wire", "_wires", "certificate", "seat")
+
+    def __init__(
+        self, server: web.Server, seat: Seat, table: Table, wires: set[asyncio.Transport], idle_seconds: float
+    ) -> None:
+        super().__init__(
+            server,
+            loop=asyncio.get_running_loop(),
+            keepalive_timeout=idle_seconds,
+            access_log=cast(Any, None),
+            logger=cast(Any, _WIRE),
+            lingering_time=1.0,
+            max_line_size=LINE_BYTES,
+            max_field_size=FIELD_BYTES,
+            auto_decompress=False,  # few bytes would become many
+        )
+        self.seat, self._table, self._wires = seat, table, wires
+        self.certificate: bytes | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The handshake is done; it stays the only one of this connection."""
+        tls = transport.get_extra_info("ssl_object")
+        self.certificate = tls.getpeercert(binary_form=True) if isinstance(tls, ssl.SSLObject) else None
+        self._wire = cast(asyncio.Transport, transport)  # uvloop's is none by inheritance
+        self._wires.add(self._wire)
+        self.seat.drop, self.seat.is_closing = self._wire.abort, self._wire.is_closing
+        self.seat.is_open = True
+        self.seat.reading_since = asyncio.get_running_loop().time()  # the first request comes as fast as any other
+        super().connection_made(transport)
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """Both sides have closed, or one is gone."""
+        self._wires.discard(self._wire)
+        self._table.leave(self.seat)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Bytes of a request."""
+        if data and self.seat.reading_since is None:  # aiohttp also comes here to read on in what it has
+            self.seat.reading_since = asyncio.get_running_loop().time()
+        super().data_received(data)
+
+    def begin_answer(self) -> None:
+        """A request is complete, but for its body."""
+        self.seat.answering_since, self.seat.reading_since = asyncio.get_running_loop().time(), None
+
+    def end_answer(self, *, had_body: bool) -> None:
+        """It has been answered; what came meanwhile was its body, or else the beginning of the next one."""
+        self.seat.answering_since, self.seat.idle_since = None, asyncio.get_running_loop().time()
+        if had_body:
+            self.seat.reading_since = None
+
+    def handle_error(
+        self, request: web.BaseRequest, status: int = 500, exc: BaseException | None = None, message: str | None = None
+    ) -> web.StreamResponse:
+        """What was no HTTP, or an error that no application has caught: the client is told no more than the status."""
+        if status == HTTPStatus.INTERNAL_SERVER_ERROR and not isinstance(exc, ConnectionError):
+            log.error("request failed", exc_info=exc)
+        else:
+            log.debug("request ended early", extra={"status": status, "error": message or ""})
+        if request.writer.output_size > 0:
+            raise ConnectionError("the answer has begun; all that is left is to close")
+        response = _Refusal(status=status, text=HTTPStatus(status).phrase)
+        response.force_close()
+        return response
+
+
+class _Refusal(web.Response):
+    """No application sees it, so nothing else can take off what aiohttp says of itself."""
+
+    async def _prepare_headers(self) -> None:
+        await super()._prepare_headers()
+        hide_software(self)
+
+
+def hide_software(response: web.StreamResponse) -> None:
+    """Versions of Python and aiohttp are told to nobody."""
+    response.headers.popall("Server", None)
+
+
+class _Wire(logging.LoggerAdapter[logging.Logger]):
+    """aiohttp tells malformed requests as errors; anybody can send those, and they are not ours."""
+
+    def exception(self, msg: object, *args: object, **more: Any) -> None:
+        self.debug("malformed request", **more)
+
+
+_WIRE = _Wire(log, {})

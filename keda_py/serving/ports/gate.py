@@ -1,0 +1,84 @@
+"""A gate before costly answers: a few at once, the others wait, and of too many the most numerous are refused.
+
+Addresses take turns: the next to be let in is of the address that has the fewest inside, so that a flood from one does
+not keep the others waiting. Used by the metrics page and by the webhook.
+"""
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+
+class Crowded(Exception):
+    """Too many wait already."""
+
+
+class Gate:
+    """Lets `at_once` in; `waiting` others may wait."""
+
+    def __init__(self, at_once: int, waiting: int) -> None:
+        self._at_once, self._most = at_once, waiting
+        self._inside: Counter[str] = Counter()
+        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
+
+    @property
+    def waiting(self) -> int:
+        """How many wait."""
+        return sum(map(len, self._waiting.values()))
+
+    @asynccontextmanager
+    async def turn(self, address: str) -> AsyncIterator[None]:
+        """Inside from the turn of this address on. Raises Crowded, also while it waits."""
+        if self._waiting or self._inside.total() >= self._at_once:
+            await self._wait(address)
+        else:
+            self._inside[address] += 1
+        try:
+            yield
+        finally:
+            self._step_out(address)
+
+    async def _wait(self, address: str) -> None:
+        """Whoever lets us in has counted us."""
+        if self.waiting >= self._most:
+            self._refuse_one(address)
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(address, deque()).append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled() and turn.exception() is None:
+                self._step_out(address)  # let in and cancelled at once
+            raise
+        finally:
+            self._forget(address, turn)
+
+    def _refuse_one(self, address: str) -> None:
+        """The newest of the most numerous, which may be ours."""
+        most = max(self._waiting, key=lambda one: len(self._waiting[one]))
+        if len(self._waiting[most]) <= len(self._waiting.get(address, ())):
+            raise Crowded
+        turn = self._waiting[most][-1]
+        self._forget(most, turn)
+        if not turn.done():
+            turn.set_exception(Crowded())
+
+    def _step_out(self, address: str) -> None:
+        self._inside[address] -= 1
+        if not self._inside[address]:
+            del self._inside[address]
+        while self._waiting and self._inside.total() < self._at_once:
+            following = min(self._waiting, key=lambda one: self._inside[one])
+            turn = self._waiting[following][0]
+            self._forget(following, turn)
+            if not turn.done():
+                self._inside[following] += 1
+                turn.set_result(None)
+
+    def _forget(self, address: str, turn: asyncio.Future[None]) -> None:
+        turns = self._waiting.get(address)
+        if turns is not None and turn in turns:
+            turns.remove(turn)
+            if not turns:
+                del self._waiting[address]
