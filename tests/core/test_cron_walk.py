@@ -5,7 +5,7 @@ expression ought to do is then an OR over the values of each field and an AND ov
 """
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -37,12 +37,23 @@ class Walk:
     gaps: list[tuple[int, list[datetime]]]
     """(slot of the first existing minute after the gap, the local minutes that were skipped)."""
     shifts: list[datetime]
+    _shown: dict[tuple[str, frozenset[int]], int] = field(default_factory=dict)
+
+    def shows_any(self, name: str, values: frozenset[int]) -> int:
+        """At which minutes the local clock shows one of these values; many an expression asks for all of them."""
+        if (name, values) not in self._shown:
+            shown = 0
+            for value in values:
+                shown |= self.shows[name][value]
+            self._shown[name, values] = shown
+        return self._shown[name, values]
 
 
 def walk_through(name: str) -> Walk:
     zone = ZoneInfo(name)
     halves = DAYS * 48
     noted = {field: {v: bytearray(4 * halves) for v in range(low, high + 1)} for field, (low, high) in LIMITS.items()}
+    noted["minute"] = {base: bytearray(4 * halves) for base in (0, 30)}
     gaps, shifts = [], []
     expected: datetime | None = None
     for half in range(halves):
@@ -56,6 +67,8 @@ def walk_through(name: str) -> Walk:
         note(noted, half, local)
         expected = local + HALF_HOUR
     shows = {f: {v: int.from_bytes(b, "little") for v, b in values.items()} for f, values in noted.items()}
+    # A half hour begins at the local minute 0 or 30, and the other minutes follow.
+    shows["minute"] = {base + minute: shows["minute"][base] << minute for base in (0, 30) for minute in range(30)}
     return Walk(zone, shows, gaps, shifts)
 
 
@@ -65,8 +78,7 @@ def note(noted: dict[str, dict[int, bytearray]], half: int, local: datetime) -> 
     noted["day"][local.day][whole] = ALL_MINUTES
     noted["month"][local.month][whole] = ALL_MINUTES
     noted["weekday"][local.isoweekday() % 7][whole] = ALL_MINUTES
-    for minute in range(30):
-        noted["minute"][local.minute + minute][4 * half + minute // 8] = 1 << minute % 8
+    noted["minute"][local.minute][4 * half] = 1
 
 
 def slot_of(instant: datetime) -> int:
@@ -93,10 +105,7 @@ class Expression:
 
     def fires(self, walk: Walk) -> int:
         """All firings as a bit set."""
-        shown = dict.fromkeys(LIMITS, 0)
-        for field, values in self.values.items():
-            for value in values:
-                shown[field] |= walk.shows[field][value]
+        shown = {field: walk.shows_any(field, frozenset(values)) for field, values in self.values.items()}
         day, weekday = shown["day"], shown["weekday"]
         days = (day | weekday) if self.either_day else (day & weekday)
         bits = shown["minute"] & shown["hour"] & days & shown["month"]

@@ -52,15 +52,19 @@ class Served:
     tls: ServerTls
     config: AuthenticationConfig
     exchanges: list[Exchange] = field(default_factory=list)
+    _contexts: dict[tuple[bytes, KeyPair | None], ssl.SSLContext] = field(default_factory=dict)
 
     def reviews(self, resource: str) -> int:
         return sum(exchange.resource == resource for exchange in self.exchanges)
 
     def context(self, pair: KeyPair | None = None) -> ssl.SSLContext:
-        context = ssl.create_default_context(cadata=self.certificate.ca.decode())
-        if pair is not None:
-            load_pair(context, pair)
-        return context
+        """TLS of a client with that certificate; the same one again, because making one takes longer than a request."""
+        key = self.certificate.ca, pair
+        if key not in self._contexts:
+            self._contexts[key] = ssl.create_default_context(cadata=self.certificate.ca.decode())
+            if pair is not None:
+                load_pair(self._contexts[key], pair)
+        return self._contexts[key]
 
     async def get(
         self, path: str = QUESTION, pair: KeyPair | None = None, headers: Any = None
