@@ -29,9 +29,9 @@ log = logging.getLogger(__name__)
 SELF_SIGNED = 18
 """OpenSSL's X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT."""
 LOOK_SECONDS = 3.0
-LOOKS_AT_ONCE = 32
-SERVERS = 256
-"""Remembered at once; the one that was not asked for longest goes."""
+LOOKS_AT_ONCE = 256
+SERVERS, REFUSALS = 256, 4096
+"""Remembered at once; the one that was not asked for longest goes. Anyone can be refused, so there is more room."""
 TRUSTED_FOR = timedelta(hours=1)
 REFUSED_FOR = timedelta(minutes=1)
 
@@ -46,10 +46,10 @@ class _Until(Generic[T]):
 
 
 class _Memory(Generic[T]):
-    """What is known of servers until it ends."""
+    """What is known of servers until it ends; of `most`, those asked for last."""
 
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
+    def __init__(self, clock: Clock, most: int) -> None:
+        self._clock, self._most = clock, most
         self._known: OrderedDict[Server, _Until[T]] = OrderedDict()
 
     def get(self, server: Server) -> T | None:
@@ -65,7 +65,7 @@ class _Memory(Generic[T]):
     def put(self, server: Server, value: T, ends: datetime) -> None:
         self._known[server] = _Until(value, ends)
         self._known.move_to_end(server)
-        if len(self._known) > SERVERS:
+        if len(self._known) > self._most:
             self._known.popitem(last=False)
 
     def drop(self, server: Server) -> None:
@@ -78,8 +78,8 @@ class Namesakes:
     def __init__(self, contexts: TlsContexts, clock: Clock) -> None:
         self._contexts, self._clock = contexts, clock
         self._path = IssuedPath.of(contexts.authorities())
-        self._own = _Memory[ssl.SSLContext](clock)
-        self._refused = _Memory[bool](clock)
+        self._own = _Memory[ssl.SSLContext](clock, SERVERS)
+        self._refused = _Memory[bool](clock, REFUSALS)
         self._places = asyncio.Semaphore(LOOKS_AT_ONCE)
         self._looking: WeakValueDictionary[Server, asyncio.Lock] = WeakValueDictionary()
 

@@ -113,12 +113,13 @@ async def scale_up_and_down(here: Installed, server: HttpServer) -> None:
     assert not await world.exists(HORIZONTAL_POD_AUTOSCALERS, "keda-hpa-app")
 
 
-async def wait_for_targets(here: Installed, server: HttpServer) -> None:
-    """ScaledObjects that are there before their targets, of each kind."""
+async def wait_for_targets(here: Installed, server: HttpServer, *, boxen_are_named: bool) -> None:
+    """ScaledObjects that are there before their targets, of each kind that may be read."""
     world, server.answers["/busy"] = here.world, '{"value": 1}'
     await world.client.create(CUSTOM_RESOURCE_DEFINITIONS, box_definition(GROUP))
     box = {"apiVersion": f"{GROUP}/v1", "kind": "Box", "metadata": {"name": "box", "namespace": SHOP}}
-    await world.client.create(boxen(GROUP), box | {"spec": {"size": 0}})
+    if not boxen_are_named:
+        await world.client.create(boxen(GROUP), box | {"spec": {"size": 0}})
     for kind in ("Deployment", "StatefulSet", "ReplicaSet"):
         name = kind.lower()
         target = {"kind": kind, "name": name}
@@ -128,6 +129,9 @@ async def wait_for_targets(here: Installed, server: HttpServer) -> None:
         await world.until(KINDS[kind], lambda live: live["spec"]["replicas"] == 1, name)
     target = {"apiVersion": f"{GROUP}/v1", "kind": "Box", "name": "box"}
     await world.create(scaled_object(metrics_api(f"{server.url}/busy"), name="box", scaleTargetRef=target))
+    if boxen_are_named:
+        await world.condition("Ready", "False", name="box")
+        await world.client.create(boxen(GROUP), box | {"spec": {"size": 0}})
     await world.until(boxen(GROUP), lambda live: live["spec"]["size"] == 1, "box")
 
 
@@ -164,17 +168,27 @@ async def run_jobs(here: Installed, server: HttpServer) -> None:
         await watch.gone()
 
 
+def endpoints_here(server: HttpServer, namespace: str) -> Obj:
+    """The EndpointSlice of a Service `work` that leads to the server."""
+    labels = {"kubernetes.io/service-name": "work"}
+    piece = {"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4"}
+    piece |= {"metadata": {"name": "work-1", "namespace": namespace, "labels": labels}}
+    return piece | {"ports": [{"port": server.port}], "endpoints": [{"addresses": ["127.0.0.1"]}]}
+
+
+def endpoint_by_endpoint(server: HttpServer, namespace: str) -> Obj:
+    """A trigger that asks each endpoint of that Service."""
+    trigger = metrics_api(f"http://work.{namespace}:{server.port}/busy")
+    trigger["metadata"]["aggregateFromKubeServiceEndpoints"] = "true"
+    return trigger
+
+
 async def ask_around(here: Installed, server: HttpServer) -> None:
     """Triggers that ask each endpoint of a Service, count pods, and read a number from a ConfigMap."""
     client, server.answers["/busy"] = here.world.client, '{"value": 1}'
-    piece = {"metadata": {"name": "work-1", "namespace": SHOP, "labels": {"kubernetes.io/service-name": "work"}}}
-    piece |= {"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4"}
-    await client.create(
-        ENDPOINT_SLICES, piece | {"ports": [{"port": server.port}], "endpoints": [{"addresses": ["127.0.0.1"]}]}
-    )
+    await client.create(ENDPOINT_SLICES, endpoints_here(server, SHOP))
     await client.create(CONFIG_MAPS, named("ConfigMap", "backlog", data={"count": "3"}))
-    endpoints = metrics_api(f"http://work.{SHOP}:{server.port}/busy")
-    endpoints["metadata"]["aggregateFromKubeServiceEndpoints"] = "true"
+    endpoints = endpoint_by_endpoint(server, SHOP)
     pods = {"type": "kubernetes-workload", "metadata": {"podSelector": "app=deployment", "value": "1"}}
     backlog = {"resourceKind": "ConfigMap", "resourceName": "backlog", "key": "count", "targetValue": "1"}
     number = {"type": "kubernetes-resource", "metadata": backlog}

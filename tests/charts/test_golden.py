@@ -17,6 +17,7 @@ GOLDEN = Path(__file__).with_name("golden")
 WAYS: dict[str, dict[str, Any]] = {
     "default": {},
     "ha": yaml.safe_load((KEDA_PY / "values-ha.yaml").read_text()),
+    "restricted": yaml.safe_load((KEDA_PY / "values-restricted.yaml").read_text()),
     "namespaced": {"watchNamespace": "shop,bank", "clusterScoped": {"create": False}},
     "cert-manager": {"certificates": {"certManager": {"enabled": True}}},
     "minimal": {
@@ -27,6 +28,7 @@ WAYS: dict[str, dict[str, Any]] = {
     },
     "everything": {
         "networkPolicy": {"enabled": True},
+        "permissions": {"operator": {"crossNamespaceEndpoints": ["monitoring"]}},
         "rbac": {"aggregateToDefaultRoles": True},
         "podDisruptionBudget": {"operator": {"minAvailable": 1}},
         "podIdentity": {"aws": {"irsa": {"enabled": True, "roleArn": "arn:aws:iam::1:role/keda"}}},

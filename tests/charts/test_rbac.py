@@ -1,8 +1,15 @@
 """The roles of charts/keda-py as rendered: how values narrow them."""
 
 import re  # noqa: TID251 (a constant pattern over the chart's own README)
+from typing import Any
+
+import pytest
+import yaml
 
 from tests.charts.rendering import KEDA_PY, only, render
+
+METRICS = "external.metrics.k8s.io"
+RESTRICTED: dict[str, Any] = yaml.safe_load((KEDA_PY / "values-restricted.yaml").read_text())
 
 
 def test_a_watched_namespace_gets_a_role_of_its_own_and_the_cluster_none() -> None:
@@ -23,6 +30,44 @@ def test_the_kinds_that_may_be_scaled_can_be_narrowed() -> None:
     }
     assert ("argoproj.io", "rollouts/scale") in scalable
     assert "*" not in str(scalable)
+
+
+def test_the_restricted_installation_has_rights_to_workloads_and_secrets_in_the_named_namespaces_only() -> None:
+    objects = render(**RESTRICTED)
+    roles = [one for one in objects if one["kind"] in ("Role", "ClusterRole")]
+    wide = [rule for one in roles if one["kind"] == "ClusterRole" for rule in one["rules"]]
+    assert {resource for rule in wide for resource in rule["resources"] if rule["apiGroups"] != [METRICS]} == {
+        "clustertriggerauthentications",
+        "clustertriggerauthentications/status",
+        "clustercloudeventsources",
+        "clustercloudeventsources/status",
+        "namespaces",
+        "apiservices",
+        "validatingwebhookconfigurations",
+    }
+    places = {one["metadata"]["namespace"] for one in roles if "secrets" in str(one["rules"])}
+    assert places == {"shop", "bank", "keda"}
+    assert "*" not in str([one["rules"] for one in roles if not one["metadata"]["name"].endswith("metrics-reader")])
+
+
+def test_the_readme_begins_with_the_restricted_installation() -> None:
+    readme = (KEDA_PY / "README.md").read_text()
+    headings = [line for line in readme.splitlines() if line.startswith("## ")]
+    assert headings[0] == "## For named namespaces, with named rights"
+    values = (KEDA_PY / "values-restricted.yaml").read_text()
+    assert f"```yaml\n{values}```" in readme
+
+
+def test_the_endpoints_of_a_namespace_that_is_not_watched_can_be_allowed() -> None:
+    allow = {"operator": {"crossNamespaceEndpoints": ["monitoring", "shop"]}}
+    objects = render(watchNamespace="shop", permissions=allow)
+    role = only(objects, "Role", "keda-operator-endpoints", "monitoring")
+    assert role["rules"] == [{"apiGroups": ["discovery.k8s.io"], "resources": ["endpointslices"], "verbs": ["list"]}]
+    assert only(objects, "RoleBinding", "keda-operator-endpoints", "monitoring")["roleRef"]["name"] in str(role)
+    names = [one["metadata"]["name"] for one in objects + render(permissions=allow)]
+    assert names.count("keda-operator-endpoints") == 2
+    with pytest.raises(Exception, match="name those that are meant"):
+        render(watchNamespace="shop", permissions={"operator": {"crossNamespaceEndpoints": ["*"]}})
 
 
 def test_nobody_may_read_everything() -> None:

@@ -4,23 +4,31 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from keda_py.errors import KubeError
 from keda_py.kube.resources import (
     API_SERVICES,
     CUSTOM_RESOURCE_DEFINITIONS,
     LEASES,
+    SECRETS,
     SERVICE_ACCOUNTS,
+    TRIGGER_AUTHENTICATIONS,
     VALIDATING_WEBHOOK_CONFIGURATIONS,
 )
 from tests.charts import exercise
-from tests.charts.installed import SHOP, Installed, installed
-from tests.charts.rendering import Obj, render
+from tests.charts.installed import BANK, SHOP, Installed, installed
+from tests.charts.rendering import KEDA_PY, Obj, render
 from tests.charts.rights import given, noted
 from tests.e2e.manifests import box_definition, cron, deployment, metrics_api, scaled_object
 from tests.e2e.world import condition_of
 from tests.http_server import http_server
 
+RESTRICTED: dict[str, Any] = {
+    **yaml.safe_load((KEDA_PY / "values-restricted.yaml").read_text()),
+    "watchNamespace": SHOP,
+    "rbac": {"scaledRefKinds": [{"apiGroup": exercise.GROUP, "kind": "boxen"}]},
+}
 TOKEN = {"boundServiceAccountToken": [{"parameter": "bound", "serviceAccountName": "work"}]}
 WAYS: dict[str, dict[str, Any]] = {
     "everywhere": {},
@@ -28,6 +36,7 @@ WAYS: dict[str, dict[str, Any]] = {
         "watchNamespace": SHOP,
         "permissions": {"operator": {"restrict": {"allowAllServiceAccountTokenCreation": True}}},
     },
+    "restricted": {key: value for key, value in RESTRICTED.items() if key != "permissions"},
     "few secrets": {
         "permissions": {
             "operator": {
@@ -59,14 +68,14 @@ async def be_available(here: Installed) -> None:
         await here.world.until(API_SERVICES, lambda live: condition_of(live, "Available")["status"] == "True", api)
 
 
-async def live(here: Installed, **tokens: Any) -> None:
+async def live(here: Installed, *, boxen_are_named: bool, **tokens: Any) -> None:
     """Everything that the operator is for, none of it refused."""
     await be_available(here)
     await here.world.client.create(SERVICE_ACCOUNTS, exercise.named("ServiceAccount", "work"))
     async with http_server() as server:
         await exercise.follow_sources(here, server, **tokens)
         await exercise.scale_up_and_down(here, server)
-        await exercise.wait_for_targets(here, server)
+        await exercise.wait_for_targets(here, server, boxen_are_named=boxen_are_named)
         await exercise.change_hpas(here)
         await exercise.ask_around(here, server)
         await exercise.be_many_accounts(here)
@@ -82,8 +91,46 @@ async def test_no_request_of_the_operator_is_refused_and_no_right_is_idle(way: s
     values = WAYS[way]
     with noted() as used:
         async with installed(tmp_path, **values) as here:
-            await live(here, **(TOKEN if "permissions" in values else {}))
+            await live(here, boxen_are_named="rbac" in values, **(TOKEN if "permissions" in values else {}))
     assert given(render(**values)) - used == set()
+
+
+async def test_where_secrets_are_named_a_trigger_gets_those_and_no_other(tmp_path: Path) -> None:
+    values = {**RESTRICTED, "permissions": {"operator": {"restrict": {"namesAllowList": ["named"]}}}}
+    async with http_server() as server, installed(tmp_path, **values) as here:
+        server.answers["/jobs"] = '{"value": 20}'
+        for name in ("named", "unnamed"):
+            await here.world.client.create(SECRETS, exercise.named("Secret", name, stringData={"token": name}))
+            reference = [{"parameter": "token", "name": name, "key": "token"}]
+            authentication = exercise.named("TriggerAuthentication", name, spec={"secretTargetRef": reference})
+            await here.world.client.create(TRIGGER_AUTHENTICATIONS, authentication)
+            trigger = metrics_api(f"{server.url}/jobs", authenticationRef={"name": name})
+            trigger["metadata"]["authMode"] = "bearer"
+            await here.world.create(deployment(name), scaled_object(trigger, name=name))
+        await here.world.replicas(4, "named")
+        unready = await here.world.condition("Ready", "False", name="unnamed")
+        assert "secrets" in unready["message"]
+        assert {request.headers["Authorization"] for request in server.asked} == {"Bearer named"}
+        assert all('resource="secrets"' in line for line in here.refused)
+
+
+@pytest.mark.parametrize("allowed", [[], [BANK]], ids=["not allowed", "allowed"])
+async def test_the_endpoints_of_another_namespace_are_asked_only_where_the_chart_says_so(
+    allowed: list[str], tmp_path: Path
+) -> None:
+    values = {**RESTRICTED, "permissions": {"operator": {"crossNamespaceEndpoints": allowed}}}
+    async with http_server() as server, installed(tmp_path, **values) as here:
+        server.answers["/busy"] = '{"value": 20}'
+        await here.world.client.create(exercise.ENDPOINT_SLICES, exercise.endpoints_here(server, BANK))
+        trigger = exercise.endpoint_by_endpoint(server, BANK)
+        await here.world.create(deployment(), scaled_object(trigger))
+        if allowed:
+            await here.world.replicas(4)
+        else:
+            await here.world.condition("Ready", "False")
+            await here.world.event("KEDAScalerFailed", words='may not read endpointslices of namespace "bank"')
+            assert server.asked == []
+        assert here.refused == []
 
 
 async def test_with_certificates_of_ones_own_the_rights_to_keep_them_are_not_missed(tmp_path: Path) -> None:

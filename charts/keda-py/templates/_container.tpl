@@ -43,6 +43,9 @@
 {{- range ($values.certificates.operator).caDirs }}
 - --ca-dir={{ . }}
 {{- end }}
+{{- with $values.permissions.operator.crossNamespaceEndpoints }}
+- --cross-namespace-endpoints={{ join "," . }}
+{{- end }}
 {{- range $flag, $value := $values.extraArgs.keda }}
 - --{{ $flag }}={{ $value }}
 {{- end }}

@@ -18,6 +18,9 @@
 {{- if and (not $v.rbac.create) $v.rbac.aggregateToDefaultRoles }}
 {{- fail "rbac.aggregateToDefaultRoles: means nothing with rbac.create=false" }}
 {{- end }}
+{{- if and (include "keda-py.watched" .) (has "*" $v.permissions.operator.crossNamespaceEndpoints) }}
+{{- fail "permissions.operator.crossNamespaceEndpoints: \"*\" needs rights in every namespace; with watchNamespace name those that are meant" }}
+{{- end }}
 {{- $budget := $v.podDisruptionBudget.operator }}
 {{- if and (hasKey $budget "minAvailable") (hasKey $budget "maxUnavailable") }}
 {{- fail "podDisruptionBudget.operator: give minAvailable or maxUnavailable, not both" }}
