@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from weakref import WeakValueDictionary
+from weakref import WeakSet, WeakValueDictionary
 
 from keda_py.errors import ConfigError
 
@@ -32,6 +32,14 @@ _MIN_VERSIONS = {
     "TLS12": ssl.TLSVersion.TLSv1_2,
     "TLS13": ssl.TLSVersion.TLSv1_3,
 }
+
+
+_WITHOUT_CERTIFICATE: WeakSet[ssl.SSLContext] = WeakSet()
+
+
+def may_present_certificate(context: ssl.SSLContext) -> bool:
+    """Whether a server may get to see a client certificate; a context that `TlsContexts` has not made may have one."""
+    return context not in _WITHOUT_CERTIFICATE
 
 
 class TlsContexts:
@@ -69,6 +77,8 @@ class TlsContexts:
             _trust(context, settings.ca)
         if settings.cert:
             _present(context, settings)
+        else:
+            _WITHOUT_CERTIFICATE.add(context)
         if settings.unsafe:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
