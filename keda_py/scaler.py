@@ -29,12 +29,14 @@ from keda_py.metadata import (
     url_unescaped,
 )
 from keda_py.net.names import addresses
+from keda_py.net.redirect_rule import NO_REDIRECTS, RedirectRule
 from keda_py.tls import TlsSettings
 
 __all__ = [
     "AUTH",
     "ENV",
     "META",
+    "NO_REDIRECTS",
     "ConfigError",
     "EmptyAnswer",
     "ExternalMetric",
@@ -43,6 +45,7 @@ __all__ = [
     "MetricType",
     "PodIdentity",
     "Reading",
+    "RedirectRule",
     "ResourceMetric",
     "Scaler",
     "ScalerContext",
@@ -158,7 +161,8 @@ class ScalerContext(Protocol):
     def http(self) -> httpx.AsyncClient:
         """The shared HTTP client: pooled, time-limited, proxies from the environment. Never closed by a scaler.
 
-        A request may carry its own TLS context: `extensions={"ssl": context}`; see `tls_context`.
+        A request may carry its own TLS context: `extensions={"ssl": context}`; see `tls_context`. No redirect takes a
+        credential to another origin; what a request says of that is the extension `redirects`, a `RedirectRule`.
         """
         ...
 

@@ -34,6 +34,14 @@ _MIN_VERSIONS = {
 }
 
 
+_WITHOUT_CERTIFICATE: WeakSet[ssl.SSLContext] = WeakSet()
+
+
+def may_present_certificate(context: ssl.SSLContext) -> bool:
+    """Whether a server may get to see a client certificate; a context that `TlsContexts` has not made may have one."""
+    return context not in _WITHOUT_CERTIFICATE
+
+
 class TlsContexts:
     """SSL contexts for clients, one per settings.
 
@@ -101,6 +109,8 @@ class TlsContexts:
             _trust(context, settings.ca)
         if settings.cert:
             _present(context, settings)
+        else:
+            _WITHOUT_CERTIFICATE.add(context)
         if settings.unsafe:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE

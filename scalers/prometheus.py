@@ -15,6 +15,7 @@ from keda_py.scaler import (
     ConfigError,
     EmptyAnswer,
     Reading,
+    RedirectRule,
     Scaler,
     ScalerContext,
     ScalerError,
@@ -36,6 +37,7 @@ _AZURE_SCOPES = {
     "AzureChinaCloud": "https://prometheus.monitor.azure.cn/.default",
 }
 _GCP_SCOPE = "https://www.googleapis.com/auth/monitoring.read"
+_PUBLIC_QUERY = RedirectRule(public=frozenset({"query"}))
 _HONOURED: frozenset[AuthMode] = frozenset({"bearer", "basic", "tls", "custom"})
 
 
@@ -144,6 +146,8 @@ class PrometheusScaler(Scaler[PrometheusMetadata]):
             headers=self._headers,
             timeout=metadata.timeout,
             tls=self._tls,
+            # What is asked is no secret; parameters that are not ours may be.
+            redirects=RedirectRule() if metadata.query_parameters else _PUBLIC_QUERY,
         )
 
     def _reading(self, series: Sequence[_Series]) -> Reading:

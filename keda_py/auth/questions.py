@@ -1,4 +1,4 @@
-"""HTTP questions to vaults and token endpoints, with the shared client.
+"""HTTP questions to vaults and token endpoints, with the shared client; they follow no redirect.
 
 Errors show verb, address without its query, and status; never a body, which may repeat a secret.
 """
@@ -12,6 +12,7 @@ import orjson
 
 from keda_py.auth.lookup import Lookup
 from keda_py.errors import ConfigError, ScalerError
+from keda_py.net.redirect_rule import EXTENSION, NO_REDIRECTS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +67,7 @@ async def ask(question: Question, lookup: Lookup) -> Answer:
             params=question.query or None,
             data=question.form,
             json=question.json,
+            extensions={EXTENSION: NO_REDIRECTS},
         )
     except httpx.TimeoutException:
         raise ScalerError(f"{question.shown}: no answer in time") from None

@@ -3,18 +3,20 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 
 import httpx
 
 from keda_py.clock import Clock, SystemClock
 from keda_py.http.namesakes import Namesakes
 from keda_py.http.observed import HttpExchange, ObservedTransport
+from keda_py.http.redirects import GuardedClient
 from keda_py.http.transport import AiohttpTransport, Limits, Trust
 from keda_py.proxies import Proxies
 from keda_py.tls import TlsContexts, TlsSettings
 
-# As Go's client: ten redirects; httpx drops Authorization when the origin changes.
 MAX_REDIRECTS = 10
+"""As Go's client; where they may lead, `redirects.py` says."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,11 +53,13 @@ def http_client(
             max_body=spec.max_body,
         ),
     )
-    return httpx.AsyncClient(
+    return GuardedClient(
         transport=ObservedTransport(transport, observe),
         timeout=spec.timeout,
         follow_redirects=True,
         max_redirects=MAX_REDIRECTS,
         trust_env=False,
+        # A cookie stands for who was given it, and all tenants share this client: none is kept.
+        cookies=CookieJar(policy=DefaultCookiePolicy(allowed_domains=())),
         headers={"User-Agent": spec.user_agent, "Accept-Encoding": "gzip, deflate"},
     )

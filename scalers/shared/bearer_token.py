@@ -8,7 +8,7 @@ from typing import Protocol
 import httpx
 from pydantic import BaseModel, SecretStr, ValidationError
 
-from keda_py.scaler import ScalerContext, ScalerError
+from keda_py.scaler import NO_REDIRECTS, ScalerContext, ScalerError
 from scalers.shared.http_answer import HttpQuestion, get, post_form, shown
 
 _EARLY_SECONDS = 60.0
@@ -61,7 +61,7 @@ async def token_for_form(context: ScalerContext, url: str, form: Mapping[str, st
 
 async def token_from(context: ScalerContext, question: HttpQuestion) -> Token:
     """Ask a metadata server. Raises ScalerError."""
-    return _read(question.url, await get(context, question))
+    return _read(question.url, await get(context, replace(question, redirects=NO_REDIRECTS)))
 
 
 def _read(url: str, answer: httpx.Response) -> Token:

@@ -11,14 +11,14 @@ from datetime import timedelta
 
 import httpx
 
-from keda_py.scaler import ScalerContext, ScalerError
+from keda_py.scaler import NO_REDIRECTS, RedirectRule, ScalerContext, ScalerError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpQuestion:
     """What one trigger asks each time. `parameters` join those of `url`; `tls` None: the client's own trust.
 
-    `timeout` None or zero: the context's, as in KEDA.
+    `timeout` None or zero: the context's, as in KEDA. `redirects`: which of them may be followed.
     """
 
     url: str
@@ -26,6 +26,7 @@ class HttpQuestion:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     timeout: timedelta | None = None
     tls: ssl.SSLContext | None = None
+    redirects: RedirectRule = field(default_factory=RedirectRule)
 
 
 async def get(context: ScalerContext, question: HttpQuestion) -> httpx.Response:
@@ -35,14 +36,20 @@ async def get(context: ScalerContext, question: HttpQuestion) -> httpx.Response:
         url = httpx.URL(question.url)
         if question.parameters:
             url = url.copy_merge_params(dict(question.parameters))
-        extensions = {} if question.tls is None else {"ssl": question.tls}
+        extensions: dict[str, object] = {"redirects": question.redirects}
+        if question.tls is not None:
+            extensions["ssl"] = question.tls
         return await context.http.get(url, headers=question.headers, timeout=timeout, extensions=extensions)
 
 
 async def post_form(context: ScalerContext, url: str, form: Mapping[str, str]) -> httpx.Response:
-    """The answer to a form, read whole, whatever its status. Raises ScalerError when none came."""
+    """The answer to a form that proves who asks, read whole, whatever its status; no redirect is followed.
+
+    Raises ScalerError when none came.
+    """
     with _as_scaler_error("Post", url, context.http_timeout):
-        return await context.http.post(url, data=dict(form), timeout=context.http_timeout)
+        extensions = {"redirects": NO_REDIRECTS}
+        return await context.http.post(url, data=dict(form), timeout=context.http_timeout, extensions=extensions)
 
 
 @contextmanager

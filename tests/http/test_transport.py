@@ -90,18 +90,6 @@ async def test_an_answer_that_unpacks_to_too_much_is_refused(server: HttpServer)
             await lent.http.get(server.url)
 
 
-async def test_redirects_are_followed_without_the_credentials_for_another_origin(
-    client: httpx.AsyncClient, server: HttpServer
-) -> None:
-    async with http_server() as other:
-        other.answers["/there"] = "arrived"
-        server.answers["/here"] = lambda request: _redirect(f"{other.url}/there")
-        answer = await client.get(f"{server.url}/here", headers={"Authorization": "Bearer s3cret"})
-        assert answer.text == "arrived"
-        assert server.asked[0].headers["Authorization"] == "Bearer s3cret"
-        assert "Authorization" not in other.asked[0].headers
-
-
 async def test_an_endless_redirect_ends(client: httpx.AsyncClient, server: HttpServer) -> None:
     server.answers["/loop"] = lambda request: _redirect("/loop")
     with pytest.raises(httpx.TooManyRedirects):

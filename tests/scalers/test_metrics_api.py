@@ -174,6 +174,37 @@ async def test_only_status_200_is_an_answer_and_an_api_key_is_never_told(bench: 
             await scaler.read()
 
 
+@pytest.mark.parametrize("method", ["header", "query"])
+async def test_an_api_key_follows_no_redirect_to_another_origin(bench: Bench, server: HttpServer, method: str) -> None:
+    async def away(request: web.Request) -> web.Response:
+        return web.Response(status=302, headers={"Location": f"{other.url}{request.path_qs}"})
+
+    async with http_server() as other:
+        server.answers["/"] = away
+        other.answers["/"] = JSON
+        auth = {"apiKey": "s3cret", "method": method}
+        scaler = await bench.opened("metrics-api", ask(server.url, authMode="apiKey"), auth=auth)
+        with pytest.raises(ScalerError, match=f"redirected to {other.url}, another origin, where the") as refused:
+            await scaler.read()
+        assert "s3cret" not in str(refused.value)
+        assert not other.asked
+        assert (await (await bench.opened("metrics-api", ask(server.url))).read()).value == 2.43
+
+
+async def test_user_and_password_in_an_address_are_sent_and_never_told(bench: Bench, server: HttpServer) -> None:
+    async def guarded(request: web.Request) -> web.Response:
+        believed = request.headers.get("Authorization") == "Basic bWU6czNjcmV0"
+        return web.Response(text=JSON, status=200 if believed else 401)
+
+    server.answers["/"] = guarded
+    scaler = await bench.opened("metrics-api", ask(server.url.replace("://", "://me:s3cret@")))
+    assert (await scaler.read()).value == 2.43
+    scaler = await bench.opened("metrics-api", ask(server.url.replace("://", "://me:wr0ng@")))
+    with pytest.raises(ScalerError, match="api returned 401") as refused:
+        await scaler.read()
+    assert "wr0ng" not in str(refused.value)
+
+
 async def test_a_server_that_is_not_there(bench: Bench) -> None:
     metadata = ask("http://127.0.0.1:1/value", authMode="apiKey", method="query")
     scaler = await bench.opened("metrics-api", metadata, auth={"apiKey": "s3cret"})

@@ -269,6 +269,51 @@ async def test_the_key_of_a_gcp_service_account(bench: Any, server: HttpServer) 
     assert "s3cret" not in str(refused.value)
 
 
+@pytest.mark.parametrize("by", ["a key", "the metadata server"])
+async def test_a_question_for_a_token_follows_no_redirect(
+    bench: Any, server: HttpServer, by: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def away(request: web.Request) -> web.Response:
+        return web.Response(status=307, headers={"Location": f"{other.url}/token"})
+
+    monkeypatch.setenv("GCE_METADATA_HOST", server.url.removeprefix("http://"))
+    path = "/computeMetadata/v1/instance/service-accounts/default/token"
+    account = json.dumps({"client_email": "me@x", "private_key": rsa_key(), "token_uri": f"{server.url}/token"})
+    options: dict[str, Any] = {"auth": {"GoogleApplicationCredentials": account}}
+    if by == "the metadata server":
+        options = {"pod_identity": PodIdentity(provider="gcp")}
+    async with http_server() as other:
+        server.answers |= {"/token": away, path: away}
+        scaler = await bench.opened("prometheus", ask(server.url), **options)
+        with pytest.raises(ScalerError, match=f"redirected to {other.url}, and a question for a token"):
+            await scaler.read()
+        assert not other.asked
+
+
+async def test_a_prometheus_that_has_moved_is_followed_without_credentials_only(bench: Any, server: HttpServer) -> None:
+    async def away(request: web.Request) -> web.Response:
+        return web.Response(status=307, headers={"Location": f"{other.url}{request.path_qs}"})
+
+    async with http_server() as other:
+        server.answers["/api/v1/query"] = away
+        other.answers["/api/v1/query"] = VECTOR % '{"value":[1,"7"]}'
+        assert (await (await bench.opened("prometheus", ask(server.url))).read()).value == 7
+        answered = len(other.asked)
+        with_key = ask(server.url, authModes="custom")
+        key = {"customAuthHeader": "X-Key", "customAuthValue": "s3cret"}
+        for metadata, auth in (
+            (with_key, key),
+            (ask(server.url, customHeaders="X-Key=s3cret"), {}),
+            (ask(server.url, queryParameters="token=s3cret"), {}),
+            (ask(server.url.replace("://", "://me:s3cret@")), {}),
+        ):
+            scaler = await bench.opened("prometheus", metadata, auth=auth)
+            with pytest.raises(ScalerError, match=f"redirected to {other.url}, another origin") as refused:
+                await scaler.read()
+            assert "s3cret" not in str(refused.value)
+        assert len(other.asked) == answered
+
+
 async def test_the_gcp_identity_of_the_operator(
     bench: Any, server: HttpServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,11 +11,15 @@ import httpx
 from keda_py.core.cloud_events import CloudEvent, Origin, write_batch, write_http
 from keda_py.core.urls import is_http_url
 from keda_py.errors import ConfigError, KedaPyError
+from keda_py.net.redirect_rule import GUARDED, RedirectRule
 
 ANSWER_SECONDS = 30.0
 CONNECT_SECONDS = 5.0
 TRY_AGAIN = frozenset({408, 425, 429})
 """The 4xx that speak of the moment, not of the event."""
+
+# An event is no credential, and this kind of receiver is given none.
+_PUBLIC = RedirectRule(public=frozenset({"headers", "body"}))
 
 URI = "spec.destination.http.uri"
 ENDPOINT = "spec.destination.azureEventGridTopic.endpoint"
@@ -54,7 +58,7 @@ class HttpSink:
     async def send(self, event: CloudEvent) -> None:
         """One POST."""
         headers, body = write_http(event, self.origin)
-        await post(self.http, self.uri, headers, body)
+        await post(self.http, self.uri, headers, body, _PUBLIC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,11 +84,14 @@ def check_address(uri: str, where: str) -> None:
         raise ConfigError(f"{where}: is no address of an HTTP server; write http://HOST/PATH or https://", field=where)
 
 
-async def post(http: httpx.AsyncClient, uri: str, headers: dict[str, str], body: bytes) -> None:
+async def post(
+    http: httpx.AsyncClient, uri: str, headers: dict[str, str], body: bytes, redirects: RedirectRule = GUARDED
+) -> None:
     """Send one event. Raises SinkError."""
     try:
         timeout = httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS, pool=ANSWER_SECONDS)
-        answer = await http.post(uri, headers=headers, content=body, timeout=timeout)
+        extensions = {"redirects": redirects}
+        answer = await http.post(uri, headers=headers, content=body, timeout=timeout, extensions=extensions)
     except httpx.TimeoutException:
         raise SinkError("no answer in time") from None
     except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
@@ -98,4 +105,4 @@ async def post(http: httpx.AsyncClient, uri: str, headers: dict[str, str], body:
 
 
 def _text(error: Exception) -> str:
-    return str(error) if isinstance(error, httpx.TransportError) else type(error).__name__
+    return str(error) if isinstance(error, httpx.RequestError) else type(error).__name__

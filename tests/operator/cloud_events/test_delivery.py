@@ -13,9 +13,9 @@ from keda_py.core.cloud_events import Origin
 from keda_py.http import HttpClientSpec, http_client
 from keda_py.metrics.cloud_event_metrics import CloudEventMetrics
 from keda_py.operator.cloud_events.delivery import LANES, LAST_PAUSE_SECONDS, QUEUE_LIMIT, Delivery
-from keda_py.operator.cloud_events.sinks import HttpSink
-from keda_py.tls import TlsContexts
-from tests.http_server import HttpServer
+from keda_py.operator.cloud_events.sinks import EventGridSink, HttpSink, SinkError
+from keda_py.tls import TlsContexts, TlsSettings
+from tests.http_server import HttpServer, http_server
 from tests.operator.cloud_events.receiver import NOON, Receiver, event, until
 
 HOME = Origin(cluster="test-cluster", namespace="keda")
@@ -205,6 +205,25 @@ async def test_a_redirect_is_followed_only_if_the_event_goes_with_it(
     await line.put(2)
     await line.clock.advance(FIVE_ATTEMPTS_SECONDS)
     assert line.changes == ["the event was redirected to where it cannot be posted"]
+
+
+async def test_an_event_follows_to_another_origin_and_an_access_key_does_not(line: Line, server: HttpServer) -> None:
+    async def moved(request: web.Request) -> web.Response:
+        return web.Response(status=308, headers={"Location": f"{other.url}/events"})
+
+    server.answers["/moved"] = server.answers["/"] = moved
+    async with http_server() as other:
+        receiver = Receiver(other)
+        line.connect(f"{server.url}/moved")
+        await line.put(1)
+        assert receiver.ids == ["1"]
+        async with http_client(HttpClientSpec(), line.clock, TlsContexts().get(TlsSettings())) as client:
+            topic = EventGridSink(http=client, endpoint=server.url, access_key="s3cret", origin=HOME)
+            with pytest.raises(
+                SinkError, match="no answer: redirected to .*, another origin, where the header aeg-sas-key"
+            ):
+                await topic.send(event(2))
+        assert receiver.asked == 1
 
 
 async def test_what_was_on_its_way_when_running_ended_is_sent_by_the_drain(idle: Line, server: HttpServer) -> None:
