@@ -5,11 +5,11 @@ import time
 from pathlib import Path
 
 import pytest
-import yaml
 
 from keda_py.cli import COMMANDS, main
 from keda_py.cli.flags import IGNORED, read_flags
 from keda_py.errors import ConfigError
+from tests.documents import read, read_all, read_file
 
 PROCESS = [sys.executable, "-m", "keda_py"]
 
@@ -113,7 +113,7 @@ def test_a_wrong_setting_is_a_usage_error_without_a_stack_trace(capsys: pytest.C
 def test_crds_are_six_yaml_documents_without_anchors(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["crds"]) == 0
     text = capsys.readouterr().out
-    names = [crd["metadata"]["name"] for crd in yaml.safe_load_all(text)]
+    names = [crd["metadata"]["name"] for crd in read_all(text)]
     assert names == [
         "scaledobjects.keda.sh",
         "scaledjobs.keda.sh",
@@ -185,7 +185,7 @@ def test_local_prints_its_kubeconfig_and_ends_at_sigterm(flags: list[str], tmp_p
         process.terminate()
         printed = first + process.stdout.read()
         assert process.wait(timeout=20) == 0, errors.read_text()
-    assert yaml.safe_load(printed)["current-context"]
+    assert read(printed)["current-context"]
     assert written.read_text() == printed
     assert written.stat().st_mode & 0o077 == 0
 
@@ -200,7 +200,7 @@ def test_local_tells_a_person_which_kubeconfig_to_use(tmp_path: Path) -> None:
         process.terminate()
         assert process.wait(timeout=20) == 0
     os.close(main_end)
-    assert yaml.safe_load(written.read_text())["current-context"]
+    assert read_file(written)["current-context"]
 
 
 def test_a_manifest_that_cannot_be_read_is_a_usage_error(tmp_path: Path) -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from keda_py.settings import Settings
+from tests.documents import read_all
 
 ROOT = Path(__file__).parents[1]
 
@@ -77,7 +77,7 @@ def test_what_the_wheel_is_made_of_reaches_the_engine(name: str) -> None:
 
 
 def test_the_chart_gives_the_arguments_of_the_entry_point() -> None:
-    golden: list[Any] = list(yaml.safe_load_all((ROOT / "tests/charts/golden/default.yaml").read_text()))
+    golden: list[Any] = list(read_all((ROOT / "tests/charts/golden/default.yaml").read_text()))
     (deployment,) = [one for one in golden if one and one["kind"] == "Deployment"]
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
     assert "command" not in container

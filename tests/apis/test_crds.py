@@ -5,17 +5,17 @@ from typing import Any
 
 import jsonschema
 import pytest
-import yaml
 
 from keda_py.apis.crds import KINDS, build_crds
 from keda_py.apis.parsing import parse_object
 from keda_py.apis.scaled_job import ScaledJob
 from keda_py.apis.scaled_object import ScaledObject
 from tests.apis import crd_facts
+from tests.documents import read_file
 
 HERE = Path(__file__).parent
 GOLDEN = HERE.parent / "golden"
-CASES = {path.stem: yaml.safe_load(path.read_text("utf-8")) for path in sorted(GOLDEN.glob("scaledobjects/*.yaml"))}
+CASES = {path.stem: read_file(path) for path in sorted(GOLDEN.glob("scaledobjects/*.yaml"))}
 CRDS = {crd["spec"]["names"]["kind"]: crd for crd in build_crds()}
 ALLOWED = {
     "type", "properties", "required", "items", "additionalProperties", "description", "format", "minimum", "minLength",

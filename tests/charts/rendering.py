@@ -4,7 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+
+from tests.documents import read_all
 
 helm = pytest.importorskip("helm_python", reason="pip install helm-python-sdk")
 
@@ -24,7 +25,7 @@ def text(folder: Path, values: Obj) -> str:
 
 def render(**values: Any) -> list[Obj]:
     """charts/keda-py with these values."""
-    return [document for document in yaml.safe_load_all(text(KEDA_PY, values)) if document]
+    return [document for document in read_all(text(KEDA_PY, values)) if document]
 
 
 def only(objects: list[Obj], kind: str, name: str, namespace: str = "") -> Obj:

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.charts.rendering import KEDA_PY, helm, text
+from tests.documents import read_all, read_file
 
 GOLDEN = Path(__file__).with_name("golden")
 WAYS: dict[str, dict[str, Any]] = {
     "default": {},
-    "ha": yaml.safe_load((KEDA_PY / "values-ha.yaml").read_text()),
-    "restricted": yaml.safe_load((KEDA_PY / "values-restricted.yaml").read_text()),
+    "ha": read_file(KEDA_PY / "values-ha.yaml"),
+    "restricted": read_file(KEDA_PY / "values-restricted.yaml"),
     "namespaced": {"watchNamespace": "shop,bank", "clusterScoped": {"create": False}},
     "cert-manager": {"certificates": {"certManager": {"enabled": True}}},
     "minimal": {
@@ -68,6 +68,6 @@ def test_the_strict_lint_is_clean(way: str) -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_nothing_is_said_twice(way: str) -> None:
-    documents = [one for one in yaml.safe_load_all(text(KEDA_PY, WAYS[way])) if one]
+    documents = [one for one in read_all(text(KEDA_PY, WAYS[way])) if one]
     names = [(one["kind"], one["metadata"].get("namespace"), one["metadata"]["name"]) for one in documents]
     assert len(names) == len(set(names))

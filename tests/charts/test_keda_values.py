@@ -4,13 +4,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.charts.rendering import KEDA_PY, Obj, helm, only, render
+from tests.documents import read_file
 
-KEDAS: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("keda-chart-values.yaml").read_text())
+KEDAS: dict[str, Any] = read_file(Path(__file__).with_name("keda-chart-values.yaml"))
 IDLE = (KEDA_PY / "idle-values.txt").read_text().split()
-OURS: Obj = yaml.safe_load((KEDA_PY / "values.yaml").read_text())
+OURS: Obj = read_file(KEDA_PY / "values.yaml")
 REFUSED = {
     "watchLabelSelector",
     "watchLabelSelectorForTriggerauth",

@@ -6,8 +6,8 @@ from typing import Any
 
 import httpx
 import pytest
-import yaml
 
+from tests.documents import read_file
 from tests.localkube.eventually import eventually
 from tests.localkube.kubectl import needs_kubectl
 from tests.operator.admission_world import (
@@ -51,7 +51,7 @@ async def test_the_configuration_names_the_webhooks_as_keda_does(world: Admissio
 
 async def test_kubectl_prints_the_recorded_words_for_every_recorded_denial(world: AdmissionWorld) -> None:
     await world.apply(deployment("t", cpu="100m", memory="100Mi"))
-    cases = [yaml.safe_load(path.read_text()) for path in sorted(GOLDEN.glob("*.yaml"))]
+    cases = [read_file(path) for path in sorted(GOLDEN.glob("*.yaml"))]
     denied = [case for case in cases if DENIED in (case["rejected"] or "")]
     assert len(denied) == 7
     for case in denied:

@@ -1,14 +1,15 @@
 """Manifests as people and machines get them wrong: from the CRDs' schemas, and the recorded inputs, mutated."""
 
+import copy
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
 from hypothesis import strategies as st
 
 from keda_py.registry import scaler_class, trigger_types
 from keda_py.validation.schemas import our_kinds
+from tests.documents import read_file
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "scaledobjects"
 Obj = dict[str, Any]
@@ -112,13 +113,13 @@ ANNOTATIONS = [
 
 @cache
 def recorded() -> list[Obj]:
-    return [yaml.safe_load(path.read_text())["input"] for path in sorted(GOLDEN.glob("*.yaml"))]
+    return [read_file(path)["input"] for path in sorted(GOLDEN.glob("*.yaml"))]
 
 
 @st.composite
 def mutated(draw: st.DrawFn) -> Obj:
     """A recorded input with one to four changes anywhere below its head."""
-    body: Obj = yaml.safe_load(yaml.safe_dump(draw(st.sampled_from(recorded()))))
+    body: Obj = copy.deepcopy(draw(st.sampled_from(recorded())))
     for _ in range(draw(st.sampled_from([1, 1, 1, 2, 3, 4]))):
         _mutate(draw, body)
     return body
