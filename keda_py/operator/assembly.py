@@ -298,4 +298,4 @@ def open_http(settings: Settings, clock: Clock, tls: TlsContexts, instruments: O
         proxies=Proxies.from_environment(os.environ),
         user_agent=f"keda-py/{__version__}",
     )
-    return http_client(spec, clock, tls.get(TlsSettings()), instruments.record_http)
+    return http_client(spec, clock, tls.get(TlsSettings(), ""), instruments.record_http)

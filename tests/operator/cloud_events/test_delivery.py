@@ -53,7 +53,7 @@ class Line:
 async def idle(server: HttpServer) -> AsyncIterator[Line]:
     """Its `run` is left to the test."""
     clock = FakeClock(NOON)
-    async with http_client(HttpClientSpec(), clock, TlsContexts().get(TlsSettings())) as client:
+    async with http_client(HttpClientSpec(), clock, TlsContexts().get(TlsSettings(), "")) as client:
         yield Line(client, clock)
 
 
@@ -217,7 +217,7 @@ async def test_an_event_follows_to_another_origin_and_an_access_key_does_not(lin
         line.connect(f"{server.url}/moved")
         await line.put(1)
         assert receiver.ids == ["1"]
-        async with http_client(HttpClientSpec(), line.clock, TlsContexts().get(TlsSettings())) as client:
+        async with http_client(HttpClientSpec(), line.clock, TlsContexts().get(TlsSettings(), "")) as client:
             topic = EventGridSink(http=client, endpoint=server.url, access_key="s3cret", origin=HOME)
             with pytest.raises(
                 SinkError, match="no answer: redirected to .*, another origin, where the header aeg-sas-key"
