@@ -6,7 +6,7 @@ One `EngineContext` per trigger; it is closed after its scaler, which gives back
 
 import asyncio
 import ssl
-from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
@@ -14,6 +14,7 @@ import httpx
 
 from keda_py.clock import Clock
 from keda_py.errors import Forbidden
+from keda_py.net.credential_keys import SharingKey, check_sharing_key
 from keda_py.scaler import KubeReader, MetricType, PodIdentity
 from keda_py.tls import TlsContexts, TlsSettings
 
@@ -36,12 +37,16 @@ class SharedResources:
     """Resources by key, made for the first user and closed with the last."""
 
     def __init__(self) -> None:
-        self._entries: dict[Hashable, _Entry] = {}
+        self._entries: dict[SharingKey, _Entry] = {}
 
     async def take(
-        self, key: Hashable, factory: Callable[[], Awaitable[T]], close: Callable[[T], Awaitable[None]]
+        self, key: SharingKey, factory: Callable[[], Awaitable[T]], close: Callable[[T], Awaitable[None]]
     ) -> T:
-        """The resource, made if it is not there; who asks meanwhile waits. A factory that fails leaves nothing."""
+        """The resource, made if it is not there; who asks meanwhile waits. A factory that fails leaves nothing.
+
+        Raises ConfigError for a key of another type.
+        """
+        check_sharing_key(key, "the key of a shared resource")
         entry = self._entries.setdefault(key, _Entry())
         entry.users += 1
         try:
@@ -54,13 +59,13 @@ class SharedResources:
             self._leave(key, entry)
             raise
 
-    async def give_back(self, key: Hashable) -> None:
+    async def give_back(self, key: SharingKey) -> None:
         """One `take` less; the last closes the resource."""
         entry = self._entries[key]
         if self._leave(key, entry) and entry.made is not None:
             await entry.close(entry.made[0])
 
-    def _leave(self, key: Hashable, entry: _Entry) -> bool:
+    def _leave(self, key: SharingKey, entry: _Entry) -> bool:
         entry.users -= 1
         if not entry.users:
             del self._entries[key]
@@ -139,7 +144,7 @@ class EngineContext:
     metric_type: MetricType | Literal[""] = ""
     as_metric_source: bool = False
     pod_identity: PodIdentity = field(default_factory=PodIdentity)
-    _taken: list[Hashable] = field(default_factory=list)
+    _taken: list[SharingKey] = field(default_factory=list)
 
     @property
     def clock(self) -> Clock:
@@ -163,10 +168,10 @@ class EngineContext:
 
     def tls_context(self, settings: TlsSettings) -> ssl.SSLContext:
         """The TLS context for these settings."""
-        return self.lendings.tls.get(settings)
+        return self.lendings.tls.get(settings, self.namespace)
 
     async def shared(
-        self, key: Hashable, factory: Callable[[], Awaitable[T]], close: Callable[[T], Awaitable[None]]
+        self, key: SharingKey, factory: Callable[[], Awaitable[T]], close: Callable[[T], Awaitable[None]]
     ) -> T:
         """A shared resource, given back by `aclose`."""
         resource = await self.lendings.resources.take(key, factory, close)

@@ -6,7 +6,7 @@ Next in the flow: `keda_py/metrics/readings.py`, which asks scalers.
 """
 
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar
@@ -28,6 +28,14 @@ from keda_py.metadata import (
     sources,
     url_unescaped,
 )
+from keda_py.net.credential_keys import (
+    CredentialDigest,
+    CredentialKey,
+    OpenKey,
+    SharingKey,
+    credential_digest,
+    sharing_key,
+)
 from keda_py.net.names import addresses
 from keda_py.net.redirect_rule import NO_REDIRECTS, RedirectRule
 from keda_py.tls import TlsSettings
@@ -38,11 +46,14 @@ __all__ = [
     "META",
     "NO_REDIRECTS",
     "ConfigError",
+    "CredentialDigest",
+    "CredentialKey",
     "EmptyAnswer",
     "ExternalMetric",
     "KubeReader",
     "MetricSpec",
     "MetricType",
+    "OpenKey",
     "PodIdentity",
     "Reading",
     "RedirectRule",
@@ -50,14 +61,17 @@ __all__ = [
     "Scaler",
     "ScalerContext",
     "ScalerError",
+    "SharingKey",
     "TlsSettings",
     "Trigger",
     "TriggerMetadata",
     "addresses",
+    "credential_digest",
     "named",
     "ranges",
     "removed",
     "separated_by",
+    "sharing_key",
     "sources",
     "url_unescaped",
 ]
@@ -181,9 +195,12 @@ class ScalerContext(Protocol):
         ...
 
     async def shared(
-        self, key: Hashable, factory: Callable[[], Awaitable[T]], close: Callable[[T], Awaitable[None]]
+        self, key: SharingKey, factory: Callable[[], Awaitable[T]], close: Callable[[T], Awaitable[None]]
     ) -> T:
-        """A resource shared by all scalers with that key (a connection pool); closed with its last scaler."""
+        """A resource shared by all scalers with that key (a connection pool); closed with its last scaler.
+
+        `sharing_key(self.context.namespace, (...what it is...), ...credential...)` makes the key.
+        """
         ...
 
 
@@ -243,8 +260,11 @@ class Scaler(Generic[M]):
         raise NotImplementedError
 
     @property
-    def batch_key(self) -> Hashable | None:
-        """Triggers with one key (endpoint, credentials, TLS, time-out) may be read by one `read_batch`; None: never."""
+    def batch_key(self) -> SharingKey | None:
+        """Triggers with one key (endpoint, credentials, TLS, time-out) may be read by one `read_batch`; None: never.
+
+        Made by `sharing_key`, as for `ScalerContext.shared`.
+        """
         return None
 
     async def read_batch(self, scalers: "Sequence[Scaler[M]]") -> "Sequence[Reading | ScalerError]":

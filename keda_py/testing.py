@@ -14,6 +14,7 @@ from keda_py.clock import Clock, FakeClock
 from keda_py.context import EVERY, EngineContext, Lendings, Reach, SharedResources
 from keda_py.errors import ConfigError, NotFound
 from keda_py.http import HttpClientSpec, http_client
+from keda_py.net.credential_keys import SharingKey
 from keda_py.registry import AnyScaler
 from keda_py.scaler import ExternalMetric, KubeReader, ResourceMetric, Trigger, TriggerMetadata
 from keda_py.tls import TlsContexts
@@ -149,6 +150,7 @@ def _check_model(model: type[TriggerMetadata]) -> list[str]:
 async def _check_instance(scaler: AnyScaler) -> list[str]:
     specs = await scaler.specs()
     promises = {
+        "batch_key is not made by sharing_key": scaler.batch_key is None or isinstance(scaler.batch_key, SharingKey),
         "specs() is empty: an HPA needs a metric": bool(specs),
         f"activation {scaler.activation} is not a number": isfinite(scaler.activation),
         "batch_key changes between two looks": scaler.batch_key == scaler.batch_key,

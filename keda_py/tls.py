@@ -1,7 +1,8 @@
 """TLS of clients: what a trigger asks for, and the one place that turns it into an SSLContext.
 
 Contexts are cached by their settings, because building one costs 20 ms of CPU and because connections are only shared
-between requests with the same context. The cache is weak: a context lives as long as a scaler or a connection uses it.
+between requests with the same context: one with a client certificate is its tenant's alone. The cache is weak: a
+context lives as long as a scaler or a connection uses it.
 """
 
 import os
@@ -13,6 +14,7 @@ from pathlib import Path
 from weakref import WeakSet, WeakValueDictionary
 
 from keda_py.errors import ConfigError
+from keda_py.net.credential_keys import SharingKey, sharing_key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +26,11 @@ class TlsSettings:
     key: str = field(default="", repr=False)
     key_password: str = field(default="", repr=False)
     unsafe: bool = False
+
+    @property
+    def credential(self) -> tuple[str, str, str]:
+        """What a server is shown."""
+        return self.cert, self.key, self.key_password
 
 
 _MIN_VERSIONS = {
@@ -54,14 +61,15 @@ class TlsContexts:
         self._authorities = [
             str(path) for folder in ca_dirs for path in sorted(Path(folder).glob("*")) if path.is_file()
         ]
-        self._contexts: WeakValueDictionary[TlsSettings, ssl.SSLContext] = WeakValueDictionary()
         self._verifying: WeakSet[ssl.SSLContext] = WeakSet()
+        self._contexts: WeakValueDictionary[SharingKey, ssl.SSLContext] = WeakValueDictionary()
 
-    def get(self, settings: TlsSettings) -> ssl.SSLContext:
+    def get(self, settings: TlsSettings, tenant: str) -> ssl.SSLContext:
         """The context for these settings. Raises ConfigError for a PEM text that cannot be read."""
-        context = self._contexts.get(settings)
+        key = sharing_key(tenant, ("tls", settings.ca, settings.unsafe), *settings.credential)
+        context = self._contexts.get(key)
         if context is None:
-            context = self._contexts[settings] = self._build(settings)
+            context = self._contexts[key] = self._build(settings)
         return context
 
     def authorities(self) -> list[bytes]:

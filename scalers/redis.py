@@ -1,11 +1,11 @@
 """Scale on the length of a list, set, sorted set or hash in Redis."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 
 from redis.asyncio import Redis
 from redis.exceptions import NoScriptError, RedisError
 
-from keda_py.scaler import Reading, Scaler, ScalerContext, ScalerError
+from keda_py.scaler import Reading, Scaler, ScalerContext, ScalerError, SharingKey
 from scalers.shared.redis_connection import RedisConnectionMetadata, RedisServer, connect, split_address, unreachable
 from scalers.shared.target import check_target
 
@@ -45,6 +45,7 @@ class RedisScaler(Scaler[RedisMetadata]):
             tls=metadata.tls_settings(),
             timeout=context.http_timeout,
         )
+        self._batch_key = self._server.key(context.namespace, "lengths")
         check_target(metadata.list_length, "listLength", context)
 
     @property
@@ -74,9 +75,9 @@ class RedisScaler(Scaler[RedisMetadata]):
         return reading
 
     @property
-    def batch_key(self) -> Hashable:
+    def batch_key(self) -> SharingKey:
         """Server, user, database, TLS and time-out."""
-        return self._server
+        return self._batch_key
 
     async def read_batch(self, scalers: "Sequence[Scaler[RedisMetadata]]") -> "Sequence[Reading | ScalerError]":
         """All lengths in one round trip."""

@@ -15,13 +15,14 @@ from keda_py.auth.questions import Answer, Question, ask
 from keda_py.auth.service_account_file import read_service_account_file
 from keda_py.auth.service_account_token import LIFE_USED, request_token
 from keda_py.errors import ConfigError
+from keda_py.net.credential_keys import Secret
 
 _FIELD = "spec.hashiCorpVault"
 
 
 async def read_vault(vault: HashiCorpVault, lookup: Lookup) -> dict[str, str]:
     """Raises ConfigError for what the user must fix, ScalerError when Vault refuses or does not answer."""
-    session = _Session(vault=vault, lookup=lookup, token=await _log_in(vault, lookup))
+    session = _Session(vault=vault, lookup=lookup, login=await _log_in(vault, lookup))
     found: dict[str, str] = {}
     read: dict[tuple[str, bool, VaultPkiData | None], Mapping[str, object]] = {}
     for secret in vault.secrets:
@@ -34,12 +35,20 @@ async def read_vault(vault: HashiCorpVault, lookup: Lookup) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class _Login:
+    """A token of Vault, and the credential it was given for: that lasts, while tokens are given anew each minute."""
+
+    token: str = field(repr=False)
+    credential: tuple[Secret, ...] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Session:
-    """Somebody who has logged in."""
+    """A vault with the login for it."""
 
     vault: HashiCorpVault
     lookup: Lookup
-    token: str = field(repr=False)
+    login: _Login
 
     async def read(self, secret: VaultSecret) -> Mapping[str, object]:
         """The data of a path; {} where there is none."""
@@ -54,14 +63,16 @@ class _Session:
         async def ask_for_it() -> Mapping[str, object]:
             return _data_of(await ask(question, self.lookup))
 
-        key = (self.vault.address, self.vault.namespace, secret.path, secret.pki_data)
+        details = (f"{name}={value}" for name, value in sorted(form.items()))
+        what = ("vault certificate", self.vault.address, self.vault.namespace, secret.path, *details)
+        key = self.lookup.key(what, *self.login.credential)
         data = await self.lookup.around.certificates.get(key, ask_for_it)
         if isinstance(ends := data.get("expiration"), int | float):
             self.lookup.resolve_again_in(max(LIFE_USED * (ends - self.lookup.around.clock.now().timestamp()), 0.0))
         return data
 
     def _question(self, path: str, form: Mapping[str, str] | None = None) -> Question:
-        return _question(self.vault, path, {"X-Vault-Token": self.token}, form)
+        return _question(self.vault, path, {"X-Vault-Token": self.login.token}, form)
 
 
 def _question(
@@ -72,32 +83,39 @@ def _question(
     return Question(url=url, headers={"X-Vault-Request": "true", **namespace, **headers}, json=form)
 
 
-async def _log_in(vault: HashiCorpVault, lookup: Lookup) -> str:
+async def _log_in(vault: HashiCorpVault, lookup: Lookup) -> _Login:
     if vault.authentication == "token":
         token = os.environ.get("VAULT_TOKEN", "")
         if not token and vault.credential and vault.credential.token:
             token = vault.credential.token.get_secret_value()
-        return token or _refuse("credential.token", "is missing: set it, or VAULT_TOKEN in the operator's environment")
+        token = token or _refuse("credential.token", "is missing: set it, or VAULT_TOKEN in the operator's environment")
+        return _Login(token=token, credential=("token", token))
     mount, role = vault.mount or _refuse("mount", "auth mount not in config: set it"), vault.role
-    form = {"jwt": await _jwt(vault, lookup), "role": role or _refuse("role", "k8s role not in config: set it")}
+    role = role or _refuse("role", "k8s role not in config: set it")
+    jwt, whose = await _jwt(vault, lookup)
 
     async def log_in() -> str:
+        form = {"jwt": jwt, "role": role}
         answer = await ask(_question(vault, f"auth/{mount}/login", {}, form), lookup)
         token = answer.text("auth", "client_token")
         if answer.status >= 400 or not token:
             raise answer.refusal()
         return token
 
-    account = vault.credential.service_account_name if vault.credential else ""
-    who = ("vault", vault.address, vault.namespace, mount, role, account, lookup.spec.namespace if account else "")
-    return await lookup.around.logins.get(who, log_in)
+    credential = ("kubernetes", mount, role, *whose)
+    key = lookup.key(("vault login", vault.address, vault.namespace), *credential)
+    return _Login(token=await lookup.around.logins.get(key, log_in), credential=credential)
 
 
-async def _jwt(vault: HashiCorpVault, lookup: Lookup) -> str:
+async def _jwt(vault: HashiCorpVault, lookup: Lookup) -> tuple[str, tuple[Secret, ...]]:
+    """A ServiceAccount's token, and what tells whose it is: a requested one is another each minute."""
     credential = vault.credential
-    if credential and credential.service_account_name:
-        return await request_token(lookup.spec.namespace, credential.service_account_name, lookup)
-    return await read_service_account_file(credential.service_account if credential else "")
+    if credential and (name := credential.service_account_name):
+        namespace = lookup.spec.namespace
+        return await request_token(namespace, name, lookup), ("account", namespace, name)
+    path = credential.service_account if credential else ""
+    jwt = await read_service_account_file(path)
+    return jwt, ("file", path, jwt)
 
 
 def _refuse(field_name: str, text: str) -> NoReturn:

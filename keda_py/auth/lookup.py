@@ -18,6 +18,7 @@ from keda_py.core.spec import TriggersSpec
 from keda_py.kube.client import KubeClient
 from keda_py.kube.named_watches import NamedWatches, Reference
 from keda_py.kube.resources import CONFIG_MAPS, SECRETS, SERVICE_ACCOUNTS, Obj, Resource
+from keda_py.net.credential_keys import CredentialKey, Secret, What, credential_digest
 from keda_py.settings import ScalingSettings
 
 Troubles = Mapping[str, Mapping[str, str]]
@@ -56,6 +57,10 @@ class Lookup:
     def user(self) -> User:
         """The trigger."""
         return (self.spec.namespace, self.spec.name), self.index
+
+    def key(self, what: What, *credential: Secret) -> CredentialKey:
+        """Under which what this credential obtains is kept: for the tenant that asks, whoever wrote the credential."""
+        return CredentialKey(tenant=self.spec.namespace, credential=credential_digest(*credential), what=what)
 
     def note(self, reference: Reference) -> None:
         """The outcome depends on this object."""

@@ -1,4 +1,4 @@
-"""`boundServiceAccountToken`, and tokens for whoever else needs one: short-lived, by TokenRequest.
+"""`boundServiceAccountToken`, and tokens for other sources that need one: short-lived, by TokenRequest.
 
 A token is asked for anew when four fifths of its life are over, so that no reading ever fails for its age.
 """
@@ -51,6 +51,6 @@ async def request_token(namespace: str, name: str, lookup: Lookup) -> str:
         except (KeyError, ValueError):
             raise Unavailable(f"TokenRequest for ServiceAccount {name}: the answer has no token") from None
 
-    token, ends = await lookup.around.tokens.get((namespace, name), issue)
+    token, ends = await lookup.around.tokens.get(lookup.key(("token request",), namespace, name), issue)
     lookup.resolve_again_in(max(LIFE_USED * (ends - clock.now()).total_seconds(), 0.0))
     return token

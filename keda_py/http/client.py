@@ -45,7 +45,7 @@ def http_client(
     """The shared client; `tls` serves requests that bring no context of their own, `observe` hears of each exchange."""
     transport = AiohttpTransport(
         clock=clock,
-        trust=Trust(make_context=partial(tls.get, TlsSettings()), namesakes=Namesakes(tls, SystemClock())),
+        trust=Trust(make_context=partial(tls.get, TlsSettings(), ""), namesakes=Namesakes(tls, SystemClock())),
         proxies=spec.proxies,
         limits=Limits(
             per_host=spec.per_host,

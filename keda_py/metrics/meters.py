@@ -2,7 +2,6 @@
 
 import asyncio
 import math
-from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -13,6 +12,7 @@ from keda_py.metrics.confinement import confine
 from keda_py.metrics.http_requests import asking_for
 from keda_py.metrics.phases import Grid
 from keda_py.metrics.scaler_set import ScalerSet
+from keda_py.net.credential_keys import SharingKey
 from keda_py.registry import AnyScaler
 from keda_py.scaler import Reading
 
@@ -61,7 +61,7 @@ class Meter:
     flight: asyncio.Future[MetricReading] | None = None
     began: float = 0.0
     asked: bool = False
-    joined: Hashable | None = None
+    joined: SharingKey | None = None
     """The source whose member it is."""
     suspect: bool = False
     """It failed by itself when the question to all of its source had failed: it is asked alone until it answers."""
@@ -79,7 +79,7 @@ class Meter:
         return self.scalers.spec.triggers[self.metric.trigger_index].use_cached_metrics
 
     @property
-    def batch_key(self) -> Hashable | None:
+    def batch_key(self) -> SharingKey | None:
         """The scaler's, as it is now; None for a trigger of several metrics, which `read_batch` cannot tell apart."""
         index = self.metric.trigger_index
         several = sum(metric.trigger_index == index for metric in self.scalers.metrics.external) > 1

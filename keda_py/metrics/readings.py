@@ -23,6 +23,7 @@ from keda_py.metrics.observer import Observer, Unobserved
 from keda_py.metrics.phases import Grid, Phases
 from keda_py.metrics.scaler_set import ScalerSet, ScalerSource, build_set
 from keda_py.metrics.sources import Engine, Sources
+from keda_py.net.credential_keys import SharingKey
 
 __all__ = ["Key", "MetricReading", "Readings", "Round"]
 
@@ -47,7 +48,7 @@ class _Watched:
     scalers: ScalerSet
     meters: tuple[Meter, ...]
     grid: Grid
-    batch_key: Hashable | None
+    batch_key: SharingKey | None
     source: Hashable
     """Whose grid it is: the batch key, or the object itself."""
 
@@ -173,7 +174,7 @@ class Readings:
         """Forget how often what has failed: from now on that is what the status says, until more is counted."""
         self._failures.clear()
 
-    def batch_key(self, key: Key) -> Hashable | None:
+    def batch_key(self, key: Key) -> SharingKey | None:
         """What the object's polls are batched by, None where they are not."""
         return self._get(key).batch_key
 

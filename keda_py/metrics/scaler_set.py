@@ -7,7 +7,7 @@ source is not asked twice.
 
 import asyncio
 import logging
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from inspect import signature
 from typing import cast
@@ -19,6 +19,7 @@ from keda_py.core.metric_specs import MetricSpec
 from keda_py.core.spec import TriggersSpec
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.metrics.confinement import confine
+from keda_py.net.credential_keys import SharingKey, check_sharing_key
 from keda_py.registry import AnyScaler
 from keda_py.scaler import MetricType, ScalerContext, Trigger
 
@@ -66,7 +67,8 @@ class ScalerSource:
         scaler = self.build(trigger, context)
         try:
             await scaler.open()
-            hash(scaler.batch_key)
+            if scaler.batch_key is not None:
+                check_sharing_key(scaler.batch_key, "batch_key")
             return OpenScaler(
                 scaler=scaler,
                 context=context,
@@ -93,7 +95,7 @@ class OpenScaler:
     scaler: AnyScaler
     context: EngineContext
     resolved: Resolved
-    batch_key: Hashable | None
+    batch_key: SharingKey | None
     activation: float
     timeout: float
     takes_spec: bool
@@ -128,7 +130,7 @@ class ScalerSet:
         return tuple(opened.scaler for opened in self._opened)
 
     @property
-    def batch_keys(self) -> tuple[Hashable | None, ...]:
+    def batch_keys(self) -> tuple[SharingKey | None, ...]:
         """In trigger order."""
         return tuple(opened.batch_key for opened in self._opened)
 

@@ -7,7 +7,7 @@ out of the common question until it answers, so that a single hanging trigger de
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Coroutine, Hashable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 
 from keda_py.clock import Clock
@@ -15,6 +15,7 @@ from keda_py.errors import ConfigError, ScalerError
 from keda_py.metrics.confinement import confine
 from keda_py.metrics.http_requests import asking_for
 from keda_py.metrics.meters import Meter, Outcome, check_reading, measure
+from keda_py.net.credential_keys import SharingKey
 
 LANE_WIDTH = 8
 """Reads of one answering source at a time, outside of the common question."""
@@ -143,7 +144,7 @@ class Sources:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._sources: dict[Hashable, Source] = {}
+        self._sources: dict[SharingKey, Source] = {}
 
     def request(self, meter: Meter) -> None:
         """Start the read of a meter that has taken off."""
@@ -163,12 +164,12 @@ class Sources:
 
     def leave(self, meter: Meter) -> None:
         """Undo `join`; a source that nobody uses any more is dropped."""
-        source = self._sources.get(meter.joined)
-        if source:
-            source.members.pop(meter, None)
-            if source.unused:
-                del self._sources[meter.joined]
-        meter.joined = None
+        joined, meter.joined = meter.joined, None
+        if joined is None or (source := self._sources.get(joined)) is None:
+            return
+        source.members.pop(meter, None)
+        if source.unused:
+            del self._sources[joined]
 
     async def _read(self, meter: Meter) -> None:
         with self._engine.clock.busy():

@@ -84,7 +84,7 @@ class UpstreamTrust:
             return self._context
         self._checked = now
         try:
-            self._context = self._contexts.get(TlsSettings(ca=self._read()))  # an equal text is an equal context
+            self._context = self._contexts.get(TlsSettings(ca=self._read()), "")  # an equal text is an equal context
         except ConfigError as error:
             if self._context is None:
                 raise

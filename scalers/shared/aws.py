@@ -1,11 +1,22 @@
 """The AWS block: which credentials a trigger uses. No I/O and no AWS library here; `aws_session.py` opens clients."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, assert_never
 
 from pydantic import SecretStr
 
-from keda_py.scaler import AUTH, ENV, META, ConfigError, PodIdentity, TriggerMetadata, named, sources
+from keda_py.scaler import (
+    AUTH,
+    ENV,
+    META,
+    ConfigError,
+    CredentialDigest,
+    PodIdentity,
+    TriggerMetadata,
+    credential_digest,
+    named,
+    sources,
+)
 
 _NONE = SecretStr("")
 
@@ -44,6 +55,18 @@ class AssumedRole:
 
 
 AwsIdentity = AmbientIdentity | AccessKey | AssumedRole
+
+
+def digest_of(identity: AwsIdentity) -> CredentialDigest:
+    """What clients of this identity are shared under."""
+    match identity:
+        case AmbientIdentity():
+            return credential_digest("the operator's own")
+        case AccessKey():
+            return credential_digest("an access key", identity.key_id, identity.secret, identity.token)
+        case AssumedRole():
+            return credential_digest("a role", identity.arn, identity.external_id, identity.by_web_identity)
+    assert_never(identity)
 
 
 def aws_identity(metadata: AwsAuthMetadata, pod_identity: PodIdentity) -> AwsIdentity:

@@ -18,8 +18,8 @@ from botocore import UNSIGNED
 from botocore.credentials import ReadOnlyCredentials
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
 
-from keda_py.scaler import ScalerContext, ScalerError
-from scalers.shared.aws import AccessKey, AmbientIdentity, AssumedRole, AwsIdentity
+from keda_py.scaler import CredentialKey, ScalerContext, ScalerError
+from scalers.shared.aws import AccessKey, AmbientIdentity, AssumedRole, AwsIdentity, digest_of
 
 AWS_ERRORS = (BotoCoreError, ClientError, OSError, TimeoutError)
 """What a call may raise; their texts name operation and endpoint, never a credential."""
@@ -35,6 +35,11 @@ class AwsService:
     region: str
     endpoint: str
     identity: AwsIdentity
+
+    def key(self, tenant: str) -> CredentialKey:
+        """Under which its client is shared."""
+        what = ("aws", self.service, self.region, self.endpoint)
+        return CredentialKey(tenant=tenant, credential=digest_of(self.identity), what=what)
 
 
 class AwsClient(Protocol):
@@ -64,7 +69,7 @@ async def aws_client(service: AwsService, context: ScalerContext) -> AwsClient:
             raise ScalerError(f"no client for AWS {service.service} in {service.region}: {error}") from error
         return client, stack
 
-    client, _ = await context.shared(("aws", service), open_client, _close)
+    client, _ = await context.shared(service.key(context.namespace), open_client, _close)
     return client
 
 

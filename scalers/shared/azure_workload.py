@@ -6,8 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from keda_py.scaler import ConfigError, PodIdentity, ScalerContext, ScalerError
-from scalers.shared.bearer_token import BearerToken, Token, token_for_form
+from keda_py.scaler import (
+    ConfigError,
+    CredentialKey,
+    PodIdentity,
+    ScalerContext,
+    ScalerError,
+    credential_digest,
+)
+from scalers.shared.bearer_token import BearerToken, Token, shared_token, token_for_form
 
 _ASSERTION = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 
@@ -51,14 +58,9 @@ async def azure_token(context: ScalerContext, scope: str) -> BearerToken:
         }
         return await token_for_form(context, f"{identity.authority}/{identity.tenant_id}/oauth2/v2.0/token", form)
 
-    async def make() -> BearerToken:
-        return BearerToken(fetch)
-
-    return await context.shared(("azure token", identity, scope), make, _forget)
-
-
-async def _forget(token: BearerToken) -> None:
-    """Nothing to close."""
+    whose = credential_digest(identity.client_id, identity.tenant_id, identity.authority, identity.token_file)
+    key = CredentialKey(tenant=context.namespace, credential=whose, what=("azure token", scope))
+    return await shared_token(context, key, fetch)
 
 
 def _read_token(path: str) -> str:

@@ -8,7 +8,7 @@ from typing import Protocol
 import httpx
 from pydantic import BaseModel, SecretStr, ValidationError
 
-from keda_py.scaler import NO_REDIRECTS, ScalerContext, ScalerError
+from keda_py.scaler import NO_REDIRECTS, CredentialKey, ScalerContext, ScalerError
 from scalers.shared.http_answer import HttpQuestion, get, post_form, shown
 
 _EARLY_SECONDS = 60.0
@@ -62,6 +62,21 @@ async def token_for_form(context: ScalerContext, url: str, form: Mapping[str, st
 async def token_from(context: ScalerContext, question: HttpQuestion) -> Token:
     """Ask a metadata server. Raises ScalerError."""
     return _read(question.url, await get(context, replace(question, redirects=NO_REDIRECTS)))
+
+
+async def shared_token(
+    context: ScalerContext, key: CredentialKey, fetch: Callable[[], Awaitable[Token]]
+) -> BearerToken:
+    """The token of this identity, the same for all triggers of its tenant."""
+
+    async def make() -> BearerToken:
+        return BearerToken(fetch)
+
+    return await context.shared(key, make, _forget)
+
+
+async def _forget(token: BearerToken) -> None:
+    """Nothing to close."""
 
 
 def _read(url: str, answer: httpx.Response) -> Token:

@@ -8,8 +8,18 @@ from typing import Annotated
 import orjson
 from pydantic import BaseModel, SecretStr, ValidationError
 
-from keda_py.scaler import AUTH, ENV, ConfigError, ScalerContext, TriggerMetadata, named, sources
-from scalers.shared.bearer_token import BearerToken, Token, token_for_form, token_from
+from keda_py.scaler import (
+    AUTH,
+    ENV,
+    ConfigError,
+    CredentialKey,
+    ScalerContext,
+    TriggerMetadata,
+    credential_digest,
+    named,
+    sources,
+)
+from scalers.shared.bearer_token import BearerToken, Token, shared_token, token_for_form, token_from
 from scalers.shared.http_answer import HttpQuestion
 
 _GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer"
@@ -34,7 +44,8 @@ class _ServiceAccount(BaseModel):
 
 async def gcp_token(context: ScalerContext, metadata: GcpAuthMetadata, scope: str) -> BearerToken | None:
     """The shared token for this scope, None where the trigger names no identity of GCP. Raises ConfigError."""
-    if context.pod_identity.provider == "gcp":
+    by_operator, path = context.pod_identity.provider == "gcp", ""
+    if by_operator:
         path = os.environ.get("GOOGLE_APPLICATION_CREDENTIALS", "")
         text = SecretStr(_read_key(path) if path else "")
     else:
@@ -47,14 +58,9 @@ async def gcp_token(context: ScalerContext, metadata: GcpAuthMetadata, scope: st
     async def fetch() -> Token:
         return await (_of_metadata_server(context) if account is None else _of_account(context, account, scope))
 
-    async def make() -> BearerToken:
-        return BearerToken(fetch)
-
-    return await context.shared(("gcp token", text, scope), make, _forget)
-
-
-async def _forget(token: BearerToken) -> None:
-    """Nothing to close."""
+    whose = credential_digest("the operator" if by_operator else "a key", path, text)
+    key = CredentialKey(tenant=context.namespace, credential=whose, what=("gcp token", scope))
+    return await shared_token(context, key, fetch)
 
 
 async def _of_metadata_server(context: ScalerContext) -> Token:

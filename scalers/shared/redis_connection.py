@@ -18,10 +18,12 @@ from keda_py.scaler import (
     META,
     ScalerContext,
     ScalerError,
+    SharingKey,
     TlsSettings,
     TriggerMetadata,
     addresses,
     named,
+    sharing_key,
     sources,
 )
 
@@ -96,7 +98,7 @@ def split_address(address: str) -> tuple[str, int]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RedisServer:
-    """One server as one user: triggers with equal ones share a pool and a round trip."""
+    """One server as one user: triggers of a namespace with equal ones share a pool and a round trip."""
 
     host: str
     port: int
@@ -110,6 +112,13 @@ class RedisServer:
     def address(self) -> str:
         """`host:port`, for error texts."""
         return f"{self.host}:{self.port}"
+
+    def key(self, tenant: str, use: str) -> SharingKey:
+        """Under which its pool, or another `use` of it, is shared; without a credential by all tenants."""
+        tls = self.tls or TlsSettings()
+        place = (self.host, self.port, self.database, self.timeout)
+        what = ("redis", use, *place, self.tls is not None, tls.ca, tls.unsafe)
+        return sharing_key(tenant, what, self.username, self.password, *tls.credential)
 
 
 class _Connection(Connection):
@@ -154,7 +163,7 @@ async def connect(server: RedisServer, context: ScalerContext) -> Redis:
             raise unreachable(server, error) from None
         return client
 
-    return await context.shared(("redis", server), open_client, Redis.aclose)
+    return await context.shared(server.key(context.namespace, "pool"), open_client, Redis.aclose)
 
 
 def unreachable(server: RedisServer, error: Exception) -> ScalerError:

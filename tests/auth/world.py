@@ -148,8 +148,8 @@ def redis_trigger(authentication: str = "", kind: str = "", **metadata: str) -> 
     return trigger
 
 
-def authentication(name: str, kind: str = "TriggerAuthentication", **spec: Any) -> Obj:
-    metadata = {"name": name} if kind.startswith("Cluster") else {"name": name, "namespace": "default"}
+def authentication(name: str, kind: str = "TriggerAuthentication", namespace: str = "default", **spec: Any) -> Obj:
+    metadata = {"name": name} if kind.startswith("Cluster") else {"name": name, "namespace": namespace}
     return {"apiVersion": "keda.sh/v1alpha1", "kind": kind, "metadata": metadata, "spec": spec}
 
 
@@ -168,15 +168,18 @@ def from_key(parameter: str, name: str, key: str) -> Obj:
     return {"parameter": parameter, "name": name, "key": key}
 
 
-async def resolve(world: World, trigger: Obj, target: str = "app", **target_ref: str) -> Resolved:
+async def resolve(
+    world: World, trigger: Obj, target: str = "app", namespace: str = "default", **target_ref: str
+) -> Resolved:
     """What the running operator gives a trigger of an object that it has never heard of."""
     assert world.operator is not None
     manifest = scaled_object("asker", trigger, scaleTargetRef={"name": target, **target_ref})
+    manifest["metadata"]["namespace"] = namespace
     spec = build_spec(parse_object(ScaledObject, manifest))
     caches = world.operator.parts.caches
     reference = trigger.get("authenticationRef")
     if reference:
         is_cluster_wide = reference.get("kind", "").startswith("Cluster")
         informer = caches.cluster_authentications if is_cluster_wide else caches.authentications
-        await eventually(lambda: informer.get("" if is_cluster_wide else "default", reference["name"]))
+        await eventually(lambda: informer.get("" if is_cluster_wide else namespace, reference["name"]))
     return await world.operator.parts.resolver.resolve(spec, 0)

@@ -183,14 +183,14 @@ async def test_an_authority_that_only_a_trigger_names_is_not_enough(tmp_path: Pa
     ours, contexts = Authority(), trusting(tmp_path, Authority())
     async with serving(tmp_path, ours, ours.namesake()) as server, client_of(contexts) as client:
         with pytest.raises(httpx.ConnectError, match="TLS"):
-            await client.get(server.url, extensions={"ssl": contexts.get(TlsSettings(ca=ours.cert))})
+            await client.get(server.url, extensions={"ssl": contexts.get(TlsSettings(ca=ours.cert), "shop")})
 
 
 async def test_without_authorities_in_a_directory_a_server_is_asked_once_and_no_more(tmp_path: Path) -> None:
     ours, contexts = Authority(), TlsContexts(ca_dirs=[str(tmp_path / "none")])
     async with counting(tmp_path, ours.namesake()) as (url, accepted), client_of(contexts) as client:
         with pytest.raises(httpx.ConnectError, match="TLS"):
-            await client.get(url, extensions={"ssl": contexts.get(TlsSettings(ca=ours.cert))})
+            await client.get(url, extensions={"ssl": contexts.get(TlsSettings(ca=ours.cert), "shop")})
         assert len(accepted) == 1
 
 
@@ -238,7 +238,7 @@ async def test_the_configured_ciphers_stay_in_force(tmp_path: Path) -> None:
 async def test_no_client_certificate_is_shown(tmp_path: Path) -> None:
     ours = Authority()
     contexts, own = trusting(tmp_path, ours), ours.leaf("keda")
-    mine = contexts.get(TlsSettings(cert=own.cert, key=own.key))
+    mine = contexts.get(TlsSettings(cert=own.cert, key=own.key), "shop")
     async with (
         serving(tmp_path, ours, ours.namesake(), wants_client=True) as server,
         client_of(contexts) as client,
@@ -309,7 +309,7 @@ class Learning:
     def __init__(self, contexts: TlsContexts) -> None:
         self.clock = FakeClock(SystemClock().now())
         self.namesakes = Namesakes(contexts, self.clock)
-        self.context = contexts.get(TlsSettings())
+        self.context = contexts.get(TlsSettings(), "shop")
 
     async def learn(self, server: HttpServer, host: str = "127.0.0.1") -> bool:
         return await self.namesakes.learn(self.context, self.context, (host, server.port), refusal())

@@ -72,8 +72,8 @@ async def test_a_body_is_not_posted_again_to_another_origin(
 async def test_a_client_certificate_is_not_shown_to_another_origin(tmp_path: Path, other: HttpServer) -> None:
     ours, contexts = Authority(), TlsContexts()
     pair = ours.leaf("keda")
-    shows = contexts.get(TlsSettings(ca=ours.cert, cert=pair.cert, key=pair.key))
-    trusts = contexts.get(TlsSettings(ca=ours.cert))
+    shows = contexts.get(TlsSettings(ca=ours.cert, cert=pair.cert, key=pair.key), "shop")
+    trusts = contexts.get(TlsSettings(ca=ours.cert), "shop")
     async with (
         lendings() as lent,
         http_server(ours.server_context(tmp_path)) as server,
@@ -150,7 +150,7 @@ async def test_a_redirect_from_https_to_http_is_never_followed(tmp_path: Path, o
     ours = Authority()
     async with lendings() as lent, http_server(ours.server_context(tmp_path)) as server:
         send_away(server, f"{other.url}/there")
-        trusts = lent.tls.get(TlsSettings(ca=ours.cert))
+        trusts = lent.tls.get(TlsSettings(ca=ours.cert), "shop")
         with pytest.raises(httpx.HTTPError, match=f"redirected from https to {other.url}"):
             await lent.http.get(f"{server.url}/here", extensions={"ssl": trusts})
     assert not other.asked

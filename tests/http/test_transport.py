@@ -200,18 +200,18 @@ async def test_the_trust_is_chosen_per_request(client: httpx.AsyncClient, tmp_pa
     tls = TlsContexts()
     async with http_server(ours.server_context(tmp_path)) as server:
         server.answers["/"] = "safe"
-        trusting = tls.get(TlsSettings(ca=ours.cert))
+        trusting = tls.get(TlsSettings(ca=ours.cert), "shop")
         assert (await client.get(server.url, extensions={"ssl": trusting})).text == "safe"
-        careless = tls.get(TlsSettings(unsafe=True))
+        careless = tls.get(TlsSettings(unsafe=True), "shop")
         assert (await client.get(server.url, extensions={"ssl": careless})).text == "safe"
-        strangers = tls.get(TlsSettings(ca=Authority().cert))
+        strangers = tls.get(TlsSettings(ca=Authority().cert), "shop")
         for extensions in ({}, {"ssl": strangers}):
             with pytest.raises(httpx.ConnectError, match="TLS"):
                 await client.get(server.url, extensions=extensions)
 
 
 def test_authorities_without_key_identifiers_are_good_enough_whatever_the_python() -> None:
-    assert not TlsContexts().get(TlsSettings()).verify_flags & ssl.VERIFY_X509_STRICT
+    assert not TlsContexts().get(TlsSettings(), "shop").verify_flags & ssl.VERIFY_X509_STRICT
 
 
 async def test_a_client_certificate_is_shown(client: httpx.AsyncClient, tmp_path: Path) -> None:
@@ -219,10 +219,10 @@ async def test_a_client_certificate_is_shown(client: httpx.AsyncClient, tmp_path
     pair = ours.leaf("keda", password="hidden")
     async with http_server(ours.server_context(tmp_path, wants_client=True)) as server:
         server.answers["/"] = "hello keda"
-        own = tls.get(TlsSettings(ca=ours.cert, cert=pair.cert, key=pair.key, key_password="hidden"))
+        own = tls.get(TlsSettings(ca=ours.cert, cert=pair.cert, key=pair.key, key_password="hidden"), "shop")
         assert (await client.get(server.url, extensions={"ssl": own})).text == "hello keda"
         with pytest.raises(httpx.HTTPError):
-            await client.get(server.url, extensions={"ssl": tls.get(TlsSettings(ca=ours.cert))})
+            await client.get(server.url, extensions={"ssl": tls.get(TlsSettings(ca=ours.cert), "shop")})
 
 
 async def test_a_proxy_is_used(server: HttpServer) -> None:

@@ -17,7 +17,17 @@ from keda_py.metrics.failures import Failures
 from keda_py.metrics.readings import Key, Readings
 from keda_py.metrics.scaler_set import ScalerSource
 from keda_py.registry import AnyScaler
-from keda_py.scaler import AUTH, Reading, Scaler, ScalerContext, ScalerError, Trigger, TriggerMetadata, sources
+from keda_py.scaler import (
+    AUTH,
+    Reading,
+    Scaler,
+    ScalerContext,
+    ScalerError,
+    Trigger,
+    TriggerMetadata,
+    sharing_key,
+    sources,
+)
 from keda_py.testing import lendings
 
 KEY = ("shop", "app")
@@ -63,7 +73,8 @@ class TapScaler(Scaler[TapMetadata]):
 
     @property
     def batch_key(self):
-        return ("tap", self.metadata.tap, self.metadata.password) if self.metadata.batch else None
+        what, tenant = ("tap", self.metadata.tap), self.context.namespace
+        return sharing_key(tenant, what, self.metadata.password) if self.metadata.batch else None
 
     async def open(self) -> None:
         self.tap.open_scalers += 1

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from keda_py.errors import ScalerError
-from keda_py.scaler import Reading
+from keda_py.scaler import OpenKey, Reading, sharing_key
 
 ONE = Reading(value=1.0, active=True)
 
@@ -128,7 +128,9 @@ async def test_a_trigger_renewed_with_another_password_joins_the_source_of_that_
     await world.clock.advance(30)
     assert await poll_all(world, keys) == [ONE] * 3
     assert world.taps["a"].batches == [2]  # and the renewed one by itself
-    assert [world.readings.built(key).batch_keys[0][2] for key in keys] == ["new", "", ""]
+    renewed, *others = (world.readings.built(key).batch_keys[0] for key in keys)
+    assert renewed == sharing_key("shop", ("tap", "a"), "new")
+    assert others == [OpenKey(what=("tap", "a"))] * 2
     await world.clock.settle()
     assert world.taps["a"].open_scalers == 3
 

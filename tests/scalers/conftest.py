@@ -85,10 +85,14 @@ class Bench:
     def scaler(
         self, trigger_type: str, metadata: dict[str, str], *, auth: dict[str, str] | None = None, **context: Any
     ) -> AnyScaler:
-        """Built, not opened. `context` may hold env, timeout, pod_identity, metric_type, as_metric_source."""
+        """Built, not opened. `context` may hold namespace, env, timeout, pod_identity, metric_type..."""
         env = context.pop("env", {})
-        lent = replace(self.lent, http_timeout=context.pop("timeout", self.lent.http_timeout))
-        own = EngineContext(lendings=lent, namespace="default", scaled_object="app", trigger_index=0, **context)
+        lent = replace(
+            self.lent,
+            http_timeout=context.pop("timeout", self.lent.http_timeout),
+        )
+        namespace = context.pop("namespace", "default")
+        own = EngineContext(lendings=lent, namespace=namespace, scaled_object="app", trigger_index=0, **context)
         scaler = build(Trigger(type=trigger_type, metadata=metadata, env=env, auth=auth or {}), own)
         self._opened.append((scaler, own))
         return scaler

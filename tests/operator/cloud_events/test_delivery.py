@@ -14,7 +14,7 @@ from keda_py.http import HttpClientSpec, http_client
 from keda_py.metrics.cloud_event_metrics import CloudEventMetrics
 from keda_py.operator.cloud_events.delivery import LANES, LAST_PAUSE_SECONDS, QUEUE_LIMIT, Delivery
 from keda_py.operator.cloud_events.sinks import EventGridSink, HttpSink, SinkError
-from keda_py.tls import TlsContexts, TlsSettings
+from keda_py.tls import TlsContexts
 from tests.http_server import HttpServer, http_server
 from tests.operator.cloud_events.receiver import NOON, Receiver, event, until
 
@@ -217,7 +217,7 @@ async def test_an_event_follows_to_another_origin_and_an_access_key_does_not(lin
         line.connect(f"{server.url}/moved")
         await line.put(1)
         assert receiver.ids == ["1"]
-        async with http_client(HttpClientSpec(), line.clock, TlsContexts().get(TlsSettings())) as client:
+        async with http_client(HttpClientSpec(), line.clock, TlsContexts()) as client:
             topic = EventGridSink(http=client, endpoint=server.url, access_key="s3cret", origin=HOME)
             with pytest.raises(
                 SinkError, match="no answer: redirected to .*, another origin, where the header aeg-sas-key"
