@@ -99,7 +99,7 @@ async def lendings(
     clock = clock or FakeClock(A_SATURDAY)
     http = http or HttpClientSpec()
     tls = TlsContexts()
-    async with http_client(http, clock, tls.get(TlsSettings())) as client:
+    async with http.answers, http_client(http, clock, tls.get(TlsSettings())) as client:
         yield Lendings(
             clock=clock,
             http=client,
@@ -107,6 +107,7 @@ async def lendings(
             kube=kube or Objects(),
             tls=tls,
             resources=SharedResources(),
+            answers=http.answers,
         )
 
 
