@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeVar
 
 import httpx
 
+from keda_py.answers.bounds import AnswerBounds, size_of
 from keda_py.clock import Clock
 from keda_py.errors import Forbidden
 from keda_py.net.credential_keys import SharingKey, check_sharing_key
@@ -130,6 +131,7 @@ class Lendings:
     tls: TlsContexts
     resources: SharedResources
     reach: Reach = Reach()
+    answers: AnswerBounds
 
 
 @dataclass(slots=True, kw_only=True)
@@ -177,6 +179,22 @@ class EngineContext:
         resource = await self.lendings.resources.take(key, factory, close)
         self._taken.append(key)
         return resource
+
+    async def parse(
+        self,
+        function: Callable[..., T],
+        text: bytes | str,
+        *arguments: object,
+        inline_bytes: int,
+        timeout: float | None = None,
+    ) -> T:
+        """`function(text, *arguments)`: here where the text is short, else in a process of its own."""
+        answers = self.lendings.answers
+        if size_of(text) <= inline_bytes:
+            return function(text, *arguments)
+        answers.check(text)
+        with self.clock.busy():
+            return await answers.parse(self.namespace, function, text, arguments, timeout or self.http_timeout)
 
     async def aclose(self) -> None:
         """Give back everything that the scaler took."""

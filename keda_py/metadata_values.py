@@ -68,6 +68,8 @@ def read_ints(separator: str, ranges: bool, text: str) -> list[int]:
             values.extend(range(first, last + 1))
         else:
             values.append(read_int(part))
+        if len(values) > _LONGEST_RANGE:
+            raise ValueError(f"stands for more than {_LONGEST_RANGE} numbers")
     return values
 
 

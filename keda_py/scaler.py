@@ -194,6 +194,23 @@ class ScalerContext(Protocol):
         """The cluster, read only."""
         ...
 
+    async def parse(
+        self,
+        function: Callable[..., T],
+        text: bytes | str,
+        *arguments: object,
+        inline_bytes: int,
+        timeout: float | None = None,
+    ) -> T:
+        """`function(text, *arguments)`: here and now, or in another process for a text of more than `inline_bytes`.
+
+        For text that a source or a tenant wrote: what takes over 10 ms of CPU does not belong on the operator's loop,
+        and what eats memory or never ends is ended there, within `timeout` seconds (None: `http_timeout`). The function
+        is at the top level of a module that imports little; it raises ScalerError, and arguments and value are plain
+        JSON. Choose `inline_bytes` by measuring the worst text. Raises ScalerError, also for a text that is too long.
+        """
+        ...
+
     async def shared(
         self, key: SharingKey, factory: Callable[[], Awaitable[T]], close: Callable[[T], Awaitable[None]]
     ) -> T:

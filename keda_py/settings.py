@@ -192,6 +192,13 @@ class HttpSettings:
         "an idle connection lives so long",
         flag="http-idle-conn-timeout",
     )
+    max_response_bytes: int = option(
+        1024 * 1024,
+        parse_positive_int,
+        "bytes of one answer to a scaler, unpacked, and of one text that it reads from an object",
+        flag="http-max-response-bytes",
+        env="KEDA_HTTP_MAX_RESPONSE_BYTES",
+    )
     disable_keep_alive: bool = option(
         False, parse_bool, "one connection for each request", env="KEDA_HTTP_DISABLE_KEEP_ALIVE"
     )

@@ -108,7 +108,7 @@ async def lendings(
     clock = clock or FakeClock(A_SATURDAY)
     http = http or HttpClientSpec()
     tls = TlsContexts()
-    async with http_client(http, clock, tls) as client:
+    async with http.answers, http_client(http, clock, tls) as client:
         yield Lendings(
             clock=clock,
             http=client,
@@ -117,6 +117,7 @@ async def lendings(
             tls=tls,
             resources=SharedResources(),
             reach=reach,
+            answers=http.answers,
         )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Annotated
 from urllib.parse import urlsplit
 
+from keda_py.metadata_values import read_int
 from keda_py.scaler import AUTH, ENV, META, ConfigError, Reading, Scaler, ScalerContext, ScalerError, named, sources
 from scalers.shared.aws import AwsAuthMetadata, aws_identity
 from scalers.shared.aws_session import AWS_ERRORS, AwsClient, AwsService, aws_client
@@ -79,7 +80,7 @@ class AwsSqsQueueScaler(Scaler[AwsSqsQueueMetadata]):
         if text is None:
             raise ScalerError(f"SQS queue {self._queue_name}: the answer has no {name}")
         try:
-            return float(int(str(text)))
+            return float(read_int(text if isinstance(text, str) else ""))
         except ValueError:
             raise ScalerError(f"SQS queue {self._queue_name}: {name} is no number") from None
 

@@ -8,8 +8,8 @@ from keda_py.core.quantity import parse_number
 from keda_py.errors import KubeError
 from keda_py.metadata_values import read_float, read_int
 from keda_py.scaler import ConfigError, Reading, Scaler, ScalerContext, ScalerError, TriggerMetadata
-from scalers.shared.gjson import value_in
-from scalers.shared.location import parse_yaml, value_at
+from scalers.shared import gjson
+from scalers.shared.location import YAML_INLINE_BYTES, scalar_in_yaml
 from scalers.shared.target import check_target
 
 _RESOURCES = {"ConfigMap": "configmaps", "Secret": "secrets"}
@@ -58,14 +58,21 @@ class KubernetesResourceScaler(Scaler[KubernetesResourceMetadata]):
 
     async def read(self, spec: object = None) -> Reading:
         """Read now; a missing object or key and what is no number are errors."""
-        text = await self._text()
+        text, path, parse = await self._text(), self.metadata.value_location, self.context.parse
         match self.metadata.format:
             case "number":
                 return Reading(value=self._number(text.strip()))
             case "json":
-                return Reading(value=self._number(value_in(text, self.metadata.value_location)))
+                found = await parse(gjson.scalar_in, text, path, inline_bytes=gjson.INLINE_BYTES)
             case "yaml":
-                return Reading(value=self._number(value_at(parse_yaml(text), self.metadata.value_location)))
+                found = await parse(scalar_in_yaml, text, path, inline_bytes=YAML_INLINE_BYTES)
+        return Reading(value=self._number(found))
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """As in KEDA, a path that cannot be followed fails each poll, not the ScaledObject."""
+        problem = gjson.path_problem(self.metadata.value_location) if self.metadata.format == "json" else ""
+        return (problem,) if problem else ()
 
     @property
     def _place(self) -> str:

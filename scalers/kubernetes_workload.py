@@ -44,7 +44,7 @@ class KubernetesWorkloadScaler(Scaler[KubernetesWorkloadMetadata]):
         """Count now, from the cache of pods where there is one."""
         try:
             pods = await self.context.kube.pods(self.context.namespace, self.metadata.pod_selector)
-        except KubeError as error:
+        except (KubeError, ValueError) as error:
             message = f"error listing pods of {self.context.namespace} with {self.metadata.pod_selector}: {error}"
             raise ScalerError(message) from error
         alive = [pod for pod in pods if pod.get("status", {}).get("phase") not in _OVER]

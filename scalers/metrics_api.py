@@ -1,16 +1,22 @@
 """Scale on a number inside an HTTP answer: JSON, YAML, XML, or the text format of Prometheus."""
 
 from datetime import timedelta
+from functools import partial
 from typing import Literal
 
 import httpx
 
 from keda_py.scaler import ConfigError, Reading, Scaler, ScalerContext, ScalerError
+from scalers.shared import exposition, gjson
 from scalers.shared.auth_modes import AuthMode, AuthModesMetadata, auth_headers, auth_parameters, auth_tls
-from scalers.shared.exposition import sample_in
-from scalers.shared.gjson import value_in
 from scalers.shared.http_answer import HttpQuestion, get, shown
-from scalers.shared.location import number_of, parse_xml, parse_yaml, value_at
+from scalers.shared.location import (
+    XML_INLINE_BYTES,
+    YAML_INLINE_BYTES,
+    number_of,
+    scalar_in_xml,
+    scalar_in_yaml,
+)
 from scalers.shared.service_endpoints import aggregate, endpoint_urls
 from scalers.shared.target import check_target
 
@@ -59,6 +65,14 @@ class MetricsAPIScaler(Scaler[MetricsApiMetadata]):
         """`activationTargetValue`."""
         return self.metadata.activation_target_value
 
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """As in KEDA, a path that cannot be followed fails each poll, not the ScaledObject."""
+        path = self.metadata.value_location
+        problems = {"json": gjson.path_problem, "prometheus": exposition.selector_problem}
+        problem = problems[self.metadata.format](path) if self.metadata.format in problems else ""
+        return (problem,) if problem else ()
+
     async def read(self, spec: object = None) -> Reading:
         """Ask now; with several endpoints, those that fail are left out unless all fail."""
         try:
@@ -80,19 +94,21 @@ class MetricsAPIScaler(Scaler[MetricsApiMetadata]):
         answer = await get(self.context, question)
         if answer.status_code != httpx.codes.OK:
             raise ScalerError(f"{httpx.URL(shown(url)).path}: api returned {answer.status_code}")
-        return self._number(answer.content)
+        return await self._number(answer.content)
 
-    def _number(self, body: bytes) -> float:
-        path = self.metadata.value_location
+    async def _number(self, body: bytes) -> float:
+        """Read where it costs least: short answers here, long ones in another process."""
+        path, parse = self.metadata.value_location, partial(self.context.parse, timeout=self.timeout)
         match self.metadata.format:
             case "json":
-                return number_of(value_in(body, path), path)
+                return number_of(await parse(gjson.scalar_in, body, path, inline_bytes=gjson.INLINE_BYTES), path)
             case "yaml":
-                return number_of(value_at(parse_yaml(body), path), path)
+                return number_of(await parse(scalar_in_yaml, body, path, inline_bytes=YAML_INLINE_BYTES), path)
             case "xml":
-                return number_of(value_at(parse_xml(body), path), path)
+                return number_of(await parse(scalar_in_xml, body, path, inline_bytes=XML_INLINE_BYTES), path)
             case "prometheus":
-                return sample_in(body, path)
+                lines = exposition.own_lines(body, path)
+                return await parse(exposition.sample_in, lines, path, inline_bytes=exposition.INLINE_BYTES)
 
 
 def _check_url(metadata: MetricsApiMetadata) -> None:

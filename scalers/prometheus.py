@@ -1,13 +1,10 @@
 """Scale on the one value that a PromQL query answers."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import cached_property
 from typing import Annotated, Literal
-
-from pydantic import BaseModel, Field, ValidationError
 
 from keda_py.scaler import (
     AUTH,
@@ -22,6 +19,7 @@ from keda_py.scaler import (
     named,
     sources,
 )
+from scalers.shared.answers.prometheus_vector import INLINE_BYTES, Sample, read_vector
 from scalers.shared.auth_modes import AuthMode, AuthModesMetadata, auth_headers, auth_tls
 from scalers.shared.aws import AwsAuthMetadata
 from scalers.shared.aws_signature import AwsSigner
@@ -57,20 +55,6 @@ class PrometheusMetadata(AuthModesMetadata, AwsAuthMetadata, GcpAuthMetadata):
     timeout: timedelta | None = None
     cloud: Literal["AzurePublicCloud", "AzureUSGovernmentCloud", "AzureChinaCloud", "Private"] = "AzurePublicCloud"
     azure_managed_prometheus_resource_url: Annotated[str, named("azureManagedPrometheusResourceURL")] = ""
-
-
-class _Series(BaseModel):
-    value: list[float | str | None] | None = None
-
-
-class _Data(BaseModel):
-    result_type: Annotated[Literal["vector"], Field(alias="resultType")] = "vector"
-    result: list[_Series] | None = None
-    """Servers written in Go say null where there is nothing."""
-
-
-class _Answer(BaseModel):
-    data: _Data
 
 
 class PrometheusScaler(Scaler[PrometheusMetadata]):
@@ -126,11 +110,10 @@ class PrometheusScaler(Scaler[PrometheusMetadata]):
         answer = await get(self.context, question)
         if not answer.is_success:
             raise ScalerError(f"prometheus query api returned error. status: {answer.status_code}")
-        try:
-            series = _Answer.model_validate_json(answer.content).data.result or ()
-        except ValidationError:
-            raise ScalerError("prometheus query api returned something else than a vector of series") from None
-        return self._reading(series)
+        count, sample = await self.context.parse(
+            read_vector, answer.content, inline_bytes=INLINE_BYTES, timeout=self.timeout
+        )
+        return self._reading(count, sample)
 
     def _question(self) -> HttpQuestion:
         metadata = self.metadata
@@ -150,17 +133,16 @@ class PrometheusScaler(Scaler[PrometheusMetadata]):
             redirects=RedirectRule() if metadata.query_parameters else _PUBLIC_QUERY,
         )
 
-    def _reading(self, series: Sequence[_Series]) -> Reading:
-        if len(series) > 1:
+    def _reading(self, series: int, sample: Sample) -> Reading:
+        if series > 1:
             raise ScalerError(f"prometheus query {self.metadata.query} returned multiple elements: aggregate to one")
-        values = series[0].value if series else None
-        if not values:
+        if not sample:
             return self._empty()
-        if len(values) == 1:
+        if len(sample) == 1:
             raise ScalerError(f"prometheus query {self.metadata.query} didn't return enough values")
-        if values[1] is None:
+        if sample[1] is None:
             return Reading(value=-1.0, note="null counts as -1")
-        value = _number(values[1])
+        value = _number(sample[1])
         if not math.isfinite(value):
             return self._null(f"the result is {value}", "prometheus query returns a value that is no number")
         return Reading(value=value)

@@ -22,6 +22,7 @@ from croniter import CroniterBadDateError, croniter
 from keda_py.core.cron_fields import CronField, CronFields, parse_fields
 from keda_py.errors import ConfigError
 
+_LONGEST_ZONE = 255
 _MINUTE = timedelta(minutes=1)
 _PROBE = timedelta(days=7)
 """No zone changes its offset and back within a week."""
@@ -58,6 +59,8 @@ def check_expression(expression: str, *, field: str) -> None:
 
 def load_zone(timezone: str, *, field: str = "timezone") -> ZoneInfo:
     """The zone of that IANA name; raises ConfigError."""
+    if len(timezone) > _LONGEST_ZONE:
+        raise ConfigError(f"{field}: more than {_LONGEST_ZONE} characters are no time zone", field=field)
     try:
         return ZoneInfo(timezone or "UTC")
     except (KeyError, ValueError, OSError):

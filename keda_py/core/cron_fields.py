@@ -10,6 +10,9 @@ from dataclasses import dataclass
 
 from keda_py.errors import ConfigError
 
+MAX_LENGTH = 1_000
+"""Characters; every value of every field takes 340."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Bounds:
@@ -71,6 +74,9 @@ class CronFields:
 
 def parse_fields(expression: str, *, field: str) -> CronFields:
     """Read `minute hour day-of-month month day-of-week`; raises ConfigError naming `field`, value and remedy."""
+    if len(expression) > MAX_LENGTH:
+        text = f"{field}: more than {MAX_LENGTH} characters are no cron expression; write ranges, such as 0-59/5"
+        raise ConfigError(text, field=field)
     try:
         timezone, rest = _split_timezone(expression)
         words = rest.split()

@@ -1,14 +1,20 @@
 """Label selectors: parsed once, matched against the labels of plain objects.
 
 Pure. Refusals are ValueErrors in the words of Kubernetes' own parser. A hand-written reader: selectors come from
-whoever may ask, so no regular expressions.
+tenants and from any caller, so no regular expressions, and bounds: each object is compared with each requirement.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
+MAX_LENGTH = 4096
+"""Characters of a selector; reading more takes over 5 ms, at each poll."""
+MAX_REQUIREMENTS = 100
+
 _PUNCTUATION = "(),!=<>"
+_LONGEST_NUMBER = 18
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +61,12 @@ class LabelSelector:
     @classmethod
     def parse(cls, text: str) -> "LabelSelector":
         """Read the query form, `team in (core,infra),!absent`; ValueError in the real parser's words."""
-        return cls(tuple(_Parser(text).requirements()))
+        if len(text) > MAX_LENGTH:
+            raise ValueError(f"a label selector has at most {MAX_LENGTH} characters")
+        requirements = tuple(islice(_Parser(text).requirements(), MAX_REQUIREMENTS + 1))
+        if len(requirements) > MAX_REQUIREMENTS:
+            raise ValueError(f"a label selector has at most {MAX_REQUIREMENTS} requirements")
+        return cls(requirements)
 
     @classmethod
     def of(cls, selector: Mapping[str, Any] | None) -> "LabelSelector":
@@ -103,7 +114,7 @@ class _Parser:
         if operator in ("=", "==", "!="):
             value = self._next() if self._peek() not in ("", ",") else ""
             return Requirement(key=key, operator="notin" if operator == "!=" else "in", values=frozenset([value]))
-        if operator in (">", "<") and self._peek().lstrip("-").isdigit():
+        if operator in (">", "<") and _is_int(self._peek()):
             return Requirement(key=key, operator={">": "gt", "<": "lt"}[operator], values=frozenset([self._next()]))
         raise self._refusal(operator, "in, notin, =, ==, !=, gt, lt")
 
@@ -140,6 +151,11 @@ class _Parser:
 
     def _refusal(self, found: str, expected: str) -> ValueError:
         return ValueError(f"unable to parse requirement: found '{found}', expected: {expected}")
+
+
+def _is_int(text: str) -> bool:
+    digits = text.removeprefix("-")
+    return digits.isascii() and digits.isdigit() and len(digits) <= _LONGEST_NUMBER
 
 
 def _tokens(text: str) -> Iterator[str]:

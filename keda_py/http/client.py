@@ -7,6 +7,7 @@ from http.cookiejar import CookieJar, DefaultCookiePolicy
 
 import httpx
 
+from keda_py.answers.bounds import AnswerBounds
 from keda_py.clock import Clock, SystemClock
 from keda_py.http.namesakes import Namesakes
 from keda_py.http.observed import HttpExchange, ObservedTransport
@@ -23,15 +24,15 @@ MAX_REDIRECTS = 10
 class HttpClientSpec:
     """`timeout` in seconds (KEDA_HTTP_DEFAULT_TIMEOUT), `keep_alive` False for KEDA_HTTP_DISABLE_KEEP_ALIVE.
 
-    `per_host` bounds connections to one host, `idle_seconds` is how long an unused one is kept, `max_body` the bytes of
-    one answer after decompression.
+    `per_host` bounds connections to one host, `idle_seconds` is how long an unused one is kept, `answers` the bytes of
+    answers.
     """
 
     timeout: float = 3.0
     keep_alive: bool = True
     per_host: int = 100
     idle_seconds: float = 90.0
-    max_body: int = 16 * 1024 * 1024
+    answers: AnswerBounds = field(default_factory=AnswerBounds)
     proxies: Proxies = field(default_factory=Proxies)
     user_agent: str = "keda-py"
 
@@ -50,8 +51,8 @@ def http_client(
         limits=Limits(
             per_host=spec.per_host,
             idle_seconds=spec.idle_seconds if spec.keep_alive else 0.0,
-            max_body=spec.max_body,
         ),
+        answers=spec.answers,
     )
     return GuardedClient(
         transport=ObservedTransport(transport, observe),

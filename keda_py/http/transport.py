@@ -18,6 +18,9 @@ import httpx
 from aiohttp.resolver import AsyncResolver
 from yarl import URL
 
+from keda_py.answers.bounds import AnswerBounds, too_long
+from keda_py.answers.ledger import NoRoom
+from keda_py.answers.tenants import tenant
 from keda_py.clock import Clock
 from keda_py.http.namesakes import Namesakes
 from keda_py.proxies import Proxies
@@ -25,17 +28,18 @@ from keda_py.proxies import Proxies
 # httpx sets its own; aiohttp must add nothing.
 _NO_AUTOMATIC_HEADERS = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
 _SET_BY_AIOHTTP = (b"content-length", b"transfer-encoding")
-# aiohttp decompresses, in bounded steps, so that `max_body` counts what unpacks from an answer.
+# aiohttp decompresses, in bounded steps, so that what unpacks from an answer is counted.
 _OF_THE_PACKED_BODY = (b"content-encoding", b"content-length", b"transfer-encoding")
+_UNKNOWN = 128 * 1024
+"""Bytes of room that an answer takes at first when it does not say how long it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Connections to one host, seconds an idle one is kept (0: closed after each answer), bytes of one answer."""
+    """Connections to one host, seconds an idle one is kept (0: closed after each answer)."""
 
     per_host: int
     idle_seconds: float
-    max_body: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,22 +108,42 @@ def _cause(error: Exception) -> str:
 
 
 class _Body(httpx.AsyncByteStream):
-    """An answer's body, bounded in bytes and time."""
+    """An answer's body, bounded in bytes and time; it waits for room before it is read."""
 
     def __init__(
-        self, answer: aiohttp.ClientResponse, request: httpx.Request, bounds: tuple[int, float | None]
+        self, answer: aiohttp.ClientResponse, request: httpx.Request, answers: AnswerBounds, deadline: float | None
     ) -> None:
-        self._answer, self._request = answer, request
-        self._max_body, self._deadline = bounds
+        self._answer, self._request, self._answers, self._deadline = answer, request, answers, deadline
+        self._tenant, self._room = tenant(), 0
         self.held = ExitStack()
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        received = 0
+        most, received = self._answers.max_bytes, 0
+        await self._take_room(_announced(self._answer, min(_UNKNOWN, most)))
         while chunk := await self._next_chunk():
             received += len(chunk)
-            if received > self._max_body:
-                raise httpx.ReadError(f"the answer is over {self._max_body} bytes", request=self._request)
+            if received > self._room:
+                await self._take_room(max(most, received))
             yield chunk
+
+    async def _take_room(self, size: int) -> None:
+        """Be allowed to hold so many bytes."""
+        if size > self._answers.max_bytes:
+            raise httpx.ReadError(too_long(self._answers.max_bytes), request=self._request)
+        more, growing = size - self._room, bool(self._room)
+        if not self._answers.ledger.try_take(self._tenant, more, growing=growing):
+            await self._wait_for_room(more, growing=growing)
+        self._room = size
+
+    async def _wait_for_room(self, size: int, *, growing: bool) -> None:
+        lack = f"too many large answers are on their way to {self._tenant or 'the operator'} at once"
+        try:
+            async with asyncio.timeout_at(self._deadline):
+                await self._answers.ledger.take(self._tenant, size, growing=growing)
+        except TimeoutError:
+            raise httpx.ReadTimeout(f"no room for the answer in time, {lack}", request=self._request) from None
+        except NoRoom:
+            raise httpx.ReadError(f"no room for the answer, {lack}", request=self._request) from None
 
     async def _next_chunk(self) -> bytes:
         with _as_httpx(self._request):
@@ -129,14 +153,17 @@ class _Body(httpx.AsyncByteStream):
     async def aclose(self) -> None:
         """Give the connection back; one whose body was not read to the end is closed."""
         self._answer.release() if self._answer.content.at_eof() else self._answer.close()
+        if self._room:
+            self._answers.ledger.give_back(self._tenant, self._room)
+            self._room = 0
         self.held.close()
 
 
 class AiohttpTransport(httpx.AsyncBaseTransport):
     """One aiohttp session for all requests, opened with the first, since it needs the running loop."""
 
-    def __init__(self, *, clock: Clock, trust: Trust, proxies: Proxies, limits: Limits) -> None:
-        self._clock, self._trust, self._proxies, self._limits = clock, trust, proxies, limits
+    def __init__(self, *, clock: Clock, trust: Trust, proxies: Proxies, limits: Limits, answers: AnswerBounds) -> None:
+        self._clock, self._trust, self._proxies, self._limits, self._answers = clock, trust, proxies, limits, answers
         self._session: aiohttp.ClientSession | None = None
         self._names: AsyncResolver
 
@@ -148,7 +175,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
                 answer = await self._send(request)
             timeout = request.extensions.get("timeout", {}).get("read")
             deadline = None if timeout is None else asyncio.get_running_loop().time() + timeout
-            body = _Body(answer, request, (self._limits.max_body, deadline))
+            body = _Body(answer, request, self._answers, deadline)
             body.held = held.pop_all()
         headers = [(name, value) for name, value in answer.raw_headers if name.lower() not in _OF_THE_PACKED_BODY]
         extensions = {"http_version": b"HTTP/1.1", "reason_phrase": (answer.reason or "").encode("latin-1", "replace")}
@@ -231,6 +258,13 @@ async def _in_time(answer: Awaitable[bool], seconds: float | None) -> bool:
             return await answer
     except TimeoutError:
         return False
+
+
+def _announced(answer: aiohttp.ClientResponse, otherwise: int) -> int:
+    """Bytes of the body as its head says them; of a compressed one it does not."""
+    if answer.content_length is None or "Content-Encoding" in answer.headers:
+        return otherwise
+    return answer.content_length
 
 
 def _is_ours(name: bytes) -> bool:

@@ -1,4 +1,8 @@
-"""One call into a scaler, confined: bounded in time, and whatever it raises becomes a ConfigError or a ScalerError."""
+"""One call into a scaler, confined: bounded in time, and whatever it raises becomes a ConfigError or a ScalerError.
+
+Their texts are bounded, too: they go into a status, an Event and the log, and may repeat what a tenant or a source
+wrote.
+"""
 
 import asyncio
 import traceback
@@ -9,6 +13,9 @@ from keda_py.errors import ConfigError, KubeError, ScalerError
 
 T = TypeVar("T")
 
+LONGEST_TEXT = 2000
+"""Characters of an error."""
+
 
 async def confine(call: Awaitable[T], timeout: float, *, what: str) -> T:
     """The call's result. Raises ConfigError as it is, and ScalerError for everything else, a time-out included.
@@ -18,7 +25,8 @@ async def confine(call: Awaitable[T], timeout: float, *, what: str) -> T:
     try:
         async with asyncio.timeout(timeout):
             return await call
-    except (ConfigError, ScalerError):
+    except (ConfigError, ScalerError) as error:
+        shorten(error)
         raise
     except TimeoutError:
         raise ScalerError(f"{what}: no answer within {timeout:g} s") from None
@@ -28,9 +36,16 @@ async def confine(call: Awaitable[T], timeout: float, *, what: str) -> T:
             raise
         raise ScalerError(f"{what}: it cancelled itself") from None
     except KubeError as error:
-        raise ScalerError(str(error)) from None
+        raise ScalerError(str(error)[:LONGEST_TEXT]) from None
     except Exception as error:  # noqa: BLE001 - a plug-in may raise anything, and must hurt nobody else
         raise ScalerError(f"{what}: unexpected {type(error).__name__} at {_place(error)}") from None
+
+
+def shorten(error: ConfigError | ScalerError) -> None:
+    """Cut its text, in place."""
+    text = str(error)
+    if len(text) > LONGEST_TEXT:
+        error.args = (f"{text[:LONGEST_TEXT]}... ({len(text)} characters)",)
 
 
 def _place(error: BaseException) -> str:

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
+from keda_py.answers.tenants import acting_for
+
 if TYPE_CHECKING:
     from keda_py.metrics.meters import Meter
 
@@ -20,7 +22,8 @@ def asking_for(meter: "Meter") -> Iterator[None]:
     """Requests sent inside are this meter's."""
     token = _asking.set(meter)
     try:
-        yield
+        with acting_for(meter.key[0]):
+            yield
     finally:
         _asking.reset(token)
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from keda_py.clock import SystemClock
 from keda_py.core.metric_names import NamedMetric
 from keda_py.errors import ConfigError, ScalerError
-from keda_py.metrics.confinement import confine
+from keda_py.metrics.confinement import confine, shorten
 from keda_py.metrics.http_requests import asking_for
 from keda_py.metrics.phases import Grid
 from keda_py.metrics.scaler_set import ScalerSet
@@ -169,6 +169,7 @@ async def measure(meter: Meter, timeout: float) -> Outcome:
 def check_reading(answer: object, trigger_type: str) -> Outcome:
     """A plug-in may answer anything; only a Reading with a number is one."""
     if isinstance(answer, ScalerError):
+        shorten(answer)
         return answer
     if isinstance(answer, Reading) and isinstance(answer.value, int | float):
         return answer

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from inspect import signature
 from typing import cast
 
+from keda_py.answers.tenants import acting_for
 from keda_py.auth.resolver import Resolved, Resolver
 from keda_py.context import EngineContext, Lendings
 from keda_py.core.metric_names import MetricSet, name_metrics
@@ -61,7 +62,8 @@ class ScalerSource:
         )
         given = Trigger(type=trigger.type, metadata=trigger.metadata, env=resolved.env, auth=resolved.auth)
         what = f"opening scaler {trigger.type}"
-        return await confine(self._open(given, context, resolved), self.timeout, what=what)
+        with acting_for(spec.namespace):
+            return await confine(self._open(given, context, resolved), self.timeout, what=what)
 
     async def _open(self, trigger: Trigger, context: EngineContext, resolved: Resolved) -> "OpenScaler":
         scaler = self.build(trigger, context)
@@ -85,7 +87,8 @@ class ScalerSource:
 
     async def resolve(self, spec: TriggersSpec, index: int) -> Resolved:
         """What the trigger is given besides its metadata. Raises ConfigError or ScalerError."""
-        return await confine(self.resolver.resolve(spec, index), self.timeout, what="resolving authentication")
+        with acting_for(spec.namespace):
+            return await confine(self.resolver.resolve(spec, index), self.timeout, what="resolving authentication")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import partial
 
 from keda_py import __version__
+from keda_py.answers.bounds import AnswerBounds
 from keda_py.clock import Clock, SystemClock
 from keda_py.metrics.prometheus import OperatorMetrics
 from keda_py.operator.assembly import Assembly, Surroundings, assemble, open_client, open_http
@@ -45,9 +46,18 @@ async def run_operator(
     instruments = OperatorMetrics(detailed=settings.serving.detailed_http_metrics)
     client = open_client(settings, clock, instruments)
     tls = TlsContexts(settings.http.min_tls_version, settings.http.ciphers, settings.certificates.ca_dirs)
-    async with client, open_http(settings, clock, tls, instruments) as http, asyncio.TaskGroup() as tasks:
+    answers = AnswerBounds(settings.http.max_response_bytes)
+    http = open_http(settings, clock, tls, instruments, answers)
+    async with client, answers, http, asyncio.TaskGroup() as tasks:
         around = Surroundings(
-            settings=settings, clock=clock, client=client, http=http, tls=tls, tasks=tasks, instruments=instruments
+            settings=settings,
+            clock=clock,
+            client=client,
+            http=http,
+            answers=answers,
+            tls=tls,
+            tasks=tasks,
+            instruments=instruments,
         )
         assembly = assemble(around)
         show_counts(assembly.parts, assembly.engine, assembly.jobs)

@@ -10,6 +10,7 @@ from functools import partial
 import httpx
 
 from keda_py import __version__, registry
+from keda_py.answers.bounds import AnswerBounds
 from keda_py.apis.parsing import parse_object
 from keda_py.apis.scaled_object import ScaledObject
 from keda_py.auth.cluster_resolver import ClusterResolver, ResolverCaches
@@ -67,6 +68,7 @@ class Surroundings:
     clock: Clock
     client: KubeClient
     http: httpx.AsyncClient
+    answers: AnswerBounds
     tls: TlsContexts
     tasks: asyncio.TaskGroup
     instruments: OperatorMetrics
@@ -253,6 +255,7 @@ def _scaler_source(around: Surroundings, reader: ClusterReader, resolver: Cluste
         tls=around.tls,
         resources=SharedResources(),
         reach=_reach(around.settings),
+        answers=around.answers,
     )
     return ScalerSource(lendings=lendings, build=registry.build, resolver=resolver)
 
@@ -297,12 +300,15 @@ def open_client(settings: Settings, clock: Clock, instruments: OperatorMetrics) 
     return KubeClient(clock, settings.cluster.kubeconfig, observe=observe, write_seconds=write_seconds)
 
 
-def open_http(settings: Settings, clock: Clock, tls: TlsContexts, instruments: OperatorMetrics) -> httpx.AsyncClient:
+def open_http(
+    settings: Settings, clock: Clock, tls: TlsContexts, instruments: OperatorMetrics, answers: AnswerBounds
+) -> httpx.AsyncClient:
     """The HTTP client that all scalers share, as the settings say; the caller closes it."""
     spec = HttpClientSpec(
         timeout=settings.http.timeout.total_seconds(),
         keep_alive=not settings.http.disable_keep_alive,
         idle_seconds=settings.http.idle_timeout.total_seconds(),
+        answers=answers,
         proxies=Proxies.from_environment(os.environ),
         user_agent=f"keda-py/{__version__}",
     )

@@ -5,41 +5,25 @@ Read as kubectl reads it: many documents a file, `kind: List` taken apart, keys 
 parser is asked for events first, because it builds nested nodes on the C stack. Next: `release.py`.
 """
 
+from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
-import re2
 import yaml
 from yaml.constructor import SafeConstructor
 
+from keda_py.core.documents.yaml_guard import DEEPEST, TAG, PlainLoader, YamlTooDeep, events
 from keda_py.errors import ConfigError
 from keda_py.validation.lines import Lines, find_duplicates
 
-DEEPEST = 100
 MOST_NODES = 1_000_000
 _SOURCE = "# Source: "
 """Helm writes it above each document that it renders."""
 _RENDER = "render the template first: helm template ... | keda-py validate -"
-_TAG = "tag:yaml.org,2002:"
-_SCALARS = frozenset(f"{_TAG}{name}" for name in ("str", "int", "float", "bool", "null"))
-_NOT_READ = frozenset(f"{_TAG}{name}" for name in ("timestamp", "int", "float", "value"))
-_INT = re2.compile(r"^[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|[0-9][0-9_]*)$")
-_FLOAT = re2.compile(r"^[-+]?(?:\.[0-9]+|[0-9]+\.[0-9]*|[0-9]+)(?:[eE][-+]?[0-9]+)?$|^[-+]?\.(?:inf|Inf|nan|NaN)$")
-
-
-class ManifestLoader(yaml.CSafeLoader):
-    """Safe, and without the types of YAML 1.1 that Kubernetes does not know: dates, numbers to base 60."""
-
-
-ManifestLoader.yaml_implicit_resolvers = {
-    first: [one for one in resolvers if one[0] not in _NOT_READ]
-    for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
-}
-ManifestLoader.add_implicit_resolver(f"{_TAG}int", _INT, list("-+0123456789"))
-ManifestLoader.add_implicit_resolver(f"{_TAG}float", _FLOAT, list("-+0123456789."))
+_SCALARS = frozenset(f"{TAG}{name}" for name in ("str", "int", "float", "bool", "null"))
 
 
 class DocumentError(ConfigError):
@@ -66,7 +50,7 @@ def read_documents(text: str, file: str) -> Iterator[Document]:
         _check_depth(text)
         templates = _templates(text)
         builder = SafeConstructor()
-        for root in yaml.compose_all(text, Loader=ManifestLoader):
+        for root in yaml.compose_all(text, Loader=PlainLoader):
             _check_size(root)
             template = _last_before(templates, root.start_mark.line)
             for node in _objects(root):
@@ -87,36 +71,33 @@ def _unreadable(error: yaml.YAMLError, text: str) -> DocumentError:
 
 def _check_depth(text: str) -> None:
     """Of all that can be parsed; what cannot is told, and reached, when nodes are made."""
-    depth = 0
-    for event in _events(text):
-        if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-            if depth > DEEPEST:
-                line = event.start_mark.line + 1 if event.start_mark is not None else 1
-                raise DocumentError(f"more than {DEEPEST} levels of nesting; no Kubernetes object needs that", line)
-        elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
-
-
-def _events(text: str) -> Iterator[yaml.Event]:
-    with suppress(yaml.YAMLError):
-        yield from yaml.parse(text, Loader=ManifestLoader)
+    try:
+        with suppress(yaml.YAMLError):
+            deque(events(text), maxlen=0)
+    except YamlTooDeep as error:
+        raise DocumentError(
+            f"more than {DEEPEST} levels of nesting; no Kubernetes object needs that", error.line
+        ) from None
 
 
 def _check_size(root: yaml.Node) -> None:
-    """Aliases are shared nodes: a few lines can stand for more than any memory holds."""
-    sizes: dict[int, int] = {}
+    """Aliases are shared nodes: a few lines can stand for more values, or deeper ones, than any program can hold."""
+    known: dict[int, tuple[int, int]] = {}
 
-    def size(node: yaml.Node) -> int:
-        known = sizes.get(id(node))
-        if known is not None:
-            return known
-        sizes[id(node)] = MOST_NODES  # what contains itself is without end
-        sizes[id(node)] = total = 1 + sum(size(child) for child in _children(node))
-        return total
+    def measure(node: yaml.Node) -> tuple[int, int]:
+        """Values, and levels of nesting."""
+        if id(node) not in known:
+            known[id(node)] = (MOST_NODES, 0)  # what contains itself is without end
+            inside = [measure(child) for child in _children(node)]
+            known[id(node)] = 1 + sum(size for size, _ in inside), 1 + max((depth for _, depth in inside), default=0)
+        return known[id(node)]
 
-    if size(root) > MOST_NODES:
+    size, depth = measure(root)
+    if size > MOST_NODES:
         text = f"aliases expand to more than {MOST_NODES} values; write the values out"
+        raise DocumentError(text, root.start_mark.line + 1)
+    if depth > DEEPEST + 1:
+        text = f"aliases expand to more than {DEEPEST} levels of nesting; write the values out"
         raise DocumentError(text, root.start_mark.line + 1)
 
 
@@ -131,7 +112,7 @@ def _children(node: yaml.Node) -> Iterator[yaml.Node]:
 
 def _objects(root: yaml.Node) -> Iterator[yaml.Node]:
     """The objects of a document: none of an empty one, those of a List."""
-    if isinstance(root, yaml.ScalarNode) and root.tag == f"{_TAG}null":
+    if isinstance(root, yaml.ScalarNode) and root.tag == f"{TAG}null":
         return
     if not isinstance(root, yaml.MappingNode):
         raise DocumentError("not a Kubernetes object; it needs apiVersion and kind", root.start_mark.line + 1)
@@ -173,7 +154,7 @@ def _key(node: yaml.Node) -> str:
 def _scalar(builder: SafeConstructor, node: yaml.Node) -> Any:
     line = node.start_mark.line + 1
     if node.tag not in _SCALARS:
-        raise DocumentError(f"the tag {node.tag.removeprefix(_TAG)} means nothing to Kubernetes; remove it", line)
+        raise DocumentError(f"the tag {node.tag.removeprefix(TAG)} means nothing to Kubernetes; remove it", line)
     try:
         value = builder.construct_object(node)
     except (ValueError, OverflowError):

@@ -11,18 +11,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from aiobotocore.awsrequest import AioAWSResponse
 from aiobotocore.config import AioConfig
 from aiobotocore.credentials import AioDeferredRefreshableCredentials
+from aiobotocore.httpsession import AIOHTTPSession
 from aiobotocore.session import AioSession, get_session
+from aiohttp import ClientError as HttpError
 from botocore import UNSIGNED
+from botocore.awsrequest import AWSPreparedRequest
 from botocore.credentials import ReadOnlyCredentials
-from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
+from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, NoCredentialsError
+from botocore.parsers import ResponseParserError
 
 from keda_py.scaler import CredentialKey, ScalerContext, ScalerError
 from scalers.shared.aws import AccessKey, AmbientIdentity, AssumedRole, AwsIdentity, digest_of
 
-AWS_ERRORS = (BotoCoreError, ClientError, OSError, TimeoutError)
+AWS_ERRORS = (BotoCoreError, ClientError, ResponseParserError, RecursionError, OSError, TimeoutError)
 """What a call may raise; their texts name operation and endpoint, never a credential."""
+
+_LONGEST_ANSWER = 64 * 1024
+"""Bytes; what we ask for is a few counts or a credential, and it is parsed on the loop."""
 
 _SESSION_NAME = "keda-py"
 
@@ -119,8 +127,32 @@ class AsyncContext(Protocol):
     async def __aexit__(self, *error: object) -> None: ...
 
 
+class _ShortAnswers(AIOHTTPSession):  # type: ignore[misc]  # it has no types
+    """Reads no more of an answer than we have a use for: an endpoint may be whatever a trigger names."""
+
+    async def send(self, request: AWSPreparedRequest) -> AioAWSResponse:
+        request.stream_output = True  # else it is read here, however long it is
+        answer = await super().send(request)
+        answer._content = await self._read(answer)
+        return answer
+
+    async def _read(self, answer: AioAWSResponse) -> bytes:
+        body = bytearray()
+        try:
+            async for chunk in answer.raw.content.iter_any():
+                body += chunk
+                if len(body) > _LONGEST_ANSWER:
+                    raise HTTPClientError(error=f"the answer is over {_LONGEST_ANSWER} bytes")
+        except HttpError as error:
+            raise HTTPClientError(error=type(error).__name__) from None
+        finally:
+            answer.raw.release() if answer.raw.content.at_eof() else answer.raw.close()
+        return bytes(body)
+
+
 def _config(timeout: float, **options: object) -> AioConfig:
     return AioConfig(
+        http_session_cls=_ShortAnswers,
         connect_timeout=timeout,
         read_timeout=timeout,
         retries={"total_max_attempts": 2},

@@ -2,19 +2,24 @@
 
 import re2
 
+from keda_py.core.selectors import MAX_LENGTH, MAX_REQUIREMENTS
 from keda_py.scaler import ConfigError
 
 _NAME = r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
 _KEY = rf"(?:[a-z0-9](?:[-a-z0-9.]{{0,251}}[a-z0-9])?/)?{_NAME}"
 _VALUE = rf"(?:{_NAME})?"
 _REQUIREMENT = re2.compile(
-    rf"\s*(?:!\s*{_KEY}|{_KEY}(?:\s*(?:==?|!=)\s*{_VALUE}|\s*[<>]\s*-?[0-9]+"
+    rf"\s*(?:!\s*{_KEY}|{_KEY}(?:\s*(?:==?|!=)\s*{_VALUE}|\s*[<>]\s*-?[0-9]{1, 18}"
     rf"|\s+(?:in|notin)\s*\(\s*{_VALUE}(?:\s*,\s*{_VALUE})*\s*\))?)\s*"
 )
 
 
 def check_label_selector(selector: str, *, field: str) -> None:
-    """Raises ConfigError naming the requirement that Kubernetes would refuse."""
+    """Raises ConfigError naming the requirement that Kubernetes would refuse, and for too many of them."""
+    if len(selector) > MAX_LENGTH:
+        raise ConfigError(f"{field}: a label selector has at most {MAX_LENGTH} characters", field=field)
+    if selector.count(",") >= MAX_REQUIREMENTS and len(_split(selector)) > MAX_REQUIREMENTS:
+        raise ConfigError(f"{field}: a label selector has at most {MAX_REQUIREMENTS} requirements", field=field)
     for requirement in _split(selector):
         if not _REQUIREMENT.fullmatch(requirement):
             message = (
@@ -25,11 +30,10 @@ def check_label_selector(selector: str, *, field: str) -> None:
 
 def _split(selector: str) -> list[str]:
     """At commas outside parentheses."""
-    parts, depth = [""], 0
-    for character in selector:
+    parts, begin, depth = [], 0, 0
+    for at, character in enumerate(selector):
         depth += (character == "(") - (character == ")")
         if character == "," and depth <= 0:
-            parts.append("")
-        else:
-            parts[-1] += character
-    return parts
+            parts.append(selector[begin:at])
+            begin = at + 1
+    return [*parts, selector[begin:]]

@@ -1,48 +1,68 @@
 """A number at a dotted path of parsed YAML or XML, and what counts as a number.
 
 `a.b.0.c`: names of mappings, indexes of lists. Numbers are numbers; strings are read as Kubernetes quantities ("1k" is
-1000). Next to it, `gjson.py` reads the richer paths of JSON.
+1000). Next to it, `gjson.py` reads the richer paths of JSON. What reads text here may run in another process
+(`ScalerContext.parse`), so this file imports little.
 """
 
-import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
+from typing import Final
 
-import yaml
-
+from keda_py.core.documents.yaml_guard import YamlTooDeep
+from keda_py.core.documents.yaml_values import NotPlainYaml, read_yaml
 from keda_py.core.quantity import parse_number
-from keda_py.scaler import ConfigError, ScalerError
+from keda_py.errors import ConfigError, ScalerError
+from scalers.shared.answers.xml_tree import read_xml
 
-_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+YAML_INLINE_BYTES: Final = 3 * 1024
+XML_INLINE_BYTES: Final = 16 * 1024
+"""Longer ones may take more than 10 ms."""
+
+_LONGEST_PATH = 1_000
+_LONGEST = 400
+"""Characters of a text that could be a number."""
+
+
+def scalar_in_yaml(text: bytes | str, path: str) -> object:
+    """What is at the path of a document, as `plain` has it. Raises ScalerError."""
+    return plain(value_at(parse_yaml(text), path))
+
+
+def scalar_in_xml(text: bytes, path: str) -> object:
+    """What is at the path of a document, as `plain` has it. Raises ScalerError."""
+    return plain(value_at(read_xml(text), path))
 
 
 def parse_yaml(text: bytes | str) -> object:
     """One document. Raises ScalerError; the error never repeats the text."""
     try:
-        parsed: object = yaml.load(text, Loader=_Loader)
-    except (yaml.YAMLError, ValueError, RecursionError):
-        raise ScalerError("the answer is not YAML") from None
-    return parsed
+        return read_yaml(text)
+    except YamlTooDeep as error:
+        raise ScalerError(f"the answer is YAML with {error}") from None
+    except NotPlainYaml as error:
+        raise ScalerError(f"the answer is not YAML that is read here: {error}") from None
 
 
-def parse_xml(text: bytes) -> object:
-    """The document as mappings under the name of its root; elements of one name make a list. Raises ScalerError."""
-    if b"<!ENTITY" in text:
-        raise ScalerError("the answer is XML that declares entities, which are not read")
-    try:
-        root = ET.fromstring(text)
-    except (ET.ParseError, ValueError):
-        raise ScalerError("the answer is not XML") from None
-    return {_local(root.tag): _of_element(root)}
+def plain(value: object) -> object:
+    """A number, text, truth or None as it is, and [] for whatever holds others: enough to tell what was found.
+
+    So that a value can leave the process that found it; a text that is too long for a number is cut.
+    """
+    if isinstance(value, str):
+        return value[: _LONGEST + 1]
+    return [] if isinstance(value, Mapping | Sequence) else value
 
 
 def value_at(document: object, path: str) -> object:
     """What is at the path. Raises ScalerError where the path leads nowhere."""
+    if len(path) > _LONGEST_PATH:
+        raise ScalerError(f"valueLocation is a path of more than {_LONGEST_PATH} characters")
     here = document
     for step in path.split("."):
         match here:
             case Mapping() if step in here:
                 here = here[step]
-            case Sequence() if not isinstance(here, str | bytes) and step.isdigit() and int(step[:9]) < len(here):
+            case list() if step.isascii() and step.isdigit() and int(step[:9]) < len(here):
                 here = here[int(step[:9])]
             case _:
                 raise ScalerError(f'valueLocation "{path}": "{step}" not found')
@@ -55,7 +75,7 @@ def number_of(value: object, path: str) -> float:
         case bool():
             raise _no_number(path, "True" if value else "False")
         case int() | float():
-            return float(value)
+            return _float(value, path)
         case str():
             try:
                 return parse_number(value)
@@ -67,23 +87,13 @@ def number_of(value: object, path: str) -> float:
             raise _no_number(path, "JSON")
 
 
+def _float(value: float, path: str) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        raise ScalerError(f'valueLocation "{path}" points to a number that is out of range') from None
+
+
 def _no_number(path: str, kind: str) -> ScalerError:
     wanted = "must point to a numeric value or a string parseable as a Quantity"
     return ScalerError(f'valueLocation "{path}" {wanted}, got {kind}')
-
-
-def _local(tag: str) -> str:
-    return tag.rpartition("}")[2]
-
-
-def _of_element(element: ET.Element) -> object:
-    if not len(element):
-        return (element.text or "").strip()
-    found: dict[str, object] = {}
-    repeated: dict[str, list[object]] = {}
-    for child in element:
-        name, value = _local(child.tag), _of_element(child)
-        if name in found:
-            repeated.setdefault(name, [found[name]]).append(value)
-        found.setdefault(name, value)
-    return {**found, **repeated}

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, SecretStr, model_validator
+from redis._parsers import _AsyncRESP2Parser  # no public name for what `parser_class` takes
 from redis.asyncio import BlockingConnectionPool, Connection, Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
-from redis.exceptions import RedisError
+from redis.exceptions import InvalidResponse, RedisError
 
 from keda_py.scaler import (
     AUTH,
@@ -29,6 +30,10 @@ from keda_py.scaler import (
 
 _NONE = SecretStr("")
 _CONNECTIONS = 8
+_LONGEST_REPLY = 4096
+"""Bytes; we ask for counts, and errors are a line of text."""
+_LONGEST_NUMBER = 20
+_NO_REPLY = "the server says something that is no reply to our commands"
 _NO_ADDRESS = (
     "no addresses or hosts given. address should be a comma separated list of host:port or set the host/port values"
 )
@@ -121,6 +126,26 @@ class RedisServer:
         return sharing_key(tenant, what, self.username, self.password, *tls.credential)
 
 
+class _ShortReplies(_AsyncRESP2Parser):
+    """Reads what our commands are answered with: a number, a short text, an error. The rest could fill any memory."""
+
+    async def _readline(self) -> bytes:
+        try:
+            line = await super()._readline()
+        except ValueError:  # longer than the stream's own limit
+            raise InvalidResponse(_NO_REPLY) from None
+        number = line[1:].removeprefix(b"-")
+        is_number = number.isdigit() and len(number) <= _LONGEST_NUMBER
+        if len(line) > _LONGEST_REPLY or line[:1] == b"*" or (line[:1] in (b":", b"$") and not is_number):
+            raise InvalidResponse(_NO_REPLY)
+        return line
+
+    async def _read(self, length: int) -> bytes:
+        if not 0 <= length <= _LONGEST_REPLY:
+            raise InvalidResponse(_NO_REPLY)
+        return await super()._read(length)
+
+
 class _Connection(Connection):
     """A connection with a ready TLS context, or none; redis-py's own builds one from files for each connection.
 
@@ -187,6 +212,7 @@ def _client(server: RedisServer, context: ScalerContext) -> Redis:
         protocol=2,  # known to every server
         retry=Retry(NoBackoff(), 1),  # a kept connection may be dead; a server that is down is for the next poll
         connection_class=_Connection,
+        parser_class=_ShortReplies,
         tls=context.tls_context(server.tls) if server.tls else None,
     )
     return Redis.from_pool(pool)

@@ -246,9 +246,9 @@ def test_a_formula_that_asks_for_too_much_is_refused_soon_and_in_little_memory(t
     ("text", "result"),
     [
         ("+".join(["a"] * 1000), 1500),
-        ("max([" + ",".join(["a", "b"] * 500) + "])", 7),
+        ("max([" + ",".join(["a", "b"] * 450) + "])", 7),
         ("(" * (MAX_DEPTH - 3) + "a" + ")" * (MAX_DEPTH - 3), 1.5),
-        ("sum(1..50000)", 1250025000),
+        ("sum(1..10000)", 50005000),
     ],
     ids=["a long sum", "a long array", "many brackets", "a range"],
 )

@@ -12,6 +12,8 @@ import pytest
 from aiohttp import web
 from yarl import URL
 
+from keda_py.answers.bounds import AnswerBounds
+from keda_py.answers.tenants import acting_for
 from keda_py.http import HttpClientSpec, Proxies
 from keda_py.scaler import TlsSettings
 from keda_py.testing import A_SATURDAY, FakeClock, lendings
@@ -85,9 +87,85 @@ async def test_an_answer_that_unpacks_to_too_much_is_refused(server: HttpServer)
         return web.Response(body=gzip.compress(bytes(4_000_000)), headers={"Content-Encoding": "gzip"})
 
     server.answers["/"] = bomb
-    async with lendings(http=HttpClientSpec(max_body=100_000)) as lent:
+    async with lendings(http=HttpClientSpec(answers=AnswerBounds(100_000))) as lent:
         with pytest.raises(httpx.ReadError, match="over 100000 bytes"):
             await lent.http.get(server.url)
+
+
+async def test_an_answer_that_says_it_is_too_long_is_not_read_and_the_setting_is_named() -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: 1048577\r\n\r\n"
+    async with raw_server(head) as url, lendings() as lent:  # which never sends the body
+        with pytest.raises(httpx.ReadError, match="over 1048576 bytes.* set KEDA_HTTP_MAX_RESPONSE_BYTES higher"):
+            await lent.http.get(url)
+
+
+@asynccontextmanager
+async def slow_server(head: bytes, body: bytes = b"") -> AsyncIterator[str]:
+    """Sends the head and a part of the body, and no more until the client hangs up."""
+
+    async def reply(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(head + b"\r\n\r\n" + body)
+        await reader.read()
+        writer.close()
+
+    async with await asyncio.start_server(reply, "127.0.0.1", 0) as server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+
+
+SIZED = b"HTTP/1.1 200 OK\r\nContent-Length: 1048576"
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked"
+
+
+@pytest.mark.parametrize(
+    ("head", "body"),
+    [(SIZED, b""), (CHUNKED, b"100000\r\n" + bytes(200_000))],
+    ids=["of known length", "of unknown length"],
+)
+async def test_slow_large_answers_to_one_tenant_leave_room_for_another(
+    server: HttpServer, head: bytes, body: bytes
+) -> None:
+    async def large(request: web.Request) -> web.Response:
+        return web.Response(body=bytes(1_048_576))
+
+    server.answers["/"] = large
+    spec = HttpClientSpec(per_host=200)
+    async with slow_server(head, body) as url, lendings(http=spec) as lent, asyncio.TaskGroup() as tasks:
+
+        async def ask(seconds: float) -> str:
+            with acting_for("hostile"), pytest.raises(httpx.HTTPError) as refused:
+                await lent.http.get(url, timeout=seconds)
+            return str(refused.value)
+
+        hostile = [tasks.create_task(ask(60)) for _ in range(40)]
+        while lent.answers.ledger.held < 20 * 2**20:
+            await asyncio.sleep(0.01)
+        assert (
+            await ask(0.3)
+            == "no room for the answer in time, too many large answers are on their way to hostile at once"
+        )
+        with acting_for("shop"):
+            assert len((await lent.http.get(server.url)).content) == 1_048_576
+        for one in hostile:
+            one.cancel()
+    assert lent.answers.ledger.held == 0
+
+
+async def test_when_too_many_answers_to_a_tenant_wait_for_room_the_next_is_refused_at_once() -> None:
+    async with slow_server(SIZED) as url, lendings(http=HttpClientSpec(per_host=200)) as lent:
+        async with asyncio.TaskGroup() as tasks:
+            refused = asyncio.Event()
+
+            async def ask() -> None:
+                with pytest.raises(httpx.ReadError, match="^no room for the answer, too many large answers"):
+                    await lent.http.get(url, timeout=60)
+                refused.set()
+
+            hostile = [tasks.create_task(ask()) for _ in range(100)]
+            await refused.wait()
+            for one in hostile:
+                one.cancel()
+        assert lent.answers.ledger.held == 0
 
 
 async def test_an_endless_redirect_ends(client: httpx.AsyncClient, server: HttpServer) -> None:

@@ -86,6 +86,12 @@ async def test_the_value_of_a_secret_is_never_told(format: str) -> None:
     assert wrong.value.__cause__ is None
 
 
+async def test_a_path_that_cannot_be_followed_is_accepted_with_a_caution(bench: Bench) -> None:
+    for format, cautions in (("json", 1), ("yaml", 0)):
+        scaler = bench.scaler("kubernetes-resource", at("text", format=format, valueLocation="{a}"))
+        assert len(scaler.cautions) == cautions
+
+
 async def test_metric_target_and_activation(bench: Bench) -> None:
     scaler = bench.scaler("kubernetes-resource", at("number", "Secret", activationTargetValue="2"))
     (spec,) = await scaler.specs()

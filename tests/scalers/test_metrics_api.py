@@ -312,6 +312,25 @@ async def test_metadata_that_is_refused(bench: Bench, metadata: Any, auth: Any, 
     assert message in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("format", "location", "caution"),
+    [
+        ("json", "a.b", ""),
+        ("json", "@reverse", 'valueLocation "@reverse" is not supported'),
+        ("json", "a." * 1000, "a path of more than 1000 characters"),
+        ("prometheus", 'a{b="c"}', ""),
+        ("prometheus", "a{b", "is not a selector"),
+        ("yaml", "@a", ""),
+    ],
+)
+async def test_a_path_that_cannot_be_followed_is_accepted_with_a_caution(
+    bench: Bench, format: str, location: str, caution: str
+) -> None:
+    cautions = bench.scaler("metrics-api", ask("http://a", location, format=format)).cautions
+    assert caution in "".join(cautions)
+    assert bool(caution) is bool(cautions)
+
+
 async def test_under_a_formula_no_target_is_needed(bench: Bench) -> None:
     assert bench.scaler("metrics-api", {"url": "http://a", "valueLocation": "a"}, as_metric_source=True).target == 0
 

@@ -79,6 +79,12 @@ def test_anchors_and_merge_keys_are_followed() -> None:
         pytest.param("[" * 100_000, 1, "100 levels of nesting", id="deep"),
         pytest.param(f"{HEAD}a: &a [*a]\n", 1, "aliases expand", id="contains itself"),
         pytest.param(
+            f"{HEAD}a0: &a0 [1]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}]\n" for n in range(1, 900)),
+            1,
+            "aliases expand to more than 100 levels",
+            id="a chain of aliases",
+        ),
+        pytest.param(
             "a: &a [1,1,1,1,1,1,1,1,1,1]\n"
             + "".join(f"{b}: &{b} [{','.join([f'*{a}'] * 10)}]\n" for a, b in zip("abcdefg", "bcdefgh", strict=True)),
             1,

@@ -59,6 +59,7 @@
 - {name: KEDA_RESTRICT_SECRET_ACCESS, value: {{ .Values.permissions.operator.restrict.secret | quote }}}
 {{- with .Values.http }}
 - {name: KEDA_HTTP_DEFAULT_TIMEOUT, value: {{ .timeout | quote }}}
+- {name: KEDA_HTTP_MAX_RESPONSE_BYTES, value: {{ int64 .maxResponseBytes | quote }}}
 - {name: KEDA_HTTP_DISABLE_KEEP_ALIVE, value: {{ not .keepAlive.enabled | quote }}}
 - {name: KEDA_HTTP_MIN_TLS_VERSION, value: {{ .minTlsVersion | quote }}}
 - {name: KEDA_HTTP_TLS_CIPHER_LIST, value: {{ .tlsCipherList | quote }}}

@@ -1,0 +1,121 @@
+"""The bytes of all answers that a process holds at one time, and how tenants share that room.
+
+A tenant may hold as much as it leaves free for the others. With a room of T, one tenant that takes all it can get holds
+T/2, and K of them hold T/(K+1) each: as much is left for the next tenant, however slow their answers are, so nothing
+has to be taken back. An answer of unknown length first takes a little, at half that rate, and grows to the largest
+allowed size in one step; a tenant's answers can therefore not block each other half-way.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+MIB = 1024 * 1024
+ROOM = 64 * MIB
+MOST_WAITING = 64
+"""Of one tenant. The socket of an answer that waits holds up to 256 KiB that nobody counts."""
+
+
+class NoRoom(Exception):
+    """Too many of a tenant's answers wait already."""
+
+
+@dataclass(slots=True, eq=False)
+class _Wait:
+    size: int
+    growing: bool
+    granted: asyncio.Future[None]
+
+
+class Ledger:
+    """Who holds how many bytes. Belongs to one event loop; tenants are namespaces."""
+
+    def __init__(self, room: int = ROOM) -> None:
+        self.room = room
+        self._free = room
+        self._held: dict[str, int] = {}
+        self._waiting: dict[str, deque[_Wait]] = {}
+
+    @property
+    def held(self) -> int:
+        """Bytes, of all tenants."""
+        return self.room - self._free
+
+    def try_take(self, tenant: str, size: int, *, growing: bool = False) -> bool:
+        """Whether the tenant holds `size` more bytes now; `growing`: for an answer that has taken before."""
+        fits = tenant not in self._waiting and self._fits(tenant, size, growing=growing)
+        if fits:
+            self._add(tenant, size)
+        return fits
+
+    async def take(self, tenant: str, size: int, *, growing: bool = False) -> None:
+        """Return once `try_take` would have succeeded; the caller bounds the time, and gives back what it took.
+
+        Raises NoRoom where too many wait.
+        """
+        if self.try_take(tenant, size, growing=growing):
+            return
+        queue = self._waiting.setdefault(tenant, deque())
+        if len(queue) >= MOST_WAITING:
+            raise NoRoom
+        wait = _Wait(size, growing, asyncio.get_running_loop().create_future())
+        queue.appendleft(wait) if growing else queue.append(wait)
+        self._grant()
+        await self._await_grant(tenant, wait)
+
+    async def _await_grant(self, tenant: str, wait: _Wait) -> None:
+        try:
+            await wait.granted
+        except asyncio.CancelledError:
+            if wait.granted.cancelled():
+                self._leave_queue(tenant, wait)
+            else:  # granted at the very instant at which the caller gave up
+                self.give_back(tenant, wait.size)
+            raise
+
+    def give_back(self, tenant: str, size: int) -> None:
+        """Undo a `take`."""
+        self._add(tenant, -size)
+        if not self._held[tenant]:
+            del self._held[tenant]
+        if self._waiting:
+            self._grant()
+
+    @contextmanager
+    def holding(self, tenant: str, size: int) -> Iterator[None]:
+        """Count bytes that are here already."""
+        self._add(tenant, size)
+        try:
+            yield
+        finally:
+            self.give_back(tenant, size)
+
+    def _fits(self, tenant: str, size: int, *, growing: bool) -> bool:
+        left = self._free - size
+        return self._held.get(tenant, 0) + size <= (left if growing else left // 2)
+
+    def _add(self, tenant: str, size: int) -> None:
+        self._held[tenant] = self._held.get(tenant, 0) + size
+        self._free -= size
+
+    def _grant(self) -> None:
+        """To those who hold least first. In a tenant's own queue nobody overtakes, or the large would never come in."""
+        for tenant in sorted(self._waiting, key=lambda tenant: self._held.get(tenant, 0)):
+            queue = self._waiting[tenant]
+            while queue and self._fits(tenant, queue[0].size, growing=queue[0].growing):
+                wait = queue.popleft()
+                if not wait.granted.done():
+                    self._add(tenant, wait.size)
+                    wait.granted.set_result(None)
+            if not queue:
+                del self._waiting[tenant]
+
+    def _leave_queue(self, tenant: str, wait: _Wait) -> None:
+        queue = self._waiting.get(tenant, deque())
+        if wait in queue:
+            queue.remove(wait)
+        if not queue:
+            self._waiting.pop(tenant, None)
+        self._grant()

@@ -1,0 +1,50 @@
+"""The answer of Prometheus' instant query: how many series it has, and the sample of the first."""
+
+from typing import Final, TypeAlias
+
+import orjson
+
+from keda_py.errors import ScalerError
+
+INLINE_BYTES: Final = 32 * 1024
+"""A longer answer may take more than 10 ms."""
+LONGEST_NUMBER: Final = 400
+
+Sample: TypeAlias = "list[float | str | None]"
+"""Time and value."""
+
+
+def read_vector(text: bytes) -> tuple[int, Sample]:
+    """The number of series, and the first one's sample, empty where it has none. Raises ScalerError."""
+    try:
+        document: object = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        raise _no_vector() from None
+    data = document.get("data") if isinstance(document, dict) else None
+    if not isinstance(data, dict) or data.get("resultType", "vector") != "vector":
+        raise _no_vector()
+    result = data.get("result")  # servers written in Go say null where there is nothing
+    if result is None:
+        return 0, []
+    if not isinstance(result, list):
+        raise _no_vector()
+    return len(result), _sample(result[0]) if result else []
+
+
+def _sample(series: object) -> Sample:
+    if not isinstance(series, dict):
+        raise _no_vector()
+    value = series.get("value")
+    if value is None:
+        return []
+    if not isinstance(value, list) or not all(_is_plain(part) for part in value[:2]):
+        raise _no_vector()
+    return value[:2]
+
+
+def _is_plain(part: object) -> bool:
+    return part is None or isinstance(part, int | float) or (isinstance(part, str) and len(part) <= LONGEST_NUMBER)
+
+
+def _no_vector() -> ScalerError:
+    return ScalerError("prometheus query api returned something else than a vector of series")

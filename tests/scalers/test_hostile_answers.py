@@ -1,0 +1,221 @@
+"""Text that is written to hurt: each reading ends soon with an error in plain words, and the loop goes on meanwhile."""
+
+import asyncio
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from aiohttp import web
+
+from keda_py.errors import ScalerError
+from keda_py.testing import Objects, config_map, lendings
+from tests.http_server import http_server
+from tests.scalers.conftest import Bench
+
+MIB = 2**20
+LOOP_SECONDS = 1.0
+"""CPU of the loop's thread for one reading of 1 MiB, a test server's share included; 0.8 to 30 s before."""
+
+
+def many(item: bytes, size: int = MIB - 100) -> bytes:
+    return b"[" + b",".join([item] * (size // (len(item) + 1))) + b"]"
+
+
+def merge_bomb() -> bytes:
+    lines = ["a0: &a0 {" + ", ".join(f"k{i}: 1" for i in range(10)) + "}"]
+    lines += [f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 10)}]}}" for n in range(1, 9)]
+    return "\n".join(lines).encode()
+
+
+def lines(line: bytes, size: int = MIB) -> bytes:
+    return line * (size // len(line))
+
+
+LAUGHS = b'<!DOCTYPE a [<!ENTITY b "cccc"><!ENTITY d "&b;&b;&b;">]><a>&d;</a>'
+TEXTS: dict[str, tuple[str, bytes, str, str]] = {
+    # format, text, where, words of the error
+    "brackets": ("yaml", b"[" * 120_000, "a", "YAML with more than 100 levels of nesting"),
+    "brackets that close": ("yaml", b"[" * 60_000 + b"]" * 60_000, "a", "more than 100 levels"),
+    "mappings": ("yaml", b"{a: " * 30_000, "a", "more than 100 levels"),
+    "dashes": ("yaml", b"- " * 60_000, "a", "more than 100 levels"),
+    "merge keys": ("yaml", merge_bomb(), "a8.k1", '"k1" not found'),
+    "an alias of itself": ("yaml", b"a: &a [*a]", "a.0", "not YAML that is read here: an alias of nothing"),
+    "sexagesimal": ("yaml", b"a: 1" + b":1" * 60_000, "a", "got String"),
+    "a long whole number": ("yaml", b"a: " + b"9" * 100_000, "a", "a number of more than 400 characters"),
+    "a long fraction": ("yaml", b"a: 0." + b"9" * 100_000, "a", "a number of more than 400 characters"),
+    "a number beyond floats": ("yaml", b"a: " + b"9" * 399, "a", "(out of range|does not hold a float64)"),
+    "infinity": ("yaml", b"a: .inf", "a", "got String"),
+    "many scalars": ("yaml", many(b"a", MIB // 4), "a", '"a" not found'),
+    "a date": ("yaml", b"a: 2026-01-01", "a", "got String"),
+    "python": ("yaml", b"a: !!python/name:os.system {}", "a", "a tag that is not read"),
+    "utf-16": ("yaml", ("[" * 60_000).encode("utf-16"), "a", "more than 100 levels"),
+    "no utf-8": ("yaml", b"a: \xff\xfe\xff", "a", "not YAML"),
+    "a condition for each item": ("json", b'{"a":' + many(b"{}") + b"}", "a.#(b==1).c", "got Null"),
+    "deep JSON": ("json", b"[" * 500_000, "a", "not JSON"),
+    "deep JSON that closes": ("json", many(b"[" * 900 + b"]" * 900), "#.#.#.#.#.#.#.#", "got JSON"),
+    "a large number": ("json", b'{"a":' + b"9" * 5000 + b"}", "a", "not JSON"),
+    "no unicode": ("json", b'{"a":"\xff"}', "a", "not JSON"),
+    "a long name for a pattern": ("json", b'{"' + b"a" * 1_000_000 + b'":1}', "a*" * 400 + "b", "steps"),
+    "nested conditions": ("json", many(b'{"a":[{"b":[{}]}]}'), "#(a.#(b.#(c==1)#)#)#.x", "got JSON"),
+    "conditions in conditions in": ("json", b"[]", "#(" * 300 + "a" + ")" * 300, "is not supported"),
+    "a long path": ("json", b"[]", "a." * 100_000, "a path of more than 1000 characters"),
+    "deep XML": ("xml", b"<a>" * 100_000 + b"</a>" * 100_000, "a", "XML with more than 100 levels"),
+    "many elements": ("xml", b"<r>" + lines(b"<a/>", MIB - 10) + b"</r>", "r.b", '"b" not found'),
+    "entities": ("xml", LAUGHS, "a", "declares entities"),
+    "entities in utf-16": ("xml", LAUGHS.decode().encode("utf-16"), "a", "declares entities"),
+    "default attributes": (
+        "xml",
+        b"<!DOCTYPE a [" + b"".join(b"<!ATTLIST a b%d CDATA 'c'>" % i for i in range(20_000)) + b"]><a/>",
+        "a",
+        "declares entities or types",
+    ),
+    "a large number in XML": ("xml", b"<a>" + b"9" * 1_000_000 + b"</a>", "a", "got String"),
+    "samples that do not fit": ("prometheus", lines(b"a 1\n", MIB // 4), 'a{b="c"}', "value a.* not found"),
+    "many types": ("prometheus", lines(b"# TYPE a gauge\n"), "a", "value a not found"),
+    "many labels on a line": (
+        "prometheus",
+        b"a{" + b",".join(b'l%d="x"' % i for i in range(20_000)) + b"} 1",
+        'a{b="c"}',
+        "value a.* not found",
+    ),
+    "a label twice": ("prometheus", b'a{b="c",b="d"} 1', "a", "not in the text format"),
+    "a long escape": ("prometheus", b'a{b="' + b'\\"' * 500_000 + b'"} 1', 'a{b="c"}', "value a.* not found"),
+    "a long value": ("prometheus", b"a " + b"9" * 1_000_000, "a", "not in the text format"),
+    "a long selector": ("prometheus", b"a 1", "a{" + 'b="c",' * 100_000 + "}", "a selector of more than 1000"),
+}
+
+
+@contextmanager
+def little_of_the_loop() -> Iterator[None]:
+    began = time.thread_time()
+    yield
+    assert time.thread_time() - began < LOOP_SECONDS
+
+
+@pytest.mark.parametrize(("format", "text", "where", "words"), list(TEXTS.values()), ids=list(TEXTS))
+async def test_an_answer_that_is_written_to_hurt_is_an_error_soon(
+    format: str, text: bytes, where: str, words: str
+) -> None:
+    async def answer(request: web.Request) -> web.Response:
+        return web.Response(body=text)
+
+    metadata = {"valueLocation": where, "targetValue": "5", "format": format, "timeout": "20s"}
+    async with http_server() as server, lendings() as lent:
+        server.answers["/"] = answer
+        bench = Bench(lent)
+        scaler = await bench.opened("metrics-api", {"url": server.url, **metadata})
+        with little_of_the_loop(), pytest.raises(ScalerError, match=words):
+            await scaler.read()
+        await bench.aclose()
+
+
+def of_objects() -> dict[str, tuple[str, str, str]]:
+    """Those that may be in a ConfigMap, which holds text of less than 1 MiB."""
+    known = {}
+    for name, (format, text, where, _) in TEXTS.items():
+        if format in ("json", "yaml") and not name.startswith(("no u", "utf-16")):
+            known[name] = (format, text.decode(), where)
+    return known
+
+
+@pytest.mark.parametrize(("format", "text", "where"), list(of_objects().values()), ids=list(of_objects()))
+async def test_an_object_that_is_written_to_hurt_is_an_error_soon(format: str, text: str, where: str) -> None:
+    metadata = {"resourceKind": "ConfigMap", "resourceName": "texts", "key": "it", "format": format}
+    async with lendings(kube=Objects(configmaps=[config_map("texts", {"it": text})])) as lent:
+        bench = Bench(lent)
+        scaler = await bench.opened(
+            "kubernetes-resource", {**metadata, "valueLocation": where, "targetValue": "5"}, timeout=20.0
+        )
+        with little_of_the_loop(), pytest.raises(ScalerError):
+            await scaler.read()
+        await bench.aclose()
+
+
+VECTORS = {
+    "many series": (b'{"data":{"result":' + many(b"{}", MIB - 1000) + b"}}", "returned multiple elements"),
+    "many values": (b'{"data":{"result":[{"value":' + many(b"1", MIB - 1000) + b"}]}}", "not text"),
+    "a long number": (
+        b'{"data":{"result":[{"value":[1,"' + b"9" * 1_000_000 + b'"]}]}}',
+        "something else than a vector",
+    ),
+    "deep": (b'{"data":' * 100_000, "something else than a vector"),
+    "a number": (b"9" * 5000, "something else than a vector"),
+    "a matrix": (b'{"data":{"resultType":"matrix","result":[]}}', "something else than a vector"),
+    "no text": (b"\xff\xfe", "something else than a vector"),
+}
+
+
+@pytest.mark.parametrize(("text", "words"), list(VECTORS.values()), ids=list(VECTORS))
+async def test_an_answer_of_prometheus_that_is_written_to_hurt_is_an_error_soon(text: bytes, words: str) -> None:
+    async def answer(request: web.Request) -> web.Response:
+        return web.Response(body=text)
+
+    async with http_server() as server, lendings() as lent:
+        server.answers["/api/v1/query"] = answer
+        bench = Bench(lent)
+        metadata = {"serverAddress": server.url, "query": "up", "threshold": "5", "timeout": "20s"}
+        scaler = await bench.opened("prometheus", metadata)
+        with little_of_the_loop(), pytest.raises(ScalerError, match=words):
+            await scaler.read()
+        await bench.aclose()
+
+
+REPLIES = {
+    "a long text": (b"$500000000\r\n" + b"x" * MIB, "no reply to our commands"),
+    "a negative length": (b"$-5\r\n", "no reply to our commands"),
+    "lists in lists": (b"*1\r\n" * 5000, "no reply to our commands"),
+    "a long list": (b"*100000000\r\n" + b":1\r\n" * 100_000, "no reply to our commands"),
+    "a long number": (b":" + b"9" * 5000 + b"\r\n", "no reply to our commands"),
+    "no number": (b":x\r\n", "no reply to our commands"),
+    "a long line": (b"+" + b"x" * MIB, "no reply to our commands"),
+    "a long error": (b"-ERR " + b"x" * 60_000 + b"\r\n", "no reply to our commands"),
+    "what Redis never says": (b"HTTP/1.1 200 OK\r\n\r\n", "Protocol Error"),
+}
+
+
+@pytest.mark.parametrize(("reply", "words"), list(REPLIES.values()), ids=list(REPLIES))
+async def test_a_server_that_is_no_redis_is_an_error_soon(reply: bytes, words: str) -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while line := await reader.readline():
+            if line.strip().lower() == b"evalsha":
+                writer.write(reply)
+            elif line.strip().lower() in (b"ping", b"setinfo", b"select"):
+                writer.write(b"+OK\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server, lendings() as lent:
+        bench, port = Bench(lent), server.sockets[0].getsockname()[1]
+        scaler = await bench.opened("redis", {"address": f"127.0.0.1:{port}", "listName": "jobs"})
+        with little_of_the_loop(), pytest.raises(ScalerError, match=words) as wrong:
+            await scaler.read()
+        assert len(str(wrong.value)) < 5000
+        await bench.aclose()
+
+
+COUNTS = {
+    "a long answer": (b'{"Attributes":{"a":"' + b"x" * 100_000 + b'"}}', "the answer is over 65536 bytes"),
+    "deep": (b'{"Attributes":' * 4000, "SQS queue jobs"),
+    "deep where a count is": (
+        b'{"Attributes":{"ApproximateNumberOfMessages":' + b"[" * 700 + b"]" * 700 + b"}}",
+        "is no number",
+    ),
+    "a large count": (b'{"Attributes":{"ApproximateNumberOfMessages":"' + b"9" * 4000 + b'"}}', "is no number"),
+    "no JSON": (b"<html>", "SQS queue jobs"),
+}
+
+
+@pytest.mark.parametrize(("text", "words"), list(COUNTS.values()), ids=list(COUNTS))
+async def test_an_endpoint_that_is_not_sqs_is_an_error_soon(text: bytes, words: str) -> None:
+    async def answer(request: web.Request) -> web.Response:
+        return web.Response(body=text, content_type="application/x-amz-json-1.0")
+
+    async with http_server() as server, lendings() as lent:
+        server.answers["/"] = answer
+        bench = Bench(lent)
+        metadata = {"queueURL": f"{server.url}/1/jobs", "awsRegion": "eu-west-1", "awsEndpoint": server.url}
+        auth = {"awsAccessKeyID": "AKID", "awsSecretAccessKey": "s3cret"}
+        scaler = await bench.opened("aws-sqs-queue", metadata, auth=auth)
+        with pytest.raises(ScalerError, match=words):
+            await scaler.read()
+        await bench.aclose()
