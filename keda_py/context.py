@@ -14,6 +14,7 @@ import httpx
 
 from keda_py.clock import Clock
 from keda_py.net.credential_keys import SharingKey, check_sharing_key
+from keda_py.net.operator_identity import Destination, IdentityRule
 from keda_py.scaler import KubeReader, MetricType, PodIdentity
 from keda_py.tls import TlsContexts, TlsSettings
 
@@ -80,6 +81,7 @@ class Lendings:
     kube: KubeReader
     tls: TlsContexts
     resources: SharedResources
+    identities: IdentityRule
 
 
 @dataclass(slots=True, kw_only=True)
@@ -119,6 +121,10 @@ class EngineContext:
     def tls_context(self, settings: TlsSettings) -> ssl.SSLContext:
         """The TLS context for these settings."""
         return self.lendings.tls.get(settings, self.namespace)
+
+    def check_identity(self, identity: str, to: Destination) -> None:
+        """Whether the operator's own identity may go there."""
+        self.lendings.identities.check(identity, to)
 
     async def shared(
         self, key: SharingKey, factory: Callable[[], Awaitable[T]], close: Callable[[T], Awaitable[None]]

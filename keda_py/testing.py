@@ -15,6 +15,7 @@ from keda_py.context import EngineContext, Lendings, SharedResources
 from keda_py.errors import ConfigError, NotFound
 from keda_py.http import HttpClientSpec, http_client
 from keda_py.net.credential_keys import SharingKey
+from keda_py.net.operator_identity import IdentityRule
 from keda_py.registry import AnyScaler
 from keda_py.scaler import ExternalMetric, KubeReader, ResourceMetric, Trigger, TriggerMetadata
 from keda_py.tls import TlsContexts, TlsSettings
@@ -23,6 +24,7 @@ __all__ = [
     "A_SATURDAY",
     "EngineContext",
     "FakeClock",
+    "IdentityRule",
     "Objects",
     "check_scaler",
     "config_map",
@@ -98,8 +100,12 @@ async def lendings(
     clock: Clock | None = None,
     kube: KubeReader | None = None,
     http: HttpClientSpec | None = None,
+    identities: IdentityRule | None = None,
 ) -> AsyncIterator[Lendings]:
-    """What the engine lends to all scalers; `EngineContext(lendings=..., namespace=...)` makes one trigger's."""
+    """What the engine lends to all scalers; `EngineContext(lendings=..., namespace=...)` makes one trigger's.
+
+    `identities` says where the operator's own identity may go; by default nowhere that a tenant names.
+    """
     clock = clock or FakeClock(A_SATURDAY)
     http = http or HttpClientSpec()
     tls = TlsContexts()
@@ -111,6 +117,7 @@ async def lendings(
             kube=kube or Objects(),
             tls=tls,
             resources=SharedResources(),
+            identities=identities or IdentityRule(),
         )
 
 

@@ -1,7 +1,7 @@
 """The operator's own ServiceAccount token, or another one from a file that a TriggerAuthentication names.
 
-Whoever may write a TriggerAuthentication could have any file of the operator sent to a Vault of their own. So only a
-regular file that holds a token of a ServiceAccount is read.
+As in KEDA, only a regular file that holds a token of a ServiceAccount is read, and none that is longer than a token
+ever is: a file of /proc has no end. Where the token may be sent is asked before this is called.
 """
 
 import asyncio
@@ -14,6 +14,7 @@ import orjson
 from keda_py.errors import ConfigError
 
 OWN_TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount/token"
+LONGEST = 64 * 1024
 _FIELD = "spec.hashiCorpVault.credential.serviceAccount"
 _SUBJECT = "system:serviceaccount:"
 
@@ -27,7 +28,8 @@ def _read(path: Path) -> str:
     try:
         if not path.is_file():
             raise ConfigError(f"serviceAccount {path}: is not a regular file; name the file of a token", field=_FIELD)
-        token = path.read_text(encoding="utf-8").strip()
+        with path.open("rb") as file:
+            token = file.read(LONGEST).decode().strip()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"serviceAccount {path} cannot be read: {type(error).__name__}", field=_FIELD) from None
     if not _subject(token).startswith(_SUBJECT):

@@ -33,6 +33,7 @@ from keda_py.metrics.prometheus import OperatorMetrics
 from keda_py.metrics.query import Query
 from keda_py.metrics.readings import Readings
 from keda_py.metrics.scaler_set import ScalerSource
+from keda_py.net.operator_identity import IdentityRule
 from keda_py.operator.admission import CONTROLLER as ADMISSION_CONTROLLER
 from keda_py.operator.admission import AdmissionServer
 from keda_py.operator.authentications import Authentications
@@ -231,6 +232,7 @@ def _resolver(around: Surroundings, caches: Caches, reader: ClusterReader, disco
         clock=around.clock,
         object_namespace=around.settings.cluster.object_namespace,
         settings=around.settings.scaling,
+        identities=_identities(around.settings),
         tokens=Issued(around.clock),
         logins=Issued(around.clock),
         certificates=Issued(around.clock),
@@ -252,8 +254,13 @@ def _scaler_source(around: Surroundings, reader: ClusterReader, resolver: Cluste
         kube=reader,
         tls=around.tls,
         resources=SharedResources(),
+        identities=_identities(around.settings),
     )
     return ScalerSource(lendings=lendings, build=registry.build, resolver=resolver)
+
+
+def _identities(settings: Settings) -> IdentityRule:
+    return IdentityRule(hosts=settings.scaling.identity_hosts, anywhere=settings.scaling.identity_anywhere)
 
 
 def _election(around: Surroundings) -> Election | None:

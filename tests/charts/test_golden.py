@@ -29,6 +29,7 @@ WAYS: dict[str, dict[str, Any]] = {
         "networkPolicy": {"enabled": True},
         "rbac": {"aggregateToDefaultRoles": True},
         "podDisruptionBudget": {"operator": {"minAvailable": 1}},
+        "operatorIdentity": {"hosts": ["vault.example.org", "*.vault.svc"]},
         "podIdentity": {"aws": {"irsa": {"enabled": True, "roleArn": "arn:aws:iam::1:role/keda"}}},
         "prometheus": {
             "operator": {

@@ -206,6 +206,7 @@ async def world(lent: Lendings) -> AsyncIterator[World]:
         kube=lent.kube,
         tls=lent.tls,
         resources=lent.resources,
+        identities=lent.identities,
     )
     async with asyncio.TaskGroup() as tasks:
         source = ScalerSource(lendings=short, build=build, resolver=resolver)

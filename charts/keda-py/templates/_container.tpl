@@ -43,6 +43,14 @@
 {{- range ($values.certificates.operator).caDirs }}
 - --ca-dir={{ . }}
 {{- end }}
+{{- with $values.operatorIdentity }}
+{{- if .hosts }}
+- --operator-identity-hosts={{ join "," .hosts }}
+{{- end }}
+{{- if .anywhere }}
+- --operator-identity-anywhere=true
+{{- end }}
+{{- end }}
 {{- range $flag, $value := $values.extraArgs.keda }}
 - --{{ $flag }}={{ $value }}
 {{- end }}
