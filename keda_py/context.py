@@ -16,6 +16,7 @@ from keda_py.answers.bounds import AnswerBounds, size_of
 from keda_py.clock import Clock
 from keda_py.errors import Forbidden
 from keda_py.net.credential_keys import SharingKey, check_sharing_key
+from keda_py.net.operator_identity import Destination, IdentityRule
 from keda_py.scaler import KubeReader, MetricType, PodIdentity
 from keda_py.tls import TlsContexts, TlsSettings
 
@@ -132,6 +133,7 @@ class Lendings:
     resources: SharedResources
     reach: Reach = Reach()
     answers: AnswerBounds
+    identities: IdentityRule
 
 
 @dataclass(slots=True, kw_only=True)
@@ -171,6 +173,10 @@ class EngineContext:
     def tls_context(self, settings: TlsSettings) -> ssl.SSLContext:
         """The TLS context for these settings."""
         return self.lendings.tls.get(settings, self.namespace)
+
+    def check_identity(self, identity: str, to: Destination) -> None:
+        """Whether the operator's own identity may go there."""
+        self.lendings.identities.check(identity, to)
 
     async def shared(
         self, key: SharingKey, factory: Callable[[], Awaitable[T]], close: Callable[[T], Awaitable[None]]

@@ -37,6 +37,7 @@ from keda_py.net.credential_keys import (
     sharing_key,
 )
 from keda_py.net.names import addresses
+from keda_py.net.operator_identity import Destination
 from keda_py.net.redirect_rule import NO_REDIRECTS, RedirectRule
 from keda_py.tls import TlsSettings
 
@@ -48,6 +49,7 @@ __all__ = [
     "ConfigError",
     "CredentialDigest",
     "CredentialKey",
+    "Destination",
     "EmptyAnswer",
     "ExternalMetric",
     "KubeReader",
@@ -118,7 +120,10 @@ class KubeReader(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodIdentity:
-    """`podIdentity` of the TriggerAuthentication; provider `none` where there is none."""
+    """`podIdentity` of the TriggerAuthentication; provider `none` where there is none.
+
+    `cluster_wide`: it stands in a ClusterTriggerAuthentication, so its authority host is the installation's choice.
+    """
 
     provider: str = "none"
     identity_id: str = ""
@@ -126,6 +131,7 @@ class PodIdentity:
     identity_authority_host: str = ""
     role_arn: str = ""
     external_id: str = ""
+    cluster_wide: bool = False
 
 
 class ScalerContext(Protocol):
@@ -182,6 +188,13 @@ class ScalerContext(Protocol):
 
     def tls_context(self, settings: TlsSettings) -> ssl.SSLContext:
         """The client's TLS context for these settings, the same object for the same settings. Raises ConfigError."""
+        ...
+
+    def check_identity(self, identity: str, to: Destination) -> None:
+        """To be asked before the operator's own identity goes anywhere. Raises ConfigError where it may not.
+
+        `identity` is what an error calls it, as in "AWS role".
+        """
         ...
 
     @property

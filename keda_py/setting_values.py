@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from keda_py.go_values import parse_duration
@@ -105,6 +106,28 @@ def parse_origin(text: str) -> str:
     if url.path not in ("", "/") or url.query or url.fragment or url.username is not None:
         raise ValueError('has more than host and port; use for example "https://adapter.datadog.svc:8443"')
     return text.rstrip("/")
+
+
+def parse_hosts(text: str) -> tuple[str, ...]:
+    """Names or addresses of hosts, comma separated, each as it is or `*.suffix` for all below it; in small letters."""
+    hosts = tuple(dict.fromkeys(part.strip().lower().rstrip(".") for part in text.split(",") if part.strip()))
+    for host in hosts:
+        name = host.removeprefix("*.")
+        if (
+            not name
+            or not name.isascii()
+            or any(one in "*/@ " for one in name)
+            or (":" in name and not _is_address(name))
+        ):
+            raise ValueError('is no list of hosts; use for example "vault.example.org,*.vault.svc.cluster.local"')
+    return hosts
+
+
+def _is_address(text: str) -> bool:
+    try:
+        return bool(ip_address(text))
+    except ValueError:
+        return False
 
 
 def parse_tls_version(text: str) -> str:

@@ -19,6 +19,7 @@ from keda_py.setting_values import (
     one_of,
     parse_address,
     parse_cipher_names,
+    parse_hosts,
     parse_http_timeout,
     parse_log_level,
     parse_namespaces,
@@ -248,6 +249,20 @@ class ScalingSettings:
     )
     file_auth_root: str = option(
         "", str, "directory that filePath of a ClusterTriggerAuthentication may read", flag="filepath-auth-root-path"
+    )
+    identity_hosts: tuple[str, ...] = option(
+        (),
+        parse_hosts,
+        "hosts that tenants may have the operator's own identity sent to, comma separated; *.example.org: all below it",
+        flag="operator-identity-hosts",
+        env="KEDA_PY_OPERATOR_IDENTITY_HOSTS",
+    )
+    identity_anywhere: bool = option(
+        False,
+        parse_bool,
+        "as in KEDA: its own identity goes to any address, over http too, and VAULT_TOKEN wins over any other token",
+        flag="operator-identity-anywhere",
+        env="KEDA_PY_OPERATOR_IDENTITY_ANYWHERE",
     )
 
 

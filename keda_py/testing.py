@@ -15,6 +15,7 @@ from keda_py.context import EVERY, EngineContext, Lendings, Reach, SharedResourc
 from keda_py.errors import ConfigError, NotFound
 from keda_py.http import HttpClientSpec, http_client
 from keda_py.net.credential_keys import SharingKey
+from keda_py.net.operator_identity import IdentityRule
 from keda_py.registry import AnyScaler
 from keda_py.scaler import ExternalMetric, KubeReader, ResourceMetric, Trigger, TriggerMetadata
 from keda_py.tls import TlsContexts
@@ -23,6 +24,7 @@ __all__ = [
     "A_SATURDAY",
     "EngineContext",
     "FakeClock",
+    "IdentityRule",
     "Objects",
     "check_scaler",
     "config_map",
@@ -100,10 +102,12 @@ async def lendings(
     kube: KubeReader | None = None,
     http: HttpClientSpec | None = None,
     reach: Reach = _AS_KEDA,
+    identities: IdentityRule | None = None,
 ) -> AsyncIterator[Lendings]:
     """What the engine lends to all scalers; `EngineContext(lendings=..., namespace=...)` makes one trigger's.
 
     `reach` is what triggers may read of other namespaces: as in KEDA; an operator's is `Reach()` unless told otherwise.
+    `identities` says where the operator's own identity may go; by default nowhere that a tenant names.
     """
     clock = clock or FakeClock(A_SATURDAY)
     http = http or HttpClientSpec()
@@ -118,6 +122,7 @@ async def lendings(
             resources=SharedResources(),
             reach=reach,
             answers=http.answers,
+            identities=identities or IdentityRule(),
         )
 
 

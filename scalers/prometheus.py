@@ -10,6 +10,7 @@ from keda_py.scaler import (
     AUTH,
     META,
     ConfigError,
+    Destination,
     EmptyAnswer,
     Reading,
     RedirectRule,
@@ -92,11 +93,14 @@ class PrometheusScaler(Scaler[PrometheusMetadata]):
         """Prepare to prove who asks, where a cloud's managed Prometheus is asked; the last that applies counts."""
         if self.metadata.auth_modes:
             return
+        to = Destination(url=self.metadata.server_address, field="serverAddress")
         if self.context.pod_identity.provider == "azure-workload":
-            self._signer = await azure_token(self.context, _azure_scope(self.metadata))
-        self._signer = await gcp_token(self.context, self.metadata, _GCP_SCOPE) or self._signer
-        if self.metadata.aws_region:
-            self._signer = await AwsSigner.open(self.context, self.metadata, "aps", self.metadata.aws_region)
+            azure = replace(to, service="azure prometheus")
+            self._signer = await azure_token(self.context, _azure_scope(self.metadata), azure)
+        self._signer = await gcp_token(self.context, self.metadata, _GCP_SCOPE, to) or self._signer
+        if region := self.metadata.aws_region:
+            amazon = replace(to, service="amazon prometheus")
+            self._signer = await AwsSigner.open(self.context, self.metadata, ("aps", region), amazon)
 
     @cached_property
     def _headers(self) -> dict[str, str]:

@@ -101,6 +101,11 @@ def test_services_inherit_the_tls_version_of_scalers_unless_told(variables: dict
         ("external-metrics-upstream", "http://adapter.datadog.svc", "is not an https URL"),
         ("external-metrics-upstream", "https://adapter.datadog.svc/apis", "has more than host and port"),
         ("external-metrics-upstream", "https://me:secret@adapter", "has more than host and port"),
+        ("operator-identity-hosts", "https://vault.example.org", "is no list of hosts; use for example"),
+        ("operator-identity-hosts", "*", "is no list of hosts"),
+        ("operator-identity-hosts", "vault.*.org", "is no list of hosts"),
+        ("operator-identity-hosts", "vault.example.org:8200", "is no list of hosts"),
+        ("operator-identity-anywhere", "vault.example.org", "is not a boolean"),
         ("zap-log-level", "loud", "is not a log level; use debug, info"),
         ("zap-log-level", "0", "is not a log level"),
         ("zap-encoder", "xml", "is unknown; use json or console"),
@@ -116,6 +121,15 @@ def test_a_wrong_flag_is_named_with_value_and_remedy(flag: str, text: str, remed
 def test_an_upstream_is_kept_without_a_slash_at_its_end() -> None:
     assert load({"external-metrics-upstream": ["https://a.b:8443/"]}).serving.upstream == "https://a.b:8443"
     assert load(KEDA_PY_EXTERNAL_METRICS_UPSTREAM="https://a.b").serving.upstream == "https://a.b"
+
+
+def test_the_operators_own_identity_goes_nowhere_unless_told() -> None:
+    scaling = load().scaling
+    assert (scaling.identity_hosts, scaling.identity_anywhere) == ((), False)
+    scaling = load({"operator-identity-hosts": [" Vault.example.org., *.svc.cluster.local,::1,"]}).scaling
+    assert scaling.identity_hosts == ("vault.example.org", "*.svc.cluster.local", "::1")
+    assert load(KEDA_PY_OPERATOR_IDENTITY_HOSTS="a.b").scaling.identity_hosts == ("a.b",)
+    assert load(KEDA_PY_OPERATOR_IDENTITY_ANYWHERE="true").scaling.identity_anywhere
 
 
 def test_a_ca_file_without_an_upstream_is_a_mistake() -> None:

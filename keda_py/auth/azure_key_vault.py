@@ -1,4 +1,7 @@
-"""`azureKeyVault`: secrets of Azure Key Vault, as a service principal or by workload identity. Failures are raised."""
+"""`azureKeyVault`: secrets of Azure Key Vault, as a service principal or by workload identity. Failures are raised.
+
+Workload identity is the operator's own: where it may go is decided in `net/operator_identity.py`.
+"""
 
 import asyncio
 import os
@@ -17,6 +20,7 @@ from keda_py.auth.lookup import Lookup
 from keda_py.auth.questions import Question, ask
 from keda_py.auth.secret import read_secret_value
 from keda_py.errors import ConfigError, ScalerError
+from keda_py.net.operator_identity import Destination
 
 _API_VERSION = "7.4"
 _ASSERTION = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
@@ -43,7 +47,7 @@ CLOUDS: Mapping[str, Cloud] = {
 async def read_azure(vault: AzureKeyVault, lookup: Lookup) -> dict[str, str]:
     """Raises ConfigError for what the user must fix, ScalerError when Azure refuses or does not answer."""
     cloud = _cloud_of(vault.cloud)
-    form = await _login_form(vault, lookup)
+    form = await _login_form(vault, cloud, lookup)
     form |= {"scope": f"{cloud.resource.rstrip('/')}/.default"}
     tenant, authority = form.pop("tenant"), form.pop("authority", "") or cloud.authority
     url = f"{authority.rstrip('/')}/{tenant}/oauth2/v2.0/token"
@@ -86,9 +90,10 @@ def _cloud_of(cloud: AzureKeyVaultCloud | None) -> Cloud:
     )
 
 
-async def _login_form(vault: AzureKeyVault, lookup: Lookup) -> dict[str, str]:
+async def _login_form(vault: AzureKeyVault, cloud: Cloud, lookup: Lookup) -> dict[str, str]:
     """What proves who asks, with `tenant`, and `authority` where the identity has one of its own."""
     if vault.pod_identity is not None and vault.pod_identity.provider == "azure-workload":
+        _check_identity(vault, vault.pod_identity, cloud, lookup)
         return await asyncio.to_thread(_workload_form, vault.pod_identity)
     if vault.credentials is None:
         raise ConfigError(
@@ -96,6 +101,19 @@ async def _login_form(vault: AzureKeyVault, lookup: Lookup) -> dict[str, str]:
             field=f"{_FIELD}.credentials",
         )
     return await _principal_form(vault.credentials, lookup)
+
+
+def _check_identity(vault: AzureKeyVault, identity: AuthPodIdentity, cloud: Cloud, lookup: Lookup) -> None:
+    """Raises ConfigError where login or vault is an address that the operator's identity must not go to."""
+    chosen = identity.identity_authority_host
+    field = f"{_FIELD}.podIdentity.identityAuthorityHost"
+    if not chosen and not os.environ.get("AZURE_AUTHORITY_HOST"):
+        chosen, field = cloud.authority, f"{_FIELD}.cloud.activeDirectoryEndpoint"
+    if chosen:
+        login = Destination(url=chosen, field=field, service="azure login")
+        lookup.check_identity("federated token of Azure", login)
+    secrets = Destination(url=vault.vault_uri, field=f"{_FIELD}.vaultUri", service="azure key vault")
+    lookup.check_identity("token of Azure", secrets)
 
 
 async def _principal_form(credentials: AzureKeyVaultCredentials, lookup: Lookup) -> dict[str, str]:

@@ -107,9 +107,9 @@ class ClusterResolver:
         if found is None or reference is None:
             return Resolved(env=env)
         if reference.kind == CLUSTER_KIND:
-            lookup.namespace = self._around.object_namespace
+            lookup.namespace, lookup.cluster_wide = self._around.object_namespace, True
         auth = await read_sources(found, reference.kind, pod, lookup)
-        return Resolved(env=env, auth=auth, pod_identity=pod_identity_of(found.pod_identity))
+        return Resolved(env=env, auth=auth, pod_identity=pod_identity_of(found.pod_identity, lookup))
 
     def _find(self, reference: AuthenticationRef, lookup: Lookup) -> TriggerAuthenticationSpec | None:
         """What is referred to; None where it does not exist, which is told but, as in KEDA, no error."""

@@ -1,7 +1,9 @@
 """`hashiCorpVault`: secrets of engines kv 1 and 2, and certificates that engine pki issues.
 
-Log in by token (VAULT_TOKEN of the operator wins) or as a ServiceAccount, then read each path once. A path or key that
-is not there is an empty text; everything else that fails is raised.
+Log in by token or as a ServiceAccount, then read each path once. A path or key that is not there is an empty text;
+everything else that fails is raised. VAULT_TOKEN and the tokens in files are the operator's own identity: where they
+may go is decided in `net/operator_identity.py`. In KEDA they go anywhere, and VAULT_TOKEN wins over a token in the
+object; here it does in a ClusterTriggerAuthentication only.
 """
 
 import os
@@ -16,6 +18,7 @@ from keda_py.auth.service_account_file import read_service_account_file
 from keda_py.auth.service_account_token import LIFE_USED, request_token
 from keda_py.errors import ConfigError
 from keda_py.net.credential_keys import Secret
+from keda_py.net.operator_identity import Destination
 
 _FIELD = "spec.hashiCorpVault"
 
@@ -85,10 +88,7 @@ def _question(
 
 async def _log_in(vault: HashiCorpVault, lookup: Lookup) -> _Login:
     if vault.authentication == "token":
-        token = os.environ.get("VAULT_TOKEN", "")
-        if not token and vault.credential and vault.credential.token:
-            token = vault.credential.token.get_secret_value()
-        token = token or _refuse("credential.token", "is missing: set it, or VAULT_TOKEN in the operator's environment")
+        token = _token(vault, lookup)
         return _Login(token=token, credential=("token", token))
     mount, role = vault.mount or _refuse("mount", "auth mount not in config: set it"), vault.role
     role = role or _refuse("role", "k8s role not in config: set it")
@@ -107,6 +107,19 @@ async def _log_in(vault: HashiCorpVault, lookup: Lookup) -> _Login:
     return _Login(token=await lookup.around.logins.get(key, log_in), credential=credential)
 
 
+def _token(vault: HashiCorpVault, lookup: Lookup) -> str:
+    """The object's own, or VAULT_TOKEN where that goes first or there is no other."""
+    own = vault.credential.token.get_secret_value() if vault.credential and vault.credential.token else ""
+    operators = os.environ.get("VAULT_TOKEN", "")
+    first = lookup.around.identities.puts_operator_first(by_installation=lookup.cluster_wide)
+    if own and not (first and operators):
+        return own
+    if not operators:
+        _refuse("credential.token", "is missing: set it, or VAULT_TOKEN in the operator's environment")
+    lookup.check_identity("VAULT_TOKEN", _destination(vault))
+    return operators
+
+
 async def _jwt(vault: HashiCorpVault, lookup: Lookup) -> tuple[str, tuple[Secret, ...]]:
     """A ServiceAccount's token, and what tells whose it is: a requested one is another each minute."""
     credential = vault.credential
@@ -114,8 +127,14 @@ async def _jwt(vault: HashiCorpVault, lookup: Lookup) -> tuple[str, tuple[Secret
         namespace = lookup.spec.namespace
         return await request_token(namespace, name, lookup), ("account", namespace, name)
     path = credential.service_account if credential else ""
+    # First of all: else a tenant would learn which files there are.
+    lookup.check_identity("ServiceAccount token", _destination(vault))
     jwt = await read_service_account_file(path)
     return jwt, ("file", path, jwt)
+
+
+def _destination(vault: HashiCorpVault) -> Destination:
+    return Destination(url=vault.address, field=f"{_FIELD}.address")
 
 
 def _refuse(field_name: str, text: str) -> NoReturn:

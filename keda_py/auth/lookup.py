@@ -6,7 +6,7 @@ Made by `cluster_resolver.py`, handed to every provider. Namespace rules of the 
 import base64
 import binascii
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 import httpx
@@ -19,6 +19,7 @@ from keda_py.kube.client import KubeClient
 from keda_py.kube.named_watches import NamedWatches, Reference
 from keda_py.kube.resources import CONFIG_MAPS, SECRETS, SERVICE_ACCOUNTS, Obj, Resource
 from keda_py.net.credential_keys import CredentialKey, Secret, What, credential_digest
+from keda_py.net.operator_identity import Destination, IdentityRule
 from keda_py.settings import ScalingSettings
 
 Troubles = Mapping[str, Mapping[str, str]]
@@ -35,6 +36,7 @@ class Surroundings:
     clock: Clock
     object_namespace: str
     settings: ScalingSettings
+    identities: IdentityRule
     tokens: Issued[tuple[str, datetime]]
     logins: Issued[str]
     certificates: Issued[Mapping[str, object]]
@@ -42,13 +44,17 @@ class Surroundings:
 
 @dataclass(slots=True, kw_only=True)
 class Lookup:
-    """Reads for one trigger; `namespace` is where the Secrets and ConfigMaps of its authentication are."""
+    """Reads for one trigger; `namespace` is where the Secrets and ConfigMaps of its authentication are.
+
+    `cluster_wide`: that is a ClusterTriggerAuthentication, which the installation has written.
+    """
 
     around: Surroundings
     dependencies: Dependencies
     spec: TriggersSpec
     index: int
     namespace: str
+    cluster_wide: bool = False
     found: set[Reference] = field(default_factory=set)
     valid_for: float = float("inf")
     troubles: dict[str, Mapping[str, str]] = field(default_factory=dict)
@@ -61,6 +67,10 @@ class Lookup:
     def key(self, what: What, *credential: Secret) -> CredentialKey:
         """Under which what this credential obtains is kept: for the tenant that asks, whoever wrote the credential."""
         return CredentialKey(tenant=self.spec.namespace, credential=credential_digest(*credential), what=what)
+
+    def check_identity(self, identity: str, to: Destination) -> None:
+        """To be asked before the operator's own identity goes anywhere. Raises ConfigError where it may not."""
+        self.around.identities.check(identity, replace(to, by_installation=self.cluster_wide))
 
     def note(self, reference: Reference) -> None:
         """The outcome depends on this object."""

@@ -14,7 +14,7 @@ ROLE_ANNOTATION = "eks.amazonaws.com/role-arn"
 DEFAULT_SERVICE_ACCOUNT = "default"
 
 
-def pod_identity_of(identity: AuthPodIdentity | None) -> PodIdentity:
+def pod_identity_of(identity: AuthPodIdentity | None, lookup: Lookup) -> PodIdentity:
     """What the scaler is told."""
     if identity is None:
         return PodIdentity()
@@ -25,6 +25,7 @@ def pod_identity_of(identity: AuthPodIdentity | None) -> PodIdentity:
         identity_authority_host=identity.identity_authority_host,
         role_arn=identity.role_arn,
         external_id=identity.external_id,
+        cluster_wide=lookup.cluster_wide,
     )
 
 

@@ -1,7 +1,7 @@
 """The operator's own ServiceAccount token, or another one from a file that a TriggerAuthentication names.
 
-Whoever may write a TriggerAuthentication could have any file of the operator sent to a Vault of their own. So only a
-regular file that holds a token of a ServiceAccount is read.
+As in KEDA, only a regular file that holds a token of a ServiceAccount is read, and none that is longer than a token
+ever is: a file of /proc has no end. Where the token may be sent is asked before this is called.
 """
 
 import asyncio

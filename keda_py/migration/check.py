@@ -6,6 +6,7 @@ from keda_py.context import Lendings
 from keda_py.migration.cluster import check_cluster
 from keda_py.migration.deployments import ReadFlags, check_deployments
 from keda_py.migration.findings import Finding, Severity
+from keda_py.migration.identities import check_identities
 from keda_py.migration.installation import Installation
 from keda_py.migration.objects import check_objects
 from keda_py.testing import lendings
@@ -24,3 +25,4 @@ def _all(installation: Installation, read_flags: ReadFlags, lent: Lendings) -> I
     yield from check_cluster(installation)
     yield from check_deployments(installation, read_flags)
     yield from check_objects(installation, lent)
+    yield from check_identities(installation)

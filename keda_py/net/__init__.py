@@ -1,6 +1,7 @@
 """The network below every client: names become numbers, and credentials go only where they belong.
 
-In come the name of a source (`names.py`), credentials, from `auth/` and from scalers, and what a request says of
-redirects (`redirect_rule.py`, pure); out go keys to cache under (`credential_keys.py`, pure). Next:
-`http/transport.py` and `http/redirects.py`, which apply them.
+In come the name of a source (`names.py`), addresses and credentials, from `auth/`, from scalers and from the HTTP
+client; out go numbers, keys to cache under (`credential_keys.py`), a yes or a ConfigError for the operator's own
+identity (`operator_identity.py`), and what a request says of redirects (`redirect_rule.py`). All but the names is pure.
+Next: `http/transport.py` and `http/redirects.py`, which apply them.
 """

@@ -34,6 +34,7 @@ from keda_py.metrics.prometheus import OperatorMetrics
 from keda_py.metrics.query import Query
 from keda_py.metrics.readings import Readings
 from keda_py.metrics.scaler_set import ScalerSource
+from keda_py.net.operator_identity import IdentityRule
 from keda_py.operator.admission import CONTROLLER as ADMISSION_CONTROLLER
 from keda_py.operator.admission import AdmissionServer
 from keda_py.operator.authentications import Authentications
@@ -233,6 +234,7 @@ def _resolver(around: Surroundings, caches: Caches, reader: ClusterReader, disco
         clock=around.clock,
         object_namespace=around.settings.cluster.object_namespace,
         settings=around.settings.scaling,
+        identities=_identities(around.settings),
         tokens=Issued(around.clock),
         logins=Issued(around.clock),
         certificates=Issued(around.clock),
@@ -256,6 +258,7 @@ def _scaler_source(around: Surroundings, reader: ClusterReader, resolver: Cluste
         resources=SharedResources(),
         reach=_reach(around.settings),
         answers=around.answers,
+        identities=_identities(around.settings),
     )
     return ScalerSource(lendings=lendings, build=registry.build, resolver=resolver)
 
@@ -265,6 +268,10 @@ def _reach(settings: Settings) -> Reach:
         endpoints_of=frozenset(settings.scaling.cross_namespace_endpoints),
         secrets_of=settings.cluster.object_namespace if settings.scaling.restrict_secret_access else None,
     )
+
+
+def _identities(settings: Settings) -> IdentityRule:
+    return IdentityRule(hosts=settings.scaling.identity_hosts, anywhere=settings.scaling.identity_anywhere)
 
 
 def _election(around: Surroundings) -> Election | None:

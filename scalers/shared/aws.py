@@ -11,7 +11,9 @@ from keda_py.scaler import (
     META,
     ConfigError,
     CredentialDigest,
+    Destination,
     PodIdentity,
+    ScalerContext,
     TriggerMetadata,
     credential_digest,
     named,
@@ -55,6 +57,12 @@ class AssumedRole:
 
 
 AwsIdentity = AmbientIdentity | AccessKey | AssumedRole
+
+
+def check_identity(identity: AwsIdentity, to: Destination, context: ScalerContext) -> None:
+    """An access key is the tenant's own; all else is the operator's identity, or made with it. Raises ConfigError."""
+    if not isinstance(identity, AccessKey):
+        context.check_identity("identity for AWS", to)
 
 
 def digest_of(identity: AwsIdentity) -> CredentialDigest:

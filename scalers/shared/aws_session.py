@@ -23,8 +23,8 @@ from botocore.credentials import ReadOnlyCredentials
 from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, NoCredentialsError
 from botocore.parsers import ResponseParserError
 
-from keda_py.scaler import CredentialKey, ScalerContext, ScalerError
-from scalers.shared.aws import AccessKey, AmbientIdentity, AssumedRole, AwsIdentity, digest_of
+from keda_py.scaler import CredentialKey, Destination, ScalerContext, ScalerError
+from scalers.shared.aws import AccessKey, AmbientIdentity, AssumedRole, AwsIdentity, check_identity, digest_of
 
 AWS_ERRORS = (BotoCoreError, ClientError, ResponseParserError, RecursionError, OSError, TimeoutError)
 """What a call may raise; their texts name operation and endpoint, never a credential."""
@@ -37,7 +37,7 @@ _SESSION_NAME = "keda-py"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AwsService:
-    """Which client: `endpoint` "" is the service's own."""
+    """Which client: `endpoint` "" is the service's own, which its region decides; a region has no dots."""
 
     service: str
     region: str
@@ -67,7 +67,12 @@ class AwsOperation(Protocol):
 
 
 async def aws_client(service: AwsService, context: ScalerContext) -> AwsClient:
-    """The shared client. Raises ScalerError when it cannot be made; asks AWS nothing yet."""
+    """The shared client; asks AWS nothing yet.
+
+    Raises ScalerError when it cannot be made, ConfigError for an endpoint where the operator's identity must not go.
+    """
+    if service.endpoint:
+        check_identity(service.identity, Destination(url=service.endpoint, field="awsEndpoint"), context)
 
     async def open_client() -> tuple[AwsClient, AsyncExitStack]:
         stack = AsyncExitStack()

@@ -5,8 +5,8 @@ from typing import Self
 
 import httpx
 
-from keda_py.scaler import ScalerContext, ScalerError
-from scalers.shared.aws import AwsAuthMetadata, aws_identity
+from keda_py.scaler import Destination, ScalerContext, ScalerError
+from scalers.shared.aws import AwsAuthMetadata, aws_identity, check_identity
 from scalers.shared.http_answer import HttpQuestion
 
 
@@ -17,12 +17,16 @@ class AwsSigner:
         self._session, self._service, self._region = session, service, region
 
     @classmethod
-    async def open(cls, context: ScalerContext, metadata: AwsAuthMetadata, service: str, region: str) -> Self:
-        """Raises ConfigError where the trigger names no identity."""
+    async def open(
+        cls, context: ScalerContext, metadata: AwsAuthMetadata, scope: tuple[str, str], to: Destination
+    ) -> Self:
+        """`scope` is service and region. Raises ConfigError without an identity, and where that must not go."""
         # Late: see aws_session; most triggers that could sign never do.
         from scalers.shared.aws_session import session_of
 
+        service, region = scope
         identity = aws_identity(metadata, context.pod_identity)
+        check_identity(identity, to, context)
         return cls(session_of(identity, region, context.http_timeout), service, region)
 
     async def sign(self, question: HttpQuestion) -> HttpQuestion:

@@ -9,6 +9,7 @@ from typing import Self
 from keda_py.scaler import (
     ConfigError,
     CredentialKey,
+    Destination,
     PodIdentity,
     ScalerContext,
     ScalerError,
@@ -44,8 +45,15 @@ class AzureIdentity:
         return cls(client_id=client_id, tenant_id=tenant_id, authority=authority.rstrip("/"), token_file=token_file)
 
 
-async def azure_token(context: ScalerContext, scope: str) -> BearerToken:
-    """The shared token for this scope. Raises ConfigError."""
+async def azure_token(context: ScalerContext, scope: str, to: Destination) -> BearerToken:
+    """The shared token for this scope. Raises ConfigError, also where the operator's identity must not go."""
+    chosen = context.pod_identity.identity_authority_host
+    if chosen:
+        by_installation = context.pod_identity.cluster_wide
+        field = "podIdentity.identityAuthorityHost"
+        login = Destination(url=chosen, field=field, service="azure login", by_installation=by_installation)
+        context.check_identity("federated token of Azure", login)
+    context.check_identity("token of Azure", to)
     identity = AzureIdentity.of(context.pod_identity, os.environ)
 
     async def fetch() -> Token:

@@ -2,6 +2,7 @@
 
 import base64
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +14,7 @@ from keda_py.scaler import (
     ENV,
     ConfigError,
     CredentialKey,
+    Destination,
     ScalerContext,
     TriggerMetadata,
     credential_digest,
@@ -42,10 +44,16 @@ class _ServiceAccount(BaseModel):
     token_uri: str
 
 
-async def gcp_token(context: ScalerContext, metadata: GcpAuthMetadata, scope: str) -> BearerToken | None:
-    """The shared token for this scope, None where the trigger names no identity of GCP. Raises ConfigError."""
+async def gcp_token(
+    context: ScalerContext, metadata: GcpAuthMetadata, scope: str, to: Destination
+) -> BearerToken | None:
+    """The shared token for this scope, None where the trigger names no identity of GCP.
+
+    Raises ConfigError, also where the operator's identity must not go.
+    """
     by_operator, path = context.pod_identity.provider == "gcp", ""
     if by_operator:
+        context.check_identity("token of Google", replace(to, service="google"))
         path = os.environ.get("GOOGLE_APPLICATION_CREDENTIALS", "")
         text = SecretStr(_read_key(path) if path else "")
     else:

@@ -24,6 +24,14 @@ def guarded_redis(tmp_path: Path) -> Iterator[int]:
 
 
 @pytest.fixture
+async def as_in_keda(world: World) -> AsyncIterator[World]:
+    """As `working`, with an operator that sends its own identity anywhere."""
+    await world.apply(deployment("app"))
+    async with started(world, operator_identity_anywhere="true"):
+        yield world
+
+
+@pytest.fixture
 async def working(world: World) -> AsyncIterator[World]:
     """With a Deployment "app" and an operator at work."""
     await world.apply(deployment("app", env=[{"name": "PLAIN", "value": "p"}]))

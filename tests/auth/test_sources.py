@@ -199,6 +199,7 @@ WRONG_FILES = {
     "link": "link.json",
     "absent": "nope.json",
     "list": "list.json",
+    "no-name": "a\0b",
 }
 
 

@@ -61,11 +61,11 @@ async def server() -> AsyncIterator[HttpServer]:
 
 @pytest.fixture
 async def tenants(world: World) -> AsyncIterator[World]:
-    """A namespace "bank" besides the usual one, a ServiceAccount of one name in both."""
+    """A namespace "bank" besides the usual one, a ServiceAccount of one name in both; files may be sent to any vault."""
     await world.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": BANK}}, deployment("app"))
     accounts = [{"name": "robot", "namespace": one} for one in (SHOP, BANK)]
     await world.apply(*({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta} for meta in accounts))
-    async with started(world):
+    async with started(world, operator_identity_anywhere="true"):
         yield world
 
 

@@ -89,15 +89,6 @@ async def test_a_vault_that_refuses_or_is_away_is_an_error(working: World, serve
         await resolve(working, redis_trigger("away"))
 
 
-async def test_the_operators_vault_token_wins(
-    working: World, server: HttpServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("VAULT_TOKEN", "of-the-operator")
-    server.answers["/v1/kv1/app"] = demanding({"data": {"k": "v"}}, X_Vault_Token="of-the-operator")
-    await working.apply(vault(server, {"parameter": "a", "path": "kv1/app", "key": "k"}))
-    assert (await resolve(working, redis_trigger("auth"))).auth == {"a": "v"}
-
-
 async def test_vault_believes_a_service_account(working: World, server: HttpServer) -> None:
     logins = []
 
@@ -121,7 +112,7 @@ async def test_vault_believes_a_service_account(working: World, server: HttpServ
 
 
 async def test_only_the_file_of_a_service_accounts_token_is_sent_to_vault(
-    working: World, server: HttpServer, tmp_path: Path
+    as_in_keda: World, server: HttpServer, tmp_path: Path
 ) -> None:
     sent = []
 
@@ -139,11 +130,11 @@ async def test_only_the_file_of_a_service_accounts_token_is_sent_to_vault(
         credential = {"serviceAccount": str(tmp_path / name)}
         made = vault(server, {"parameter": "a", "path": "p", "key": "k"}, **login, credential=credential)
         made["metadata"]["name"] = name
-        await working.apply(made)
-    assert (await resolve(working, redis_trigger("good"))).auth == {"a": "v"}
+        await as_in_keda.apply(made)
+    assert (await resolve(as_in_keda, redis_trigger("good"))).auth == {"a": "v"}
     for name in ("passwd", "other"):
         with pytest.raises(ConfigError, match="does not hold the token of a ServiceAccount"):
-            await resolve(working, redis_trigger(name))
+            await resolve(as_in_keda, redis_trigger(name))
     assert sent == [texts["good"]]
 
 
@@ -195,7 +186,7 @@ async def test_azure_key_vault_by_a_service_principal(working: World, server: Ht
 
 
 async def test_azure_key_vault_by_workload_identity(
-    working: World, server: HttpServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    as_in_keda: World, server: HttpServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "token").write_text("assert1on\n")
     for name, value in {
@@ -206,8 +197,8 @@ async def test_azure_key_vault_by_workload_identity(
         monkeypatch.setenv(f"AZURE_{name}", value)
     await answer_as_azure(server, {"client_id": "me", "client_assertion": "assert1on"})
     identity = {"provider": "azure-workload", "identityId": "me"}
-    await working.apply(key_vault(server, podIdentity=identity))
-    assert (await resolve(working, redis_trigger("auth"))).auth["a"] == "s3cret-value"
+    await as_in_keda.apply(key_vault(server, podIdentity=identity))
+    assert (await resolve(as_in_keda, redis_trigger("auth"))).auth["a"] == "s3cret-value"
 
 
 async def test_azure_errors_are_raised_without_the_secret(working: World, server: HttpServer) -> None:

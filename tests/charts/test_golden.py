@@ -31,6 +31,7 @@ WAYS: dict[str, dict[str, Any]] = {
         "permissions": {"operator": {"crossNamespaceEndpoints": ["monitoring"]}},
         "rbac": {"aggregateToDefaultRoles": True},
         "podDisruptionBudget": {"operator": {"minAvailable": 1}},
+        "operatorIdentity": {"hosts": ["vault.example.org", "*.vault.svc"]},
         "podIdentity": {"aws": {"irsa": {"enabled": True, "roleArn": "arn:aws:iam::1:role/keda"}}},
         "prometheus": {
             "operator": {

@@ -55,6 +55,7 @@ def test_a_keda_users_values_reach_the_operators_settings() -> None:
         "http": {"timeout": 5000, "keepAlive": {"enabled": False}},
         "certificates": {"secretName": "our-certs"},
         "clusterName": "blue",
+        "operatorIdentity": {"hosts": ["vault.example.org", "*.svc"], "anywhere": True},
     }
     rendered = container(**values)
     given = (argument.removeprefix("--").partition("=") for argument in rendered["args"][1:])
@@ -67,6 +68,8 @@ def test_a_keda_users_values_reach_the_operators_settings() -> None:
     assert settings.http.disable_keep_alive
     assert settings.certificates.secret_name == "our-certs"
     assert settings.leadership.elect
+    assert settings.scaling.identity_hosts == ("vault.example.org", "*.svc")
+    assert settings.scaling.identity_anywhere
 
 
 def test_the_pod_is_placed_and_sized_by_the_usual_values() -> None:

@@ -207,6 +207,7 @@ async def world(lent: Lendings) -> AsyncIterator[World]:
         tls=lent.tls,
         resources=lent.resources,
         answers=lent.answers,
+        identities=lent.identities,
     )
     async with asyncio.TaskGroup() as tasks:
         source = ScalerSource(lendings=short, build=build, resolver=resolver)

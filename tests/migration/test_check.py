@@ -28,6 +28,28 @@ from tests.migration.installed import (
 from tests.properties import examples
 from tests.validation.manifests import junk
 
+
+def authentication(kind: str = "TriggerAuthentication", **spec: Any) -> Obj:
+    metadata = {"name": "auth"} if kind.startswith("Cluster") else {"name": "auth", "namespace": "shop"}
+    return {"apiVersion": "keda.sh/v1alpha1", "kind": kind, "metadata": metadata, "spec": spec}
+
+
+def vault(address: str = "https://vault", authentication: str = "kubernetes", **more: Any) -> Obj:
+    secrets = [{"parameter": "a", "path": "p", "key": "k"}]
+    login = {"role": "r", "mount": "m"} if authentication == "kubernetes" else {}
+    return {"hashiCorpVault": {"address": address, "authentication": authentication, "secrets": secrets} | login | more}
+
+
+def azure(uri: str = "https://x.vault.azure.net", **more: Any) -> Obj:
+    identity = {"provider": "azure-workload", **more.pop("identity", {})}
+    secrets = [{"parameter": "a", "name": "n"}]
+    return {"azureKeyVault": {"vaultUri": uri, "secrets": secrets, "podIdentity": identity, **more}}
+
+
+CLUSTER_WIDE = "ClusterTriggerAuthentication"
+HTTPS_ONLY = (
+    "ClusterTriggerAuthentication auth: spec.hashiCorpVault.address: http://vault: the operator's ServiceAccount"
+)
 KAFKA = {"type": "kafka", "metadata": {"topic": "t"}}
 NAMED_CRON = "s0-cron-UTC-08xxx-020xxx"
 
@@ -57,6 +79,20 @@ BLOCKS = {
     "a CRD whose annotation kubectl wrote": (
         [definition(HELM | KEEP, policy_by="kubectl-annotate")],
         r"--set 'crds.additionalAnnotations.helm\.sh/resource-policy=keep'",
+    ),
+    "a vault that is sent the operator's ServiceAccount token": (
+        [authentication(**vault())],
+        "TriggerAuthentication shop/auth: spec.hashiCorpVault.address: the operator's ServiceAccount token is not sent",
+    ),
+    "a vault that is sent VAULT_TOKEN": ([authentication(**vault(authentication="token"))], "VAULT_TOKEN is not sent"),
+    "a vault that is sent a token over http": ([authentication(CLUSTER_WIDE, **vault("http://vault"))], HTTPS_ONLY),
+    "a key vault of somebody's own": (
+        [authentication(**azure("https://evil"))],
+        "azureKeyVault.vaultUri: the operator's",
+    ),
+    "a login of somebody's own": (
+        [authentication(podIdentity={"provider": "azure-workload", "identityAuthorityHost": "https://evil"})],
+        "spec.podIdentity.identityAuthorityHost: the operator's federated token of Azure is not sent",
     ),
     "another adapter's APIService": (
         [api_service("datadog", "cluster-agent")],
@@ -122,6 +158,21 @@ async def test_a_missing_type_is_told_once_however_many_use_it() -> None:
     found = told(await findings(*(scaled_object(CRON, KAFKA, name=f"web-{n}") for n in range(9))), "blocks")
     assert found.count("\n") == 0
     assert "web-4 and 4 more" in found
+
+
+@pytest.mark.parametrize(
+    "fine",
+    [
+        authentication(CLUSTER_WIDE, **vault()),
+        authentication(CLUSTER_WIDE, **vault(authentication="token")),
+        authentication(**vault(credential={"serviceAccountName": "own"})),
+        authentication(**vault("http://vault", "token", credential={"token": "own"})),
+        authentication(**azure()),
+        authentication(podIdentity={"provider": "aws"}),
+    ],
+)
+async def test_an_identity_that_goes_where_it_may_is_not_told(fine: Obj) -> None:
+    assert not told(await findings(fine), "blocks")
 
 
 async def test_the_worst_stands_first() -> None:

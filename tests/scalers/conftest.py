@@ -85,11 +85,12 @@ class Bench:
     def scaler(
         self, trigger_type: str, metadata: dict[str, str], *, auth: dict[str, str] | None = None, **context: Any
     ) -> AnyScaler:
-        """Built, not opened. `context` may hold namespace, env, timeout, pod_identity, metric_type..."""
+        """Built, not opened. `context` may hold namespace, env, timeout, identities, pod_identity, metric_type..."""
         env = context.pop("env", {})
         lent = replace(
             self.lent,
             http_timeout=context.pop("timeout", self.lent.http_timeout),
+            identities=context.pop("identities", self.lent.identities),
         )
         namespace = context.pop("namespace", "default")
         own = EngineContext(lendings=lent, namespace=namespace, scaled_object="app", trigger_index=0, **context)

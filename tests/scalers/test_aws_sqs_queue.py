@@ -11,9 +11,11 @@ from aiohttp import web
 
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.scaler import PodIdentity
+from keda_py.testing import IdentityRule
 from tests.http_server import HttpServer, http_server
 
 _NUMBERS = itertools.count()
+ANYWHERE = IdentityRule(anywhere=True)
 KEYS = {"awsAccessKeyID": "AKID", "awsSecretAccessKey": "s3cret"}
 
 
@@ -105,7 +107,9 @@ async def test_a_role_is_assumed(
     own(monkeypatch, aws_endpoint)
     async with queue_server('{"Attributes":{"ApproximateNumberOfMessages":"2"}}') as server:
         metadata = on("jobs", server.url, scaleOnInFlight="false")
-        scaler = await bench.opened("aws-sqs-queue", metadata, auth=auth, pod_identity=pod_identity)
+        scaler = await bench.opened(
+            "aws-sqs-queue", metadata, auth=auth, pod_identity=pod_identity, identities=ANYWHERE
+        )
         assert (await scaler.read()).value == 2
         headers = server.asked[0].headers
     assert "Credential=ASIA" in headers["Authorization"]  # the beginning of every temporary key
@@ -131,7 +135,9 @@ async def test_the_operators_own_credentials(
 ) -> None:
     own(monkeypatch, aws_endpoint)
     url = await make_queue(sqs, waiting=2)
-    scaler = await bench.opened("aws-sqs-queue", on(url, aws_endpoint, **metadata), pod_identity=pod_identity)
+    scaler = await bench.opened(
+        "aws-sqs-queue", on(url, aws_endpoint, **metadata), pod_identity=pod_identity, identities=ANYWHERE
+    )
     assert (await scaler.read()).value == 2
 
 
@@ -143,7 +149,7 @@ async def test_a_web_identity_is_used_first_where_the_operator_has_one(
     monkeypatch.setenv("AWS_WEB_IDENTITY_TOKEN_FILE", str(tmp_path / "token"))
     url = await make_queue(sqs, waiting=2)
     role = PodIdentity(provider="aws", role_arn="arn:aws:iam::123456789012:role/reader")
-    scaler = await bench.opened("aws-sqs-queue", on(url, aws_endpoint), pod_identity=role)
+    scaler = await bench.opened("aws-sqs-queue", on(url, aws_endpoint), pod_identity=role, identities=ANYWHERE)
     assert (await scaler.read()).value == 2
 
 

@@ -3,6 +3,7 @@
 import json
 import ssl
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.scaler import PodIdentity, Trigger
-from keda_py.testing import EngineContext, check_scaler
+from keda_py.testing import EngineContext, IdentityRule, check_scaler
 from scalers.prometheus import PrometheusScaler
 from tests.certificates import Authority
 from tests.http_server import HttpServer, http_server
@@ -237,6 +238,7 @@ async def test_azure_workload_identity(
     await token_server(server, "/tenant/oauth2/v2.0/token", client_assertion="projected", client_id="me", scope=scope)
     identity = PodIdentity(provider="azure-workload", identity_id="me")
     metadata = ask(server.url, cloud="AzureUSGovernmentCloud")
+    bench.lent = replace(bench.lent, identities=IdentityRule(anywhere=True))
     for _ in range(2):
         scaler = await bench.opened("prometheus", metadata, pod_identity=identity)
         assert (await scaler.read()).value == 7
@@ -281,7 +283,7 @@ async def test_a_question_for_a_token_follows_no_redirect(
     account = json.dumps({"client_email": "me@x", "private_key": rsa_key(), "token_uri": f"{server.url}/token"})
     options: dict[str, Any] = {"auth": {"GoogleApplicationCredentials": account}}
     if by == "the metadata server":
-        options = {"pod_identity": PodIdentity(provider="gcp")}
+        options = {"pod_identity": PodIdentity(provider="gcp"), "identities": IdentityRule(anywhere=True)}
     async with http_server() as other:
         server.answers |= {"/token": away, path: away}
         scaler = await bench.opened("prometheus", ask(server.url), **options)
@@ -319,7 +321,9 @@ async def test_the_gcp_identity_of_the_operator(
 ) -> None:
     monkeypatch.setenv("GCE_METADATA_HOST", server.url.removeprefix("http://"))
     await token_server(server, "/computeMetadata/v1/instance/service-accounts/default/token")
-    scaler = await bench.opened("prometheus", ask(server.url), pod_identity=PodIdentity(provider="gcp"))
+    anywhere = IdentityRule(anywhere=True)
+    by_google = PodIdentity(provider="gcp")
+    scaler = await bench.opened("prometheus", ask(server.url), pod_identity=by_google, identities=anywhere)
     assert (await scaler.read()).value == 7
     assert server.asked[0].headers["Metadata-Flavor"] == "Google"
     assert server.asked[1].headers["Authorization"] == "Bearer t0ken"

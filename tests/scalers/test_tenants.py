@@ -11,8 +11,8 @@ from aiohttp import web
 from keda_py.context import EngineContext, Lendings
 from keda_py.errors import ScalerError
 from keda_py.net.credential_keys import CredentialKey, OpenKey
-from keda_py.scaler import PodIdentity, TlsSettings
-from keda_py.testing import lendings
+from keda_py.scaler import Destination, PodIdentity, TlsSettings
+from keda_py.testing import IdentityRule, lendings
 from scalers.prometheus import PrometheusMetadata
 from scalers.shared.aws import AmbientIdentity, AssumedRole, AwsIdentity, aws_identity
 from scalers.shared.aws_session import AwsService, aws_client
@@ -24,6 +24,7 @@ from tests.scalers.test_prometheus import VECTOR, ask, rsa_key
 
 SHOP, BANK = "shop", "bank"
 GOOD = {"password": "g00d"}
+TO = Destination(url="https://prometheus", field="serverAddress")
 
 
 def context(lent: Lendings, namespace: str, **more: Any) -> EngineContext:
@@ -94,7 +95,7 @@ def gcp(lent: Lendings, namespace: str, email: str, key: str) -> Awaitable[objec
     account = json.dumps({"client_email": email, "private_key": key, "token_uri": "https://g"})
     auth = {"GoogleApplicationCredentials": account}
     metadata = PrometheusMetadata.parse(ask("https://prometheus"), {}, auth)
-    return gcp_token(context(lent, namespace), metadata, "scope")
+    return gcp_token(context(lent, namespace), metadata, "scope", TO)
 
 
 async def test_a_token_of_google_is_for_one_key_of_one_tenant(bench: Any) -> None:
@@ -117,10 +118,10 @@ async def test_a_token_of_the_operators_own_identity_is_shared_within_a_tenant(
     metadata = PrometheusMetadata.parse(ask("https://prometheus"), {}, {})
     identities = [PodIdentity(provider="azure-workload", identity_id=one) for one in ("a", "b")]
     by_google = PodIdentity(provider="gcp")
-    async with lendings() as lent:
+    async with lendings(identities=IdentityRule(hosts=("prometheus",))) as lent:
         for first, second, ask_for in (
-            (identities[0], identities[1], lambda own: azure_token(own, "scope")),
-            (by_google, None, lambda own: gcp_token(own, metadata, "scope")),
+            (identities[0], identities[1], lambda own: azure_token(own, "scope", TO)),
+            (by_google, None, lambda own: gcp_token(own, metadata, "scope", TO)),
         ):
             asked: Token = ask_for
             mine, same, theirs = [await asked(context(lent, one, pod_identity=first)) for one in (SHOP, SHOP, BANK)]

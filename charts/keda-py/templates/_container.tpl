@@ -46,6 +46,14 @@
 {{- with $values.permissions.operator.crossNamespaceEndpoints }}
 - --cross-namespace-endpoints={{ join "," . }}
 {{- end }}
+{{- with $values.operatorIdentity }}
+{{- if .hosts }}
+- --operator-identity-hosts={{ join "," .hosts }}
+{{- end }}
+{{- if .anywhere }}
+- --operator-identity-anywhere=true
+{{- end }}
+{{- end }}
 {{- range $flag, $value := $values.extraArgs.keda }}
 - --{{ $flag }}={{ $value }}
 {{- end }}

@@ -1,0 +1,116 @@
+"""Where the operator's own identity may go: decided here and nowhere else.
+
+The operator's identity is what it proves who it is with, as no tenant can: VAULT_TOKEN, its ServiceAccount's token and
+those in other files of its pod, Azure's federated token, AWS' web identity, instance role and what those assume,
+Google's workload identity, and every token that was given for one of them. KEDA sends these to whatever address a
+TriggerAuthentication or a trigger names. Here they go
+
+- over https only, and
+- where the installation has named the address: it stands in a ClusterTriggerAuthentication, or its host is in
+  --operator-identity-hosts; or where the host is the cloud's own, whoever has written it (`_OWN_HOSTS`).
+
+An address that a trigger names (`serverAddress`, `awsEndpoint`) is the tenant's, although the identity may come from a
+ClusterTriggerAuthentication: every namespace may refer to that. What the operator's environment names
+(AZURE_AUTHORITY_HOST, AWS_ENDPOINT_URL, GCE_METADATA_HOST) is the installation's own choice, and what a cloud's library
+makes of a region is the cloud's: neither is asked about here. --operator-identity-anywhere is KEDA's behaviour.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import httpx
+
+from keda_py.errors import ConfigError
+
+Service = Literal["azure login", "azure key vault", "azure prometheus", "amazon prometheus", "google"]
+
+# Names below which nobody but the cloud answers: a tenant's own instance there never gets to see a token.
+_OWN_HOSTS: Mapping[Service, Sequence[str]] = {
+    "azure login": (
+        "login.microsoftonline.com",
+        "login.microsoftonline.us",
+        "login.chinacloudapi.cn",
+        "login.partner.microsoftonline.cn",
+    ),
+    "azure key vault": (
+        "*.vault.azure.net",
+        "*.vault.usgovcloudapi.net",
+        "*.vault.azure.cn",
+        "*.managedhsm.azure.net",
+    ),
+    "azure prometheus": (
+        "*.prometheus.monitor.azure.com",
+        "*.prometheus.monitor.azure.us",
+        "*.prometheus.monitor.azure.cn",
+    ),
+    # Not "*.amazonaws.com": load balancers and machines of everybody have names there.
+    "amazon prometheus": ("aps-workspaces.*.amazonaws.com", "aps-workspaces.*.amazonaws.com.cn"),
+    "google": ("*.googleapis.com",),
+}
+_IN_A_HOST = frozenset("abcdefghijklmnopqrstuvwxyz0123456789.-_:")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Destination:
+    """Where an identity would go: `field` names the address, in an object or in a trigger.
+
+    `service`: whose hosts are fine whoever names them. `by_installation`: it stands in a ClusterTriggerAuthentication.
+    """
+
+    url: str
+    field: str
+    service: Service | None = None
+    by_installation: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdentityRule:
+    """What the installation allows: `hosts` are names, or `*.suffix` for all below one, in small letters."""
+
+    hosts: tuple[str, ...] = ()
+    anywhere: bool = False
+
+    def puts_operator_first(self, *, by_installation: bool) -> bool:
+        """Whether VAULT_TOKEN wins over a token in the object; in KEDA it always does."""
+        return self.anywhere or by_installation
+
+    def check(self, identity: str, to: Destination) -> None:
+        """`identity` is of the operator, as in "VAULT_TOKEN". Raises ConfigError that names field, host and remedy."""
+        if self.anywhere:
+            return
+        url = _parse(identity, to)
+        host = url.raw_host.decode("ascii").lower().rstrip(".")
+        if url.scheme != "https":
+            where = f"{to.field}: {url.scheme}://{host}"
+            message = f"{where}: the operator's {identity} goes over https only: write an https:// address"
+            raise ConfigError(message, field=to.field)
+        known = (*self.hosts, *(_OWN_HOSTS[to.service] if to.service else ()))
+        if not to.by_installation and not any(_matches(host, one) for one in known):
+            raise ConfigError(
+                f"{to.field}: the operator's {identity} is not sent to host \"{host}\" on a tenant's word: "
+                "give a credential of your own, name the address in a ClusterTriggerAuthentication where that can, "
+                "or start the operator with the host in --operator-identity-hosts",
+                field=to.field,
+            )
+
+
+def _matches(host: str, pattern: str) -> bool:
+    """ "*.a.b" is every name below a.b, not a.b itself; a star further on is one label."""
+    if pattern.startswith("*."):
+        return host.endswith(pattern[1:])
+    labels, wanted = host.split("."), pattern.split(".")
+    return len(labels) == len(wanted) and all(one in ("*", label) for label, one in zip(labels, wanted, strict=True))
+
+
+def _parse(identity: str, to: Destination) -> httpx.URL:
+    """An address that every library reads alike, so that what is checked is where it goes."""
+    try:
+        url = httpx.URL(to.url)
+    except httpx.InvalidURL:
+        url = httpx.URL("")
+    odd = set(url.raw_host.decode("ascii").lower()) - _IN_A_HOST or set("\\@") & set(to.url)
+    if odd or not url.scheme or not url.host or not to.url.isprintable():
+        message = f"{to.field}: is no plain address, and the operator's {identity} goes to none else"
+        raise ConfigError(f"{message}: write https://HOST/PATH", field=to.field)
+    return url
