@@ -282,6 +282,19 @@ class LogSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessSettings:
+    """The process, and what outlives it."""
+
+    state_dir: str = option(
+        "",
+        str,
+        "directory that outlives the process, for a note of what is under way; empty: one of this user's, 0: none",
+        flag="state-dir",
+        env="KEDA_PY_STATE_DIR",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Everything that `keda-py operator` can be told."""
 
@@ -291,6 +304,7 @@ class Settings:
     certificates: CertificateSettings = field(default_factory=CertificateSettings)
     http: HttpSettings = field(default_factory=HttpSettings)
     scaling: ScalingSettings = field(default_factory=ScalingSettings)
+    process: ProcessSettings = field(default_factory=ProcessSettings)
     logs: LogSettings = field(default_factory=LogSettings)
 
 
@@ -301,6 +315,7 @@ GROUPS: dict[str, type] = {
     "certificates": CertificateSettings,
     "http": HttpSettings,
     "scaling": ScalingSettings,
+    "process": ProcessSettings,
     "logs": LogSettings,
 }
 

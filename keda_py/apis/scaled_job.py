@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from keda_py.apis.job_spec import JobSpec
-from keda_py.apis.scaled_object import ScaleTrigger, TriggerActivity
+from keda_py.apis.scaled_object import DecisionStatus, ScaleTrigger, TriggerActivity
 from keda_py.apis.schema_marks import SchemaOf, Timestamp
 from keda_py.apis.wire import Condition, Count, Int32, ObjectMeta, Positive, Wire
 
@@ -71,6 +71,8 @@ class ScaledJobStatus(Wire):
     authentications_types: str = ""
     external_metric_names: list[str] = []
     triggers_activity: dict[str, TriggerActivity] = {}
+    keda_py: DecisionStatus | None = None
+    """Only while it is held back."""
 
 
 class ScaledJob(Wire):

@@ -11,7 +11,7 @@ from pydantic import ConfigDict, Field
 
 from keda_py.apis.hpa_behavior import HorizontalPodAutoscalerBehavior
 from keda_py.apis.schema_marks import SchemaOf, Timestamp, rule
-from keda_py.apis.wire import AuthenticationRef, Condition, Count, Int32, Name, ObjectMeta, Positive, Wire
+from keda_py.apis.wire import AuthenticationRef, Condition, Count, Int32, Int64, Name, ObjectMeta, Positive, Wire
 
 FallbackBehavior = Literal[
     "static", "currentReplicas", "currentReplicasIfHigher", "currentReplicasIfLower", "scalingModifiers"
@@ -131,6 +131,17 @@ class TriggerActivity(Wire):
     is_active: bool = False
 
 
+class HeldBackStatus(Wire):
+    """Work on the object was under way when a process of the operator died; every replica leaves it alone."""
+
+    deaths: Int32 = 0
+    """How many of them it is blamed for."""
+    generation: Int64 = 0
+    """The spec that this is about; another one is tried at once."""
+    until: Timestamp = ""
+    """When it is tried again."""
+
+
 class DecisionStatus(Wire):
     """Why the replicas are what they are."""
 
@@ -143,6 +154,7 @@ class DecisionStatus(Wire):
     """Last value of each metric."""
     notes: list[str] = []
     """Errors of triggers, and why a value is not what its source said, when this reason began."""
+    held_back: HeldBackStatus | None = None
 
 
 class ScaledObjectStatus(Wire):

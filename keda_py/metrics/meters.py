@@ -80,10 +80,13 @@ class Meter:
 
     @property
     def batch_key(self) -> SharingKey | None:
-        """The scaler's, as it is now; None for a trigger of several metrics, which `read_batch` cannot tell apart."""
+        """The scaler's, as it is now; None for a trigger of several metrics, which `read_batch` cannot tell apart.
+
+        None as well where the object is read by itself.
+        """
         index = self.metric.trigger_index
         several = sum(metric.trigger_index == index for metric in self.scalers.metrics.external) > 1
-        return None if several else self.scalers.batch_keys[index]
+        return None if several or self.scalers.stands_apart else self.scalers.batch_keys[index]
 
     @property
     def trigger_type(self) -> str:

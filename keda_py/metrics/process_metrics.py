@@ -47,6 +47,12 @@ class ProcessMetrics:
         self._depth = Gauge(
             "keda_py_queue_depth", "objects that are due or being worked on", ("type",), registry=registry
         )
+        self._held_back = Gauge(
+            "keda_py_objects_held_back",
+            "objects that are not scaled because a process died while it worked on them",
+            ("type",),
+            registry=registry,
+        )
         self._lag = Histogram(
             "keda_py_event_loop_lag_seconds", "how late the loop's timers fire", buckets=_SECONDS, registry=registry
         )
@@ -92,6 +98,10 @@ class ProcessMetrics:
     def show_queue(self, kind: str, depth: Callable[[], int]) -> None:
         """Show the depth of a queue from now on; asked on the loop at each scrape."""
         self.show(lambda: self._depth.labels(kind).set(depth()))
+
+    def show_held_back(self, kind: str, count: Callable[[], int]) -> None:
+        """Show how many objects of a kind are held back from now on; asked on the loop at each scrape."""
+        self.show(lambda: self._held_back.labels(kind).set(count()))
 
     def show_leadership(self, lease: str, leads: Callable[[], bool]) -> None:
         """Show whether we hold the Lease from now on."""

@@ -29,7 +29,7 @@ from keda_py.errors import ConfigError, KedaPyError, ScalerError
 from keda_py.metrics.meters import Key, MetricReading
 from keda_py.metrics.readings import Readings, Round
 
-_PREFIX = "rpc error: code = Unknown desc = error when getting metric values "
+PREFIX = "rpc error: code = Unknown desc = error when getting metric values "
 """KEDA answers through gRPC, and its words end up in the HPA's conditions; people search for them."""
 
 
@@ -205,12 +205,12 @@ class Query:
         try:
             readings = await self._readings.ask(key, metric)
             if not readings:
-                raise QueryError(f"{_PREFIX}no matching metrics found for {metric}")
+                raise QueryError(f"{PREFIX}no matching metrics found for {metric}")
             evaluation = await self._evaluate(spec, metrics, Round(readings=readings))
         except (ConfigError, ScalerError) as error:
-            raise QueryError(f"{_PREFIX}{error}") from None
+            raise QueryError(f"{PREFIX}{error}") from None
         if evaluation.errors and not evaluation.in_fallback:
-            raise QueryError(f"{_PREFIX}metric:{metric} encountered error")
+            raise QueryError(f"{PREFIX}metric:{metric} encountered error")
         return evaluation.values
 
     async def _find(self, key: Key) -> tuple[ScalingSpec, MetricSet]:
@@ -219,11 +219,11 @@ class Query:
             return built.spec, built.metrics
         spec = self._specs(key)
         if spec is None:
-            raise QueryError(f'{_PREFIX}error getting scalers ScaledObject.keda.sh "{key[1]}" not found')
+            raise QueryError(f'{PREFIX}error getting scalers ScaledObject.keda.sh "{key[1]}" not found')
         try:
             return spec, await self._readings.build(spec)
         except (ConfigError, ScalerError) as error:
-            raise QueryError(f"{_PREFIX}error getting scalers {error}") from None
+            raise QueryError(f"{PREFIX}error getting scalers {error}") from None
 
     async def _evaluate(self, spec: ScalingSpec, metrics: MetricSet, seen: Round) -> Evaluation:
         failed = any(isinstance(reading.outcome, ScalerError) for reading in seen.readings)

@@ -74,7 +74,11 @@ class Readings:
         self._watched: dict[Key, _Watched] = {}
         self._failures = failures or Failures()
         engine = Engine(
-            clock=self._clock, spawn=self._spawn, complete=self._complete, count_batch=observer.record_batch
+            clock=self._clock,
+            journal=scalers.journal,
+            spawn=self._spawn,
+            complete=self._complete,
+            count_batch=observer.record_batch,
         )
         self._sources = Sources(engine)
         self._phases = Phases()

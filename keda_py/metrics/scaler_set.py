@@ -8,7 +8,7 @@ source is not asked twice.
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from inspect import signature
 from typing import cast
 
@@ -17,10 +17,12 @@ from keda_py.auth.resolver import Resolved, Resolver
 from keda_py.context import EngineContext, Lendings
 from keda_py.core.metric_names import MetricSet, name_metrics
 from keda_py.core.metric_specs import MetricSpec
+from keda_py.core.quarantine import Work, edition_of
 from keda_py.core.spec import TriggersSpec
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.metrics.confinement import confine
 from keda_py.net.credential_keys import SharingKey, check_sharing_key
+from keda_py.readings.journal import Journal
 from keda_py.registry import AnyScaler
 from keda_py.scaler import MetricType, ScalerContext, Trigger
 
@@ -39,6 +41,7 @@ class ScalerSource:
     lendings: Lendings
     build: BuildScaler
     resolver: Resolver
+    journal: Journal = field(default_factory=Journal.in_memory)
 
     @property
     def timeout(self) -> float:
@@ -124,6 +127,8 @@ class ScalerSet:
         self, spec: TriggersSpec, metrics: MetricSet, opened: Iterable[OpenScaler], source: ScalerSource
     ) -> None:
         self.spec, self.metrics = spec, metrics
+        self.work = _work_on(spec)
+        """How the journal calls reading it."""
         self._opened, self._source = list(opened), source
         self._renewing = asyncio.Lock()
 
@@ -136,6 +141,11 @@ class ScalerSet:
     def batch_keys(self) -> tuple[SharingKey | None, ...]:
         """In trigger order."""
         return tuple(opened.batch_key for opened in self._opened)
+
+    @property
+    def stands_apart(self) -> bool:
+        """Is it read by itself, because it was under way when a process died?"""
+        return self.work.owner in self._source.journal.apart
 
     def activation(self, index: int) -> float:
         """The value above which a trigger is active."""
@@ -215,7 +225,7 @@ async def _attempt(
     spec: TriggersSpec, index: int, source: ScalerSource, outcomes: dict[int, OpenScaler | ConfigError | ScalerError]
 ) -> None:
     try:
-        outcomes[index] = await source.open(spec, index)
+        outcomes[index] = await source.journal.run((_work_on(spec),), source.open(spec, index))
     except (ConfigError, ScalerError) as error:
         outcomes[index] = error
 
@@ -234,3 +244,7 @@ async def _specs(spec: TriggersSpec, opened: Sequence[OpenScaler], timeout: floa
         await confine(one.scaler.specs(), timeout, what=f"metrics of scaler {trigger.type}")
         for one, trigger in zip(opened, spec.triggers, strict=True)
     ]
+
+
+def _work_on(spec: TriggersSpec) -> Work:
+    return Work(spec.kind, spec.namespace, spec.name, edition_of(spec.uid, spec.generation))

@@ -16,6 +16,7 @@ from keda_py.metrics.confinement import confine
 from keda_py.metrics.http_requests import asking_for
 from keda_py.metrics.meters import Meter, Outcome, check_reading, measure
 from keda_py.net.credential_keys import SharingKey
+from keda_py.readings.journal import Journal
 
 LANE_WIDTH = 8
 """Reads of one answering source at a time, outside of the common question."""
@@ -26,9 +27,14 @@ class Engine:
     """What a source needs of the engine: time, tasks, and somebody to take an outcome."""
 
     clock: Clock
+    journal: Journal
     spawn: Callable[[Coroutine[object, None, None]], None]
     complete: Callable[[Meter, Outcome], None]
     count_batch: Callable[[int], None]
+
+    async def measure(self, meter: Meter, timeout: float) -> Outcome:
+        """Ask one scaler within seconds, written down in the journal. Never raises."""
+        return await self.journal.run((meter.scalers.work,), measure(meter, timeout))
 
 
 class Source:
@@ -82,8 +88,9 @@ class Source:
             return
         what = f"{len(meters)} triggers at once"
         self._engine.count_batch(len(meters))
+        asking = confine(_ask_all(meters), max(meter.timeout for meter in meters), what=what)
         try:
-            answers = await confine(_ask_all(meters), max(meter.timeout for meter in meters), what=what)
+            answers = await self._engine.journal.run([meter.scalers.work for meter in meters], asking)
         except (ScalerError, ConfigError) as error:
             self._failing, self._last_error = True, str(error)
             self._read_alone(meters)
@@ -98,8 +105,9 @@ class Source:
 
     async def _retry_renewed(self, meter: Meter, error: ScalerError) -> None:
         with self._engine.clock.busy():
-            renewed = await meter.scalers.renew(meter.metric.trigger_index, meter.scaler)
-            self._engine.complete(meter, await measure(meter, meter.timeout) if renewed else error)
+            renewing = meter.scalers.renew(meter.metric.trigger_index, meter.scaler)
+            renewed = await self._engine.journal.run((meter.scalers.work,), renewing)
+            self._engine.complete(meter, await self._engine.measure(meter, meter.timeout) if renewed else error)
 
     def _read_alone(self, meters: Sequence[Meter]) -> None:
         """Queue for the lane; who failed before goes last, so that a hanging trigger starves nobody."""
@@ -124,7 +132,7 @@ class Source:
             late = f"not read within {meter.timeout:g} s, one at a time: {self._last_error}"
             self._engine.complete(meter, ScalerError(late))
             return
-        outcome = await measure(meter, left)
+        outcome = await self._engine.measure(meter, left)
         self._failing = meter.suspect = isinstance(outcome, ScalerError)
         if isinstance(outcome, ScalerError):
             self._last_error = str(outcome)
@@ -173,4 +181,4 @@ class Sources:
 
     async def _read(self, meter: Meter) -> None:
         with self._engine.clock.busy():
-            self._engine.complete(meter, await measure(meter, meter.timeout))
+            self._engine.complete(meter, await self._engine.measure(meter, meter.timeout))

@@ -7,12 +7,13 @@ address in a trigger is told of by the operator, in the Ready condition.
 from collections.abc import Iterator
 from dataclasses import replace
 
+from keda_py.apis.foreign import title_of
 from keda_py.apis.parsing import parse_object
 from keda_py.apis.trigger_authentication import TriggerAuthentication, TriggerAuthenticationSpec
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import CLUSTER_TRIGGER_AUTHENTICATIONS, TRIGGER_AUTHENTICATIONS
 from keda_py.migration.findings import Finding, Severity
-from keda_py.migration.installation import Installation, name_of
+from keda_py.migration.installation import Installation
 from keda_py.net.operator_identity import Destination, IdentityRule
 
 _REMEDY = "change it before the move, or set operatorIdentity.hosts in the chart's values"
@@ -29,7 +30,7 @@ def check_identities(installation: Installation) -> Iterator[Finding]:
             for identity, to in _uses(spec):
                 by_installation = resource == CLUSTER_TRIGGER_AUTHENTICATIONS
                 if refusal := _refusal(identity, replace(to, by_installation=by_installation)):
-                    yield Finding(severity=Severity.BLOCKS, object=name_of(body), message=refusal, remedy=_REMEDY)
+                    yield Finding(severity=Severity.BLOCKS, object=title_of(body), message=refusal, remedy=_REMEDY)
 
 
 def _refusal(identity: str, to: Destination) -> str:

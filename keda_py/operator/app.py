@@ -17,8 +17,10 @@ from keda_py.metrics.prometheus import OperatorMetrics
 from keda_py.operator.assembly import Assembly, Surroundings, assemble, open_client, open_http
 from keda_py.operator.clock_watch import watch_clock
 from keda_py.operator.handover import put_down
+from keda_py.operator.process.own import OwnProcess, own_journal
 from keda_py.operator.registered import show_counts
 from keda_py.operator.watchdog import Watchdog
+from keda_py.readings.journal import Journal
 from keda_py.registry import trigger_types_by_module
 from keda_py.serving.ports.listening import raise_descriptor_limit
 from keda_py.settings import Settings
@@ -32,17 +34,26 @@ Started = Callable[[Assembly], None]
 async def run(settings: Settings) -> None:
     """`keda-py operator`: until SIGTERM or SIGINT."""
     raise_descriptor_limit()
-    stopping = asyncio.Event()
+    stopping, clock = asyncio.Event(), SystemClock()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
-    await run_operator(settings, SystemClock(), stopping)
+    with own_journal(settings, clock) as journal:
+        await run_operator(settings, clock, stopping, process=OwnProcess(journal=journal))
 
 
 async def run_operator(
-    settings: Settings, clock: Clock, stopping: asyncio.Event, started: Started = lambda _: None
+    settings: Settings,
+    clock: Clock,
+    stopping: asyncio.Event,
+    started: Started = lambda _: None,
+    process: OwnProcess | None = None,
 ) -> None:
-    """One operator on any clock, until `stopping`; `started` is called once it works. Raises KedaPyError."""
+    """One operator on any clock, until `stopping`; `started` is called once it works. Raises KedaPyError.
+
+    Where it shares its process with others, `process` is None: nothing of it outlives that, and it ends nothing.
+    """
+    process = process or OwnProcess(journal=Journal.in_memory())
     instruments = OperatorMetrics(detailed=settings.serving.detailed_http_metrics)
     client = open_client(settings, clock, instruments)
     tls = TlsContexts(settings.http.min_tls_version, settings.http.ciphers, settings.certificates.ca_dirs)
@@ -58,6 +69,7 @@ async def run_operator(
             tls=tls,
             tasks=tasks,
             instruments=instruments,
+            journal=process.journal,
         )
         assembly = assemble(around)
         show_counts(assembly.parts, assembly.engine, assembly.jobs)

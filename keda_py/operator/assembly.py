@@ -50,6 +50,8 @@ from keda_py.operator.jobs.controller import ScaledJobController
 from keda_py.operator.namespaces import Namespaces
 from keda_py.operator.neighbours import Neighbours
 from keda_py.operator.parts import Parts
+from keda_py.operator.process.quarantine import Quarantine
+from keda_py.operator.process.questions import GuardedQuestions
 from keda_py.operator.queue import Key
 from keda_py.operator.reader import ClusterReader
 from keda_py.operator.record import DecisionRecord
@@ -57,6 +59,7 @@ from keda_py.operator.serving import Answers, Serving
 from keda_py.operator.sharing import share_metrics
 from keda_py.operator.status import StatusWriter
 from keda_py.operator.targets import Targets
+from keda_py.readings.journal import Journal
 from keda_py.settings import Settings
 from keda_py.tls import TlsContexts
 
@@ -73,6 +76,7 @@ class Surroundings:
     tls: TlsContexts
     tasks: asyncio.TaskGroup
     instruments: OperatorMetrics
+    journal: Journal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +110,7 @@ def assemble(around: Surroundings) -> Assembly:
         sources.resolver.subscribe(listener.on_parameters)
     jobs = ScaledJobController(parts, settings, scalers=sources.scalers, tasks=around.tasks)
     answers = Answers(
-        metrics=_query(parts, engine),
+        metrics=GuardedQuestions(_query(parts, engine), parts.quarantine, parts.caches.scaled_objects.get),
         admission=_admission(around, sources),
         instruments=around.instruments,
         insight=_insight(parts, engine, jobs, leads),
@@ -176,6 +180,7 @@ def _parts(around: Surroundings, sources: _Sources, readings: Readings, leads: C
         events=EventRecorder(writer, instance=identity(around.settings)),
         instruments=around.instruments,
         record=DecisionRecord(),
+        quarantine=Quarantine(around.clock, around.journal),
         tells_unknown_keys=around.settings.scaling.report_unknown_metadata,
     )
 
@@ -260,7 +265,7 @@ def _scaler_source(around: Surroundings, reader: ClusterReader, resolver: Cluste
         answers=around.answers,
         identities=_identities(around.settings),
     )
-    return ScalerSource(lendings=lendings, build=registry.build, resolver=resolver)
+    return ScalerSource(lendings=lendings, build=registry.build, resolver=resolver, journal=around.journal)
 
 
 def _reach(settings: Settings) -> Reach:

@@ -6,15 +6,19 @@ Next in the flow: `queue.py`.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from datetime import datetime
-from typing import Generic, TypeVar
+from functools import partial
+from typing import Any, Generic, TypeVar
 
 from keda_py.errors import KubeError
 from keda_py.kube.cache import key_of
+from keda_py.kube.informer import Informer
 from keda_py.kube.resources import Obj
 from keda_py.operator.jobs.parts import JobParts
 from keda_py.operator.parts import Parts
+from keda_py.operator.process.holding import hold_back, show_release
+from keda_py.operator.process.quarantine import work_on
 from keda_py.operator.queue import DueQueue, Key
 from keda_py.operator.reconcile import fingerprint_of
 from keda_py.operator.retries import LAST_RETRY_SECONDS, retry_delay
@@ -32,7 +36,7 @@ StateT = TypeVar("StateT", bound=Remembered)
 
 
 class DueObjects(Generic[StateT]):
-    """The memory of one kind's objects, made of `new`, and the queue of due keys.
+    """The memory of one kind's objects, made of `new`, and the queue of due keys; `live` is their cache.
 
     `attempt` does what is due and tells seconds until the next time, None for: when something changes.
     """
@@ -40,17 +44,19 @@ class DueObjects(Generic[StateT]):
     def __init__(
         self,
         parts: Parts | JobParts,
+        live: Informer,
         new: type[StateT],
-        attempt: Callable[[StateT], Awaitable[float | None]],
+        attempt: Callable[[StateT], Coroutine[Any, Any, float | None]],
         reconcilers: int,
     ) -> None:
-        self._parts, self._new, self._attempt = parts, new, attempt
+        self._parts, self._live, self._new, self._attempt = parts, live, new, attempt
         self.workers = Workers(parts.instruments.process, new.kind.lower(), reconcilers)
         self.states: dict[Key, StateT] = {}
         self.queue = DueQueue(parts.clock, self._work)
 
     def begin(self) -> None:
         """Remember nothing of an earlier run."""
+        self._parts.quarantine.begin(self._new.kind, {key_of(live) for live in self._live.objects()})
         self.states.clear()
         self.queue = DueQueue(self._parts.clock, self._work)
 
@@ -98,6 +104,18 @@ class DueObjects(Generic[StateT]):
             if self._parts.readings.built(state.key) is None:
                 state.fingerprint = None
 
+    async def holds_back(self, state: StateT, live: Obj) -> bool:
+        """Whether nothing may be done with an object, because a process died of it; that is told. Raises KubeError."""
+        held = self._parts.quarantine.find(work_on(state.kind, live), live)
+        if held is None or held.trying:
+            return False
+        await hold_back(self._parts, state, live, held)
+        return True
+
+    async def show_release(self, state: StateT) -> None:
+        """It was worked on; if it had been held back, its status does not say so any longer. Raises KubeError."""
+        await show_release(self._parts, state)
+
     def begins_look(self, state: StateT) -> bool:
         """Whether a look is due; it is taken to begin now. One that was asked for in between cannot be late."""
         now = self._parts.clock.monotonic()
@@ -108,7 +126,9 @@ class DueObjects(Generic[StateT]):
         return True
 
     def next_delay(self, state: StateT) -> float | None:
-        """Seconds until the next look, None where no scale loop runs."""
+        """Seconds until the next look or trial, None where no scale loop runs."""
+        if (due := self._parts.quarantine.due((state.kind, *state.key))) is not None:
+            return max(due - self._parts.clock.monotonic(), 0.0)
         return max(state.next_look - self._parts.clock.monotonic(), 0.0) if state.spec is not None else None
 
     def back_off(self, state: StateT, longest: float = LAST_RETRY_SECONDS) -> float:
@@ -130,6 +150,7 @@ class DueObjects(Generic[StateT]):
     async def forget(self, state: StateT) -> None:
         """The object is gone: nothing of it stays."""
         state.stop()
+        self._parts.quarantine.forget((state.kind, *state.key))
         self.queue.discard(state.key)
         await self._parts.readings.forget(state.key)
         self._parts.instruments.forget(state.key, state.kind)
@@ -138,8 +159,14 @@ class DueObjects(Generic[StateT]):
         self.states.pop(state.key, None)
 
     async def _work(self, key: Key) -> None:
-        state = self.states.get(key)
-        delay = await self._attempt(state) if state is not None else None
+        state, live = self.states.get(key), self._live.get(*key)
+        if state is None:
+            return
+        if live is None:
+            delay = await self._attempt(state)
+        else:
+            work = work_on(state.kind, live)
+            delay = await self._parts.quarantine.run(work, live, partial(self._attempt, state))
         if delay is not None:
             self.queue.add(key, delay)
 

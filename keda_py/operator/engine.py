@@ -32,7 +32,7 @@ class Engine:
         self._parts = parts
         self._reconciler = Reconciler(parts)
         self._loop = ScaleLoop(parts)
-        self.objects = DueObjects(parts, ObjectState, self._attempt, reconcilers)
+        self.objects = DueObjects(parts, parts.caches.scaled_objects, ObjectState, self._attempt, reconcilers)
 
     async def run(self) -> None:
         """Work until cancelled; the caches must have synced. Of an earlier run nothing is remembered."""
@@ -104,6 +104,8 @@ class Engine:
             await self._forget(state)
         elif live["metadata"].get("deletionTimestamp"):
             await finalize(self._parts, state, live)
+        elif await self.objects.holds_back(state, live):
+            state.told = {}
         elif state.hpa_lost and await self._parts.namespaces.is_terminating(state.key[0]):
             state.stop()
         else:
@@ -113,6 +115,7 @@ class Engine:
                     await self._reconciler.reconcile(state, live)
                 state.hpa_lost = False
             await self._look_if_due(state)
+            await self.objects.show_release(state)
 
     async def _look_if_due(self, state: ObjectState) -> None:
         if self.objects.begins_look(state):

@@ -13,6 +13,7 @@ from keda_py.metrics.readings import Readings
 from keda_py.operator.caches import Caches
 from keda_py.operator.hpas import Hpas
 from keda_py.operator.namespaces import Namespaces
+from keda_py.operator.process.quarantine import Quarantine
 from keda_py.operator.reader import ClusterReader
 from keda_py.operator.record import DecisionRecord
 from keda_py.operator.status import StatusWriter
@@ -40,6 +41,7 @@ class Parts:
     events: EventRecorder
     instruments: OperatorMetrics
     record: DecisionRecord
+    quarantine: Quarantine
     tells_unknown_keys: bool
 
 

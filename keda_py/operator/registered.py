@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from keda_py.apis.foreign import maps_at, namespace_of, text_at
 from keda_py.kube.informer import Informer
-from keda_py.kube.resources import Obj
+from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS, Obj
 from keda_py.metrics.prometheus import OperatorMetrics
 from keda_py.operator.engine import Engine
 from keda_py.operator.jobs.controller import ScaledJobController
@@ -79,3 +79,5 @@ def show_counts(parts: Parts, engine: Engine, jobs: ScaledJobController) -> None
     process.show(lambda: parts.instruments.cloud_events.sweep(exists))
     process.show_queue("scaledobject", lambda: engine.objects.queue.depth)
     process.show_queue("scaledjob", lambda: jobs.engine.objects.queue.depth)
+    for kind in (SCALED_OBJECTS.kind, SCALED_JOBS.kind):
+        process.show_held_back(kind.lower(), partial(parts.quarantine.count, kind))

@@ -17,10 +17,9 @@ from keda_py.clock import Clock, SystemClock
 from keda_py.errors import ConfigError
 from keda_py.kube.client import KubeClient
 from keda_py.kube.lease import Election
-from keda_py.metrics.external_metrics import ExternalMetrics
+from keda_py.metrics.external_metrics import ExternalMetrics, Questions
 from keda_py.metrics.page import MetricsPage
 from keda_py.metrics.prometheus import OperatorMetrics
-from keda_py.metrics.query import Query
 from keda_py.metrics.question_metrics import CountedQuestions
 from keda_py.metrics.server import MetricsServer
 from keda_py.metrics.upstream import Delegation
@@ -67,7 +66,7 @@ def _export(metrics: OperatorMetrics) -> AbstractAsyncContextManager[None]:
 class Answers:
     """What the ports answer with."""
 
-    metrics: Query
+    metrics: Questions
     admission: AdmissionServer
     instruments: OperatorMetrics
     insight: Insight

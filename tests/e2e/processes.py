@@ -20,7 +20,10 @@ STARTED = "operator started"
 
 
 class Process:
-    """One `keda-py` process; `lines` is its standard error so far."""
+    """One `keda-py` process; `lines` is its standard error so far.
+
+    Unless `env` says otherwise, the next one knows nothing of it, as in another pod.
+    """
 
     def __init__(self, arguments: Sequence[str], env: Mapping[str, str] | None = None) -> None:
         self.lines: list[str] = []
@@ -30,7 +33,7 @@ class Process:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
-            env={**os.environ, **(env or {})},
+            env={**os.environ, "KEDA_PY_STATE_DIR": "0", **(env or {})},
         )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -69,6 +72,15 @@ class Process:
             raise AssertionError(f"still running {seconds} s after {number.name}:\n{self.output()}") from None
         finally:
             self._reader.join()
+        return code
+
+    def wait(self, seconds: float) -> int:
+        """The exit code of a process that ends by itself."""
+        try:
+            code = self._popen.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"still running after {seconds} s:\n{self.output()}") from None
+        self._reader.join()
         return code
 
     def output(self) -> str:

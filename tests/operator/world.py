@@ -29,6 +29,8 @@ from keda_py.localkube.identity import ADMIN
 from keda_py.localkube.subscriptions import Event
 from keda_py.operator.app import run_operator
 from keda_py.operator.assembly import Assembly
+from keda_py.operator.process.own import OwnProcess
+from keda_py.readings.journal import Journal
 from keda_py.settings import load_settings
 from tests.definitions import DEFINITIONS
 from tests.http_server import HttpServer
@@ -66,6 +68,8 @@ class World:
     """Of the operator, beside its time-out."""
     flags: dict[str, str] = field(default_factory=dict)
     """Of the operator, over the usual ones."""
+    journal: Journal | None = None
+    """What the next operator takes over from one that died."""
     operator: asyncio.Task[None] | None = None
     assembly: Assembly | None = None
     _stopping: asyncio.Event = field(default_factory=asyncio.Event)
@@ -91,7 +95,8 @@ class World:
         timeout = {"KEDA_HTTP_DEFAULT_TIMEOUT": str(round(self.source_seconds * 1000))}
         flags = {**FLAGS, "kubeconfig": str(self.kubeconfig), **self.flags}
         settings = load_settings({name: [value] for name, value in flags.items()}, timeout | self.env)
-        self.operator = self.tasks.create_task(run_operator(settings, self.clock, self._stopping, note))
+        process = OwnProcess(journal=self.journal) if self.journal is not None else None
+        self.operator = self.tasks.create_task(run_operator(settings, self.clock, self._stopping, note, process))
         async with asyncio.timeout(120):
             await started.wait()
         await self.clock.settle()

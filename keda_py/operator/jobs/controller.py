@@ -40,6 +40,7 @@ class ScaledJobController:
             events=around.events,
             instruments=around.instruments,
             record=around.record,
+            quarantine=around.quarantine,
             tells_unknown_keys=around.tells_unknown_keys,
         )
         self.engine = JobEngine(parts, reconcilers=settings.scaling.scaled_job_workers)

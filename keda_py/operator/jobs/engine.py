@@ -35,7 +35,7 @@ class JobEngine:
         self._ledger = JobLedger(parts.client, parts.caches)
         self._reconciler = JobReconciler(parts, self._ledger)
         self._loop = JobScaleLoop(parts, self._ledger)
-        self.objects = DueObjects(parts, ScaledJobState, self._attempt, reconcilers)
+        self.objects = DueObjects(parts, parts.caches.scaled_jobs, ScaledJobState, self._attempt, reconcilers)
 
     async def run(self) -> None:
         """Work until cancelled; the caches must have synced. Of an earlier run nothing is remembered."""
@@ -67,12 +67,8 @@ class JobEngine:
             if deleting:
                 await self._finalize(state, live)
                 return None
-            await self.objects.renew_stale(state)
-            if state.fingerprint != fingerprint_of(live):
-                async with self.objects.workers.one():
-                    await self._reconciler.reconcile(state, live)
-            if self.objects.begins_look(state):
-                await self._loop.look(state)
+            if not await self.objects.holds_back(state, live):
+                await self._advance(state, live)
         except JobStepError as error:
             return self._after_failed_step(state, error, live)
         except (KubeError, ScalerError) as error:
@@ -86,6 +82,16 @@ class JobEngine:
         state.attempts = 0
         log_recovery(log, state)
         return self.objects.next_delay(state)
+
+    async def _advance(self, state: ScaledJobState, live: Obj) -> None:
+        """Reconcile and look as far as due."""
+        await self.objects.renew_stale(state)
+        if state.fingerprint != fingerprint_of(live):
+            async with self.objects.workers.one():
+                await self._reconciler.reconcile(state, live)
+        if self.objects.begins_look(state):
+            await self._loop.look(state)
+        await self.objects.show_release(state)
 
     def _after_failed_step(self, state: ScaledJobState, error: JobStepError, live: Obj) -> float | None:
         """A ConfigError waits for its object to change; the rest is retried."""

@@ -10,6 +10,7 @@ from keda_py.kube.resources import Obj
 from keda_py.metrics.prometheus import OperatorMetrics
 from keda_py.metrics.readings import Readings
 from keda_py.operator.jobs.caches import JobCaches
+from keda_py.operator.process.quarantine import Quarantine
 from keda_py.operator.record import DecisionRecord
 from keda_py.operator.status import StatusWriter
 
@@ -27,6 +28,7 @@ class JobParts:
     events: EventRecorder
     instruments: OperatorMetrics
     record: DecisionRecord
+    quarantine: Quarantine
     tells_unknown_keys: bool
 
     def tell(self, live: Obj, kind: EventType, reason: str, note: str) -> None:

@@ -1,0 +1,219 @@
+"""Objects that a process died of, or may have: held back, and tried again alone and late.
+
+Between the queue (`operator/due_objects.py`) and both engines. What is held back comes from the journal of the process
+before this one, or from a status where another replica has said so; `core/quarantine.py` judges, here the verdict is
+kept to. An object whose spec was changed since, or that has been worked on in this term without harm, is free.
+
+**Alone**: one trial at a time. The lane is handed on when a trial ends, or after a second in which it waits for its
+source, since the journal tells who was on the CPU. So 500 innocents whose sources answer in 20 ms are back 15 s after a
+start, and 500 whose sources hang take eight minutes at most. **Late**: no trial before everything else had its turn,
+counted from when this replica leads.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine
+from contextlib import ExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from keda_py.clock import Clock
+from keda_py.core.quarantine import (
+    BYSTANDER_SECONDS,
+    HOLD_SECONDS,
+    Hold,
+    Owner,
+    Work,
+    clear,
+    deaths_in,
+    describe,
+    edition_of,
+    hold_in_bad_company,
+    read_held_back,
+)
+from keda_py.kube.resources import Obj
+from keda_py.readings.journal import Journal
+
+PATIENCE_SECONDS = 1.0
+"""A trial that takes longer waits for its source, and others begin."""
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True, kw_only=True)
+class Held:
+    """An object that is held back until `due`, monotonic, which is `until` on the wall clock, in seconds since 1970.
+
+    `in_namespace` are the deaths of its namespace where that is why.
+    """
+
+    hold: Hold
+    due: float
+    until: int
+    in_namespace: int = 0
+    trying: bool = False
+
+    @property
+    def text(self) -> str:
+        """What is said of it."""
+        return describe(self.hold, self.until, self.in_namespace)
+
+
+class Quarantine:
+    """Lets work on objects pass, or holds it back. `journal` is that of this process."""
+
+    def __init__(self, clock: Clock, journal: Journal) -> None:
+        self._clock, self.journal = clock, journal
+        self._held: dict[Owner, Held] = {}
+        self._cleared: dict[Owner, Hold] = {}
+        self._proven: dict[Owner, int] = {}
+        """The edition of each object that was worked on in this term, and the process lives."""
+        self._lane = asyncio.Semaphore(1)
+        for hold in journal.inherited:
+            journal.apart.add(hold.work.owner)
+            if hold.held:
+                self._held[hold.work.owner] = self._hold(hold)
+            else:
+                self._cleared[hold.work.owner] = hold
+        self._blamed: tuple[Hold, ...] = ()
+        self._note_blamed()
+
+    def begin(self, kind: str, keys: Collection[tuple[str, str]]) -> None:
+        """This replica leads from now on, and `keys` are all objects of a kind.
+
+        What it lived through before says nothing of what others died of since.
+        """
+        for owner in [owner for owner in self._proven if owner[0] == kind]:
+            del self._proven[owner]
+        for owner in tuple(self._cleared):
+            self._outlive(owner)
+        for owner, held in tuple(self._held.items()):
+            if owner[0] == kind and owner[1:] not in keys:
+                self._let_go(held)
+            elif owner[0] == kind:
+                self._held[owner] = self._hold(held.hold, held.in_namespace)
+
+    def count(self, kind: str) -> int:
+        """How many objects of a kind are held back."""
+        return sum(owner[0] == kind for owner in self._held)
+
+    def find(self, work: Work, live: Obj) -> Held | None:
+        """What holds an object back, or did until its trial began; None for one that is free, or on its way out."""
+        if self._proven.get(work.owner) == work.edition or live["metadata"].get("deletionTimestamp"):
+            return None
+        held = self._held.get(work.owner)
+        if held is not None and held.hold.work.edition != work.edition:
+            self._let_go(held)  # its user may have mended it
+            held = None
+        return held or self._told_elsewhere(work, live) or self._in_bad_company(work)
+
+    def due(self, owner: Owner) -> float | None:
+        """When an object that is held back is to be tried, monotonic; None for one that is free or being tried."""
+        held = self._held.get(owner)
+        return held.due if held is not None and not held.trying else None
+
+    async def run(self, work: Work, live: Obj, attempt: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """`attempt`, which asks `find` whether it may; in the lane when it is due to be tried again."""
+        held = self.find(work, live)
+        if held is not None and held.due <= self._clock.monotonic():
+            return await self._try(held, work, attempt)
+        done = await self.journal.run((work,), attempt())
+        if held is None:
+            self._proven[work.owner] = work.edition
+            self._outlive(work.owner)
+        return done
+
+    def forget(self, owner: Owner) -> None:
+        """The object is gone. How often it ended a process is remembered against its namespace all the same."""
+        self._proven.pop(owner, None)
+        held = self._held.get(owner)
+        if held is not None:
+            self._let_go(held)
+
+    async def _try(self, held: Held, work: Work, attempt: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        owner = work.owner
+        async with self._turn():
+            held.trying = True
+            self.journal.trials.add(owner)
+            try:
+                done = await self.journal.run((work,), attempt())
+            finally:
+                held.trying = False
+                self.journal.trials.discard(owner)
+        if self._held.get(owner) is held:
+            self._let_go(held)
+        self._proven[owner] = work.edition
+        return done
+
+    @asynccontextmanager
+    async def _turn(self) -> AsyncIterator[None]:
+        await self._lane.acquire()
+        with ExitStack() as held:
+            held.callback(self._lane.release)
+            # Real time: how long a source takes has nothing to do with the clock of decisions.
+            timer = asyncio.get_running_loop().call_later(PATIENCE_SECONDS, held.close)
+            try:
+                yield
+            finally:
+                timer.cancel()
+
+    def _told_elsewhere(self, work: Work, live: Obj) -> Held | None:
+        """What another replica has found out, and put into the status."""
+        status, generation = live.get("status") or {}, live["metadata"].get("generation", 0)
+        hold = read_held_back(status, work, generation, self._seconds())
+        if hold is None:
+            return None
+        known = self._cleared.pop(work.owner, None)
+        hold = replace(hold, deaths=max(hold.deaths, known.deaths if known else 0))
+        self.journal.keep(hold)
+        self.journal.apart.add(work.owner)
+        self._held[work.owner] = held = self._hold(hold)
+        self._note_blamed()
+        return held
+
+    def _in_bad_company(self, work: Work) -> Held | None:
+        hold = hold_in_bad_company(work, self._blamed, self._seconds()) if self._blamed else None
+        if hold is None:
+            return None
+        deaths = deaths_in(work.namespace, self._blamed, self._seconds())
+        self._held[work.owner] = held = self._hold(hold, deaths)
+        return held
+
+    def _hold(self, hold: Hold, in_namespace: int = 0) -> Held:
+        """From now on; however long it has been held back already, the others come first."""
+        first = HOLD_SECONDS[0] if hold.deaths or in_namespace else BYSTANDER_SECONDS
+        now = self._seconds()
+        left = min(max(hold.until - now, first), HOLD_SECONDS[-1])
+        due = self._clock.monotonic() + left
+        return Held(hold=hold, due=due, until=now + left, in_namespace=in_namespace)
+
+    def _let_go(self, held: Held) -> None:
+        """It is free; what it did is remembered."""
+        owner = held.hold.work.owner
+        del self._held[owner]
+        if not held.in_namespace:
+            self._cleared[owner] = hold = clear(held.hold, self._seconds())
+            self.journal.keep(hold)
+            self._note_blamed()
+
+    def _outlive(self, owner: Owner) -> None:
+        """Forget what was long enough ago."""
+        hold = self._cleared.get(owner)
+        if hold is not None and self._seconds() > hold.forgotten_at:
+            del self._cleared[owner]
+            self.journal.drop(owner)
+            self.journal.apart.discard(owner)
+            self._note_blamed()
+
+    def _note_blamed(self) -> None:
+        holds = (*(held.hold for held in self._held.values()), *self._cleared.values())
+        self._blamed = tuple(hold for hold in holds if hold.deaths)
+
+    def _seconds(self) -> int:
+        return int(self._clock.now().timestamp())
+
+
+def work_on(kind: str, live: Obj) -> Work:
+    """How the journal calls an object as the API server has it now."""
+    metadata = live["metadata"]
+    edition = edition_of(str(metadata.get("uid", "")), int(metadata.get("generation", 0)))
+    return Work(kind, metadata.get("namespace") or "", metadata["name"], edition)

@@ -1,0 +1,29 @@
+"""The HPA's question about an object that is held back gets an error; its replicas then stay as they are.
+
+`operator/serving.py` puts it before the `Query`, on every replica.
+"""
+
+from collections.abc import Callable
+
+from keda_py.kube.resources import SCALED_OBJECTS, Obj
+from keda_py.metrics.external_metrics import Questions
+from keda_py.metrics.query import PREFIX, MetricValue, QueryError
+from keda_py.operator.process.quarantine import Quarantine, work_on
+
+
+class GuardedQuestions:
+    """`Questions`, each of them written down in the journal. `find` is the cache of ScaledObjects."""
+
+    def __init__(self, questions: Questions, quarantine: Quarantine, find: Callable[[str, str], Obj | None]) -> None:
+        self._questions, self._quarantine, self._find = questions, quarantine, find
+
+    async def answer(self, namespace: str, metric: str, scaled_object: str) -> tuple[MetricValue, ...]:
+        """As the questions answer. Raises QueryError."""
+        live = self._find(namespace, scaled_object)
+        if live is None:
+            return await self._questions.answer(namespace, metric, scaled_object)
+        work = work_on(SCALED_OBJECTS.kind, live)
+        held = self._quarantine.find(work, live)
+        if held is not None:
+            raise QueryError(f"{PREFIX}{held.text}")
+        return await self._quarantine.journal.run((work,), self._questions.answer(namespace, metric, scaled_object))

@@ -1,0 +1,152 @@
+"""The journal: what is under way, in memory that outlives the process.
+
+`run` drives a coroutine and has the journal name it twice: as under way until it ends, and as on the CPU during each
+of its steps. Whatever ends the process in between, a fault in native code or the kernel's last resort when memory runs
+out, the pages stay, and the next process knows which object was being worked on. A step costs two stores into memory,
+a reading about three microseconds (`tests/bench`); nothing is ever waited for.
+
+`journal_file.py` opens the file; a journal `in_memory` is the same without anybody to read it. One thread runs the
+work; the watchdog's may call `accuse` while that one hangs.
+"""
+
+import logging
+from collections.abc import Coroutine, Generator, Iterable, Sequence
+from functools import lru_cache
+from types import coroutine
+from typing import Any, TypeVar
+
+from keda_py.core.quarantine import Hold, Mark, Owner, Work, judge
+from keda_py.readings.journal_bytes import HEADER, MAGIC, ON_CPU, SIZE, SLOT, SLOTS, pack, pack_hold, read
+
+T = TypeVar("T")
+
+_GROUPS = 2**32
+
+log = logging.getLogger(__name__)
+
+_packed = lru_cache(maxsize=SLOTS)(pack)
+
+
+class Journal:
+    """The entries of one process in `memory`, of SIZE bytes. What a dead one left there is judged, as of `now` in
+    seconds since 1970, and stands in `inherited`."""
+
+    def __init__(self, memory: memoryview, now: int = 0) -> None:
+        on_cpu, traces = read(bytes(memory))
+        self.inherited = tuple(judge(traces, on_cpu, now).values())
+        self.trials: set[Owner] = set()
+        """Objects whose work is marked as a trial."""
+        self.apart: set[Owner] = set()
+        """Objects that are not read together with others, so that it shows which of them it was."""
+        self.steps = 0
+        """How many steps have begun; one that goes on for long does not change it."""
+        self._memory, self._cells = memory, memory[:HEADER].cast("I")
+        self._group = 0
+        self._running: dict[int, list[tuple[int, Work]]] = {}
+        self._holds: dict[Owner, int] = {}
+        self._free: list[int] = []
+        self._told_full = False
+        self._begin_anew()
+
+    @classmethod
+    def in_memory(cls) -> "Journal":
+        """One that ends with the process."""
+        return cls(memoryview(bytearray(SIZE)))
+
+    def _begin_anew(self) -> None:
+        self._memory[HEADER:] = bytes(SIZE - HEADER)
+        self._cells[ON_CPU] = 0
+        self._memory[: len(MAGIC)] = MAGIC
+        self._free = list(range(SIZE - SLOT, HEADER - 1, -SLOT))
+        for hold in self.inherited:
+            self.keep(hold)
+
+    @coroutine
+    def run(self, works: Sequence[Work], work: Coroutine[Any, Any, T]) -> Generator[Any, Any, T]:
+        """What `work` returns or raises; it is under way for each of `works`, and on the CPU for all of them."""
+        self._group = group = self._group % (_GROUPS - 1) + 1
+        self._running[group] = [(self._write(one, group), one) for one in works]
+        try:
+            return (yield from self._drive(group, work))
+        finally:
+            for slot, _ in self._running.pop(group):
+                self._release(slot)
+
+    def _drive(self, group: int, work: Coroutine[Any, Any, T]) -> Generator[Any, Any, T]:
+        """Each step between two stores; steps nest where one coroutine drives another in the same task."""
+        cells, error = self._cells, None
+        answer: Any = None
+        while True:
+            outer, cells[ON_CPU] = cells[ON_CPU], group
+            self.steps += 1
+            try:
+                waits_for = work.send(answer) if error is None else work.throw(error)
+            except StopIteration as end:
+                result: T = end.value
+                return result
+            finally:
+                cells[ON_CPU] = outer
+            try:
+                answer, error = (yield waits_for), None
+            except GeneratorExit:
+                work.close()
+                raise
+            except BaseException as thrown:  # noqa: BLE001 - it is the work's to handle: a cancellation most of all
+                error = thrown
+
+    @property
+    def on_cpu(self) -> tuple[Work, ...]:
+        """Whose step has begun and not ended; one, or all members of a common question."""
+        return tuple(work for _, work in self._running.get(self._cells[ON_CPU], ()))
+
+    def accuse(self) -> None:
+        """The step that is on the CPU does not end: say so to the next process."""
+        for slot, _ in self._running.get(self._cells[ON_CPU], ()):
+            if slot:
+                self._memory[slot] = Mark.HUNG
+
+    def keep(self, hold: Hold) -> None:
+        """Write a hold down, or what is remembered of one, instead of what was said of this object before."""
+        self.drop(hold.work.owner)
+        self._holds[hold.work.owner] = self._fill(pack_hold(hold), Mark.HELD if hold.held else Mark.CLEARED, 0)
+
+    def drop(self, owner: Owner) -> None:
+        """Nothing is to be remembered of that object."""
+        self._release(self._holds.pop(owner, 0))
+
+    def close(self) -> bool:
+        """Let the memory go. True when it holds something that the next process has to know."""
+        kept = bool(self._holds or self._running)
+        self._cells.release()
+        self._memory.release()
+        return kept
+
+    def _write(self, work: Work, group: int) -> int:
+        return self._fill(_packed(work), Mark.TRIAL if work.owner in self.trials else Mark.UNDER_WAY, group)
+
+    def _fill(self, entry: bytes, mark: Mark, group: int) -> int:
+        """The slot, 0 where there is none left. The mark comes last: a death in between leaves a free slot."""
+        if not entry:
+            return 0
+        if not self._free:
+            self._tell_full()
+            return 0
+        slot, memory = self._free.pop(), self._memory
+        memory[slot + 4 : slot + SLOT] = group.to_bytes(4, "little") + entry
+        memory[slot] = mark
+        return slot
+
+    def _release(self, slot: int) -> None:
+        if slot:
+            self._memory[slot] = 0
+            self._free.append(slot)
+
+    def _tell_full(self) -> None:
+        if not self._told_full:
+            self._told_full = True
+            log.warning("the journal is full, not all that is under way is written down", extra={"slots": SLOTS})
+
+
+def owners_of(works: Iterable[Work]) -> list[str]:
+    """For a log line: kind/namespace/name of each."""
+    return ["/".join(work.owner) for work in works]

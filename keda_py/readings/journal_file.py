@@ -1,0 +1,120 @@
+"""Where the journal lives: a file of one size in a folder of ours, mapped into memory and held by a lock.
+
+The pages belong to the kernel, so that what was stored is there after the process was killed; it need not reach a disk,
+and a folder in memory (the chart's emptyDir) is the best place. An operator that ends in order leaves it empty, but for
+what is held back. A file that cannot be had, for whatever reason, costs one warning and the journal, never the
+operator.
+"""
+
+import logging
+import mmap
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from hashlib import blake2b
+from pathlib import Path
+
+from keda_py.readings.journal import Journal, owners_of
+from keda_py.readings.journal_bytes import SIZE
+
+try:
+    import fcntl
+except ModuleNotFoundError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+NO_FOLDER = "0"
+"""Says that no journal is to be kept."""
+PROCESSES = 8
+"""Operators of one name that can keep a journal each."""
+TOLD = 10
+
+log = logging.getLogger(__name__)
+
+
+@contextmanager
+def open_journal(folder: str, name: str, now: int) -> Iterator[Journal]:
+    """The journal of the operator called `name`, in `folder`; "": one of this user's; NO_FOLDER: in memory only.
+
+    `now` is seconds since 1970. Operators of one name have a journal each; one that starts takes the first that no
+    living process has.
+    """
+    with ExitStack() as stack:
+        file, memory = -1, None
+        if folder != NO_FOLDER:
+            try:
+                file = _open_file(stack, _open_folder(stack, folder), name)
+                memory = _map(stack, file)
+            except (OSError, ValueError) as error:
+                consequence = "no journal is kept: should this process die, the next one does not know of what"
+                log.warning(consequence, extra={"error": str(error)})
+        journal = Journal(memory, now) if memory is not None else Journal.in_memory()
+        _tell(journal)
+        try:
+            yield journal
+        finally:
+            if not journal.close() and memory is not None:
+                stack.callback(os.ftruncate, file, 0)  # before the file is closed, after the map is
+
+
+def _open_folder(stack: ExitStack, folder: str) -> int:
+    """Its descriptor. Raises OSError, also where others could put a file into our own."""
+    if fcntl is None:
+        raise OSError("this system has no locks on files")
+    path = Path(folder) if folder else _own_folder()
+    with suppress(FileExistsError):
+        path.mkdir(mode=0o700, parents=bool(folder))
+    # Whoever names a folder answers for it; a mounted one belongs to root and is open to all.
+    found = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | (0 if folder else os.O_NOFOLLOW))
+    stack.callback(os.close, found)
+    about = os.fstat(found)
+    if not folder and (about.st_uid != os.geteuid() or about.st_mode & 0o077):
+        raise OSError(f"{path} belongs to another user or is open to others; remove it, or say --state-dir")
+    return found
+
+
+def _own_folder() -> Path:
+    """Of this user alone: where the system has a place for that, else in the temporary directory."""
+    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
+    return Path(runtime) / "keda-py" if runtime else Path(tempfile.gettempdir()) / f"keda-py-{os.geteuid()}"
+
+
+def _open_file(stack: ExitStack, folder: int, name: str) -> int:
+    """The descriptor of the first file of that name that we have to ourselves. Raises OSError."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+    digest = blake2b(name.encode(), digest_size=8).hexdigest()
+    for number in range(PROCESSES):
+        path = f"{digest}-{number}.journal"
+        file = os.open(path, flags, 0o600, dir_fd=folder)
+        stack.callback(os.close, file)
+        about = os.fstat(file)
+        if not stat.S_ISREG(about.st_mode) or about.st_uid != os.geteuid() or about.st_nlink != 1:
+            raise OSError(f"{path} is no file of our own; remove it")
+        try:
+            # Of the process, not of the descriptor: a child that outlives us does not hold it.
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except (BlockingIOError, PermissionError):
+            continue
+        return file
+    raise OSError(f"{PROCESSES} other operators of this name are running")
+
+
+def _map(stack: ExitStack, file: int) -> memoryview:
+    """The file's memory. Raises OSError where there is no room, which a store would find out by SIGBUS."""
+    if os.fstat(file).st_size != SIZE:
+        os.ftruncate(file, 0)
+        if os.pwrite(file, bytes(SIZE), 0) != SIZE:
+            os.ftruncate(file, 0)
+            raise OSError(f"there is no room for {SIZE} bytes")
+    return memoryview(stack.enter_context(mmap.mmap(file, SIZE)))
+
+
+def _tell(journal: Journal) -> None:
+    held = [hold for hold in journal.inherited if hold.held]
+    if held:
+        worst = sorted(held, key=lambda hold: -hold.deaths)[:TOLD]
+        log.error(
+            "the process before this one died at work, objects are held back",
+            extra={"count": len(held), "objects": owners_of(hold.work for hold in worst)},
+        )
