@@ -1,6 +1,6 @@
 """A cluster whose API server asks the operator's webhook, and the real kubectl to write with."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +12,7 @@ import yaml
 from keda_py.apis.crds import build_crds
 from keda_py.clock import SystemClock
 from keda_py.localkube.cluster import LocalCluster
+from keda_py.operator.assembly import Assembly
 from tests.localkube.kubectl import Kubectl, Outcome
 from tests.operators import running_operator
 from tests.servers import LOOPBACK, free_port
@@ -25,6 +26,7 @@ class AdmissionWorld:
     kubectl: Kubectl
     webhook: str
     metrics: str
+    assembly: Assembly
 
     async def apply(self, *objects: Obj, words: tuple[str, ...] = ()) -> Outcome:
         file = self.kubectl.kubeconfig.with_name("manifests.yaml")
@@ -47,7 +49,8 @@ class AdmissionWorld:
 
 
 @asynccontextmanager
-async def an_admission_world(directory: Path) -> AsyncIterator[AdmissionWorld]:
+async def an_admission_world(directory: Path, more: Mapping[str, str] | None = None) -> AsyncIterator[AdmissionWorld]:
+    """`more` are flags of the operator."""
     async with LocalCluster(SystemClock()) as cluster:
         await cluster.apply(build_crds())
         kubeconfig = directory / "kubeconfig"
@@ -58,12 +61,13 @@ async def an_admission_world(directory: Path) -> AsyncIterator[AdmissionWorld]:
             "webhook-port": str(webhook),
             "metrics-bind-address": f"{LOOPBACK}:{metrics}",
         }
-        async with running_operator(flags):
+        async with running_operator({**flags, **(more or {})}) as assembly:
             yield AdmissionWorld(
                 cluster=cluster,
                 kubectl=Kubectl(kubeconfig=kubeconfig, cache=directory / "cache"),
                 webhook=f"https://{LOOPBACK}:{webhook}",
                 metrics=f"http://{LOOPBACK}:{metrics}",
+                assembly=assembly,
             )
 
 
