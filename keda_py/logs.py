@@ -92,8 +92,13 @@ class ConsoleFormatter(logging.Formatter):
         return f"{line}\n{_cut_front(self.formatException(record.exc_info))}" if record.exc_info else line
 
 
+def extras_of(record: logging.LogRecord) -> dict[str, object]:
+    """What was given as `extra=`."""
+    return {key: value for key, value in vars(record).items() if key not in _OWN_ATTRIBUTES}
+
+
 def _extras(record: logging.LogRecord) -> dict[str, object]:
-    return {key: _bounded(value) for key, value in vars(record).items() if key not in _OWN_ATTRIBUTES}
+    return {key: _bounded(value) for key, value in extras_of(record).items()}
 
 
 def _bounded(value: object) -> object:

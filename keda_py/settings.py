@@ -153,6 +153,18 @@ class CertificateSettings:
     tls_cert_file: str = option("", str, "certificate instead of the one in --cert-dir", flag="tls-cert-file")
     tls_private_key_file: str = option("", str, "its private key", flag="tls-private-key-file")
     client_ca_file: str = option("", str, "CA of client certificates that may ask for metrics", flag="client-ca-file")
+    webhook_client_ca_file: str = option(
+        "",
+        str,
+        "CA of the certificates that callers of the webhook must show; empty: anybody may call",
+        flag="webhook-client-ca-file",
+    )
+    webhook_client_names: tuple[str, ...] = option(
+        (),
+        parse_namespaces,
+        "common names that those certificates may have, comma separated; empty: any",
+        flag="webhook-client-names",
+    )
     rotate: bool = option(False, parse_bool, "make and renew our own certificates", flag="enable-cert-rotation")
     secret_name: str = option("kedaorg-certs", str, "Secret that holds them", flag="cert-secret-name")
     operator_service: str = option("keda-operator", str, "Service of the operator", flag="operator-service-name")
@@ -359,6 +371,8 @@ def _contradictions(settings: Settings) -> list[str]:
         found.append(f"{retry} times 1.2 must be shorter than {deadline}")
     if bool(files.tls_cert_file) != bool(files.tls_private_key_file):
         found.append("--tls-cert-file and --tls-private-key-file: give both or neither")
+    if files.webhook_client_names and not files.webhook_client_ca_file:
+        found.append("--webhook-client-names: means nothing without --webhook-client-ca-file")
     if serving.upstream_ca_file and not serving.upstream:
         found.append("--external-metrics-upstream-ca-file: means nothing without --external-metrics-upstream")
     return found

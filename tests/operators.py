@@ -35,7 +35,9 @@ async def running_operator(
         work = run_operator(settings, clock or SystemClock(), stopping, started.set_result)
         tasks.create_task(work, name="operator")
         try:
-            yield await started
+            assembly = await started
+            await assembly.admission.process.begun.wait()
+            yield assembly
         except (AssertionError, LookupError, KedaPyError) as failure:  # to be seen by itself, not as one of a group
             failed = failure
         finally:

@@ -10,10 +10,11 @@ from keda_py.apis.wire import Wire
 class AdmissionRequest(Wire):
     """One write that the API server is about to store."""
 
-    uid: str
-    operation: str
+    uid: Annotated[str, Field(min_length=1, max_length=128)]
+    """Echoed: it tells the API server which of its questions is answered."""
+    operation: Annotated[str, Field(max_length=16)]
     """CREATE or UPDATE, as registered; anything else is allowed."""
-    namespace: str = ""
+    namespace: Annotated[str, Field(max_length=63)] = ""
     new: Annotated[dict[str, Any] | None, Field(alias="object")] = None
     old: Annotated[dict[str, Any] | None, Field(alias="oldObject")] = None
     dry_run: bool | None = None

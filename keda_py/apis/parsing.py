@@ -27,6 +27,11 @@ _EXPECTED = {
     "string_too_short": "must not be empty",
 }
 
+MOST_TOLD = 10
+"""Of an object that is wrong all over."""
+LONGEST_WORD = 253
+"""Characters of a key or a word that is shown."""
+
 
 def parse_object(model: type[M], body: Mapping[str, Any]) -> M:
     """The typed object. Raises ConfigError that names every wrong field and how to mend it; `field` is the first."""
@@ -34,28 +39,40 @@ def parse_object(model: type[M], body: Mapping[str, Any]) -> M:
         return model.model_validate(body)
     except ValidationError as error:
         details = error.errors(include_url=False, include_context=True)
-        text = "; ".join(f"{_path(detail)}: {_sentence(detail)}" for detail in details)
+        told = [f"{_path(detail)}: {_sentence(detail)}" for detail in details[:MOST_TOLD]]
+        text = "; ".join([*told, *([f"and {len(details) - len(told)} more"] if len(details) > len(told) else [])])
         field = _path(details[0])
     raise ConfigError(text, field=field)
 
 
 def _path(detail: ErrorDetails) -> str:
-    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in detail["loc"])
+    steps = (f"[{step}]" if isinstance(step, int) else f".{step[:LONGEST_WORD]}" for step in detail["loc"])
     return "".join(steps).removeprefix(".") or "the object"
 
 
 def _sentence(detail: ErrorDetails) -> str:
     kind, value, context = detail["type"], detail["input"], detail.get("ctx", {})
-    shown = f"{value} " if isinstance(value, int | float) and not isinstance(value, bool) else ""
+    shown = f"{value} " if _is_number(value) else ""
     match kind:
         case "missing":
             return "is required; add it"
         case "literal_error":
-            word = f'"{value}" ' if isinstance(value, str) else ""
+            word = f'"{value[:LONGEST_WORD]}" ' if isinstance(value, str) else ""
             return f"{word}is unknown; use {context['expected'].replace(chr(39), chr(34))}"
+        case "too_long":
+            return f"has more than {context['max_length']} entries; split the object"
+        case "string_too_long":
+            return f"is longer than {context['max_length']} characters"
         case "greater_than_equal":
             return f"{shown}is too low; use {context['ge']} or more"
         case "less_than_equal":
             return f"{shown}is too high; use {context['le']} or less"
         case _:
             return f"{shown}{_EXPECTED.get(kind, 'is not understood')}"
+
+
+def _is_number(value: object) -> bool:
+    """One that can be shown: Python refuses to write integers of many digits."""
+    if isinstance(value, int):
+        return not isinstance(value, bool) and value.bit_length() <= 64
+    return isinstance(value, float)

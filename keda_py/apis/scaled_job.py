@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from keda_py.apis.job_spec import JobSpec
-from keda_py.apis.scaled_object import DecisionStatus, ScaleTrigger, TriggerActivity
+from keda_py.apis.scaled_object import MOST_TRIGGERS, DecisionStatus, ScaleTrigger, TriggerActivity
 from keda_py.apis.schema_marks import SchemaOf, Timestamp
 from keda_py.apis.wire import Condition, Count, Int32, ObjectMeta, Positive, Wire
 
@@ -57,7 +57,7 @@ class ScaledJobSpec(Wire):
     max_replica_count: Positive | None = None
     """100 where it is left out."""
     scaling_strategy: ScalingStrategy | None = None
-    triggers: Annotated[list[ScaleTrigger], Field(min_length=1)]
+    triggers: Annotated[list[ScaleTrigger], Field(min_length=1, max_length=MOST_TRIGGERS)]
 
 
 class ScaledJobStatus(Wire):

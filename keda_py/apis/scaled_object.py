@@ -13,6 +13,9 @@ from keda_py.apis.hpa_behavior import HorizontalPodAutoscalerBehavior
 from keda_py.apis.schema_marks import SchemaOf, Timestamp, rule
 from keda_py.apis.wire import AuthenticationRef, Condition, Count, Int32, Int64, Name, ObjectMeta, Positive, Wire
 
+MOST_TRIGGERS = 500
+"""Of one object: each is built, read and shown by itself."""
+
 FallbackBehavior = Literal[
     "static", "currentReplicas", "currentReplicasIfHigher", "currentReplicasIfLower", "scalingModifiers"
 ]
@@ -104,7 +107,7 @@ class ScaledObjectSpec(Wire):
     max_replica_count: Positive | None = None
     """100 where it is left out."""
     advanced: AdvancedConfig | None = None
-    triggers: Annotated[list[ScaleTrigger], Field(min_length=1)]
+    triggers: Annotated[list[ScaleTrigger], Field(min_length=1, max_length=MOST_TRIGGERS)]
     fallback: Fallback | None = None
 
 

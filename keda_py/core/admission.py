@@ -8,8 +8,9 @@ first denial, `keda-py validate` prints all. Behaviour reference, section 12.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from keda_py.apis.scaled_object import ScaledObject, ScaleTrigger
+from keda_py.apis.scaled_object import ScaleTrigger
 from keda_py.apis.workloads import Container, HorizontalPodAutoscaler, LimitRange
+from keda_py.core.spec import ScalingSpec, TargetSpec
 from keda_py.core.spec_rules import check_triggers
 from keda_py.errors import ConfigError
 
@@ -36,6 +37,15 @@ Finding = Denial | AdmissionWarning
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Rival:
+    """Another ScaledObject, as far as the two could collide."""
+
+    name: str
+    target: TargetSpec
+    hpa_name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Neighbourhood:
     """What is known of an object's namespace: at least what shares its target or the name of its HPA.
 
@@ -43,12 +53,17 @@ class Neighbourhood:
     requests.
     """
 
-    scaled_objects: Sequence[ScaledObject] = ()
+    rivals: Sequence[Rival] = ()
     hpas: Sequence[HorizontalPodAutoscaler] = ()
     limit_ranges: Sequence[LimitRange] | None = ()
     containers: Sequence[Container] | None = None
     absent: str = "does not exist yet"
     """What `containers` None means, as the end of a sentence about the target."""
+
+
+def rival_of(spec: ScalingSpec) -> Rival:
+    """What others see of it."""
+    return Rival(name=spec.name, target=spec.target, hpa_name=spec.hpa_name)
 
 
 def deny_triggers(triggers: Sequence[ScaleTrigger]) -> Iterator[Denial]:

@@ -34,7 +34,7 @@ def check_scaled_object(obj: ScaledObject, around: Neighbourhood, *, dry_run: bo
     yield from _check_fallback(spec)
     if not dry_run:  # the target of a dry run may be in the same batch
         yield from check_requests(spec, around)
-    yield from _check_scaled_objects(spec, around)
+    yield from _check_rivals(spec, around)
     yield from _check_hpas(obj, spec, around)
     yield from _check_intervals(obj, spec)
 
@@ -74,10 +74,9 @@ def _check_fallback(spec: ScalingSpec) -> Iterator[Denial]:
         )
 
 
-def _check_scaled_objects(spec: ScalingSpec, around: Neighbourhood) -> Iterator[Denial]:
+def _check_rivals(spec: ScalingSpec, around: Neighbourhood) -> Iterator[Denial]:
     """At most one: each object of a large collision says whom it collides with first."""
-    for neighbour in around.scaled_objects:
-        other = build_spec(neighbour)
+    for other in around.rivals:
         if other.name == spec.name:
             continue
         if _same(other.target, spec.target):

@@ -1,222 +1,158 @@
-"""The validating webhook: AdmissionReview in, allowed or denied out, from informer caches.
+"""The validating webhook as the operator sees it: a port, a process that answers there, and what that has to know.
 
-One HTTPS server, one path a kind (behaviour reference, section 12). The checks are pure (`keda_py/core/admission*.py`);
-what an object is checked against comes from `neighbours.py`. An answer other than 200 is a failed call, which the API
-server's failurePolicy (Ignore) passes over: that is what happens before the caches have synced.
+Reviews are judged in the process (`webhook/`), so that none of them takes time of this loop. It asks here for the
+neighbours of an object and tells what it has judged; here that is counted, logged, and written as Events.
 """
 
 import asyncio
 import logging
-import ssl
-from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
-from itertools import chain
-from typing import TypeVar
+import socket
+from collections.abc import Iterator, Sequence
 
-import orjson
-from aiohttp import web
-from pydantic import BaseModel
-
-from keda_py.apis.admission_review import AdmissionRequest, AdmissionReview
-from keda_py.apis.cloud_event_source import CloudEventSource, ClusterCloudEventSource
-from keda_py.apis.parsing import parse_object
-from keda_py.apis.scaled_job import ScaledJob
-from keda_py.apis.scaled_object import ScaledObject
-from keda_py.apis.trigger_authentication import ClusterTriggerAuthentication, TriggerAuthentication
-from keda_py.context import Lendings
-from keda_py.core.admission import AdmissionWarning, Denial, Finding
-from keda_py.core.admission_others import check_authentication, check_cloud_event_source, check_scaled_job
-from keda_py.core.admission_scaled_object import check_scaled_object
-from keda_py.errors import ConfigError
+from keda_py.errors import KubeError
 from keda_py.kube.events import EventRecorder
 from keda_py.kube.resources import Obj
 from keda_py.metrics.prometheus import OperatorMetrics
 from keda_py.operator.caches import Caches
 from keda_py.operator.neighbours import Neighbours
-from keda_py.serving.https import LimitedServer
-from keda_py.trigger_checks import warn_of_triggers
+from keda_py.operator.webhook.cautions import Cautions, Judged
+from keda_py.operator.webhook.forwarded_logs import log_forwarded
+from keda_py.operator.webhook.link import Message
+from keda_py.operator.webhook.orders import give_orders, to_wire
+from keda_py.operator.webhook.paths import SCALED_JOB, SCALED_OBJECT
+from keda_py.operator.webhook.process import WebhookProcess
+from keda_py.operator.webhook.quiet import Quiet
+from keda_py.serving.certificates import ServingCertificate
+from keda_py.serving.ports.listening import listen
+from keda_py.settings import Settings
 
 log = logging.getLogger(__name__)
 
-MAX_BODY_BYTES = 7 * 1024 * 1024
-"""Two objects of the largest size that etcd takes, and the rest of a review."""
-ANSWER_SECONDS = 8.0
-"""The API server waits for 10 s."""
 CONTROLLER = "keda-admission"
 """reportingController of our Events."""
-
-M = TypeVar("M", bound=BaseModel)
-Judge = Callable[[AdmissionRequest], Awaitable[Iterable[Finding]]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Webhook:
-    """One entry of the ValidatingWebhookConfiguration."""
-
-    name: str
-    path: str
-    group: str
-    plural: str
-
-
-def _webhook(kind: str, group: str, name: str) -> Webhook:
-    prefix = "/validate-" + group.replace(".", "-")
-    return Webhook(name=f"{name}.kb.io", path=f"{prefix}-v1alpha1-{kind}", group=group, plural=f"{kind}s")
-
-
-SCALED_OBJECT = _webhook("scaledobject", "keda.sh", "vscaledobject")
-SCALED_JOB = _webhook("scaledjob", "keda.sh", "vscaledjob")
-AUTHENTICATION = _webhook("triggerauthentication", "keda.sh", "vstriggerauthentication")
-CLUSTER_AUTHENTICATION = _webhook("clustertriggerauthentication", "keda.sh", "vsclustertriggerauthentication")
-EVENT_SOURCE = _webhook("cloudeventsource", "eventing.keda.sh", "vcloudeventsource")
-CLUSTER_EVENT_SOURCE = _webhook("clustercloudeventsource", "eventing.keda.sh", "vclustercloudeventsource")
-WEBHOOKS = (
-    SCALED_OBJECT,
-    SCALED_JOB,
-    AUTHENTICATION,
-    CLUSTER_AUTHENTICATION,
-    EVENT_SOURCE,
-    CLUSTER_EVENT_SOURCE,
-)
+STOP_SECONDS = 4.0
+QUESTIONS_AT_ONCE = 16
+_TOLD_EVERY = 1.0
+_COUNTED = (SCALED_OBJECT.path, SCALED_JOB.path)
 
 
 class AdmissionServer:
-    """Answers the API server. Its Events are written while `events` runs."""
+    """Runs while `run` runs, if it was started. Its Events are written while `events` runs."""
 
     def __init__(
         self,
+        settings: Settings,
         neighbours: Neighbours,
         caches: Caches,
-        lendings: Lendings,
         events: EventRecorder,
         instruments: OperatorMetrics,
     ) -> None:
-        self._neighbours, self._caches, self._lendings = neighbours, caches, lendings
+        self._settings, self._neighbours, self._caches = settings, neighbours, caches
         self.events, self._instruments = events, instruments
-        self._judges: dict[str, Judge] = {
-            SCALED_OBJECT.path: self._judge_scaled_object,
-            SCALED_JOB.path: _judge(ScaledJob, self._check_scaled_job),
-            AUTHENTICATION.path: _judge(TriggerAuthentication, check_authentication),
-            CLUSTER_AUTHENTICATION.path: _judge(ClusterTriggerAuthentication, check_authentication),
-            EVENT_SOURCE.path: _judge(CloudEventSource, check_cloud_event_source),
-            CLUSTER_EVENT_SOURCE.path: _judge(ClusterCloudEventSource, check_cloud_event_source),
-        }
-        app = web.Application(client_max_size=MAX_BODY_BYTES)
-        for path in self._judges:
-            app.router.add_post(path, self._answer)
-        self._server = LimitedServer(app)
+        self._cautions = Cautions(events, caches.scaled_objects)
+        self._denials = Quiet(_TOLD_EVERY)
+        self._certificate: ServingCertificate | None = None
+        self._leaving = False
+        self._listeners: list[socket.socket] = []
+        self._questions: asyncio.TaskGroup | None = None
+        self._asked = 0
+        self.process = WebhookProcess(self._greetings, self._hear)
 
-    async def start(self, host: str, port: int, tls: ssl.SSLContext) -> None:
+    async def start(self, host: str, port: int) -> None:
         """Listen. Raises OSError when the address is taken."""
-        await self._server.start(host, port, tls)
+        self._listeners = await listen(host, port)
+
+    async def run(self) -> None:
+        """Answer, until closed or cancelled; at once where it was not started."""
+        if not self._listeners:
+            self.process.begun.set()
+            return
+        async with asyncio.TaskGroup() as self._questions:
+            await self.process.run(self._listeners)
+
+    def show(self, certificate: ServingCertificate) -> None:
+        """Serve with another certificate."""
+        self._certificate = certificate
+        self.process.tell(_shown(certificate))
 
     def leave(self) -> None:
         """Go on answering, but let clients know that they have to connect elsewhere."""
-        self._server.leave()
+        self._leaving = True
+        self.process.tell({"leave": True})
 
     async def aclose(self) -> None:
         """Answer what is on its way, then close."""
-        await self._server.aclose()
+        await self.process.stop(STOP_SECONDS)
+        for listener in self._listeners:
+            listener.close()
+        self._listeners = []
 
-    async def _answer(self, request: web.Request) -> web.Response:
-        """Only asked at the paths of our webhooks."""
-        began, code = asyncio.get_running_loop().time(), 200
-        try:
-            return await self._review(request)
-        except web.HTTPException as refusal:
-            code = refusal.status
-            raise
-        finally:
-            took = asyncio.get_running_loop().time() - began
-            self._instruments.process.reconciles.record_review(request.path, code, took)
+    def _greetings(self) -> Iterator[Message]:
+        orders = give_orders(
+            self._settings,
+            tuple(one.fileno() for one in self._listeners),
+            logging.getLogger("keda_py").getEffectiveLevel(),
+        )
+        yield {"begin": to_wire(orders)}
+        if self._certificate is not None:
+            yield _shown(self._certificate)
+        if self._leaving:
+            yield {"leave": True}
 
-    async def _review(self, request: web.Request) -> web.Response:
-        if not self._caches.has_synced:
-            raise web.HTTPServiceUnavailable(text="caches have not synced")
-        try:
-            async with asyncio.timeout(ANSWER_SECONDS):
-                review = parse_object(AdmissionReview, orjson.loads(await request.read()))
-                response = await self._respond(request.path, review.request)
-        except (ConfigError, ValueError) as error:
-            raise web.HTTPBadRequest(text=f"not an AdmissionReview v1: {error}") from None
-        except TimeoutError:
-            raise web.HTTPGatewayTimeout(text=f"no answer within {ANSWER_SECONDS:g} s") from None
-        except web.HTTPException:
-            raise
-        except Exception:  # what we cannot judge the failurePolicy decides
-            log.exception("admission review failed", extra={"path": request.path})
-            raise web.HTTPInternalServerError(text="internal error; the log tells more") from None
-        return web.Response(body=orjson.dumps(response), content_type="application/json")
+    def _hear(self, message: Message) -> None:
+        match message:
+            case {"ask": _}:
+                self._begin_answer(message)
+            case {"reviewed": review}:
+                self._note(review)
+            case {"log": told}:
+                log_forwarded(told)
 
-    async def _respond(self, path: str, request: AdmissionRequest) -> Obj:
-        if request.new is None or _only_sheds_finalizers(request) or not self._is_ours(request.namespace):
-            return _response(request.uid)
-        action = request.operation.lower()
-        if path == SCALED_OBJECT.path:
-            self._instruments.admission.record_validation(request.namespace, action)
-        try:
-            findings = tuple(await self._judges[path](request))
-        except ConfigError as error:
-            findings = (Denial(message=str(error), reason="invalid-object", field=error.field),)
-        denial = next((finding for finding in findings if isinstance(finding, Denial)), None)
-        if denial is None:
-            warnings = [finding for finding in findings if isinstance(finding, AdmissionWarning)]
-            self._record(request, warnings)
-            return _response(request.uid, warnings=[_one_line(warning.message) for warning in warnings])
-        if path in (SCALED_OBJECT.path, SCALED_JOB.path):
-            self._instruments.admission.record_denial(request.namespace, action, denial.reason)
-        log.info("object denied", extra={"path": path, "namespace": request.namespace, "reason": denial.reason})
-        return _response(request.uid, denial=denial)
-
-    def _is_ours(self, namespace: str) -> bool:
-        """Outside of --watch-namespace another operator decides."""
-        return not namespace or self._caches.covers(namespace)
-
-    def _record(self, request: AdmissionRequest, warnings: Iterable[AdmissionWarning]) -> None:
-        if request.dry_run or request.new is None:
+    def _begin_answer(self, question: Message) -> None:
+        if self._questions is None or self._asked >= QUESTIONS_AT_ONCE:
+            self.process.tell({"answer": question["ask"], "error": "too many questions at once"})
             return
-        for warning in warnings:
-            if warning.recorded:
-                self.events.record(request.new, "Normal", "KEDAScalerInfo", warning.message)
+        self._asked += 1
+        self._questions.create_task(self._answer(question))
 
-    async def _judge_scaled_object(self, request: AdmissionRequest) -> Iterable[Finding]:
-        obj = parse_object(ScaledObject, request.new or {})
-        around = await self._neighbours.around(obj)
-        found = check_scaled_object(obj, around, dry_run=bool(request.dry_run))
-        return chain(found, warn_of_triggers(obj.spec.triggers, self._lendings))
+    async def _answer(self, question: Message) -> None:
+        answer: Obj = {"answer": question["ask"]}
+        try:
+            if self._caches.has_synced:
+                answer["around"] = await self._neighbours.around(question)
+            else:
+                answer["error"] = "caches have not synced"
+        except KubeError as error:
+            answer["error"] = str(error)
+        except Exception:  # one question must not end the others
+            log.exception("neighbours cannot be told", extra={"namespace": question.get("namespace")})
+            answer["error"] = "internal error"
+        finally:
+            self._asked -= 1
+        self.process.tell(answer)
 
-    def _check_scaled_job(self, obj: ScaledJob) -> Iterable[Finding]:
-        return chain(check_scaled_job(obj), warn_of_triggers(obj.spec.triggers, self._lendings))
-
-
-def _judge(model: type[M], check: Callable[[M], Iterable[Finding]]) -> Judge:
-    """For kinds that are judged by themselves."""
-
-    async def judge(request: AdmissionRequest) -> Iterable[Finding]:
-        return check(parse_object(model, request.new or {}))
-
-    return judge
-
-
-def _only_sheds_finalizers(request: AdmissionRequest) -> bool:
-    """Deletion must go on, whatever the object says."""
-    new, old = request.new or {}, request.old or {}
-
-    def finalizers(obj: Obj) -> int:
-        return len((obj.get("metadata") or {}).get("finalizers") or ())
-
-    return finalizers(new) < finalizers(old) and new.get("spec") == old.get("spec")
-
-
-def _one_line(text: str) -> str:
-    """A warning travels in a header; keys that users wrote may hold anything."""
-    return "".join(one if one.isprintable() else " " for one in text)
+    def _note(self, review: Message) -> None:
+        path, namespace, action = review["path"], review.get("namespace", ""), review.get("action", "")
+        self._instruments.process.reconciles.record_review(path, review["code"], review["seconds"])
+        if review.get("judged"):
+            self._instruments.admission.record_validation(namespace, action)
+        if notes := review.get("told"):
+            self._cautions.expect(_judged(review["about"], notes))
+        if not (denied := review.get("denied")):
+            return
+        if path in _COUNTED:
+            self._instruments.admission.record_denial(namespace, action, denied)
+        if (held := self._denials.held_back(asyncio.get_running_loop().time())) is not None:
+            fields = {"path": path, "namespace": namespace, "reason": denied, "more": held}
+            log.info("object denied", extra=fields)
 
 
-def _response(uid: str, *, denial: Denial | None = None, warnings: list[str] | None = None) -> Obj:
-    response: Obj = {"uid": uid, "allowed": denial is None}
-    if denial is not None:
-        response["status"] = {"status": "Failure", "code": 403, "reason": "Forbidden", "message": denial.message}
-    if warnings:
-        response["warnings"] = warnings
-    return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}
+def _judged(about: Message, notes: Sequence[str]) -> Judged:
+    names = {name: str(about.get(name) or "") for name in ("namespace", "name", "uid")}
+    return Judged(**names, generation=about.get("generation") or 0, notes=notes)
+
+
+def _shown(certificate: ServingCertificate) -> Message:
+    """Without the authority's key, which signs and does not serve."""
+    texts = {"ca": certificate.ca, "certificate": certificate.certificate, "key": certificate.key}
+    return {"certificate": {name: text.decode() for name, text in texts.items()}}

@@ -75,7 +75,7 @@ async def run_operator(
         show_counts(assembly.parts, assembly.engine, assembly.jobs)
         async with assembly.serving:
             parts = assembly.parts
-            servers = (assembly.admission.events.run, assembly.serving.run)
+            servers = (assembly.admission.events.run, assembly.admission.run, assembly.serving.run)
             watchdog = Watchdog(instruments.process, trigger_types_by_module())
             background = [watchdog.run, parts.caches.run, parts.reader.run, assembly.jobs.watch, *servers]
             if assembly.election is not None:

@@ -215,7 +215,7 @@ def _query(parts: Parts, engine: Engine) -> Query:
 def _admission(around: Surroundings, sources: _Sources) -> AdmissionServer:
     events = EventRecorder(around.client, instance=identity(around.settings), controller=ADMISSION_CONTROLLER)
     neighbours = Neighbours(around.client, sources.caches)
-    return AdmissionServer(neighbours, sources.caches, sources.scalers.lendings, events, around.instruments)
+    return AdmissionServer(around.settings, neighbours, sources.caches, events, around.instruments)
 
 
 def _find_spec(caches: Caches, key: Key) -> ScalingSpec | None:

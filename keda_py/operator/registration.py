@@ -28,7 +28,7 @@ from keda_py.kube.resources import (
     Resource,
 )
 from keda_py.metrics.discovery import APIS, Api
-from keda_py.operator.admission import WEBHOOKS, Webhook
+from keda_py.operator.webhook.paths import WEBHOOKS, Webhook
 from keda_py.serving.ca_bundles import Guarded
 
 OWNED = {"app.kubernetes.io/managed-by": "keda-py"}

@@ -121,9 +121,7 @@ class Serving:
         self.secure_port = await self._metrics.start(serving.bind_address or "", serving.secure_port, tls)
         if serving.webhook_port:
             self._stack.push_async_callback(self._answers.admission.aclose)
-            await self._answers.admission.start(
-                serving.bind_address or "", serving.webhook_port, self._tls.context(asks_clients=False)
-            )
+            await self._answers.admission.start(serving.bind_address or "", serving.webhook_port)
         if serving.metrics is not None and serving.prometheus:
             await self._serve(_page_app(self._answers.instruments), serving.metrics)
         if serving.opentelemetry:
@@ -188,7 +186,11 @@ class Serving:
         )
 
     def _note_certificate(self) -> None:
-        leaf = read_leaf(self._tls.certificate) if self._tls.certificate is not None else None
+        certificate = self._tls.certificate
+        if certificate is None:
+            return
+        self._answers.admission.show(certificate)
+        leaf = read_leaf(certificate)
         if leaf is not None:
             self._answers.instruments.process.record_certificate(leaf.not_valid_after_utc.timestamp())
 
@@ -204,6 +206,8 @@ class Serving:
             return "there is no certificate yet"
         if not self._authentication.has_synced:
             return "who may ask has not been read from kube-system/extension-apiserver-authentication"
+        if not self._answers.admission.process.begun.is_set():
+            return "the webhook process has not begun"
         return "" if self.ready else "caches have not synced"
 
 

@@ -28,7 +28,7 @@ class ServerTls:
         self._min_version, self._ciphers = minimum_version(min_version), ciphers
         self._authorities: tuple[str, ...] = ()
         self._certificate: ServingCertificate | None = None
-        self._current: dict[bool, ssl.SSLContext] = {}
+        self._current: dict[ssl.VerifyMode, ssl.SSLContext] = {}
         self._told: list[Callable[[], None]] = []
         self.shown = asyncio.Event()
 
@@ -42,16 +42,17 @@ class ServerTls:
         self._told.append(tell)
         return partial(self._told.remove, tell)
 
-    def context(self, *, asks_clients: bool) -> ssl.SSLContext:
-        """What a port listens with; `asks_clients` for a certificate, which they may do without."""
-        outer = self._build(asks_clients=asks_clients)
+    def context(self, *, asks_clients: bool, insists: bool = False) -> ssl.SSLContext:
+        """What a port listens with; `asks_clients` for a certificate, which they may do without unless it `insists`."""
+        mode = (ssl.CERT_REQUIRED if insists else ssl.CERT_OPTIONAL) if asks_clients else ssl.CERT_NONE
+        outer = self._build(mode)
         if self._certificate is None:
-            self._current[asks_clients] = outer
+            self._current[mode] = outer
         else:
-            self._current.setdefault(asks_clients, outer)
+            self._current.setdefault(mode, outer)
 
         def hand_over(connection: ssl.SSLObject, name: str | None, context: ssl.SSLContext) -> None:
-            connection.context = self._current[asks_clients]
+            connection.context = self._current[mode]
 
         outer.sni_callback = hand_over
         return outer
@@ -78,9 +79,9 @@ class ServerTls:
             raise ConfigError("client CA: not a PEM certificate") from error
 
     def _rebuild(self) -> None:
-        self._current.update({asks: self._build(asks_clients=asks) for asks in (True, False)})
+        self._current = {mode: self._build(mode) for mode in (ssl.CERT_NONE, ssl.CERT_OPTIONAL, *self._current)}
 
-    def _build(self, *, asks_clients: bool) -> ssl.SSLContext:
+    def _build(self, mode: ssl.VerifyMode) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = self._min_version
         if self._min_version >= ssl.TLSVersion.TLSv1_2:  # older versions have no such ciphers
@@ -89,12 +90,13 @@ class ServerTls:
         # A resumed session is not verified again; every connection of ours is.
         context.num_tickets = 0
         context.options |= ssl.OP_NO_TICKET | ssl.OP_NO_RENEGOTIATION
-        if asks_clients:
-            context.verify_mode = ssl.CERT_OPTIONAL
+        if mode is not ssl.CERT_NONE:
+            context.verify_mode = mode
             context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
             for text in self._authorities:
                 context.load_verify_locations(cadata=text)
-            self._accept_peers(context)
+            if mode is ssl.CERT_OPTIONAL:
+                self._accept_peers(context)
         if self._certificate is not None:
             load_pair(context, self._certificate)
         return context

@@ -121,7 +121,7 @@ class Validation:
         """Of a workload: `kubectl apply` and GitOps tools would fight with the autoscaler over its count."""
         owner = self._release.owner_of(body)
         if owner is not None and map_at(body, "spec").get("replicas") is not None:
-            text = f'spec.replicas: ScaledObject "{owner.metadata.name}" sets this count; each apply would set it back'
+            text = f'spec.replicas: ScaledObject "{owner.name}" sets this count; each apply would set it back'
             yield AdmissionWarning(message=f"{text}: remove the line", field="spec.replicas")
 
 

@@ -16,7 +16,7 @@ from keda_py.apis.scaled_object import ScaledObject, ScaleTrigger
 from keda_py.apis.trigger_authentication import ClusterTriggerAuthentication, TriggerAuthentication
 from keda_py.apis.wire import ObjectMeta, Wire
 from keda_py.apis.workloads import Container, HorizontalPodAutoscaler, LimitRange, Workload
-from keda_py.core.admission import Neighbourhood
+from keda_py.core.admission import Neighbourhood, Rival, rival_of
 from keda_py.core.spec import ScalingSpec, TargetSpec, build_spec
 from keda_py.errors import ConfigError
 from keda_py.validation.documents import Document
@@ -53,8 +53,8 @@ class Release:
         self._data = {kind: self._named(kind, Data) for kind in ("Secret", "ConfigMap")}
         self._authentications = self._named("TriggerAuthentication", TriggerAuthentication)
         self._cluster_authentications = self._named("ClusterTriggerAuthentication", ClusterTriggerAuthentication)
-        self._by_target: dict[tuple[str, str, str], ScaledObject] = {}
-        self._by_hpa: dict[tuple[str, str], ScaledObject] = {}
+        self._by_target: dict[tuple[str, str, str], Rival] = {}
+        self._by_hpa: dict[tuple[str, str], Rival] = {}
         for found in self._grouped("ScaledObject", ScaledObject).values():
             self._index(found)
 
@@ -62,14 +62,14 @@ class Release:
         """What shares the namespace of a ScaledObject; of the ScaledObjects, the first that could collide."""
         firsts = (self._by_target.get(_target(spec)), self._by_hpa.get((spec.namespace, spec.hpa_name)))
         return Neighbourhood(
-            scaled_objects=[first for first in firsts if first is not None],
+            rivals=[first for first in firsts if first is not None],
             hpas=self._hpas[spec.namespace],
             limit_ranges=self._limit_ranges[spec.namespace],
             containers=self._containers(spec.target, spec.namespace),
             absent="is not in these files",
         )
 
-    def owner_of(self, body: dict[str, Any]) -> ScaledObject | None:
+    def owner_of(self, body: dict[str, Any]) -> Rival | None:
         """The first ScaledObject that scales this object."""
         metadata = completed(body)["metadata"]
         kind_name = TargetSpec(name="", api_version=body["apiVersion"], kind=body["kind"], container="").kind_name
@@ -102,8 +102,8 @@ class Release:
                 spec = build_spec(found)
             except ConfigError:
                 continue
-            self._by_target.setdefault(_target(spec), found)
-            self._by_hpa.setdefault((spec.namespace, spec.hpa_name), found)
+            self._by_target.setdefault(_target(spec), rival_of(spec))
+            self._by_hpa.setdefault((spec.namespace, spec.hpa_name), rival_of(spec))
 
     def _grouped(self, kind: str, model: type[M]) -> defaultdict[str, list[M]]:
         """By namespace, in the order of the files."""

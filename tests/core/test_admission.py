@@ -6,8 +6,9 @@ import pytest
 
 from keda_py.apis.scaled_object import ScaledObject
 from keda_py.apis.workloads import Container, HorizontalPodAutoscaler, LimitRange
-from keda_py.core.admission import AdmissionWarning, Denial, Neighbourhood
+from keda_py.core.admission import AdmissionWarning, Denial, Neighbourhood, Rival, rival_of
 from keda_py.core.admission_scaled_object import check_scaled_object
+from keda_py.core.spec import build_spec
 
 REDIS = {"type": "redis", "metadata": {"listName": "jobs"}}
 CPU = {"type": "cpu", "metricType": "Utilization", "metadata": {"value": "60"}}
@@ -22,6 +23,10 @@ def scaled_object(name: str = "so", annotations: dict[str, str] | None = None, *
     meta = {"name": name, "namespace": "shop", "annotations": annotations or {}}
     body = {"scaleTargetRef": {"name": "web"}, "triggers": [REDIS], **spec}
     return ScaledObject.model_validate({"metadata": meta, "spec": body})
+
+
+def rival(name: str, **spec: Any) -> Rival:
+    return rival_of(build_spec(scaled_object(name, **spec)))
 
 
 def hpa(
@@ -164,24 +169,24 @@ def test_what_keda_looks_at_after_admission_is_a_warning() -> None:
 
 
 def test_one_workload_has_one_scaled_object() -> None:
-    around = Neighbourhood(scaled_objects=[scaled_object("other"), scaled_object("third")])
+    around = Neighbourhood(rivals=[rival("other"), rival("third")])
     words = f"{WEB} is already managed by the ScaledObject 'other'"
     assert denials(scaled_object(), around) == [("other-scaled-object", words)]
 
 
 @pytest.mark.parametrize("target", [{"kind": "StatefulSet", "name": "web"}, {"name": "api"}])
 def test_another_kind_or_name_is_another_workload(target: dict[str, str]) -> None:
-    assert denials(scaled_object(), Neighbourhood(scaled_objects=[scaled_object("other", scaleTargetRef=target)])) == []
+    assert denials(scaled_object(), Neighbourhood(rivals=[rival("other", scaleTargetRef=target)])) == []
 
 
 def test_a_scaled_object_does_not_collide_with_what_it_was() -> None:
-    around = Neighbourhood(scaled_objects=[scaled_object()], hpas=[hpa("keda-hpa-so", owner="so")])
+    around = Neighbourhood(rivals=[rival("so")], hpas=[hpa("keda-hpa-so", owner="so")])
     assert denials(scaled_object(maxReplicaCount=3), around) == []
 
 
 def test_one_hpa_has_one_scaled_object() -> None:
-    other = scaled_object("other", scaleTargetRef={"name": "api"}, advanced=named("shared"))
-    around = Neighbourhood(scaled_objects=[other])
+    other = rival("other", scaleTargetRef={"name": "api"}, advanced=named("shared"))
+    around = Neighbourhood(rivals=[other])
     words = "the HPA 'shared' is already managed by the ScaledObject 'other'"
     assert denials(scaled_object(advanced=named("shared")), around) == [("other-scaled-object-hpa", words)]
 

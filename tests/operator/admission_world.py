@@ -1,6 +1,6 @@
 """A cluster whose API server asks the operator's webhook, and the real kubectl to write with."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +11,7 @@ import yaml
 
 from keda_py.clock import SystemClock
 from keda_py.localkube.cluster import LocalCluster
+from keda_py.operator.assembly import Assembly
 from tests.definitions import DEFINITIONS
 from tests.kubeconfigs import token_kubeconfig
 from tests.localkube.kubectl import Kubectl, Outcome
@@ -26,6 +27,7 @@ class AdmissionWorld:
     kubectl: Kubectl
     webhook: str
     metrics: str
+    assembly: Assembly
 
     async def apply(self, *objects: Obj, words: tuple[str, ...] = ()) -> Outcome:
         file = self.kubectl.kubeconfig.with_name("manifests.yaml")
@@ -48,7 +50,8 @@ class AdmissionWorld:
 
 
 @asynccontextmanager
-async def an_admission_world(directory: Path) -> AsyncIterator[AdmissionWorld]:
+async def an_admission_world(directory: Path, more: Mapping[str, str] | None = None) -> AsyncIterator[AdmissionWorld]:
+    """`more` are flags of the operator."""
     async with LocalCluster(SystemClock()) as cluster:
         await cluster.apply(DEFINITIONS)
         kubeconfig = directory / "kubeconfig"
@@ -59,12 +62,13 @@ async def an_admission_world(directory: Path) -> AsyncIterator[AdmissionWorld]:
             "webhook-port": str(webhook),
             "metrics-bind-address": f"{LOOPBACK}:{metrics}",
         }
-        async with running_operator(flags):
+        async with running_operator({**flags, **(more or {})}) as assembly:
             yield AdmissionWorld(
                 cluster=cluster,
                 kubectl=Kubectl(kubeconfig=kubeconfig, cache=directory / "cache"),
                 webhook=f"https://{LOOPBACK}:{webhook}",
                 metrics=f"http://{LOOPBACK}:{metrics}",
+                assembly=assembly,
             )
 
 

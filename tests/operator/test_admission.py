@@ -246,4 +246,5 @@ async def test_an_object_that_became_wrong_can_still_be_deleted(world: Admission
 )
 async def test_what_is_no_review_is_refused(world: AdmissionWorld, path: str, body: bytes, status: int) -> None:
     async with httpx.AsyncClient(verify=False) as client:
-        assert (await client.post(f"{world.webhook}{path}", content=body)).status_code == status
+        headers = {"Content-Type": "application/json"}
+        assert (await client.post(f"{world.webhook}{path}", content=body, headers=headers)).status_code == status

@@ -99,6 +99,8 @@ class World:
         self.operator = self.tasks.create_task(run_operator(settings, self.clock, self._stopping, note, process))
         async with asyncio.timeout(120):
             await started.wait()
+            assert self.assembly is not None
+            await self.assembly.admission.process.begun.wait()
         await self.clock.settle()
 
     async def stop(self) -> None:

@@ -1,0 +1,10 @@
+"""The process that answers admission reviews: whoever reaches the webhook's port costs the leader's loop nothing.
+
+Parsing and judging are Python that holds the interpreter: 50 000 triggers took 7 s, on the loop or beside it in a
+thread. So the port is served by a process of its own. In come HTTP requests and, over a pair of sockets from the
+operator, certificates and the neighbours of an object; out go verdicts, and what the operator counts and logs.
+
+In the process: `__main__.py` -> `server.py` (HTTP) -> `reviews.py` (verdicts) -> `extent.py`, `neighbourhood.py`.
+On the operator's side: `../admission.py` -> `process.py` (starts it, again when it ends) -> `../neighbours.py`.
+Both: `link.py`, `orders.py`, `paths.py`.
+"""

@@ -1,0 +1,124 @@
+"""The operator's hold on its webhook process: starts it, starts it again when it ends, kills it when it hangs.
+
+The listening sockets stay open here: while there is no process, who connects waits.
+"""
+
+import asyncio
+import logging
+import socket
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+
+from keda_py.kube.backoff import Backoff
+from keda_py.operator.webhook.link import Link, Message
+
+log = logging.getLogger(__name__)
+
+SILENCE_SECONDS = 20.0
+"""A process that has not even beaten for so long hangs."""
+HEALTHY_SECONDS = 60.0
+MODULE = "keda_py.operator.webhook"
+
+
+class WebhookProcess:
+    """One process at a time, while `run` runs. `greet` gives what each new one is told first, `hear` what it says."""
+
+    def __init__(self, greet: Callable[[], Iterable[Message]], hear: Callable[[Message], None]) -> None:
+        self._greet, self._hear = greet, hear
+        self._link: Link | None = None
+        self._process: asyncio.subprocess.Process | None = None
+        self._stopping = asyncio.Event()
+        self._ended = asyncio.Event()
+        self._ended.set()
+        self.begun = asyncio.Event()
+        """The first process serves, or has ended: the webhook is as good as it gets."""
+
+    @property
+    def pid(self) -> int | None:
+        """Of the process, if there is one."""
+        return self._process.pid if self._process is not None else None
+
+    def tell(self, message: Message) -> None:
+        """What it should know now; one that is started later is greeted with it."""
+        if self._link is not None and not self._link.tell(message):
+            self._kill()
+
+    async def run(self, listeners: Sequence[socket.socket]) -> None:
+        """Until stopped or cancelled."""
+        backoff, loop = Backoff(first=0.5, cap=30.0), asyncio.get_running_loop()
+        self._ended.clear()
+        try:
+            while not self._stopping.is_set():
+                began = loop.time()
+                await self._live([one.fileno() for one in listeners])
+                if self._stopping.is_set():
+                    return
+                if loop.time() - began > HEALTHY_SECONDS:
+                    backoff.reset()
+                await asyncio.sleep(backoff.next())
+        finally:
+            self._ended.set()
+
+    async def stop(self, seconds: float) -> None:
+        """Let it answer what it has begun for so long, then end it."""
+        self._stopping.set()
+        self.tell({"stop": True})
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._ended.wait()
+        self._kill()
+
+    async def _live(self, listeners: Sequence[int]) -> None:
+        """The life of one process."""
+        ours, theirs = socket.socketpair()
+        with theirs:
+            try:
+                process = await asyncio.create_subprocess_exec(
+                    *(sys.executable, "-m", MODULE, str(theirs.fileno())),
+                    pass_fds=(theirs.fileno(), *listeners),
+                    stdin=asyncio.subprocess.DEVNULL,
+                    start_new_session=True,  # a terminal's Ctrl-C is for the operator
+                )
+            except OSError as error:
+                ours.close()
+                log.error("webhook process cannot be started", extra={"error": str(error)})
+                return
+        self._process, link = process, await Link.open(ours)
+        self._link = link
+        try:
+            for message in self._greet():
+                self.tell(message)
+            await self._listen(link)
+        finally:
+            self._kill()
+            self._link = self._process = None
+            self.begun.set()
+            await asyncio.shield(_farewell(process, link))
+            if not self._stopping.is_set():
+                log.warning("webhook process has ended", extra={"code": process.returncode})
+
+    async def _listen(self, link: Link) -> None:
+        """Until it ends, or says nothing for too long."""
+        while True:
+            try:
+                async with asyncio.timeout(SILENCE_SECONDS):
+                    message = await link.next()
+            except TimeoutError:
+                log.error("webhook process hangs; killed", extra={"seconds": SILENCE_SECONDS})
+                return
+            if message is None:
+                return
+            if "beat" in message:
+                self.begun.set()
+            self._hear(message)
+
+    def _kill(self) -> None:
+        if self._process is not None and self._process.returncode is None:
+            with suppress(ProcessLookupError):
+                self._process.kill()
+
+
+async def _farewell(process: asyncio.subprocess.Process, link: Link) -> None:
+    await link.aclose()
+    await process.wait()
