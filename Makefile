@@ -31,7 +31,8 @@ demo: $(VENV)/.run ## four days on the embedded cluster, in under a minute
 	$(BIN)/keda-py demo
 
 # Half of the suite waits for real time on the embedded cluster, so more workers than cores are well used.
-PYTEST := $(BIN)/python -m pytest -n 4 --dist loadfile
+# tests/conftest.py has the order of the files.
+PYTEST := $(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
 
 # The suite starts over a hundred processes: each reads bytecode that the first one left in the virtual environment,
 # also where the environment asks Python to write none beside the sources.

@@ -3,18 +3,39 @@
 import os
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 from tests.properties import EXAMPLES, EXPLORED
 
+TESTS = Path(__file__).parent
+
 # Reading the hundred and more authorities of a machine costs each operator 80 ms of CPU, and no test meets a server
 # that one of them vouches for: tests trust what they say, and one authority that has signed nothing. It has to be said
 # before aiohttp is imported, which reads them then.
-os.environ["SSL_CERT_FILE"] = str(Path(__file__).with_name("authority.pem"))
-os.environ["SSL_CERT_DIR"] = str(Path(__file__).parent / "no such folder")
+os.environ["SSL_CERT_FILE"] = str(TESTS / "authority.pem")
+os.environ["SSL_CERT_DIR"] = str(TESTS / "no such folder")
 
 # The same cases on every machine, at every run: a red test is red for everybody. The counts are in `properties.py`.
 settings.register_profile("suite", max_examples=EXAMPLES, derandomize=True, database=None, deadline=None)
 # `make fuzz`: other cases each time, ten times as many. What it finds becomes a plain test.
 settings.register_profile("fuzz", max_examples=EXPLORED, database=None, deadline=None, print_blob=True)
 settings.load_profile("suite")
+
+FIRST = (
+    "parity/test_pause", "e2e/test_kill", "operator/test_fail_over", "e2e/test_process", "parity/test_ownership",
+    "faults/test_api_server", "charts/test_rights", "e2e/test_polling", "operator/test_life_of_objects",
+    "e2e/test_bad_sources", "operator/test_kill", "migration/test_check", "e2e/test_activation", "validation/test_fuzz",
+    "serving/test_memory", "kube/test_thin_import", "e2e/test_hpa", "operator/test_two_hundred_faults",
+    "examples/test_nightly_scale_down", "core/test_cron_walk", "serving/test_https", "e2e/test_cron",
+    "operator/test_insight", "charts/test_install", "test_cli", "operator/test_rolling_update", "e2e/test_explain",
+    "demo/test_demo_run", "faults/test_meddling", "parity/test_takeover", "examples/test_cron_and_queue",
+    "operator/test_blindness",
+)  # fmt: skip
+"""The files that take longest, the longest first: begun last, one of them would keep a single worker busy at the end."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the files of `FIRST` before the others, for `--no-loadscope-reorder`."""
+    places = {TESTS / f"{name}.py": place for place, name in enumerate(FIRST)}
+    items.sort(key=lambda item: places.get(item.path, len(FIRST)))

@@ -10,12 +10,12 @@ memory triggers it is therefore asked for once, by name.
 from itertools import islice
 from typing import Any
 
+from keda_py.apis.foreign import map_at, maps_at
 from keda_py.core.admission_scaled_object import NOT_OURS
 from keda_py.errors import ConfigError, NotFound
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import DEPLOYMENTS, STATEFUL_SETS, Obj
 from keda_py.operator.caches import BY_HPA, BY_TARGET, Caches, target_key
-from keda_py.operator.shapes import map_at, maps_at
 
 MOST_TOLD, MOST_CONTAINERS, MOST_LIMITS = 50, 500, 20
 LONGEST_QUANTITY = 64

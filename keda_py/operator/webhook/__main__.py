@@ -18,6 +18,7 @@ from keda_py.clock import SystemClock
 from keda_py.context import Lendings, SharedResources
 from keda_py.errors import ConfigError, Unavailable
 from keda_py.http import HttpClientSpec, http_client
+from keda_py.net.operator_identity import IdentityRule
 from keda_py.operator.webhook.callers import Callers
 from keda_py.operator.webhook.forwarded_logs import forward_logs
 from keda_py.operator.webhook.inquiries import Inquiries
@@ -27,7 +28,7 @@ from keda_py.operator.webhook.reviews import Reviewer
 from keda_py.operator.webhook.server import WebhookServer
 from keda_py.serving.certificates import ServingCertificate
 from keda_py.serving.server_tls import ServerTls
-from keda_py.tls import TlsContexts, TlsSettings
+from keda_py.tls import TlsContexts
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +58,7 @@ async def _lendings(orders: Orders) -> AsyncIterator[Lendings]:
     """What scalers are lent that are only built."""
     clock, spec = SystemClock(), HttpClientSpec()
     tls = TlsContexts(orders.scaler_min_tls_version, orders.scaler_ciphers, orders.ca_dirs)
-    async with http_client(spec, clock, tls.get(TlsSettings())) as http:
+    async with http_client(spec, clock, tls) as http:
         yield Lendings(
             clock=clock,
             http=http,
@@ -65,6 +66,8 @@ async def _lendings(orders: Orders) -> AsyncIterator[Lendings]:
             kube=NoCluster(),
             tls=tls,
             resources=SharedResources(),
+            answers=spec.answers,
+            identities=IdentityRule(),
         )
 
 

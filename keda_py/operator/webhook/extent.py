@@ -8,10 +8,10 @@ count.
 from collections.abc import Iterator
 from typing import Any
 
+from keda_py.apis.foreign import map_at
 from keda_py.apis.scaled_object import MOST_TRIGGERS
 from keda_py.core.admission import Denial
 from keda_py.kube.resources import Obj
-from keda_py.operator.shapes import map_at
 
 MOST_VALUES = 20_000
 """Texts, numbers, lists and maps in all."""

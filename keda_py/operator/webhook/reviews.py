@@ -14,6 +14,7 @@ from pydantic import BaseModel
 
 from keda_py.apis.admission_review import AdmissionRequest, AdmissionReview
 from keda_py.apis.cloud_event_source import CloudEventSource, ClusterCloudEventSource
+from keda_py.apis.foreign import map_at
 from keda_py.apis.parsing import parse_object
 from keda_py.apis.scaled_job import ScaledJob
 from keda_py.apis.scaled_object import ScaledObject, ScaleTrigger
@@ -25,7 +26,6 @@ from keda_py.core.admission_scaled_object import check_scaled_object
 from keda_py.core.spec import ScalingSpec, build_spec
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import Obj
-from keda_py.operator.shapes import map_at
 from keda_py.operator.webhook.extent import check_extent, judged_parts
 from keda_py.operator.webhook.paths import (
     AUTHENTICATION,

@@ -12,9 +12,9 @@ from collections.abc import Callable
 import orjson
 from aiohttp import web
 
+from keda_py.apis.foreign import map_at
 from keda_py.errors import KubeError
 from keda_py.kube.resources import Obj
-from keda_py.operator.shapes import map_at
 from keda_py.operator.webhook.link import Message
 from keda_py.operator.webhook.paths import WEBHOOKS
 from keda_py.operator.webhook.quiet import Quiet
