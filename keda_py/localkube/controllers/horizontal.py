@@ -61,7 +61,10 @@ class HorizontalPodAutoscalers:
         """Keep the syncs in one group until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             self._tasks = tasks
-            await asyncio.get_running_loop().create_future()
+            try:
+                await asyncio.get_running_loop().create_future()
+            finally:
+                self.close()  # a timer that fires while the group ends has nowhere to put its sync
 
     def concerned(self, event: Event) -> Iterable[Key]:
         """HPAs that come and go."""
