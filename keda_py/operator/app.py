@@ -7,6 +7,7 @@ holds everything. SIGTERM: readyz fails and writing stops at once, serving goes 
 import asyncio
 import logging
 import signal
+import threading
 from collections.abc import Callable
 from functools import partial
 
@@ -17,6 +18,8 @@ from keda_py.metrics.prometheus import OperatorMetrics
 from keda_py.operator.assembly import Assembly, Surroundings, assemble, open_client, open_http
 from keda_py.operator.clock_watch import watch_clock
 from keda_py.operator.handover import put_down
+from keda_py.operator.process.hang import Hang, times_of
+from keda_py.operator.process.last_net import last_net
 from keda_py.operator.process.own import OwnProcess, own_journal
 from keda_py.operator.registered import show_counts
 from keda_py.operator.watchdog import Watchdog
@@ -38,8 +41,11 @@ async def run(settings: Settings) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
-    with own_journal(settings, clock) as journal:
-        await run_operator(settings, clock, stopping, process=OwnProcess(journal=journal))
+    limit = settings.leadership.lease_duration.total_seconds()
+    with own_journal(settings, clock) as journal, last_net(limit) as rearm:
+        hang = Hang(journal, limit, times_of(threading.main_thread()))
+        process = OwnProcess(journal=journal, hang=hang, rearm=rearm)
+        await run_operator(settings, clock, stopping, process=process)
 
 
 async def run_operator(
@@ -76,7 +82,7 @@ async def run_operator(
         async with assembly.serving:
             parts = assembly.parts
             servers = (assembly.admission.events.run, assembly.admission.run, assembly.serving.run)
-            watchdog = Watchdog(instruments.process, trigger_types_by_module())
+            watchdog = Watchdog(instruments.process, trigger_types_by_module(), process)
             background = [watchdog.run, parts.caches.run, parts.reader.run, assembly.jobs.watch, *servers]
             if assembly.election is not None:
                 background += [assembly.election.watch, assembly.deputy.run]

@@ -1,7 +1,8 @@
 """Reports by name who blocks the event loop: a plug-in that does so delays every object and every answer.
 
 A thread watches the loop's heart beat. When a beat is late it looks at what the loop's thread is doing just then; the
-loop itself reports it with its next beat, so that logging and counting stay on one thread.
+loop itself reports it with its next beat, so that logging and counting stay on one thread. What never beats again is
+for `process/hang.py`, and for the last net where not even the thread runs any more.
 """
 
 import asyncio
@@ -12,9 +13,12 @@ from collections.abc import Iterator, Mapping
 from types import FrameType
 
 from keda_py.metrics.process_metrics import ProcessMetrics
+from keda_py.operator.process.hang import TICK_SECONDS
+from keda_py.operator.process.own import OwnProcess
 
 BEAT_SECONDS = 0.1
-STALL_SECONDS = 0.1
+STALL_SECONDS = TICK_SECONDS
+REARM_BEATS = 10
 QUIET_SECONDS = 60.0
 """One culprit is named in the log this often at most; the metric counts each time."""
 
@@ -24,8 +28,8 @@ log = logging.getLogger(__name__)
 class Watchdog:
     """`run` it in a task for the life of the process. `scalers` are trigger types by module."""
 
-    def __init__(self, process: ProcessMetrics, scalers: Mapping[str, str]) -> None:
-        self._process, self._scalers = process, scalers
+    def __init__(self, process: ProcessMetrics, scalers: Mapping[str, str], own: OwnProcess | None = None) -> None:
+        self._process, self._scalers, self._own = process, scalers, own
         self._beats = 0
         self._caught = ""
         self._told: dict[str, float] = {}
@@ -41,6 +45,8 @@ class Watchdog:
         try:
             due = loop.time() + BEAT_SECONDS
             while True:
+                if self._own is not None and self._beats % REARM_BEATS == 0:
+                    self._own.rearm()
                 await asyncio.sleep(BEAT_SECONDS)
                 self._beats += 1
                 self._report(loop.time(), max(loop.time() - due, 0.0))
@@ -62,8 +68,11 @@ class Watchdog:
     def _watch(self, watched: int) -> None:
         """The thread: a beat that does not come in time is looked into, once."""
         seen = looked = -1
+        hang = self._own.hang if self._own is not None else None
         while not self._stopped.wait(STALL_SECONDS):
             beats = self._beats
+            if hang is not None:
+                hang.tick(beats, lambda: sys._current_frames().get(watched))
             if beats == seen and beats != looked:
                 looked, frame = beats, sys._current_frames().get(watched)
                 self._caught = _name_culprit(frame, self._scalers) if frame is not None else ""

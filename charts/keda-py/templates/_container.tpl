@@ -64,6 +64,7 @@
 - {name: POD_NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}
 - {name: POD_NAMESPACE, valueFrom: {fieldRef: {fieldPath: metadata.namespace}}}
 - {name: POD_IP, valueFrom: {fieldRef: {fieldPath: status.podIP}}}
+- {name: KEDA_PY_STATE_DIR, value: /run/keda-py}
 - {name: KEDA_RESTRICT_SECRET_ACCESS, value: {{ .Values.permissions.operator.restrict.secret | quote }}}
 {{- with .Values.http }}
 - {name: KEDA_HTTP_DEFAULT_TIMEOUT, value: {{ .timeout | quote }}}
@@ -123,6 +124,8 @@ securityContext: {{- toYaml .Values.securityContext.operator | nindent 2 }}
 volumeMounts:
   # OpenSSL takes certificates from files only; these never reach a disk.
   - {name: tmp, mountPath: /tmp}
+  # What was under way when a container died; it lives as long as the pod.
+  - {name: state, mountPath: /run/keda-py}
   {{- range fromJsonArray (include "keda-py.secretFiles" .) }}
   - {name: {{ .name }}, mountPath: {{ .path }}, readOnly: true}
   {{- end }}

@@ -1,19 +1,28 @@
-"""What an operator has that is alone in its process: a journal that outlives it."""
+"""What an operator has that is alone in its process: a journal that outlives it, and leave to end it."""
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from keda_py.clock import Clock
+from keda_py.operator.process.hang import Hang
 from keda_py.readings.journal import Journal
 from keda_py.readings.journal_file import open_journal
 from keda_py.settings import Settings
 
 
+def _nothing() -> None:
+    pass
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnProcess:
-    """The process of one operator."""
+    """`hang` is told of each tick of the watchdog, None: it only reports. `rearm` is called about once a second while
+    the event loop turns."""
 
     journal: Journal
+    hang: Hang | None = None
+    rearm: Callable[[], None] = _nothing
 
 
 def own_journal(settings: Settings, clock: Clock) -> AbstractContextManager[Journal]:
