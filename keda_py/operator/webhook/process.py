@@ -1,6 +1,7 @@
 """The operator's hold on its webhook process: starts it, starts it again when it ends, kills it when it hangs.
 
-The listening sockets stay open here: while there is no process, who connects waits.
+The listening sockets stay open here: while there is no process, a client that connects waits. The first process is
+started by the first client: an installation whose webhook is never called does without its memory.
 """
 
 import asyncio
@@ -32,7 +33,8 @@ class WebhookProcess:
         self._ended = asyncio.Event()
         self._ended.set()
         self.begun = asyncio.Event()
-        """The first process serves, or has ended: the webhook is as good as it gets."""
+        """Clients may connect: the first of them starts the process."""
+        self._wanted = asyncio.Event()
 
     @property
     def pid(self) -> int | None:
@@ -48,7 +50,9 @@ class WebhookProcess:
         """Until stopped or cancelled."""
         backoff, loop = Backoff(first=0.5, cap=30.0), asyncio.get_running_loop()
         self._ended.clear()
+        self.begun.set()
         try:
+            await self._called(listeners)
             while not self._stopping.is_set():
                 began = loop.time()
                 await self._live([one.fileno() for one in listeners])
@@ -63,11 +67,23 @@ class WebhookProcess:
     async def stop(self, seconds: float) -> None:
         """Let it answer what it has begun for so long, then end it."""
         self._stopping.set()
+        self._wanted.set()
         self.tell({"stop": True})
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._ended.wait()
         self._kill()
+
+    async def _called(self, listeners: Sequence[socket.socket]) -> None:
+        """Until a client has connected to one of them, or there is to be none."""
+        loop = asyncio.get_running_loop()
+        for one in listeners:
+            loop.add_reader(one, self._wanted.set)
+        try:
+            await self._wanted.wait()
+        finally:
+            for one in listeners:
+                loop.remove_reader(one)
 
     async def _live(self, listeners: Sequence[int]) -> None:
         """The life of one process."""
