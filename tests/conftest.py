@@ -1,12 +1,16 @@
 """What every test, and every process that a test starts, finds around it; and which generated input hypothesis tries."""
 
+import asyncio
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 from tests.properties import EXAMPLES, EXPLORED
+
+from tests.patient import PatientLoop
 
 TESTS = Path(__file__).parent
 
@@ -39,3 +43,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the files of `FIRST` before the others, for `--no-loadscope-reorder`."""
     places = {TESTS / f"{name}.py": place for place, name in enumerate(FIRST)}
     items.sort(key=lambda item: places.get(item.path, len(FIRST)))
+
+
+REAL_TIME = (TESTS / "e2e", TESTS / "operator" / "test_fail_over.py", TESTS / "operator" / "test_watchdog.py")
+"""Where other processes set the pace, or the loop's own delays are the subject."""
+
+
+def pytest_asyncio_loop_factories(item: pytest.Item) -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """The loop of each test."""
+    if any(item.path.is_relative_to(place) for place in REAL_TIME):
+        return {"real": asyncio.SelectorEventLoop}
+    return {"patient": PatientLoop}

@@ -1,10 +1,10 @@
 """An event loop whose own time can be set forward: waiting for I/O time-outs and back-offs costs a test nothing."""
 
-import asyncio
+from tests.patient import PatientLoop
 
 
-class JumpingLoop(asyncio.SelectorEventLoop):
-    """Real time, plus `ahead` seconds."""
+class JumpingLoop(PatientLoop):
+    """The patient loop's time, plus `ahead` seconds."""
 
     ahead = 0.0
 
