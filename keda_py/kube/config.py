@@ -14,6 +14,7 @@ from pathlib import Path
 
 import aiohttp
 import yaml
+from aiohttp.resolver import ThreadedResolver
 from kubernetes_asyncio.client.configuration import Configuration
 from kubernetes_asyncio.client.rest import RESTClientObject
 from kubernetes_asyncio.config import ConfigException, load_kube_config
@@ -75,8 +76,6 @@ async def load_access(kubeconfig: str = "") -> Access:
     Raises ConfigError that names the file.
     """
     configuration = Configuration(host="")
-    # Every watch keeps a connection of its own: the library's bound of 100 would starve all other requests.
-    configuration.connection_pool_maxsize = 0
     # As Go's clients: a CA without key identifiers, as many clusters have, is still a CA (strict from Python 3.13 on).
     configuration.disable_strict_ssl_verification = True
     origin = _find(kubeconfig)
@@ -101,10 +100,14 @@ async def load_access(kubeconfig: str = "") -> Access:
 
 def _session(rest: RESTClientObject) -> aiohttp.ClientSession:
     # Not the library's own session: it trusts the environment, which costs two thread hops a request and would send
-    # what ~/.netrc holds.
-    return aiohttp.ClientSession(
-        connector=rest.pool_manager.connector, connector_owner=False, cookie_jar=aiohttp.DummyCookieJar()
-    )
+    # what ~/.netrc holds. The server's name is asked of the system, not of c-ares as sources are (net/names.py): no
+    # tenant chooses it, and the name servers that a VPN brings for some names are known to the system alone.
+    # Every watch keeps a connection of its own, so there is no bound on them.
+    made = rest.pool_manager.connector
+    assert isinstance(made, aiohttp.TCPConnector)
+    ssl_context = made._ssl  # the library keeps it nowhere else
+    connector = aiohttp.TCPConnector(limit=0, ssl=ssl_context, resolver=ThreadedResolver())
+    return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
 
 
 def _find(kubeconfig: str) -> str:

@@ -16,6 +16,8 @@ async def addresses(host: str, port: int) -> tuple[str, ...]:
     resolver = AsyncResolver()
     try:
         found = await resolver.resolve(host, port, family=socket.AF_UNSPEC)
+    except UnicodeError:
+        raise socket.gaierror(socket.EAI_NONAME, "no host can have this name") from None
     except OSError as error:  # aiohttp's has no number
         raise socket.gaierror(socket.EAI_NONAME, error.strerror) from None
     finally:

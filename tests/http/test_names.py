@@ -93,6 +93,13 @@ async def test_the_addresses_of_a_name_are_numbers_and_of_a_number_itself() -> N
         assert await addresses("::1", 80) == ("::1",)
 
 
+@pytest.mark.parametrize("host", ["", "..", "a b", "x" * 300, "\udcff", "xn--\udcff", "\x00"])
+async def test_what_no_host_can_be_called_is_an_error_like_any_other(host: str) -> None:
+    async with name_server():
+        with pytest.raises(socket.gaierror):
+            await addresses(host, 80)
+
+
 async def test_a_name_that_is_not_known_is_an_error_that_says_so() -> None:
     async with name_server():
         with pytest.raises(socket.gaierror, match="no data"):
