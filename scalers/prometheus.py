@@ -133,8 +133,7 @@ class PrometheusScaler(Scaler[PrometheusMetadata]):
             headers=self._headers,
             timeout=metadata.timeout,
             tls=self._tls,
-            # What is asked is no secret; parameters that are not ours may be.
-            redirects=RedirectRule() if metadata.query_parameters else _PUBLIC_QUERY,
+            redirects=_redirects(metadata),
         )
 
     def _reading(self, series: int, sample: Sample) -> Reading:
@@ -162,6 +161,12 @@ class PrometheusScaler(Scaler[PrometheusMetadata]):
         if not self.metadata.ignore_null_values:
             raise ScalerError(f"{error}, {what}; ignoreNullValues is false")
         return Reading(value=0.0, note=f"{what} and counts as 0 (ignoreNullValues)")
+
+
+def _redirects(metadata: PrometheusMetadata) -> RedirectRule:
+    """What is asked is no secret; parameters that are not ours may be."""
+    others = metadata.query_parameters or "?" in metadata.server_address
+    return RedirectRule() if others else _PUBLIC_QUERY
 
 
 def _azure_scope(metadata: PrometheusMetadata) -> str:

@@ -307,6 +307,7 @@ async def test_a_prometheus_that_has_moved_is_followed_without_credentials_only(
             (with_key, key),
             (ask(server.url, customHeaders="X-Key=s3cret"), {}),
             (ask(server.url, queryParameters="token=s3cret"), {}),
+            (ask(f"{server.url}/api/v1/query?token=s3cret&path="), {}),
             (ask(server.url.replace("://", "://me:s3cret@")), {}),
         ):
             scaler = await bench.opened("prometheus", metadata, auth=auth)
