@@ -27,6 +27,7 @@ WAYS: dict[str, dict[str, Any]] = {
     },
     "everything": {
         "networkPolicy": {"enabled": True},
+        "webhooks": {"clients": {"caFile": "/callers/ca.crt", "names": ["kube-apiserver", "other"]}},
         "rbac": {"aggregateToDefaultRoles": True},
         "podDisruptionBudget": {"operator": {"minAvailable": 1}},
         "podIdentity": {"aws": {"irsa": {"enabled": True, "roleArn": "arn:aws:iam::1:role/keda"}}},

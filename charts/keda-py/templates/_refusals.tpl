@@ -18,6 +18,9 @@
 {{- if and (not $v.rbac.create) $v.rbac.aggregateToDefaultRoles }}
 {{- fail "rbac.aggregateToDefaultRoles: means nothing with rbac.create=false" }}
 {{- end }}
+{{- if and $v.webhooks.clients.names (not $v.webhooks.clients.caFile) }}
+{{- fail "webhooks.clients.names: means nothing without webhooks.clients.caFile" }}
+{{- end }}
 {{- $budget := $v.podDisruptionBudget.operator }}
 {{- if and (hasKey $budget "minAvailable") (hasKey $budget "maxUnavailable") }}
 {{- fail "podDisruptionBudget.operator: give minAvailable or maxUnavailable, not both" }}
