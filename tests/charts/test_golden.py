@@ -29,6 +29,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "everything": {
         "networkPolicy": {"enabled": True},
         "permissions": {"operator": {"crossNamespaceEndpoints": ["monitoring"]}},
+        "webhooks": {"clients": {"caFile": "/callers/ca.crt", "names": ["kube-apiserver", "other"]}},
         "rbac": {"aggregateToDefaultRoles": True},
         "podDisruptionBudget": {"operator": {"minAvailable": 1}},
         "operatorIdentity": {"hosts": ["vault.example.org", "*.vault.svc"]},

@@ -56,6 +56,7 @@ def test_a_keda_users_values_reach_the_operators_settings() -> None:
         "certificates": {"secretName": "our-certs"},
         "clusterName": "blue",
         "operatorIdentity": {"hosts": ["vault.example.org", "*.svc"], "anywhere": True},
+        "webhooks": {"clients": {"caFile": "/callers/ca.crt", "names": ["kube-apiserver"]}},
     }
     rendered = container(**values)
     given = (argument.removeprefix("--").partition("=") for argument in rendered["args"][1:])
@@ -67,6 +68,8 @@ def test_a_keda_users_values_reach_the_operators_settings() -> None:
     assert settings.http.timeout.total_seconds() == 5
     assert settings.http.disable_keep_alive
     assert settings.certificates.secret_name == "our-certs"
+    assert settings.certificates.webhook_client_ca_file == "/callers/ca.crt"
+    assert settings.certificates.webhook_client_names == ("kube-apiserver",)
     assert settings.leadership.elect
     assert settings.scaling.identity_hosts == ("vault.example.org", "*.svc")
     assert settings.scaling.identity_anywhere
@@ -102,6 +105,7 @@ def test_certificates_of_ones_own_are_mounted() -> None:
         ({"operator": {"replicaCont": 2}}, "replicaCont"),
         ({"operator": {"replicaCount": "2"}}, "replicaCount"),
         ({"webhooks": {"failurePolicy": "Maybe"}}, "failurePolicy"),
+        ({"webhooks": {"clients": {"names": ["kube-apiserver"]}}}, "webhooks.clients.names"),
         ({"rbac": {"scaledRefKinds": [{"kind": "rollouts"}]}}, "apiGroup"),
     ],
 )

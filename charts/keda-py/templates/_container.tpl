@@ -13,6 +13,14 @@
 - --shutdown-delay={{ $values.operator.shutdownDelay }}
 - --secure-port={{ $values.service.portHttpsTarget }}
 - --webhook-port={{ ternary ($values.webhooks.port | default 9443) 0 $values.webhooks.enabled }}
+{{- with $values.webhooks.clients }}
+{{- if .caFile }}
+- --webhook-client-ca-file={{ .caFile }}
+{{- end }}
+{{- if .names }}
+- --webhook-client-names={{ join "," .names }}
+{{- end }}
+{{- end }}
 - --enable-webhook-patching={{ $values.webhooks.enabled }}
 - --enable-apiservice-patching={{ ne (include "keda-py.patchesServices" .) "" }}
 - --cert-dir={{ $values.certificates.mountPath }}

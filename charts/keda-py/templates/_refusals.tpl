@@ -21,6 +21,9 @@
 {{- if and (include "keda-py.watched" .) (has "*" $v.permissions.operator.crossNamespaceEndpoints) }}
 {{- fail "permissions.operator.crossNamespaceEndpoints: \"*\" needs rights in every namespace; with watchNamespace name those that are meant" }}
 {{- end }}
+{{- if and $v.webhooks.clients.names (not $v.webhooks.clients.caFile) }}
+{{- fail "webhooks.clients.names: means nothing without webhooks.clients.caFile" }}
+{{- end }}
 {{- $budget := $v.podDisruptionBudget.operator }}
 {{- if and (hasKey $budget "minAvailable") (hasKey $budget "maxUnavailable") }}
 {{- fail "podDisruptionBudget.operator: give minAvailable or maxUnavailable, not both" }}

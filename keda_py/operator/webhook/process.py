@@ -88,31 +88,32 @@ class WebhookProcess:
     async def _live(self, listeners: Sequence[int]) -> None:
         """The life of one process."""
         ours, theirs = socket.socketpair()
-        with theirs:
-            try:
-                process = await asyncio.create_subprocess_exec(
-                    *(sys.executable, "-m", MODULE, str(theirs.fileno())),
-                    pass_fds=(theirs.fileno(), *listeners),
-                    stdin=asyncio.subprocess.DEVNULL,
-                    start_new_session=True,  # a terminal's Ctrl-C is for the operator
-                )
-            except OSError as error:
-                ours.close()
-                log.error("webhook process cannot be started", extra={"error": str(error)})
-                return
-        self._process, link = process, await Link.open(ours)
-        self._link = link
         try:
+            with theirs:
+                self._process = await _start(theirs.fileno(), listeners)
+            self._link = await Link.open(ours)
             for message in self._greet():
                 self.tell(message)
-            await self._listen(link)
-        finally:
-            self._kill()
-            self._link = self._process = None
-            self.begun.set()
-            await asyncio.shield(_farewell(process, link))
             if not self._stopping.is_set():
-                log.warning("webhook process has ended", extra={"code": process.returncode})
+                await self._listen(self._link)
+        except OSError as error:
+            log.error("webhook process cannot be started", extra={"error": str(error)})
+        finally:
+            if self._link is None:
+                ours.close()
+            await self._bury()
+            self.begun.set()
+
+    async def _bury(self) -> None:
+        """Whatever there is of it."""
+        self._kill()
+        process, link, self._process, self._link = self._process, self._link, None, None
+        if link is not None:
+            await link.aclose()
+        if process is not None:
+            code = await process.wait()
+            if not self._stopping.is_set():
+                log.warning("webhook process has ended", extra={"code": code})
 
     async def _listen(self, link: Link) -> None:
         """Until it ends, or says nothing for too long."""
@@ -135,6 +136,10 @@ class WebhookProcess:
                 self._process.kill()
 
 
-async def _farewell(process: asyncio.subprocess.Process, link: Link) -> None:
-    await link.aclose()
-    await process.wait()
+async def _start(wire: int, listeners: Sequence[int]) -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", MODULE, str(wire)),
+        pass_fds=(wire, *listeners),
+        stdin=asyncio.subprocess.DEVNULL,
+        start_new_session=True,  # a terminal's Ctrl-C is for the operator
+    )
