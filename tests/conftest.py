@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests.properties import EXAMPLES, EXPLORED
-
 from tests.patient import PatientLoop
+from tests.properties import EXAMPLES, EXPLORED
 
 TESTS = Path(__file__).parent
 

@@ -21,7 +21,7 @@ SETTING = "KEDA_HTTP_MAX_RESPONSE_BYTES"
 _CPU_SECONDS = 2.0
 _OWN_MEMORY = 112 * MIB
 _TIMES = 16
-"""JSON of many small values takes about so many times its own size as Python objects."""
+"""How many of the longest answers there is room for; and how much longer than its text a value may be in memory."""
 
 
 class AnswerBounds:

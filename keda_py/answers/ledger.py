@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 MIB = 1024 * 1024
 ROOM = 64 * MIB
-MOST_WAITING = 64
-"""Of one tenant. The socket of an answer that waits holds up to 256 KiB that nobody counts."""
+MOST_WAITING, FEWEST_WAITING = 256, 8
+"""Answers of one tenant that wait for room, alone and among many: each has up to 256 KiB in buffers of its socket."""
 
 
 class NoRoom(Exception):
@@ -58,7 +58,7 @@ class Ledger:
         if self.try_take(tenant, size, growing=growing):
             return
         queue = self._waiting.setdefault(tenant, deque())
-        if len(queue) >= MOST_WAITING:
+        if len(queue) >= max(FEWEST_WAITING, MOST_WAITING // len(self._waiting)):
             raise NoRoom
         wait = _Wait(size, growing, asyncio.get_running_loop().create_future())
         queue.appendleft(wait) if growing else queue.append(wait)

@@ -11,6 +11,7 @@ import httpx
 import orjson
 
 from keda_py.auth.lookup import Lookup
+from keda_py.core.documents.json_guard import check_json
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.net.redirect_rule import EXTENSION, NO_REDIRECTS
 
@@ -78,7 +79,8 @@ async def ask(question: Question, lookup: Lookup) -> Answer:
     except (httpx.InvalidURL, UnicodeError):
         raise ConfigError("the address of a vault, or a header, has a character that HTTP does not allow") from None
     try:
+        check_json(response.content)
         body = orjson.loads(response.content)
-    except orjson.JSONDecodeError:
+    except ValueError:
         body = {}
     return Answer(question=question, status=response.status_code, body=body if isinstance(body, dict) else {})

@@ -30,7 +30,7 @@ _NO_AUTOMATIC_HEADERS = ("User-Agent", "Accept", "Accept-Encoding", "Content-Typ
 _SET_BY_AIOHTTP = (b"content-length", b"transfer-encoding")
 # aiohttp decompresses, in bounded steps, so that what unpacks from an answer is counted.
 _OF_THE_PACKED_BODY = (b"content-encoding", b"content-length", b"transfer-encoding")
-_UNKNOWN = 128 * 1024
+_UNKNOWN = 64 * 1024
 """Bytes of room that an answer takes at first when it does not say how long it is."""
 
 
@@ -131,7 +131,7 @@ class _Body(httpx.AsyncByteStream):
         if size > self._answers.max_bytes:
             raise httpx.ReadError(too_long(self._answers.max_bytes), request=self._request)
         more, growing = size - self._room, bool(self._room)
-        if not self._answers.ledger.try_take(self._tenant, more, growing=growing):
+        if more and not self._answers.ledger.try_take(self._tenant, more, growing=growing):
             await self._wait_for_room(more, growing=growing)
         self._room = size
 

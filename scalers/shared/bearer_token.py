@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 import httpx
-from pydantic import BaseModel, SecretStr, ValidationError
+from pydantic import BaseModel, SecretStr
 
+from keda_py.core.documents.json_guard import check_json
 from keda_py.scaler import NO_REDIRECTS, CredentialKey, ScalerContext, ScalerError
 from scalers.shared.http_answer import HttpQuestion, get, post_form, shown
 
@@ -81,7 +82,8 @@ async def _forget(token: BearerToken) -> None:
 
 def _read(url: str, answer: httpx.Response) -> Token:
     try:
+        check_json(answer.content)
         parsed = _Answer.model_validate_json(answer.content)
-    except ValidationError:
+    except ValueError:
         raise ScalerError(f'"{shown(url)}" gave no token: status {answer.status_code}') from None
     return Token(text=parsed.access_token, seconds=parsed.expires_in)

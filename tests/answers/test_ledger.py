@@ -36,8 +36,8 @@ def test_one_tenant_alone_has_a_third_of_the_room_for_new_answers_and_half_of_it
 
 def test_answers_of_unknown_length_always_leave_their_tenant_room_to_let_one_grow() -> None:
     for tenants in range(1, 21):
-        ledger = filled(tenants, 128 * 1024, growing=False)
-        assert ledger.try_take("hostile-0", MIB - 128 * 1024, growing=True), tenants
+        ledger = filled(tenants, 64 * 1024, growing=False)
+        assert ledger.try_take("hostile-0", MIB - 64 * 1024, growing=True), tenants
 
 
 async def test_who_finds_no_room_waits_until_some_is_given_back() -> None:
@@ -83,6 +83,17 @@ async def test_when_too_many_of_a_tenant_wait_the_next_is_refused_at_once() -> N
     ledger = filled(1)
     async with asyncio.TaskGroup() as tasks:
         waiting = [tasks.create_task(ledger.take("hostile-0", MIB)) for _ in range(MOST_WAITING)]
+        await asyncio.sleep(0)
+        with pytest.raises(NoRoom):
+            await ledger.take("hostile-0", MIB)
+        for one in waiting:
+            one.cancel()
+
+
+async def test_where_many_tenants_wait_fewer_of_each_may() -> None:
+    ledger = filled(40)
+    async with asyncio.TaskGroup() as tasks:
+        waiting = [tasks.create_task(ledger.take(f"hostile-{number % 40}", 4 * MIB)) for number in range(40 * 8)]
         await asyncio.sleep(0)
         with pytest.raises(NoRoom):
             await ledger.take("hostile-0", MIB)

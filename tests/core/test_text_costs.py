@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from keda_py.core.cron import is_open, next_change, parse_window
 from keda_py.core.cron_fields import MAX_LENGTH as LONGEST_CRON
 from keda_py.core.cron_fields import parse_fields
+from keda_py.core.documents.json_guard import check_json
 from keda_py.core.documents.yaml_guard import YamlTooDeep
 from keda_py.core.documents.yaml_values import LONGEST_NUMBER, NotPlainYaml, read_yaml
 from keda_py.core.quantity import canonicalize, parse_milli, parse_number
@@ -187,6 +188,13 @@ def test_plain_yaml_means_what_it_says(text: str, value: object) -> None:
 def test_what_is_no_plain_yaml_is_refused_in_words(text: str, words: str) -> None:
     with pytest.raises(NotPlainYaml, match=words):
         read_yaml(text)
+
+
+def test_json_of_more_parts_than_a_token_or_a_secret_has_is_refused() -> None:
+    check_json(b'{"data":{"data":{"password":"' + b"s" * MIB + b'"}}}')
+    for part in (b"[],", b"{},", b"[", b'{"a":'):
+        with within(), pytest.raises(ValueError, match="more than 10000 lists and mappings"):
+            check_json(part * (MIB // len(part)))
 
 
 CRON = [

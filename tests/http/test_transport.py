@@ -137,7 +137,7 @@ async def test_slow_large_answers_to_one_tenant_leave_room_for_another(
                 await lent.http.get(url, timeout=seconds)
             return str(refused.value)
 
-        hostile = [tasks.create_task(ask(60)) for _ in range(40)]
+        hostile = [tasks.create_task(ask(60)) for _ in range(60)]
         while lent.answers.ledger.held < 20 * 2**20:
             await asyncio.sleep(0.01)
         assert (
@@ -152,7 +152,7 @@ async def test_slow_large_answers_to_one_tenant_leave_room_for_another(
 
 
 async def test_when_too_many_answers_to_a_tenant_wait_for_room_the_next_is_refused_at_once() -> None:
-    async with slow_server(SIZED) as url, lendings(http=HttpClientSpec(per_host=200)) as lent:
+    async with slow_server(SIZED) as url, lendings(http=HttpClientSpec(per_host=400)) as lent:
         async with asyncio.TaskGroup() as tasks:
             refused = asyncio.Event()
 
@@ -161,7 +161,7 @@ async def test_when_too_many_answers_to_a_tenant_wait_for_room_the_next_is_refus
                     await lent.http.get(url, timeout=60)
                 refused.set()
 
-            hostile = [tasks.create_task(ask()) for _ in range(100)]
+            hostile = [tasks.create_task(ask()) for _ in range(300)]
             await refused.wait()
             for one in hostile:
                 one.cancel()
