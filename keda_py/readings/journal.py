@@ -106,8 +106,13 @@ class Journal:
                 self._memory[slot] = Mark.HUNG
 
     def keep(self, hold: Hold) -> None:
-        """Write a hold down, or what is remembered of one, instead of what was said of this object before."""
+        """Write a hold down, or what is remembered of one, instead of what was said of this object before.
+
+        Half of the slots are for what is under way, whatever there is to remember of the innocent.
+        """
         self.drop(hold.work.owner)
+        if not hold.deaths and len(self._holds) >= SLOTS // 2:
+            return
         self._holds[hold.work.owner] = self._fill(pack_hold(hold), Mark.HELD if hold.held else Mark.CLEARED, 0)
 
     def drop(self, owner: Owner) -> None:

@@ -11,11 +11,14 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from keda_py.cli.explanation import print_explanation
 from keda_py.core.quarantine import NAMESPACE_DEATHS, Hold
 from keda_py.errors import KubeError
 from keda_py.kube.client import Request
 from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS, Obj, Resource
-from keda_py.operator.process.quarantine import work_on
+from keda_py.metrics.query import MetricValue, QueryError
+from keda_py.operator.process.quarantine import Quarantine, work_on
+from keda_py.operator.process.questions import GuardedQuestions
 from keda_py.readings.journal import Journal
 from keda_py.readings.journal_bytes import SIZE
 from tests.e2e.manifests import deployment, metrics_api, scaled_object
@@ -71,6 +74,18 @@ async def _worked_on(journal: Journal, live: Obj, work: Any) -> Any:
 @pytest.fixture
 def lives(quiet_world: World) -> Lives:
     return Lives(quiet_world)
+
+
+class Alike:
+    """Questions that have one answer; the first is to be a trial."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal, self._asked = journal, 0
+
+    async def answer(self, namespace: str, metric: str, scaled_object: str) -> tuple[MetricValue, ...]:
+        self._asked += 1
+        assert bool(self._journal.trials) == (self._asked == 1)
+        return ()
 
 
 class Sources:
@@ -152,6 +167,39 @@ async def test_the_hpa_gets_an_error_that_says_why(lives: Lives, sources: Source
         await question(lives.world, "poison")
     await question(lives.world, "ordinary")
     assert "poison" not in sources.asked
+
+
+async def test_keda_py_explain_tells_the_same(
+    lives: Lives, sources: Sources, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await create(lives.world, sources, "poison")
+    await lives.died("poison")
+    await lives.world.seconds(5)
+    path = "/apis/insight.keda-py.dev/v1alpha1/namespaces/default/scaledobjects/poison"
+    print_explanation(await lives.world.client.send(Request(method="GET", path=path)))
+    told = capsys.readouterr().out
+    assert told.startswith("default/poison: not scaled: held back: work on it has ended the operator's process once.")
+
+
+async def test_a_question_that_comes_when_it_is_due_is_a_trial(lives: Lives, sources: Sources) -> None:
+    """On a replica that does not lead there is no other."""
+    world = lives.world
+    await create(world, sources, "app")
+    await lives.begin()
+    await world.seconds(5)
+    await world.stop()
+    live = world.get(SCALED_OBJECTS, "app")
+    work = work_on("ScaledObject", live)
+    journal = Journal(memoryview(bytearray(SIZE)), lives.now)
+    journal.inherited = (Hold(work=work, deaths=0, died=lives.now, seconds=30),)
+    quarantine = Quarantine(world.clock, journal)
+    questions = GuardedQuestions(Alike(journal), quarantine, lambda *_: live)
+    with pytest.raises(QueryError, match="held back"):
+        await questions.answer("default", "s0-metric-api-value", "app")
+    await world.seconds(30)
+    assert await questions.answer("default", "s0-metric-api-value", "app") == ()
+    assert (quarantine.count("ScaledObject"), journal.trials) == (0, set())
+    assert await questions.answer("default", "s0-metric-api-value", "app") == ()
 
 
 async def test_a_status_that_says_it_is_written_once(lives: Lives, sources: Sources) -> None:

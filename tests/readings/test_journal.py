@@ -218,6 +218,15 @@ def test_a_hold_is_kept_until_it_is_dropped(left: Left) -> None:
     assert left.traces() == {}
 
 
+def test_what_is_remembered_of_the_innocent_leaves_half_of_the_slots(left: Left) -> None:
+    for number in range(SLOTS):
+        work = Work("ScaledObject", "shop", f"app{number}", 1)
+        left.journal.keep(Hold(work=work, deaths=0, died=NOW, seconds=30))
+    assert len(left.traces()) == SLOTS // 2
+    left.journal.keep(Hold(work=OTHER, deaths=1, died=NOW, seconds=30))
+    assert "other" in left.traces()
+
+
 async def test_what_has_no_slot_is_worked_on_all_the_same_and_that_is_told_once(
     left: Left, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -106,6 +106,16 @@ class Quarantine:
             held = None
         return held or self._told_elsewhere(work, live) or self._in_bad_company(work)
 
+    def refusal(self, work: Work, live: Obj) -> str:
+        """Why a question about an object is not answered, "" where it may be.
+
+        A replica that does not lead has no trials but these: a question that comes when one is due, and none runs.
+        """
+        held = self.find(work, live)
+        if held is None or (held.due <= self._clock.monotonic() and not held.trying and not self._lane.locked()):
+            return ""
+        return held.text
+
     def due(self, owner: Owner) -> float | None:
         """When an object that is held back is to be tried, monotonic; None for one that is free or being tried."""
         held = self._held.get(owner)
@@ -130,19 +140,24 @@ class Quarantine:
             self._let_go(held)
 
     async def _try(self, held: Held, work: Work, attempt: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        owner = work.owner
         async with self._turn():
             held.trying = True
-            self.journal.trials.add(owner)
+            self.journal.trials.add(work.owner)
             try:
                 done = await self.journal.run((work,), attempt())
+            except Exception:  # the process lives, which is what was tried
+                self._pass(held, work)
+                raise
             finally:
                 held.trying = False
-                self.journal.trials.discard(owner)
-        if self._held.get(owner) is held:
-            self._let_go(held)
-        self._proven[owner] = work.edition
+                self.journal.trials.discard(work.owner)
+        self._pass(held, work)
         return done
+
+    def _pass(self, held: Held, work: Work) -> None:
+        if self._held.get(work.owner) is held:
+            self._let_go(held)
+        self._proven[work.owner] = work.edition
 
     @asynccontextmanager
     async def _turn(self) -> AsyncIterator[None]:

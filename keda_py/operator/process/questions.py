@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Callable
+from functools import partial
 
 from keda_py.kube.resources import SCALED_OBJECTS, Obj
 from keda_py.metrics.external_metrics import Questions
@@ -23,7 +24,7 @@ class GuardedQuestions:
         if live is None:
             return await self._questions.answer(namespace, metric, scaled_object)
         work = work_on(SCALED_OBJECTS.kind, live)
-        held = self._quarantine.find(work, live)
-        if held is not None:
-            raise QueryError(f"{PREFIX}{held.text}")
-        return await self._quarantine.journal.run((work,), self._questions.answer(namespace, metric, scaled_object))
+        if refusal := self._quarantine.refusal(work, live):
+            raise QueryError(f"{PREFIX}{refusal}")
+        asking = partial(self._questions.answer, namespace, metric, scaled_object)
+        return await self._quarantine.run(work, live, asking)
