@@ -31,7 +31,10 @@ WRONG_AUTHENTICATION = {"metadata": {"name": "auth"}, "spec": {"podIdentity": ID
 
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[AdmissionWorld]:
+    """Whose webhook has been called once, so that its process runs."""
     async with an_admission_world(tmp_path) as running:
+        assert running.assembly.admission.process.pid is None, "nothing has called it"
+        await asyncio.to_thread(post, running, review(WRONG_AUTHENTICATION), AUTHENTICATION.path)
         yield running
 
 

@@ -1,0 +1,65 @@
+"""What the operator tells its webhook process of an object's neighbours: only what a check reads, and of much not all."""
+
+from typing import Any
+
+import orjson
+
+from keda_py.operator.neighbours import MOST_CONTAINERS, MOST_TOLD, Neighbours
+
+Obj = dict[str, Any]
+QUESTION = {
+    "namespace": "shop",
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "name": "web",
+    "hpa": "keda-hpa-so",
+    "containers": True,
+}
+
+
+class Everything:
+    """An informer whose every question has the same answer."""
+
+    synced = True
+
+    def __init__(self, *found: Obj) -> None:
+        self._found = list(found)
+
+    def by_index(self, index: str, value: str) -> list[Obj]:
+        return list(self._found)
+
+    def objects(self, namespace: str) -> list[Obj]:
+        return list(self._found)
+
+    def get(self, namespace: str, name: str) -> Obj | None:
+        return self._found[0] if self._found else None
+
+
+class Full:
+    """Caches in which a tenant has put as much as it could."""
+
+    def __init__(self) -> None:
+        waste = {"x" * 1000: "y" * 100_000}
+        limits = [{"type": "Container", "default": {"cpu": "1" * 100_000, "memory": "1Gi", **waste}}] * 1000
+        target = {"scaleTargetRef": {"name": "web"}, "triggers": [waste] * 1000}
+        containers = [{"name": "c" * 1000, "resources": {"requests": {"cpu": "100m", **waste}}, **waste}] * 10_000
+        meta = {"name": "other", "annotations": waste, "ownerReferences": [waste] * 1000}
+        self.scaled_objects = Everything(*[{"metadata": meta, "spec": target}] * 1000)
+        self.hpas = Everything(*[{"metadata": meta, "spec": {"scaleTargetRef": {"name": "web"}}}] * 1000)
+        self.limit_ranges = Everything(*[{"metadata": meta, "spec": {"limits": limits}}] * 1000)
+        pod = {"template": {"spec": {"containers": containers}}}
+        self.workloads = {"deployments": Everything({"metadata": meta, "spec": pod})}
+
+
+async def test_however_much_there_is_the_answer_is_short() -> None:
+    answer = await Neighbours(None, Full()).around(QUESTION)
+    assert len(answer["rivals"]) == 2 * MOST_TOLD
+    assert (len(answer["hpas"]), len(answer["limitRanges"])) == (MOST_TOLD, MOST_TOLD)
+    assert len(answer["containers"]) == MOST_CONTAINERS
+    assert len(orjson.dumps(answer)) < 500_000
+
+
+async def test_a_rival_is_told_by_its_target_and_the_name_of_its_hpa() -> None:
+    answer = await Neighbours(None, Full()).around(QUESTION)
+    rival = {"name": "other", "apiVersion": "", "kind": "", "target": "web", "hpa": "keda-hpa-other"}
+    assert answer["rivals"][0] == rival
