@@ -10,7 +10,6 @@ import orjson
 import pytest
 from aiohttp import web
 
-from keda_py.auth.service_account_file import read_service_account_file
 from keda_py.errors import ConfigError, ScalerError
 from tests.auth.world import Obj, World, authentication, deployment, redis_trigger, resolve, started
 from tests.certificates import Authority
@@ -145,13 +144,6 @@ async def test_a_service_account_token_goes_where_the_installation_says(
     async with scene.start(**flags):
         assert (await resolve(scene.world, redis_trigger("auth", kind))).auth == {"a": "v"}
     assert scene.tokens == ["", "given"]
-
-
-async def test_of_a_file_without_end_no_more_is_read_than_a_token_is_long(tmp_path: Path) -> None:
-    with (tmp_path / "endless").open("wb") as file:
-        file.truncate(2**40)  # takes no room on the disk
-    with pytest.raises(ConfigError, match="does not hold the token of a ServiceAccount"):
-        await read_service_account_file(str(tmp_path / "endless"))
 
 
 EVIL = "https://evil.example.org"

@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from functools import partial
+from io import BytesIO
 from uuid import uuid4
 
 import aiohttp
@@ -88,7 +89,7 @@ async def _post(trial: Trial, body: bytes, path: str = PATH) -> int:
         timeout = aiohttp.ClientTimeout(total=15)
         async with aiohttp.ClientSession(timeout=timeout) as session:
             headers = {"Content-Type": "application/json"}
-            async with session.post(url, data=body, ssl=blind(), headers=headers) as answer:
+            async with session.post(url, data=BytesIO(body), ssl=blind(), headers=headers) as answer:
                 await answer.read()
                 return answer.status
     except (aiohttp.ClientError, OSError, TimeoutError):
