@@ -44,7 +44,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: places.get(item.path, len(FIRST)))
 
 
-REAL_TIME = (TESTS / "e2e", TESTS / "operator" / "test_fail_over.py", TESTS / "operator" / "test_watchdog.py")
+REAL_TIME = (
+    TESTS / "e2e",
+    TESTS / "hostile",
+    TESTS / "operator" / "test_fail_over.py",
+    TESTS / "operator" / "test_watchdog.py",
+    TESTS / "operator" / "webhook",
+)
 """Where other processes set the pace, or the loop's own delays are the subject."""
 
 

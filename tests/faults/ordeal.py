@@ -29,17 +29,14 @@ LEFT_BEHIND = 10
 
 
 class Shouts(logging.Handler):
-    """What an operator would be woken by: records of WARNING and above.
-
-    A loop that jumps is no loop that is blocked, and a process that lives in real time has not been silent meanwhile.
-    """
+    """What an operator would be woken by: records of WARNING and above. A loop that jumps is no loop that is blocked."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
         self.records: list[logging.LogRecord] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        if record.name not in ("keda_py.operator.watchdog", "keda_py.operator.webhook.process"):
+        if record.name != "keda_py.operator.watchdog":
             self.records.append(record)
 
     def said(self, words: str) -> list[logging.LogRecord]:

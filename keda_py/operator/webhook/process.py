@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 
+from keda_py.clock import SystemClock
 from keda_py.kube.backoff import Backoff
 from keda_py.operator.webhook.link import Link, Message
 
@@ -102,7 +103,6 @@ class WebhookProcess:
             if self._link is None:
                 ours.close()
             await self._bury()
-            self.begun.set()
 
     async def _bury(self) -> None:
         """Whatever there is of it."""
@@ -116,18 +116,21 @@ class WebhookProcess:
                 log.warning("webhook process has ended", extra={"code": code})
 
     async def _listen(self, link: Link) -> None:
-        """Until it ends, or says nothing for too long."""
+        """Until it ends, or says nothing for too long by the machine's time, which is the process's own."""
+        machine = SystemClock()
+        heard = machine.monotonic()
         while True:
             try:
                 async with asyncio.timeout(SILENCE_SECONDS):
                     message = await link.next()
             except TimeoutError:
+                if machine.monotonic() - heard < SILENCE_SECONDS:
+                    continue
                 log.error("webhook process hangs; killed", extra={"seconds": SILENCE_SECONDS})
                 return
             if message is None:
                 return
-            if "beat" in message:
-                self.begun.set()
+            heard = machine.monotonic()
             self._hear(message)
 
     def _kill(self) -> None:
