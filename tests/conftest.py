@@ -1,6 +1,7 @@
 """What every test, and every process that a test starts, finds around it; and which generated input hypothesis tries."""
 
 import asyncio
+import gc
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +19,9 @@ TESTS = Path(__file__).parent
 # before aiohttp is imported, which reads them then.
 os.environ["SSL_CERT_FILE"] = str(TESTS / "authority.pem")
 os.environ["SSL_CERT_DIR"] = str(TESTS / "no such folder")
+
+# Six thousand collected tests are garbage never, and looking through them again and again costs a tenth of all CPU.
+gc.disable()
 
 # The same cases on every machine, at every run: a red test is red for everybody. The counts are in `properties.py`.
 settings.register_profile("suite", max_examples=EXAMPLES, derandomize=True, database=None, deadline=None)
@@ -42,6 +46,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the files of `FIRST` before the others, for `--no-loadscope-reorder`."""
     places = {TESTS / f"{name}.py": place for place, name in enumerate(FIRST)}
     items.sort(key=lambda item: places.get(item.path, len(FIRST)))
+
+
+def pytest_collection_finish() -> None:
+    """From here on look for garbage, but not among what is there already."""
+    gc.freeze()
+    gc.enable()
 
 
 REAL_TIME = (

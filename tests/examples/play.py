@@ -20,7 +20,6 @@ from tests.examples.pages import EXAMPLES, Command, readme, sessions
 from tests.http_server import http_server
 from tests.localkube.kubectl import Kubectl
 from tests.operator.world import NAMESPACE, World, build_world
-from tests.servers import free_port
 
 REDIS = "redis.default.svc:6379"
 
@@ -80,7 +79,6 @@ async def play(
     for written, real in (elsewhere or {}).items():
         redirect(folder, written, real)
     async with http_server() as server, build_world(directory, server, options=options) as world:
-        world.flags = {"webhook-port": str(free_port())}
         await world.start()
         kubectl = Kubectl(kubeconfig=directory / "direct", cache=directory / "cache")
         played = Play(world=world, kubectl=kubectl, folder=folder, left=sessions(readme(EXAMPLES / name)))

@@ -7,9 +7,10 @@ with the same questions: does it still run, did anything crash, is anything left
 import asyncio
 import functools
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 from keda_py.kube.resources import DEPLOYMENTS, Obj
 from keda_py.localkube.cluster import ClusterOptions
@@ -19,7 +20,6 @@ from tests.http_server import http_server
 from tests.operator.cable import Cable
 from tests.operator.jumping import JumpingLoop
 from tests.operator.world import World, build_world
-from tests.servers import free_port
 
 PATIENCE, TURN_SECONDS, LEAP = 20, 0.001, 1.0
 """What has not come after so many turns of the loop is waited for in leaps of the loop's time. A machine that is busy
@@ -108,10 +108,10 @@ class Ordeal:
 Scenario = Callable[[Ordeal], Awaitable[None]]
 
 
-def go_through(scenario: Scenario, folder: Path) -> None:
-    """Run it with an operator that works, on a loop that jumps."""
+def go_through(scenario: Scenario, folder: Path, flags: Mapping[str, str] = MappingProxyType({})) -> None:
+    """Run it with an operator that works, on a loop that jumps; `flags` are the operator's, over the usual ones."""
     with asyncio.Runner(loop_factory=JumpingLoop) as runner:
-        runner.run(_go_through(scenario, folder))
+        runner.run(_go_through(scenario, folder, flags))
 
 
 def ordeal(scenario: Scenario) -> Callable[[Path], None]:
@@ -133,14 +133,14 @@ async def _comes(task: asyncio.Task[None]) -> bool:
     return task.done()
 
 
-async def _go_through(scenario: Scenario, folder: Path) -> None:
+async def _go_through(scenario: Scenario, folder: Path, flags: Mapping[str, str]) -> None:
     loop = asyncio.get_running_loop()
     assert isinstance(loop, JumpingLoop)
     options = ClusterOptions(enforce_rbac=True)
     async with http_server() as server, build_world(folder, server, options=options) as world:
         api, port = await world.stack.enter_async_context(serve_faulty(world.cluster))
         world.cable = await world.stack.enter_async_context(Cable(port))
-        world.flags = {"webhook-port": str(free_port())}
+        world.flags = dict(flags)
         world.source_seconds = 200.0  # the loop's: the source may be asked while time leaps
         one = Ordeal(world, api, loop)
         logger = logging.getLogger("keda_py")

@@ -13,12 +13,14 @@ from keda_py.operator.registration import OWNED
 from tests.faults.faulty import refuses, writes
 from tests.faults.ordeal import Ordeal, go_through, ordeal
 from tests.operator.world import World
+from tests.servers import free_port
 
 METRICS = API_SERVICES.named("", "v1beta1.external.metrics.k8s.io")
 INSIGHT = API_SERVICES.named("", "v1alpha1.insight.keda-py.dev")
 WEBHOOKS = VALIDATING_WEBHOOK_CONFIGURATIONS.named("", "keda-admission")
 SERVICE = SERVICES.named("keda", "keda-metrics-apiserver")
-PATHS = {"metrics": METRICS, "insight": INSIGHT, "webhooks": WEBHOOKS, "service": SERVICE}
+SERVED = {"metrics": METRICS, "insight": INSIGHT, "service": SERVICE}
+PATHS = {**SERVED, "webhooks": WEBHOOKS}
 
 OTHER_CA = base64.b64encode(b"-----BEGIN CERTIFICATE-----\n").decode()
 CHANGES: dict[str, tuple[ObjectPath, Any]] = {
@@ -52,7 +54,7 @@ def test_what_somebody_deleted_is_there_again(tmp_path: Path, path: ObjectPath) 
         assert await one.until(lambda: content(one.world, path) == before) <= 2
         assert one.shouts.records == []
 
-    go_through(scenario, tmp_path)
+    go_through(scenario, tmp_path, {"webhook-port": str(free_port())})
 
 
 @pytest.mark.parametrize(("path", "change"), CHANGES.values(), ids=CHANGES)
@@ -62,7 +64,7 @@ def test_what_somebody_changed_is_taken_back(tmp_path: Path, path: ObjectPath, c
         await one.world.client.patch(path, change, PatchKind.MERGE)
         assert await one.until(lambda: content(one.world, path) == before) <= 2
 
-    go_through(scenario, tmp_path)
+    go_through(scenario, tmp_path, {"webhook-port": str(free_port())})
 
 
 @ordeal
@@ -96,7 +98,7 @@ async def test_a_start_takes_over_what_keda_left(one: Ordeal) -> None:
 @ordeal
 async def test_a_start_waits_for_an_api_server_that_takes_no_writes_yet(one: Ordeal) -> None:
     await one.world.stop()
-    for path in PATHS.values():
+    for path in SERVED.values():
         await one.world.client.delete(path)
     async with asyncio.TaskGroup() as tasks:
         with one.api.failing(refuses(503, "ServiceUnavailable"), writes):

@@ -10,7 +10,7 @@ from tests.operator.world import HPA, World
 PAUSED = "autoscaling.keda.sh/paused"
 PAUSED_REPLICAS = "autoscaling.keda.sh/paused-replicas"
 RESTORE = {"restoreToOriginalReplicaCount": True}
-MANY = 200
+MANY = 100
 
 
 async def test_an_object_made_anew_at_once_is_another_object(world: World) -> None:
@@ -117,7 +117,7 @@ async def test_the_annotation_empty_means_paused_and_false_means_not(world: Worl
     }
 
 
-async def test_two_hundred_objects_at_once_are_all_ready_and_asked_for_in_time(quiet_world: World) -> None:
+async def test_a_hundred_objects_at_once_are_all_ready_and_asked_for_in_time(quiet_world: World) -> None:
     world = quiet_world
     world.source_seconds = 3.0
     await world.start()

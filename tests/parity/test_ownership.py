@@ -11,7 +11,7 @@ from tests.parity.source import Source
 from tests.parity.world import World, scaled_object, workload
 
 HPA = "keda-hpa-so"
-MANY = 200
+MANY = 100
 
 
 def named(name: str) -> Obj:
@@ -152,7 +152,7 @@ async def test_a_finalizer_of_somebody_else_stays(world: World, source: Source) 
         assert world.reasons("so").count("ScaledObjectDeleted") == 1
 
 
-async def test_two_hundred_objects_deleted_meanwhile_go_within_seconds_of_the_operators_return(
+async def test_a_hundred_objects_deleted_meanwhile_go_within_seconds_of_the_operators_return(
     world: World, source: Source
 ) -> None:
     await _fill(world, source, "default")
@@ -160,16 +160,15 @@ async def test_two_hundred_objects_deleted_meanwhile_go_within_seconds_of_the_op
         await world.seconds(5)
     await asyncio.gather(*(world.delete(SCALED_OBJECTS, f"so-{number}") for number in range(MANY)))
     assert len(world.all(SCALED_OBJECTS)) == MANY
-    began = time.process_time()
+    spent, began = time.process_time(), asyncio.get_running_loop().time()
     async with world.operator():
         await world.seconds(1)
         assert world.all(SCALED_OBJECTS) == []
-    assert time.process_time() - began < 10
+    assert time.process_time() - spent < 5
+    assert asyncio.get_running_loop().time() - began < 5
 
 
-async def test_a_namespace_of_two_hundred_objects_goes_and_nothing_is_written_there(
-    world: World, source: Source
-) -> None:
+async def test_a_namespace_of_a_hundred_objects_goes_and_nothing_is_written_there(world: World, source: Source) -> None:
     await world.create_namespace("doomed")
     await _fill(world, source, "doomed")
     async with world.operator():
@@ -177,10 +176,11 @@ async def test_a_namespace_of_two_hundred_objects_goes_and_nothing_is_written_th
         assert len(world.all(HORIZONTAL_POD_AUTOSCALERS, "doomed")) == MANY
         before = world.writes(EVENTS), world.writes(HORIZONTAL_POD_AUTOSCALERS)
         await world.client.delete(NAMESPACES.named("", "doomed"))
-        began = time.process_time()
+        spent, began = time.process_time(), asyncio.get_running_loop().time()
         await world.seconds(10)
         assert world.find(NAMESPACES, "doomed") is None
-        assert time.process_time() - began < 60
+        assert time.process_time() - spent < 30
+        assert asyncio.get_running_loop().time() - began < 30
         assert (world.writes(EVENTS), world.writes(HORIZONTAL_POD_AUTOSCALERS)) == before
 
 
@@ -196,7 +196,7 @@ def _pair(source: Source, number: int) -> tuple[Obj, Obj]:
 
 
 async def test_a_second_scaled_object_on_the_same_target_is_refused(world: World, source: Source) -> None:
-    async with world.operator():
+    async with world.guarded_operator():
         await world.create(workload(), scaled_object(source.trigger()))
         await world.seconds(5)
         with pytest.raises(KubeError, match="the workload 't' of type 'apps/v1.Deployment' is already managed by"):
@@ -209,7 +209,7 @@ async def test_a_second_scaled_object_on_the_same_target_is_refused(world: World
 async def test_a_target_with_an_autoscaler_of_its_own_is_refused_unless_that_is_said_to_be_fine(
     world: World, source: Source
 ) -> None:
-    async with world.operator():
+    async with world.guarded_operator():
         await world.create(workload(), foreign_hpa("theirs"))
         await world.seconds(1)
         with pytest.raises(KubeError, match="is already managed by the hpa 'theirs'"):

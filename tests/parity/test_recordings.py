@@ -54,7 +54,7 @@ async def _play_all(cases: dict[str, Picture], directory: Path) -> dict[str, Pic
         await world.create_namespace("keda")
         await asyncio.gather(*(furnish(world, name) for name in cases))
         await world.seconds(2)
-        async with world.operator():
+        async with world.guarded_operator():
             refusals = {name: await play(world, case, name) for name, case in cases.items()}
             await world.seconds(SECONDS)
             return {name: picture(world, case, name, refusals[name]) for name, case in cases.items()}

@@ -13,7 +13,7 @@ import aiohttp
 from tests.serving.conftest import HPA, QUESTION, ROOT, Served, accepted
 from tests.serving.test_https import exchange, malformed
 
-REQUESTS, WARM_UP, AT_ONCE = 10_000, 2_000, 16
+REQUESTS, WARM_UP, AT_ONCE = 5_000, 2_000, 16
 USERS = 50
 
 
@@ -84,7 +84,7 @@ async def blocks() -> int:
     return sys.getallocatedblocks()
 
 
-async def test_ten_thousand_mixed_requests_leave_memory_as_it_was(served: Served):
+async def test_five_thousand_mixed_requests_leave_memory_as_it_was(served: Served):
     async with AsyncExitStack() as stack:
         sessions = []
         for pair in (served.cluster.identity.front_proxy, None):
