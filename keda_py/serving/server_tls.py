@@ -79,7 +79,7 @@ class ServerTls:
             raise ConfigError("client CA: not a PEM certificate") from error
 
     def _rebuild(self) -> None:
-        self._current = {mode: self._build(mode) for mode in (ssl.CERT_NONE, ssl.CERT_OPTIONAL, *self._current)}
+        self._current = {mode: self._build(mode) for mode in {ssl.CERT_NONE, ssl.CERT_OPTIONAL, *self._current}}
 
     def _build(self, mode: ssl.VerifyMode) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
