@@ -60,7 +60,7 @@ lint: $(VENV)/.dev ## the checks without the tests
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(VENV)/.dev ## the figures of the README's performance section
+bench: $(VENV)/.dev ## the figures of PERFORMANCE.md
 	$(BIN)/python -m tests.bench
 
 clean: ## forget the virtual environment

@@ -1,4 +1,4 @@
-"""The README tells the truth: its commands, its table of scalers, its files."""
+"""The pages tell the truth: their commands, their tables, their files."""
 
 import re  # noqa: TID251 - constant patterns over our own README
 import subprocess
@@ -9,9 +9,11 @@ import pytest
 
 from keda_py.cli import COMMANDS
 from keda_py.metrics.prometheus import OperatorMetrics
+from tests.layout import layout
 
 ROOT = Path(__file__).parent.parent
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = {path.name: path.read_text(encoding="utf-8") for path in ROOT.glob("*.md")}
+README = PAGES["README.md"]
 SIX_FILES = (
     "keda_py/apis/scaled_object.py",
     "keda_py/core/spec.py",
@@ -23,8 +25,8 @@ SIX_FILES = (
 PAIRS = list(pairwise(SIX_FILES))
 
 
-def between(mark: str) -> str:
-    return README.partition(f"<!-- {mark} -->\n")[2].partition(f"<!-- /{mark} -->")[0]
+def between(mark: str, page: str = "README.md") -> str:
+    return PAGES[page].partition(f"<!-- {mark} -->\n")[2].partition(f"<!-- /{mark} -->")[0]
 
 
 def docstring(path: str) -> str:
@@ -33,7 +35,7 @@ def docstring(path: str) -> str:
 
 def test_every_make_target_named_in_the_readme_exists() -> None:
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
-    named = set(re.findall(r"(?:^|`)make ([a-z]+)", README, re.MULTILINE))
+    named = set(re.findall(r"(?:^|`)make ([a-z]+)", "".join(PAGES.values()), re.MULTILINE))
     assert {"demo", "test"} <= named <= targets
 
 
@@ -45,26 +47,28 @@ def test_a_make_target_installs_what_it_needs(target: str, extras: str, tmp_path
 
 
 def test_every_command_named_in_the_readme_exists() -> None:
-    named = set(re.findall(r"(?:^|`)keda-py ([a-z]+)", README, re.MULTILINE))
+    named = set(re.findall(r"(?:^|`)keda-py ([a-z]+)", "".join(PAGES.values()), re.MULTILINE))
     assert {"operator", "local", "crds", "scalers"} <= named <= set(COMMANDS)
 
 
-def test_every_file_that_the_readme_links_to_exists() -> None:
-    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", README)
+@pytest.mark.parametrize("page", PAGES)
+def test_every_file_that_a_page_links_to_exists(page: str) -> None:
+    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", PAGES[page])
     assert [link for link in links if not (ROOT / link).exists()] == []
 
 
-def test_the_table_of_scalers_is_that_of_their_own_reference() -> None:
-    reference = (ROOT / "scalers" / "README.md").read_text(encoding="utf-8")
-    rows = [line for line in reference.splitlines() if line.startswith("| [`")]
-    wanted = ["| type | what it does |", "|---|---|", *(row.replace("](#", "](scalers/README.md#") for row in rows)]
-    assert between("scalers").splitlines() == wanted, "put the lines of the right-hand side between the marks"
+def test_the_readme_is_read_in_five_minutes() -> None:
+    assert README.count("\n") < 170
+
+
+def test_the_layout_is_what_the_packages_say_of_themselves() -> None:
+    assert between("layout", "CONTRIBUTING.md") == layout(), "run: python -m tests.layout"
 
 
 def test_the_table_of_our_own_metrics_is_complete() -> None:
     own = [family for family in OperatorMetrics().registry.collect() if family.name.startswith("keda_py_")]
     exposed = {f"{family.name}_total" if family.type == "counter" else family.name for family in own}
-    assert set(re.findall(r"^\| `(keda_py_\w+)`", between("metrics"), re.MULTILINE)) == exposed
+    assert set(re.findall(r"^\| `(keda_py_\w+)`", between("metrics", "COMPATIBILITY.md"), re.MULTILINE)) == exposed
 
 
 def test_the_readme_lists_the_six_files_in_the_order_in_which_they_name_each_other() -> None:

@@ -15,7 +15,7 @@ CANNOT_MATCH = {
     # The same amount, written as the recordings of other fractions have it (prom-frac: 250m).
     "api-frac": ["hpa[0].spec.metrics[0].external.target.averageValue: '2.500' != '2500m'"],
 }
-"""All that differs, to the letter; the README lists it, too."""
+"""All that differs, to the letter; COMPATIBILITY.md lists it, too."""
 
 SECONDS = 45.0
 AT_ONCE = 8

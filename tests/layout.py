@@ -1,0 +1,32 @@
+"""The layout of the code as its packages tell it. `python -m tests.layout` writes it into CONTRIBUTING.md."""
+
+import ast
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "CONTRIBUTING.md"
+MARK = "layout"
+
+
+def layout() -> str:
+    """A table: each package, and the first line of its docstring."""
+    packages = [path for top in ("keda_py", "scalers") for path in sorted((ROOT / top).rglob("__init__.py"))]
+    rows = [f"| `{path.parent.relative_to(ROOT)}/` | {_first_line(path)} |" for path in packages]
+    return "\n".join(["| folder | what it holds |", "|---|---|", *rows, ""])
+
+
+def _first_line(path: Path) -> str:
+    told = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+    assert told, f"{path} says nothing of itself"
+    return told.partition("\n")[0].replace("|", "\\|")
+
+
+def write() -> None:
+    """Put it between the marks of the page."""
+    before, mark, rest = PAGE.read_text(encoding="utf-8").partition(f"<!-- {MARK} -->\n")
+    _, end, after = rest.partition(f"<!-- /{MARK} -->")
+    PAGE.write_text(f"{before}{mark}{layout()}{end}{after}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write()
