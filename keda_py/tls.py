@@ -15,6 +15,11 @@ from weakref import WeakSet, WeakValueDictionary
 
 from keda_py.errors import ConfigError
 from keda_py.net.credential_keys import SharingKey, sharing_key
+from keda_py.net.pem import certificates
+from keda_py.net.private_keys import plain_private_key
+
+_MOST_AUTHORITIES, _MOST_IN_CHAIN = 256, 10
+"""Certificates: those that browsers trust are 150, and OpenSSL takes half a millisecond for each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,20 +165,26 @@ def _openssl_name(name: str) -> str:
 
 
 def _trust(context: ssl.SSLContext, ca: str) -> None:
+    authorities = certificates(ca, "ca", _MOST_AUTHORITIES)
     try:
-        context.load_verify_locations(cadata=ca)
+        context.load_verify_locations(cadata=b"".join(authorities))
     except (ssl.SSLError, ValueError) as error:
         raise ConfigError("ca: is not a PEM certificate", field="ca") from error
 
 
 def _present(context: ssl.SSLContext, settings: TlsSettings) -> None:
-    """Load the client certificate; OpenSSL takes it from a file only, which is gone when this returns."""
+    """Load the client certificate; OpenSSL takes it from a file only, which is gone when this returns.
+
+    It gets certificates and one key that have been looked at, and nothing else that their texts hold.
+    """
+    chain = certificates(settings.cert, "cert", _MOST_IN_CHAIN)
+    key = plain_private_key(settings.key, settings.key_password)
     descriptor, path = tempfile.mkstemp(suffix=".pem")
     try:
-        with os.fdopen(descriptor, "w", encoding="ascii", errors="replace") as file:
-            file.write(f"{settings.cert}\n{settings.key}\n")
-        context.load_cert_chain(path, password=settings.key_password or "")
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            file.writelines([*map(ssl.DER_cert_to_PEM_cert, chain), key])
+        context.load_cert_chain(path, password="")
     except (ssl.SSLError, ValueError) as error:
-        raise ConfigError("cert, key: not a PEM pair that fits, or a wrong keyPassword", field="cert") from error
+        raise ConfigError("cert, key: not a PEM pair that fits", field="cert") from error
     finally:
         Path(path).unlink()
