@@ -38,6 +38,7 @@ from keda_py.net.credential_keys import (
 )
 from keda_py.net.names import addresses
 from keda_py.net.operator_identity import Destination
+from keda_py.net.private_keys import rs256
 from keda_py.net.redirect_rule import NO_REDIRECTS, RedirectRule
 from keda_py.tls import TlsSettings
 
@@ -72,6 +73,7 @@ __all__ = [
     "named",
     "ranges",
     "removed",
+    "rs256",
     "separated_by",
     "sharing_key",
     "sources",

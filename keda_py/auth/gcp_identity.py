@@ -7,15 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import orjson
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
-from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
-from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from pydantic import BaseModel, SecretStr, ValidationError
 
 from keda_py.auth.lookup import Lookup
 from keda_py.auth.questions import Question, ask
 from keda_py.errors import ConfigError, ScalerError
+from keda_py.net.private_keys import rs256
 
 _GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 _SCOPE = "https://www.googleapis.com/auth/cloud-platform"
@@ -88,10 +85,8 @@ def _assertion(account: _ServiceAccount, now: int) -> str:
         "exp": now + _ASSERTION_SECONDS,
     }
     head = b".".join(_base64(orjson.dumps(part)) for part in ({"alg": "RS256", "typ": "JWT"}, claims))
-    private = load_pem_private_key(account.private_key.get_secret_value().encode(), password=None)
-    if not isinstance(private, RSAPrivateKey):
-        raise ConfigError("gcp credentials: private_key is no RSA key")
-    return b".".join((head, _base64(private.sign(head, PKCS1v15(), hashes.SHA256())))).decode()
+    signature = rs256(account.private_key.get_secret_value(), head, "gcp credentials: private_key")
+    return b".".join((head, _base64(signature))).decode()
 
 
 def _base64(data: bytes) -> bytes:
@@ -100,11 +95,9 @@ def _base64(data: bytes) -> bytes:
 
 def _parse(text: str) -> _ServiceAccount:
     try:
-        account = _ServiceAccount.model_validate_json(text)
-        load_pem_private_key(account.private_key.get_secret_value().encode(), password=None)
-    except (ValidationError, ValueError, TypeError):
+        return _ServiceAccount.model_validate_json(text)
+    except ValidationError:
         raise ConfigError("gcp credentials: not the JSON key of a service account; store it whole") from None
-    return account
 
 
 def _read_key(path: str) -> str:

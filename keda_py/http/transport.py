@@ -22,6 +22,7 @@ from keda_py.answers.bounds import AnswerBounds, too_long
 from keda_py.answers.ledger import NoRoom
 from keda_py.answers.tenants import tenant
 from keda_py.clock import Clock
+from keda_py.http.heads import BoundedConnector
 from keda_py.http.namesakes import Namesakes
 from keda_py.proxies import Proxies
 
@@ -83,7 +84,7 @@ _MEANING: tuple[tuple[tuple[type[Exception], ...], type[httpx.RequestError], str
         httpx.RemoteProtocolError,
         "the server closed the connection too early",
     ),
-    ((aiohttp.ClientResponseError,), httpx.RemoteProtocolError, "the answer is not HTTP"),
+    ((aiohttp.ClientResponseError,), httpx.RemoteProtocolError, "the answer is not HTTP, or its head is too long"),
     ((aiohttp.ClientError, OSError), httpx.NetworkError, ""),
 )
 
@@ -225,7 +226,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
         if self._session is None:
             keep = self._limits.idle_seconds
             self._names = AsyncResolver()  # see net/names.py: no name that hangs holds up another
-            connector = aiohttp.TCPConnector(
+            connector = BoundedConnector(
                 resolver=self._names,
                 limit=0,
                 limit_per_host=self._limits.per_host,

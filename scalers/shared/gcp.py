@@ -19,6 +19,7 @@ from keda_py.scaler import (
     TriggerMetadata,
     credential_digest,
     named,
+    rs256,
     sources,
 )
 from scalers.shared.bearer_token import BearerToken, Token, shared_token, token_for_form, token_from
@@ -92,18 +93,10 @@ async def _of_account(context: ScalerContext, account: _ServiceAccount, scope: s
 
 
 def _signed(claims: dict[str, object], key: SecretStr) -> str:
-    """A JSON Web Token by RS256."""
-    # Late: few triggers are Google's, and cryptography takes 0.1 s to import.
-    from cryptography.hazmat.primitives import hashes
-    from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
-    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
-    from cryptography.hazmat.primitives.serialization import load_pem_private_key
-
+    """A JSON Web Token by RS256. Raises ConfigError."""
     head = b".".join(_base64(orjson.dumps(part)) for part in ({"alg": "RS256", "typ": "JWT"}, claims))
-    private = load_pem_private_key(key.get_secret_value().encode(), password=None)
-    if not isinstance(private, RSAPrivateKey):
-        raise ConfigError("GoogleApplicationCredentials: private_key is no RSA key")
-    return b".".join((head, _base64(private.sign(head, PKCS1v15(), hashes.SHA256())))).decode()
+    signature = rs256(key.get_secret_value(), head, "GoogleApplicationCredentials: private_key")
+    return b".".join((head, _base64(signature))).decode()
 
 
 def _base64(data: bytes) -> bytes:
@@ -114,7 +107,7 @@ def _parse(text: SecretStr) -> _ServiceAccount:
     try:
         account = _ServiceAccount.model_validate_json(text.get_secret_value())
         _signed({}, account.private_key)
-    except (ValidationError, ValueError, TypeError):
+    except ValidationError:
         message = "GoogleApplicationCredentials: not the JSON key of a service account: create one and store it whole"
         raise ConfigError(message, field="GoogleApplicationCredentials") from None
     return account

@@ -27,6 +27,7 @@ DIFFERENT = {
     "prometheus.operator.enabled": "metrics cost nothing until they are scraped",
     "certificates.operator": "KEDA has its table in comments",
     "resources.operator.limits.cpu": "the same amount, as text",
+    "resources.operator.requests.memory": "one pod is all three of KEDA's, which ask for 100Mi each",
 }
 
 

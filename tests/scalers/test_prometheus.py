@@ -358,7 +358,7 @@ def rsa_key() -> str:
         (ask("http://p", authModes="custom"), {}, "authModes: custom needs customAuthHeader and customAuthValue"),
         (ask("http://p", authModes="basic,bearer"), {"username": "a", "token": "b"}, "exclude each other"),
         (ask("http://p", authModes="ntlm"), {}, "authModes: ntlm is not allowed: use apiKey, basic, tls"),
-        (ask("http://p", authModes="tls"), {"cert": "x", "key": "y"}, "cert, key: not a PEM pair"),
+        (ask("http://p", authModes="tls"), {"cert": "x", "key": "y"}, "cert: is not a PEM certificate"),
         (ask("http://p"), {"ca": "x"}, "ca: is not a PEM certificate"),
     ],
 )

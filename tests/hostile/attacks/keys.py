@@ -18,10 +18,10 @@ ROUNDS = 2**31 - 1
 @cache
 def slow_password() -> tuple[str, str]:
     """A certificate, and a key whose password has to be hashed two thousand million times before it is wrong."""
-    kdf = _der(0x30, _oid(PBKDF2), _der(0x30, _der(0x04, b"saltsalt"), _der(0x02, ROUNDS.to_bytes(4, "big"))))
-    cipher = _der(0x30, _oid(AES_256_CBC), _der(0x04, bytes(16)))
-    algorithm = _der(0x30, _oid(PBES2), _der(0x30, kdf, cipher))
-    return self_signed()[0], _pem("ENCRYPTED PRIVATE KEY", _der(0x30, algorithm, _der(0x04, bytes(160))))
+    kdf = der(0x30, oid(PBKDF2), der(0x30, der(0x04, b"saltsalt"), der(0x02, ROUNDS.to_bytes(4, "big"))))
+    cipher = der(0x30, oid(AES_256_CBC), der(0x04, bytes(16)))
+    algorithm = der(0x30, oid(PBES2), der(0x30, kdf, cipher))
+    return self_signed()[0], pem("ENCRYPTED PRIVATE KEY", der(0x30, algorithm, der(0x04, bytes(160))))
 
 
 @cache
@@ -54,7 +54,7 @@ def _certificate(key: ec.EllipticCurvePrivateKey) -> str:
     return builder.sign(key, hashes.SHA256()).public_bytes(Encoding.PEM).decode()
 
 
-def _der(tag: int, *parts: bytes) -> bytes:
+def der(tag: int, *parts: bytes) -> bytes:
     content = b"".join(parts)
     size = len(content)
     length = (
@@ -63,9 +63,9 @@ def _der(tag: int, *parts: bytes) -> bytes:
     return bytes([tag]) + length + content
 
 
-def _oid(content: str) -> bytes:
-    return _der(0x06, bytes.fromhex(content))
+def oid(content: str) -> bytes:
+    return der(0x06, bytes.fromhex(content))
 
 
-def _pem(label: str, der: bytes) -> str:
+def pem(label: str, der: bytes) -> str:
     return f"-----BEGIN {label}-----\n{base64.encodebytes(der).decode()}-----END {label}-----\n"
