@@ -1,6 +1,7 @@
 """What the operator remembers of one object between two looks; everything else is in the API."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -18,7 +19,7 @@ class Remembered:
     `spec` and `metrics` are set while a scale loop runs. `fingerprint` is what the last finished reconcile was made of,
     `attempts` counts those that failed since. `next_look` is monotonic seconds, 0: now. `failures` are the trigger
     errors already told, `stale` the triggers whose parameters may have changed, `troubles` what was logged as wrong
-    since all was well.
+    since all was well. `without_worker` is for what a reconcile waits for: others have its worker meanwhile.
     """
 
     kind: ClassVar[str]
@@ -36,6 +37,7 @@ class Remembered:
     failures: tuple[str, ...] = ()
     stale: set[int] = field(default_factory=set)
     troubles: set[str] = field(default_factory=set)
+    without_worker: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
 
     def remember(self, live: Mapping[str, Any]) -> None:
         """Take the status of `live` over, unless we have seen a later version of the object."""
