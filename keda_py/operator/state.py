@@ -1,5 +1,6 @@
 """What the operator remembers of one object between two looks; everything else is in the API."""
 
+import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -37,6 +38,7 @@ class Remembered:
     failures: tuple[str, ...] = ()
     stale: set[int] = field(default_factory=set)
     troubles: set[str] = field(default_factory=set)
+    changed: asyncio.Future[None] | None = None
     without_worker: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
 
     def remember(self, live: Mapping[str, Any]) -> None:
@@ -50,6 +52,15 @@ class Remembered:
         if went_back(old, new):
             self.version = -1
         self.remember(new)
+
+    def begin(self) -> None:
+        """Work on it begins; `changed` is done as soon as that work is no longer up to date."""
+        self.changed = asyncio.get_running_loop().create_future()
+
+    def interrupt(self) -> None:
+        """The object was changed or deleted: what waits for its sources need not wait any longer."""
+        if self.changed is not None and not self.changed.done():
+            self.changed.set_result(None)
 
     def stop(self) -> None:
         """No scale loop any more: paused, broken, or about to be deleted."""
