@@ -64,9 +64,9 @@ class Exchange:
 class KubeClient:
     """An async context manager. `observe` is called once per exchange with the API server, retries included.
 
-    `share` bounds the requests for one namespace, watches aside.
-    `write_seconds` bounds everything but GET: a leader sets it below lease duration minus renew deadline, so that no
-    write of its own is still on its way when another replica takes over.
+    `share` bounds the requests for one namespace at once, watches aside. `write_seconds` bounds everything but GET: a
+    leader sets it below lease duration minus renew deadline, so that no write of its own is still on its way when
+    another replica takes over.
     """
 
     def __init__(

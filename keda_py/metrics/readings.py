@@ -190,7 +190,7 @@ class Readings:
     async def forget(self, key: Key) -> None:
         """Close an object's scalers and drop everything known of it."""
         async with self._building[key]:
-            self._dismiss(key)
+            self._dismiss(key, seconds=0.0)
             self._failures.forget(key)
         self._building.pop(key, None)
 
@@ -225,13 +225,14 @@ class Readings:
         self._failures.keep(key, _counted_metrics(scalers))
         self._observer.record_built(key, scalers)
 
-    def _dismiss(self, key: Key) -> None:
+    def _dismiss(self, key: Key, seconds: float | None = None) -> None:
+        """Who has asked has that long to be answered; by default as long as a question usually takes."""
         watched = self._watched.pop(key, None)
         if watched is None:
             return
         self._phases.leave(watched.source)
         for meter in watched.meters:
-            meter.retired = True
+            meter.retire(self._scalers.lendings.http_timeout if seconds is None else seconds)
         self._spawn(self._close_when_idle(watched))
 
     async def _close_when_idle(self, watched: _Watched) -> None:
