@@ -51,7 +51,7 @@ class ClusterReader:
             tasks.create_task(self.watches.run(), name="named watches")
             while True:
                 await asyncio.sleep(IDLE_SECONDS / 10)
-                self._end_idle()
+                self.end_idle()
 
     async def pods(self, namespace: str, label_selector: str) -> Sequence[Mapping[str, Any]]:
         """Pods of a namespace that match. Raises KubeError, ValueError for a bad selector."""
@@ -90,7 +90,8 @@ class ClusterReader:
         self._pods[namespace] = Watched(informer=informer, task=task, asked=self._clock.monotonic())
         return self._pods[namespace]
 
-    def _end_idle(self) -> None:
+    def end_idle(self) -> None:
+        """End the informers and watches of what nobody has asked for ten minutes."""
         now = self._clock.monotonic()
         for namespace, watched in list(self._pods.items()):
             if now - watched.asked > IDLE_SECONDS:
