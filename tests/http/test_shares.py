@@ -1,7 +1,8 @@
 """Connections are shared by namespaces: whoever asks sources that hang, or a thousand of them, keeps nobody else from any."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import socket
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -10,7 +11,9 @@ import pytest
 
 from keda_py.answers.connections import Connections
 from keda_py.answers.tenants import acting_for
+from keda_py.cli.operator import loop_factory
 from keda_py.http import HttpClientSpec
+from keda_py.http.sockets import Sockets
 from keda_py.testing import lendings
 
 SECONDS = 20.0
@@ -133,3 +136,26 @@ async def test_connections_that_are_kept_for_later_are_a_part_of_the_share() -> 
         for _ in range(3):
             assert await ask_for("shop", http, asked.url("/value", 200)) == 200
         assert asked.open == SHARE // 2 + 1
+
+
+@pytest.mark.parametrize("factory", [asyncio.new_event_loop, loop_factory()], ids=["asyncio", "the operator's"])
+def test_a_socket_counts_until_its_connection_is_closed(factory: Callable[[], asyncio.AbstractEventLoop]) -> None:
+    async def connect() -> None:
+        sockets = Sockets(1)
+        async with source() as asked:
+            family, kind = socket.AF_INET, socket.SOCK_STREAM
+            made = sockets.make((family, kind, 0, "", ("127.0.0.1", asked.port)))
+            made.setblocking(False)
+            await asyncio.get_running_loop().sock_connect(made, ("127.0.0.1", asked.port))
+            _, writer = await asyncio.open_connection(sock=made)
+            assert not sockets.keeps
+            with acting_for("shop"):
+                assert sockets.keeps
+            writer.close()
+            await writer.wait_closed()
+            async with asyncio.timeout(SECONDS):
+                while not sockets.keeps:
+                    await asyncio.sleep(0)
+
+    with asyncio.Runner(loop_factory=factory) as runner:
+        runner.run(connect())
