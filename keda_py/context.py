@@ -6,15 +6,18 @@ One `EngineContext` per trigger; it is closed after its scaler, which gives back
 
 import asyncio
 import ssl
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
 import httpx
 
 from keda_py.answers.bounds import AnswerBounds, size_of
+from keda_py.answers.connections import Connections
+from keda_py.answers.ledger import NoRoom
 from keda_py.clock import Clock
-from keda_py.errors import Forbidden
+from keda_py.errors import Forbidden, ScalerError
 from keda_py.net.credential_keys import SharingKey, check_sharing_key
 from keda_py.net.operator_identity import Destination, IdentityRule
 from keda_py.scaler import KubeReader, MetricType, PodIdentity
@@ -133,6 +136,7 @@ class Lendings:
     resources: SharedResources
     reach: Reach = Reach()
     answers: AnswerBounds
+    connections: Connections
     identities: IdentityRule
 
 
@@ -173,6 +177,18 @@ class EngineContext:
     def tls_context(self, settings: TlsSettings) -> ssl.SSLContext:
         """The TLS context for these settings."""
         return self.lendings.tls.get(settings, self.namespace)
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[None]:
+        """One of the namespace's share, waited for half as long as a question may take: it may be tried twice."""
+        try:
+            give_back = await self.lendings.connections.take(None, self.http_timeout / 2)
+        except NoRoom as error:
+            raise ScalerError(str(error)) from None
+        try:
+            yield
+        finally:
+            give_back()
 
     def check_identity(self, identity: str, to: Destination) -> None:
         """Whether the operator's own identity may go there."""

@@ -7,6 +7,7 @@ Next in the flow: `keda_py/metrics/readings.py`, which asks scalers.
 
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar
@@ -82,6 +83,9 @@ __all__ = [
 
 M = TypeVar("M", bound=TriggerMetadata)
 T = TypeVar("T")
+
+LONGEST_TIMEOUT = 300.0
+"""Seconds that one reading may take, whatever the metadata's `timeout` says."""
 MetricType = Literal["AverageValue", "Value", "Utilization"]
 
 
@@ -204,6 +208,13 @@ class ScalerContext(Protocol):
         """Seconds; KEDA_HTTP_DEFAULT_TIMEOUT."""
         ...
 
+    def connection(self) -> AbstractAsyncContextManager[None]:
+        """To be held while a connection of the scaler's own is open or asked through; `http` sees to that itself.
+
+        Each namespace has a share of connections; raises ScalerError where none is free in time.
+        """
+        ...
+
     @property
     def kube(self) -> KubeReader:
         """The cluster, read only."""
@@ -276,9 +287,16 @@ class Scaler(Generic[M]):
 
     @property
     def timeout(self) -> float:
-        """Seconds that one reading may take: the metadata's `timeout` if it is above 0, else the context's."""
+        """Seconds that one reading may take: the metadata's `timeout` if it is above 0, else the context's.
+
+        Of a longer one than LONGEST_TIMEOUT that much counts.
+        """
         own = getattr(self.metadata, "timeout", None)
-        return own.total_seconds() if isinstance(own, timedelta) and own else self.context.http_timeout
+        return (
+            min(own.total_seconds(), LONGEST_TIMEOUT)
+            if isinstance(own, timedelta) and own
+            else self.context.http_timeout
+        )
 
     async def open(self) -> None:
         """Connect. Raises ConfigError (the user must act) or ScalerError (try again)."""

@@ -122,6 +122,7 @@ async def lendings(
             resources=SharedResources(),
             reach=reach,
             answers=http.answers,
+            connections=http.connections,
             identities=identities or IdentityRule(),
         )
 

@@ -67,13 +67,17 @@ class AwsSqsQueueScaler(Scaler[AwsSqsQueueMetadata]):
         """The sum of the chosen counts; one that AWS does not tell is an error."""
         try:
             with self.context.clock.busy():
-                answer = await self._client.get_queue_attributes(
-                    QueueUrl=self.metadata.queue_url, AttributeNames=self._attributes
-                )
+                answer = await self._ask()
         except AWS_ERRORS as error:
             raise ScalerError(f"SQS queue {self._queue_name}: {error or type(error).__name__}") from error
         counts = answer.get("Attributes")
         return Reading(value=sum(self._count(counts, name) for name in self._attributes))
+
+    async def _ask(self) -> Mapping[str, object]:
+        async with self.context.connection():
+            return await self._client.get_queue_attributes(
+                QueueUrl=self.metadata.queue_url, AttributeNames=self._attributes
+            )
 
     def _count(self, counts: object, name: str) -> float:
         text = counts.get(name) if isinstance(counts, Mapping) else None

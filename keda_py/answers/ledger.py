@@ -3,7 +3,8 @@
 A tenant may hold as much as it leaves free for the others. With a room of T, one tenant that takes all it can get holds
 T/2, and K of them hold T/(K+1) each: as much is left for the next tenant, however slow their answers are, so nothing
 has to be taken back. An answer of unknown length first takes a little, at half that rate, and grows to the largest
-allowed size in one step; a tenant's answers can therefore not block each other half-way.
+allowed size in one step; a tenant's answers can therefore not block each other half-way. `connections.py` shares places
+for connections in the same way, one by one.
 """
 
 import asyncio
@@ -19,7 +20,7 @@ MOST_WAITING, FEWEST_WAITING = 256, 8
 
 
 class NoRoom(Exception):
-    """Too many of a tenant's answers wait already."""
+    """Too many of a tenant's answers wait already, or for too long."""
 
 
 @dataclass(slots=True, eq=False)
@@ -32,8 +33,8 @@ class _Wait:
 class Ledger:
     """Who holds how many bytes. Belongs to one event loop; tenants are namespaces."""
 
-    def __init__(self, room: int = ROOM) -> None:
-        self.room = room
+    def __init__(self, room: int = ROOM, most_waiting: int = MOST_WAITING) -> None:
+        self.room, self._most_waiting = room, most_waiting
         self._free = room
         self._held: dict[str, int] = {}
         self._waiting: dict[str, deque[_Wait]] = {}
@@ -42,6 +43,10 @@ class Ledger:
     def held(self) -> int:
         """Bytes, of all tenants."""
         return self.room - self._free
+
+    def held_by(self, tenant: str) -> int:
+        """Bytes, of one tenant."""
+        return self._held.get(tenant, 0)
 
     def try_take(self, tenant: str, size: int, *, growing: bool = False) -> bool:
         """Whether the tenant holds `size` more bytes now; `growing`: for an answer that has taken before."""
@@ -58,7 +63,7 @@ class Ledger:
         if self.try_take(tenant, size, growing=growing):
             return
         queue = self._waiting.setdefault(tenant, deque())
-        if len(queue) >= max(FEWEST_WAITING, MOST_WAITING // len(self._waiting)):
+        if len(queue) >= max(FEWEST_WAITING, self._most_waiting // len(self._waiting)):
             raise NoRoom
         wait = _Wait(size, growing, asyncio.get_running_loop().create_future())
         queue.appendleft(wait) if growing else queue.append(wait)

@@ -8,6 +8,7 @@ from http.cookiejar import CookieJar, DefaultCookiePolicy
 import httpx
 
 from keda_py.answers.bounds import AnswerBounds
+from keda_py.answers.connections import Connections
 from keda_py.clock import Clock, SystemClock
 from keda_py.http.namesakes import Namesakes
 from keda_py.http.observed import HttpExchange, ObservedTransport
@@ -24,13 +25,13 @@ MAX_REDIRECTS = 10
 class HttpClientSpec:
     """`timeout` in seconds (KEDA_HTTP_DEFAULT_TIMEOUT), `keep_alive` False for KEDA_HTTP_DISABLE_KEEP_ALIVE.
 
-    `per_host` bounds connections to one host, `idle_seconds` is how long an unused one is kept, `answers` the bytes of
+    `connections` bounds how many there are, `idle_seconds` is how long an unused one is kept, `answers` the bytes of
     answers.
     """
 
     timeout: float = 3.0
     keep_alive: bool = True
-    per_host: int = 100
+    connections: Connections = field(default_factory=Connections)
     idle_seconds: float = 90.0
     answers: AnswerBounds = field(default_factory=AnswerBounds)
     proxies: Proxies = field(default_factory=Proxies)
@@ -49,7 +50,7 @@ def http_client(
         trust=Trust(make_context=partial(tls.get, TlsSettings(), ""), namesakes=Namesakes(tls, SystemClock())),
         proxies=spec.proxies,
         limits=Limits(
-            per_host=spec.per_host,
+            connections=spec.connections,
             idle_seconds=spec.idle_seconds if spec.keep_alive else 0.0,
         ),
         answers=spec.answers,

@@ -3,7 +3,7 @@
 Rules of this file: every aiohttp error becomes the httpx error of the same meaning; no URL goes into an error text
 (its query or userinfo may be a secret); virtual time stands still from the request until the answer's body is closed.
 Time-outs are the loop's: `connect` bounds waiting for a connection, `read` bounds everything after it, the whole body
-included, as the time-out of Go's client does.
+included, as the time-out of Go's client does. A connection is waited for in the share of the namespace that asks.
 """
 
 import asyncio
@@ -19,11 +19,13 @@ from aiohttp.resolver import AsyncResolver
 from yarl import URL
 
 from keda_py.answers.bounds import AnswerBounds, too_long
+from keda_py.answers.connections import Connections
 from keda_py.answers.ledger import NoRoom
 from keda_py.answers.tenants import tenant
 from keda_py.clock import Clock
 from keda_py.http.heads import BoundedConnector
 from keda_py.http.namesakes import Namesakes
+from keda_py.http.sockets import Sockets
 from keda_py.proxies import Proxies
 
 # httpx sets its own; aiohttp must add nothing.
@@ -37,9 +39,9 @@ _UNKNOWN = 64 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Connections to one host, seconds an idle one is kept (0: closed after each answer)."""
+    """Connections, seconds an idle one is kept (0: closed after each answer)."""
 
-    per_host: int
+    connections: Connections
     idle_seconds: float
 
 
@@ -161,17 +163,20 @@ class _Body(httpx.AsyncByteStream):
 
 
 class AiohttpTransport(httpx.AsyncBaseTransport):
-    """One aiohttp session for all requests, opened with the first, since it needs the running loop."""
+    """Two aiohttp sessions for all requests, opened with the first, since they need the running loop."""
 
     def __init__(self, *, clock: Clock, trust: Trust, proxies: Proxies, limits: Limits, answers: AnswerBounds) -> None:
         self._clock, self._trust, self._proxies, self._limits, self._answers = clock, trust, proxies, limits, answers
-        self._session: aiohttp.ClientSession | None = None
-        self._names: AsyncResolver
+        self._sockets = Sockets(limits.connections.share // 2)
+        self._sessions: dict[bool, aiohttp.ClientSession] = {}
+        """One that keeps connections and one that does not."""
+        self._names: AsyncResolver | None = None
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send; the answer's body is read later, through `_Body`."""
         with ExitStack() as held:
             held.enter_context(self._clock.busy())
+            held.callback(await self._connection(request))
             with _as_httpx(request):
                 answer = await self._send(request)
             timeout = request.extensions.get("timeout", {}).get("read")
@@ -181,6 +186,14 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
         headers = [(name, value) for name, value in answer.raw_headers if name.lower() not in _OF_THE_PACKED_BODY]
         extensions = {"http_version": b"HTTP/1.1", "reason_phrase": (answer.reason or "").encode("latin-1", "replace")}
         return httpx.Response(answer.status, headers=headers, stream=body, extensions=extensions)
+
+    async def _connection(self, request: httpx.Request) -> Callable[[], None]:
+        """Wait until the namespace may have one more; what is returned gives it back."""
+        host = (request.url.host, request.url.port)
+        try:
+            return await self._limits.connections.take(host, request.extensions.get("timeout", {}).get("pool"))
+        except NoRoom as error:
+            raise httpx.PoolTimeout(str(error), request=request) from None
 
     async def _send(self, request: httpx.Request) -> aiohttp.ClientResponse:
         url = URL(str(request.url), encoded=True)
@@ -223,28 +236,30 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
         )
 
     def _open(self) -> aiohttp.ClientSession:
-        if self._session is None:
-            keep = self._limits.idle_seconds
-            self._names = AsyncResolver()  # see net/names.py: no name that hangs holds up another
+        """The session for the namespace that is acted for."""
+        keep = self._limits.idle_seconds if self._sockets.keeps else 0.0
+        if bool(keep) not in self._sessions:
+            self._names = self._names or AsyncResolver()  # see net/names.py: no name that hangs holds up another
             connector = BoundedConnector(
                 resolver=self._names,
                 limit=0,
-                limit_per_host=self._limits.per_host,
                 force_close=not keep,
                 keepalive_timeout=keep or None,
+                socket_factory=self._sockets.make,
             )
-            self._session = aiohttp.ClientSession(
+            self._sessions[bool(keep)] = aiohttp.ClientSession(
                 connector=connector,
                 cookie_jar=aiohttp.DummyCookieJar(),
                 skip_auto_headers=_NO_AUTOMATIC_HEADERS,
                 trust_env=False,
             )
-        return self._session
+        return self._sessions[bool(keep)]
 
     async def aclose(self) -> None:
         """Close every connection."""
-        if self._session is not None:
-            await self._session.close()
+        for session in self._sessions.values():
+            await session.close()
+        if self._names is not None:
             await self._names.close()
 
 

@@ -19,6 +19,9 @@ from urllib.parse import urlsplit
 import aiohttp
 import orjson
 
+from keda_py.answers.connections import Connections
+from keda_py.answers.ledger import NoRoom
+from keda_py.answers.tenants import tenant
 from keda_py.clock import Clock
 from keda_py.errors import NotLeading, TooManyRequests, Unauthorized, Unavailable
 from keda_py.kube.refusals import error_from_answer
@@ -27,6 +30,8 @@ from keda_py.kube.transport import CONNECT_SECONDS, Request, Transport
 
 REQUEST_SECONDS = 30.0
 PAGE_SIZE = 500
+SHARE = 100
+"""Requests at once for one namespace: each is a connection."""
 ATTEMPTS = 5
 RETRY_AFTER_CAP = 30.0
 # A page of 500 objects of etcd's largest size (1.5 MiB) would be more; nothing sane comes near.
@@ -59,8 +64,9 @@ class Exchange:
 class KubeClient:
     """An async context manager. `observe` is called once per exchange with the API server, retries included.
 
-    `write_seconds` bounds everything but GET: a leader sets it below lease duration minus renew deadline, so that no
-    write of its own is still on its way when another replica takes over.
+    `share` bounds the requests for one namespace at once, watches aside. `write_seconds` bounds everything but GET: a
+    leader sets it below lease duration minus renew deadline, so that no write of its own is still on its way when
+    another replica takes over.
     """
 
     def __init__(
@@ -70,11 +76,13 @@ class KubeClient:
         *,
         observe: Callable[[Exchange], None] = lambda _: None,
         write_seconds: float = REQUEST_SECONDS,
+        share: int = SHARE,
     ) -> None:
         self.clock = clock
         self._transport = Transport(kubeconfig)
         self._observe = observe
         self._write_seconds = write_seconds
+        self._requests = Connections(share)
         self._may_write: Callable[[], bool] = lambda: True
 
     def guarded(self, may_write: Callable[[], bool]) -> Self:
@@ -170,8 +178,23 @@ class KubeClient:
         default = REQUEST_SECONDS if request.method == "GET" else self._write_seconds
         seconds = request.timeout or default
         with self.clock.busy():
-            async with _bounded(request, seconds):
+            async with _bounded(request, seconds), self._place(request, seconds):
                 return await self._attempt(request, asyncio.get_running_loop().time() + seconds)
+
+    @asynccontextmanager
+    async def _place(self, request: Request, seconds: float) -> AsyncIterator[None]:
+        """One of the namespace's share of requests; the operator's own, its Lease's above all, wait for no other."""
+        if not tenant():
+            yield
+            return
+        try:
+            give_back = await self._requests.take(None, seconds)
+        except NoRoom:
+            raise Unavailable(f"{request.method} {request.path}: too many for this namespace at once") from None
+        try:
+            yield
+        finally:
+            give_back()
 
     @asynccontextmanager
     async def stream(self, request: Request, quiet_seconds: float) -> AsyncIterator[aiohttp.ClientResponse]:

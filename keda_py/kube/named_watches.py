@@ -2,7 +2,8 @@
 
 One watch per name (`fieldSelector=metadata.name=`, which RBAC's resourceNames can allow); above fifty names in a
 namespace one watch of the namespace, of which only those names are kept. It begins with the first reference and ends
-with the last. Where watching is not allowed, each read is a GET, repeated every minute while somebody holds the name.
+with the last. Where watching is not allowed, or not of the namespace and there are too many names, each read is a GET,
+repeated every minute while somebody holds the name.
 An object that is not there is followed all the same: it may come.
 """
 
@@ -18,7 +19,8 @@ from keda_py.kube.informer import Informer
 from keda_py.kube.informer_spec import InformerSpec, whole
 from keda_py.kube.resources import EVERYTHING, Obj, Resource, Selection
 
-NAMES_LIMIT = 50
+NAMES_LIMIT, SINGLE_WATCHES = 50, 100
+"""Names above which their namespace is watched as a whole; and of how many there are watches where it may not be."""
 READ_AGAIN_SECONDS = 60.0
 _KEPT_OF_OTHERS = ("name", "namespace", "uid", "resourceVersion")
 
@@ -116,7 +118,7 @@ class NamedWatches:
         if scope is None or reference.name not in scope.names:
             return await self._get(reference)
         informer = await self._source(reference, scope)
-        if not informer.synced:
+        if informer is None or not informer.synced:
             return await self._ask(reference)
         self._unwatched.pop(reference, None)
         found = informer.get(reference.namespace, reference.name)
@@ -134,13 +136,15 @@ class NamedWatches:
         """Watches that are open or being opened."""
         return sum(len(scope.by_name) + (scope.together is not None) for scope in self._scopes.values())
 
-    async def _source(self, reference: Reference, scope: _Scope) -> Informer:
-        """The watch that knows the name, asked for the first time where there is none yet."""
+    async def _source(self, reference: Reference, scope: _Scope) -> Informer | None:
+        """The watch that knows the name, asked for the first time where there is none yet; None: one too many."""
         if scope.together is not None:
             await scope.together.informer.wait_tried()
             if scope.together.informer.synced:
                 return scope.together.informer
         if reference.name not in scope.by_name:
+            if len(scope.by_name) >= SINGLE_WATCHES:
+                return None
             selection = Selection(fields=f"metadata.name={reference.name}")
             scope.by_name[reference.name] = self._begin(reference, scope, selection)
         watch = scope.by_name[reference.name]

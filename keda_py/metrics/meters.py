@@ -67,6 +67,16 @@ class Meter:
     """It failed by itself when the question to all of its source had failed: it is asked alone until it answers."""
     retired: bool = False
     """Its ScaledObject is gone or was built anew: the outcome of its last read counts for nothing."""
+    last_call: float | None = None
+    """When its read is ended, on the loop's time, if it is one of its own."""
+    patience: asyncio.Timeout | None = None
+    """Of its read, while that is under way."""
+
+    def retire(self, seconds: float) -> None:
+        """No read counts any more; one of its own is ended after so many seconds."""
+        self.retired, self.last_call = True, asyncio.get_running_loop().time() + seconds
+        if self.patience is not None and not self.patience.expired():
+            self.patience.reschedule(self.last_call)
 
     @property
     def scaler(self) -> AnyScaler:

@@ -12,6 +12,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Coroutine, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from keda_py.core.fallback import FallbackState, has_valid_fallback
 from keda_py.core.metric_names import MetricSet
@@ -141,22 +142,22 @@ class Readings:
         for meter in self._get(key).meters:
             self._poll_meter(meter)
 
-    async def poll(self, key: Key) -> Round:
+    async def poll(self, key: Key, changed: asyncio.Future[None] | None = None) -> Round | None:
         """Read every external metric. A trigger's failure is its outcome. Raises ScalerError when nothing is built.
 
+        None: `changed` was done first; what is being read is for who asks next.
         While all that is new is work that the HPA asked about, useCachedMetrics keeps its trigger's last reading: else
         each question for another trigger would be one more for its source.
         """
         meters, now = self._get(key).meters, self._clock.monotonic()
         asked_about = any(meter.has_found_work_for_hpa(now, SHARED_SECONDS) for meter in meters)
-        return Round(
-            readings=await _gather(
-                [
-                    _done(meter.last) if asked_about and meter.last and meter.rests(now) else self._poll_meter(meter)
-                    for meter in meters
-                ]
-            )
-        )
+        flights = [
+            _done(meter.last) if asked_about and meter.last and meter.rests(now) else self._poll_meter(meter)
+            for meter in meters
+        ]
+        if changed is not None and not await _all_done_before(changed, flights):
+            return None
+        return Round(readings=await _gather(flights))
 
     async def ask(self, key: Key, metric_name: str) -> tuple[MetricReading, ...]:
         """The HPA's question, upper or lower case; no such metric: empty. Under scalingModifiers all metrics answer.
@@ -189,7 +190,7 @@ class Readings:
     async def forget(self, key: Key) -> None:
         """Close an object's scalers and drop everything known of it."""
         async with self._building[key]:
-            self._dismiss(key)
+            self._dismiss(key, seconds=0.0)
             self._failures.forget(key)
         self._building.pop(key, None)
 
@@ -224,13 +225,14 @@ class Readings:
         self._failures.keep(key, _counted_metrics(scalers))
         self._observer.record_built(key, scalers)
 
-    def _dismiss(self, key: Key) -> None:
+    def _dismiss(self, key: Key, seconds: float | None = None) -> None:
+        """Who has asked has that long to be answered; by default as long as a question usually takes."""
         watched = self._watched.pop(key, None)
         if watched is None:
             return
         self._phases.leave(watched.source)
         for meter in watched.meters:
-            meter.retired = True
+            meter.retire(self._scalers.lendings.http_timeout if seconds is None else seconds)
         self._spawn(self._close_when_idle(watched))
 
     async def _close_when_idle(self, watched: _Watched) -> None:
@@ -300,6 +302,28 @@ async def _gather(flights: Sequence[asyncio.Future[MetricReading]]) -> tuple[Met
     if waiting := [flight for flight in flights if not flight.done()]:
         await asyncio.wait(waiting)
     return tuple(flight.result() for flight in flights)
+
+
+async def _all_done_before(changed: asyncio.Future[None], flights: Sequence[asyncio.Future[MetricReading]]) -> bool:
+    """Wait for the flights, without owning them, or for `changed`; no task is made, since every poll comes here."""
+    left = {flight for flight in flights if not flight.done()}
+    over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def landed(flight: asyncio.Future[Any]) -> None:
+        left.discard(flight)
+        if not over.done() and (not left or changed.done()):
+            over.set_result(None)
+
+    awaited: list[asyncio.Future[Any]] = [*left, changed]
+    for one in awaited:
+        one.add_done_callback(landed)
+    try:
+        if left:
+            await over
+    finally:
+        for one in awaited:
+            one.remove_done_callback(landed)
+    return not left
 
 
 def _done(reading: MetricReading) -> asyncio.Future[MetricReading]:

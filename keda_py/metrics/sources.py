@@ -34,7 +34,13 @@ class Engine:
 
     async def measure(self, meter: Meter, timeout: float) -> Outcome:
         """Ask one scaler within seconds, written down in the journal. Never raises."""
-        return await self.journal.run((meter.scalers.work,), measure(meter, timeout))
+        try:
+            async with asyncio.timeout_at(meter.last_call) as meter.patience:
+                return await self.journal.run((meter.scalers.work,), measure(meter, timeout))
+        except TimeoutError:
+            return ScalerError("not read: the object was changed or deleted")
+        finally:
+            meter.patience = None
 
 
 class Source:

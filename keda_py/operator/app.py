@@ -13,6 +13,7 @@ from functools import partial
 
 from keda_py import __version__
 from keda_py.answers.bounds import AnswerBounds
+from keda_py.answers.connections import PART_OF_DESCRIPTORS, Connections
 from keda_py.clock import Clock, SystemClock
 from keda_py.metrics.prometheus import OperatorMetrics
 from keda_py.operator.assembly import Assembly, Surroundings, assemble, open_client, open_http
@@ -25,7 +26,7 @@ from keda_py.operator.registered import show_counts
 from keda_py.operator.watchdog import Watchdog
 from keda_py.readings.journal import Journal
 from keda_py.registry import trigger_types_by_module
-from keda_py.serving.ports.listening import raise_descriptor_limit
+from keda_py.serving.ports.listening import descriptors, raise_descriptor_limit
 from keda_py.settings import Settings
 from keda_py.tls import TlsContexts
 
@@ -64,7 +65,8 @@ async def run_operator(
     client = open_client(settings, clock, instruments)
     tls = TlsContexts(settings.http.min_tls_version, settings.http.ciphers, settings.certificates.ca_dirs)
     answers = AnswerBounds(settings.http.max_response_bytes)
-    http = open_http(settings, clock, tls, instruments, answers)
+    connections = Connections(share=descriptors() // PART_OF_DESCRIPTORS)
+    http = open_http(settings, clock, tls, instruments, answers, connections)
     async with client, answers, http, asyncio.TaskGroup() as tasks:
         around = Surroundings(
             settings=settings,
@@ -72,6 +74,7 @@ async def run_operator(
             client=client,
             http=http,
             answers=answers,
+            connections=connections,
             tls=tls,
             tasks=tasks,
             instruments=instruments,

@@ -11,6 +11,7 @@ import httpx
 
 from keda_py import __version__, registry
 from keda_py.answers.bounds import AnswerBounds
+from keda_py.answers.connections import PART_OF_DESCRIPTORS, Connections
 from keda_py.apis.parsing import parse_object
 from keda_py.apis.scaled_object import ScaledObject
 from keda_py.auth.cluster_resolver import ClusterResolver, ResolverCaches
@@ -23,7 +24,7 @@ from keda_py.core.fallback import FallbackState, read_health
 from keda_py.core.spec import ScalingSpec, build_spec
 from keda_py.errors import ConfigError
 from keda_py.http import HttpClientSpec, Proxies, http_client
-from keda_py.kube.client import REQUEST_SECONDS, KubeClient
+from keda_py.kube.client import REQUEST_SECONDS, SHARE, KubeClient
 from keda_py.kube.discovery import Discovery
 from keda_py.kube.events import EventRecorder
 from keda_py.kube.lease import Election
@@ -60,6 +61,7 @@ from keda_py.operator.sharing import share_metrics
 from keda_py.operator.status import StatusWriter
 from keda_py.operator.targets import Targets
 from keda_py.readings.journal import Journal
+from keda_py.serving.ports.listening import descriptors
 from keda_py.settings import Settings
 from keda_py.tls import TlsContexts
 
@@ -73,6 +75,7 @@ class Surroundings:
     client: KubeClient
     http: httpx.AsyncClient
     answers: AnswerBounds
+    connections: Connections
     tls: TlsContexts
     tasks: asyncio.TaskGroup
     instruments: OperatorMetrics
@@ -263,6 +266,7 @@ def _scaler_source(around: Surroundings, reader: ClusterReader, resolver: Cluste
         resources=SharedResources(),
         reach=_reach(around.settings),
         answers=around.answers,
+        connections=around.connections,
         identities=_identities(around.settings),
     )
     return ScalerSource(lendings=lendings, build=registry.build, resolver=resolver, journal=around.journal)
@@ -309,14 +313,21 @@ def open_client(settings: Settings, clock: Clock, instruments: OperatorMetrics) 
     """The API server's client. No write of a leader takes so long that it could land after another one took over."""
     write_seconds = _lease(settings).request_seconds if settings.leadership.elect else REQUEST_SECONDS
     observe = instruments.process.record_exchange
-    return KubeClient(clock, settings.cluster.kubeconfig, observe=observe, write_seconds=write_seconds)
+    share = min(SHARE, descriptors() // (2 * PART_OF_DESCRIPTORS))
+    return KubeClient(clock, settings.cluster.kubeconfig, observe=observe, write_seconds=write_seconds, share=share)
 
 
 def open_http(
-    settings: Settings, clock: Clock, tls: TlsContexts, instruments: OperatorMetrics, answers: AnswerBounds
+    settings: Settings,
+    clock: Clock,
+    tls: TlsContexts,
+    instruments: OperatorMetrics,
+    answers: AnswerBounds,
+    connections: Connections,
 ) -> httpx.AsyncClient:
     """The HTTP client that all scalers share, as the settings say; the caller closes it."""
     spec = HttpClientSpec(
+        connections=connections,
         timeout=settings.http.timeout.total_seconds(),
         keep_alive=not settings.http.disable_keep_alive,
         idle_seconds=settings.http.idle_timeout.total_seconds(),

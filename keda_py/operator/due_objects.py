@@ -11,6 +11,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any, Generic, TypeVar
 
+from keda_py.answers.tenants import acting_for
 from keda_py.errors import KubeError
 from keda_py.kube.cache import key_of
 from keda_py.kube.informer import Informer
@@ -63,13 +64,15 @@ class DueObjects(Generic[StateT]):
     def on_change(self, old: Obj | None, new: Obj | None) -> None:
         """A watch event about an object; one that changes nothing we work on makes nothing due."""
         key = key_of(new or old or {})
+        state = worked_on = self.states.get(key)
         if new is not None:
-            state = self.states.get(key)
             if state is None or state.uid != new["metadata"]["uid"]:
                 state = self.states[key] = self._new(key=key, uid=new["metadata"]["uid"])
             state.follow(old, new)
             if state.fingerprint == fingerprint_of(new) and not new["metadata"].get("deletionTimestamp"):
                 return
+        if worked_on is not None:
+            worked_on.interrupt()
         self.queue.add(key)
 
     def on_reading(self, key: Key) -> None:
@@ -162,11 +165,13 @@ class DueObjects(Generic[StateT]):
         state, live = self.states.get(key), self._live.get(*key)
         if state is None:
             return
-        if live is None:
-            delay = await self._attempt(state)
-        else:
-            work = work_on(state.kind, live)
-            delay = await self._parts.quarantine.run(work, live, partial(self._attempt, state))
+        state.begin()
+        with acting_for(key[0]):
+            if live is None:
+                delay = await self._attempt(state)
+            else:
+                work = work_on(state.kind, live)
+                delay = await self._parts.quarantine.run(work, live, partial(self._attempt, state))
         if delay is not None:
             self.queue.add(key, delay)
 

@@ -111,7 +111,7 @@ class Engine:
         else:
             await self.objects.renew_stale(state)
             if state.fingerprint != fingerprint_of(live):
-                async with self.objects.workers.one():
+                async with self.objects.workers.one(state.key[0]) as state.without_worker:
                     await self._reconciler.reconcile(state, live)
                 state.hpa_lost = False
             await self._look_if_due(state)

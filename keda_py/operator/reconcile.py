@@ -140,7 +140,7 @@ class Reconciler:
     async def _ensure_hpa(self, state: ObjectState, spec: ScalingSpec, live: Obj, fields: dict[str, Any]) -> MetricSet:
         if state.target is None:
             raise ConfigError("the scale target is not resolved")
-        metrics = await self._build_scalers(spec, live)
+        metrics = await self._build_scalers(state, spec, live)
         desired = build_hpa(spec, metrics)
         await self._parts.hpas.ensure(spec, desired, state.status.get("hpaName", ""))
         fields["hpaName"] = spec.hpa_name
@@ -149,10 +149,11 @@ class Reconciler:
         fields["compositeScalerName"] = COMPOSITE_METRIC if spec.modifiers else None
         return metrics
 
-    async def _build_scalers(self, spec: ScalingSpec, live: Obj) -> MetricSet:
+    async def _build_scalers(self, state: ObjectState, spec: ScalingSpec, live: Obj) -> MetricSet:
         key = (spec.namespace, spec.name)
         before = self._parts.readings.built(key)
-        metrics = await self._parts.readings.build(spec)
+        async with state.without_worker():
+            metrics = await self._parts.readings.build(spec)
         if self._parts.readings.built(key) is not before:
             unknown = self._parts.tells_unknown_keys
             tell_built(self._parts.events, live, spec.triggers, unknown_keys=unknown)

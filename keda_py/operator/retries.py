@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+from keda_py.answers.tenants import acting_for
 from keda_py.errors import KubeError, NotFound, ScalerError
 from keda_py.operator.queue import DueQueue, Key
 
@@ -31,7 +32,8 @@ class Retries:
     def attempt(self, queue: DueQueue, key: Key, about: Mapping[str, str]) -> Iterator[None]:
         """The block works on `key` of `queue` and may raise anything; `about` is for the log."""
         try:
-            yield
+            with acting_for(key[0]):
+                yield
         except NotFound:
             self.forget(key)
         except (KubeError, ScalerError) as error:

@@ -39,8 +39,8 @@ class ScaleLoop:
             return
         state.looking = True
         try:
-            readings = await self._parts.readings.poll(state.key)
-            if state.spec is not spec:
+            readings = await self._parts.readings.poll(state.key, state.changed)
+            if readings is None or state.spec is not spec:
                 return
             look, decision, outcome = await self._act(state, spec, readings)
             tell_fallback(self._parts, state, spec, readings)

@@ -1,6 +1,8 @@
 """What the operator remembers of one object between two looks; everything else is in the API."""
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -18,7 +20,7 @@ class Remembered:
     `spec` and `metrics` are set while a scale loop runs. `fingerprint` is what the last finished reconcile was made of,
     `attempts` counts those that failed since. `next_look` is monotonic seconds, 0: now. `failures` are the trigger
     errors already told, `stale` the triggers whose parameters may have changed, `troubles` what was logged as wrong
-    since all was well.
+    since all was well. `without_worker` is for what a reconcile waits for: others have its worker meanwhile.
     """
 
     kind: ClassVar[str]
@@ -36,6 +38,8 @@ class Remembered:
     failures: tuple[str, ...] = ()
     stale: set[int] = field(default_factory=set)
     troubles: set[str] = field(default_factory=set)
+    changed: asyncio.Future[None] | None = None
+    without_worker: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
 
     def remember(self, live: Mapping[str, Any]) -> None:
         """Take the status of `live` over, unless we have seen a later version of the object."""
@@ -48,6 +52,15 @@ class Remembered:
         if went_back(old, new):
             self.version = -1
         self.remember(new)
+
+    def begin(self) -> None:
+        """Work on it begins; `changed` is done as soon as that work is no longer up to date."""
+        self.changed = asyncio.get_running_loop().create_future()
+
+    def interrupt(self) -> None:
+        """The object was changed or deleted: what waits for its sources need not wait any longer."""
+        if self.changed is not None and not self.changed.done():
+            self.changed.set_result(None)
 
     def stop(self) -> None:
         """No scale loop any more: paused, broken, or about to be deleted."""

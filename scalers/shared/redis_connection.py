@@ -3,8 +3,9 @@
 import asyncio
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, SecretStr, model_validator
 from redis._parsers import _AsyncRESP2Parser  # no public name for what `parser_class` takes
@@ -28,6 +29,7 @@ from keda_py.scaler import (
     sources,
 )
 
+Place = Callable[[], AbstractAsyncContextManager[None]]
 _NONE = SecretStr("")
 _CONNECTIONS = 8
 _LONGEST_REPLY = 4096
@@ -149,12 +151,14 @@ class _ShortReplies(_AsyncRESP2Parser):
 class _Connection(Connection):
     """A connection with a ready TLS context, or none; redis-py's own builds one from files for each connection.
 
-    It goes to a number: asyncio's own look-up of a name would wait for a thread.
+    It goes to a number: asyncio's own look-up of a name would wait for a thread. While it is open it is one of the
+    namespace's share, by `place`.
     """
 
-    def __init__(self, *, tls: ssl.SSLContext | None, **options: object) -> None:
+    def __init__(self, *, tls: ssl.SSLContext | None, place: Place, **options: object) -> None:
         super().__init__(**options)  # type: ignore[arg-type]  # the pool hands on what it was given
-        self._tls = tls
+        self._tls, self._place = tls, place
+        self._held = AsyncExitStack()
         self._number = self.host
 
     def _connection_arguments(self) -> Mapping[str, object]:
@@ -162,6 +166,22 @@ class _Connection(Connection):
         return {**super()._connection_arguments(), "host": self._number, **secured}
 
     async def _connect(self) -> None:
+        await self._held.aclose()  # of a connection that was lost
+        await self._held.enter_async_context(self._place())
+        try:
+            await self._connect_to_any()
+        except BaseException:
+            await self._held.aclose()
+            raise
+
+    async def disconnect(self, *args: Any, **options: Any) -> None:
+        """Close it, in any case."""
+        try:
+            await super().disconnect(*args, **options)
+        finally:
+            await self._held.aclose()
+
+    async def _connect_to_any(self) -> None:
         connect: Callable[[], Awaitable[None]] = super()._connect
         async with asyncio.timeout(self.socket_connect_timeout):
             *others, last = await addresses(self.host, self.port)
@@ -183,9 +203,11 @@ async def connect(server: RedisServer, context: ScalerContext) -> Redis:
         try:
             with context.clock.busy():
                 await client.ping()
-        except (RedisError, OSError) as error:
+        except BaseException as error:
             await client.aclose()
-            raise unreachable(server, error) from None
+            if isinstance(error, RedisError | OSError):
+                raise unreachable(server, error) from None
+            raise
         return client
 
     return await context.shared(server.key(context.namespace, "pool"), open_client, Redis.aclose)
@@ -214,5 +236,6 @@ def _client(server: RedisServer, context: ScalerContext) -> Redis:
         connection_class=_Connection,
         parser_class=_ShortReplies,
         tls=context.tls_context(server.tls) if server.tls else None,
+        place=context.connection,
     )
     return Redis.from_pool(pool)

@@ -14,7 +14,7 @@ from keda_py.clock import SystemClock
 from keda_py.errors import NotFound
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import NAMESPACES, VALIDATING_WEBHOOK_CONFIGURATIONS
-from tests.e2e.processes import Operator, Process
+from tests.e2e.processes import STARTED, Operator, Process
 from tests.hostile import innocent
 from tests.hostile.cleaning import HOSTILE, clean_by_force
 from tests.servers import free_port, redis_command, running
@@ -82,8 +82,10 @@ class Installation:
         self.token_file.write_text(self.token)
         env = LEASE | {"POD_NAME": POD_NAME, "VAULT_TOKEN": self.vault_token}
         env |= {"AZURE_FEDERATED_TOKEN_FILE": str(self.token_file), "AZURE_CLIENT_ID": "a", "AZURE_TENANT_ID": "b"}
-        await asyncio.to_thread(self.operator.start, *flags, env=env)
-        resource.prlimit(self.process.pid, resource.RLIMIT_NOFILE, (OPEN_FILES, OPEN_FILES))
+        process = self.operator.begin(*flags, env=env)
+        # Python starts for a while before the operator asks what it may have.
+        resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (OPEN_FILES, OPEN_FILES))
+        await asyncio.to_thread(process.wait_for, STARTED)
         async with self.open() as client:
             with suppress(NotFound):
                 await client.delete(VALIDATING_WEBHOOK_CONFIGURATIONS.named("", "keda-admission"))

@@ -121,12 +121,18 @@ def _size(seen: Seen, control: Control) -> Iterator[str]:
         ("memory over the start's", after.resident - start.resident, RESIDENT_BYTES),
         ("memory of worker processes", after.children, CHILDREN_BYTES),
         ("the metrics page", len(seen.page), PAGE_BYTES),
-        ("the metrics page, over before", after.page - before.page, PAGE_LEFT_BYTES),
         ("the log", sum(map(len, seen.log)), LOG_BYTES),
         ("a line of the log", max(map(len, seen.log), default=0), LINE_BYTES),
     ):
         if size > bound:
             yield f"{what}: {size / 1024:.0f} KiB, {bound / 1024:.0f} KiB are allowed"
+    yield from rest(before, after)
+
+
+def rest(before: Vitals, after: Vitals) -> Iterator[str]:
+    """What is left of objects that are gone."""
+    if (more := after.page - before.page) > PAGE_LEFT_BYTES:
+        yield f"the metrics page, over before: {more / 1024:.0f} KiB, {PAGE_LEFT_BYTES / 1024:.0f} KiB are allowed"
     if after.descriptors > before.descriptors + DESCRIPTORS_LEFT:
         yield f"{after.descriptors} descriptors are open, before it were {before.descriptors}"
 

@@ -18,7 +18,7 @@ from tests.hostile.cleaning import HOSTILE, OURS, clean
 from tests.hostile.installation import Installation
 from tests.hostile.trial import Trial
 
-SCALE_SECONDS = 10.0
+SCALE_SECONDS, REST_SECONDS = 10.0, 5.0
 WRONG = (AssertionError, OSError, KubeError, TimeoutError, aiohttp.ClientError)
 
 
@@ -62,7 +62,7 @@ async def _run(installation: Installation, client: KubeClient, cases: Sequence[C
         told, page = await _told(client), await vitals.page(installation.operator.metrics)
         report = await installation.sources.report(since)
     problems += await clean(client)
-    after = await vitals.measure(installation, client)
+    after = await _measure_rest(installation, client, before)
     log = installation.process.lines[before.log_lines :]
     seen = judge.Seen(
         before=before,
@@ -75,6 +75,16 @@ async def _run(installation: Installation, client: KubeClient, cases: Sequence[C
         page=page,
     )
     return Verdict(problems=problems, own=own, seen=seen)
+
+
+async def _measure_rest(installation: Installation, client: KubeClient, before: vitals.Vitals) -> vitals.Vitals:
+    """After it was told that all is gone the operator has a moment to let go of it."""
+    deadline = time.monotonic() + REST_SECONDS
+    while True:
+        after = await vitals.measure(installation, client)
+        if not any(judge.rest(before, after)) or time.monotonic() > deadline:
+            return after
+        await asyncio.sleep(0.1)
 
 
 @asynccontextmanager

@@ -13,6 +13,7 @@ from aiohttp import web
 from yarl import URL
 
 from keda_py.answers.bounds import AnswerBounds
+from keda_py.answers.connections import Connections
 from keda_py.answers.tenants import acting_for
 from keda_py.http import HttpClientSpec, Proxies
 from keda_py.scaler import TlsSettings
@@ -129,7 +130,7 @@ async def test_slow_large_answers_to_one_tenant_leave_room_for_another(
         return web.Response(body=bytes(1_048_576))
 
     server.answers["/"] = large
-    spec = HttpClientSpec(per_host=200)
+    spec = HttpClientSpec(connections=Connections(per_host=200))
     async with slow_server(head, body) as url, lendings(http=spec) as lent, asyncio.TaskGroup() as tasks:
 
         async def ask(seconds: float) -> str:
@@ -152,7 +153,7 @@ async def test_slow_large_answers_to_one_tenant_leave_room_for_another(
 
 
 async def test_when_too_many_answers_to_a_tenant_wait_for_room_the_next_is_refused_at_once() -> None:
-    async with slow_server(SIZED) as url, lendings(http=HttpClientSpec(per_host=400)) as lent:
+    async with slow_server(SIZED) as url, lendings(http=HttpClientSpec(connections=Connections(per_host=400))) as lent:
         async with asyncio.TaskGroup() as tasks:
             refused = asyncio.Event()
 
@@ -205,7 +206,7 @@ async def test_no_more_connections_to_one_host_than_allowed(server: HttpServer) 
         return web.Response(text="x")
 
     server.answers["/"] = count
-    async with lendings(http=HttpClientSpec(per_host=2)) as lent, asyncio.TaskGroup() as tasks:
+    async with lendings(http=HttpClientSpec(connections=Connections(per_host=2))) as lent, asyncio.TaskGroup() as tasks:
         for _ in range(8):
             tasks.create_task(lent.http.get(server.url))
     assert most == 2

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
+from keda_py.answers.tenants import acting_for
 from keda_py.clock import SteppedClock, SystemClock
 from keda_py.errors import (
     AlreadyExists,
@@ -295,3 +296,32 @@ async def test_a_silent_stream_ends_as_unavailable(server: FaultyServer, client:
         async with client.stream(request, quiet_seconds=0.1) as response:
             await response.content.read()
     await until(lambda: len(server.seen) == 1)
+
+
+async def test_requests_for_a_namespace_that_has_its_share_wait_for_its_own_and_nobody_else(
+    server: FaultyServer, tmp_path: Path
+) -> None:
+    server.answer(GET, hangs)
+    free = DEPLOYMENTS.named("ns", "free")
+    server.answer(f"GET {free.path}", says(thing("free", 7)))
+    kubeconfig = write_kubeconfig(tmp_path / "shared", server.url)
+
+    async with KubeClient(SystemClock(), kubeconfig, share=2) as client, asyncio.TaskGroup() as tasks:
+
+        async def ask() -> None:
+            with acting_for("hostile"):
+                await client.get(WEB)
+
+        asking = [tasks.create_task(ask()) for _ in range(10)]
+        await until(lambda: len(server.seen) == 2)
+        for namespace in ("shop", ""):
+            with acting_for(namespace):
+                assert (await client.get(free))["metadata"]["name"] == "free"
+        with (
+            acting_for("hostile"),
+            pytest.raises(Unavailable, match="no answer in|too many for this namespace at once"),
+        ):
+            await client.send(Request(method="GET", path=free.path, timeout=0.05))
+        assert len(server.seen) == 2 + 2
+        for one in asking:
+            one.cancel()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from keda_py.clock import FakeClock
 from keda_py.kube.client import Exchange, KubeClient
-from keda_py.kube.named_watches import NAMES_LIMIT, READ_AGAIN_SECONDS, NamedWatches, Reference
+from keda_py.kube.named_watches import NAMES_LIMIT, READ_AGAIN_SECONDS, SINGLE_WATCHES, NamedWatches, Reference
 from keda_py.kube.resources import CONFIG_MAPS, SECRETS
 from keda_py.localkube.calls import User
 from keda_py.localkube.cluster import ClusterOptions, LocalCluster
@@ -31,13 +31,13 @@ class Followed:
 
 
 @asynccontextmanager
-async def following(folder: Path, *, may: tuple[str, ...] = ()) -> AsyncIterator[Followed]:
-    """As somebody who may do everything, or with ConfigMaps only what `may` says."""
+async def following(folder: Path, *, may: tuple[str, ...] = (), names: tuple[str, ...] = ()) -> AsyncIterator[Followed]:
+    """As somebody who may do everything, or with ConfigMaps only what `may` says, and that with these names alone."""
     clock = FakeClock(A_SATURDAY)
     async with LocalCluster(clock, ClusterOptions(enforce_rbac=bool(may))) as cluster:
         followed = Followed(cluster, clock)
         if may:
-            await cluster.apply(permissions(may))
+            await cluster.apply(permissions(may, names))
         kubeconfig = folder / "kubeconfig"
         kubeconfig.write_text(cluster.kubeconfig(READER) if may else cluster.kubeconfig(), encoding="utf-8")
         async with KubeClient(clock, str(kubeconfig), observe=followed.asked.append) as client:
@@ -50,9 +50,10 @@ async def following(folder: Path, *, may: tuple[str, ...] = ()) -> AsyncIterator
                 running.cancel()
 
 
-def permissions(verbs: tuple[str, ...]) -> list[dict]:
+def permissions(verbs: tuple[str, ...], names: tuple[str, ...]) -> list[dict]:
     meta, group = {"name": "reader", "namespace": "default"}, "rbac.authorization.k8s.io"
-    rules = [{"apiGroups": [""], "resources": ["configmaps"], "verbs": list(verbs)}]
+    only = {"resourceNames": list(names)} if names else {}
+    rules = [{"apiGroups": [""], "resources": ["configmaps"], "verbs": list(verbs), **only}]
     subject = {"kind": "User", "name": READER.name, "apiGroup": group}
     role = {"kind": "Role", "name": "reader", "apiGroup": group}
     return [
@@ -151,3 +152,18 @@ async def test_other_kinds_and_namespaces_are_not_confused(tmp_path: Path) -> No
             followed.watches.hold(reference)
         found = [await followed.watches.read(reference) for reference in references]
         assert [one and one["kind"] for one in found] == ["ConfigMap", "Secret", None]
+
+
+async def test_where_only_names_may_be_watched_a_hundred_are_and_the_others_are_asked_for(tmp_path: Path) -> None:
+    names = tuple(f"n{number}" for number in range(SINGLE_WATCHES + 10))
+    async with following(tmp_path, may=("get", "list", "watch"), names=names) as followed:
+        await followed.cluster.apply([config_map(name, value="1") for name in names])
+        for name in names:
+            followed.watches.hold(named(name))
+        assert [await value(followed, name) for name in names] == ["1"] * len(names)
+        refused_namespace = 1
+        assert followed.watches.open == SINGLE_WATCHES + refused_namespace
+        assert followed.count("GET") == 10
+        await followed.cluster.apply([config_map(name, value="2") for name in names])
+        await eventually(lambda: len(set(followed.told)) == SINGLE_WATCHES)
+        assert [await value(followed, name) for name in names] == ["2"] * len(names)

@@ -207,6 +207,7 @@ async def world(lent: Lendings) -> AsyncIterator[World]:
         tls=lent.tls,
         resources=lent.resources,
         answers=lent.answers,
+        connections=lent.connections,
         identities=lent.identities,
     )
     async with asyncio.TaskGroup() as tasks:

@@ -248,3 +248,32 @@ async def test_who_asks_while_the_engine_closes_gets_an_error(world):
         await asyncio.sleep(0.01)
         await world.readings.aclose()
     assert "shutting down" in str(asking.result().readings[0].outcome)
+
+
+async def test_what_is_read_for_an_object_that_is_gone_is_given_up_at_once(world):
+    world.taps["a"].hangs = True
+    await world.build()
+    async with asyncio.TaskGroup() as tasks:
+        polling = tasks.create_task(world.outcomes())
+        while not world.taps["a"].reading_now:
+            await asyncio.sleep(0)
+        await world.readings.forget(KEY)
+        (outcome,) = await polling
+    assert str(outcome) == "not read: the object was changed or deleted"
+    assert (world.taps["a"].reading_now, world.told) == (0, [])
+
+
+async def test_a_poll_that_is_not_wanted_any_more_waits_no_longer_and_the_next_one_has_its_answer(world):
+    tap = world.taps["a"]
+    tap.hangs = True
+    await world.build()
+    changed = asyncio.get_running_loop().create_future()
+    async with asyncio.TaskGroup() as tasks:
+        polling = tasks.create_task(world.readings.poll(KEY, changed))
+        while not tap.reading_now:
+            await asyncio.sleep(0)
+        changed.set_result(None)
+        assert await polling is None
+        tap.flowing.set()
+        assert await world.outcomes() == [Reading(value=1.0, active=True)]
+    assert tap.reads == 1

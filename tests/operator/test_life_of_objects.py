@@ -2,6 +2,8 @@
 
 import asyncio
 
+from aiohttp import web
+
 from keda_py.kube.resources import DEPLOYMENTS, HORIZONTAL_POD_AUTOSCALERS, SCALED_OBJECTS
 from keda_py.localkube.subscriptions import Event
 from tests.e2e.manifests import deployment, metrics_api, scaled_object
@@ -164,3 +166,31 @@ async def test_one_source_that_hangs_delays_none_of_the_others(quiet_world: Worl
     await world.seconds(3)
     assert (world.replicas(), world.replicas("stuck")) == (1, 1)
     assert world.condition("Ready", "stuck") == ("False", "TriggerError")
+
+
+async def test_an_object_whose_source_hangs_for_an_hour_is_changed_and_deleted_at_once(world: World) -> None:
+    asked, over, gone = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def hang(_: web.Request) -> web.Response:
+        asked.set()
+        await over.wait()
+        return web.Response(text='{"value": 1}')
+
+    def hear(event: Event) -> None:
+        if (event.resource.plural, event.type) == (SCALED_OBJECTS.plural, "DELETED"):
+            gone.set()
+
+    world.server.answers["/hang"] = hang
+    world.listen(hear)
+    trigger = metrics_api(f"{world.server.url}/hang")
+    trigger["metadata"]["timeout"] = "1h"
+    async with asyncio.timeout(30):
+        await world.create(deployment(), scaled_object(trigger))
+        await asked.wait()
+        asked.clear()
+        trigger["metadata"]["targetValue"] = "7"
+        await world.patch(SCALED_OBJECTS, {"spec": {"triggers": [trigger]}})
+        await asked.wait()
+        await world.delete(SCALED_OBJECTS)
+        await gone.wait()
+    over.set()

@@ -338,3 +338,8 @@ async def test_under_a_formula_no_target_is_needed(bench: Bench) -> None:
 async def test_the_contract_is_kept(bench: Bench) -> None:
     context = EngineContext(lendings=bench.lent, namespace="default", scaled_object="app", trigger_index=0)
     await check_scaler(MetricsAPIScaler, Trigger(type="metrics-api", metadata=ask("http://a")), context)
+
+
+async def test_a_question_takes_five_minutes_at_most_whatever_its_time_out_says(bench: Any, server: HttpServer) -> None:
+    scaler = await bench.opened("metrics-api", ask(f"{server.url}/value", timeout="1h"))
+    assert scaler.timeout == 300.0

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from itertools import count
 from zlib import crc32
 
+from keda_py.answers.tenants import acting_for
 from keda_py.clock import Clock
 from keda_py.core.cloud_events import CloudEvent
 from keda_py.metrics.cloud_event_metrics import CloudEventMetrics, SourceKey
@@ -81,7 +82,8 @@ class Delivery:
         if sink is None:
             return LAST_PAUSE_SECONDS
         try:
-            await sink.send(event)
+            with acting_for(self._key[1]):
+                await sink.send(event)
         except SinkError as error:
             return self._fail(event, sink, error, failures + 1)
         except Exception:

@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import httpx
 
+from keda_py.answers.tenants import acting_for
 from keda_py.apis.cloud_event_source import AzureEventGridTopic, CloudEventSource, CloudEventSourceSpec
 from keda_py.apis.parsing import parse_object
 from keda_py.apis.scaled_object import ScaleTrigger
@@ -68,7 +69,8 @@ class Destinations:
 
     async def _open_topic(self, topic: AzureEventGridTopic, source: SourceSpec, origin: Origin) -> EventGridSink:
         check_address(topic.endpoint, ENDPOINT)
-        resolved = await self._resolver.resolve(source, 0)
+        with acting_for(source.namespace):
+            resolved = await self._resolver.resolve(source, 0)
         if (provider := resolved.pod_identity.provider) not in ("", "none"):
             text = f'{_REFERENCE}: podIdentity "{provider}" cannot be used here; give an accessKey'
             raise ConfigError(text, field=_REFERENCE)

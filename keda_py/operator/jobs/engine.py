@@ -87,7 +87,7 @@ class JobEngine:
         """Reconcile and look as far as due."""
         await self.objects.renew_stale(state)
         if state.fingerprint != fingerprint_of(live):
-            async with self.objects.workers.one():
+            async with self.objects.workers.one(state.key[0]) as state.without_worker:
                 await self._reconciler.reconcile(state, live)
         if self.objects.begins_look(state):
             await self._loop.look(state)

@@ -78,15 +78,16 @@ class JobReconciler:
         # Opening scalers may wait for a source; what is known by now can be read meanwhile.
         await self._write(state, change)
         with step(steps.BUILD):
-            metrics = await self._build_scalers(spec, live)
+            metrics = await self._build_scalers(state, spec, live)
         with step(steps.METRIC_TYPE):
             check_metric_types(spec)
         self._start_loop(state, spec, metrics, live)
 
-    async def _build_scalers(self, spec: JobScalingSpec, live: Obj) -> MetricSet:
+    async def _build_scalers(self, state: ScaledJobState, spec: JobScalingSpec, live: Obj) -> MetricSet:
         key = (spec.namespace, spec.name)
         before = self._parts.readings.built(key)
-        metrics = await self._parts.readings.build(spec)
+        async with state.without_worker():
+            metrics = await self._parts.readings.build(spec)
         if self._parts.readings.built(key) is not before:
             unknown = self._parts.tells_unknown_keys
             tell_built(self._parts.events, live, spec.triggers, unknown_keys=unknown)

@@ -44,7 +44,9 @@ class JobScaleLoop:
             return
         state.looking = True
         try:
-            seen = await self._parts.readings.poll(state.key)
+            seen = await self._parts.readings.poll(state.key, state.changed)
+            if seen is None:
+                return
             await self._ledger.settle(state)
             if state.spec is not spec:
                 return

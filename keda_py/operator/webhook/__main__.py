@@ -67,6 +67,7 @@ async def _lendings(orders: Orders) -> AsyncIterator[Lendings]:
             tls=tls,
             resources=SharedResources(),
             answers=spec.answers,
+            connections=spec.connections,
             identities=IdentityRule(),
         )
 

@@ -41,7 +41,7 @@ async def crowd(trial: Trial, size: int, trigger: Callable[[int], Trigger], **sp
 
 async def _formulas(trial: Trial) -> None:
     source = await trial.serve(says(NUMBER))
-    modifiers = {"formula": "sum(map(1..19000, # * 2)) + q", "target": "1"}
+    modifiers = {"formula": "sum(map(1..4000, # * 2)) + q", "target": "1"}
     await crowd(trial, 30, lambda _: metrics_api(source.url) | {"name": "q"}, advanced={"scalingModifiers": modifiers})
     await source.asked(10)
 
@@ -76,14 +76,22 @@ async def _thousand_sources(trial: Trial) -> None:
     """As many hosts as there are triggers: no limit of one host holds."""
     every = await trial.serve_everywhere(hangs)
     addresses = [f"http://127.0.{n // 250 + 1}.{n % 250 + 1}:{every.port}" for n in range(600)]
-    await trial.scale_on(*(metrics_api(url, location=f"a{n}") for n, url in enumerate(addresses)))
+    await _on_several(trial, [metrics_api(url, location=f"a{n}") for n, url in enumerate(addresses)])
     await every.asked(50)
+    await _newcomer(trial)
 
 
 async def _watches(trial: Trial) -> None:
     """As many ConfigMaps, none of which is there."""
-    await trial.scale_on(*(config(f"missing-{n}") for n in range(600)))
-    await trial.looked_at()
+    await _on_several(trial, [config(f"missing-{n}") for n in range(600)])
+    await trial.looked_at(f"{trial.case}-0")
+    await _newcomer(trial)
+
+
+async def _on_several(trial: Trial, triggers: list[Trigger]) -> None:
+    """One object may not have so many triggers."""
+    for number, first in enumerate(range(0, len(triggers), 200)):
+        await trial.scale_on(*triggers[first : first + 200], name=f"{trial.case}-{number}")
 
 
 async def _pool(trial: Trial) -> None:
