@@ -102,7 +102,7 @@ class Readings:
                 with self._clock.busy():
                     new = await build_set(spec, self._scalers)
             except (ConfigError, ScalerError):
-                self._dismiss(key)
+                self._end(key)
                 raise
             self._dismiss(key)
             self._install(key, new)
@@ -189,7 +189,7 @@ class Readings:
     async def forget(self, key: Key) -> None:
         """Close an object's scalers and drop everything known of it."""
         async with self._building[key]:
-            self._dismiss(key)
+            self._end(key)
             self._failures.forget(key)
         self._building.pop(key, None)
 
@@ -223,6 +223,13 @@ class Readings:
         self._watched[key] = _Watched(scalers=scalers, meters=meters, grid=grid, batch_key=batch_key, source=source)
         self._failures.keep(key, _counted_metrics(scalers))
         self._observer.record_built(key, scalers)
+
+    def _end(self, key: Key) -> None:
+        """Dismiss an object's scalers, with none in their place."""
+        watched = self._watched.get(key)
+        if watched is not None:
+            self._dismiss(key)
+            self._observer.record_dismissed(key, watched.scalers.spec.kind)
 
     def _dismiss(self, key: Key) -> None:
         watched = self._watched.pop(key, None)
