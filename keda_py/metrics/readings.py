@@ -24,6 +24,7 @@ from keda_py.metrics.phases import Grid, Phases
 from keda_py.metrics.scaler_set import ScalerSet, ScalerSource, build_set
 from keda_py.metrics.sources import Engine, Sources
 from keda_py.net.credential_keys import SharingKey
+from keda_py.readings.formula_turns import FormulaTurns
 
 __all__ = ["Key", "MetricReading", "Readings", "Round"]
 
@@ -81,6 +82,7 @@ class Readings:
             count_batch=observer.record_batch,
         )
         self._sources = Sources(engine)
+        self.formulas = FormulaTurns()
         self._phases = Phases()
         self._building: defaultdict[Key, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._running: set[asyncio.Task[None]] = set()

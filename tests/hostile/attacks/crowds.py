@@ -41,7 +41,7 @@ async def crowd(trial: Trial, size: int, trigger: Callable[[int], Trigger], **sp
 
 async def _formulas(trial: Trial) -> None:
     source = await trial.serve(says(NUMBER))
-    modifiers = {"formula": "sum(map(1..19000, # * 2)) + q", "target": "1"}
+    modifiers = {"formula": "sum(map(1..4500, # * 2)) + q", "target": "1"}
     await crowd(trial, 30, lambda _: metrics_api(source.url) | {"name": "q"}, advanced={"scalingModifiers": modifiers})
     await source.asked(10)
 
