@@ -84,9 +84,7 @@ class Meter:
 
         None as well where the object is read by itself.
         """
-        index = self.metric.trigger_index
-        several = sum(metric.trigger_index == index for metric in self.scalers.metrics.external) > 1
-        return None if several or self.scalers.stands_apart else self.scalers.batch_keys[index]
+        return None if self.scalers.stands_apart else self.scalers.batch_key(self.metric.trigger_index)
 
     @property
     def trigger_type(self) -> str:

@@ -22,8 +22,9 @@ M = TypeVar("M", bound=MetricWrapperBase)
 
 LONGEST_LABEL = 253
 """Characters; Kubernetes' own names are no longer."""
-MOST_LINES, MOST_DETAILED_LINES = 2_000, 10_000
-"""Lines of the page for one object: 200 triggers have half as many. With detailed HTTP metrics each has more."""
+MOST_LINES, MOST_DETAILED_LINES = 4_000, 20_000
+"""Lines of the page for one object: 500 triggers, the most there may be, have 3 000 where each gets two kinds of
+answers. With detailed HTTP metrics each has more."""
 _HISTOGRAM_LINES = len(Histogram.DEFAULT_BUCKETS) + 2
 
 log = logging.getLogger(__name__)

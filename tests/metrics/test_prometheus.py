@@ -1,10 +1,12 @@
 """Our own metrics, under KEDA's names."""
 
 import asyncio
+from collections import Counter as Counted
 
 import pytest
 from prometheus_client import CollectorRegistry, Counter
 
+from keda_py.apis.scaled_object import MOST_TRIGGERS
 from keda_py.core.metric_names import COMPOSITE_METRIC
 from keda_py.errors import EmptyAnswer, ScalerError
 from keda_py.http.observed import HttpExchange
@@ -266,6 +268,18 @@ async def test_an_object_has_so_many_series_at_most_and_no_more_are_made(world, 
     assert most / 2 < counted(await page(metrics)) - before <= most * 1.1
     metrics.forget(KEY)
     assert counted(await page(metrics)) == before
+
+
+async def test_an_object_with_as_many_triggers_as_there_may_be_is_shown_as_a_whole(world, metrics):
+    await world.build(*({"metadata": {"item": f"i{number}"}} for number in range(MOST_TRIGGERS)))
+    await record(world, metrics)
+    built = world.readings.built(KEY)
+    for metric in built.metrics.external:
+        with asking_for(Meter(key=KEY, scalers=built, metric=metric, grid=Grid(interval=30, offset=0))):
+            for status in (200, 500):
+                metrics.record_http(HttpExchange(status=status, seconds=0.1))
+    names = [line.partition("{")[0] for line in await page(metrics) if "s0-a" in line or "-a-i" in line]
+    assert set(Counted(names).values()) == {MOST_TRIGGERS, 2 * MOST_TRIGGERS}
 
 
 def test_a_series_that_is_there_is_written_to_by_an_object_that_may_have_no_more() -> None:

@@ -4,9 +4,13 @@ import asyncio
 
 import pytest
 
+from keda_py.apis.scaled_object import MOST_TRIGGERS
 from keda_py.core.fallback import FallbackState
 from keda_py.errors import ConfigError, ScalerError
+from keda_py.metrics.meters import Meter
+from keda_py.metrics.phases import Grid
 from keda_py.scaler import Reading
+from tests.costs import within
 
 KEY = ("shop", "app")
 BATCHED = {"metadata": {"batch": "yes"}}
@@ -248,3 +252,13 @@ async def test_who_asks_while_the_engine_closes_gets_an_error(world):
         await asyncio.sleep(0.01)
         await world.readings.aclose()
     assert "shutting down" in str(asking.result().readings[0].outcome)
+
+
+async def test_what_a_trigger_shares_with_others_costs_the_same_however_many_its_object_has(world):
+    await world.build(*({"metadata": {"item": f"i{number}"}} for number in range(MOST_TRIGGERS)))
+    built = world.readings.built(KEY)
+    meters = [
+        Meter(key=KEY, scalers=built, metric=one, grid=Grid(interval=30, offset=0)) for one in built.metrics.external
+    ]
+    with within(0.3):  # a tenth of that; 2 s where each looks at all others
+        assert not any(meter.batch_key for meter in meters for _ in range(60))
