@@ -65,6 +65,9 @@ class Meter:
     """The source whose member it is."""
     suspect: bool = False
     """It failed by itself when the question to all of its source had failed: it is asked alone until it answers."""
+    told: bool = False
+    """The log says that it fails."""
+    told_at: float = -math.inf
     retired: bool = False
     """Its ScaledObject is gone or was built anew: the outcome of its last read counts for nothing."""
 

@@ -31,6 +31,8 @@ __all__ = ["Key", "MetricReading", "Readings", "Round"]
 log = logging.getLogger(__name__)
 
 UNOBSERVED = Unobserved()
+QUIET_SECONDS = 60.0
+"""Between two warnings about one trigger."""
 SHARED_SECONDS = 2.0
 """A reading younger than this is shared by the poll and the HPA's question."""
 
@@ -280,8 +282,9 @@ class Readings:
 
     def _complete(self, meter: Meter, outcome: Outcome) -> None:
         failed_before = meter.failed
-        reading = meter.land(outcome, self._clock.now(), self._clock.monotonic())
-        _log_reading(meter, reading, failed_before=failed_before)
+        now = self._clock.monotonic()
+        reading = meter.land(outcome, self._clock.now(), now)
+        _log_reading(meter, reading, now, failed_before=failed_before)
         if meter.retired:
             return
         self._observer.record_reading(meter.key, meter.scalers, reading)
@@ -317,12 +320,16 @@ def _done(reading: MetricReading) -> asyncio.Future[MetricReading]:
     return future
 
 
-def _log_reading(meter: Meter, reading: MetricReading, *, failed_before: bool) -> None:
+def _log_reading(meter: Meter, reading: MetricReading, now: float, *, failed_before: bool) -> None:
+    """Told is when a trigger begins to fail and when that ends; of one that does so by turns, once in a while."""
     names = {"namespace": meter.key[0], meter.scalers.spec.kind.lower(): meter.key[1], "metric": meter.metric.name}
     if isinstance(reading.outcome, ScalerError):
-        level = logging.DEBUG if failed_before else logging.WARNING
+        level = logging.DEBUG
+        if not failed_before and now - meter.told_at >= QUIET_SECONDS:
+            level, meter.told, meter.told_at = logging.WARNING, True, now
         log.log(level, "trigger cannot be read", extra={**names, "error": str(reading.outcome)})
     elif failed_before:
-        log.info("trigger can be read again", extra=names)
+        log.log(logging.INFO if meter.told else logging.DEBUG, "trigger can be read again", extra=names)
+        meter.told = False
     else:
         log.debug("trigger read", extra={**names, "value": reading.outcome.value, "active": reading.outcome.active})

@@ -1,6 +1,7 @@
 """One read per trigger whoever asks; errors stay errors; nobody waits for somebody else's source."""
 
 import asyncio
+import logging
 
 import pytest
 
@@ -9,6 +10,7 @@ from keda_py.core.fallback import FallbackState
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.metrics.meters import Meter
 from keda_py.metrics.phases import Grid
+from keda_py.metrics.readings import QUIET_SECONDS
 from keda_py.scaler import Reading
 from tests.costs import within
 
@@ -262,3 +264,13 @@ async def test_what_a_trigger_shares_with_others_costs_the_same_however_many_its
     ]
     with within(0.3):  # a tenth of that; 2 s where each looks at all others
         assert not any(meter.batch_key for meter in meters for _ in range(60))
+
+
+async def test_a_trigger_that_fails_by_turns_is_told_of_once_in_a_while(world, caplog):
+    caplog.set_level(logging.INFO, "keda_py.metrics.readings")
+    await world.build()
+    for turn in range(60):
+        world.taps["a"].value = ScalerError("down") if turn % 2 else 1.0
+        await world.readings.poll(KEY)
+        await world.clock.advance(QUIET_SECONDS / 20)
+    assert [one.levelname for one in caplog.records] == ["WARNING", "INFO"] * 3
