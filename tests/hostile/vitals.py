@@ -45,6 +45,8 @@ async def measure(installation: Installation, client: KubeClient) -> Vitals:
     """Raises AssertionError when the process is gone, or does not answer."""
     process = installation.process
     assert process.alive, f"the operator has ended; the end of its log:\n{tail(process.lines)}"
+    # First: what has ended is let go of meanwhile, as connections that were closed a moment ago.
+    page_bytes = len(await fresh_page(installation.operator.metrics))
     lease: dict[str, Any] = (await client.get(LEASE))["spec"]
     return Vitals(
         pid=process.pid,
@@ -52,7 +54,7 @@ async def measure(installation: Installation, client: KubeClient) -> Vitals:
         peak=_status(process.pid, "VmHWM"),
         children=sum(_status(child, "VmRSS") for child in _children(process.pid)),
         descriptors=len(os.listdir(f"/proc/{process.pid}/fd")),
-        page=len(await fresh_page(installation.operator.metrics)),
+        page=page_bytes,
         log_lines=len(process.lines),
         holder=str(lease.get("holderIdentity")),
         transitions=int(lease.get("leaseTransitions") or 0),
