@@ -60,6 +60,13 @@ class ClusterSettings:
     )
     name: str = option("kubernetes-default", str, "the cluster's name in CloudEvents", flag="k8s-cluster-name")
     domain: str = option("cluster.local", str, "the cluster's DNS domain", flag="k8s-cluster-domain")
+    events_everywhere: bool = option(
+        False,
+        parse_bool,
+        "as in KEDA: a CloudEventSource gets the events of all namespaces, not of its own alone",
+        flag="cloud-event-source-all-namespaces",
+        env="KEDA_PY_CLOUD_EVENT_SOURCE_ALL_NAMESPACES",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

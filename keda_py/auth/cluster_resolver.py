@@ -128,7 +128,8 @@ class ClusterResolver:
         """From now on the trigger depends on what was found this time, and is resolved again when that ends."""
         user, key = lookup.user, lookup.user[0]
         self._dependencies.keep_only(user, lookup.found)
-        self._dependencies.keep_triggers(key, len(lookup.spec.triggers))
+        if lookup.index == 0:  # whenever an object is built: looking for what has gone takes as long as it has triggers
+            self._dependencies.keep_triggers(key, len(lookup.spec.triggers))
         self._tell_troubles(lookup)
         if timer := self._timers.pop(user, None):
             timer.cancel()

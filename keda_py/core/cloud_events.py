@@ -80,6 +80,11 @@ class Origin:
     namespace: str
 
 
+def reaches(event: CloudEvent, namespace: str) -> bool:
+    """May a source of this namespace be told of an event? One of the cluster ("") of all, others of their own."""
+    return namespace in ("", event.namespace)
+
+
 def is_wanted(kind: CloudEventType, subscription: EventSubscription | None) -> bool:
     """Only the included types where there are any, else all but those excluded."""
     if subscription is None:

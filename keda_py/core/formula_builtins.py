@@ -11,7 +11,7 @@ from functools import cmp_to_key
 from zoneinfo import ZoneInfo
 
 from keda_py.core import formula_text as texts
-from keda_py.core.formula_limits import FormulaError, Meter
+from keda_py.core.formula_limits import DATE_STEPS, DURATION_STEPS, ZONE_STEPS, FormulaError, Meter
 from keda_py.core.formula_times import find_zone, parse_date, parse_duration
 from keda_py.core.formula_types import ANY, ARRAY, DURATION, FLOAT, INT, MAP, TEXT, TIME, ZONE, Kind, Type
 from keda_py.core.formula_values import (
@@ -234,11 +234,22 @@ def _shifted(compute: Callable[[int, int], int]) -> Callable[[int, int], int]:
     return shift
 
 
+def _zone(name: str, meter: Meter) -> ZoneInfo:
+    meter.work(ZONE_STEPS)
+    return find_zone(name)
+
+
+def _duration(text: str, meter: Meter) -> Value:
+    meter.work(DURATION_STEPS)
+    return parse_duration(text)
+
+
 def _date(arguments: list[Value], meter: Meter) -> Value:
     zone = arguments[0] if isinstance(arguments[0], ZoneInfo) else None
     words = [expect_text(one) for one in (arguments[1:] if zone else arguments)]
+    meter.work(DATE_STEPS)
     if len(words) == 3:
-        zone = find_zone(words[2])
+        zone = _zone(words[2], meter)
     return parse_date(words[0], words[1] if len(words) > 1 else None, zone)
 
 
@@ -317,9 +328,9 @@ BUILTINS: dict[str, Builtin] = {
     "fromJSON": Builtin(("s",), ANY, lambda a, meter: texts.from_json(_text(a, 0))),
     "toBase64": Builtin(("s",), TEXT, lambda a, meter: texts.encode_base64(_text(a, 0))),
     "fromBase64": Builtin(("s",), TEXT, lambda a, meter: texts.decode_base64(_text(a, 0))),
-    "duration": Builtin(("s",), DURATION, lambda a, meter: parse_duration(_text(a, 0))),
+    "duration": Builtin(("s",), DURATION, lambda a, meter: _duration(_text(a, 0), meter)),
     "date": Builtin(("s", "ss", "sss", "zs", "zss"), TIME, _date),
-    "timezone": Builtin(("s",), ZONE, lambda a, meter: find_zone(_text(a, 0))),
+    "timezone": Builtin(("s",), ZONE, lambda a, meter: _zone(_text(a, 0), meter)),
     "first": Builtin(("l",), ANY, _end(0)),
     "last": Builtin(("l",), ANY, _end(-1)),
     "get": Builtin(("aa",), ANY, lambda a, meter: pick(a[0], a[1])),

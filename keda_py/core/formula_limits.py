@@ -18,6 +18,8 @@ MAX_PATTERN = 1_000
 """Characters of a regular expression."""
 PATTERN_STEPS = 1_000
 """What a regular expression costs that is made while the formula runs."""
+DATE_STEPS, ZONE_STEPS, DURATION_STEPS = 250, 250, 20
+"""What reading a date in one of the usual forms costs, a time zone from a file, and a duration."""
 
 
 class FormulaError(KedaPyError):

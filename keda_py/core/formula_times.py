@@ -15,7 +15,7 @@ from keda_py.core.formula_values import Duration, Named, Value, shift
 from keda_py.go_values import parse_duration as parse_go_duration
 
 _LONGEST = 100
-"""Characters of a duration."""
+"""Characters of a duration, a date, its layout, and the name of a time zone."""
 
 _MONTHS = (
     "",
@@ -77,13 +77,15 @@ def parse_duration(text: str) -> Duration:
 def find_zone(name: str) -> ZoneInfo:
     """A time zone of the IANA database. Raises FormulaError."""
     try:
-        return ZoneInfo("UTC" if name == "" else name)
+        return ZoneInfo("UTC" if name == "" else name[:_LONGEST])
     except (ValueError, OSError, KeyError):
         raise FormulaError(f'timezone(): there is no time zone "{name[:40]}"; write for example "Asia/Seoul"') from None
 
 
 def parse_date(text: str, layout: str | None, zone: ZoneInfo | None) -> datetime:
     """By a layout in Go's form (its reference time is Mon Jan 2 15:04:05 2006), or by one of the usual forms."""
+    if max(len(text), len(layout or "")) > _LONGEST:
+        raise FormulaError(f"date(): a date and its layout have {_LONGEST} characters at most")
     for one in _LAYOUTS if layout is None else (layout,):
         found = _parse_with(text, one, zone)
         if found:

@@ -2,7 +2,8 @@
 
 A scaleTargetRef names group, version and kind, so one small `GET /apis/GROUP/VERSION` answers it; it is the same on
 every server, and a broken aggregated API elsewhere hurts nobody. Deployments, StatefulSets and ReplicaSets are known
-without asking. A kind that is missing is asked for again, but not more often than every few seconds.
+without asking. A kind that is missing is asked for again, but not more often than every few seconds. Users name
+versions as they like: of those that the server does not know only the last few are remembered, for these seconds.
 """
 
 import asyncio
@@ -16,6 +17,9 @@ from keda_py.kube.resources import DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, Res
 from keda_py.kube.transport import Request
 
 REFRESH_SECONDS = 10.0
+MISSING_REMEMBERED = 256
+LONGEST_VERSION = 253 + 1 + 63
+"""Characters of a group, a slash and a version."""
 SCALE_API_VERSION = "autoscaling/v1"
 
 
@@ -51,6 +55,10 @@ class _Known:
     asked: float = float("-inf")
     asking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
+    def is_missing(self, since: float) -> bool:
+        """Is nothing known of it, asked for before then, and not being asked for?"""
+        return not self.kinds and self.asked <= since and not self.asking.locked()
+
 
 _SEEDS = {
     served.kind: Served(resource=served, scale_api_version=SCALE_API_VERSION)
@@ -83,7 +91,7 @@ class Discovery:
 
     async def find(self, api_version: str, kind: str) -> Served:
         """The resource of a kind. Raises NotFound, or ConfigError for an apiVersion that cannot be one."""
-        known = self._known.setdefault(api_version, _Known())
+        known = self._remember(api_version)
         if kind not in known.kinds:
             await self._refresh(api_version, known)
         if kind not in known.kinds:
@@ -94,7 +102,7 @@ class Discovery:
         """The resource of a plural name: `secrets`, or `endpointslices.discovery.k8s.io` in its preferred version."""
         plural, _, group = name.partition(".")
         api_version = await self._preferred_version(group) if group else "v1"
-        known = self._known.setdefault(api_version, _Known())
+        known = self._remember(api_version)
         for attempt in (1, 2):
             for served in known.kinds.values():
                 if served.resource.plural == plural:
@@ -102,6 +110,28 @@ class Discovery:
             if attempt == 1:
                 await self._refresh(api_version, known)
         raise NotFound(f'the server has no resource "{name}"', status=404, reason="NoMatch")
+
+    def __len__(self) -> int:
+        """Versions of which something is remembered."""
+        return len(self._known)
+
+    def _remember(self, api_version: str) -> _Known:
+        """What is known of a version. Raises ConfigError for text that cannot be one, of which nothing is kept."""
+        known = self._known.get(api_version)
+        if known is None:
+            _path(api_version)
+            self._forget_missing()
+            known = self._known[api_version] = _Known()
+        return known
+
+    def _forget_missing(self) -> None:
+        """Those whose time is over; and where many are left, the oldest."""
+        now = asyncio.get_running_loop().time()
+        for version in [one for one, known in self._known.items() if known.is_missing(now - REFRESH_SECONDS)]:
+            del self._known[version]
+        missing = [one for one, known in self._known.items() if known.is_missing(now)]
+        for version in missing[: max(0, len(missing) + 1 - MISSING_REMEMBERED)]:
+            del self._known[version]
 
     async def _preferred_version(self, group: str) -> str:
         if group not in self._preferred:
@@ -123,6 +153,9 @@ class Discovery:
 
 
 def _path(api_version: str) -> str:
+    if len(api_version) > LONGEST_VERSION:
+        text = f"apiVersion: {len(api_version)} characters are no GROUP/VERSION; correct the reference"
+        raise ConfigError(text, field="apiVersion")
     segments = [safe_segment("apiVersion", part) for part in api_version.split("/")]
     if len(segments) > 2:
         raise ConfigError(

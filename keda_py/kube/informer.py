@@ -65,6 +65,11 @@ class Informer:
         for reflector in self._reflectors:
             await reflector.tried.wait()
 
+    def give_up(self) -> None:
+        """`run` has ended: what waits for a first answer waits no longer, and finds it not `synced`."""
+        for reflector in self._reflectors:
+            reflector.tried.set()
+
     def get(self, namespace: str, name: str) -> Obj | None:
         """The object, or None where there is none (and `synced`)."""
         return self._cache.get(namespace, name)

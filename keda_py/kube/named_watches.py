@@ -126,10 +126,15 @@ class NamedWatches:
             return found
         if reference.name not in scope.fetched:
             found = await self._get(reference)
-            if found is None:
-                return None
+            if found is None or not self._is_held(reference):
+                return found
             scope.fetched[reference.name] = found
         return scope.fetched[reference.name]
+
+    def _is_held(self, reference: Reference) -> bool:
+        """Still: what is awaited for a name may come after the last holder has released it."""
+        scope = self._scopes.get((reference.resource, reference.namespace))
+        return scope is not None and reference.name in scope.names
 
     @property
     def open(self) -> int:
@@ -137,11 +142,13 @@ class NamedWatches:
         return sum(len(scope.by_name) + (scope.together is not None) for scope in self._scopes.values())
 
     async def _source(self, reference: Reference, scope: _Scope) -> Informer | None:
-        """The watch that knows the name, asked for the first time where there is none yet; None: one too many."""
+        """The watch that knows the name, begun where there is none yet. None: not held, or one too many."""
         if scope.together is not None:
             await scope.together.informer.wait_tried()
             if scope.together.informer.synced:
                 return scope.together.informer
+            if not self._is_held(reference):
+                return None
         if reference.name not in scope.by_name:
             if len(scope.by_name) >= SINGLE_WATCHES:
                 return None
@@ -170,7 +177,9 @@ class NamedWatches:
         )
         informer = Informer(self._client, spec)
         informer.subscribe(notify)
-        return _Watch(informer=informer, task=self._spawn(informer.run()))
+        task = self._spawn(informer.run())
+        task.add_done_callback(lambda _: informer.give_up())
+        return _Watch(informer=informer, task=task)
 
     async def _end_single_watches(self, scope: _Scope, together: Informer) -> None:
         """One watch of the namespace takes over; where that is not allowed, it never does."""
@@ -189,6 +198,8 @@ class NamedWatches:
     async def _ask(self, reference: Reference) -> Obj | None:
         """A read where watching is not possible; the next one follows in a minute."""
         found = await self._get(reference)
+        if not self._is_held(reference):
+            return found
         if reference not in self._unwatched:
             self._clock.call_later(READ_AGAIN_SECONDS, lambda: self._spawn_again(reference))
         self._unwatched[reference] = _version(found)

@@ -65,6 +65,9 @@ class Meter:
     """The source whose member it is."""
     suspect: bool = False
     """It failed by itself when the question to all of its source had failed: it is asked alone until it answers."""
+    told: bool = False
+    """The log says that it fails."""
+    told_at: float = -math.inf
     retired: bool = False
     """Its ScaledObject is gone or was built anew: the outcome of its last read counts for nothing."""
     last_call: float | None = None
@@ -94,9 +97,7 @@ class Meter:
 
         None as well where the object is read by itself.
         """
-        index = self.metric.trigger_index
-        several = sum(metric.trigger_index == index for metric in self.scalers.metrics.external) > 1
-        return None if several or self.scalers.stands_apart else self.scalers.batch_keys[index]
+        return None if self.scalers.stands_apart else self.scalers.batch_key(self.metric.trigger_index)
 
     @property
     def trigger_type(self) -> str:

@@ -13,6 +13,10 @@ class Observer(Protocol):
         """Scalers of a new generation stand."""
         ...
 
+    def record_dismissed(self, key: Key, kind: str) -> None:
+        """An object has no scalers any more, at least for now."""
+        ...
+
     def record_reading(self, key: Key, scalers: ScalerSet, reading: MetricReading) -> None:
         """A reading has been completed, once for all who wait for it."""
         ...
@@ -26,6 +30,9 @@ class Unobserved:
     """The observer where nobody looks."""
 
     def record_built(self, key: Key, scalers: ScalerSet) -> None:
+        """Nothing."""
+
+    def record_dismissed(self, key: Key, kind: str) -> None:
         """Nothing."""
 
     def record_reading(self, key: Key, scalers: ScalerSet, reading: MetricReading) -> None:

@@ -9,10 +9,10 @@ names are in `otel_names.py`. Behaviour reference, section 14.2.
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 
-from opentelemetry.metrics import CallbackOptions, Meter, Observation
+from opentelemetry.metrics import CallbackOptions, Histogram, Meter, Observation
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import (
     MetricExporter,
@@ -30,6 +30,9 @@ from keda_py.metrics.prometheus import OperatorMetrics
 METER = "keda-open-telemetry-metrics"
 LAST_EXPORT_SECONDS = 2.0
 """At the end one more export is tried for this long."""
+
+MOST_TIMED = 20_000
+"""Triggers times status codes, with --enable-high-cardinality-metrics-labels."""
 
 log = logging.getLogger(__name__)
 
@@ -138,7 +141,24 @@ def _show(metrics: OperatorMetrics, meter: Meter) -> None:
         HTTP_SECONDS, "s", "until the head of the answer came", explicit_bucket_boundaries_advisory=HTTP_SECONDS_BUCKETS
     )
 
-    metrics.on_http = lambda labels, took: seconds.record(took, dict(labels))
+    metrics.on_http = Timed(seconds).record
+
+
+class Timed:
+    """A histogram of requests. The SDK forgets no attributes, so of those that users make up it is given so many."""
+
+    def __init__(self, histogram: Histogram) -> None:
+        self._histogram = histogram
+        self._known: set[tuple[str, ...]] = set()
+
+    def record(self, labels: Mapping[str, str], seconds: float) -> None:
+        """One request; without its trigger where too many are known."""
+        attributes, known = dict(labels), tuple(labels.values())
+        if known in self._known or len(self._known) < MOST_TIMED:
+            self._known.add(known)
+        else:
+            attributes = {name: labels[name] for name in ("scaler", "status_code")}
+        self._histogram.record(seconds, attributes)
 
 
 def _create(meter: Meter, one: Exported) -> Callable[..., object]:

@@ -20,7 +20,7 @@ from keda_py.metrics.process_metrics import ProcessMetrics
 from keda_py.metrics.query import Evaluation
 from keda_py.metrics.question_metrics import QuestionMetrics
 from keda_py.metrics.scaler_set import ScalerSet
-from keda_py.metrics.series import Labels, Owner, Series, shortened
+from keda_py.metrics.series import MOST_DETAILED_LINES, MOST_LINES, Labels, Owner, Scope, Series, shortened
 
 SCALED_OBJECT, SCALED_JOB = "ScaledObject", "ScaledJob"
 
@@ -45,7 +45,7 @@ class OperatorMetrics:
         self.admission = AdmissionMetrics(registry)
         self.cloud_events = CloudEventMetrics(registry)
         self.questions = QuestionMetrics(registry)
-        self._series = Series()
+        self._series = Series(most=MOST_DETAILED_LINES if detailed else MOST_LINES)
         self.on_http: Callable[[Mapping[str, str], float], None] = lambda labels, seconds: None
         """Told of each request's labels and seconds, for a histogram that cannot be read from this one."""
 
@@ -75,44 +75,55 @@ class OperatorMetrics:
         self._timed_by = _HTTP if detailed else ("scaler", "status_code")
         self._http_seconds = _http_timer(self._timed_by, registry)
 
+    @property
+    def owners(self) -> tuple[Owner, ...]:
+        """The objects of which anything is shown."""
+        return self._series.owners
+
     def record_built(self, key: Key, scalers: ScalerSet) -> None:
         """Scalers of a new generation stand: series of metrics that the object has no longer end.
 
         What the HPA measures by itself counts as active, as in KEDA: nobody asks here.
         """
         owner, resources = (scalers.spec.kind, *key), _resource_labels(key, scalers)
-        kept = {_series_labels(key, scalers, metric.trigger_index, metric.name) for metric in scalers.metrics.external}
-        kept |= {*resources, _composite_labels(key)}
-        self._series.forget(owner, lambda labels: len(labels) == len(_SERIES) and labels not in kept)
+        kept: set[Scope] = {
+            _series_labels(key, scalers, metric.trigger_index, metric.name) for metric in scalers.metrics.external
+        }
+        kept |= {*resources, _composite_labels(key), *((trigger.type,) for trigger in scalers.spec.triggers)}
+        self._series.keep(owner, kept)
         for labels in resources:
-            self._series.of(owner, self._active, labels).set(1)
+            self._series.of(owner, self._active, labels, labels).set(1)
+
+    def record_dismissed(self, key: Key, kind: str) -> None:
+        """An object has no scalers any more, at least for now: what was read by them is not true any longer."""
+        self._series.keep((kind, *key), ())
 
     def record_reading(self, key: Key, scalers: ScalerSet, reading: MetricReading) -> None:
         """A completed reading, good or failed. KEDA counts failures of the HPA's questions alone in the details."""
         owner = (scalers.spec.kind, *key)
         labels = _series_labels(key, scalers, reading.metric.trigger_index, reading.metric.name)
         of = self._series.of
-        of(owner, self._latency, labels).set(reading.seconds)
-        errors = of(owner, self._errors, labels), of(owner, self._object_errors[scalers.spec.kind], key)
+        of(owner, self._latency, labels, labels).set(reading.seconds)
+        errors = of(owner, self._errors, labels, labels), of(owner, self._object_errors[scalers.spec.kind], key)
         match reading.outcome:
             case ScalerError() as error:
                 for one in errors:
                     one.inc()
                 if isinstance(error, EmptyAnswer):
-                    self._count_empty(owner, reading, ignored=False)
+                    self._count_empty(owner, reading, labels, ignored=False)
             case outcome:
-                of(owner, self._value, labels).set(outcome.value)
-                of(owner, self._active, labels).set(1 if outcome.active else 0)
+                of(owner, self._value, labels, labels).set(outcome.value)
+                of(owner, self._active, labels, labels).set(1 if outcome.active else 0)
                 if outcome.empty:
-                    self._count_empty(owner, reading, ignored=True)
+                    self._count_empty(owner, reading, labels, ignored=True)
 
     def record_evaluation(self, key: Key, evaluation: Evaluation) -> None:
         """What a round of a ScaledObject means: the formula's value, where there is one."""
         value = next((one for one in evaluation.values if one.name == COMPOSITE_METRIC), None)
         if value is not None:
             owner, labels = (SCALED_OBJECT, *key), _composite_labels(key)
-            self._series.of(owner, self._value, labels).set(value.milli / 1000)
-            self._series.of(owner, self._active, labels).set(1 if evaluation.active else 0)
+            self._series.of(owner, self._value, labels, labels).set(value.milli / 1000)
+            self._series.of(owner, self._active, labels, labels).set(1 if evaluation.active else 0)
 
     def record_error(self, key: Key, kind: str = SCALED_OBJECT) -> None:
         """An object that could not be checked or decided on."""
@@ -148,8 +159,9 @@ class OperatorMetrics:
         self.on_http(dict(zip(self._timed_by, timed, strict=True)), exchange.seconds)
         if not meter.retired:
             of, owner = self._series.of, _owner_of(meter)
-            of(owner, self._http, labels).inc()
-            of(owner, self._http_seconds, timed).observe(exchange.seconds)
+            scope = _series_labels(meter.key, meter.scalers, metric.trigger_index, metric.name)
+            of(owner, self._http, labels, scope).inc()
+            of(owner, self._http_seconds, timed, scope if timed is labels else (kind,)).observe(exchange.seconds)
 
     def record_resources(self, kind: str, namespace: str, count: int) -> None:
         """How many objects of a type, as "scaled_object", a namespace has."""
@@ -163,12 +175,12 @@ class OperatorMetrics:
         """Remove every series of an object."""
         self._series.forget((kind, *key))
 
-    def _count_empty(self, owner: Owner, reading: MetricReading, *, ignored: bool) -> None:
+    def _count_empty(self, owner: Owner, reading: MetricReading, scope: Scope, *, ignored: bool) -> None:
         kind, namespace, name = owner
         metric = reading.metric
         words = (shortened(metric.trigger_name), shortened(metric.name))
         labels = (namespace, name, *words, kind, str(ignored).lower())
-        self._series.of(owner, self._empty, labels).inc()
+        self._series.of(owner, self._empty, labels, scope).inc()
 
 
 def _http_timer(labels: Labels, registry: CollectorRegistry) -> Histogram:

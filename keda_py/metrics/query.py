@@ -5,6 +5,7 @@ both askers, so poll and HPA never disagree: a metric has a value, or it has fai
 Behaviour reference, sections 5.1 (activity), 7.3 and 7.4 (the HPA's question), 8 (fallback).
 """
 
+import asyncio
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -31,6 +32,9 @@ from keda_py.metrics.readings import Readings, Round
 
 PREFIX = "rpc error: code = Unknown desc = error when getting metric values "
 """KEDA answers through gRPC, and its words end up in the HPA's conditions; people search for them."""
+TURN_SECONDS = 2.0
+"""The HPA controller asks for few HPAs at once: a namespace whose formulas wait must not hold it up."""
+_NO_TURN = "formulas of this namespace take more than a tenth of the time; make them simpler or poll less often"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,4 +234,10 @@ class Query:
         replicas = await self._targets.replicas(spec) if failed and needs_replicas(spec) else None
         ready = await self._targets.ready_pods(spec) if failed and needs_ready_pods(spec, metrics) else None
         health = self._readings.health((spec.namespace, spec.name))
-        return evaluate(spec, metrics, seen, health, replicas, ready)
+        if metrics.composite is None:
+            return evaluate(spec, metrics, seen, health, replicas, ready)
+        try:
+            async with asyncio.timeout(TURN_SECONDS), self._readings.formulas.turn(spec.namespace):
+                return evaluate(spec, metrics, seen, health, replicas, ready)
+        except TimeoutError:
+            raise QueryError(f"{PREFIX}{_NO_TURN}") from None

@@ -25,12 +25,15 @@ from keda_py.metrics.phases import Grid, Phases
 from keda_py.metrics.scaler_set import ScalerSet, ScalerSource, build_set
 from keda_py.metrics.sources import Engine, Sources
 from keda_py.net.credential_keys import SharingKey
+from keda_py.readings.formula_turns import FormulaTurns
 
 __all__ = ["Key", "MetricReading", "Readings", "Round"]
 
 log = logging.getLogger(__name__)
 
 UNOBSERVED = Unobserved()
+QUIET_SECONDS = 60.0
+"""Between two warnings about one trigger."""
 SHARED_SECONDS = 2.0
 """A reading younger than this is shared by the poll and the HPA's question."""
 
@@ -82,6 +85,7 @@ class Readings:
             count_batch=observer.record_batch,
         )
         self._sources = Sources(engine)
+        self.formulas = FormulaTurns()
         self._phases = Phases()
         self._building: defaultdict[Key, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._running: set[asyncio.Task[None]] = set()
@@ -103,7 +107,7 @@ class Readings:
                 with self._clock.busy():
                     new = await build_set(spec, self._scalers)
             except (ConfigError, ScalerError):
-                self._dismiss(key)
+                self._end(key)
                 raise
             self._dismiss(key)
             self._install(key, new)
@@ -190,7 +194,7 @@ class Readings:
     async def forget(self, key: Key) -> None:
         """Close an object's scalers and drop everything known of it."""
         async with self._building[key]:
-            self._dismiss(key, seconds=0.0)
+            self._end(key, seconds=0.0)
             self._failures.forget(key)
         self._building.pop(key, None)
 
@@ -224,6 +228,13 @@ class Readings:
         self._watched[key] = _Watched(scalers=scalers, meters=meters, grid=grid, batch_key=batch_key, source=source)
         self._failures.keep(key, _counted_metrics(scalers))
         self._observer.record_built(key, scalers)
+
+    def _end(self, key: Key, seconds: float | None = None) -> None:
+        """Dismiss an object's scalers, with none in their place."""
+        watched = self._watched.get(key)
+        if watched is not None:
+            self._dismiss(key, seconds)
+            self._observer.record_dismissed(key, watched.scalers.spec.kind)
 
     def _dismiss(self, key: Key, seconds: float | None = None) -> None:
         """Who has asked has that long to be answered; by default as long as a question usually takes."""
@@ -273,8 +284,9 @@ class Readings:
 
     def _complete(self, meter: Meter, outcome: Outcome) -> None:
         failed_before = meter.failed
-        reading = meter.land(outcome, self._clock.now(), self._clock.monotonic())
-        _log_reading(meter, reading, failed_before=failed_before)
+        now = self._clock.monotonic()
+        reading = meter.land(outcome, self._clock.now(), now)
+        _log_reading(meter, reading, now, failed_before=failed_before)
         if meter.retired:
             return
         self._observer.record_reading(meter.key, meter.scalers, reading)
@@ -332,12 +344,16 @@ def _done(reading: MetricReading) -> asyncio.Future[MetricReading]:
     return future
 
 
-def _log_reading(meter: Meter, reading: MetricReading, *, failed_before: bool) -> None:
+def _log_reading(meter: Meter, reading: MetricReading, now: float, *, failed_before: bool) -> None:
+    """Told is when a trigger begins to fail and when that ends; of one that does so by turns, once in a while."""
     names = {"namespace": meter.key[0], meter.scalers.spec.kind.lower(): meter.key[1], "metric": meter.metric.name}
     if isinstance(reading.outcome, ScalerError):
-        level = logging.DEBUG if failed_before else logging.WARNING
+        level = logging.DEBUG
+        if not failed_before and now - meter.told_at >= QUIET_SECONDS:
+            level, meter.told, meter.told_at = logging.WARNING, True, now
         log.log(level, "trigger cannot be read", extra={**names, "error": str(reading.outcome)})
     elif failed_before:
-        log.info("trigger can be read again", extra=names)
+        log.log(logging.INFO if meter.told else logging.DEBUG, "trigger can be read again", extra=names)
+        meter.told = False
     else:
         log.debug("trigger read", extra={**names, "value": reading.outcome.value, "active": reading.outcome.active})

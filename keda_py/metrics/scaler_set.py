@@ -7,6 +7,7 @@ source is not asked twice.
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from inspect import signature
@@ -130,6 +131,8 @@ class ScalerSet:
         self.work = _work_on(spec)
         """How the journal calls reading it."""
         self._opened, self._source = list(opened), source
+        counted = Counter(metric.trigger_index for metric in metrics.external)
+        self._several = frozenset(index for index, count in counted.items() if count > 1)
         self._renewing = asyncio.Lock()
 
     @property
@@ -141,6 +144,10 @@ class ScalerSet:
     def batch_keys(self) -> tuple[SharingKey | None, ...]:
         """In trigger order."""
         return tuple(opened.batch_key for opened in self._opened)
+
+    def batch_key(self, index: int) -> SharingKey | None:
+        """That of a trigger; None for one of several metrics."""
+        return None if index in self._several else self._opened[index].batch_key
 
     @property
     def stands_apart(self) -> bool:

@@ -1,22 +1,33 @@
 """Which series belong to which object, so that they end with it: a label set that nobody writes any more misleads.
 
-`prometheus.py` writes through it.
+`prometheus.py` writes through it. What a user can make more of without end (triggers, status codes) has a bound for
+each object: the page is sent whole at each scrape.
 """
 
+import logging
 from collections import Counter, defaultdict
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Collection
+from typing import TypeVar, cast
 
+from prometheus_client import Histogram
 from prometheus_client.metrics import MetricWrapperBase
 
 Owner = tuple[str, str, str]
 """(kind, namespace, name)."""
 
 Labels = tuple[str, ...]
+Scope = tuple[str, ...]
+"""What of an object a series tells of, as one of its triggers; () for the object itself."""
 M = TypeVar("M", bound=MetricWrapperBase)
 
 LONGEST_LABEL = 253
 """Characters; Kubernetes' own names are no longer."""
+MOST_LINES, MOST_DETAILED_LINES = 4_000, 20_000
+"""Lines of the page for one object: 500 triggers, the most there may be, have 3 000 where each gets two kinds of
+answers. With detailed HTTP metrics each has more."""
+_HISTOGRAM_LINES = len(Histogram.DEFAULT_BUCKETS) + 2
+
+log = logging.getLogger(__name__)
 
 
 def shortened(text: str) -> str:
@@ -25,34 +36,73 @@ def shortened(text: str) -> str:
 
 
 class Series:
-    """The series that were written for each object; one that several objects write to ends with the last of them."""
+    """The series that were written for each object; one that several objects write to ends with the last of them.
 
-    def __init__(self) -> None:
-        self._by_owner: defaultdict[Owner, set[tuple[MetricWrapperBase, Labels]]] = defaultdict(set)
+    An object with `most` lines gets no new ones; what is written to these goes nowhere, and the log says so once.
+    """
+
+    def __init__(self, most: int = MOST_LINES) -> None:
+        self._most = most
+        self._by_owner: defaultdict[Owner, dict[tuple[MetricWrapperBase, Labels], Scope]] = defaultdict(dict)
         self._owners: Counter[tuple[MetricWrapperBase, Labels]] = Counter()
+        self._lines: Counter[Owner] = Counter()
+        self._full: set[Owner] = set()
+        self._nowhere: dict[type[MetricWrapperBase], MetricWrapperBase] = {}
 
     @property
     def owners(self) -> tuple[Owner, ...]:
         """Whose series there are."""
         return tuple(self._by_owner)
 
-    def of(self, owner: Owner, metric: M, labels: Labels) -> M:
+    def of(self, owner: Owner, metric: M, labels: Labels, scope: Scope = ()) -> M:
         """The series of a metric with these labels, remembered as the object's."""
         known, one = self._by_owner[owner], (metric, labels)
         if one not in known:
-            known.add(one)
+            if self._lines[owner] + _lines(metric) > self._most:
+                return self._left_out(owner, metric, labels)
+            known[one] = scope
             self._owners[one] += 1
+            self._lines[owner] += _lines(metric)
         return metric.labels(*labels)
 
     def forget(self, owner: Owner, gone: Callable[[Labels], bool] = lambda _: True) -> None:
         """Remove the object's series, all of them or those of which `gone` is true."""
-        known = self._by_owner.get(owner, set())
-        ended = {(metric, labels) for metric, labels in known if gone(labels)}
+        self._remove(owner, [one for one in self._by_owner.get(owner, ()) if gone(one[1])])
+
+    def keep(self, owner: Owner, scopes: Collection[Scope]) -> None:
+        """Remove what tells of other parts of the object than these; what tells of the object itself stays."""
+        known = self._by_owner.get(owner, {})
+        self._remove(owner, [one for one, scope in known.items() if scope and scope not in scopes])
+
+    def _remove(self, owner: Owner, ended: list[tuple[MetricWrapperBase, Labels]]) -> None:
+        known = self._by_owner.get(owner)
+        if known is None:
+            return
         for one in ended:
+            del known[one]
+            self._lines[owner] -= _lines(one[0])
             self._owners[one] -= 1
             if not self._owners[one]:
                 del self._owners[one]
                 one[0].remove(*one[1])
-        known -= ended
         if not known:
-            self._by_owner.pop(owner, None)
+            del self._by_owner[owner], self._lines[owner]
+            self._full.discard(owner)
+
+    def _left_out(self, owner: Owner, metric: M, labels: Labels) -> M:
+        """A series of another object that is there anyway, else one that is not shown."""
+        if owner not in self._full:
+            self._full.add(owner)
+            kind, namespace, name = owner
+            about = {"kind": kind, "namespace": namespace, "object": name, "limit": self._most}
+            log.warning("metrics of an object are left out, it has too many", extra=about)
+        if (metric, labels) in self._owners:
+            return metric.labels(*labels)
+        if type(metric) not in self._nowhere:
+            self._nowhere[type(metric)] = type(metric)("left_out", "is not shown", registry=None)
+        return cast(M, self._nowhere[type(metric)])
+
+
+def _lines(metric: MetricWrapperBase) -> int:
+    """Of the page, for one series."""
+    return _HISTOGRAM_LINES if isinstance(metric, Histogram) else 1

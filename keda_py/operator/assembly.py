@@ -126,7 +126,7 @@ def assemble(around: Surroundings) -> Assembly:
         engine=engine,
         jobs=jobs,
         authentications=_authentications(parts, jobs),
-        cloud_events=CloudEventSources(parts, _destinations(around, parts)),
+        cloud_events=_cloud_events(around, parts),
         admission=answers.admission,
         serving=Serving(settings, around.clock, around.client, answers),
         election=election,
@@ -198,8 +198,10 @@ def _authentications(parts: Parts, jobs: ScaledJobController) -> Authentications
     return Authentications(parts, users)
 
 
-def _destinations(around: Surroundings, parts: Parts) -> Destinations:
-    return Destinations(around.http, around.settings.cluster, parts.resolver.sibling())
+def _cloud_events(around: Surroundings, parts: Parts) -> CloudEventSources:
+    cluster = around.settings.cluster
+    destinations = Destinations(around.http, cluster, parts.resolver.sibling())
+    return CloudEventSources(parts, destinations, everywhere=cluster.events_everywhere)
 
 
 def _insight(parts: Parts, engine: Engine, jobs: ScaledJobController, leads: Callable[[], bool]) -> Insight:

@@ -58,6 +58,7 @@ class Authentications:
         informer = self._informer(key)
         live = informer.get(*key)
         if live is None:
+            self._retries.forget(key)
             return
         with self._retries.attempt(self._queue, key, _about(live)):
             if live["metadata"].get("deletionTimestamp"):

@@ -28,6 +28,7 @@ async def finalize(parts: Parts, state: ObjectState, live: Obj) -> None:
     was_running = state.spec is not None
     state.stop()
     await parts.readings.forget(state.key)
+    parts.instruments.forget(state.key, state.kind)  # now: our watch tells only later that the object is gone
     finalizers = live["metadata"].get("finalizers") or []
     if FINALIZER not in finalizers:
         return

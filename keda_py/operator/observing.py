@@ -1,5 +1,6 @@
 """What a look sees: readings evaluated, the replicas from the cache, the last activity; made into one Observation."""
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -33,7 +34,8 @@ async def observe(parts: Parts, state: ObjectState, spec: ScalingSpec, seen: Rou
     count, trouble = await _count(parts, state, spec)
     replicas = count.replicas if count else None
     ready_pods = await _ready_pods(parts, state, spec, seen)
-    evaluation = evaluate(spec, metrics, seen, parts.readings.health(state.key), replicas, ready_pods)
+    async with parts.readings.formulas.turn(spec.namespace) if metrics.composite else nullcontext():
+        evaluation = evaluate(spec, metrics, seen, parts.readings.health(state.key), replicas, ready_pods)
     parts.instruments.record_evaluation(state.key, evaluation)
     now, monotonic = parts.clock.now(), parts.clock.monotonic()
     observation = Observation(

@@ -1,17 +1,19 @@
 """How many objects and triggers there are, for our own metrics: counted as they come and go, not at each scrape."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import partial
 from typing import TypeVar
 
 from keda_py.apis.foreign import maps_at, namespace_of, text_at
 from keda_py.kube.informer import Informer
 from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS, Obj
+from keda_py.metrics.admission_metrics import ELSEWHERE
 from keda_py.metrics.prometheus import OperatorMetrics
 from keda_py.operator.engine import Engine
 from keda_py.operator.jobs.controller import ScaledJobController
 from keda_py.operator.parts import Parts
+from keda_py.registry import trigger_types
 
 K = TypeVar("K")
 
@@ -19,8 +21,8 @@ K = TypeVar("K")
 class Registered:
     """Keeps the registered totals of KEDA's names."""
 
-    def __init__(self, instruments: OperatorMetrics) -> None:
-        self._instruments = instruments
+    def __init__(self, instruments: OperatorMetrics, trigger_types: Collection[str]) -> None:
+        self._instruments, self._known = instruments, frozenset(trigger_types)
         self._objects: Counter[tuple[str, str]] = Counter()
         self._triggers: Counter[str] = Counter()
 
@@ -34,7 +36,7 @@ class Registered:
                 continue
             where = (kind, _namespace(live))
             self._objects[where] += step
-            for trigger_type in _trigger_types(live):
+            for trigger_type in self._trigger_types(live):
                 self._triggers[trigger_type] += step
         self._show(kind, old, new)
 
@@ -42,8 +44,14 @@ class Registered:
         present = [live for live in (old, new) if live is not None]
         for namespace in {_namespace(live) for live in present}:
             self._instruments.record_resources(kind, namespace, _taken(self._objects, (kind, namespace)))
-        for trigger_type in {each for live in present for each in _trigger_types(live)}:
+        for trigger_type in {each for live in present for each in self._trigger_types(live)}:
             self._instruments.record_triggers(trigger_type, _taken(self._triggers, trigger_type))
+
+    def _trigger_types(self, live: Obj) -> Iterator[str]:
+        """A type that is not installed is a user's free text: all of those are one."""
+        for trigger in maps_at(live, "spec", "triggers"):
+            kind = text_at(trigger, "type")
+            yield kind if kind in self._known else ELSEWHERE
 
 
 def _taken(counts: Counter[K], key: K) -> int:
@@ -56,14 +64,10 @@ def _namespace(live: Obj) -> str:
     return namespace_of(live) or "default"
 
 
-def _trigger_types(live: Obj) -> Iterator[str]:
-    for trigger in maps_at(live, "spec", "triggers"):
-        yield text_at(trigger, "type")
-
-
 def show_counts(parts: Parts, engine: Engine, jobs: ScaledJobController) -> None:
     """From now on our own metrics show what there is, and how much of it is due."""
-    registered, caches, process = Registered(parts.instruments), parts.caches, parts.instruments.process
+    registered = Registered(parts.instruments, trigger_types())
+    caches, process = parts.caches, parts.instruments.process
     registered.count("scaled_object", caches.scaled_objects)
     registered.count("scaled_job", jobs.caches.scaled_jobs)
     registered.count("trigger_authentication", caches.authentications)

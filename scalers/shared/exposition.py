@@ -8,12 +8,12 @@ time that grows with the square of a line, and a tenth of a second to import; th
 import re  # noqa: TID251 - for `lines`, whose one variable part is letters and digits; re2 takes 5 times as long a line
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
 import re2
 
 from keda_py.errors import ScalerError
+from scalers.shared.remembered import remembered
 
 INLINE_BYTES: Final = 8 * 1024
 """More than this of a metric's own lines may take more than 10 ms."""
@@ -74,7 +74,7 @@ def selector_problem(selector: str) -> str:
     return ""
 
 
-@lru_cache(maxsize=1024)
+@remembered
 def _parse(selector: str) -> _Selector:
     if len(selector) > LONGEST_SELECTOR:
         raise ScalerError(f"valueLocation is a selector of more than {LONGEST_SELECTOR} characters")

@@ -11,7 +11,6 @@ A path is read once, into a function of a document, and followed within a budget
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
-from functools import lru_cache
 from typing import Final
 
 import orjson
@@ -19,6 +18,7 @@ import re2
 
 from keda_py.errors import ScalerError
 from scalers.shared.location import plain
+from scalers.shared.remembered import remembered
 
 
 class _Missing(Enum):
@@ -84,7 +84,7 @@ def path_problem(path: str) -> str:
     return ""
 
 
-@lru_cache(maxsize=1024)
+@remembered
 def compile_path(path: str) -> _Follow:
     """A function that follows the path. Raises ScalerError, which names what is not known."""
     if len(path) > LONGEST:

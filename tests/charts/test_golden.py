@@ -28,7 +28,7 @@ WAYS: dict[str, dict[str, Any]] = {
     },
     "everything": {
         "networkPolicy": {"enabled": True},
-        "permissions": {"operator": {"crossNamespaceEndpoints": ["monitoring"]}},
+        "permissions": {"operator": {"crossNamespaceEndpoints": ["monitoring"], "cloudEventSourceAllNamespaces": True}},
         "webhooks": {"clients": {"caFile": "/callers/ca.crt", "names": ["kube-apiserver", "other"]}},
         "rbac": {"aggregateToDefaultRoles": True},
         "podDisruptionBudget": {"operator": {"minAvailable": 1}},

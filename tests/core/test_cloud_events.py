@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keda_py.apis.cloud_event_source import CloudEventType, EventSubscription
-from keda_py.core.cloud_events import TYPES, CloudEvent, Origin, is_wanted, write_batch, write_http
+from keda_py.core.cloud_events import TYPES, CloudEvent, Origin, is_wanted, reaches, write_batch, write_http
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 HOME = Origin(cluster="test-cluster", namespace="keda")
@@ -105,6 +105,11 @@ def test_whatever_it_tells_of_can_be_sent_and_read_back(event: CloudEvent, origi
 def test_included_types_count_before_excluded_ones(included: list[str], excluded: list[str], wanted: bool) -> None:
     subscription = EventSubscription.model_validate({"includedEventTypes": included, "excludedEventTypes": excluded})
     assert is_wanted(EVENT.type, subscription) is wanted
+
+
+@pytest.mark.parametrize(("namespace", "told"), [(EVENT.namespace, True), ("", True), ("other", False)])
+def test_a_source_of_the_cluster_is_told_of_all_and_one_of_a_namespace_of_its_own(namespace: str, told: bool) -> None:
+    assert reaches(EVENT, namespace) is told
 
 
 def test_without_a_subscription_everything_is_wanted() -> None:

@@ -1,6 +1,8 @@
 """What can be measured of the operator from outside: its processes, its pages, its log, its Lease."""
 
+import asyncio
 import os
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ from keda_py.kube.resources import LEASES
 from tests.hostile.installation import Installation
 from tests.servers import LOOPBACK
 
+FRESH_SECONDS = 5.0
 LEASE = LEASES.named("keda", "operator.keda.sh")
 
 
@@ -42,6 +45,8 @@ async def measure(installation: Installation, client: KubeClient) -> Vitals:
     """Raises AssertionError when the process is gone, or does not answer."""
     process = installation.process
     assert process.alive, f"the operator has ended; the end of its log:\n{tail(process.lines)}"
+    # First: what has ended is let go of meanwhile, as connections that were closed a moment ago.
+    page_bytes = len(await fresh_page(installation.operator.metrics))
     lease: dict[str, Any] = (await client.get(LEASE))["spec"]
     return Vitals(
         pid=process.pid,
@@ -49,7 +54,7 @@ async def measure(installation: Installation, client: KubeClient) -> Vitals:
         peak=_status(process.pid, "VmHWM"),
         children=sum(_status(child, "VmRSS") for child in _children(process.pid)),
         descriptors=len(os.listdir(f"/proc/{process.pid}/fd")),
-        page=len(await page(installation.operator.metrics)),
+        page=page_bytes,
         log_lines=len(process.lines),
         holder=str(lease.get("holderIdentity")),
         transitions=int(lease.get("leaseTransitions") or 0),
@@ -67,6 +72,15 @@ async def page(port: int) -> bytes:
     ):
         assert got.status == 200
         return await got.read()
+
+
+async def fresh_page(port: int) -> bytes:
+    """One that is rendered from now on: a page serves all who ask within ten times as long as its rendering took."""
+    first = await page(port)
+    deadline = time.monotonic() + FRESH_SECONDS
+    while (now := await page(port)) == first and time.monotonic() < deadline:
+        await asyncio.sleep(0.05)
+    return now
 
 
 def tail(lines: list[str], count: int = 15) -> str:

@@ -5,6 +5,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from aiohttp import web
+
 from keda_py.clock import FakeClock
 from keda_py.kube.client import Exchange, KubeClient
 from keda_py.kube.named_watches import NAMES_LIMIT, READ_AGAIN_SECONDS, SINGLE_WATCHES, NamedWatches, Reference
@@ -13,6 +15,7 @@ from keda_py.localkube.calls import User
 from keda_py.localkube.cluster import ClusterOptions, LocalCluster
 from keda_py.testing import A_SATURDAY
 from tests.auth.world import config_map, eventually, secret
+from tests.kube.faulty_server import FaultyServer, refuses
 
 READER = User(name="reader", groups=("system:authenticated",))
 
@@ -167,3 +170,47 @@ async def test_where_only_names_may_be_watched_a_hundred_are_and_the_others_are_
         await followed.cluster.apply([config_map(name, value="2") for name in names])
         await eventually(lambda: len(set(followed.told)) == SINGLE_WATCHES)
         assert [await value(followed, name) for name in names] == ["2"] * len(names)
+
+
+async def test_a_name_that_is_released_while_it_is_asked_for_is_not_asked_for_ever_after(
+    server: FaultyServer, client: KubeClient
+) -> None:
+    asked, answering, clock = asyncio.Event(), asyncio.Event(), FakeClock(A_SATURDAY)
+
+    async def answer(_: web.Request) -> web.StreamResponse:
+        asked.set()
+        await answering.wait()
+        return web.json_response({"metadata": {"name": "settings", "resourceVersion": "1"}})
+
+    path = "/api/v1/namespaces/default/configmaps"
+    server.answer(f"GET {path}", refuses(403, "Forbidden"))
+    server.answer(f"GET {path}/settings", answer)
+    watches = NamedWatches(client, clock)
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(watches.run())
+        await asyncio.sleep(0)
+        watches.hold(named("settings"))
+        reading = tasks.create_task(watches.read(named("settings")))
+        await asked.wait()
+        watches.release(named("settings"))
+        answering.set()
+        assert await reading is not None
+        before = len(server.seen)
+        await clock.advance(3 * READ_AGAIN_SECONDS)
+        await eventually(lambda: watches.open == 0)
+        assert len(server.seen) == before
+        running.cancel()
+
+
+async def test_no_watch_begins_for_a_name_that_was_released_meanwhile(tmp_path: Path) -> None:
+    names = [named(f"n{number}") for number in range(NAMES_LIMIT + 1)]
+    async with following(tmp_path, may=("get",)) as followed:
+        for one in names:
+            followed.watches.hold(one)
+        reading = asyncio.get_running_loop().create_task(followed.watches.read(names[0]))
+        await asyncio.sleep(0)
+        for one in names:
+            followed.watches.release(one)
+        assert await asyncio.wait_for(reading, 30) is None
+        assert followed.watches.open == 0
+        await eventually(lambda: len(asyncio.all_tasks()) < len(names))

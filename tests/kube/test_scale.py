@@ -7,7 +7,7 @@ from aiohttp import web
 
 from keda_py.errors import ConfigError, Conflict, NotFound, Unavailable
 from keda_py.kube.client import KubeClient
-from keda_py.kube.discovery import Discovery
+from keda_py.kube.discovery import MISSING_REMEMBERED, Discovery
 from keda_py.kube.scale import Scale, ScaleTarget, read_scale, write_scale
 from tests.kube.faulty_server import FaultyServer, refuses, says
 
@@ -150,3 +150,30 @@ async def test_a_resource_is_found_by_its_plural_in_the_preferred_version(
     assert (await discovery.resource("boxes.example.com")).kind == "Box"
     with pytest.raises(NotFound, match="rods"):
         await discovery.resource("rods.example.com")
+
+
+async def test_versions_that_are_made_up_are_forgotten_and_those_that_are_served_are_not(
+    server: FaultyServer, client: KubeClient
+) -> None:
+    box = {"name": "boxes", "kind": "Box", "namespaced": True}
+    server.answer("GET /apis/shop/v1", says({"resources": [box]}))
+    discovery = Discovery(client)
+    await discovery.find("shop/v1", "Box")
+    for number in range(2 * MISSING_REMEMBERED):
+        with pytest.raises(NotFound):
+            await discovery.find(f"made-up/v{number}", "Box")
+    assert len(discovery) <= MISSING_REMEMBERED + 2
+    asked = len(server.seen)
+    await discovery.find("shop/v1", "Box")
+    await discovery.find("apps/v1", "Deployment")
+    assert len(server.seen) == asked
+
+
+async def test_of_text_that_is_no_version_nothing_is_asked_or_kept(server: FaultyServer, client: KubeClient) -> None:
+    discovery = Discovery(client)
+    before = len(discovery)
+    for text in ("a/b/c", "x" * 100_000, "../secrets"):
+        with pytest.raises(ConfigError) as refused:
+            await discovery.find(text, "Box")
+        assert len(str(refused.value)) < 500
+    assert (len(discovery), server.seen) == (before, [])

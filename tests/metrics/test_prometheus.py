@@ -1,10 +1,12 @@
 """Our own metrics, under KEDA's names."""
 
 import asyncio
+from collections import Counter as Counted
 
 import pytest
 from prometheus_client import CollectorRegistry, Counter
 
+from keda_py.apis.scaled_object import MOST_TRIGGERS
 from keda_py.core.metric_names import COMPOSITE_METRIC
 from keda_py.errors import EmptyAnswer, ScalerError
 from keda_py.http.observed import HttpExchange
@@ -13,9 +15,9 @@ from keda_py.metrics.http_requests import asking_for
 from keda_py.metrics.meters import Meter
 from keda_py.metrics.page import MetricsPage
 from keda_py.metrics.phases import Grid
-from keda_py.metrics.prometheus import OperatorMetrics
+from keda_py.metrics.prometheus import SCALED_OBJECT, OperatorMetrics
 from keda_py.metrics.query import Evaluation, MetricValue
-from keda_py.metrics.series import Series
+from keda_py.metrics.series import MOST_DETAILED_LINES, MOST_LINES, Series
 from keda_py.scaler import Reading
 
 KEY = ("shop", "app")
@@ -208,6 +210,87 @@ async def test_a_source_cannot_make_up_status_codes(world, metrics):
     assert len(lines) < 75
     assert any('status_code="404"' in line for line in lines)
     assert any('status_code="7xx"' in line for line in lines)
+
+
+def counted(lines: list[str]) -> int:
+    """Series on a page."""
+    return sum(not line.startswith("#") for line in lines)
+
+
+async def asked(world, metrics, *statuses: int) -> None:
+    """HTTP answers to the first trigger, and its reading."""
+    built = world.readings.built(KEY)
+    meter = Meter(key=KEY, scalers=built, metric=built.metrics.external[0], grid=Grid(interval=30, offset=0))
+    with asking_for(meter):
+        for status in statuses:
+            metrics.record_http(HttpExchange(status=status, seconds=0.1))
+    await record(world, metrics)
+
+
+async def test_an_object_that_is_edited_without_end_leaves_the_page_as_long_as_it_was(world, metrics):
+    sizes = []
+    for generation in range(1, 6):
+        await world.build({"name": f"n{generation}", "metadata": {"item": f"i{generation}"}}, generation=generation)
+        metrics.record_built(KEY, world.readings.built(KEY))
+        await asked(world, metrics, 200, 500)
+        sizes.append(counted(await page(metrics)))
+    assert sizes == [sizes[0]] * 5
+
+
+async def test_what_was_counted_of_a_trigger_stays_when_its_object_is_edited_elsewhere(world, metrics):
+    for generation in (1, 2):
+        await world.build(generation=generation)
+        metrics.record_built(KEY, world.readings.built(KEY))
+        await asked(world, metrics, 200)
+    requests = [line for line in await page(metrics) if line.startswith("keda_scaler_http_requests_total{")]
+    assert [line.rpartition(" ")[2] for line in requests] == ["2.0"]
+
+
+async def test_series_of_triggers_end_when_their_object_has_no_scalers_any_more(world, metrics):
+    await world.build()
+    await asked(world, metrics, 200)
+    metrics.record_error(KEY)
+    metrics.record_dismissed(KEY, SCALED_OBJECT)
+    text = [line for line in await page(metrics) if '"shop"' in line]
+    assert text == ['keda_scaled_object_errors_total{namespace="shop",scaledObject="app"} 1.0']
+
+
+@pytest.mark.parametrize("detailed", [False, True])
+async def test_an_object_has_so_many_series_at_most_and_no_more_are_made(world, detailed):
+    metrics, most = OperatorMetrics(detailed=detailed), MOST_DETAILED_LINES if detailed else MOST_LINES
+    before = counted(await page(metrics))
+    await world.build(*({"name": f"t{n}", "metadata": {"item": f"i{n}"}} for n in range(most // 50)))
+    built = world.readings.built(KEY)
+    for metric in built.metrics.external:
+        with asking_for(Meter(key=KEY, scalers=built, metric=metric, grid=Grid(interval=30, offset=0))):
+            for status in range(100, 1000):
+                metrics.record_http(HttpExchange(status=status, seconds=0.1))
+    assert most / 2 < counted(await page(metrics)) - before <= most * 1.1
+    metrics.forget(KEY)
+    assert counted(await page(metrics)) == before
+
+
+async def test_an_object_with_as_many_triggers_as_there_may_be_is_shown_as_a_whole(world, metrics):
+    await world.build(*({"metadata": {"item": f"i{number}"}} for number in range(MOST_TRIGGERS)))
+    await record(world, metrics)
+    built = world.readings.built(KEY)
+    for metric in built.metrics.external:
+        with asking_for(Meter(key=KEY, scalers=built, metric=metric, grid=Grid(interval=30, offset=0))):
+            for status in (200, 500):
+                metrics.record_http(HttpExchange(status=status, seconds=0.1))
+    names = [line.partition("{")[0] for line in await page(metrics) if "s0-a" in line or "-a-i" in line]
+    assert set(Counted(names).values()) == {MOST_TRIGGERS, 2 * MOST_TRIGGERS}
+
+
+def test_a_series_that_is_there_is_written_to_by_an_object_that_may_have_no_more() -> None:
+    registry = CollectorRegistry()
+    requests = Counter("requests", "asked", ("scaler",), registry=registry)
+    series = Series(most=1)
+    for scaler in ("own", "shared", "other"):
+        series.of(("ScaledObject", "shop", "first" if scaler == "own" else "second"), requests, (scaler,)).inc()
+    series.of(("ScaledObject", "shop", "first"), requests, ("shared",)).inc()
+    shown = {name: registry.get_sample_value("requests_total", {"scaler": name}) for name in ("own", "shared", "other")}
+    assert shown == {"own": 1, "shared": 2, "other": None}
 
 
 async def test_a_long_name_is_a_short_label(world, metrics):

@@ -3,6 +3,7 @@
 import contextlib
 import random
 from datetime import UTC, datetime, timedelta
+from time import thread_time
 
 import pytest
 from hypothesis import given
@@ -16,8 +17,9 @@ from keda_py.core.quantity import to_milli
 from keda_py.core.spec import ScalingSpec, build_spec
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.metrics.meters import MetricReading
-from keda_py.metrics.query import Evaluation, MetricValue, Query, QueryError, evaluate
+from keda_py.metrics.query import TURN_SECONDS, Evaluation, MetricValue, Query, QueryError, evaluate
 from keda_py.metrics.readings import Round
+from keda_py.readings.formula_turns import CREDIT_SECONDS, SHARE
 from keda_py.scaler import Reading
 
 NOW = datetime(2026, 11, 21, 6, 0, tzinfo=UTC)
@@ -378,3 +380,14 @@ async def test_whatever_happened_before_a_source_that_is_down_gives_the_hpa_no_v
     with pytest.raises(QueryError):
         await query.answer("shop", "s0-a-x", "app")
     assert [str(outcome) for outcome in await world.outcomes()] == ["down"]
+
+
+async def test_a_question_does_not_wait_long_for_formulas_that_have_had_more_than_their_share(world, query):
+    modifiers = {"scalingModifiers": {"formula": "queue * 2", "target": "5"}}
+    await world.build({"name": "queue"}, advanced=modifiers)
+    async with world.readings.formulas.turn("shop"):
+        until = thread_time() + (CREDIT_SECONDS + TURN_SECONDS + 0.5) * SHARE
+        while thread_time() < until:
+            pass
+    with pytest.raises(QueryError, match="make them simpler or poll less often"):
+        await query.answer("shop", "composite-metric", "app")

@@ -1,12 +1,18 @@
 """One read per trigger whoever asks; errors stay errors; nobody waits for somebody else's source."""
 
 import asyncio
+import logging
 
 import pytest
 
+from keda_py.apis.scaled_object import MOST_TRIGGERS
 from keda_py.core.fallback import FallbackState
 from keda_py.errors import ConfigError, ScalerError
+from keda_py.metrics.meters import Meter
+from keda_py.metrics.phases import Grid
+from keda_py.metrics.readings import QUIET_SECONDS
 from keda_py.scaler import Reading
+from tests.costs import within
 
 KEY = ("shop", "app")
 BATCHED = {"metadata": {"batch": "yes"}}
@@ -277,3 +283,23 @@ async def test_a_poll_that_is_not_wanted_any_more_waits_no_longer_and_the_next_o
         tap.flowing.set()
         assert await world.outcomes() == [Reading(value=1.0, active=True)]
     assert tap.reads == 1
+
+
+async def test_what_a_trigger_shares_with_others_costs_the_same_however_many_its_object_has(world):
+    await world.build(*({"metadata": {"item": f"i{number}"}} for number in range(MOST_TRIGGERS)))
+    built = world.readings.built(KEY)
+    meters = [
+        Meter(key=KEY, scalers=built, metric=one, grid=Grid(interval=30, offset=0)) for one in built.metrics.external
+    ]
+    with within(0.3):  # a tenth of that; 2 s where each looks at all others
+        assert not any(meter.batch_key for meter in meters for _ in range(60))
+
+
+async def test_a_trigger_that_fails_by_turns_is_told_of_once_in_a_while(world, caplog):
+    caplog.set_level(logging.INFO, "keda_py.metrics.readings")
+    await world.build()
+    for turn in range(60):
+        world.taps["a"].value = ScalerError("down") if turn % 2 else 1.0
+        await world.readings.poll(KEY)
+        await world.clock.advance(QUIET_SECONDS / 20)
+    assert [one.levelname for one in caplog.records] == ["WARNING", "INFO"] * 3

@@ -8,6 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from keda_py.errors import KubeError
 from keda_py.kube.client import Request
 from keda_py.kube.resources import CLUSTER_TRIGGER_AUTHENTICATIONS, DEPLOYMENTS, SCALED_JOBS, SCALED_OBJECTS
+from keda_py.localkube.subscriptions import Event
 from keda_py.metrics.page import RENDER_SECONDS, MetricsPage
 from tests.e2e.manifests import deployment, metrics_api, scaled_object
 from tests.operator.world import World
@@ -82,6 +83,43 @@ async def test_nothing_is_left_of_a_scaledobject_that_is_deleted(app: World) -> 
     page = await read(app)
     assert [name for name in page if '"app"' in name] == []
     assert [name for name in page if name.startswith(("keda_resource_reg", "keda_trigger_reg"))] == []
+
+
+async def test_nothing_is_left_of_it_once_the_api_server_says_that_it_is_gone(app: World) -> None:
+    """Not only once our own watch has told so: a scrape may come first."""
+    gone = asyncio.Event()
+    left: list[str] = []
+
+    def look(event: Event) -> None:
+        if (event.resource.plural, event.type) == ("scaledobjects", "DELETED"):
+            assert app.assembly is not None
+            left.extend(str(owner) for owner in app.assembly.parts.instruments.owners)
+            gone.set()
+
+    app.listen(look)
+    await app.delete(SCALED_OBJECTS)
+    await app.seconds(2)
+    assert gone.is_set()
+    assert left == []
+
+
+async def test_series_of_a_trigger_that_cannot_be_built_any_more_end(app: World) -> None:
+    await app.patch(SCALED_OBJECTS, {"spec": {"triggers": [{"type": "none", "metadata": {}}]}})
+    await app.seconds(2)
+    page = await read(app)
+    assert [name for name in page if "s0-metric-api-value" in name] == []
+    assert page['keda_scaled_object_errors_total{namespace="default",scaledObject="app"}'] >= 1
+
+
+async def test_trigger_types_that_are_made_up_are_counted_as_one(world: World) -> None:
+    made_up = [{"type": f"none-{number}", "metadata": {}} for number in range(20)]
+    await world.create(deployment(), scaled_object(*made_up, metrics_api(world.url)))
+    await world.seconds(1)
+    types = {name: value for name, value in (await read(world)).items() if name.startswith("keda_trigger_registered")}
+    assert types == {
+        'keda_trigger_registered_total{type="_unknown"}': 20,
+        'keda_trigger_registered_total{type="metrics-api"}': 1,
+    }
 
 
 async def test_a_paused_object_says_so(app: World) -> None:

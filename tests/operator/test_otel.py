@@ -5,13 +5,15 @@ import logging
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable
 
 import pytest
+from opentelemetry.metrics import NoOpHistogram
 
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS
-from keda_py.metrics.otel import exporting
+from keda_py.metrics.otel import MOST_TIMED, Timed, exporting
 from keda_py.metrics.prometheus import OperatorMetrics
 from tests.collector import Collector, Point, grpc_collector
 from tests.e2e.manifests import deployment, metrics_api, scaled_object
@@ -226,3 +228,16 @@ def test_nothing_of_opentelemetry_is_imported_without_the_flag() -> None:
     )
     told = subprocess.run((sys.executable, "-c", found), capture_output=True, text=True, check=True).stdout
     assert told.strip() == "[]"
+
+
+def test_requests_of_triggers_without_end_are_timed_without_their_triggers() -> None:
+    recorded = Counter[str]()
+
+    class Histogram(NoOpHistogram):
+        def record(self, amount, attributes=None, context=None) -> None:
+            recorded[attributes.get("metric_name", "")] += 1
+
+    timed = Timed(Histogram("seconds"))
+    for number in [*range(MOST_TIMED + 10), 0]:
+        timed.record({"scaler": "redis", "metric_name": f"m{number}", "status_code": "200"}, 0.1)
+    assert (len(recorded), recorded["m0"], recorded[""]) == (MOST_TIMED + 1, 2, 10)

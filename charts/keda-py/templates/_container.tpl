@@ -54,6 +54,9 @@
 {{- with $values.permissions.operator.crossNamespaceEndpoints }}
 - --cross-namespace-endpoints={{ join "," . }}
 {{- end }}
+{{- if $values.permissions.operator.cloudEventSourceAllNamespaces }}
+- --cloud-event-source-all-namespaces=true
+{{- end }}
 {{- with $values.operatorIdentity }}
 {{- if .hosts }}
 - --operator-identity-hosts={{ join "," .hosts }}

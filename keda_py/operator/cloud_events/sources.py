@@ -1,8 +1,9 @@
 """CloudEventSources and ClusterCloudEventSources: each event to those that want it, and their Active condition.
 
 `subscribe`d to all Events that the leader tells of (`kube/events.py`), whatever their namespace; `core/cloud_events.py`
-knows which of them are CloudEvents. Next: `delivery.py`, one queue a source. As in KEDA a source counts as active until
-shown otherwise. It has no finalizer; one that KEDA left is taken off. Behaviour reference, section 16.
+knows which of them are CloudEvents, and for whom: a CloudEventSource, which a tenant may write, is told of its own
+namespace alone. Next: `delivery.py`, one queue a source. As in KEDA a source counts as active until shown otherwise. It
+has no finalizer; one that KEDA left is taken off. Behaviour reference, section 16.
 """
 
 import asyncio
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from uuid import uuid4
 
 from keda_py.apis.cloud_event_source import EventSubscription
-from keda_py.core.cloud_events import TYPES, CloudEvent, is_wanted
+from keda_py.core.cloud_events import TYPES, CloudEvent, is_wanted, reaches
 from keda_py.core.conditions import ConditionValue, with_condition
 from keda_py.errors import ConfigError
 from keda_py.kube.cache import key_of
@@ -45,10 +46,10 @@ class _Source:
 
 
 class CloudEventSources:
-    """`run` while we lead, before anything happens; `drain` last."""
+    """`run` while we lead, before anything happens; `drain` last. `everywhere`: namespaces do not matter."""
 
-    def __init__(self, parts: Parts, destinations: Destinations) -> None:
-        self._parts, self._destinations = parts, destinations
+    def __init__(self, parts: Parts, destinations: Destinations, *, everywhere: bool) -> None:
+        self._parts, self._destinations, self._everywhere = parts, destinations, everywhere
         self._queue = DueQueue(parts.clock, self._work)
         self._sources: dict[Key, _Source] = {}
         self._retries = Retries(
@@ -97,8 +98,9 @@ class CloudEventSources:
             reason=reason,
             message=note,
         )
-        for source in self._sources.values():
-            if is_wanted(kind, source.subscription):
+        for (namespace, _), source in self._sources.items():
+            told = self._everywhere or reaches(event, namespace)
+            if told and is_wanted(kind, source.subscription):
                 source.delivery.put(event)
 
     def _on_source(self, old: Obj | None, new: Obj | None) -> None:

@@ -105,6 +105,7 @@ class JobEngine:
         was_running = state.spec is not None
         state.stop()
         await self._parts.readings.forget(state.key)
+        self._parts.instruments.forget(state.key, state.kind)  # now: our watch tells later that it is gone
         if await remove_finalizer(self._parts.client, SCALED_JOBS, live):
             if was_running:
                 self._parts.events.record(live, *WATCH_STOPPED)

@@ -8,6 +8,7 @@ import pytest
 from keda_py.kube.resources import (
     CLOUD_EVENT_SOURCES,
     CLUSTER_CLOUD_EVENT_SOURCES,
+    CLUSTER_TRIGGER_AUTHENTICATIONS,
     CUSTOM_RESOURCE_DEFINITIONS,
     NAMESPACES,
     SCALED_JOBS,
@@ -152,6 +153,42 @@ async def test_each_source_gets_what_it_wants_and_no_filter_touches_another(worl
     assert receiver.types == others["cluster"].types == [*others["failed"].types, "keda.scaledobject.ready.v1"]
     assert receiver.ids == others["cluster"].ids
     assert others["cluster"].got[0][0]["ce-subject"] == "/kubernetes-default/default/scaledobject/app"
+
+
+async def tell_of_another_namespace(world: World) -> None:
+    """A ScaledObject without a target, in a namespace beside the one of `source`; and a kind that is in none."""
+    await world.client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}})
+    body = scaled_object(metrics_api(world.url))
+    body["metadata"]["namespace"] = "team"
+    await world.client.create(SCALED_OBJECTS, body)
+    secret = {"parameter": "password", "name": "login", "key": "password"}
+    login = {"apiVersion": "keda.sh/v1alpha1", "kind": "ClusterTriggerAuthentication", "metadata": {"name": "login"}}
+    await world.client.create(CLUSTER_TRIGGER_AUTHENTICATIONS, login | {"spec": {"secretTargetRef": [secret]}})
+    await world.seconds(1)
+
+
+ELSEWHERE = {"/test-cluster/team/scaledobject/app", "/test-cluster//clustertriggerauthentication/login"}
+
+
+async def test_a_source_of_a_namespace_is_not_told_of_another(world: World, receiver: Receiver) -> None:
+    wide = Receiver(world.server, "/wide")
+    await create(world, source(receiver.url), cluster_source(wide.url))
+    await tell_of_another_namespace(world)
+    await world.create(scaled_object(metrics_api(world.url)))
+    await world.seconds(1)
+    assert {headers["ce-subject"] for headers, _ in receiver.got} == {"/test-cluster/default/scaledobject/app"}
+    assert {headers["ce-subject"] for headers, _ in wide.got} > ELSEWHERE
+
+
+async def test_a_source_of_a_namespace_is_told_of_all_where_the_installation_says_so(
+    world: World, receiver: Receiver
+) -> None:
+    await world.stop()
+    world.flags["cloud-event-source-all-namespaces"] = "true"
+    await world.start()
+    await create(world, source(receiver.url))
+    await tell_of_another_namespace(world)
+    assert {headers["ce-subject"] for headers, _ in receiver.got} == ELSEWHERE
 
 
 async def test_a_source_is_active_until_five_attempts_have_failed_and_again_when_one_has_not(

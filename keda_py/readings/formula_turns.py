@@ -1,0 +1,85 @@
+"""Whose formula may be evaluated now: costly ones one at a time, and so much of them for one namespace.
+
+A formula takes 10 ms at most (`core/formula_limits.py`), but 100 objects that are due at once would take a second
+without a pause. `operator/observing.py` and `metrics/query.py` take a turn around each evaluation. Between two costly
+ones the loop does everything else that is ready; a namespace that has had more than its share waits by itself.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from time import thread_time
+
+SHARE = 0.1
+"""Of one CPU that the formulas of a namespace may take: those of 1 000 objects, polled each second, take 3 %."""
+CREDIT_SECONDS = 1.0
+"""How long a namespace may be ahead of its share before its formulas wait: 100 ms of CPU at once."""
+COSTLY_SECONDS = 0.001
+REMEMBERED, TOLD_SECONDS = 256, 600.0
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True, eq=False)
+class _Tab:
+    """What a namespace has had. Times are of the loop; at `paid_at` it will have had its share and no more."""
+
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    users: int = 0
+    paid_at: float = 0.0
+    told_at: float = float("-inf")
+
+
+class FormulaTurns:
+    """The turns of one process."""
+
+    def __init__(self) -> None:
+        self._lane = asyncio.Lock()
+        self._tabs: dict[str, _Tab] = {}
+
+    def __len__(self) -> int:
+        """Namespaces of which something is remembered."""
+        return len(self._tabs)
+
+    @asynccontextmanager
+    async def turn(self, namespace: str) -> AsyncIterator[None]:
+        """Evaluate inside, without waiting for anything; in the order of arrival for one namespace."""
+        tab = self._tabs.get(namespace) or self._open(namespace)
+        tab.users += 1
+        try:
+            async with tab.lock:
+                await self._wait(namespace, tab)
+                async with self._lane:
+                    began = thread_time()
+                    try:
+                        yield
+                    finally:
+                        await _charge(tab, thread_time() - began)
+        finally:
+            tab.users -= 1
+
+    async def _wait(self, namespace: str, tab: _Tab) -> None:
+        now = asyncio.get_running_loop().time()
+        ahead = tab.paid_at - now - CREDIT_SECONDS
+        if ahead <= 0:
+            return
+        if now - tab.told_at > TOLD_SECONDS:
+            tab.told_at = now
+            log.warning("formulas of a namespace wait, they take too much time", extra={"namespace": namespace})
+        await asyncio.sleep(ahead)
+
+    def _open(self, namespace: str) -> _Tab:
+        if len(self._tabs) >= REMEMBERED:
+            late = asyncio.get_running_loop().time() + CREDIT_SECONDS
+            self._tabs = {name: tab for name, tab in self._tabs.items() if tab.users or tab.paid_at > late}
+        tab = self._tabs[namespace] = _Tab()
+        return tab
+
+
+async def _charge(tab: _Tab, seconds: float) -> None:
+    now = asyncio.get_running_loop().time()
+    tab.paid_at = max(tab.paid_at, now) + seconds / SHARE
+    if seconds > COSTLY_SECONDS:
+        await asyncio.sleep(0)  # the next one in the lane begins in the loop's next pass, after what is ready now

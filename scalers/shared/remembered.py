@@ -1,0 +1,24 @@
+"""What is made of a text that a user wrote, as a compiled path: made once, and kept within bounds.
+
+Long texts are rare, and what is made of one takes 40 KB: few of them are kept.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TypeVar
+
+SHORT = 100
+"""Characters."""
+SHORT_KEPT, LONG_KEPT = 1024, 64
+
+T = TypeVar("T")
+
+
+def remembered(make: Callable[[str], T]) -> Callable[[str], T]:
+    """The same function; it is asked once for a text that is used again and again. Errors are not kept."""
+    short, long = lru_cache(maxsize=SHORT_KEPT)(make), lru_cache(maxsize=LONG_KEPT)(make)
+
+    def ask(text: str) -> T:
+        return short(text) if len(text) <= SHORT else long(text)
+
+    return ask
