@@ -78,7 +78,8 @@ class WorkerProcess:
         try:
             what, said = await self._exchange(question)
         except (asyncio.IncompleteReadError, ConnectionError):
-            raise self._why_it_ended(await self._process.wait()) from None
+            await self.wait()
+            raise self._why_it_ended(self._process.returncode or 0) from None
         self._leaving = bool(what & LAST)
         if what & ~LAST == REFUSED:
             raise ScalerError(said.decode(errors="replace"))
@@ -119,8 +120,8 @@ class WorkerProcess:
             self._process.kill()
 
     async def wait(self) -> None:
-        """Until it has ended."""
-        await self._process.wait()
+        """Until it has ended and its pipes are closed, which asyncio does only once they are read to their end."""
+        await self._process.communicate()
 
 
 def _search_path() -> list[str]:
