@@ -13,6 +13,8 @@ from keda_py.core.spec import TriggersSpec
 from keda_py.errors import ConfigError
 
 COMPOSITE_METRIC = "composite-metric"
+LONGEST_NAME = 2_000
+"""Characters. The HPA controller asks with the name in the path of a URL, of which servers read some 8 000 bytes."""
 _NORMALISED = str.maketrans(dict.fromkeys("/.:%()", "-"))
 
 
@@ -83,6 +85,12 @@ def name_metrics(spec: TriggersSpec, per_trigger: Sequence[Sequence[MetricSpec]]
 
 def _name_external(spec: TriggersSpec, index: int, metric: ExternalMetric) -> NamedMetric:
     trigger = spec.triggers[index]
+    if len(metric.name) > LONGEST_NAME:
+        message = (
+            f"its metric's name has {len(metric.name)} characters; {LONGEST_NAME} fit into the URL by which an HPA asks:"
+            " shorten what it is made of"
+        )
+        raise ConfigError(message, field=f"spec.triggers[{index}]")
     return NamedMetric(
         trigger_index=index,
         trigger_name=trigger.name,

@@ -6,7 +6,7 @@ import pytest
 
 from keda_py.apis.scaled_object import ScaledObject
 from keda_py.core.hpa_manifest import build_hpa, differs, target_milli
-from keda_py.core.metric_names import name_metrics, normalise
+from keda_py.core.metric_names import LONGEST_NAME, name_metrics, normalise
 from keda_py.core.metric_specs import ExternalMetric, MetricSpec, ResourceMetric
 from keda_py.core.spec import ScalingSpec, build_spec
 from keda_py.errors import ConfigError
@@ -125,6 +125,12 @@ def test_one_metric_name_twice_is_refused() -> None:
 def test_no_metric_at_all_is_refused() -> None:
     with pytest.raises(ConfigError, match="no metric specs returned from scalers for ScaledObject shop/web"):
         name_metrics(spec_of(""), [[]])
+
+
+def test_a_metric_whose_name_fits_into_no_url_is_refused_where_it_is_written() -> None:
+    metric = ExternalMetric(name="a" * (LONGEST_NAME + 1), target=1)
+    with pytest.raises(ConfigError, match="has 2001 characters; 2000 fit into the URL by which an HPA asks"):
+        name_metrics(spec_of(""), [[metric]])
 
 
 def test_names_are_normalised_and_spaces_stay() -> None:
