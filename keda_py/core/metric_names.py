@@ -86,11 +86,10 @@ def name_metrics(spec: TriggersSpec, per_trigger: Sequence[Sequence[MetricSpec]]
 def _name_external(spec: TriggersSpec, index: int, metric: ExternalMetric) -> NamedMetric:
     trigger = spec.triggers[index]
     if len(metric.name) > LONGEST_NAME:
-        message = (
-            f"its metric's name has {len(metric.name)} characters; {LONGEST_NAME} fit into the URL by which an HPA asks:"
-            " shorten what it is made of"
+        written = (
+            f"its metric's name has {len(metric.name)} characters; {LONGEST_NAME} fit into the URL by which an HPA asks"
         )
-        raise ConfigError(message, field=f"spec.triggers[{index}]")
+        raise ConfigError(f"{written}: shorten what it is made of", field=f"spec.triggers[{index}]")
     return NamedMetric(
         trigger_index=index,
         trigger_name=trigger.name,
