@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Annotated
 from urllib.parse import urlsplit
 
-from keda_py.metadata_values import read_int
-from keda_py.scaler import AUTH, ENV, META, ConfigError, Reading, Scaler, ScalerContext, ScalerError, named, sources
-from scalers.shared.aws import AwsAuthMetadata, aws_identity
-from scalers.shared.aws_session import AWS_ERRORS, AwsClient, AwsService, aws_client
+from keda_py.sdk.metadata_values import read_int
+from keda_py.sdk.scaler import AUTH, ENV, META, ConfigError, Reading, Scaler, ScalerContext, ScalerError, named, sources
+from scalers.shared.aws.aws import AwsAuthMetadata, aws_identity
+from scalers.shared.aws.aws_session import AWS_ERRORS, AwsClient, AwsService, aws_client
 from scalers.shared.target import check_target
 
 

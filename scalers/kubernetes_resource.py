@@ -4,10 +4,10 @@ import base64
 import binascii
 from typing import Literal
 
-from keda_py.core.quantity import parse_number
+from keda_py.core.values.quantity import parse_number
 from keda_py.errors import KubeError
-from keda_py.metadata_values import read_float, read_int
-from keda_py.scaler import ConfigError, Reading, Scaler, ScalerContext, ScalerError, TriggerMetadata
+from keda_py.sdk.metadata_values import read_float, read_int
+from keda_py.sdk.scaler import ConfigError, Reading, Scaler, ScalerContext, ScalerError, TriggerMetadata
 from scalers.shared import gjson
 from scalers.shared.location import YAML_INLINE_BYTES, scalar_in_yaml
 from scalers.shared.target import check_target

@@ -1,7 +1,7 @@
 """Scale one workload by the pods of another: pods that match a selector in the ScaledObject's namespace."""
 
 from keda_py.errors import KubeError
-from keda_py.scaler import ConfigError, Reading, Scaler, ScalerContext, ScalerError, TriggerMetadata
+from keda_py.sdk.scaler import ConfigError, Reading, Scaler, ScalerContext, ScalerError, TriggerMetadata
 from scalers.shared.label_selector import check_label_selector
 
 _OVER = frozenset({"Succeeded", "Failed"})

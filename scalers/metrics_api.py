@@ -6,7 +6,7 @@ from typing import Literal
 
 import httpx
 
-from keda_py.scaler import ConfigError, Reading, Scaler, ScalerContext, ScalerError
+from keda_py.sdk.scaler import ConfigError, Reading, Scaler, ScalerContext, ScalerError
 from scalers.shared import exposition, gjson
 from scalers.shared.auth_modes import AuthMode, AuthModesMetadata, auth_headers, auth_parameters, auth_tls
 from scalers.shared.http_answer import HttpQuestion, get, shown

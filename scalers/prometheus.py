@@ -6,7 +6,7 @@ from datetime import timedelta
 from functools import cached_property
 from typing import Annotated, Literal
 
-from keda_py.scaler import (
+from keda_py.sdk.scaler import (
     AUTH,
     META,
     ConfigError,
@@ -22,8 +22,8 @@ from keda_py.scaler import (
 )
 from scalers.shared.answers.prometheus_vector import INLINE_BYTES, Sample, read_vector
 from scalers.shared.auth_modes import AuthMode, AuthModesMetadata, auth_headers, auth_tls
-from scalers.shared.aws import AwsAuthMetadata
-from scalers.shared.aws_signature import AwsSigner
+from scalers.shared.aws.aws import AwsAuthMetadata
+from scalers.shared.aws.aws_signature import AwsSigner
 from scalers.shared.azure_workload import azure_token
 from scalers.shared.bearer_token import Signer
 from scalers.shared.gcp import GcpAuthMetadata, gcp_token

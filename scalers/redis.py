@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from redis.asyncio import Redis
 from redis.exceptions import NoScriptError, RedisError
 
-from keda_py.scaler import Reading, Scaler, ScalerContext, ScalerError, SharingKey
+from keda_py.sdk.scaler import Reading, Scaler, ScalerContext, ScalerError, SharingKey
 from scalers.shared.redis_connection import RedisConnectionMetadata, RedisServer, connect, split_address, unreachable
 from scalers.shared.target import check_target
 

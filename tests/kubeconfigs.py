@@ -7,9 +7,9 @@ it, each handshake takes more than twice the CPU.
 import base64
 import json
 
-from keda_py.localkube.calls import User
+from keda_py.localkube.access.identity import ADMIN
 from keda_py.localkube.cluster import LocalCluster
-from keda_py.localkube.identity import ADMIN
+from keda_py.localkube.model.calls import User
 
 
 def token_kubeconfig(cluster: LocalCluster, user: User = ADMIN, url: str = "") -> str:

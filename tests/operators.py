@@ -9,7 +9,7 @@ from keda_py.clock import Clock, SystemClock
 from keda_py.errors import KedaPyError
 from keda_py.operator.app import run_operator
 from keda_py.operator.assembly import Assembly
-from keda_py.settings import load_settings
+from keda_py.settings.settings import load_settings
 
 FLAGS = MappingProxyType(
     {

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from keda_py.context import Reach, SharedResources
 from keda_py.errors import ConfigError, Forbidden
-from keda_py.scaler import KubeReader, OpenKey, ScalerError
+from keda_py.sdk.context import Reach, SharedResources
+from keda_py.sdk.scaler import KubeReader, OpenKey, ScalerError
 from keda_py.testing import EngineContext, Objects, config_map, endpoint_slice, lendings, pod, secret
 
 KEY = OpenKey(what=("pool",))

@@ -2,7 +2,7 @@ from datetime import timedelta
 
 import pytest
 
-from keda_py.go_values import parse_bool, parse_duration, parse_float
+from keda_py.apis.go_values import parse_bool, parse_duration, parse_float
 
 
 @pytest.mark.parametrize("text", ["1", "t", "T", "TRUE", "true", "True"])

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from keda_py.settings import Settings
+from keda_py.settings.settings import Settings
 from tests.documents import read_all
 
 ROOT = Path(__file__).parents[1]

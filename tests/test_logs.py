@@ -32,7 +32,7 @@ def lines(encoder: logs.Encoder, level: int = logging.INFO, time_encoding: str =
     return stream
 
 
-log = logging.getLogger("keda_py.operator.scale_loop")
+log = logging.getLogger("keda_py.operator.scaled_objects.look")
 
 
 def test_a_json_line_has_the_keys_of_zap_and_the_extras() -> None:
@@ -42,7 +42,7 @@ def test_a_json_line_has_the_keys_of_zap_and_the_extras() -> None:
     assert re2.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", line.pop("ts"))
     assert line == {
         "level": "info",
-        "logger": "keda_py.operator.scale_loop",
+        "logger": "keda_py.operator.scaled_objects.look",
         "msg": "scale target activated",
         "scaledobject": "web",
         "replicas": 1,
@@ -54,7 +54,7 @@ def test_a_console_line_is_readable_and_has_no_colour_in_a_file() -> None:
     stream = lines("console")
     log.warning("metric source failed", extra={"trigger": "s0-prometheus"})
     _, level, name, message, extras = stream.getvalue().rstrip("\n").split("\t")
-    assert (level, name, message) == ("WARN", "keda_py.operator.scale_loop", "metric source failed")
+    assert (level, name, message) == ("WARN", "keda_py.operator.scaled_objects.look", "metric source failed")
     assert json.loads(extras) == {"trigger": "s0-prometheus"}
 
 

@@ -7,7 +7,7 @@ import pytest
 from pydantic import Field, HttpUrl, SecretStr, model_validator
 
 from keda_py.errors import ConfigError
-from keda_py.metadata import (
+from keda_py.sdk.metadata import (
     AUTH,
     ENV,
     META,

@@ -4,7 +4,7 @@ import pytest
 from yarl import URL
 
 from keda_py.errors import ConfigError
-from keda_py.http import Proxies
+from keda_py.net.http import Proxies
 
 
 def proxy_for(url: str, **environment: str) -> str | None:

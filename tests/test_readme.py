@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from keda_py.cli import COMMANDS
-from keda_py.metrics.prometheus import OperatorMetrics
+from keda_py.telemetry.prometheus import OperatorMetrics
 from tests.layout import layout
 
 ROOT = Path(__file__).parent.parent
@@ -18,8 +18,8 @@ SIX_FILES = (
     "keda_py/apis/scaled_object.py",
     "keda_py/core/spec.py",
     "keda_py/core/decision.py",
-    "keda_py/operator/scale_loop.py",
-    "keda_py/metrics/query.py",
+    "keda_py/operator/scaled_objects/look.py",
+    "keda_py/external_metrics/query.py",
     "keda_py/operator/app.py",
 )
 PAIRS = list(pairwise(SIX_FILES))

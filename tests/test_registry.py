@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from keda_py import registry
 from keda_py.apis.scaled_object import ScaleTrigger
 from keda_py.errors import ConfigError
-from keda_py.scaler import Scaler, Trigger
+from keda_py.sdk import registry
+from keda_py.sdk.checks import warn_of_triggers
+from keda_py.sdk.scaler import Scaler, Trigger
 from keda_py.testing import EngineContext, lendings
-from keda_py.trigger_checks import warn_of_triggers
 
 BUILT_IN = {
     "aws-sqs-queue",
@@ -67,7 +67,7 @@ def third_party(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     wrong = ["wrong = acme_scaler:NotOne", "gone = acme_scaler:Gone"]
     (info / "entry_points.txt").write_text("\n".join(["[keda_py.scalers]", *lines, *wrong]))
     (tmp_path / "acme_scaler.py").write_text(
-        "from keda_py.scaler import Scaler, TriggerMetadata\n"
+        "from keda_py.sdk.scaler import Scaler, TriggerMetadata\n"
         "class AcmeMetadata(TriggerMetadata):\n    queue: str\n"
         "class AcmeScaler(Scaler[AcmeMetadata]):\n    def __init__(self, *_):\n        raise ValueError\n"
         "class NotOne:\n    pass\n"
@@ -107,7 +107,7 @@ def test_a_third_party_does_not_replace_a_built_in_type() -> None:
     [
         ("broken", "cannot be imported: No module named 'acme_missing'"),
         ("gone", "cannot be imported"),
-        ("wrong", "is not a subclass of keda_py.scaler.Scaler"),
+        ("wrong", "is not a subclass of keda_py.sdk.scaler.Scaler"),
     ],
 )
 def test_a_third_party_that_is_broken_is_the_users_error(trigger_type: str, reason: str) -> None:

@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from keda_py.registry import scaler_class, trigger_types
-from keda_py.scaler_reference import render_reference
+from keda_py.sdk.reference import render_reference
+from keda_py.sdk.registry import scaler_class, trigger_types
 
 README = Path(__file__).parent.parent / "scalers" / "README.md"
 
 
 def test_the_table_of_scalers_is_in_step_with_their_declarations() -> None:
-    remedy = "run: python -m keda_py.scaler_reference > scalers/README.md"
+    remedy = "run: python -m keda_py.sdk.reference > scalers/README.md"
     assert README.read_text(encoding="utf-8") == render_reference(), remedy
 
 

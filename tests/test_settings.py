@@ -5,9 +5,9 @@ from datetime import timedelta
 import pytest
 
 from keda_py.errors import ConfigError
-from keda_py.options import Flags
-from keda_py.setting_values import Address
-from keda_py.settings import Settings, load_settings
+from keda_py.settings.options import Flags
+from keda_py.settings.parsers import Address
+from keda_py.settings.settings import Settings, load_settings
 
 
 def load(flags: Flags | None = None, **env: str) -> Settings:

@@ -1,6 +1,6 @@
 """`external.metrics.k8s.io/v1beta1`: what the HPA controller gets when it asks for a metric.
 
-`metrics/server.py` answers with these.
+`external_metrics/server.py` answers with these.
 """
 
 from typing import Literal

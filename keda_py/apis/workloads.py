@@ -1,6 +1,6 @@
 """Kubernetes' own objects, as far as admission reads them: who scales what, and what containers request.
 
-Not ours, so no CRD comes of them; only the fields that `core/admission.py` asks for are there.
+Not ours, so no CRD comes of them; only the fields that `core/admission/findings.py` asks for are there.
 """
 
 from typing import Annotated

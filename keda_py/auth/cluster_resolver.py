@@ -1,6 +1,6 @@
 """The resolver of an operator: a trigger's environment and the parameters of its (Cluster)TriggerAuthentication.
 
-`metrics/scaler_set.py` asks when it builds a scaler, and again when a reading failed; nothing is read per poll.
+`readings/scaler_set.py` asks when it builds a scaler, and again when a reading failed; nothing is read per poll.
 Afterwards `subscribe` tells which triggers were built from an object that has changed since, so that a rotated secret
 reaches its scalers at once. Next: `sources.py`, the order in which sources overwrite each other.
 """
@@ -14,19 +14,19 @@ from functools import partial
 from keda_py.apis.parsing import parse_object
 from keda_py.apis.trigger_authentication import TriggerAuthentication, TriggerAuthenticationSpec
 from keda_py.apis.wire import AuthenticationRef
-from keda_py.auth.container_env import find_container, read_container_env
-from keda_py.auth.dependencies import Dependencies, Key, User
-from keda_py.auth.lookup import Lookup, Surroundings, Troubles, tell_trouble
-from keda_py.auth.pod_identity import needs_service_account, pod_identity_of
-from keda_py.auth.pod_template import PodTemplate
+from keda_py.auth.lookup.container_env import find_container, read_container_env
+from keda_py.auth.lookup.dependencies import Dependencies, Key, User
+from keda_py.auth.lookup.lookup import Lookup, Surroundings, Troubles, tell_trouble
+from keda_py.auth.lookup.pod_template import PodTemplate
+from keda_py.auth.lookup.target_pods import POD, TargetPods
 from keda_py.auth.resolver import Resolved
-from keda_py.auth.sources import read_sources
-from keda_py.auth.target_pods import POD, TargetPods
+from keda_py.auth.sources.all_sources import read_sources
+from keda_py.auth.sources.pod_identity import needs_service_account, pod_identity_of
 from keda_py.clock import Timer
 from keda_py.core.spec import TriggersSpec
 from keda_py.errors import ConfigError
-from keda_py.kube.informer import Informer
-from keda_py.kube.named_watches import Reference
+from keda_py.kube.informers.informer import Informer
+from keda_py.kube.informers.named_watches import Reference
 from keda_py.kube.resources import CLUSTER_TRIGGER_AUTHENTICATIONS, TRIGGER_AUTHENTICATIONS, Obj, Resource
 
 CLUSTER_KIND = "ClusterTriggerAuthentication"

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from keda_py.core.spec import TriggersSpec
-from keda_py.scaler import PodIdentity
+from keda_py.sdk.scaler import PodIdentity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

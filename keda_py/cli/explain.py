@@ -66,9 +66,9 @@ async def _ask(kubeconfig: str, named: Named) -> dict[str, Any]:
     """The insight as served. A replica that does not lead says so, and another one is asked. Raises KubeError."""
     from keda_py.clock import SystemClock
     from keda_py.errors import NotFound, Unavailable
+    from keda_py.external_metrics.discovery import INSIGHT, JOB_INSIGHT
     from keda_py.kube.client import KubeClient
     from keda_py.kube.transport import Request
-    from keda_py.metrics.discovery import INSIGHT, JOB_INSIGHT
 
     api = JOB_INSIGHT if named.resource == JOB_INSIGHT.resource else INSIGHT
     path = api.root + api.path.format(namespace=named.namespace, name=named.name)

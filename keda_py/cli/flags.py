@@ -1,4 +1,4 @@
-"""Flags of `keda-py operator`: made of the options in `keda_py/settings.py`, read as Go's flag package reads them.
+"""Flags of `keda-py operator`: made of the options in `keda_py/settings/settings.py`, read as Go reads flags.
 
 `--flag=value`, `--flag value` and `-flag value` are one; a boolean needs no value. Flags of KEDA's three programs that
 mean nothing here are accepted and named, so that a Deployment made for KEDA starts unchanged. Next:
@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 from difflib import get_close_matches
 
+from keda_py.apis.go_values import parse_bool
 from keda_py.cli.parsers import command_parser
 from keda_py.cli.text import Examples, paint
 from keda_py.errors import ConfigError
-from keda_py.go_values import parse_bool
-from keda_py.options import options_of
-from keda_py.setting_values import Address
-from keda_py.settings import GROUPS
+from keda_py.settings.options import options_of
+from keda_py.settings.parsers import Address
+from keda_py.settings.settings import GROUPS
 
 ONE_PROCESS = "operator, metrics server and webhook are one process"
 KLOG = "use --zap-log-level"

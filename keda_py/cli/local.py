@@ -16,7 +16,7 @@ from pathlib import Path
 
 from keda_py.cli.operator import configure_logs, loop_factory
 from keda_py.cli.parsers import command_parser
-from keda_py.settings import load_settings
+from keda_py.settings.settings import load_settings
 
 DESCRIPTION = (
     "Start an in-memory Kubernetes API server with the controllers that autoscaling needs, install the CRDs, and run "

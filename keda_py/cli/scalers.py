@@ -10,8 +10,8 @@ from rich.table import Table
 
 from keda_py.cli.parsers import command_parser
 from keda_py.errors import ConfigError
-from keda_py.metadata import Key
-from keda_py.registry import scaler_class, trigger_types
+from keda_py.sdk.metadata import Key
+from keda_py.sdk.registry import scaler_class, trigger_types
 
 DESCRIPTION = (
     "List trigger types and their metadata keys; * marks a required key. With TYPE: everything about its keys."

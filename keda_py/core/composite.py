@@ -1,7 +1,7 @@
 """scalingModifiers: one metric in place of all external ones, and the value that its formula gives it.
 
-Pure. `metric_names.py` builds a Composite once per generation, `hpa_manifest.py` shows its target to the HPA, and
-`metrics/query.py` computes its value. Behaviour reference, section 9.
+Pure. `metric_names.py` builds a Composite once per generation, `hpa/manifest.py` shows its target to the HPA, and
+`external_metrics/query.py` computes its value. Behaviour reference, section 9.
 """
 
 import math
@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from keda_py.apis.go_values import parse_float
 from keda_py.apis.scaled_object import ScalingModifiers
-from keda_py.core.formula import Formula, FormulaError, compile_formula, try_formula
-from keda_py.core.quantity import LARGEST_MILLI
+from keda_py.core.formula.formula import Formula, FormulaError, compile_formula, try_formula
 from keda_py.core.spec import RESOURCE_TRIGGERS, TriggersSpec
+from keda_py.core.values.quantity import LARGEST_MILLI
 from keda_py.errors import ConfigError
-from keda_py.go_values import parse_float
 
 _FIELD = "spec.advanced.scalingModifiers"
 

@@ -1,7 +1,7 @@
 """Fallback: failures counted per metric, and the value served in their place once there are too many.
 
-Pure. Behaviour reference, section 8. `metrics/readings.py` counts, `metrics/query.py` applies, for the poll and for the
-HPA's question alike. Nothing here makes a value of a failure before `failures > failureThreshold`.
+Pure. Behaviour reference, section 8. `readings/readings.py` counts, `external_metrics/query.py` applies, for the poll
+and for the HPA's question alike. Nothing here makes a value of a failure before `failures > failureThreshold`.
 """
 
 from collections.abc import Mapping
@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 from keda_py.apis.scaled_object import Fallback
 from keda_py.core.metric_names import MetricSet, NamedMetric
-from keda_py.core.quantity import LARGEST_MILLI, to_milli
 from keda_py.core.spec import ScalingSpec, TriggersSpec
+from keda_py.core.values.quantity import LARGEST_MILLI, to_milli
 from keda_py.errors import ScalerError
 
 

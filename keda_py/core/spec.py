@@ -75,7 +75,7 @@ class PauseSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TriggersSpec:
-    """What reading triggers needs to know of their object; of a ScaledJob (`core/job_spec.py`) as well."""
+    """What reading triggers needs to know of their object; of a ScaledJob (`core/jobs/spec.py`) as well."""
 
     kind: ClassVar[str]
 

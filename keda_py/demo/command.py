@@ -27,7 +27,7 @@ from keda_py.kube.resources import DEPLOYMENTS
 from keda_py.localkube.cluster import ClusterOptions, LocalCluster
 from keda_py.operator.app import run_operator
 from keda_py.operator.assembly import Assembly
-from keda_py.settings import load_settings
+from keda_py.settings.settings import load_settings
 
 LOOPBACK = "127.0.0.1"
 NAMES = (scenario.NIGHTLY, scenario.WEEKDAYS, scenario.QUEUE)

@@ -11,9 +11,9 @@ from datetime import datetime
 from keda_py.clock import Clock
 from keda_py.demo.screen import Screen
 from keda_py.demo.timeline import Change, Timeline
-from keda_py.localkube.resources import Obj
-from keda_py.localkube.store import Store
-from keda_py.localkube.subscriptions import Event
+from keda_py.localkube.store.store import Store
+from keda_py.localkube.store.subscriptions import Event
+from keda_py.schema.resources import Obj
 
 TELLING = ("KEDAScaleTargetActivated", "KEDAScaleTargetDeactivated", "SuccessfulRescale")
 

@@ -22,7 +22,7 @@ from yarl import URL
 from keda_py import __version__
 from keda_py.errors import ConfigError, Unavailable
 from keda_py.kube.config import Access, load_access
-from keda_py.proxies import Proxies
+from keda_py.net.proxies import Proxies
 
 log = logging.getLogger(__name__)
 

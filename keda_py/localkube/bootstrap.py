@@ -6,11 +6,11 @@ certificates to trust.
 
 import orjson
 
-from keda_py.localkube.identity import FRONT_PROXY, Identity
-from keda_py.localkube.namespaces import defaulted
-from keda_py.localkube.rbac import GROUP, MASTERS
-from keda_py.localkube.resources import Obj
-from keda_py.localkube.store import Store
+from keda_py.localkube.access.identity import FRONT_PROXY, Identity
+from keda_py.localkube.access.rbac import GROUP, MASTERS
+from keda_py.localkube.store.namespaces import defaulted
+from keda_py.localkube.store.store import Store
+from keda_py.schema.resources import Obj
 
 NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 

@@ -20,27 +20,27 @@ import orjson
 import yaml
 
 from keda_py.clock import Clock, SystemClock
-from keda_py.core.hpa import ControllerOptions
-from keda_py.localkube.access import Access
-from keda_py.localkube.admission import Admission
-from keda_py.localkube.aggregation import Aggregation
+from keda_py.core.hpa.controller import ControllerOptions
+from keda_py.localkube.access.admission import Admission
+from keda_py.localkube.access.checks import Access
+from keda_py.localkube.access.identity import ADMIN, Identity
+from keda_py.localkube.access.owners import OwnerReferences
+from keda_py.localkube.access.rbac import Authorizer
+from keda_py.localkube.apiserver.aggregation import Aggregation
+from keda_py.localkube.apiserver.metrics_api import GROUP, POD_METRICS, VERSION, MetricsApi
+from keda_py.localkube.apiserver.routes import Routes
+from keda_py.localkube.apiserver.server import ApiServer
 from keda_py.localkube.bootstrap import furnish
-from keda_py.localkube.builtins import builtin_registry
-from keda_py.localkube.calls import Call, User
-from keda_py.localkube.controllers.horizontal import SYNC_SECONDS
-from keda_py.localkube.controllers.plane import ControlPlane, PlaneOptions
-from keda_py.localkube.controllers.pods import NODE, NODE_ADDRESS
-from keda_py.localkube.custom_resources import CustomResources
-from keda_py.localkube.identity import ADMIN, Identity
-from keda_py.localkube.metrics_api import GROUP, POD_METRICS, VERSION, MetricsApi
-from keda_py.localkube.owners import OwnerReferences
-from keda_py.localkube.rbac import Authorizer
-from keda_py.localkube.resources import Obj, Registry
-from keda_py.localkube.routes import Routes
-from keda_py.localkube.server import ApiServer
-from keda_py.localkube.services import ServiceAddresses
-from keda_py.localkube.status import StatusError, bad_request
-from keda_py.localkube.store import Store
+from keda_py.localkube.builtin.builtins import builtin_registry
+from keda_py.localkube.controllers.autoscaling.horizontal import SYNC_SECONDS
+from keda_py.localkube.controllers.shared.pods import NODE, NODE_ADDRESS
+from keda_py.localkube.model.calls import Call, User
+from keda_py.localkube.plane import ControlPlane, PlaneOptions
+from keda_py.localkube.store.custom_resources import CustomResources
+from keda_py.localkube.store.services import ServiceAddresses
+from keda_py.localkube.store.store import Store
+from keda_py.schema.resources import Obj, Registry
+from keda_py.schema.status import StatusError, bad_request
 
 _METRICS_PRIORITY = 100
 _DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # the C one may not be built

@@ -15,7 +15,7 @@ import yaml
 from keda_py.apis.crds import build_crds
 from keda_py.errors import ConfigError
 from keda_py.localkube.cluster import ClusterOptions, LocalCluster
-from keda_py.localkube.resources import Obj
+from keda_py.schema.resources import Obj
 
 log = logging.getLogger(__name__)
 

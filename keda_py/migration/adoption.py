@@ -6,19 +6,19 @@ without a gap.
 
 from collections.abc import Iterator, Sequence
 
-from keda_py import registry
 from keda_py.apis.foreign import maps_at, name_of, namespace_of, text_at, title_of
 from keda_py.apis.parsing import parse_object
 from keda_py.apis.scaled_object import ScaledObject, ScaleTrigger
-from keda_py.context import Lendings
 from keda_py.core.metric_names import normalise
 from keda_py.core.spec import ScalingSpec, build_spec
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import HORIZONTAL_POD_AUTOSCALERS, Obj
 from keda_py.migration.findings import Finding, Severity
 from keda_py.migration.installation import Installation
-from keda_py.scaler import Scaler, Trigger
-from keda_py.trigger_checks import context_of
+from keda_py.sdk import registry
+from keda_py.sdk.checks import context_of
+from keda_py.sdk.context import Lendings
+from keda_py.sdk.scaler import Scaler, Trigger
 from keda_py.validation.release import completed
 
 

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 
-from keda_py.context import Lendings
 from keda_py.migration.cluster import check_cluster
 from keda_py.migration.deployments import ReadFlags, check_deployments
 from keda_py.migration.findings import Finding, Severity
 from keda_py.migration.identities import check_identities
 from keda_py.migration.installation import Installation
 from keda_py.migration.objects import check_objects
-from keda_py.testing import lendings
+from keda_py.sdk.context import Lendings
+from keda_py.sdk.offline import lendings
 
 _ORDER = tuple(Severity)
 

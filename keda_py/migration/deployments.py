@@ -10,8 +10,8 @@ from keda_py.errors import ConfigError
 from keda_py.kube.resources import DEPLOYMENTS, LEASES, Obj
 from keda_py.migration.findings import Finding, Severity
 from keda_py.migration.installation import Installation
-from keda_py.options import options_of
-from keda_py.settings import GROUPS, Settings, load_settings
+from keda_py.settings.options import options_of
+from keda_py.settings.settings import GROUPS, Settings, load_settings
 
 ReadFlags = Callable[[Sequence[str]], tuple[Mapping[str, Sequence[str]], Mapping[str, str]]]
 """Command line -> (flags and their values, flags without meaning here and why). Raises ConfigError."""

@@ -10,13 +10,13 @@ from typing import Any
 
 import yaml
 
-from keda_py import registry
 from keda_py.apis.foreign import maps_at, text_at, title_of
-from keda_py.context import Lendings
 from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS, Obj
 from keda_py.migration.adoption import check_adoption
 from keda_py.migration.findings import Finding, Severity
 from keda_py.migration.installation import Installation
+from keda_py.sdk import registry
+from keda_py.sdk.context import Lendings
 from keda_py.validation.checks import Validation
 from keda_py.validation.documents import Document
 from keda_py.validation.lines import Lines
@@ -53,7 +53,7 @@ def _check_types(installation: Installation) -> Iterator[Finding]:
             severity=Severity.BLOCKS,
             object=f"trigger type {trigger_type}",
             message=f"has no scaler here; used by {', '.join(names[:_SHOWN])}{more}",
-            remedy="leave this cluster to KEDA, or write the scaler: one file, see keda_py/scaler.py",
+            remedy="leave this cluster to KEDA, or write the scaler: one file, see keda_py/sdk/scaler.py",
         )
 
 

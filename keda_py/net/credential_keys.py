@@ -1,7 +1,7 @@
 """What is kept for who brings a credential is kept under that credential and its tenant: the one type of such keys.
 
 A token that was issued, a connection that has logged in, a TLS context with a private key: who brings another
-credential, or comes from another namespace, must not find it. So `auth/issued.py`, the shared resources of
+credential, or comes from another namespace, must not find it. So `auth/lookup/issued.py`, the shared resources of
 `context.py`, `tls.py` and the batches of `metrics/` take these keys and no others.
 
 Rules of this file: a key holds no secret, only a digest that another process would make differently; its repr does not
@@ -66,7 +66,7 @@ def sharing_key(tenant: str, what: What, *credential: Secret) -> SharingKey:
 def check_sharing_key(key: object, where: str) -> None:
     """For callers that no type checker has seen. Raises ConfigError."""
     if not isinstance(key, CredentialKey | OpenKey):
-        made = "make it with keda_py.scaler.sharing_key, which takes the namespace and the credential"
+        made = "make it with keda_py.sdk.scaler.sharing_key, which takes the namespace and the credential"
         raise ConfigError(f"{where} is a {type(key).__name__}: {made}", field=where)
 
 

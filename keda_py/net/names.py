@@ -3,7 +3,7 @@
 The system's own look-up blocks a thread for as long as a name server is silent, up to a minute for one dead name, and
 the threads are few: a dozen dead names of one tenant would hold up every look-up and every file read of all others. So
 c-ares asks: a look-up under way costs some memory and nothing else, however many there are. It reads resolv.conf and
-the hosts file, and one channel serves the whole loop. `http/transport.py` looks up through the same channel.
+the hosts file, and one channel serves the whole loop. `net/http/transport.py` looks up through the same channel.
 """
 
 import socket

@@ -1,7 +1,7 @@
 """The operator: what runs in one process, and in which order it starts and ends.
 
-Last of the six files (before: `metrics/query.py`). Order only; `assembly.py` puts the parts together. One TaskGroup
-holds everything. SIGTERM: readyz fails and writing stops at once, serving goes on for --shutdown-delay.
+Last of the six files (before: `external_metrics/query.py`). Order only; `assembly.py` puts the parts together. One
+TaskGroup holds everything. SIGTERM: readyz fails and writing stops at once, serving goes on for --shutdown-delay.
 """
 
 import asyncio
@@ -15,20 +15,20 @@ from keda_py import __version__
 from keda_py.answers.bounds import AnswerBounds
 from keda_py.answers.connections import PART_OF_DESCRIPTORS, Connections
 from keda_py.clock import Clock, SystemClock
-from keda_py.metrics.prometheus import OperatorMetrics
+from keda_py.net.tls import TlsContexts
 from keda_py.operator.assembly import Assembly, Surroundings, assemble, open_client, open_http
-from keda_py.operator.clock_watch import watch_clock
-from keda_py.operator.handover import put_down
+from keda_py.operator.process.clock_watch import watch_clock
 from keda_py.operator.process.hang import Hang, times_of
 from keda_py.operator.process.last_net import last_net
 from keda_py.operator.process.own import OwnProcess, own_journal
+from keda_py.operator.process.watchdog import Watchdog
 from keda_py.operator.registered import show_counts
-from keda_py.operator.watchdog import Watchdog
+from keda_py.operator.shutdown import put_down
 from keda_py.readings.journal import Journal
-from keda_py.registry import trigger_types_by_module
+from keda_py.sdk.registry import trigger_types_by_module
 from keda_py.serving.ports.listening import descriptors, raise_descriptor_limit
-from keda_py.settings import Settings
-from keda_py.tls import TlsContexts
+from keda_py.settings.settings import Settings
+from keda_py.telemetry.prometheus import OperatorMetrics
 
 log = logging.getLogger(__name__)
 

@@ -9,61 +9,62 @@ from functools import partial
 
 import httpx
 
-from keda_py import __version__, registry
+from keda_py import __version__
 from keda_py.answers.bounds import AnswerBounds
 from keda_py.answers.connections import PART_OF_DESCRIPTORS, Connections
 from keda_py.apis.parsing import parse_object
 from keda_py.apis.scaled_object import ScaledObject
 from keda_py.auth.cluster_resolver import ClusterResolver, ResolverCaches
-from keda_py.auth.issued import Issued
-from keda_py.auth.lookup import Surroundings as AuthSurroundings
-from keda_py.auth.target_pods import TargetPods
+from keda_py.auth.lookup.issued import Issued
+from keda_py.auth.lookup.lookup import Surroundings as AuthSurroundings
+from keda_py.auth.lookup.target_pods import TargetPods
 from keda_py.clock import Clock
-from keda_py.context import Lendings, Reach, SharedResources
 from keda_py.core.fallback import FallbackState, read_health
 from keda_py.core.spec import ScalingSpec, build_spec
 from keda_py.errors import ConfigError
-from keda_py.http import HttpClientSpec, Proxies, http_client
+from keda_py.external_metrics.query import Query
 from keda_py.kube.client import REQUEST_SECONDS, SHARE, KubeClient
 from keda_py.kube.discovery import Discovery
 from keda_py.kube.events import EventRecorder
-from keda_py.kube.lease import Election
-from keda_py.kube.lease_record import LeaseSpec
+from keda_py.kube.leases.lease import Election
+from keda_py.kube.leases.lease_record import LeaseSpec
 from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS
-from keda_py.metrics.failures import Failures
-from keda_py.metrics.prometheus import OperatorMetrics
-from keda_py.metrics.query import Query
-from keda_py.metrics.readings import Readings
-from keda_py.metrics.scaler_set import ScalerSource
+from keda_py.net.http import HttpClientSpec, Proxies, http_client
 from keda_py.net.operator_identity import IdentityRule
-from keda_py.operator.admission import CONTROLLER as ADMISSION_CONTROLLER
-from keda_py.operator.admission import AdmissionServer
-from keda_py.operator.authentications import Authentications
-from keda_py.operator.caches import Caches
+from keda_py.net.tls import TlsContexts
+from keda_py.operator.admission.related_objects import Neighbours
+from keda_py.operator.admission.reviews import CONTROLLER as ADMISSION_CONTROLLER
+from keda_py.operator.admission.reviews import AdmissionServer
+from keda_py.operator.authentications.authentications import Authentications
 from keda_py.operator.cloud_events.destinations import Destinations
 from keda_py.operator.cloud_events.sources import CloudEventSources
-from keda_py.operator.deputy import Deputy
-from keda_py.operator.engine import Engine
-from keda_py.operator.fallback_target import FallbackTarget
-from keda_py.operator.hpas import Hpas
-from keda_py.operator.insight import Insight, Known
-from keda_py.operator.jobs.controller import ScaledJobController
-from keda_py.operator.namespaces import Namespaces
-from keda_py.operator.neighbours import Neighbours
-from keda_py.operator.parts import Parts
+from keda_py.operator.cluster.caches import Caches
+from keda_py.operator.cluster.namespaces import Namespaces
+from keda_py.operator.cluster.reader import ClusterReader
+from keda_py.operator.controller.record import DecisionRecord
+from keda_py.operator.controller.status import StatusWriter
+from keda_py.operator.controller.work_queue import Key
+from keda_py.operator.explain.insight import Insight, Known
 from keda_py.operator.process.quarantine import Quarantine
 from keda_py.operator.process.questions import GuardedQuestions
-from keda_py.operator.queue import Key
-from keda_py.operator.reader import ClusterReader
-from keda_py.operator.record import DecisionRecord
+from keda_py.operator.scaled_jobs.controller import ScaledJobController
+from keda_py.operator.scaled_objects.controller import Engine
+from keda_py.operator.scaled_objects.dependencies import Parts
+from keda_py.operator.scaled_objects.fallback_target import FallbackTarget
+from keda_py.operator.scaled_objects.hpas import Hpas
+from keda_py.operator.scaled_objects.targets import Targets
 from keda_py.operator.serving import Answers, Serving
-from keda_py.operator.sharing import share_metrics
-from keda_py.operator.status import StatusWriter
-from keda_py.operator.targets import Targets
+from keda_py.operator.standby.ownership import share_metrics
+from keda_py.operator.standby.standby_reader import Deputy
+from keda_py.readings.failures import Failures
 from keda_py.readings.journal import Journal
+from keda_py.readings.readings import Readings
+from keda_py.readings.scaler_set import ScalerSource
+from keda_py.sdk import registry
+from keda_py.sdk.context import Lendings, Reach, SharedResources
 from keda_py.serving.ports.listening import descriptors
-from keda_py.settings import Settings
-from keda_py.tls import TlsContexts
+from keda_py.settings.settings import Settings
+from keda_py.telemetry.prometheus import OperatorMetrics
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,16 +12,16 @@ from urllib.parse import urlsplit
 
 from keda_py.clock import SystemClock
 from keda_py.errors import ConfigError
+from keda_py.external_metrics.discovery import APIS
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import API_SERVICES, VALIDATING_WEBHOOK_CONFIGURATIONS, Obj
-from keda_py.metrics.discovery import APIS
 from keda_py.operator.registration import Registration
-from keda_py.serving.ca_bundles import Guarded
-from keda_py.serving.certificate_files import CertificatePaths, FileCertificates
-from keda_py.serving.certificate_secret import SecretCertificates, SecretSpec, service_hosts
 from keda_py.serving.certificates import make_certificate
+from keda_py.serving.renewal.ca_bundles import Guarded
+from keda_py.serving.renewal.certificate_files import CertificatePaths, FileCertificates
+from keda_py.serving.renewal.certificate_secret import SecretCertificates, SecretSpec, service_hosts
 from keda_py.serving.server_tls import ServerTls
-from keda_py.settings import CertificateSettings, Settings
+from keda_py.settings.settings import CertificateSettings, Settings
 
 
 def keep_certificates(settings: Settings, client: KubeClient, tls: ServerTls) -> Callable[[], Awaitable[None]]:

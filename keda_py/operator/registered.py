@@ -6,14 +6,14 @@ from functools import partial
 from typing import TypeVar
 
 from keda_py.apis.foreign import maps_at, namespace_of, text_at
-from keda_py.kube.informer import Informer
+from keda_py.kube.informers.informer import Informer
 from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS, Obj
-from keda_py.metrics.admission_metrics import ELSEWHERE
-from keda_py.metrics.prometheus import OperatorMetrics
-from keda_py.operator.engine import Engine
-from keda_py.operator.jobs.controller import ScaledJobController
-from keda_py.operator.parts import Parts
-from keda_py.registry import trigger_types
+from keda_py.operator.scaled_jobs.controller import ScaledJobController
+from keda_py.operator.scaled_objects.controller import Engine
+from keda_py.operator.scaled_objects.dependencies import Parts
+from keda_py.sdk.registry import trigger_types
+from keda_py.telemetry.admission_metrics import ELSEWHERE
+from keda_py.telemetry.prometheus import OperatorMetrics
 
 K = TypeVar("K")
 

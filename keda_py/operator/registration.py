@@ -17,6 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from keda_py.errors import AlreadyExists, ConfigError, Conflict, NotFound, TooManyRequests, Unavailable
+from keda_py.external_metrics.discovery import APIS, Api
 from keda_py.kube.backoff import Backoff
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import (
@@ -27,9 +28,8 @@ from keda_py.kube.resources import (
     Obj,
     Resource,
 )
-from keda_py.metrics.discovery import APIS, Api
-from keda_py.operator.webhook.paths import WEBHOOKS, Webhook
-from keda_py.serving.ca_bundles import Guarded
+from keda_py.operator.admission.webhook.paths import WEBHOOKS, Webhook
+from keda_py.serving.renewal.ca_bundles import Guarded
 
 OWNED = {"app.kubernetes.io/managed-by": "keda-py"}
 

@@ -15,33 +15,33 @@ from aiohttp import web
 
 from keda_py.clock import Clock, SystemClock
 from keda_py.errors import ConfigError
+from keda_py.external_metrics.question import ExternalMetrics, Questions
+from keda_py.external_metrics.server import MetricsServer
+from keda_py.external_metrics.upstream import Delegation
 from keda_py.kube.client import KubeClient
-from keda_py.kube.lease import Election
-from keda_py.metrics.external_metrics import ExternalMetrics, Questions
-from keda_py.metrics.page import MetricsPage
-from keda_py.metrics.prometheus import OperatorMetrics
-from keda_py.metrics.question_metrics import CountedQuestions
-from keda_py.metrics.server import MetricsServer
-from keda_py.metrics.upstream import Delegation
-from keda_py.operator.address import own_address
-from keda_py.operator.admission import AdmissionServer
+from keda_py.kube.leases.lease import Election
+from keda_py.operator.admission.reviews import AdmissionServer
 from keda_py.operator.certificates import guarded_objects, keep_certificates, peer_name
-from keda_py.operator.deputy import Deputy
-from keda_py.operator.forwarding import Forwarding
-from keda_py.operator.insight import Insight
-from keda_py.operator.probes import probe_app
+from keda_py.operator.explain.insight import Insight
+from keda_py.operator.process.address import own_address
+from keda_py.operator.process.probes import probe_app
 from keda_py.operator.registration import Registration, ensure_namespace
+from keda_py.operator.standby.forwarding import Forwarding
+from keda_py.operator.standby.standby_reader import Deputy
 from keda_py.serving.authentication_config import AuthenticationConfig
-from keda_py.serving.ca_bundles import CaBundles
 from keda_py.serving.certificates import read_leaf
 from keda_py.serving.delegated import DelegatedAccess
 from keda_py.serving.https import LimitedServer
 from keda_py.serving.peers import Peers
 from keda_py.serving.ports.table import Limits
+from keda_py.serving.renewal.ca_bundles import CaBundles
 from keda_py.serving.reviews import AccessReviews, TokenReviews
 from keda_py.serving.server_tls import ServerTls
-from keda_py.setting_values import Address
-from keda_py.settings import Settings
+from keda_py.settings.parsers import Address
+from keda_py.settings.settings import Settings
+from keda_py.telemetry.page import MetricsPage
+from keda_py.telemetry.prometheus import OperatorMetrics
+from keda_py.telemetry.question_metrics import CountedQuestions
 
 PLAIN = Limits(connections=250)
 """Of the ports of kubelet and Prometheus: fewer ask there, and each once in a while."""
@@ -55,7 +55,7 @@ def _page_app(metrics: OperatorMetrics) -> web.Application:
 
 def _export(metrics: OperatorMetrics) -> AbstractAsyncContextManager[None]:
     try:
-        from keda_py.metrics.otel import exporting  # heavy, and optional
+        from keda_py.telemetry.otel import exporting  # heavy, and optional
     except ModuleNotFoundError as error:
         remedy = "pip install 'keda-py[otel]'"
         raise ConfigError(f"--enable-opentelemetry-metrics: {error.name} is not installed; {remedy}") from None

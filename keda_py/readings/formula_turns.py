@@ -1,8 +1,9 @@
 """Whose formula may be evaluated now: costly ones one at a time, and so much of them for one namespace.
 
-A formula takes 10 ms at most (`core/formula_limits.py`), but 100 objects that are due at once would take a second
-without a pause. `operator/observing.py` and `metrics/query.py` take a turn around each evaluation. Between two costly
-ones the loop does everything else that is ready; a namespace that has had more than its share waits by itself.
+A formula takes 10 ms at most (`core/formula/syntax/limits.py`), but 100 objects that are due at once would take a
+second without a pause. `operator/scaled_objects/observing.py` and `external_metrics/query.py` take a turn around each
+evaluation. Between two costly ones the loop does everything else that is ready; a namespace that has had more than its
+share waits by itself.
 """
 
 import asyncio

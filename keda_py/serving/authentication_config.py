@@ -10,8 +10,8 @@ from pathlib import Path
 
 from keda_py.errors import ConfigError
 from keda_py.kube.client import KubeClient
-from keda_py.kube.informer import Informer
-from keda_py.kube.informer_spec import InformerSpec
+from keda_py.kube.informers.informer import Informer
+from keda_py.kube.informers.informer_spec import InformerSpec
 from keda_py.kube.resources import CONFIG_MAPS, Obj, Selection
 from keda_py.serving.client_trust import ClientTrust, TrustSpec, read_trust
 from keda_py.serving.server_tls import ServerTls

@@ -1,4 +1,4 @@
-"""Who may ask, delegated to the cluster: the `Authenticator` of `metrics/server.py`.
+"""Who may ask, delegated to the cluster: the `Authenticator` of `external_metrics/server.py`.
 
 In this order: a front proxy's word (certificate by the request-header CA, X-Remote-* headers), a client certificate,
 a bearer token. Then the cluster's authoriser. Without any of them a caller is anonymous, and anonymous callers are

@@ -14,8 +14,8 @@ from functools import partial
 from pathlib import Path
 
 from keda_py.errors import ConfigError
+from keda_py.net.tls import minimum_version, restrict_ciphers
 from keda_py.serving.certificates import ServingCertificate
-from keda_py.tls import minimum_version, restrict_ciphers
 
 _AUTHENTICATED_CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
 """TLS 1.2 without CBC, unless ciphers are named; whatever client of ours knows TLS 1.2 has one of these."""

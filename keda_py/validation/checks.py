@@ -17,13 +17,13 @@ from keda_py.apis.parsing import parse_object
 from keda_py.apis.scaled_job import ScaledJob
 from keda_py.apis.scaled_object import ScaledObject, ScaleTrigger
 from keda_py.apis.trigger_authentication import ClusterTriggerAuthentication, TriggerAuthentication
-from keda_py.context import Lendings
-from keda_py.core.admission import AdmissionWarning, Denial, Finding
-from keda_py.core.admission_others import check_authentication, check_cloud_event_source, check_scaled_job
-from keda_py.core.admission_scaled_object import check_scaled_object
+from keda_py.core.admission.findings import AdmissionWarning, Denial, Finding
+from keda_py.core.admission.others import check_authentication, check_cloud_event_source, check_scaled_job
+from keda_py.core.admission.scaled_object import check_scaled_object
 from keda_py.core.spec import ScalingSpec, build_spec
 from keda_py.errors import ConfigError
-from keda_py.trigger_checks import check_trigger, context_of
+from keda_py.sdk.checks import check_trigger, context_of
+from keda_py.sdk.context import Lendings
 from keda_py.validation.documents import Document
 from keda_py.validation.problems import Problem
 from keda_py.validation.release import Release, completed

@@ -16,7 +16,7 @@ from keda_py.apis.scaled_object import ScaledObject, ScaleTrigger
 from keda_py.apis.trigger_authentication import ClusterTriggerAuthentication, TriggerAuthentication
 from keda_py.apis.wire import ObjectMeta, Wire
 from keda_py.apis.workloads import Container, HorizontalPodAutoscaler, LimitRange, Workload
-from keda_py.core.admission import Neighbourhood, Rival, rival_of
+from keda_py.core.admission.findings import Neighbourhood, Rival, rival_of
 from keda_py.core.spec import ScalingSpec, TargetSpec, build_spec
 from keda_py.errors import ConfigError
 from keda_py.validation.documents import Document

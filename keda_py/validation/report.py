@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from keda_py.testing import lendings
+from keda_py.sdk.offline import lendings
 from keda_py.validation.checks import Validation, is_ours
 from keda_py.validation.documents import Document, DocumentError, read_documents
 from keda_py.validation.problems import Problem

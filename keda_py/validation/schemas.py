@@ -10,12 +10,12 @@ from functools import cache
 from typing import Any
 
 from keda_py.apis.crds import build_crds
-from keda_py.core.admission import AdmissionWarning, Denial, Finding
-from keda_py.localkube.decoding import check_types
-from keda_py.localkube.defaults import apply_defaults
-from keda_py.localkube.schemas import Schema, property_schema, prune
-from keda_py.localkube.status import StatusError
-from keda_py.localkube.validation import validate
+from keda_py.core.admission.findings import AdmissionWarning, Denial, Finding
+from keda_py.schema.decoding import check_types
+from keda_py.schema.defaults import apply_defaults
+from keda_py.schema.schemas import Schema, property_schema, prune
+from keda_py.schema.status import StatusError
+from keda_py.schema.validation import validate
 
 _REMEDIES = {
     "of type string": "; put the value in quotes",

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import SecretStr, model_validator
 
-from keda_py.scaler import AUTH, META, ScalerContext, TlsSettings, TriggerMetadata, named, sources
+from keda_py.sdk.scaler import AUTH, META, ScalerContext, TlsSettings, TriggerMetadata, named, sources
 
 AuthMode = Literal["apiKey", "basic", "tls", "bearer", "custom", "oauth"]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from keda_py.scaler import (
+from keda_py.sdk.scaler import (
     ConfigError,
     CredentialKey,
     Destination,

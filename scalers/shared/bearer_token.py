@@ -9,7 +9,7 @@ import httpx
 from pydantic import BaseModel, SecretStr
 
 from keda_py.core.documents.json_guard import check_json
-from keda_py.scaler import NO_REDIRECTS, CredentialKey, ScalerContext, ScalerError
+from keda_py.sdk.scaler import NO_REDIRECTS, CredentialKey, ScalerContext, ScalerError
 from scalers.shared.http_answer import HttpQuestion, get, post_form, shown
 
 _EARLY_SECONDS = 60.0

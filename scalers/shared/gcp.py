@@ -9,7 +9,7 @@ from typing import Annotated
 import orjson
 from pydantic import BaseModel, SecretStr, ValidationError
 
-from keda_py.scaler import (
+from keda_py.sdk.scaler import (
     AUTH,
     ENV,
     ConfigError,

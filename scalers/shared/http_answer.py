@@ -11,7 +11,7 @@ from datetime import timedelta
 
 import httpx
 
-from keda_py.scaler import NO_REDIRECTS, RedirectRule, ScalerContext, ScalerError
+from keda_py.sdk.scaler import NO_REDIRECTS, RedirectRule, ScalerContext, ScalerError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

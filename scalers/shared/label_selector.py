@@ -2,8 +2,8 @@
 
 import re2
 
-from keda_py.core.selectors import MAX_LENGTH, MAX_REQUIREMENTS
-from keda_py.scaler import ConfigError
+from keda_py.core.values.selectors import MAX_LENGTH, MAX_REQUIREMENTS
+from keda_py.sdk.scaler import ConfigError
 
 _NAME = r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
 _KEY = rf"(?:[a-z0-9](?:[-a-z0-9.]{{0,251}}[a-z0-9])?/)?{_NAME}"

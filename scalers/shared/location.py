@@ -10,7 +10,7 @@ from typing import Final
 
 from keda_py.core.documents.yaml_guard import YamlTooDeep
 from keda_py.core.documents.yaml_values import NotPlainYaml, read_yaml
-from keda_py.core.quantity import parse_number
+from keda_py.core.values.quantity import parse_number
 from keda_py.errors import ConfigError, ScalerError
 from scalers.shared.answers.xml_tree import read_xml
 

@@ -14,7 +14,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import InvalidResponse, RedisError
 
-from keda_py.scaler import (
+from keda_py.sdk.scaler import (
     AUTH,
     ENV,
     META,

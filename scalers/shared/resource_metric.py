@@ -2,9 +2,9 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from keda_py.core.quantity import parse_milli
-from keda_py.metadata_values import read_int
-from keda_py.scaler import ConfigError, ResourceMetric, Scaler, ScalerContext, TriggerMetadata, removed
+from keda_py.core.values.quantity import parse_milli
+from keda_py.sdk.metadata_values import read_int
+from keda_py.sdk.scaler import ConfigError, ResourceMetric, Scaler, ScalerContext, TriggerMetadata, removed
 
 _INT32_MAX = 2**31 - 1
 

@@ -1,6 +1,6 @@
 """The check that most external metrics share: an HPA takes no target of zero or less."""
 
-from keda_py.scaler import ConfigError, ScalerContext
+from keda_py.sdk.scaler import ConfigError, ScalerContext
 
 
 def check_target(value: float, key: str, context: ScalerContext) -> None:

@@ -9,8 +9,8 @@ import pytest
 from keda_py.answers.bounds import MAX_BYTES, AnswerBounds
 from keda_py.clock import SteppedClock
 from keda_py.errors import ScalerError
-from keda_py.http import HttpClientSpec
-from keda_py.settings import load_settings
+from keda_py.net.http import HttpClientSpec
+from keda_py.settings.settings import load_settings
 from keda_py.testing import A_SATURDAY, EngineContext, lendings
 from tests.answers import texts
 

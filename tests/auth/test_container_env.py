@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from keda_py.auth.container_env import expand
+from keda_py.auth.lookup.container_env import expand
 from keda_py.errors import ConfigError, NotFound
 from tests.auth.world import (
     Obj,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from keda_py.errors import ConfigError
-from keda_py.scaler import PodIdentity
+from keda_py.sdk.scaler import PodIdentity
 from tests.auth.world import (
     Obj,
     World,

@@ -15,8 +15,8 @@ import yaml
 
 from keda_py.clock import SystemClock
 from keda_py.kube.resources import API_SERVICES, CONFIG_MAPS
-from keda_py.localkube.certificates import Authority, KeyPair
-from keda_py.localkube.identity import FRONT_PROXY, load_pair
+from keda_py.localkube.access.certificates import Authority, KeyPair
+from keda_py.localkube.access.identity import FRONT_PROXY, load_pair
 from tests.bench.figures import Row
 from tests.bench.load import Load, ask
 from tests.bench.options import Options, Say

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from keda_py.clock import SystemClock
-from keda_py.kube.named_watches import NAMES_LIMIT
+from keda_py.kube.informers.named_watches import NAMES_LIMIT
 from keda_py.kube.resources import (
     CLOUD_EVENT_SOURCES,
     CLUSTER_CLOUD_EVENT_SOURCES,
@@ -28,7 +28,7 @@ from keda_py.kube.resources import (
     VALIDATING_WEBHOOK_CONFIGURATIONS,
     Resource,
 )
-from keda_py.localkube.certificates import Authority
+from keda_py.localkube.access.certificates import Authority
 from tests.charts.installed import SHOP, Installed
 from tests.charts.rendering import Obj
 from tests.e2e.manifests import box_definition, boxen, deployment, metrics_api, scaled_object, workload

@@ -14,13 +14,13 @@ from typing import Any
 
 from keda_py.clock import SystemClock
 from keda_py.kube.client import KubeClient
-from keda_py.kube.informer import Informer
-from keda_py.kube.informer_spec import InformerSpec
+from keda_py.kube.informers.informer import Informer
+from keda_py.kube.informers.informer_spec import InformerSpec
 from keda_py.kube.resources import Resource
+from keda_py.localkube.access.identity import service_account
 from keda_py.localkube.cluster import ClusterOptions, LocalCluster
-from keda_py.localkube.identity import service_account
 from keda_py.operator.app import run_operator
-from keda_py.settings import load_settings
+from keda_py.settings.settings import load_settings
 from tests.charts.rendering import Obj, only, render
 from tests.e2e.world import SECONDS, Condition, World
 from tests.kubeconfigs import token_kubeconfig

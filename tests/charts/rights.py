@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from keda_py.localkube.identity import service_account
+from keda_py.localkube.access.identity import service_account
 from tests.charts.rendering import Obj
 
 OPERATOR = service_account("keda", "keda-operator").name
@@ -41,7 +41,7 @@ def given(objects: list[Obj]) -> set[Right]:
 @contextmanager
 def noted() -> Iterator[set[Right]]:
     """What the operator makes use of while the block lasts."""
-    logger, ear = logging.getLogger("keda_py.localkube.access"), _Ear()
+    logger, ear = logging.getLogger("keda_py.localkube.access.checks"), _Ear()
     before = logger.level, logger.propagate
     logger.setLevel(logging.DEBUG)
     logger.addHandler(ear)

@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 from prometheus_client import generate_latest
 
-from keda_py.metrics.prometheus import OperatorMetrics
+from keda_py.telemetry.prometheus import OperatorMetrics
 from tests.charts.rendering import Obj, only, render
 from tests.servers import binary
 

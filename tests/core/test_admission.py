@@ -6,8 +6,8 @@ import pytest
 
 from keda_py.apis.scaled_object import ScaledObject
 from keda_py.apis.workloads import Container, HorizontalPodAutoscaler, LimitRange
-from keda_py.core.admission import AdmissionWarning, Denial, Neighbourhood, Rival, rival_of
-from keda_py.core.admission_scaled_object import check_scaled_object
+from keda_py.core.admission.findings import AdmissionWarning, Denial, Neighbourhood, Rival, rival_of
+from keda_py.core.admission.scaled_object import check_scaled_object
 from keda_py.core.spec import build_spec
 
 REDIS = {"type": "redis", "metadata": {"listName": "jobs"}}

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keda_py.core.cron import (
+from keda_py.core.cron.windows import (
     CronWindow,
     check_expression,
     is_open,

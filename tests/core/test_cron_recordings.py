@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from keda_py.core.cron import check_expression, next_fire
+from keda_py.core.cron.windows import check_expression, next_fire
 from keda_py.errors import ConfigError
 
 CASES = json.loads((Path(__file__).parents[1] / "golden/cron.json").read_text())["cases"]

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from keda_py.core.cron import CronWindow, is_open, next_change, next_fire
+from keda_py.core.cron.windows import CronWindow, is_open, next_change, next_fire
 
 ZONES = ["Europe/Prague", "America/New_York", "Australia/Lord_Howe", "Asia/Seoul"]
 START = datetime(2024, 1, 1, tzinfo=UTC)

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from keda_py.core.formula import Formula, FormulaError, compile_formula, try_formula
-from keda_py.core.formula_limits import MAX_DEPTH, MAX_LENGTH
+from keda_py.core.formula.formula import Formula, FormulaError, compile_formula, try_formula
+from keda_py.core.formula.syntax.limits import MAX_DEPTH, MAX_LENGTH
 from keda_py.errors import ConfigError
 
 NOW = datetime(2026, 11, 21, 6, 0, tzinfo=UTC)

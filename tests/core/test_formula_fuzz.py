@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keda_py.core.formula import FormulaError, compile_formula
-from keda_py.core.formula_builtins import BUILTINS
-from keda_py.core.formula_parser import BINARY, PREDICATES
+from keda_py.core.formula.builtins import BUILTINS
+from keda_py.core.formula.formula import FormulaError, compile_formula
+from keda_py.core.formula.syntax.parser import BINARY, PREDICATES
 from keda_py.errors import ConfigError
 from tests.properties import examples
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from keda_py.core.formula import FormulaError, compile_formula
+from keda_py.core.formula.formula import FormulaError, compile_formula
 from keda_py.errors import ConfigError
 
 RECORDED = json.loads((Path(__file__).parent.parent / "golden" / "formula.json").read_text())

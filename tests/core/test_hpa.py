@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keda_py.core.behavior import Behavior, History, ScaleEvent
-from keda_py.core.hpa import (
+from keda_py.core.hpa.behavior import Behavior, History, ScaleEvent
+from keda_py.core.hpa.conditions import HpaEvent
+from keda_py.core.hpa.controller import (
     ControllerOptions,
     HpaSpec,
     MetricSample,
@@ -19,11 +20,10 @@ from keda_py.core.hpa import (
     report_failed_scale,
     sync,
 )
-from keda_py.core.hpa_conditions import HpaEvent
-from keda_py.core.hpa_external import ExternalSample
-from keda_py.core.hpa_metrics import MetricTarget, MetricValue, TargetType, Tolerance
-from keda_py.core.hpa_pods import Pod, ScaleTarget, UsageSample, Warmup
-from keda_py.core.hpa_resources import ResourceSample
+from keda_py.core.hpa.external import ExternalSample
+from keda_py.core.hpa.metrics import MetricTarget, MetricValue, TargetType, Tolerance
+from keda_py.core.hpa.pods import Pod, ScaleTarget, UsageSample, Warmup
+from keda_py.core.hpa.resources import ResourceSample
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
 LONG_AGO = NOW - timedelta(hours=1)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from keda_py.apis.scaled_object import ScaledObject
-from keda_py.core.hpa_manifest import build_hpa, differs, target_milli
+from keda_py.core.hpa.manifest import build_hpa, differs, target_milli
 from keda_py.core.metric_names import LONGEST_NAME, name_metrics, normalise
 from keda_py.core.metric_specs import ExternalMetric, MetricSpec, ResourceMetric
 from keda_py.core.spec import ScalingSpec, build_spec

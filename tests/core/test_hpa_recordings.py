@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from keda_py.core.behavior import (
+from keda_py.core.hpa.behavior import (
     DEFAULT_SCALE_DOWN,
     DEFAULT_SCALE_UP,
     Behavior,
@@ -22,12 +22,12 @@ from keda_py.core.behavior import (
     ScalingRules,
     SelectPolicy,
 )
-from keda_py.core.hpa import ControllerOptions, HpaSpec, MetricSample, Verdict, record_rescale, sync
-from keda_py.core.hpa_external import ExternalSample
-from keda_py.core.hpa_metrics import MetricTarget, MetricValue, TargetType
-from keda_py.core.hpa_pods import Pod, ScaleTarget, UsageSample
-from keda_py.core.hpa_resources import ResourceSample
-from keda_py.core.quantity import parse_milli
+from keda_py.core.hpa.controller import ControllerOptions, HpaSpec, MetricSample, Verdict, record_rescale, sync
+from keda_py.core.hpa.external import ExternalSample
+from keda_py.core.hpa.metrics import MetricTarget, MetricValue, TargetType
+from keda_py.core.hpa.pods import Pod, ScaleTarget, UsageSample
+from keda_py.core.hpa.resources import ResourceSample
+from keda_py.core.values.quantity import parse_milli
 
 Json = dict[str, Any]
 

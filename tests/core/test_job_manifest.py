@@ -5,8 +5,8 @@ from typing import Any
 from keda_py import __version__
 from keda_py.apis.parsing import parse_object
 from keda_py.apis.scaled_job import ScaledJob
-from keda_py.core.job_manifest import build_job
-from keda_py.core.job_spec import build_job_spec
+from keda_py.core.jobs.manifest import build_job
+from keda_py.core.jobs.spec import build_job_spec
 
 POD = {"containers": [{"name": "main", "image": "example/worker"}]}
 

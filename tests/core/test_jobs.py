@@ -11,8 +11,8 @@ from hypothesis import strategies as some
 
 from keda_py.apis.parsing import parse_object
 from keda_py.apis.scaled_job import ScaledJob
-from keda_py.core.job_spec import JobScalingSpec, build_job_spec, check_metric_types, effective_bounds
-from keda_py.core.jobs import Demand, Queue, Tally, combine, jobs_to_create
+from keda_py.core.jobs.counts import Demand, Queue, Tally, combine, jobs_to_create
+from keda_py.core.jobs.spec import JobScalingSpec, build_job_spec, check_metric_types, effective_bounds
 from keda_py.errors import ConfigError
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "scaledjobs.json").read_text(encoding="utf-8"))["cases"]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keda_py.core.quantity import QuantityFormat, canonicalize, parse_milli, parse_number, print_milli, to_milli
+from keda_py.core.values.quantity import QuantityFormat, canonicalize, parse_milli, parse_number, print_milli, to_milli
 from keda_py.errors import ConfigError
 
 LARGEST = 2**63 - 1

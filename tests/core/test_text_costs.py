@@ -7,17 +7,17 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from keda_py.core.cron import is_open, next_change, parse_window
-from keda_py.core.cron_fields import MAX_LENGTH as LONGEST_CRON
-from keda_py.core.cron_fields import parse_fields
+from keda_py.core.cron.fields import MAX_LENGTH as LONGEST_CRON
+from keda_py.core.cron.fields import parse_fields
+from keda_py.core.cron.windows import is_open, next_change, parse_window
 from keda_py.core.documents.json_guard import check_json
 from keda_py.core.documents.yaml_guard import YamlTooDeep
 from keda_py.core.documents.yaml_values import LONGEST_NUMBER, NotPlainYaml, read_yaml
-from keda_py.core.quantity import canonicalize, parse_milli, parse_number
-from keda_py.core.selectors import MAX_LENGTH as LONGEST_SELECTOR
-from keda_py.core.selectors import MAX_REQUIREMENTS, LabelSelector
+from keda_py.core.values.quantity import canonicalize, parse_milli, parse_number
+from keda_py.core.values.selectors import MAX_LENGTH as LONGEST_SELECTOR
+from keda_py.core.values.selectors import MAX_REQUIREMENTS, LabelSelector
 from keda_py.errors import ConfigError
-from keda_py.metadata_values import read_float, read_int, read_ints
+from keda_py.sdk.metadata_values import read_float, read_int, read_ints
 from scalers.shared.label_selector import check_label_selector
 from tests.costs import SIZE, built_of, peak_of, thorough, within
 

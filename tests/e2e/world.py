@@ -11,8 +11,8 @@ from typing import Any
 
 from keda_py.errors import NotFound
 from keda_py.kube.client import KubeClient, PatchKind
-from keda_py.kube.informer import Informer
-from keda_py.kube.informer_spec import InformerSpec
+from keda_py.kube.informers.informer import Informer
+from keda_py.kube.informers.informer_spec import InformerSpec
 from keda_py.kube.resources import (
     DEPLOYMENTS,
     EVENTS,

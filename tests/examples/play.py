@@ -15,7 +15,7 @@ from pathlib import Path
 from redis.asyncio import Redis
 
 from keda_py.localkube.cluster import ClusterOptions
-from keda_py.localkube.resources import Obj
+from keda_py.schema.resources import Obj
 from tests.examples.pages import EXAMPLES, Command, readme, sessions
 from tests.http_server import http_server
 from tests.localkube.kubectl import Kubectl

@@ -10,9 +10,9 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
-from keda_py.localkube.calls import Answer, Call
+from keda_py.localkube.apiserver.server import ApiServer
 from keda_py.localkube.cluster import LocalCluster
-from keda_py.localkube.server import ApiServer
+from keda_py.localkube.model.calls import Answer, Call
 
 Serve = Callable[[Call], Awaitable[Answer]]
 Fault = Callable[[Call, Serve], Awaitable[Answer]]

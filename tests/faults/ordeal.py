@@ -36,7 +36,7 @@ class Shouts(logging.Handler):
         self.records: list[logging.LogRecord] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        if record.name != "keda_py.operator.watchdog":
+        if record.name != "keda_py.operator.process.watchdog":
             self.records.append(record)
 
     def said(self, words: str) -> list[logging.LogRecord]:

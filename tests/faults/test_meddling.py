@@ -14,7 +14,7 @@ from keda_py.kube.resources import (
     SECRETS,
     Resource,
 )
-from keda_py.localkube.calls import User
+from keda_py.localkube.model.calls import User
 from tests.e2e.manifests import cron, deployment, metrics_api, scaled_object
 from tests.faults.faulty import of, refuses, writes
 from tests.faults.ordeal import Ordeal, ordeal

@@ -6,7 +6,7 @@ SCALER = """
 import ctypes
 import re
 
-from keda_py.scaler import Reading, Scaler, TriggerMetadata
+from keda_py.sdk.scaler import Reading, Scaler, TriggerMetadata
 
 
 class PoisonMetadata(TriggerMetadata):

@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager, suppress
 import httpx
 import pytest
 
-from keda_py.http import HttpClientSpec
-from keda_py.http.heads import MOST_INTERIM
+from keda_py.net.http import HttpClientSpec
+from keda_py.net.http.heads import MOST_INTERIM
 from keda_py.testing import lendings
 from tests.costs import within
 

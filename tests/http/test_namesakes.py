@@ -17,11 +17,11 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from keda_py.clock import FakeClock, SystemClock
-from keda_py.http import HttpClientSpec, http_client
-from keda_py.http.issued_path import IssuedPath
-from keda_py.http.namesakes import LOOK_SECONDS, REFUSED_FOR, SERVERS, TRUSTED_FOR, Namesakes
+from keda_py.net.http import HttpClientSpec, http_client
+from keda_py.net.http.issued_path import IssuedPath
+from keda_py.net.http.own_subject_certificates import LOOK_SECONDS, REFUSED_FOR, SERVERS, TRUSTED_FOR, Namesakes
+from keda_py.net.tls import TlsContexts, TlsSettings
 from keda_py.testing import A_SATURDAY
-from keda_py.tls import TlsContexts, TlsSettings
 from tests.busy_threads import no_thread_left
 from tests.certificates import Authority, Pair, usage
 from tests.http_server import HttpServer, http_server

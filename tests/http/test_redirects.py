@@ -9,9 +9,9 @@ import pytest
 from aiohttp import web
 
 from keda_py.net.redirect_rule import NO_REDIRECTS, RedirectRule
-from keda_py.scaler import TlsSettings
+from keda_py.net.tls import TlsContexts
+from keda_py.sdk.scaler import TlsSettings
 from keda_py.testing import lendings
-from keda_py.tls import TlsContexts
 from tests.certificates import Authority
 from tests.http_server import HttpServer, http_server
 

@@ -12,8 +12,8 @@ import pytest
 from keda_py.answers.connections import Connections
 from keda_py.answers.tenants import acting_for
 from keda_py.cli.operator import loop_factory
-from keda_py.http import HttpClientSpec
-from keda_py.http.sockets import Sockets
+from keda_py.net.http import HttpClientSpec
+from keda_py.net.http.sockets import Sockets
 from keda_py.testing import lendings
 
 SECONDS = 20.0

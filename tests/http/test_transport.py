@@ -15,10 +15,10 @@ from yarl import URL
 from keda_py.answers.bounds import AnswerBounds
 from keda_py.answers.connections import Connections
 from keda_py.answers.tenants import acting_for
-from keda_py.http import HttpClientSpec, Proxies
-from keda_py.scaler import TlsSettings
+from keda_py.net.http import HttpClientSpec, Proxies
+from keda_py.net.tls import TlsContexts
+from keda_py.sdk.scaler import TlsSettings
 from keda_py.testing import A_SATURDAY, FakeClock, lendings
-from keda_py.tls import TlsContexts
 from tests.certificates import Authority
 from tests.http_server import HttpServer, http_server
 

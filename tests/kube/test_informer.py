@@ -9,11 +9,11 @@ import pytest
 
 from keda_py.clock import SystemClock
 from keda_py.errors import Forbidden, Unavailable
-from keda_py.kube.cache import Cache
 from keda_py.kube.client import KubeClient
-from keda_py.kube.informer import Informer
-from keda_py.kube.informer_spec import InformerSpec, only
-from keda_py.kube.reflector import Reflector
+from keda_py.kube.informers.cache import Cache
+from keda_py.kube.informers.informer import Informer
+from keda_py.kube.informers.informer_spec import InformerSpec, only
+from keda_py.kube.informers.reflector import Reflector
 from keda_py.kube.resources import CONFIG_MAPS, NODES, Obj, Selection
 from tests.kube.faulty_server import (
     FaultyServer,

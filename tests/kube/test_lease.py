@@ -11,8 +11,8 @@ import pytest
 from keda_py.clock import SystemClock
 from keda_py.errors import NotFound
 from keda_py.kube.client import KubeClient
-from keda_py.kube.lease import Election
-from keda_py.kube.lease_record import ADDRESS_ANNOTATION, Holder, LeaseSpec, held
+from keda_py.kube.leases.lease import Election
+from keda_py.kube.leases.lease_record import ADDRESS_ANNOTATION, Holder, LeaseSpec, held
 from keda_py.kube.resources import LEASES, NAMESPACES, Obj
 from keda_py.localkube.cluster import LocalCluster
 from tests.kube.faulty_server import FaultyServer, Shelf, hangs, refuses, running, until

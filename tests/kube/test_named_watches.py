@@ -9,10 +9,16 @@ from aiohttp import web
 
 from keda_py.clock import FakeClock
 from keda_py.kube.client import Exchange, KubeClient
-from keda_py.kube.named_watches import NAMES_LIMIT, READ_AGAIN_SECONDS, SINGLE_WATCHES, NamedWatches, Reference
+from keda_py.kube.informers.named_watches import (
+    NAMES_LIMIT,
+    READ_AGAIN_SECONDS,
+    SINGLE_WATCHES,
+    NamedWatches,
+    Reference,
+)
 from keda_py.kube.resources import CONFIG_MAPS, SECRETS
-from keda_py.localkube.calls import User
 from keda_py.localkube.cluster import ClusterOptions, LocalCluster
+from keda_py.localkube.model.calls import User
 from keda_py.testing import A_SATURDAY
 from tests.auth.world import config_map, eventually, secret
 from tests.kube.faulty_server import FaultyServer, refuses

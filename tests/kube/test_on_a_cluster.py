@@ -13,10 +13,10 @@ from keda_py.errors import AlreadyExists, Conflict, Invalid, NotFound
 from keda_py.kube.client import KubeClient, PatchKind
 from keda_py.kube.discovery import Discovery
 from keda_py.kube.events import EventRecorder
-from keda_py.kube.informer import Informer
-from keda_py.kube.informer_spec import InformerSpec
-from keda_py.kube.lease import Election
-from keda_py.kube.lease_record import LeaseSpec
+from keda_py.kube.informers.informer import Informer
+from keda_py.kube.informers.informer_spec import InformerSpec
+from keda_py.kube.leases.lease import Election
+from keda_py.kube.leases.lease_record import LeaseSpec
 from keda_py.kube.resources import (
     CONFIG_MAPS,
     CUSTOM_RESOURCE_DEFINITIONS,

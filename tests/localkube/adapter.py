@@ -11,9 +11,9 @@ from typing import Any, Self
 import orjson
 from aiohttp import web
 
-from keda_py.localkube.certificates import Authority
-from keda_py.localkube.identity import Identity, load_pair
-from keda_py.localkube.store import Store
+from keda_py.localkube.access.certificates import Authority
+from keda_py.localkube.access.identity import Identity, load_pair
+from keda_py.localkube.store.store import Store
 
 GROUP, VERSION = "external.metrics.k8s.io", "v1beta1"
 NAMESPACE, SERVICE = "kube-system", "adapter"

@@ -6,10 +6,10 @@ from typing import Any
 
 import orjson
 
-from keda_py.localkube.calls import Answer, Call, User, refusal
+from keda_py.localkube.access.identity import ADMIN
 from keda_py.localkube.cluster import LocalCluster
-from keda_py.localkube.identity import ADMIN
-from keda_py.localkube.status import StatusError
+from keda_py.localkube.model.calls import Answer, Call, User, refusal
+from keda_py.schema.status import StatusError
 
 MERGE = {"content-type": "application/merge-patch+json"}
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"

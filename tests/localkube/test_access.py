@@ -10,9 +10,9 @@ import orjson
 import pytest
 
 from keda_py.clock import FakeClock
-from keda_py.localkube.calls import User
+from keda_py.localkube.access.identity import service_account
 from keda_py.localkube.cluster import ClusterOptions, LocalCluster
-from keda_py.localkube.identity import service_account
+from keda_py.localkube.model.calls import User
 from tests.localkube.client import CONFIGMAPS, Client, configmap, done
 
 BOB = service_account("default", "bob")
@@ -133,7 +133,7 @@ async def test_a_role_allows_what_it_says_and_no_more(strict: LocalCluster) -> N
 async def test_the_log_says_which_rule_of_which_role_allowed_a_request(
     strict: LocalCluster, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.DEBUG, logger="keda_py.localkube.access")
+    caplog.set_level(logging.DEBUG, logger="keda_py.localkube.access.checks")
     admin, bob = Client(strict), Client(strict, BOB)
     rules = [
         {"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]},

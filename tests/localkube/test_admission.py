@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from keda_py.clock import SystemClock
-from keda_py.localkube.certificates import Authority
+from keda_py.localkube.access.certificates import Authority
 from tests.localkube.client import CONFIGMAPS, SCALED_OBJECTS, Client, configmap, scaled_object
 from tests.localkube.webhook import NAME, Webhook
 

@@ -6,10 +6,10 @@ import aiohttp
 import pytest
 
 from keda_py.clock import SystemClock
-from keda_py.localkube.calls import User
-from keda_py.localkube.certificates import Authority
+from keda_py.localkube.access.certificates import Authority
+from keda_py.localkube.access.identity import ADMIN
 from keda_py.localkube.cluster import LocalCluster
-from keda_py.localkube.identity import ADMIN
+from keda_py.localkube.model.calls import User
 from tests.localkube.adapter import GROUP, VERSION, Adapter, Obj
 from tests.localkube.eventually import eventually
 

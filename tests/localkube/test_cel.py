@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from keda_py.localkube.cel import compile_rule
-from keda_py.localkube.cel_functions import CelError
+from keda_py.schema.cel import compile_rule
+from keda_py.schema.cel_functions import CelError
 
 SELF = {"n": 3, "s": "abc", "l": [1, 2, 3], "m": {"a": {"b": "x"}}, "f": 1.5}
 

@@ -14,10 +14,10 @@ import yaml
 
 from keda_py.clock import SteppedClock
 from keda_py.errors import ConfigError
-from keda_py.localkube.calls import User
 from keda_py.localkube.cluster import LocalCluster
 from keda_py.localkube.command import LocalOptions, read_manifests, run_local
-from keda_py.localkube.status import StatusError
+from keda_py.localkube.model.calls import User
+from keda_py.schema.status import StatusError
 
 CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one}\n"
 

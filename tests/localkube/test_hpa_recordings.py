@@ -14,15 +14,15 @@ import pytest
 import pytest_asyncio
 
 from keda_py.clock import FakeClock, SystemClock
-from keda_py.core.hpa import ControllerOptions
-from keda_py.localkube.aggregation import Aggregation
-from keda_py.localkube.builtins import builtin_registry
-from keda_py.localkube.certificates import Authority
-from keda_py.localkube.controllers.plane import ControlPlane, PlaneOptions
-from keda_py.localkube.identity import Identity
-from keda_py.localkube.services import ServiceAddresses
-from keda_py.localkube.store import Store
-from keda_py.localkube.subscriptions import Event
+from keda_py.core.hpa.controller import ControllerOptions
+from keda_py.localkube.access.certificates import Authority
+from keda_py.localkube.access.identity import Identity
+from keda_py.localkube.apiserver.aggregation import Aggregation
+from keda_py.localkube.builtin.builtins import builtin_registry
+from keda_py.localkube.plane import ControlPlane, PlaneOptions
+from keda_py.localkube.store.services import ServiceAddresses
+from keda_py.localkube.store.store import Store
+from keda_py.localkube.store.subscriptions import Event
 from tests.localkube.adapter import Adapter
 
 Obj = dict[str, Any]

@@ -8,8 +8,8 @@ import orjson
 import pytest
 
 from keda_py.clock import FakeClock
-from keda_py.localkube.calls import Call
 from keda_py.localkube.cluster import LocalCluster
+from keda_py.localkube.model.calls import Call
 
 Obj = dict[str, Any]
 PODS = "/apis/metrics.k8s.io/v1beta1/namespaces/default/pods"

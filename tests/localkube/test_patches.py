@@ -1,7 +1,7 @@
 import pytest
 
-from keda_py.localkube.patches import json_patch, merge_patch
-from keda_py.localkube.status import StatusError
+from keda_py.localkube.patch.patches import json_patch, merge_patch
+from keda_py.schema.status import StatusError
 
 OBJ = {"a": {"b": 1, "c": [1, 2, 3]}, "d": "x"}
 

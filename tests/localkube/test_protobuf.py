@@ -1,7 +1,7 @@
 import pytest
 
-from keda_py.localkube.protobuf import decode_protobuf
-from keda_py.localkube.status import StatusError
+from keda_py.localkube.bodies.protobuf import decode_protobuf
+from keda_py.schema.status import StatusError
 
 
 def field(number: int, value: bytes | int) -> bytes:

@@ -2,11 +2,11 @@ from typing import Any
 
 import pytest
 
-from keda_py.localkube.builtin_schemas import schema_of
-from keda_py.localkube.decoding import check_types
-from keda_py.localkube.defaults import apply_defaults
-from keda_py.localkube.schemas import prune
-from keda_py.localkube.status import StatusError
+from keda_py.localkube.builtin.schemas import schema_of
+from keda_py.schema.decoding import check_types
+from keda_py.schema.defaults import apply_defaults
+from keda_py.schema.schemas import prune
+from keda_py.schema.status import StatusError
 
 CUSTOM = {
     "type": "object",

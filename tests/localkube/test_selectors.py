@@ -2,9 +2,9 @@
 
 import pytest
 
-from keda_py.core.selectors import LabelSelector
-from keda_py.localkube.selectors import FieldSelector, parse_labels
-from keda_py.localkube.status import StatusError
+from keda_py.core.values.selectors import LabelSelector
+from keda_py.localkube.model.selectors import FieldSelector, parse_labels
+from keda_py.schema.status import StatusError
 
 OBJ = {"metadata": {"name": "web", "labels": {"team": "core", "tier": "3", "empty": ""}}, "spec": {"on": True}}
 

@@ -8,8 +8,8 @@ import aiohttp
 import orjson
 
 from keda_py.clock import FakeClock
+from keda_py.localkube.apiserver.server import STALLED_SECONDS
 from keda_py.localkube.cluster import LocalCluster
-from keda_py.localkube.server import STALLED_SECONDS
 from tests.localkube.client import CONFIGMAPS, Client, configmap
 from tests.localkube.eventually import eventually
 

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from keda_py.clock import FakeClock
-from keda_py.localkube.builtins import builtin_registry
-from keda_py.localkube.services import ServiceAddresses, UnresolvedError
-from keda_py.localkube.status import StatusError
-from keda_py.localkube.store import Store
+from keda_py.localkube.builtin.builtins import builtin_registry
+from keda_py.localkube.store.services import ServiceAddresses, UnresolvedError
+from keda_py.localkube.store.store import Store
+from keda_py.schema.status import StatusError
 
 Obj = dict[str, Any]
 METADATA = {"name": "api", "namespace": "keda"}

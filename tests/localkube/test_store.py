@@ -5,12 +5,12 @@ from datetime import UTC, datetime
 import pytest
 
 from keda_py.clock import FakeClock
-from keda_py.localkube.builtins import builtin_registry
-from keda_py.localkube.lifecycle import DeleteOptions
-from keda_py.localkube.resources import Obj, Resource
-from keda_py.localkube.status import StatusError
-from keda_py.localkube.store import HISTORY, Store
-from keda_py.localkube.subscriptions import Event
+from keda_py.localkube.builtin.builtins import builtin_registry
+from keda_py.localkube.store.lifecycle import DeleteOptions
+from keda_py.localkube.store.store import HISTORY, Store
+from keda_py.localkube.store.subscriptions import Event
+from keda_py.schema.resources import Obj, Resource
+from keda_py.schema.status import StatusError
 
 
 @pytest.fixture

@@ -2,9 +2,9 @@ from typing import Any
 
 import pytest
 
-from keda_py.localkube.builtin_schemas import schema_of
-from keda_py.localkube.status import StatusError
-from keda_py.localkube.strategic_merge import strategic_merge
+from keda_py.localkube.builtin.schemas import schema_of
+from keda_py.localkube.patch.strategic_merge import strategic_merge
+from keda_py.schema.status import StatusError
 
 DEPLOYMENT = schema_of("apps", "v1", "Deployment") or {}
 SERVICE = schema_of("", "v1", "Service") or {}

@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 import pytest
 
 from keda_py.clock import FakeClock
-from keda_py.localkube.builtins import builtin_registry
-from keda_py.localkube.resources import Obj, Resource
-from keda_py.localkube.selectors import FieldSelector, parse_labels
-from keda_py.localkube.store import Store
-from keda_py.localkube.subscriptions import BACKLOG
+from keda_py.localkube.builtin.builtins import builtin_registry
+from keda_py.localkube.model.selectors import FieldSelector, parse_labels
+from keda_py.localkube.store.store import Store
+from keda_py.localkube.store.subscriptions import BACKLOG
+from keda_py.schema.resources import Obj, Resource
 
 
 @pytest.fixture

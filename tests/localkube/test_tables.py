@@ -3,10 +3,10 @@ from typing import Any
 
 import pytest
 
-from keda_py.localkube.durations import age, human_duration
-from keda_py.localkube.json_paths import PathError, find, find_first
-from keda_py.localkube.resources import Column, Obj, Resource
-from keda_py.localkube.tables import build_table
+from keda_py.localkube.model.durations import age, human_duration
+from keda_py.localkube.model.json_paths import PathError, find, find_first
+from keda_py.localkube.printing.tables import build_table
+from keda_py.schema.resources import Column, Obj, Resource
 
 NOW = datetime(2026, 1, 1, 0, 10, tzinfo=UTC)
 METADATA = {"name": "x", "namespace": "n", "creationTimestamp": "2026-01-01T00:00:00Z"}

@@ -2,9 +2,9 @@ from typing import Any
 
 import pytest
 
-from keda_py.localkube.builtin_schemas import schema_of
-from keda_py.localkube.defaults import apply_defaults
-from keda_py.localkube.validation import validate
+from keda_py.localkube.builtin.schemas import schema_of
+from keda_py.schema.defaults import apply_defaults
+from keda_py.schema.validation import validate
 
 Problems = list[tuple[str, str]]
 

@@ -9,8 +9,8 @@ from typing import Any, Self
 import orjson
 from aiohttp import web
 
-from keda_py.localkube.certificates import Authority
-from keda_py.localkube.identity import load_pair
+from keda_py.localkube.access.certificates import Authority
+from keda_py.localkube.access.identity import load_pair
 
 Obj = dict[str, Any]
 NAME = "vet.example.com"

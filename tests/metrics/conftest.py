@@ -10,14 +10,14 @@ import pytest
 from keda_py.apis.scaled_object import ScaledObject
 from keda_py.auth.resolver import Resolved
 from keda_py.clock import FakeClock
-from keda_py.context import Lendings
 from keda_py.core.fallback import FallbackState
 from keda_py.core.spec import ScalingSpec, build_spec
-from keda_py.metrics.failures import Failures
-from keda_py.metrics.readings import Key, Readings
-from keda_py.metrics.scaler_set import ScalerSource
-from keda_py.registry import AnyScaler
-from keda_py.scaler import (
+from keda_py.readings.failures import Failures
+from keda_py.readings.readings import Key, Readings
+from keda_py.readings.scaler_set import ScalerSource
+from keda_py.sdk.context import Lendings
+from keda_py.sdk.registry import AnyScaler
+from keda_py.sdk.scaler import (
     AUTH,
     Reading,
     Scaler,

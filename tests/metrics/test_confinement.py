@@ -3,8 +3,8 @@
 import pytest
 
 from keda_py.errors import ConfigError, KubeError, ScalerError
-from keda_py.metrics.confinement import LONGEST_TEXT, confine
-from keda_py.metrics.meters import check_reading
+from keda_py.readings.guard import LONGEST_TEXT, confine
+from keda_py.readings.tracked_metrics import check_reading
 
 
 async def raising(error: Exception) -> None:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from keda_py.metrics.otel_names import EXPORTED, Exported
-from keda_py.metrics.prometheus import OperatorMetrics
+from keda_py.telemetry.otel_names import EXPORTED, Exported
+from keda_py.telemetry.prometheus import OperatorMetrics
 
 
 @pytest.mark.parametrize("exported", EXPORTED, ids=lambda one: one.name)

@@ -8,17 +8,17 @@ from prometheus_client import CollectorRegistry, Counter
 
 from keda_py.apis.scaled_object import MOST_TRIGGERS
 from keda_py.core.metric_names import COMPOSITE_METRIC
+from keda_py.core.polling_grid import Grid
 from keda_py.errors import EmptyAnswer, ScalerError
-from keda_py.http.observed import HttpExchange
+from keda_py.external_metrics.query import Evaluation, MetricValue
 from keda_py.kube.client import Exchange
-from keda_py.metrics.http_requests import asking_for
-from keda_py.metrics.meters import Meter
-from keda_py.metrics.page import MetricsPage
-from keda_py.metrics.phases import Grid
-from keda_py.metrics.prometheus import SCALED_OBJECT, OperatorMetrics
-from keda_py.metrics.query import Evaluation, MetricValue
-from keda_py.metrics.series import MOST_DETAILED_LINES, MOST_LINES, Series
-from keda_py.scaler import Reading
+from keda_py.net.http.observed import HttpExchange
+from keda_py.readings.http_requests import asking_for
+from keda_py.readings.tracked_metrics import Meter
+from keda_py.sdk.scaler import Reading
+from keda_py.telemetry.page import MetricsPage
+from keda_py.telemetry.prometheus import SCALED_OBJECT, OperatorMetrics
+from keda_py.telemetry.series import MOST_DETAILED_LINES, MOST_LINES, Series
 
 KEY = ("shop", "app")
 LABELS = 'metric="s0-a-x",namespace="shop",scaledObject="app",scaler="tapScaler",triggerIndex="0",type="scaledobject"'

@@ -7,11 +7,11 @@ import pytest
 
 from keda_py.apis.scaled_object import MOST_TRIGGERS
 from keda_py.core.fallback import FallbackState
+from keda_py.core.polling_grid import Grid
 from keda_py.errors import ConfigError, ScalerError
-from keda_py.metrics.meters import Meter
-from keda_py.metrics.phases import Grid
-from keda_py.metrics.readings import QUIET_SECONDS
-from keda_py.scaler import Reading
+from keda_py.readings.readings import QUIET_SECONDS
+from keda_py.readings.tracked_metrics import Meter
+from keda_py.sdk.scaler import Reading
 from tests.costs import within
 
 KEY = ("shop", "app")
@@ -296,7 +296,7 @@ async def test_what_a_trigger_shares_with_others_costs_the_same_however_many_its
 
 
 async def test_a_trigger_that_fails_by_turns_is_told_of_once_in_a_while(world, caplog):
-    caplog.set_level(logging.INFO, "keda_py.metrics.readings")
+    caplog.set_level(logging.INFO, "keda_py.readings.readings")
     await world.build()
     for turn in range(60):
         world.taps["a"].value = ScalerError("down") if turn % 2 else 1.0

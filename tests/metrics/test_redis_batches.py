@@ -6,13 +6,13 @@ from dataclasses import replace
 import pytest
 from redis.asyncio import Redis
 
-from keda_py import registry
 from keda_py.apis.scaled_object import ScaledObject
 from keda_py.auth.resolver import NothingResolved
 from keda_py.core.spec import build_spec
 from keda_py.errors import ScalerError
-from keda_py.metrics.readings import Readings
-from keda_py.metrics.scaler_set import ScalerSource
+from keda_py.readings.readings import Readings
+from keda_py.readings.scaler_set import ScalerSource
+from keda_py.sdk import registry
 from tests.servers import free_port, redis_command, running
 
 OBJECTS = 500

@@ -10,9 +10,9 @@ import pytest
 
 from keda_py.clock import SystemClock
 from keda_py.errors import ScalerError
-from keda_py.metrics.external_metrics import ExternalMetrics
-from keda_py.metrics.query import Query
-from keda_py.metrics.server import MetricsServer
+from keda_py.external_metrics.query import Query
+from keda_py.external_metrics.question import ExternalMetrics
+from keda_py.external_metrics.server import MetricsServer
 from keda_py.serving.certificates import make_certificate
 from keda_py.serving.server_tls import ServerTls
 from keda_py.serving.statuses import StatusError

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from keda_py.errors import ScalerError
-from keda_py.scaler import OpenKey, Reading, sharing_key
+from keda_py.sdk.scaler import OpenKey, Reading, sharing_key
 
 ONE = Reading(value=1.0, active=True)
 

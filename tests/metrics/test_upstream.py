@@ -15,7 +15,7 @@ import pytest
 from aiohttp import web
 
 from keda_py.errors import Unavailable
-from keda_py.metrics.upstream import AT_ONCE, CONNECTIONS, LARGEST_ANSWER, Peer, Upstream
+from keda_py.external_metrics.upstream import AT_ONCE, CONNECTIONS, LARGEST_ANSWER, Peer, Upstream
 from keda_py.serving.statuses import StatusError
 from tests.certificates import Authority
 from tests.http_server import HttpServer, http_server
@@ -251,7 +251,7 @@ async def test_the_log_tells_once_that_the_upstream_fails_and_once_that_it_answe
     adapter.says(LIST)
     for _ in range(3):
         await adapter.ask()
-    told = [(one.levelname, one.message) for one in caplog.records if one.name == "keda_py.metrics.upstream"]
+    told = [(one.levelname, one.message) for one in caplog.records if one.name == "keda_py.external_metrics.upstream"]
     assert told == [
         ("WARNING", "upstream of external metrics fails"),
         ("INFO", "upstream of external metrics answers"),

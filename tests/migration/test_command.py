@@ -11,8 +11,8 @@ from keda_py import cli
 from keda_py.clock import SystemClock
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import NAMESPACES, SCALED_OBJECTS
-from keda_py.localkube.calls import User
 from keda_py.localkube.cluster import ClusterOptions, LocalCluster
+from keda_py.localkube.model.calls import User
 from tests.definitions import DEFINITIONS
 from tests.migration.installed import CRON, Obj, lease, obj, operator, scaled_object
 

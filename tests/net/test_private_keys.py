@@ -25,9 +25,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keda_py.errors import ConfigError
-from keda_py.net.pem import blocks
-from keda_py.net.private_keys import plain_private_key, rs256
-from keda_py.tls import TlsContexts, TlsSettings
+from keda_py.net.keys.pem import blocks
+from keda_py.net.keys.private_keys import plain_private_key, rs256
+from keda_py.net.tls import TlsContexts, TlsSettings
 from tests.certificates import Authority
 from tests.costs import thorough, within
 from tests.hostile.attacks.keys import (

@@ -18,10 +18,10 @@ import aiohttp
 from keda_py.clock import SystemClock
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import DEPLOYMENTS, LEASES, SCALED_OBJECTS, Obj
+from keda_py.localkube.access.identity import load_pair
 from keda_py.localkube.cluster import LocalCluster
-from keda_py.localkube.identity import load_pair
 from keda_py.operator.app import run_operator
-from keda_py.settings import load_settings
+from keda_py.settings.settings import load_settings
 from tests.definitions import DEFINITIONS
 from tests.e2e.processes import Process
 from tests.http_server import HttpServer

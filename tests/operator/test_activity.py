@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from keda_py.operator.activity import last_active_before, note_activity, restore_activity
+from keda_py.core.activity import last_active_before, note_activity, restore_activity
 
 NOW = datetime(2026, 11, 20, 10, 30, tzinfo=UTC)
 

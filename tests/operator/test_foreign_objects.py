@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from keda_py.clock import SystemClock
 from keda_py.errors import Unavailable
-from keda_py.kube.cache import Cache
 from keda_py.kube.client import KubeClient
-from keda_py.kube.informer_spec import InformerSpec
-from keda_py.kube.received import check_object
-from keda_py.operator.caches import Caches
-from keda_py.operator.jobs.caches import JobCaches
-from keda_py.operator.reconcile import fingerprint_of
+from keda_py.kube.informers.cache import Cache
+from keda_py.kube.informers.informer_spec import InformerSpec
+from keda_py.kube.informers.received import check_object
+from keda_py.operator.cluster.caches import Caches
+from keda_py.operator.scaled_jobs.caches import JobCaches
+from keda_py.operator.scaled_objects.reconcile import fingerprint_of
 from tests.properties import examples
 from tests.validation.manifests import junk
 

@@ -8,14 +8,14 @@ import pytest
 
 from keda_py.apis.parsing import parse_object
 from keda_py.apis.scaled_job import ScaledJob
-from keda_py.core.job_spec import build_job_spec
-from keda_py.core.jobs import Tally
+from keda_py.core.jobs.counts import Tally
+from keda_py.core.jobs.spec import build_job_spec
 from keda_py.errors import Invalid, KubeError, Unavailable
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import JOBS, SCALED_JOBS
-from keda_py.operator.jobs.caches import JobCaches
-from keda_py.operator.jobs.ledger import ASK_AFTER_SECONDS, AT_ONCE, JobLedger
-from keda_py.operator.jobs.state import ScaledJobState
+from keda_py.operator.scaled_jobs.caches import JobCaches
+from keda_py.operator.scaled_jobs.job_tracker import ASK_AFTER_SECONDS, AT_ONCE, JobLedger
+from keda_py.operator.scaled_jobs.state import ScaledJobState
 from tests.operator.world import World
 
 WORK = SCALED_JOBS.named("default", "work")

@@ -8,8 +8,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from keda_py.errors import KubeError
 from keda_py.kube.client import Request
 from keda_py.kube.resources import CLUSTER_TRIGGER_AUTHENTICATIONS, DEPLOYMENTS, SCALED_JOBS, SCALED_OBJECTS
-from keda_py.localkube.subscriptions import Event
-from keda_py.metrics.page import RENDER_SECONDS, MetricsPage
+from keda_py.localkube.store.subscriptions import Event
+from keda_py.telemetry.page import RENDER_SECONDS, MetricsPage
 from tests.e2e.manifests import deployment, metrics_api, scaled_object
 from tests.operator.world import World
 

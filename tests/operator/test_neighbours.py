@@ -4,7 +4,7 @@ from typing import Any
 
 import orjson
 
-from keda_py.operator.neighbours import MOST_CONTAINERS, MOST_TOLD, Neighbours
+from keda_py.operator.admission.related_objects import MOST_CONTAINERS, MOST_TOLD, Neighbours
 
 Obj = dict[str, Any]
 QUESTION = {

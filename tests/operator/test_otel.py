@@ -13,8 +13,8 @@ from opentelemetry.metrics import NoOpHistogram
 
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS
-from keda_py.metrics.otel import MOST_TIMED, Timed, exporting
-from keda_py.metrics.prometheus import OperatorMetrics
+from keda_py.telemetry.otel import MOST_TIMED, Timed, exporting
+from keda_py.telemetry.prometheus import OperatorMetrics
 from tests.collector import Collector, Point, grpc_collector
 from tests.e2e.manifests import deployment, metrics_api, scaled_object
 from tests.http_server import HttpServer, http_server
@@ -178,7 +178,7 @@ async def test_a_collector_that_refuses_is_told_of_once_and_once_when_it_takes_a
         await until(lambda: len(collector.headers) > 5)
         collector.status = 200
         await next_export(collector)
-        told = [record.message for record in caplog.records if record.name == "keda_py.metrics.otel"]
+        told = [record.message for record in caplog.records if record.name == "keda_py.telemetry.otel"]
     assert told[1:] == ["metrics cannot be exported", "metrics can be exported again"]
     failed = next(record for record in caplog.records if record.levelname == "WARNING")
     assert "400" in vars(failed)["error"]

@@ -14,9 +14,9 @@ from aiohttp import web
 from keda_py.cli.explanation import print_explanation
 from keda_py.core.quarantine import NAMESPACE_DEATHS, Hold
 from keda_py.errors import KubeError
+from keda_py.external_metrics.query import MetricValue, QueryError
 from keda_py.kube.client import Request
 from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS, Obj, Resource
-from keda_py.metrics.query import MetricValue, QueryError
 from keda_py.operator.process.quarantine import Quarantine, work_on
 from keda_py.operator.process.questions import GuardedQuestions
 from keda_py.readings.journal import Journal

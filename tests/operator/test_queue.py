@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
 from keda_py.clock import FakeClock
-from keda_py.operator.queue import DueQueue, Key
+from keda_py.operator.controller.work_queue import DueQueue, Key
 
 A, B = ("shop", "a"), ("shop", "b")
 

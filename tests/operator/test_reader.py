@@ -9,9 +9,9 @@ from keda_py.clock import FakeClock
 from keda_py.errors import NotFound
 from keda_py.kube.client import KubeClient
 from keda_py.kube.discovery import Discovery
-from keda_py.kube.named_watches import NAMES_LIMIT
+from keda_py.kube.informers.named_watches import NAMES_LIMIT
 from keda_py.localkube.cluster import LocalCluster
-from keda_py.operator.reader import IDLE_SECONDS, ClusterReader
+from keda_py.operator.cluster.reader import IDLE_SECONDS, ClusterReader
 from keda_py.testing import A_SATURDAY
 from tests.auth.world import config_map, eventually
 

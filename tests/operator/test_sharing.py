@@ -17,13 +17,13 @@ from keda_py.errors import ConfigError, KubeError
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import SCALED_OBJECTS
 from keda_py.kube.transport import Request
+from keda_py.localkube.access.identity import ADMIN, load_pair, service_account
 from keda_py.localkube.cluster import ClusterOptions
-from keda_py.localkube.identity import ADMIN, load_pair, service_account
-from keda_py.operator.caches import Caches
-from keda_py.operator.sharing import OwnMetrics, UpstreamTrust, share_metrics
+from keda_py.net.tls import TlsContexts
+from keda_py.operator.cluster.caches import Caches
+from keda_py.operator.standby.ownership import OwnMetrics, UpstreamTrust, share_metrics
 from keda_py.serving.statuses import StatusError
-from keda_py.settings import load_settings
-from keda_py.tls import TlsContexts
+from keda_py.settings.settings import load_settings
 from tests.certificates import Authority
 from tests.http_server import HttpServer, http_server
 from tests.operator.replicas import build_replicas, question

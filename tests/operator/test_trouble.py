@@ -5,8 +5,8 @@ import logging
 import pytest
 
 from keda_py.errors import Unavailable
-from keda_py.operator.state import ObjectState
-from keda_py.operator.trouble import REMEMBERED, log_recovery, log_trouble
+from keda_py.operator.controller.state import ObjectState
+from keda_py.operator.controller.troubles import REMEMBERED, log_recovery, log_trouble
 
 log = logging.getLogger("keda_py.tests.trouble")
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from keda_py.metrics.page import MetricsPage
-from keda_py.metrics.prometheus import OperatorMetrics
-from keda_py.operator.watchdog import Watchdog
+from keda_py.operator.process.watchdog import Watchdog
+from keda_py.telemetry.page import MetricsPage
+from keda_py.telemetry.prometheus import OperatorMetrics
 
 PLUGIN = """
 import time

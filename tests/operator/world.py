@@ -23,15 +23,15 @@ from keda_py.kube.resources import (
     Obj,
     Resource,
 )
-from keda_py.localkube.calls import User
+from keda_py.localkube.access.identity import ADMIN
 from keda_py.localkube.cluster import ClusterOptions, LocalCluster
-from keda_py.localkube.identity import ADMIN
-from keda_py.localkube.subscriptions import Event
+from keda_py.localkube.model.calls import User
+from keda_py.localkube.store.subscriptions import Event
 from keda_py.operator.app import run_operator
 from keda_py.operator.assembly import Assembly
 from keda_py.operator.process.own import OwnProcess
 from keda_py.readings.journal import Journal
-from keda_py.settings import load_settings
+from keda_py.settings.settings import load_settings
 from tests.definitions import DEFINITIONS
 from tests.http_server import HttpServer
 from tests.kubeconfigs import token_kubeconfig

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from keda_py.kube.resources import SCALED_OBJECTS
-from keda_py.localkube.subscriptions import Event
+from keda_py.localkube.store.subscriptions import Event
 from tests.parity.source import Source
 from tests.parity.world import A_SATURDAY, World, scaled_object, workload
 

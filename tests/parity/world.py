@@ -10,7 +10,7 @@ from typing import Any
 from prometheus_client.parser import text_string_to_metric_families
 
 from keda_py.clock import SteppedClock
-from keda_py.core.hpa import ControllerOptions
+from keda_py.core.hpa.controller import ControllerOptions
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import (
     DEPLOYMENTS,
@@ -22,7 +22,7 @@ from keda_py.kube.resources import (
     Resource,
 )
 from keda_py.localkube.cluster import ClusterOptions, LocalCluster
-from keda_py.localkube.subscriptions import Event
+from keda_py.localkube.store.subscriptions import Event
 from keda_py.operator.assembly import Assembly
 from tests.definitions import DEFINITIONS
 from tests.kubeconfigs import token_kubeconfig

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from keda_py.context import EngineContext, Lendings
-from keda_py.registry import AnyScaler, build
-from keda_py.scaler import PodIdentity, Trigger
+from keda_py.sdk.context import EngineContext, Lendings
+from keda_py.sdk.registry import AnyScaler, build
+from keda_py.sdk.scaler import PodIdentity, Trigger
 from keda_py.testing import lendings
 from tests.servers import free_port, prometheus_command, redis_command, running
 

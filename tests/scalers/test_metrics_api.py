@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from keda_py.context import Reach
 from keda_py.errors import ConfigError, ScalerError
-from keda_py.scaler import Trigger
+from keda_py.sdk.context import Reach
+from keda_py.sdk.scaler import Trigger
 from keda_py.testing import EngineContext, Objects, check_scaler, endpoint_slice, lendings
 from scalers.metrics_api import MetricsAPIScaler
 from tests.certificates import Authority

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from keda_py.errors import ConfigError, ScalerError
-from keda_py.scaler import PodIdentity, Trigger
+from keda_py.sdk.scaler import PodIdentity, Trigger
 from keda_py.testing import EngineContext, IdentityRule, check_scaler
 from scalers.prometheus import PrometheusScaler
 from tests.certificates import Authority

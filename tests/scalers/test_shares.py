@@ -10,11 +10,11 @@ import pytest
 
 from keda_py.answers.connections import Connections
 from keda_py.answers.tenants import acting_for
-from keda_py.context import EngineContext, Lendings
 from keda_py.errors import ScalerError
-from keda_py.http import HttpClientSpec
-from keda_py.registry import AnyScaler, build
-from keda_py.scaler import Trigger
+from keda_py.net.http import HttpClientSpec
+from keda_py.sdk.context import EngineContext, Lendings
+from keda_py.sdk.registry import AnyScaler, build
+from keda_py.sdk.scaler import Trigger
 from keda_py.testing import lendings
 
 SHARE = 2

@@ -12,14 +12,14 @@ import aiohttp
 import pytest
 
 from keda_py.clock import SystemClock
+from keda_py.external_metrics.query import MetricValue
+from keda_py.external_metrics.question import ExternalMetrics
+from keda_py.external_metrics.server import MetricsServer
 from keda_py.kube.client import Exchange, KubeClient
-from keda_py.localkube.calls import User
-from keda_py.localkube.certificates import Authority, KeyPair
+from keda_py.localkube.access.certificates import Authority, KeyPair
+from keda_py.localkube.access.identity import load_pair
 from keda_py.localkube.cluster import ClusterOptions, LocalCluster
-from keda_py.localkube.identity import load_pair
-from keda_py.metrics.external_metrics import ExternalMetrics
-from keda_py.metrics.query import MetricValue
-from keda_py.metrics.server import MetricsServer
+from keda_py.localkube.model.calls import User
 from keda_py.serving.authentication_config import AuthenticationConfig
 from keda_py.serving.certificates import ServingCertificate, make_certificate
 from keda_py.serving.delegated import DelegatedAccess

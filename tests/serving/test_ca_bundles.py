@@ -7,10 +7,10 @@ from contextlib import asynccontextmanager
 
 from keda_py.clock import SystemClock
 from keda_py.operator.certificates import guarded_objects
-from keda_py.serving.ca_bundles import CaBundles
 from keda_py.serving.certificates import make_certificate
+from keda_py.serving.renewal.ca_bundles import CaBundles
 from keda_py.serving.server_tls import ServerTls
-from keda_py.settings import load_settings
+from keda_py.settings.settings import load_settings
 from tests.localkube.eventually import eventually
 from tests.serving.conftest import OPERATOR, bound, client_of, role
 from tests.serving.test_certificate_secret import RULES

@@ -10,8 +10,8 @@ import pytest
 
 from keda_py.clock import SystemClock
 from keda_py.localkube.cluster import LocalCluster
-from keda_py.serving.certificate_secret import SecretCertificates, SecretSpec, service_hosts
 from keda_py.serving.certificates import alternative_names, make_certificate, read_leaf
+from keda_py.serving.renewal.certificate_secret import SecretCertificates, SecretSpec, service_hosts
 from keda_py.serving.server_tls import ServerTls
 from tests.localkube.eventually import eventually
 from tests.serving.conftest import OPERATOR, bound, client_of, role

@@ -8,9 +8,9 @@ import aiohttp
 import pytest
 
 from keda_py.clock import SystemClock
-from keda_py.localkube.calls import User
-from keda_py.localkube.certificates import Authority
-from keda_py.localkube.identity import ADMIN, service_account
+from keda_py.localkube.access.certificates import Authority
+from keda_py.localkube.access.identity import ADMIN, service_account
+from keda_py.localkube.model.calls import User
 from tests.localkube.eventually import eventually
 from tests.serving.conftest import HPA, QUESTION, ROOT, bound, role
 

@@ -14,12 +14,12 @@ from aiohttp import web
 from prometheus_client import Gauge
 
 from keda_py.clock import SystemClock
-from keda_py.metrics.page import AT_ONCE, PIECE_BYTES, MetricsPage
-from keda_py.metrics.prometheus import OperatorMetrics
 from keda_py.serving.certificates import make_certificate
 from keda_py.serving.https import LimitedServer
 from keda_py.serving.ports.table import Limits
 from keda_py.serving.server_tls import ServerTls
+from keda_py.telemetry.page import AT_ONCE, PIECE_BYTES, MetricsPage
+from keda_py.telemetry.prometheus import OperatorMetrics
 from tests.localkube.eventually import eventually
 
 ATTACKER, KUBELET = "127.0.0.2", "127.0.0.1"

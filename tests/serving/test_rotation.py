@@ -14,7 +14,7 @@ from keda_py.serving.certificates import (
     read_leaf,
     signed_by,
 )
-from keda_py.serving.rotation import settle
+from keda_py.serving.renewal.rotation import settle
 
 NOW = datetime(2026, 11, 21, 8, tzinfo=UTC)
 NAMES = ("keda-operator", "keda-operator.keda.svc")

@@ -2,11 +2,11 @@
 
 from pydantic import SecretStr
 
-from keda_py.auth.issued import Issued
-from keda_py.context import SharedResources
+from keda_py.auth.lookup.issued import Issued
 from keda_py.net.credential_keys import CredentialKey, OpenKey, SharingKey, credential_digest, sharing_key
-from keda_py.scaler import Scaler, TriggerMetadata
-from keda_py.tls import TlsContexts, TlsSettings
+from keda_py.net.tls import TlsContexts, TlsSettings
+from keda_py.sdk.context import SharedResources
+from keda_py.sdk.scaler import Scaler, TriggerMetadata
 
 
 async def make() -> str:

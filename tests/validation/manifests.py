@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from keda_py.registry import scaler_class, trigger_types
+from keda_py.sdk.registry import scaler_class, trigger_types
 from keda_py.validation.schemas import our_kinds
 from tests.documents import read_file
 

@@ -9,19 +9,19 @@ import orjson
 import pytest
 from hypothesis import given
 
-from keda_py import registry
 from keda_py.apis.parsing import parse_object
 from keda_py.apis.scaled_object import ScaledObject
-from keda_py.context import EngineContext, Lendings
-from keda_py.core.hpa_manifest import build_hpa
+from keda_py.core.hpa.manifest import build_hpa
 from keda_py.core.metric_names import name_metrics
 from keda_py.core.metric_specs import MetricSpec
 from keda_py.core.spec import ScalingSpec, build_spec
 from keda_py.core.spec_rules import check_bounds, check_triggers
 from keda_py.errors import ConfigError
-from keda_py.scaler import Trigger
+from keda_py.sdk import registry
+from keda_py.sdk.checks import context_of
+from keda_py.sdk.context import EngineContext, Lendings
+from keda_py.sdk.scaler import Trigger
 from keda_py.testing import lendings
-from keda_py.trigger_checks import context_of
 from keda_py.validation.checks import Validation
 from keda_py.validation.documents import DocumentError, read_documents
 from tests.properties import examples

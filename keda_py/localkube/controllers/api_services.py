@@ -9,14 +9,14 @@ from collections.abc import Iterable
 
 import orjson
 
-from keda_py.localkube.aggregation import Aggregation
-from keda_py.localkube.calls import Call, User
-from keda_py.localkube.conditions import with_condition
-from keda_py.localkube.controllers.context import ControllerContext
-from keda_py.localkube.controllers.loop import Key
-from keda_py.localkube.resources import Obj, Resource
-from keda_py.localkube.services import SERVICE_NAME, UnresolvedError
-from keda_py.localkube.subscriptions import DELETED, Event
+from keda_py.localkube.apiserver.aggregation import Aggregation
+from keda_py.localkube.controllers.shared.context import ControllerContext
+from keda_py.localkube.controllers.shared.loop import Key
+from keda_py.localkube.model.calls import Call, User
+from keda_py.localkube.model.conditions import with_condition
+from keda_py.localkube.store.services import SERVICE_NAME, UnresolvedError
+from keda_py.localkube.store.subscriptions import DELETED, Event
+from keda_py.schema.resources import Obj, Resource
 
 API_SERVICES = ("apiregistration.k8s.io", "apiservices")
 SERVICES, ENDPOINTS, SLICES = ("", "services"), ("", "endpoints"), ("discovery.k8s.io", "endpointslices")

@@ -6,11 +6,11 @@ Finalizers of instances are honoured: this controller keeps a deleted definition
 
 from collections.abc import Iterable
 
-from keda_py.localkube.conditions import with_condition
-from keda_py.localkube.controllers.context import ControllerContext
-from keda_py.localkube.controllers.loop import Key
-from keda_py.localkube.resources import Obj, Resource
-from keda_py.localkube.subscriptions import DELETED, Event
+from keda_py.localkube.controllers.shared.context import ControllerContext
+from keda_py.localkube.controllers.shared.loop import Key
+from keda_py.localkube.model.conditions import with_condition
+from keda_py.localkube.store.subscriptions import DELETED, Event
+from keda_py.schema.resources import Obj, Resource
 
 DEFINITIONS = ("apiextensions.k8s.io", "customresourcedefinitions")
 CLEANUP = "customresourcecleanup.apiextensions.k8s.io"

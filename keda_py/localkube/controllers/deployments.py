@@ -6,14 +6,15 @@ generation.
 
 from collections.abc import Iterable, Sequence
 
-from keda_py.localkube.conditions import find, with_condition
-from keda_py.localkube.controllers import pods, rollout
-from keda_py.localkube.controllers.context import ControllerContext
-from keda_py.localkube.controllers.loop import Key
-from keda_py.localkube.controllers.recorder import Remark
+from keda_py.localkube.controllers import rollout
 from keda_py.localkube.controllers.replicasets import REPLICASETS, owner_keys
-from keda_py.localkube.resources import Obj
-from keda_py.localkube.subscriptions import DELETED, Event
+from keda_py.localkube.controllers.shared import pods
+from keda_py.localkube.controllers.shared.context import ControllerContext
+from keda_py.localkube.controllers.shared.loop import Key
+from keda_py.localkube.controllers.shared.recorder import Remark
+from keda_py.localkube.model.conditions import find, with_condition
+from keda_py.localkube.store.subscriptions import DELETED, Event
+from keda_py.schema.resources import Obj
 
 DEPLOYMENTS = ("apps", "deployments")
 SOURCE = "deployment-controller"

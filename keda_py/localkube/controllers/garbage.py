@@ -7,11 +7,11 @@ finalizer stands for and takes it off. Keys are uids: an owner may be gone, and 
 from collections.abc import Iterable
 from typing import Any
 
-from keda_py.localkube.controllers.context import ControllerContext
-from keda_py.localkube.controllers.index import Place
-from keda_py.localkube.controllers.loop import Key
-from keda_py.localkube.resources import Obj
-from keda_py.localkube.subscriptions import DELETED, Event
+from keda_py.localkube.controllers.shared.context import ControllerContext
+from keda_py.localkube.controllers.shared.index import Place
+from keda_py.localkube.controllers.shared.loop import Key
+from keda_py.localkube.store.subscriptions import DELETED, Event
+from keda_py.schema.resources import Obj
 
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
 

@@ -5,15 +5,15 @@ What a pod would do is declared: it runs for `local.keda-py.dev/run-seconds` and
 
 from collections.abc import Iterable, Sequence
 
-from keda_py.localkube.conditions import is_true, with_condition
-from keda_py.localkube.controllers import pods
-from keda_py.localkube.controllers.context import ControllerContext
-from keda_py.localkube.controllers.index import PODS
-from keda_py.localkube.controllers.loop import Key
-from keda_py.localkube.controllers.recorder import Remark
 from keda_py.localkube.controllers.replicasets import owner_keys
-from keda_py.localkube.resources import Obj
-from keda_py.localkube.subscriptions import DELETED, Event
+from keda_py.localkube.controllers.shared import pods
+from keda_py.localkube.controllers.shared.context import ControllerContext
+from keda_py.localkube.controllers.shared.index import PODS
+from keda_py.localkube.controllers.shared.loop import Key
+from keda_py.localkube.controllers.shared.recorder import Remark
+from keda_py.localkube.model.conditions import is_true, with_condition
+from keda_py.localkube.store.subscriptions import DELETED, Event
+from keda_py.schema.resources import Obj
 
 JOBS = ("batch", "jobs")
 SOURCE = "job-controller"

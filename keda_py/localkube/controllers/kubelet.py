@@ -7,13 +7,13 @@ Works on the pods that `replicasets.py`, `statefulsets.py`, `jobs.py` and users 
 from collections.abc import Iterable
 
 from keda_py.errors import ConfigError
-from keda_py.localkube.controllers import pods
-from keda_py.localkube.controllers.context import ControllerContext
-from keda_py.localkube.controllers.index import PODS
-from keda_py.localkube.controllers.loop import Key
-from keda_py.localkube.controllers.recorder import Remark
-from keda_py.localkube.resources import Obj
-from keda_py.localkube.subscriptions import DELETED, Event
+from keda_py.localkube.controllers.shared import pods
+from keda_py.localkube.controllers.shared.context import ControllerContext
+from keda_py.localkube.controllers.shared.index import PODS
+from keda_py.localkube.controllers.shared.loop import Key
+from keda_py.localkube.controllers.shared.recorder import Remark
+from keda_py.localkube.store.subscriptions import DELETED, Event
+from keda_py.schema.resources import Obj
 
 SOURCE = "kubelet"
 ROUNDING = 1e-6  # seconds: a timer that fires a rounding error early must find its work due

@@ -7,12 +7,12 @@ terminating one loses every object it holds; finalizers are honoured, and its co
 from collections import Counter
 from collections.abc import Iterable
 
-from keda_py.localkube.conditions import with_condition
-from keda_py.localkube.controllers.context import ControllerContext
-from keda_py.localkube.controllers.index import Place
-from keda_py.localkube.controllers.loop import Key
-from keda_py.localkube.resources import Obj
-from keda_py.localkube.subscriptions import DELETED, Event
+from keda_py.localkube.controllers.shared.context import ControllerContext
+from keda_py.localkube.controllers.shared.index import Place
+from keda_py.localkube.controllers.shared.loop import Key
+from keda_py.localkube.model.conditions import with_condition
+from keda_py.localkube.store.subscriptions import DELETED, Event
+from keda_py.schema.resources import Obj
 
 NAMESPACES = ("", "namespaces")
 ROOT_CA = "kube-root-ca.crt"

@@ -6,14 +6,14 @@ Deployments work through ReplicaSets (`deployments.py`); a ReplicaSet on its own
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from keda_py.core.selectors import LabelSelector
-from keda_py.localkube.controllers import pods
-from keda_py.localkube.controllers.context import ControllerContext
-from keda_py.localkube.controllers.index import PODS
-from keda_py.localkube.controllers.loop import Key
-from keda_py.localkube.controllers.recorder import Remark
-from keda_py.localkube.resources import Obj
-from keda_py.localkube.subscriptions import DELETED, Event
+from keda_py.core.values.selectors import LabelSelector
+from keda_py.localkube.controllers.shared import pods
+from keda_py.localkube.controllers.shared.context import ControllerContext
+from keda_py.localkube.controllers.shared.index import PODS
+from keda_py.localkube.controllers.shared.loop import Key
+from keda_py.localkube.controllers.shared.recorder import Remark
+from keda_py.localkube.store.subscriptions import DELETED, Event
+from keda_py.schema.resources import Obj
 
 REPLICASETS = ("apps", "replicasets")
 SOURCE = "replicaset-controller"

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, floor
 
-from keda_py.localkube.resources import Obj
+from keda_py.schema.resources import Obj
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

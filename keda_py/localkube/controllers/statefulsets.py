@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 
-from keda_py.localkube.controllers import pods
-from keda_py.localkube.controllers.context import ControllerContext
-from keda_py.localkube.controllers.index import PODS
-from keda_py.localkube.controllers.loop import Key
-from keda_py.localkube.controllers.recorder import Remark
 from keda_py.localkube.controllers.replicasets import owned_pods, owner_keys, seconds_until_available
-from keda_py.localkube.resources import Obj
-from keda_py.localkube.subscriptions import DELETED, Event
+from keda_py.localkube.controllers.shared import pods
+from keda_py.localkube.controllers.shared.context import ControllerContext
+from keda_py.localkube.controllers.shared.index import PODS
+from keda_py.localkube.controllers.shared.loop import Key
+from keda_py.localkube.controllers.shared.recorder import Remark
+from keda_py.localkube.store.subscriptions import DELETED, Event
+from keda_py.schema.resources import Obj
 
 STATEFULSETS = ("apps", "statefulsets")
 SOURCE = "statefulset-controller"

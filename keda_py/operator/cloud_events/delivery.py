@@ -16,9 +16,9 @@ from zlib import crc32
 from keda_py.answers.tenants import acting_for
 from keda_py.clock import Clock
 from keda_py.core.cloud_events import CloudEvent
-from keda_py.metrics.cloud_event_metrics import CloudEventMetrics, SourceKey
-from keda_py.operator.cloud_events.lane import Lane
+from keda_py.operator.cloud_events.ordered_queue import Lane
 from keda_py.operator.cloud_events.sinks import Sink, SinkError
+from keda_py.telemetry.cloud_event_metrics import CloudEventMetrics, SourceKey
 
 ATTEMPTS = 5
 """As in KEDA."""

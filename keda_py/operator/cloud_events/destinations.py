@@ -20,8 +20,8 @@ from keda_py.core.spec import TriggersSpec
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import Obj
 from keda_py.operator.cloud_events.sinks import ENDPOINT, URI, EventGridSink, HttpSink, Sink, check_address
-from keda_py.operator.queue import Key
-from keda_py.settings import ClusterSettings
+from keda_py.operator.controller.work_queue import Key
+from keda_py.settings.settings import ClusterSettings
 
 _REFERENCE = "spec.authenticationRef"
 

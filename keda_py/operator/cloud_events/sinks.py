@@ -9,7 +9,7 @@ from typing import Protocol
 import httpx
 
 from keda_py.core.cloud_events import CloudEvent, Origin, write_batch, write_http
-from keda_py.core.urls import is_http_url
+from keda_py.core.values.urls import is_http_url
 from keda_py.errors import ConfigError, KedaPyError
 from keda_py.net.redirect_rule import GUARDED, RedirectRule
 

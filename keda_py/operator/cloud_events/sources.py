@@ -16,16 +16,16 @@ from keda_py.apis.cloud_event_source import EventSubscription
 from keda_py.core.cloud_events import TYPES, CloudEvent, is_wanted, reaches
 from keda_py.core.conditions import ConditionValue, with_condition
 from keda_py.errors import ConfigError
-from keda_py.kube.cache import key_of
-from keda_py.kube.informer import Informer
+from keda_py.kube.informers.cache import key_of
+from keda_py.kube.informers.informer import Informer
 from keda_py.kube.resources import Obj
 from keda_py.kube.status import patch_status
 from keda_py.operator.cloud_events.delivery import Delivery
 from keda_py.operator.cloud_events.destinations import Destinations, read_spec
-from keda_py.operator.finalizer import remove_finalizer
-from keda_py.operator.parts import Parts
-from keda_py.operator.queue import DueQueue, Key
-from keda_py.operator.retries import Retries
+from keda_py.operator.controller.finalizer import remove_finalizer
+from keda_py.operator.controller.retries import Retries
+from keda_py.operator.controller.work_queue import DueQueue, Key
+from keda_py.operator.scaled_objects.dependencies import Parts
 
 DRAIN_SECONDS = 2.0
 ACTIVE = ConditionValue("True", "CloudEventSourceActive", "Is configured to send events to the configured destination")

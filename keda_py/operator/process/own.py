@@ -8,7 +8,7 @@ from keda_py.clock import Clock
 from keda_py.operator.process.hang import Hang
 from keda_py.readings.journal import Journal
 from keda_py.readings.journal_file import open_journal
-from keda_py.settings import Settings
+from keda_py.settings.settings import Settings
 
 
 def _nothing() -> None:

@@ -1,8 +1,9 @@
 """Objects that a process died of, or may have: held back, and tried again alone and late.
 
-Between the queue (`operator/due_objects.py`) and both engines. What is held back comes from the journal of the process
-before this one, or from a status where another replica has said so; `core/quarantine.py` judges, here the verdict is
-kept to. An object whose spec was changed since, or that has been worked on in this term without harm, is free.
+Between the queue (`operator/controller/due_objects.py`) and both engines. What is held back comes from the journal of
+the process before this one, or from a status where another replica has said so; `core/quarantine.py` judges, here the
+verdict is kept to. An object whose spec was changed since, or that has been worked on in this term without harm, is
+free.
 
 **Alone**: one trial at a time. The lane is handed on when a trial ends, or after a second in which it waits for its
 source, since the journal tells who was on the CPU. So 500 innocents whose sources answer in 20 ms are back 15 s after a

@@ -1,4 +1,4 @@
-from keda_py.localkube.custom_resources import CustomResources
+from keda_py.localkube.store.custom_resources import CustomResources
 from tests.localkube.controllers.world import Obj, World
 
 

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from keda_py.localkube.controllers.plane import PlaneOptions
+from keda_py.localkube.plane import PlaneOptions
 from tests.localkube.controllers.world import Obj, World, workload
 
 CPU = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 50}}}

@@ -6,12 +6,12 @@ from types import TracebackType
 from typing import Any, Self
 
 from keda_py.clock import FakeClock
-from keda_py.localkube.aggregation import Aggregation
-from keda_py.localkube.builtins import builtin_registry
-from keda_py.localkube.certificates import KeyPair
-from keda_py.localkube.controllers.plane import ControlPlane, PlaneOptions
-from keda_py.localkube.services import ServiceAddresses
-from keda_py.localkube.store import Store
+from keda_py.localkube.access.certificates import KeyPair
+from keda_py.localkube.apiserver.aggregation import Aggregation
+from keda_py.localkube.builtin.builtins import builtin_registry
+from keda_py.localkube.plane import ControlPlane, PlaneOptions
+from keda_py.localkube.store.services import ServiceAddresses
+from keda_py.localkube.store.store import Store
 
 Obj = dict[str, Any]
 

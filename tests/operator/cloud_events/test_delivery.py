@@ -10,11 +10,11 @@ from prometheus_client import CollectorRegistry
 
 from keda_py.clock import FakeClock
 from keda_py.core.cloud_events import Origin
-from keda_py.http import HttpClientSpec, http_client
-from keda_py.metrics.cloud_event_metrics import CloudEventMetrics
+from keda_py.net.http import HttpClientSpec, http_client
+from keda_py.net.tls import TlsContexts
 from keda_py.operator.cloud_events.delivery import LANES, LAST_PAUSE_SECONDS, QUEUE_LIMIT, Delivery
 from keda_py.operator.cloud_events.sinks import EventGridSink, HttpSink, SinkError
-from keda_py.tls import TlsContexts
+from keda_py.telemetry.cloud_event_metrics import CloudEventMetrics
 from tests.http_server import HttpServer, http_server
 from tests.operator.cloud_events.receiver import NOON, Receiver, event, until
 

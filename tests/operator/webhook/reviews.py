@@ -6,10 +6,10 @@ from typing import Any
 
 import orjson
 
-from keda_py.core.admission import Neighbourhood
+from keda_py.core.admission.findings import Neighbourhood
 from keda_py.core.spec import ScalingSpec
-from keda_py.operator.webhook.paths import SCALED_OBJECT
-from keda_py.operator.webhook.reviews import Reviewer
+from keda_py.operator.admission.webhook.paths import SCALED_OBJECT
+from keda_py.operator.admission.webhook.reviews import Reviewer
 from keda_py.testing import lendings
 
 Obj = dict[str, Any]

@@ -17,8 +17,8 @@ import httpx
 import pytest
 
 from keda_py.clock import SystemClock
-from keda_py.operator.webhook.paths import AUTHENTICATION, CLUSTER_AUTHENTICATION, SCALED_OBJECT
-from keda_py.operator.webhook.process import MODULE, SILENCE_SECONDS
+from keda_py.operator.admission.webhook.paths import AUTHENTICATION, CLUSTER_AUTHENTICATION, SCALED_OBJECT
+from keda_py.operator.admission.webhook.process import MODULE, SILENCE_SECONDS
 from keda_py.serving.certificates import ServingCertificate, issue_client, make_authority, pem
 from tests.localkube.eventually import eventually
 from tests.operator.admission_world import AdmissionWorld, an_admission_world

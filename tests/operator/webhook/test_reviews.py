@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from keda_py.apis.scaled_object import MOST_TRIGGERS
-from keda_py.operator.webhook.extent import DEEPEST, LONGEST_TEXT, MOST_VALUES
-from keda_py.operator.webhook.paths import SCALED_JOB, WEBHOOKS
-from keda_py.operator.webhook.reviews import (
+from keda_py.operator.admission.webhook.extent import DEEPEST, LONGEST_TEXT, MOST_VALUES
+from keda_py.operator.admission.webhook.paths import SCALED_JOB, WEBHOOKS
+from keda_py.operator.admission.webhook.reviews import (
     LONGEST_MESSAGE,
     MOST_CONTAINERS,
     MOST_WARNINGS,

@@ -11,11 +11,11 @@ from typing import Any
 import httpx
 import pytest
 
-from keda_py.core.admission import Neighbourhood
+from keda_py.core.admission.findings import Neighbourhood
 from keda_py.core.spec import ScalingSpec
 from keda_py.errors import Unavailable
-from keda_py.operator.webhook.reviews import Reviewer
-from keda_py.operator.webhook.server import AT_ONCE, WAITING, WebhookServer
+from keda_py.operator.admission.webhook.reviews import Reviewer
+from keda_py.operator.admission.webhook.server import AT_ONCE, WAITING, WebhookServer
 from keda_py.testing import lendings
 from tests.localkube.eventually import eventually
 from tests.operator.webhook.reviews import PATH, UID, review, scaled_object

@@ -1,0 +1,110 @@
+"""The environment of the scale target's container, as far as it can be known without a running pod.
+
+envFrom first, then env, which overrides; behaviour reference, section 11.4. A literal may use what stands before it:
+with A=1, "$(A)$$(A)$(B)" is "1$(A)$(B)". Values may be secrets, so none is ever part of an error.
+"""
+
+import logging
+from collections.abc import Mapping
+
+import re2
+
+from keda_py.auth.lookup.lookup import Lookup
+from keda_py.auth.lookup.pod_template import Container, EnvFromSource, EnvVar, KeySelector, PodTemplate
+from keda_py.errors import ConfigError
+
+_REFERENCE = re2.compile(r"\$(?:\$|\(([^)]*)\))")
+
+log = logging.getLogger(__name__)
+
+
+def find_container(pod: PodTemplate, name: str) -> Container | None:
+    """The container of that name, the first for ""; None in a pod without any. Raises ConfigError for a wrong name."""
+    if not pod.containers:
+        return None
+    if not name:
+        return pod.containers[0]
+    for container in (*pod.containers, *pod.init_containers):
+        if container.name == name:
+            return container
+    known = ", ".join(container.name for container in pod.containers)
+    raise ConfigError(
+        f"couldn't find container with name {name} on Target object: it has {known}",
+        field="spec.scaleTargetRef.envSourceContainerName",
+    )
+
+
+async def read_container_env(pod: PodTemplate, name: str, lookup: Lookup) -> dict[str, str]:
+    """The variables by name. Raises ConfigError where an object that is not optional is missing, and KubeError."""
+    container = find_container(pod, name)
+    if container is None:
+        return {}
+    env: dict[str, str] = {}
+    for source in container.env_from:
+        env |= await _read_source(source, lookup)
+    for variable in container.env:
+        value = await _read_variable(variable, env, lookup)
+        if value is not None:
+            env[variable.name] = value
+    return env
+
+
+def expand(text: str, env: Mapping[str, str]) -> str:
+    """`$(NAME)` replaced where the name is known, `$$` by `$`, everything else as it is."""
+
+    def replace(match: "re2._Match[str]") -> str:
+        name = match.group(1)
+        return "$" if name is None else env.get(name, match.group(0))
+
+    return str(_REFERENCE.sub(replace, text))
+
+
+async def _read_source(source: EnvFromSource, lookup: Lookup) -> dict[str, str]:
+    found: dict[str, str] = {}
+    namespace = lookup.spec.namespace
+    if source.config_map_ref is not None:
+        data = await lookup.config_map(source.config_map_ref.name, namespace)
+        found |= _existing(data, "ConfigMap", source.config_map_ref.name, optional=source.config_map_ref.optional)
+    if source.secret_ref is not None and not _is_withheld(lookup):
+        data = await lookup.secret(source.secret_ref.name, namespace)
+        found |= _existing(data, "Secret", source.secret_ref.name, optional=source.secret_ref.optional)
+    return {f"{source.prefix}{key}": value for key, value in found.items()}
+
+
+async def _read_variable(variable: EnvVar, env: Mapping[str, str], lookup: Lookup) -> str | None:
+    """None where the variable is skipped."""
+    origin = variable.value_from
+    if variable.value or origin is None:
+        return expand(variable.value, env)
+    if origin.secret_key_ref is not None:
+        if _is_withheld(lookup):
+            return None
+        data = await lookup.secret(origin.secret_key_ref.name, lookup.spec.namespace)
+        return _key_of(data, "Secret", origin.secret_key_ref)
+    if origin.config_map_key_ref is not None:
+        data = await lookup.config_map(origin.config_map_key_ref.name, lookup.spec.namespace)
+        return _key_of(data, "ConfigMap", origin.config_map_key_ref)
+    log.debug("variable from a field of the pod is skipped", extra={"variable": variable.name})
+    return None
+
+
+def _existing(data: Mapping[str, str] | None, kind: str, name: str, *, optional: bool) -> Mapping[str, str]:
+    if data is None and not optional:
+        raise ConfigError(
+            f'{kind} "{name}", which the container\'s environment refers to, does not exist: '
+            "create it or mark the reference as optional"
+        )
+    return data or {}
+
+
+def _key_of(data: Mapping[str, str] | None, kind: str, selector: KeySelector) -> str | None:
+    """None for an optional object that is missing: what `envFrom` said of the variable then stands."""
+    if data is None and selector.optional:
+        return None
+    return _existing(data, kind, selector.name, optional=False).get(selector.key, "")
+
+
+def _is_withheld(lookup: Lookup) -> bool:
+    """KEDA_RESTRICT_SECRET_ACCESS: Secrets of workloads outside of the operator's own namespace are not looked at."""
+    around = lookup.around
+    return around.settings.restrict_secret_access and lookup.spec.namespace != around.object_namespace

@@ -1,0 +1,132 @@
+"""One resolution of one trigger: reads objects for it, and remembers which, so that their changes reach it.
+
+Made by `cluster_resolver.py`, handed to every provider. Namespace rules of the behaviour reference, section 11.2.
+"""
+
+import base64
+import binascii
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+import httpx
+
+from keda_py.auth.lookup.dependencies import Dependencies, User
+from keda_py.auth.lookup.issued import Issued
+from keda_py.clock import Clock
+from keda_py.core.spec import TriggersSpec
+from keda_py.kube.client import KubeClient
+from keda_py.kube.informers.named_watches import NamedWatches, Reference
+from keda_py.kube.resources import CONFIG_MAPS, SECRETS, SERVICE_ACCOUNTS, Obj, Resource
+from keda_py.net.credential_keys import CredentialKey, Secret, What, credential_digest
+from keda_py.net.operator_identity import Destination, IdentityRule
+from keda_py.settings.settings import ScalingSettings
+
+Troubles = Mapping[str, Mapping[str, str]]
+"""What could not be found or read, by a text that tells them apart; `message` and what it is about."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What all resolutions of a process share. `object_namespace` is where cluster-wide credentials are kept."""
+
+    client: KubeClient
+    watches: NamedWatches
+    http: httpx.AsyncClient
+    clock: Clock
+    object_namespace: str
+    settings: ScalingSettings
+    identities: IdentityRule
+    tokens: Issued[tuple[str, datetime]]
+    logins: Issued[str]
+    certificates: Issued[Mapping[str, object]]
+
+
+@dataclass(slots=True, kw_only=True)
+class Lookup:
+    """Reads for one trigger; `namespace` is where the Secrets and ConfigMaps of its authentication are.
+
+    `cluster_wide`: that is a ClusterTriggerAuthentication, which the installation has written.
+    """
+
+    around: Surroundings
+    dependencies: Dependencies
+    spec: TriggersSpec
+    index: int
+    namespace: str
+    cluster_wide: bool = False
+    found: set[Reference] = field(default_factory=set)
+    valid_for: float = float("inf")
+    troubles: dict[str, Mapping[str, str]] = field(default_factory=dict)
+
+    @property
+    def user(self) -> User:
+        """The trigger."""
+        return (self.spec.namespace, self.spec.name), self.index
+
+    def key(self, what: What, *credential: Secret) -> CredentialKey:
+        """Under which what this credential obtains is kept: for the tenant that asks, whoever wrote the credential."""
+        return CredentialKey(tenant=self.spec.namespace, credential=credential_digest(*credential), what=what)
+
+    def check_identity(self, identity: str, to: Destination) -> None:
+        """To be asked before the operator's own identity goes anywhere. Raises ConfigError where it may not."""
+        self.around.identities.check(identity, replace(to, by_installation=self.cluster_wide))
+
+    def note(self, reference: Reference) -> None:
+        """The outcome depends on this object."""
+        self.found.add(reference)
+        self.dependencies.add(self.user, reference)
+
+    def resolve_again_in(self, seconds: float) -> None:
+        """Something found has an end, or could not be read."""
+        self.valid_for = min(self.valid_for, seconds)
+
+    async def read(self, resource: Resource, namespace: str, name: str) -> Obj | None:
+        """An object by name, None: there is none. Raises KubeError when it cannot be known."""
+        reference = Reference(resource, namespace, name)
+        self.note(reference)
+        return await self.around.watches.read(reference)
+
+    async def secret(self, name: str, namespace: str | None = None) -> Mapping[str, str] | None:
+        """The texts in a Secret, None: there is none.
+
+        Under KEDA_RESTRICT_SECRET_ACCESS the operator's namespace is read, whatever `namespace` says.
+        """
+        wanted = self.namespace if namespace is None else namespace
+        if self.around.settings.restrict_secret_access:
+            wanted = self.around.object_namespace
+        live = await self.read(SECRETS, wanted, name)
+        return None if live is None else {key: _decode(text) for key, text in (live.get("data") or {}).items()}
+
+    async def config_map(self, name: str, namespace: str | None = None) -> Mapping[str, str] | None:
+        """The texts in a ConfigMap, None: there is none."""
+        live = await self.read(CONFIG_MAPS, self.namespace if namespace is None else namespace, name)
+        return None if live is None else live.get("data") or {}
+
+    async def service_account(self, name: str) -> Obj | None:
+        """A ServiceAccount of the ScaledObject's namespace."""
+        return await self.read(SERVICE_ACCOUNTS, self.spec.namespace, name)
+
+    def note_missing(self, kind: str, name: str, key: str = "") -> None:
+        """Something is not there; the parameter is then an empty text, as KEDA has it."""
+        self.note_trouble("source of a parameter is missing", kind=kind, source=name, key=key)
+
+    def note_trouble(self, message: str, **about: str) -> None:
+        """For the log, once: a trigger that fails is resolved again at every poll; and for `explain`."""
+        self.troubles[f"{message} {sorted(about.items())}"] = {"message": message, **about}
+
+
+def tell_trouble(about: Mapping[str, str]) -> str:
+    """A trouble in a sentence."""
+    if "error" in about:
+        return f"{about['message']}: {about['source']}: {about['error']}"
+    key = f' has no "{about["key"]}"' if about.get("key") else " is missing"
+    kind = about["kind"].removeprefix("key of ").removeprefix("a ").removeprefix("an ")
+    return f'{kind} "{about["source"]}"{key}; what is read from it is empty until it is there'
+
+
+def _decode(text: str) -> str:
+    try:
+        return base64.b64decode(text).decode(errors="replace")
+    except (binascii.Error, ValueError):
+        return ""

@@ -1,0 +1,68 @@
+"""`gcpSecretManager`: secrets of Google Secret Manager, by a service account's key or as the operator's own identity.
+
+A secret that cannot be read is told in the log and gives no parameter, as in KEDA; the trigger is resolved again soon.
+"""
+
+import base64
+import binascii
+import os
+
+from keda_py.apis.trigger_authentication import GcpSecretManager, GcpSecretManagerSecret
+from keda_py.auth.lookup.lookup import Lookup
+from keda_py.auth.sources.gcp_identity import GcpLogin, log_in
+from keda_py.auth.sources.questions import Question, ask
+from keda_py.auth.sources.secret import read_secret_value
+from keda_py.errors import ConfigError, ScalerError
+
+RETRY_SECONDS = 60.0
+_ENDPOINT_VARIABLE = "CLOUDSDK_API_ENDPOINT_OVERRIDES_SECRETMANAGER"
+"""As gcloud has it; for private endpoints."""
+
+
+async def read_gcp(manager: GcpSecretManager, lookup: Lookup) -> dict[str, str]:
+    """Raises ConfigError without an identity, KubeError when its Secret cannot be known."""
+    found: dict[str, str] = {}
+    try:
+        login = await log_in(await _key_of(manager, lookup), lookup)
+    except ScalerError as error:
+        _tell(error, "", lookup)
+        return found
+    for secret in manager.secrets:
+        try:
+            found[secret.parameter] = await _read(secret, login, lookup)
+        except ScalerError as error:
+            _tell(error, secret.id, lookup)
+    return found
+
+
+async def _key_of(manager: GcpSecretManager, lookup: Lookup) -> str:
+    """The JSON key of a service account, "" for the operator's own identity."""
+    if manager.credentials is not None:
+        key = await read_secret_value(manager.credentials.client_secret, lookup)
+        if not key:
+            raise ConfigError("gcpSecretManager.credentials.clientSecret: its Secret or key is missing")
+        return key
+    if manager.pod_identity is None or manager.pod_identity.provider != "gcp":
+        raise ConfigError("gcpSecretManager: set credentials, or podIdentity with provider gcp")
+    return ""
+
+
+async def _read(secret: GcpSecretManagerSecret, login: GcpLogin, lookup: Lookup) -> str:
+    endpoint = os.environ.get(_ENDPOINT_VARIABLE) or "https://secretmanager.googleapis.com"
+    name = f"projects/{login.project}/secrets/{secret.id}/versions/{secret.version or 'latest'}"
+    question = Question(
+        url=f"{endpoint.rstrip('/')}/v1/{name}:access", headers={"Authorization": f"Bearer {login.token}"}
+    )
+    answer = await ask(question, lookup)
+    data = answer.text("payload", "data")
+    if answer.status >= 400 or data is None:
+        raise answer.refusal()
+    try:
+        return base64.b64decode(data).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        raise ScalerError(f"{question.shown}: the secret is not text") from None
+
+
+def _tell(error: ScalerError, name: str, lookup: Lookup) -> None:
+    lookup.note_trouble("secret of gcp cannot be read", source=name, error=str(error))
+    lookup.resolve_again_in(RETRY_SECONDS)

@@ -1,0 +1,164 @@
+"""`hashiCorpVault`: secrets of engines kv 1 and 2, and certificates that engine pki issues.
+
+Log in by token or as a ServiceAccount, then read each path once. A path or key that is not there is an empty text;
+everything else that fails is raised. VAULT_TOKEN and the tokens in files are the operator's own identity: where they
+may go is decided in `net/operator_identity.py`. In KEDA they go anywhere, and VAULT_TOKEN wins over a token in the
+object; here it does in a ClusterTriggerAuthentication only.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from keda_py.apis.trigger_authentication import HashiCorpVault, VaultPkiData, VaultSecret
+from keda_py.auth.lookup.lookup import Lookup
+from keda_py.auth.sources.questions import Answer, Question, ask
+from keda_py.auth.sources.service_account_file import read_service_account_file
+from keda_py.auth.sources.service_account_token import LIFE_USED, request_token
+from keda_py.errors import ConfigError
+from keda_py.net.credential_keys import Secret
+from keda_py.net.operator_identity import Destination
+
+_FIELD = "spec.hashiCorpVault"
+
+
+async def read_vault(vault: HashiCorpVault, lookup: Lookup) -> dict[str, str]:
+    """Raises ConfigError for what the user must fix, ScalerError when Vault refuses or does not answer."""
+    session = _Session(vault=vault, lookup=lookup, login=await _log_in(vault, lookup))
+    found: dict[str, str] = {}
+    read: dict[tuple[str, bool, VaultPkiData | None], Mapping[str, object]] = {}
+    for secret in vault.secrets:
+        # Certificate and key of one issue belong together, so equal questions are asked once.
+        question = (secret.path, secret.type == "pki", secret.pki_data)
+        if question not in read:
+            read[question] = await (session.issue(secret) if secret.type == "pki" else session.read(secret))
+        found[secret.parameter] = _value_of(secret, read[question], lookup)
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Login:
+    """A token of Vault, and the credential it was given for: that lasts, while tokens are given anew each minute."""
+
+    token: str = field(repr=False)
+    credential: tuple[Secret, ...] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Session:
+    """A vault with the login for it."""
+
+    vault: HashiCorpVault
+    lookup: Lookup
+    login: _Login
+
+    async def read(self, secret: VaultSecret) -> Mapping[str, object]:
+        """The data of a path; {} where there is none."""
+        return _data_of(await ask(self._question(secret.path), self.lookup))
+
+    async def issue(self, secret: VaultSecret) -> Mapping[str, object]:
+        """A new certificate; a fresh one is used again for a minute, and replaced before it ends."""
+        wanted = (secret.pki_data or VaultPkiData()).model_dump()
+        form = {name: str(value) for name, value in wanted.items() if value}
+        question = self._question(secret.path, form)
+
+        async def ask_for_it() -> Mapping[str, object]:
+            return _data_of(await ask(question, self.lookup))
+
+        details = (f"{name}={value}" for name, value in sorted(form.items()))
+        what = ("vault certificate", self.vault.address, self.vault.namespace, secret.path, *details)
+        key = self.lookup.key(what, *self.login.credential)
+        data = await self.lookup.around.certificates.get(key, ask_for_it)
+        if isinstance(ends := data.get("expiration"), int | float):
+            self.lookup.resolve_again_in(max(LIFE_USED * (ends - self.lookup.around.clock.now().timestamp()), 0.0))
+        return data
+
+    def _question(self, path: str, form: Mapping[str, str] | None = None) -> Question:
+        return _question(self.vault, path, {"X-Vault-Token": self.login.token}, form)
+
+
+def _question(
+    vault: HashiCorpVault, path: str, headers: Mapping[str, str], form: Mapping[str, str] | None = None
+) -> Question:
+    namespace = {"X-Vault-Namespace": vault.namespace} if vault.namespace else {}
+    url = f"{vault.address.rstrip('/')}/v1/{path.strip('/')}"
+    return Question(url=url, headers={"X-Vault-Request": "true", **namespace, **headers}, json=form)
+
+
+async def _log_in(vault: HashiCorpVault, lookup: Lookup) -> _Login:
+    if vault.authentication == "token":
+        token = _token(vault, lookup)
+        return _Login(token=token, credential=("token", token))
+    mount, role = vault.mount or _refuse("mount", "auth mount not in config: set it"), vault.role
+    role = role or _refuse("role", "k8s role not in config: set it")
+    jwt, whose = await _jwt(vault, lookup)
+
+    async def log_in() -> str:
+        form = {"jwt": jwt, "role": role}
+        answer = await ask(_question(vault, f"auth/{mount}/login", {}, form), lookup)
+        token = answer.text("auth", "client_token")
+        if answer.status >= 400 or not token:
+            raise answer.refusal()
+        return token
+
+    credential = ("kubernetes", mount, role, *whose)
+    key = lookup.key(("vault login", vault.address, vault.namespace), *credential)
+    return _Login(token=await lookup.around.logins.get(key, log_in), credential=credential)
+
+
+def _token(vault: HashiCorpVault, lookup: Lookup) -> str:
+    """The object's own, or VAULT_TOKEN where that goes first or there is no other."""
+    own = vault.credential.token.get_secret_value() if vault.credential and vault.credential.token else ""
+    operators = os.environ.get("VAULT_TOKEN", "")
+    first = lookup.around.identities.puts_operator_first(by_installation=lookup.cluster_wide)
+    if own and not (first and operators):
+        return own
+    if not operators:
+        _refuse("credential.token", "is missing: set it, or VAULT_TOKEN in the operator's environment")
+    lookup.check_identity("VAULT_TOKEN", _destination(vault))
+    return operators
+
+
+async def _jwt(vault: HashiCorpVault, lookup: Lookup) -> tuple[str, tuple[Secret, ...]]:
+    """A ServiceAccount's token, and what tells whose it is: a requested one is another each minute."""
+    credential = vault.credential
+    if credential and (name := credential.service_account_name):
+        namespace = lookup.spec.namespace
+        return await request_token(namespace, name, lookup), ("account", namespace, name)
+    path = credential.service_account if credential else ""
+    # First of all: else a tenant would learn which files there are.
+    lookup.check_identity("ServiceAccount token", _destination(vault))
+    jwt = await read_service_account_file(path)
+    return jwt, ("file", path, jwt)
+
+
+def _destination(vault: HashiCorpVault) -> Destination:
+    return Destination(url=vault.address, field=f"{_FIELD}.address")
+
+
+def _refuse(field_name: str, text: str) -> NoReturn:
+    raise ConfigError(f"hashiCorpVault.{field_name} {text}", field=f"{_FIELD}.{field_name}")
+
+
+def _data_of(answer: Answer) -> Mapping[str, object]:
+    if answer.status == 404:
+        return {}
+    if answer.status >= 400:
+        raise answer.refusal()
+    data = answer.body.get("data")
+    return data if isinstance(data, dict) else {}
+
+
+def _value_of(secret: VaultSecret, data: Mapping[str, object], lookup: Lookup) -> str:
+    """Type "" finds out which engine it is: version 2 has everything below `data`."""
+    inner = data.get("data")
+    if secret.type == "secretV2" or (not secret.type and isinstance(inner, dict)):
+        data = inner if isinstance(inner, dict) else {}
+    value = data.get(secret.key)
+    if secret.type == "pki" and isinstance(value, Sequence) and not isinstance(value, str):
+        return "\n".join(str(item) for item in value)
+    if not isinstance(value, str):
+        lookup.note_missing("key of a vault secret", secret.path, secret.key)
+        return ""
+    return value

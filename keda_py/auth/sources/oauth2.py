@@ -1,0 +1,19 @@
+"""`oauth2`: what a scaler needs to get an access token itself by the client credentials grant."""
+
+from urllib.parse import urlencode
+
+from keda_py.apis.trigger_authentication import OAuth2
+from keda_py.auth.lookup.lookup import Lookup
+from keda_py.auth.sources.secret import read_secret_value
+
+
+async def read_oauth2(oauth2: OAuth2, lookup: Lookup) -> dict[str, str]:
+    """Raises KubeError when the client's Secret cannot be known."""
+    secret = await read_secret_value(oauth2.client_secret, lookup) if oauth2.client_secret else ""
+    return {
+        "oauthTokenURI": oauth2.token_url,
+        "clientID": oauth2.client_id,
+        "clientSecret": secret,
+        "scopes": ",".join(oauth2.scopes),
+        "endpointParams": urlencode(sorted(oauth2.token_url_params.items())),
+    }

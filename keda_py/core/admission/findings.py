@@ -1,0 +1,79 @@
+"""What admission knows and what it says: the vocabulary of the checks.
+
+Pure. A check takes an object and its `Neighbourhood` and yields findings. `admission/scaled_object.py` and
+`admission/others.py` hold the checks, one entry function a kind; the webhook (`operator/admission/reviews.py`) stops at
+the first denial, `keda-py validate` prints all. Behaviour reference, section 12.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from keda_py.apis.scaled_object import ScaleTrigger
+from keda_py.apis.workloads import Container, HorizontalPodAutoscaler, LimitRange
+from keda_py.core.spec import ScalingSpec, TargetSpec
+from keda_py.core.spec_rules import check_triggers
+from keda_py.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Denial:
+    """Why an object is refused. `reason` labels the error metric, `field` is the path of what to change."""
+
+    message: str
+    reason: str
+    field: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdmissionWarning:
+    """What its author should know; `recorded`: an Event on the object says it, too."""
+
+    message: str
+    field: str = ""
+    recorded: bool = False
+
+
+Finding = Denial | AdmissionWarning
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rival:
+    """Another ScaledObject, as far as the two could collide."""
+
+    name: str
+    target: TargetSpec
+    hpa_name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Neighbourhood:
+    """What is known of an object's namespace: at least what shares its target or the name of its HPA.
+
+    `containers` None: the scale target is not there. `limit_ranges` None: not known, so nothing is denied for lack of
+    requests.
+    """
+
+    rivals: Sequence[Rival] = ()
+    hpas: Sequence[HorizontalPodAutoscaler] = ()
+    limit_ranges: Sequence[LimitRange] | None = ()
+    containers: Sequence[Container] | None = None
+    absent: str = "does not exist yet"
+    """What `containers` None means, as the end of a sentence about the target."""
+
+
+def rival_of(spec: ScalingSpec) -> Rival:
+    """What others see of it."""
+    return Rival(name=spec.name, target=spec.target, hpa_name=spec.hpa_name)
+
+
+def deny_triggers(triggers: Sequence[ScaleTrigger]) -> Iterator[Denial]:
+    """The check that ScaledObjects and ScaledJobs share."""
+    try:
+        check_triggers(triggers)
+    except ConfigError as error:
+        yield deny(error, "incorrect-triggers")
+
+
+def deny(error: ConfigError, reason: str) -> Denial:
+    """The denial that a ConfigError is."""
+    return Denial(message=str(error), reason=reason, field=error.field)

@@ -1,0 +1,42 @@
+"""scalingModifiers -> findings: what the formula's metric cannot be built of is denied before it is stored.
+
+Pure. `composite.py` is the judge; behaviour reference, section 9.
+"""
+
+from collections.abc import Iterator
+
+from keda_py.core.admission.findings import AdmissionWarning, Denial, Finding, deny
+from keda_py.core.composite import build_composite
+from keda_py.core.spec import ScalingSpec
+from keda_py.errors import ConfigError
+
+_LATE = "spec.advanced.scalingModifiers.activationTarget"
+"""KEDA looks at it later than admission, so it is no reason to deny."""
+
+
+def check_modifiers(spec: ScalingSpec) -> Iterator[Finding]:
+    """At most one finding: of several faults the first hides the others, as in KEDA."""
+    if spec.modifiers is None:
+        if spec.fallback is not None and spec.fallback.behavior == "scalingModifiers":
+            yield _without_formula()
+        return
+    try:
+        build_composite(spec)
+    except ConfigError as error:
+        late = error.field == _LATE
+        yield AdmissionWarning(message=str(error), field=_LATE) if late else _in_kedas_form(error)
+
+
+def _in_kedas_form(error: ConfigError) -> Denial:
+    """The step on a line of its own: "error validating formula in ScalingModifiers", then what is wrong."""
+    step, _, text = str(error).partition(": ")
+    lines = f"{step}\n{text}" if step.endswith("in ScalingModifiers") else str(error)
+    return deny(ConfigError(lines, field=error.field), "scaling-modifiers")
+
+
+def _without_formula() -> Denial:
+    return Denial(
+        message="scalingModifiers fallback behavior requires scalingModifiers.formula to be defined",
+        reason="scaling-modifiers-fallback",
+        field="spec.fallback.behavior",
+    )

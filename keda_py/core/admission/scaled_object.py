@@ -1,0 +1,158 @@
+"""ScaledObject -> findings: names, triggers, bounds, fallback, formula, and who else scales the same workload.
+
+Pure. The order is fixed where KEDA's is random. Messages are KEDA's, word for word; nothing is denied that KEDA 2.20.2
+would not deny, so that no manifest that works there is refused here.
+"""
+
+from collections.abc import Iterator
+
+from keda_py.apis.scaled_object import ScaledObject
+from keda_py.apis.workloads import HorizontalPodAutoscaler
+from keda_py.core.admission.findings import AdmissionWarning, Denial, Finding, Neighbourhood, deny, deny_triggers
+from keda_py.core.admission.modifiers import check_modifiers
+from keda_py.core.admission.resources import check_requests
+from keda_py.core.spec import NAME_LABEL, ScalingSpec, TargetSpec, build_spec
+from keda_py.core.spec_rules import check_bounds
+from keda_py.errors import ConfigError
+
+TRANSFER_OWNERSHIP = "scaledobject.keda.sh/transfer-hpa-ownership"
+NOT_OURS = "validations.keda.sh/hpa-ownership"
+LONGEST_NAME = 63
+"""Both names become label values."""
+
+_HPA_NAME = "spec.advanced.horizontalPodAutoscalerConfig.name"
+_TARGET = "spec.scaleTargetRef"
+
+
+def check_scaled_object(obj: ScaledObject, around: Neighbourhood, *, dry_run: bool = False) -> Iterator[Finding]:
+    """Every finding, denials and warnings. Raises ConfigError for metadata that no API server would write."""
+    spec = build_spec(obj)
+    yield from _check_names(spec)
+    yield from deny_triggers(spec.triggers)
+    yield from _check_bounds(spec)
+    yield from check_modifiers(spec)
+    yield from _check_fallback(spec)
+    if not dry_run:  # the target of a dry run may be in the same batch
+        yield from check_requests(spec, around)
+    yield from _check_rivals(spec, around)
+    yield from _check_hpas(obj, spec, around)
+    yield from _check_intervals(obj, spec)
+
+
+def _check_names(spec: ScalingSpec) -> Iterator[Denial]:
+    name, hpa = spec.name, spec.hpa_name
+    if len(name) > LONGEST_NAME:
+        yield Denial(
+            message=f'scaledobject name "{name}" is {len(name)} characters long; must be no more than {LONGEST_NAME} '
+            f'characters because it is used as the "{NAME_LABEL}" label value',
+            reason="name-too-long",
+            field="metadata.name",
+        )
+    if len(hpa) > LONGEST_NAME:
+        yield Denial(
+            message=f'HPA name "{hpa}" derived from scaledobject is {len(hpa)} characters long; must be no more than '
+            f"{LONGEST_NAME} characters; set {_HPA_NAME} to a shorter name or shorten the scaledobject name",
+            reason="hpa-name-too-long",
+            field=_HPA_NAME if hpa != f"keda-hpa-{name}" else "metadata.name",
+        )
+
+
+def _check_bounds(spec: ScalingSpec) -> Iterator[Denial]:
+    try:
+        check_bounds(spec)
+    except ConfigError as error:
+        yield deny(error, "incorrect-replicas")
+
+
+def _check_fallback(spec: ScalingSpec) -> Iterator[Denial]:
+    if spec.fallback is not None and spec.modifiers is None and spec.resource_only:
+        yield Denial(
+            message="at least one trigger (that is not cpu or memory) has to have the `AverageValue` type for the "
+            "fallback to be enabled",
+            reason="incorrect-fallback",
+            field="spec.fallback",
+        )
+
+
+def _check_rivals(spec: ScalingSpec, around: Neighbourhood) -> Iterator[Denial]:
+    """At most one: each object of a large collision says whom it collides with first."""
+    for other in around.rivals:
+        if other.name == spec.name:
+            continue
+        if _same(other.target, spec.target):
+            yield Denial(
+                message=f"{_workload(spec.target)} is already managed by the ScaledObject '{other.name}'",
+                reason="other-scaled-object",
+                field=f"{_TARGET}.name",
+            )
+            return
+        if other.hpa_name == spec.hpa_name:
+            yield Denial(
+                message=f"the HPA '{other.hpa_name}' is already managed by the ScaledObject '{other.name}'",
+                reason="other-scaled-object-hpa",
+                field=_HPA_NAME,
+            )
+            return
+
+
+def _check_hpas(obj: ScaledObject, spec: ScalingSpec, around: Neighbourhood) -> Iterator[Denial]:
+    config = obj.spec.advanced.horizontal_pod_autoscaler_config if obj.spec.advanced else None
+    # The name that would be ours anyway is not taken over without being written down.
+    written_name = config.name if config else ""
+    for hpa in around.hpas:
+        meta = hpa.metadata
+        owned = any(owner.kind == "ScaledObject" and owner.name == spec.name for owner in meta.owner_references)
+        if owned or meta.annotations.get(NOT_OURS) == "false" or not _same(_target_of(hpa), spec.target):
+            continue
+        if spec.annotations.get(TRANSFER_OWNERSHIP) != "true":
+            yield Denial(
+                message=f"{_workload(spec.target)} is already managed by the hpa '{meta.name}'",
+                reason="other-hpa",
+                field=f"{_TARGET}.name",
+            )
+        elif written_name != meta.name:
+            yield Denial(
+                message=f"the existing hpa '{meta.name}' for {_workload(spec.target).removeprefix('the ')} must be "
+                "specified by name in advanced settings to enable ownership transfer",
+                reason="transfer-ownership-missing-hpa-name",
+                field=_HPA_NAME,
+            )
+
+
+def _check_intervals(obj: ScaledObject, spec: ScalingSpec) -> Iterator[AdmissionWarning]:
+    """Settings of the way to zero, on an object that never goes there."""
+    if not spec.min_replicas or spec.idle_replicas == 0:
+        return
+    cached = any(trigger.use_cached_metrics for trigger in spec.triggers)
+    if obj.spec.polling_interval is not None and not cached:
+        yield AdmissionWarning(
+            message="PollingInterval is configured but is not relevant. PollingInterval is only relevant when "
+            "minReplicaCount = 0 or idleReplicaCount = 0 or useCachedMetrics is enabled",
+            field="spec.pollingInterval",
+            recorded=True,
+        )
+    if obj.spec.cooldown_period is not None:
+        yield AdmissionWarning(
+            message="CooldownPeriod is configured but is not relevant. CooldownPeriod is only relevant when "
+            "minReplicaCount = 0 or idleReplicaCount = 0",
+            field="spec.cooldownPeriod",
+            recorded=True,
+        )
+
+
+def _same(one: TargetSpec, other: TargetSpec) -> bool:
+    return (one.name, one.kind_name) == (other.name, other.kind_name)
+
+
+def _target_of(hpa: HorizontalPodAutoscaler) -> TargetSpec:
+    reference = hpa.spec.scale_target_ref
+    return TargetSpec(
+        name=reference.name,
+        api_version=reference.api_version or "apps/v1",
+        kind=reference.kind or "Deployment",
+        container="",
+    )
+
+
+def _workload(target: TargetSpec) -> str:
+    return f"the workload '{target.name}' of type '{target.kind_name}'"

@@ -1,0 +1,200 @@
+"""Cron windows: KEDA's rule for when a schedule is on, and when that changes next.
+
+The cron scaler parses a `CronWindow` once, asks `is_open` at a poll and `next_change` for the moment at which the
+engine shall look again; the simulator does the same over virtual time. A window is [start, end): with S the next
+start and E the next end, both strictly after now, it is open when E <= S. Nothing else is special: windows over
+midnight, over a weekend, or with S equal to E follow from it.
+
+`cron/fields.py` reads the grammar; croniter, given only what that grammar allows, walks the calendar of a wall clock
+that knows no zones; this file lays that clock over the zone. A local time that occurs twice fires twice. Across a
+skipped local time we fire at the first existing instant after it: `30 2 * * *` in Europe/Prague fires on 2026-03-29 at
+03:00 CEST. KEDA skips that firing, which makes its window 02:30-20:00 open from 20:00 the evening before. (croniter's
+own zones are not used: it fires across the gap for `30 2 * * *`, but not for `30 * * * *`.)
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from zoneinfo import ZoneInfo
+
+from croniter import CroniterBadDateError, croniter
+
+from keda_py.core.cron.fields import CronField, CronFields, parse_fields
+from keda_py.errors import ConfigError
+
+_LONGEST_ZONE = 255
+_MINUTE = timedelta(minutes=1)
+_PROBE = timedelta(days=7)
+"""No zone changes its offset and back within a week."""
+
+_HORIZON_YEARS = 5
+"""As far as KEDA looks: from March 2096, 29 February (next in 2104) never comes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CronWindow:
+    """A checked window; build it with `parse_window`. A `TZ=` prefix in an expression overrides `timezone`."""
+
+    start: str
+    end: str
+    timezone: str
+
+
+def parse_window(start: str, end: str, timezone: str) -> CronWindow:
+    """Check all three; raises ConfigError naming field, value and remedy."""
+    for field, expression in (("start", start), ("end", end)):
+        check_expression(expression, field=field)
+    load_zone(timezone)
+    if start == end:
+        raise ConfigError(f"start and end: both are {start!r}; give the window an end of its own", field="end")
+    return CronWindow(start=start, end=end, timezone=timezone)
+
+
+def check_expression(expression: str, *, field: str) -> None:
+    """Raises ConfigError when KEDA would refuse the expression."""
+    fields = parse_fields(expression, field=field)
+    if fields.timezone:
+        load_zone(fields.timezone, field=field)
+
+
+def load_zone(timezone: str, *, field: str = "timezone") -> ZoneInfo:
+    """The zone of that IANA name; raises ConfigError."""
+    if len(timezone) > _LONGEST_ZONE:
+        raise ConfigError(f"{field}: more than {_LONGEST_ZONE} characters are no time zone", field=field)
+    try:
+        return ZoneInfo(timezone or "UTC")
+    except (KeyError, ValueError, OSError):
+        message = f"{field}: {timezone!r} is not a known time zone; write an IANA name, e.g. Europe/Prague or UTC"
+        raise ConfigError(message, field=field) from None
+
+
+def is_open(window: CronWindow, now: datetime) -> bool:
+    """Whether `now` (aware) lies in the window."""
+    start, end = _next_start_and_end(window, now)
+    if end is None:
+        return False
+    return start is None or end <= start
+
+
+def next_change(window: CronWindow, now: datetime) -> datetime | None:
+    """The next instant (UTC) at which `is_open` may change; None: not within five years."""
+    firings = [firing for firing in _next_start_and_end(window, now) if firing is not None]
+    return min(firings).at if firings else None
+
+
+def next_fire(expression: str, timezone: str, after: datetime) -> datetime | None:
+    """The first firing strictly after `after` (aware), in UTC; None: not within five years. Raises ConfigError."""
+    firing = _next_firing(expression, timezone, _whole_minute(after))
+    return None if firing is None else firing.at
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _Firing:
+    at: datetime
+    lag: timedelta
+    """Zero, or how far before `at` the skipped local time was written, negative.
+
+    It orders two firings that one gap pushed to the same instant: without it a window 02:10-02:50 that falls into the
+    gap (S equals E) would be open for the whole day before.
+    """
+
+
+def _next_start_and_end(window: CronWindow, now: datetime) -> tuple[_Firing | None, _Firing | None]:
+    minute = _whole_minute(now)
+    return _next_firing(window.start, window.timezone, minute), _next_firing(window.end, window.timezone, minute)
+
+
+def _whole_minute(instant: datetime) -> datetime:
+    # Firings lie on whole minutes. A thousand objects with one schedule, waking together, so compute it once.
+    return instant.astimezone(UTC).replace(second=0, microsecond=0)
+
+
+@lru_cache(maxsize=8192)
+def _next_firing(expression: str, timezone: str, after: datetime) -> _Firing | None:
+    schedule = _parse_schedule(expression, timezone)
+    wall = _wall_clock(after, schedule.zone)
+    offset, last_year = wall - after.replace(tzinfo=None), wall.year + _HORIZON_YEARS
+    while (local := schedule.next_local(wall)) is not None and local.year <= last_year:
+        at = (local - offset).replace(tzinfo=UTC)
+        shift = _first_shift(after, at, schedule.zone)
+        if shift is None:
+            return _Firing(at, timedelta(0))
+        resumes_at = _wall_clock(shift, schedule.zone)
+        if local < resumes_at:
+            return _Firing(shift, local - resumes_at)
+        # Look on from the new offset; a firing at the very instant of the shift still counts.
+        after, wall, offset = shift, resumes_at - _MINUTE, resumes_at - shift.replace(tzinfo=None)
+    return None
+
+
+def _wall_clock(instant: datetime, zone: ZoneInfo) -> datetime:
+    return instant.astimezone(zone).replace(tzinfo=None)
+
+
+def _first_shift(after: datetime, until: datetime, zone: ZoneInfo) -> datetime | None:
+    """The first instant in (after, until] whose offset from UTC differs from that of `after`."""
+    offset = after.astimezone(zone).utcoffset()
+    while after < until:
+        probe = min(after + _PROBE, until)
+        if probe.astimezone(zone).utcoffset() != offset:
+            return _bisect_shift(after, probe, zone)
+        after = probe
+    return None
+
+
+def _bisect_shift(before: datetime, after: datetime, zone: ZoneInfo) -> datetime:
+    offset = before.astimezone(zone).utcoffset()
+    while after - before > _MINUTE:
+        middle = before + (after - before) // 2 // _MINUTE * _MINUTE
+        if middle.astimezone(zone).utcoffset() == offset:
+            before = middle
+        else:
+            after = middle
+    return after
+
+
+@dataclass(frozen=True, slots=True)
+class _Schedule:
+    calendar: croniter | None
+    """Parsed once; where it stands is set by every call. None: the schedule never fires."""
+    zone: ZoneInfo
+
+    def next_local(self, wall: datetime) -> datetime | None:
+        """The first wall-clock minute strictly after `wall` that matches."""
+        if self.calendar is None:
+            return None
+        try:
+            local: datetime = self.calendar.get_next(datetime, start_time=wall)
+        except CroniterBadDateError:
+            return None
+        return local
+
+
+@lru_cache(maxsize=4096)
+def _parse_schedule(expression: str, timezone: str) -> _Schedule:
+    fields = parse_fields(expression, field="expression")
+    zone = load_zone(fields.timezone or timezone)
+    if fields.never_fires():
+        return _Schedule(None, zone)
+    calendar = croniter(_write_for_croniter(fields), max_years_between_matches=_HORIZON_YEARS + 1)
+    return _Schedule(calendar, zone)
+
+
+def _write_for_croniter(fields: CronFields) -> str:
+    """The same schedule in words on which croniter and robfig agree.
+
+    They differ in `10-10` (croniter: the whole field) and in restricted days: `0 0 13 * 0-6` has no star, so either
+    side suffices and it fires every day, but a field of all its values is a star to croniter.
+    """
+    days, weekdays = fields.day_of_month, fields.day_of_week
+    day, weekday = _write_field(days), _write_field(weekdays)
+    if fields.matches_any_weekday():
+        if len(days.values) == 31 or len(weekdays.values) == 7:
+            day = weekday = "*"
+        elif not days.values or not weekdays.values:
+            day, weekday = (day or "*"), (weekday or "*")
+    return " ".join((_write_field(fields.minute), _write_field(fields.hour), day, _write_field(fields.month), weekday))
+
+
+def _write_field(field: CronField) -> str:
+    return "*" if field.star else ",".join(map(str, sorted(field.values)))

@@ -1,0 +1,168 @@
+"""The syntax tree of a formula, made by `syntax/parser.py` and compiled by `formula/compiler.py`.
+
+`at` is the offset in the text that an error points at.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Literal:
+    """nil, true, 5, 2.5 or "text"."""
+
+    value: bool | int | float | str | None
+    at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Name:
+    """A trigger's name, a variable of `let`, or $env."""
+
+    name: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pointer:
+    """`#` (name ""), `#index` or `#acc` inside a predicate."""
+
+    name: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unary:
+    """`-`, `+`, or `not` (also written `!`)."""
+
+    operator: str
+    operand: "Node"
+    at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Binary:
+    """Two operands; && and || are spelled `and` and `or` here, ^ is `**`."""
+
+    operator: str
+    left: "Node"
+    right: "Node"
+    at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conditional:
+    """`c ? a : b`, or if and else."""
+
+    condition: "Node"
+    then: "Node"
+    otherwise: "Node"
+    at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """`base.key`, `base[key]`; optional: `?.`."""
+
+    base: "Node"
+    key: "Node"
+    optional: bool
+    at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chain:
+    """Where a `?.` on nil ends: the whole chain is nil."""
+
+    inner: "Node"
+    at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slice:
+    """`base[start:end]`."""
+
+    base: "Node"
+    start: "Node | None"
+    end: "Node | None"
+    at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A builtin by its name; an argument that is a predicate is a Predicate."""
+
+    name: str
+    arguments: "tuple[Node, ...]"
+    at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MethodCall:
+    """`base.name(arguments)`; only points in time and durations have methods."""
+
+    callee: Member
+    name: str
+    arguments: "tuple[Node, ...]"
+    at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Predicate:
+    """`{# > 1}`, or without braces."""
+
+    body: "Node"
+    at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Let:
+    """`let name = value; body`."""
+
+    name: str
+    value: "Node"
+    body: "Node"
+    at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sequence:
+    """`a; b`: the last counts."""
+
+    parts: "tuple[Node, ...]"
+    at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Array:
+    """`[a, b]`."""
+
+    items: "tuple[Node, ...]"
+    at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Map:
+    """`{key: value}`."""
+
+    pairs: "tuple[tuple[Node, Node], ...]"
+    at: int
+
+
+Node = (
+    Literal
+    | Name
+    | Pointer
+    | Unary
+    | Binary
+    | Conditional
+    | Member
+    | Chain
+    | Slice
+    | Call
+    | MethodCall
+    | Predicate
+    | Let
+    | Sequence
+    | Array
+    | Map
+)

@@ -1,0 +1,164 @@
+"""What a part of a formula can be, known before it runs; so that `a > 1` alone is refused when a manifest is applied.
+
+Pure. The rules are expr-lang's checker's: where a type is not known (ANY) the check is left to the evaluation.
+"""
+
+import enum
+from dataclasses import dataclass
+from typing import Optional
+
+from keda_py.core.formula.syntax.limits import FormulaError
+
+
+class Kind(enum.Enum):
+    """The value is how messages call it."""
+
+    ANY = "any value"
+    NIL = "nil"
+    BOOL = "true or false"
+    INT = "a whole number"
+    FLOAT = "a number"
+    TEXT = "text"
+    ARRAY = "an array"
+    MAP = "a map"
+    TIME = "a point in time"
+    DURATION = "a duration"
+    NAMED = "a month or weekday"
+    ZONE = "a time zone"
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """A kind; for arrays and maps also what their elements are. `text_keys`: a map with text as its keys."""
+
+    kind: Kind
+    element: Optional["Type"] = None
+    text_keys: bool = False
+
+    @property
+    def is_number(self) -> bool:
+        return self.kind in (Kind.INT, Kind.FLOAT)
+
+    @property
+    def is_any(self) -> bool:
+        return self.kind is Kind.ANY
+
+    @property
+    def of(self) -> "Type":
+        """The type of the elements."""
+        return self.element or ANY
+
+    def __str__(self) -> str:
+        return self.kind.value
+
+
+ANY, NIL, BOOL, INT, FLOAT, TEXT = map(Type, (Kind.ANY, Kind.NIL, Kind.BOOL, Kind.INT, Kind.FLOAT, Kind.TEXT))
+TIME, DURATION, NAMED, ZONE = map(Type, (Kind.TIME, Kind.DURATION, Kind.NAMED, Kind.ZONE))
+ARRAY = Type(Kind.ARRAY)
+MAP = Type(Kind.MAP, text_keys=True)
+NUMBERS = frozenset({Kind.INT, Kind.FLOAT})
+
+_ORDERED = (NUMBERS, *(frozenset({kind}) for kind in (Kind.TEXT, Kind.TIME, Kind.DURATION)))
+_TEXTS = (frozenset({Kind.TEXT}),)
+_INTS = (frozenset({Kind.INT}),)
+_LIKE_KINDS = {
+    **dict.fromkeys(("<", ">", "<=", ">="), (_ORDERED, BOOL)),
+    **dict.fromkeys(("matches", "contains", "startsWith", "endsWith"), (_TEXTS, BOOL)),
+    **dict.fromkeys(("/", "**"), ((NUMBERS,), FLOAT)),
+    "and": ((frozenset({Kind.BOOL}),), BOOL),
+    "or": ((frozenset({Kind.BOOL}),), BOOL),
+    "%": (_INTS, INT),
+    "..": (_INTS, Type(Kind.ARRAY, INT)),
+}
+"""Operators whose operands are of one group of kinds, and what they give."""
+
+_T, _D = Kind.TIME, Kind.DURATION
+_ARITHMETIC = {
+    "+": {(Kind.TEXT, Kind.TEXT): TEXT, (_T, _D): TIME, (_D, _T): TIME, (_D, _D): DURATION},
+    "-": {(_T, _T): DURATION, (_T, _D): TIME, (_D, _D): DURATION},
+    "*": {
+        (_D, _D): DURATION,
+        **{pair: DURATION for number in NUMBERS for pair in ((_D, number), (number, _D))},
+    },
+}
+"""`+`, `-` and `*` beyond numbers."""
+
+
+def binary_type(operator: str, left: Type, right: Type) -> Type:
+    """The type of `left operator right`. Raises FormulaError where it can never work."""
+    if operator in _LIKE_KINDS:
+        groups, gives = _LIKE_KINDS[operator]
+        found = gives if any(_both_in(group, left, right) for group in groups) else None
+    elif operator in _ARITHMETIC:
+        found = _arithmetic(operator, left, right)
+    elif operator == "in":
+        found = BOOL if _can_contain(left, right) else None
+    elif operator == "??":
+        found = merge(left, right) if NIL in (left, right) or left.kind is right.kind else ANY
+    else:
+        found = BOOL if comparable(left, right) else None
+    if found is None:
+        raise FormulaError(f'"{operator}" cannot be applied to {left} and {right}{_remedy(operator)}')
+    return found
+
+
+def unary_type(operator: str, operand: Type) -> Type:
+    """The type of `-x`, `+x` or `not x`. Raises FormulaError."""
+    if operator == "not" and operand.kind in (Kind.BOOL, Kind.ANY):
+        return BOOL
+    if operator != "not" and (operand.is_number or operand.is_any):
+        return operand
+    raise FormulaError(f'"{operator}" cannot be applied to {operand}')
+
+
+def merge(left: Type, right: Type) -> Type:
+    """What a choice between two can be."""
+    if left == NIL:
+        return right
+    if right == NIL or left == right:
+        return left
+    if left.kind is not right.kind:
+        return ANY
+    return ARRAY if left.kind is Kind.ARRAY else left
+
+
+def comparable(left: Type, right: Type) -> bool:
+    """May `==` compare them? Numbers with numbers, like with like, and nil with everything."""
+    free = {Kind.ANY, Kind.NIL}
+    return bool({left.kind, right.kind} & free) or left.kind is right.kind or (left.is_number and right.is_number)
+
+
+def _both_in(group: frozenset[Kind], left: Type, right: Type) -> bool:
+    return all(one.is_any or one.kind in group for one in (left, right))
+
+
+def _arithmetic(operator: str, left: Type, right: Type) -> Type | None:
+    if left.is_number and right.is_number:
+        return FLOAT if Kind.FLOAT in (left.kind, right.kind) else INT
+    pairs = _ARITHMETIC[operator]
+    if left.is_any or right.is_any:
+        taken = NUMBERS | {kind for pair in pairs for kind in pair}
+        return ANY if _both_in(frozenset(taken), left, right) else None
+    return pairs.get((left.kind, right.kind))
+
+
+def _can_contain(needle: Type, within: Type) -> bool:
+    match within.kind:
+        case Kind.ANY:
+            return True
+        case Kind.ARRAY:
+            return comparable(needle, within.of)
+        case Kind.MAP:
+            return needle.kind in (Kind.ANY, Kind.TEXT) or not within.text_keys
+        case _:
+            return False
+
+
+def _remedy(operator: str) -> str:
+    match operator:
+        case "%":
+            return "; triggers are numbers with a fraction, write int(name) % 2"
+        case "and" | "or":
+            return "; compare first, as in a > 0 and b > 0"
+        case _:
+            return ""

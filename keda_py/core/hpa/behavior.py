@@ -1,0 +1,226 @@
+"""The behaviour rules of autoscaling/v2: what becomes of a proposal, by stabilisation, policies and limits, and why.
+
+`hpa/controller.py` brings the proposal that the metrics make and the history that its caller keeps. `stabilise` looks
+back over recent proposals, `limit` applies policies, minimum and maximum. An HPA without `behavior` follows older,
+simpler rules: only scaling down is stabilised, and one sync goes no further up than max(2 x current, 4).
+
+Percentages are float64 in Kubernetes' order: 100 pods + 10 % are ceil(100 * (1 + 10/100)) = ceil(110.00000000000001),
+so 111.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from keda_py.core.hpa.conditions import HpaCondition, able_to_scale, scaling_limited
+
+
+class PolicyType(StrEnum):
+    """`policies[].type`."""
+
+    PODS = "Pods"
+    PERCENT = "Percent"
+
+
+class SelectPolicy(StrEnum):
+    """`selectPolicy`."""
+
+    MAX = "Max"
+    MIN = "Min"
+    DISABLED = "Disabled"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScalingPolicy:
+    """How much may change within a period."""
+
+    type: PolicyType
+    value: int
+    period: timedelta
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScalingRules:
+    """`behavior.scaleUp` or `behavior.scaleDown`, defaults filled in."""
+
+    policies: tuple[ScalingPolicy, ...]
+    select_policy: SelectPolicy = SelectPolicy.MAX
+    stabilization: timedelta | None = timedelta(0)
+    """None (scaleDown only): the controller's own down-scale stabilisation, 300 s unless a flag says otherwise."""
+    tolerance: float | None = None
+    """None: the controller's own tolerance, 0.1 unless a flag says otherwise."""
+
+
+DEFAULT_SCALE_UP = ScalingRules(
+    policies=(
+        ScalingPolicy(type=PolicyType.PODS, value=4, period=timedelta(seconds=15)),
+        ScalingPolicy(type=PolicyType.PERCENT, value=100, period=timedelta(seconds=15)),
+    ),
+)
+DEFAULT_SCALE_DOWN = ScalingRules(
+    policies=(ScalingPolicy(type=PolicyType.PERCENT, value=100, period=timedelta(seconds=15)),),
+    stabilization=None,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Behavior:
+    """`spec.behavior`; a side that is not written has its defaults. An absent `behavior` is None, not this."""
+
+    scale_up: ScalingRules = DEFAULT_SCALE_UP
+    scale_down: ScalingRules = DEFAULT_SCALE_DOWN
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """What the metrics asked for, before stabilisation."""
+
+    replicas: int
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ScaleEvent:
+    """A change that was made: pods added or removed, always positive."""
+
+    change: int
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """What the controller remembers of one HPA between syncs; `History()` when it sees the HPA first."""
+
+    recommendations: tuple[Recommendation, ...] = ()
+    scale_ups: tuple[ScaleEvent, ...] = ()
+    scale_downs: tuple[ScaleEvent, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """Where the replica count stands and between what it may move."""
+
+    current: int
+    minimum: int
+    maximum: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A replica count and the condition that explains it."""
+
+    replicas: int
+    condition: HpaCondition
+
+
+_WITHIN_RANGE = ("DesiredWithinRange", "the desired count is within the acceptable range")
+_TOO_MANY = ("TooManyReplicas", "the desired replica count is more than the maximum replica count")
+_TOO_FEW = ("TooFewReplicas", "the desired replica count is less than the minimum replica count")
+_UP_LIMIT = ("ScaleUpLimit", "the desired replica count is increasing faster than the maximum scale rate")
+_DOWN_LIMIT = ("ScaleDownLimit", "the desired replica count is decreasing faster than the maximum scale rate")
+
+_READY = ("ReadyForNewScale", "recommended size matches current size")
+_UP_STABILIZED = (
+    "ScaleUpStabilized",
+    "recent recommendations were lower than current one, applying the lowest recent recommendation",
+)
+_DOWN_STABILIZED = (
+    "ScaleDownStabilized",
+    "recent recommendations were higher than current one, applying the highest recent recommendation",
+)
+
+
+def stabilise(
+    history: History, proposal: int, rules: Behavior | None, window: timedelta, current: int, now: datetime
+) -> tuple[History, Outcome]:
+    """Hold a proposal against the recent ones; `window` is the controller's own for scaling down (300 s).
+
+    The history returned remembers the proposal as it came, and forgets what no window reaches any more.
+    """
+    if rules is None:
+        kept = tuple(each for each in history.recommendations if each.at >= now - window)
+        stabilised = max([proposal, *(each.replicas for each in kept)])
+        reason = _DOWN_STABILIZED
+    else:
+        up, down = rules.scale_up.stabilization or timedelta(0), _down_window(rules, window)
+        kept = tuple(each for each in history.recommendations if each.at >= now - max(up, down))
+        lowest = min([proposal, *(each.replicas for each in kept if each.at > now - up)])
+        highest = max([proposal, *(each.replicas for each in kept if each.at > now - down)])
+        stabilised = min(max(current, lowest), highest)
+        reason = _UP_STABILIZED if proposal >= current else _DOWN_STABILIZED
+    history = replace(history, recommendations=(*kept, Recommendation(proposal, now)))
+    return history, Outcome(stabilised, able_to_scale(*(_READY if stabilised == proposal else reason)))
+
+
+def limit(history: History, replicas: int, rules: Behavior | None, bounds: Bounds, now: datetime) -> Outcome:
+    """Keep a stabilised count within policies, minimum and maximum."""
+    if rules is None:
+        return _limit_plainly(replicas, bounds)
+    if replicas > bounds.current:
+        ceiling = max(bounds.current, _policy_limit(history, rules.scale_up, bounds.current, now, direction=1))
+        highest, reason = (ceiling, _UP_LIMIT) if bounds.maximum > ceiling else (bounds.maximum, _TOO_MANY)
+        if replicas > highest:
+            return Outcome(highest, scaling_limited(*reason, limited=True))
+    elif replicas < bounds.current:
+        floor = min(bounds.current, _policy_limit(history, rules.scale_down, bounds.current, now, direction=-1))
+        lowest, reason = (floor, _DOWN_LIMIT) if bounds.minimum < floor else (bounds.minimum, _TOO_FEW)
+        if replicas < lowest:
+            return Outcome(lowest, scaling_limited(*reason, limited=True))
+    return Outcome(replicas, scaling_limited(*_WITHIN_RANGE, limited=False))
+
+
+def remember_change(history: History, rules: Behavior | None, before: int, after: int, now: datetime) -> History:
+    """The history after the replica count was changed; policies count the changes of their period."""
+    if rules is None or before == after:
+        return history
+    if after > before:
+        events = _forget_old(history.scale_ups, rules.scale_up, now)
+        return replace(history, scale_ups=(*events, ScaleEvent(after - before, now)))
+    events = _forget_old(history.scale_downs, rules.scale_down, now)
+    return replace(history, scale_downs=(*events, ScaleEvent(before - after, now)))
+
+
+def _down_window(rules: Behavior, window: timedelta) -> timedelta:
+    return window if rules.scale_down.stabilization is None else rules.scale_down.stabilization
+
+
+def _limit_plainly(replicas: int, bounds: Bounds) -> Outcome:
+    ceiling = max(2 * bounds.current, 4)
+    highest, reason = (ceiling, _UP_LIMIT) if bounds.maximum > ceiling else (bounds.maximum, _TOO_MANY)
+    if replicas < bounds.minimum:
+        return Outcome(bounds.minimum, scaling_limited(*_TOO_FEW, limited=True))
+    if replicas > highest:
+        return Outcome(highest, scaling_limited(*reason, limited=True))
+    return Outcome(replicas, scaling_limited(*_WITHIN_RANGE, limited=False))
+
+
+def _policy_limit(history: History, rules: ScalingRules, current: int, now: datetime, *, direction: int) -> int:
+    """How far up (direction 1) or down (-1) the policies allow, from where each policy's period began."""
+    if rules.select_policy is SelectPolicy.DISABLED or not rules.policies:
+        return current
+    limits = []
+    for policy in rules.policies:
+        since = now - policy.period
+        began_with = current - _sum_since(history.scale_ups, since) + _sum_since(history.scale_downs, since)
+        limits.append(_apply_policy(policy, began_with, direction))
+    most = (rules.select_policy is SelectPolicy.MAX) == (direction > 0)
+    return max(limits) if most else min(limits)
+
+
+def _apply_policy(policy: ScalingPolicy, began_with: int, direction: int) -> int:
+    if policy.type is PolicyType.PODS:
+        return began_with + direction * policy.value
+    if direction > 0:
+        return math.ceil(began_with * (1 + policy.value / 100))  # up, so that one pod can become two
+    return int(began_with * (1 - policy.value / 100))
+
+
+def _sum_since(events: Sequence[ScaleEvent], since: datetime) -> int:
+    return sum(event.change for event in events if event.at > since)
+
+
+def _forget_old(events: Sequence[ScaleEvent], rules: ScalingRules, now: datetime) -> tuple[ScaleEvent, ...]:
+    longest = max((policy.period for policy in rules.policies), default=timedelta(0))
+    return tuple(event for event in events if event.at > now - longest)

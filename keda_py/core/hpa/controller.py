@@ -1,0 +1,227 @@
+"""The HorizontalPodAutoscaler controller's arithmetic (Kubernetes 1.36, autoscaling/v2), without the controller.
+
+A caller (the embedded cluster's HPA controller, a simulator) reads the scale and its pods, asks for the metrics and
+calls `sync`; when the verdict says `rescale` it writes the scale and calls `record_rescale` or `report_failed_rescale`.
+Conditions, Events and metrics are then written as the verdict tells. Nothing is remembered here: the history goes in
+and comes out. `desired_replicas` is what the metrics ask for, `behavior.py` what becomes of it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import assert_never
+
+from keda_py.core.hpa.behavior import Behavior, Bounds, History, Recommendation, limit, remember_change, stabilise
+from keda_py.core.hpa.conditions import HpaCondition, HpaEvent, able_to_scale, scaling_active
+from keda_py.core.hpa.external import ExternalSample, propose_external
+from keda_py.core.hpa.metrics import MetricFailure, MetricProposal, MetricValue, Tolerance
+from keda_py.core.hpa.pods import ScaleTarget, Warmup
+from keda_py.core.hpa.resources import ResourceSample, propose_resource
+
+MetricSample = ExternalSample | ResourceSample
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HpaSpec:
+    """The part of an HPA's spec that decides; its metrics come as samples beside it."""
+
+    min_replicas: int = 1
+    max_replicas: int
+    behavior: Behavior | None = None
+    """None when the HPA has no `behavior`: then one sync goes no further up than max(2 x current, 4)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControllerOptions:
+    """Flags of kube-controller-manager."""
+
+    tolerance: float = 0.1
+    downscale_stabilization: timedelta = timedelta(minutes=5)
+    warmup: Warmup = field(default_factory=Warmup)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """What the metrics together ask for."""
+
+    replicas: int | None
+    """None: do not scale, too little is known."""
+    metric: str
+    """The metric that asks for most."""
+    values: tuple[MetricValue | None, ...]
+    """One per metric, None where it failed."""
+    condition: HpaCondition
+    events: tuple[HpaEvent, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """All that one sync decides."""
+
+    history: History
+    current: int
+    desired: int | None
+    """status.desiredReplicas; None: leave it as it is, the metrics could not be had."""
+    rescale: bool = False
+    """Write `desired` to the scale."""
+    reason: str = ""
+    """Why the replica count changes."""
+    conditions: tuple[HpaCondition, ...]
+    """In the order in which they are set; a later one of the same type wins, types not named keep what they had."""
+    events: tuple[HpaEvent, ...] = ()
+    metrics: tuple[MetricValue | None, ...] = ()
+    """status.currentMetrics, one per metric; empty when none was looked at."""
+
+
+def sync(
+    spec: HpaSpec,
+    target: ScaleTarget,
+    metrics: Sequence[MetricSample],
+    history: History,
+    options: ControllerOptions,
+    now: datetime,
+) -> Verdict:
+    """Decide once, as the controller does each sync period (15 s)."""
+    current = target.replicas
+    if not history.recommendations:
+        history = replace(history, recommendations=(Recommendation(current, now),))
+    got_scale = able_to_scale("SucceededGetScale", "the HPA controller was able to get the target's current scale")
+    verdict = Verdict(history=history, current=current, desired=current, conditions=(got_scale,))
+    if current == 0 and spec.min_replicas != 0:
+        message = "scaling is disabled since the replica count of the target is zero"
+        disabled = scaling_active("ScalingDisabled", message, active=False)
+        return replace(verdict, conditions=(got_scale, disabled))
+    if current > spec.max_replicas:
+        reason = "Current number of replicas above Spec.MaxReplicas"
+        return replace(verdict, desired=spec.max_replicas, rescale=True, reason=reason)
+    if current < spec.min_replicas:
+        reason = "Current number of replicas below Spec.MinReplicas"
+        return replace(verdict, desired=spec.min_replicas, rescale=True, reason=reason)
+    tolerance = _choose_tolerance(spec, options)
+    proposal = desired_replicas(target, metrics, tolerance, options.warmup, now)
+    measured = replace(
+        verdict, metrics=proposal.values, events=proposal.events, conditions=(got_scale, proposal.condition)
+    )
+    if proposal.replicas is None:
+        return replace(measured, desired=None)
+    return _normalise(measured, spec, proposal.replicas, proposal.metric, options, now)
+
+
+def desired_replicas(
+    target: ScaleTarget, metrics: Sequence[MetricSample], tolerance: Tolerance, warmup: Warmup, now: datetime
+) -> Proposal:
+    """The most that any metric asks for. A failed metric lets the others scale up, never down.
+
+    Raises ValueError without metrics: the API server gives each HPA at least one.
+    """
+    if not metrics:
+        raise ValueError("metrics: none given; an HPA has at least one")
+    results = [_propose(sample, target, tolerance, warmup, now) for sample in metrics]
+    failures = [result for result in results if isinstance(result, MetricFailure)]
+    proposals = [result for result in results if isinstance(result, MetricProposal)]
+    values = tuple(result.value if isinstance(result, MetricProposal) else None for result in results)
+    events = tuple(HpaEvent("Warning", failure.reason, failure.message) for failure in failures)
+    highest = max(proposals, key=lambda proposal: proposal.replicas, default=None)
+    if highest is None or (failures and highest.replicas < target.replicas):
+        return _give_up(failures, len(metrics), values, events)
+    message = f"the HPA was able to successfully calculate a replica count from {highest.metric}"
+    return Proposal(
+        replicas=highest.replicas,
+        metric=highest.metric,
+        values=values,
+        condition=scaling_active("ValidMetricFound", message),
+        events=events,
+    )
+
+
+def record_rescale(spec: HpaSpec, verdict: Verdict, now: datetime) -> Verdict:
+    """The verdict after the scale was written: its condition, its Event, and the change remembered for policies."""
+    desired = verdict.current if verdict.desired is None else verdict.desired
+    message = f"the HPA controller was able to update the target scale to {desired}"
+    event = HpaEvent("Normal", "SuccessfulRescale", f"New size: {desired}; reason: {verdict.reason}")
+    return replace(
+        verdict,
+        history=remember_change(verdict.history, spec.behavior, verdict.current, desired, now),
+        conditions=(*verdict.conditions, able_to_scale("SucceededRescale", message)),
+        events=(*verdict.events, event),
+    )
+
+
+def report_failed_rescale(verdict: Verdict, error: str) -> Verdict:
+    """The verdict after the API server refused the new scale; status.desiredReplicas stays."""
+    message = f"the HPA controller was unable to update the target scale: {error}"
+    text = f"New size: {verdict.desired}; reason: {verdict.reason}; error: {error}"
+    return replace(
+        verdict,
+        desired=None,
+        rescale=False,
+        conditions=(*verdict.conditions, able_to_scale("FailedUpdateScale", message, able=False)),
+        events=(*verdict.events, HpaEvent("Warning", "FailedRescale", text)),
+    )
+
+
+def report_failed_scale(error: str) -> tuple[HpaCondition, HpaEvent]:
+    """What is written when the target's scale cannot be read at all; the rest of the status stays."""
+    message = f"the HPA controller was unable to get the target's current scale: {error}"
+    return able_to_scale("FailedGetScale", message, able=False), HpaEvent("Warning", "FailedGetScale", error)
+
+
+def _choose_tolerance(spec: HpaSpec, options: ControllerOptions) -> Tolerance:
+    up = spec.behavior.scale_up.tolerance if spec.behavior else None
+    down = spec.behavior.scale_down.tolerance if spec.behavior else None
+    return Tolerance(
+        scale_up=options.tolerance if up is None else up, scale_down=options.tolerance if down is None else down
+    )
+
+
+def _propose(
+    sample: MetricSample, target: ScaleTarget, tolerance: Tolerance, warmup: Warmup, now: datetime
+) -> MetricProposal | MetricFailure:
+    match sample:
+        case ExternalSample():
+            return propose_external(sample, target, tolerance)
+        case ResourceSample():
+            return propose_resource(sample, target, tolerance, warmup, now)
+        case _:
+            assert_never(sample)
+
+
+def _give_up(
+    failures: Sequence[MetricFailure],
+    total: int,
+    values: tuple[MetricValue | None, ...],
+    events: tuple[HpaEvent, ...],
+) -> Proposal:
+    first = failures[0]
+    summary = f"invalid metrics ({len(failures)} invalid out of {total}), first error is: {first.summary}"
+    message = f"the HPA was unable to compute the replica count: {first.message}"
+    return Proposal(
+        replicas=None,
+        metric="",
+        values=values,
+        condition=scaling_active(first.reason, message, active=False),
+        events=(*events, HpaEvent("Warning", "FailedComputeMetricsReplicas", summary)),
+    )
+
+
+def _normalise(
+    verdict: Verdict, spec: HpaSpec, proposal: int, metric: str, options: ControllerOptions, now: datetime
+) -> Verdict:
+    current, rules = verdict.current, spec.behavior
+    history, stable = stabilise(verdict.history, proposal, rules, options.downscale_stabilization, current, now)
+    bounds = Bounds(current=current, minimum=spec.min_replicas, maximum=spec.max_replicas)
+    limited = limit(history, stable.replicas, rules, bounds, now)
+    return replace(
+        verdict,
+        history=history,
+        desired=limited.replicas,
+        rescale=limited.replicas != current,
+        reason=_explain(proposal, current, metric),
+        conditions=(*verdict.conditions, stable.condition, limited.condition),
+    )
+
+
+def _explain(replicas: int, current: int, metric: str) -> str:
+    if replicas == current:
+        return ""  # a recent recommendation moves the count, and the controller has no words for it
+    return f"{metric} above target" if replicas > current else "All metrics below target"

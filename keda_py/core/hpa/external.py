@@ -1,0 +1,81 @@
+"""External metrics of a HorizontalPodAutoscaler, the ones that KEDA serves: to the replica count they ask for."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from keda_py.core.hpa.metrics import (
+    MetricError,
+    MetricFailure,
+    MetricProposal,
+    MetricTarget,
+    MetricValue,
+    TargetType,
+    Tolerance,
+    round_up,
+)
+from keda_py.core.hpa.pods import ScaleTarget, count_ready
+from keda_py.core.values.quantity import print_milli
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExternalSample:
+    """An External metric and what external.metrics.k8s.io answered."""
+
+    name: str
+    target: MetricTarget
+    match_labels: Mapping[str, str] = field(default_factory=dict)
+    values: tuple[int, ...] = ()
+    """Milli, one per series; they are summed."""
+    error: str = ""
+    """Why there is no answer, in the words of the client; "" when `values` hold."""
+
+
+def propose_external(
+    sample: ExternalSample, target: ScaleTarget, tolerance: Tolerance
+) -> MetricProposal | MetricFailure:
+    """What the sum of the series asks for."""
+    selector = _print_selector(sample.match_labels)
+    per_pod = sample.target.type is TargetType.AVERAGE_VALUE
+    try:
+        if sample.error:
+            wanted = f"{target.namespace}/{sample.name}/{selector}"
+            raise MetricError(f"unable to get external metric {wanted}: {sample.error}")
+        propose = _propose_per_pod if per_pod else _propose_by_ratio
+        replicas, value = propose(sum(sample.values), sample.target.amount, target, tolerance)
+    except MetricError as error:
+        asked = f"{sample.name} external metric" if per_pod else f"external metric {sample.name}"
+        summary = f"failed to get {sample.name} external metric value: failed to get {asked}: {error}"
+        return MetricFailure(reason="FailedGetExternalMetric", message=str(error), summary=summary)
+    return MetricProposal(replicas=replicas, metric=f"external metric {sample.name}({selector})", value=value)
+
+
+def _propose_per_pod(usage: int, wanted: int, target: ScaleTarget, tolerance: Tolerance) -> tuple[int, MetricValue]:
+    """AverageValue: the usage divided by what one pod should have; only the tolerance looks at the pods there are."""
+    pods = target.status_replicas
+    settled = pods > 0 and tolerance.covers(float(usage) / (float(wanted) * float(pods)))
+    replicas = pods if settled else round_up(float(usage) / float(wanted))
+    # Kubernetes divides by no pods here and prints nonsense; the sum is at least true.
+    average = round_up(float(usage) / float(pods)) if pods else usage
+    return replicas, MetricValue(average_value=print_milli(average))
+
+
+def _propose_by_ratio(usage: int, wanted: int, target: ScaleTarget, tolerance: Tolerance) -> tuple[int, MetricValue]:
+    """Value: as many times the ready pods as the usage is times the target."""
+    ratio, value = float(usage) / float(wanted), MetricValue(value=print_milli(usage))
+    if target.replicas == 0:
+        return round_up(ratio), value
+    if tolerance.covers(ratio):
+        return target.replicas, value
+    if not target.pods:
+        raise MetricError(
+            "unable to calculate ready pods: no pods returned by selector while calculating replica count"
+        )
+    return round_up(ratio * float(count_ready(target.pods))), value
+
+
+def _print_selector(match_labels: Mapping[str, str]) -> str:
+    """The selector as Go prints a LabelSelector; users see it in conditions."""
+    labels = "".join(f"{key}: {value}," for key, value in sorted(match_labels.items()))
+    return (
+        f"&LabelSelector{{MatchLabels:map[string]string{{{labels}}},MatchExpressions:[]LabelSelectorRequirement{{}},}}"
+    )

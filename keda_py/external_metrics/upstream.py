@@ -1,0 +1,191 @@
+"""Names that are not ours, asked of another adapter: `--external-metrics-upstream`.
+
+A cluster has one server for external.metrics.k8s.io; when that is us, Datadog's or another adapter lives behind us.
+`external_metrics/server.py` comes here once the caller has been authorised for exactly this metric. The upstream is
+asked with our own token and hears of nothing else: no header of the caller's, only namespace, metric and selector.
+Rules: what it answers is passed back as it is, if it is what an adapter answers; all else is a 503, never an empty
+list. A name that is ours, or may be, never leaves. Discovery stays ours and never waits for the upstream: the one
+resource `externalmetrics` stands for the metrics of every adapter.
+"""
+
+import asyncio
+import logging
+import ssl
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from urllib.parse import quote
+
+import aiohttp
+import orjson
+from aiohttp import web
+from yarl import URL
+
+from keda_py import __version__
+from keda_py.errors import KedaPyError
+from keda_py.external_metrics.discovery import GROUP_VERSION, ROOT
+from keda_py.external_metrics.selectors import names_scaled_object
+from keda_py.serving.statuses import bad_request, unavailable
+
+log = logging.getLogger(__name__)
+
+LONGEST_SECONDS = 8.0
+"""Shorter than our own answer may take, so that it is we who say what was slow."""
+CONNECTIONS = 16
+AT_ONCE = 128
+"""Questions on their way, those that wait for a connection included."""
+LARGEST_ANSWER = 4 * 2**20
+_VIA = f"1.1 keda-py/{__version__}"
+_JSON = "application/json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Peer:
+    """Who is asked and how: `authorization` gives the header, re-read as tokens rotate; `trust` the TLS context.
+
+    `seconds` is how long an answer may take, LONGEST_SECONDS at most.
+    """
+
+    url: str
+    authorization: Callable[[], Awaitable[str]]
+    trust: Callable[[], ssl.SSLContext]
+    seconds: float
+
+
+class UpstreamError(KedaPyError):
+    """No usable answer; the text says why, for log and caller."""
+
+
+class Upstream:
+    """The other adapter. To be made inside a running loop; `aclose` when done."""
+
+    def __init__(self, peer: Peer) -> None:
+        self._peer = peer
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=CONNECTIONS),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,
+            timeout=aiohttp.ClientTimeout(),
+        )
+        self._seconds = min(peer.seconds, LONGEST_SECONDS)
+        self._asking = 0
+        self._failing = False
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        await self._session.close()
+
+    async def ask(self, namespace: str, metric: str, selector: str) -> web.Response:
+        """The upstream's answer, a list or its refusal. Raises StatusError 503 when there is none, 400 for no name."""
+        url = self._url(namespace, metric, selector)
+        if self._asking >= AT_ONCE:
+            raise unavailable(f"{AT_ONCE} questions are waiting for {self._peer.url} already; ask again later")
+        self._asking += 1
+        try:
+            answer = await self._exchange(url)
+        except UpstreamError as error:
+            self._note(str(error))
+            raise unavailable(f"{metric} is no metric of keda-py's, and its upstream {error}") from None
+        finally:
+            self._asking -= 1
+        self._note("")
+        return answer
+
+    def _url(self, namespace: str, metric: str, selector: str) -> URL:
+        """Built anew from what was authorised: nothing that the caller wrote is passed on undecoded."""
+        for name in (namespace, metric):
+            if name in (".", "..") or "/" in name or "%" in name:
+                raise bad_request(f"{name!r} is not a name: it may not be . or .., nor contain / or %")
+        query = f"?labelSelector={quote(selector, safe='')}" if selector else ""
+        path = f"{ROOT}/namespaces/{quote(namespace, safe='')}/{quote(metric, safe='')}"
+        return URL(f"{self._peer.url}{path}{query}", encoded=True)
+
+    async def _exchange(self, url: URL) -> web.Response:
+        try:
+            async with asyncio.timeout(self._seconds):
+                headers = {"Accept": _JSON, "Accept-Encoding": "identity", "User-Agent": "keda-py", "Via": _VIA}
+                if authorization := await self._peer.authorization():
+                    headers["Authorization"] = authorization
+                asked = self._session.get(url, headers=headers, ssl=self._peer.trust(), allow_redirects=False)
+                async with asked as response:
+                    return _passed_on(response, await _read(response))
+        except TimeoutError:
+            raise UpstreamError(f"did not answer within {self._seconds:g} s") from None
+        except (aiohttp.ClientError, OSError) as error:
+            raise UpstreamError(f"cannot be asked: {_describe(error)}") from None
+        except UpstreamError:
+            raise
+        except KedaPyError as error:
+            raise UpstreamError(f"cannot be asked: {error}") from None
+
+    def _note(self, problem: str) -> None:
+        if bool(problem) != self._failing:
+            self._failing = bool(problem)
+            fields = {"upstream": self._peer.url}
+            if problem:
+                log.warning("upstream of external metrics fails", extra={**fields, "error": problem})
+            else:
+                log.info("upstream of external metrics answers", extra=fields)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delegation:
+    """Which questions are the upstream's: a `Relay` of `external_metrics/server.py`, on every replica.
+
+    `owns(namespace, metric)` raises StatusError 503 while nobody can tell.
+    """
+
+    upstream: Upstream
+    owns: Callable[[str, str], bool]
+
+    async def ask(self, request: web.Request) -> web.Response | None:
+        """The upstream's answer; None: the question is for keda-py. Raises StatusError."""
+        asked, selector = request.match_info, request.query.get("labelSelector", "")
+        if "metric" not in asked or names_scaled_object(selector) or self.owns(asked["namespace"], asked["metric"]):
+            return None
+        if "keda-py/" in request.headers.get("Via", ""):
+            raise unavailable("--external-metrics-upstream leads back to keda-py; name the other adapter's own Service")
+        return await self.upstream.ask(asked["namespace"], asked["metric"], selector)
+
+
+async def _read(response: aiohttp.ClientResponse) -> bytes:
+    body = bytearray()
+    async for chunk in response.content.iter_any():
+        body += chunk
+        if len(body) > LARGEST_ANSWER:
+            raise UpstreamError(f"answers with more than {LARGEST_ANSWER >> 20} MiB")
+    return bytes(body)
+
+
+def _passed_on(response: aiohttp.ClientResponse, body: bytes) -> web.Response:
+    """The answer for our caller. A 401 is about our token, not about his."""
+    if response.status == 401:
+        raise UpstreamError("does not believe keda-py's token (401)")
+    if not _is_usable(response.status, body):
+        raise UpstreamError(f"answers {response.status} without an ExternalMetricValueList or a Status")
+    headers = {name: response.headers[name] for name in ("Retry-After",) if name in response.headers}
+    return web.Response(body=body, status=response.status, headers=headers, content_type=_JSON)
+
+
+def _is_usable(status: int, body: bytes) -> bool:
+    try:
+        document = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return False
+    match document:
+        case {"kind": "ExternalMetricValueList", "apiVersion": apis, "items": list() | None}:
+            return status == 200 and apis == GROUP_VERSION
+        case {"kind": "Status", "apiVersion": "v1", "status": "Failure"}:
+            return 400 <= status < 600
+        case _:
+            return False
+
+
+def _describe(error: Exception) -> str:
+    """aiohttp's own text names the SSLContext's address in memory."""
+    match error:
+        case aiohttp.ClientConnectorCertificateError():
+            return str(error.certificate_error)
+        case aiohttp.ClientConnectorError():
+            return str(error.os_error)
+        case _:
+            return f"{type(error).__name__} {error}".strip()

@@ -1,0 +1,78 @@
+"""What an informer watches and what it keeps of each object.
+
+Memory is the reason for trimming: 1000 Deployments are 10 MiB as they come and 2.5 MiB with a few chosen fields.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from keda_py.kube.informers.cache import IndexBy
+from keda_py.kube.resources import EVERYTHING, Obj, Resource, Selection
+
+Transform: TypeAlias = Callable[[Obj], Obj | None]
+
+_KEPT_METADATA = frozenset(
+    {
+        "name",
+        "namespace",
+        "uid",
+        "resourceVersion",
+        "generation",
+        "labels",
+        "annotations",
+        "ownerReferences",
+        "finalizers",
+        "creationTimestamp",
+        "deletionTimestamp",
+    }
+)
+
+
+def whole(obj: Obj) -> Obj:
+    """All but managedFields, which nobody reads and which is half of an object."""
+    metadata = {name: value for name, value in obj["metadata"].items() if name != "managedFields"}
+    return {**obj, "metadata": metadata}
+
+
+def only(*paths: str) -> Transform:
+    """Identity, labels, annotations, owners, and of the rest only `paths` such as `spec.replicas`."""
+    split = tuple(tuple(path.split(".")) for path in paths)
+
+    def trim(obj: Obj) -> Obj:
+        kept: Obj = {name: obj[name] for name in ("apiVersion", "kind") if name in obj}
+        kept["metadata"] = {name: value for name, value in obj["metadata"].items() if name in _KEPT_METADATA}
+        for path in split:
+            _copy(obj, kept, path)
+        return kept
+
+    return trim
+
+
+def _copy(source: Any, target: Obj, path: tuple[str, ...]) -> None:
+    for name in path[:-1]:
+        source = source.get(name)
+        if not isinstance(source, dict):
+            return
+        target = target.setdefault(name, {})
+    if path[-1] in source:
+        target[path[-1]] = source[path[-1]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InformerSpec:
+    """`namespaces` ("",) is the whole cluster. `transform` never fails and gives None for an object not worth keeping.
+
+    One object by name, as RBAC's resourceNames can allow it: `Selection(fields="metadata.name=NAME")`.
+    """
+
+    resource: Resource
+    namespaces: tuple[str, ...] = ("",)
+    selection: Selection = EVERYTHING
+    transform: Transform = whole
+    indexes: Mapping[str, IndexBy] = field(default_factory=dict)
+
+    def ingest(self, obj: Obj) -> Obj | None:
+        """What is kept of an object; items of a list come without kind and apiVersion."""
+        typed = {"apiVersion": self.resource.api_version, "kind": self.resource.kind, **obj}
+        return self.transform(typed)

@@ -1,0 +1,191 @@
+"""Admission: owners are checked, then every matching ValidatingWebhookConfiguration is asked, before a write is stored.
+
+The webhooks are called over HTTPS as a real server calls them: caBundle, timeoutSeconds, failurePolicy, namespace and
+object selectors, AdmissionReview v1. The call is work in flight for virtual time, its time-out runs on real time.
+"""
+
+import asyncio
+import base64
+import logging
+import ssl
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import aiohttp
+import orjson
+
+from keda_py.core.values.selectors import LabelSelector
+from keda_py.localkube.access.owners import OwnerReferences
+from keda_py.localkube.model.calls import Call, Target
+from keda_py.localkube.store.services import Backend, UnresolvedError
+from keda_py.localkube.store.store import Store
+from keda_py.schema.resources import Obj
+from keda_py.schema.status import StatusError, internal
+
+_log = logging.getLogger(__name__)
+
+DEFAULT_TIMEOUT = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Review:
+    """One write to be judged: `obj` None for a deletion, `old` None for a creation."""
+
+    call: Call
+    target: Target
+    operation: str
+    obj: Obj | None
+    old: Obj | None
+
+
+class Services(Protocol):
+    """Finds where a Service can be reached."""
+
+    def backend_of(self, reference: Obj) -> Backend:
+        """The address of a reference (namespace, name, port); UnresolvedError when nothing serves it."""
+        ...
+
+
+class Admission:
+    """Asks the webhooks of the store's configurations."""
+
+    def __init__(self, store: Store, services: Services, owners: OwnerReferences) -> None:
+        self._store, self._services, self._owners = store, services, owners
+        self._configurations = store.resources.get("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration")
+        self._namespaces = store.resources.get("v1", "Namespace")
+        self._contexts: dict[str, ssl.SSLContext] = {}
+
+    async def check(self, review: Review) -> list[str]:
+        """The webhooks' warnings; StatusError when one of them refuses, or cannot be asked and must be."""
+        if review.obj is not None:
+            self._owners.check(review.call, review.target, review.old, review.obj)
+        warnings: list[str] = []
+        for webhook in self._matching(review):
+            warnings += await self._ask(webhook, review)
+        return warnings
+
+    def _matching(self, review: Review) -> Iterator[Obj]:
+        for configuration in self._store.list(self._configurations):
+            for webhook in configuration.get("webhooks") or ():
+                if any(_covers(rule, review) for rule in webhook.get("rules") or ()) and self._selected(
+                    webhook, review
+                ):
+                    yield webhook
+
+    def _selected(self, webhook: Obj, review: Review) -> bool:
+        objects = [obj for obj in (review.obj, review.old) if obj is not None]
+        if not any(LabelSelector.of(webhook.get("objectSelector")).matches(obj) for obj in objects):
+            return False
+        space = self._store.find(self._namespaces, "", review.target.namespace) if review.target.namespace else None
+        return space is None or LabelSelector.of(webhook.get("namespaceSelector")).matches(space)
+
+    async def _ask(self, webhook: Obj, review: Review) -> list[str]:
+        name = webhook["name"]
+        try:
+            response = await self._call(webhook, review)
+        except (aiohttp.ClientError, TimeoutError, OSError, ValueError, KeyError, UnresolvedError) as error:
+            if webhook.get("failurePolicy", "Fail") == "Ignore":
+                _log.warning("admission webhook failed open", extra={"webhook": name, "error": str(error)})
+                return []
+            problem = str(error) or "context deadline exceeded"
+            raise internal(f'failed calling webhook "{name}": failed to call webhook: {problem}') from None
+        if not response.get("allowed"):
+            raise _denied(name, response.get("status") or {})
+        return list(response.get("warnings") or ())
+
+    async def _call(self, webhook: Obj, review: Review) -> Obj:
+        url = self._url(webhook["clientConfig"])
+        uid = str(uuid.uuid4())
+        body = orjson.dumps(_admission_review(review, uid))
+        context = self._context(webhook["clientConfig"].get("caBundle", ""))
+        server = _server_name(webhook["clientConfig"])
+        async with asyncio.timeout(webhook.get("timeoutSeconds") or DEFAULT_TIMEOUT):
+            async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=context)) as session:
+                headers = {"Content-Type": "application/json"}
+                async with session.post(url, data=body, headers=headers, server_hostname=server) as answer:
+                    answer.raise_for_status()
+                    response: Obj = orjson.loads(await answer.read())["response"]
+        if response.get("uid") != uid:
+            raise ValueError(f"expected response.uid={uid}, got {response.get('uid')}")
+        return response
+
+    def _url(self, config: Obj) -> str:
+        if config.get("url"):
+            return str(config["url"])
+        service = config["service"]
+        backend = self._services.backend_of(service)
+        return f"https://{backend.host}:{backend.port}{service.get('path') or '/'}"
+
+    def _context(self, bundle: str) -> ssl.SSLContext:
+        if bundle not in self._contexts:
+            pem = base64.b64decode(bundle).decode()
+            self._contexts[bundle] = ssl.create_default_context(cadata=pem or None)
+        return self._contexts[bundle]
+
+
+def _server_name(config: Obj) -> str | None:
+    service = config.get("service")
+    return f"{service['name']}.{service['namespace']}.svc" if service else None
+
+
+def _covers(rule: Obj, review: Review) -> bool:
+    resource = review.target.resource
+    plural = resource.plural + (f"/{review.target.subresource}" if review.target.subresource else "")
+    scope = rule.get("scope", "*")
+    return (
+        _listed(rule.get("operations"), review.operation)
+        and _listed(rule.get("apiGroups"), resource.group)
+        and _listed(rule.get("apiVersions"), resource.version)
+        and any(_fits(pattern, plural) for pattern in rule.get("resources") or ())
+        and (scope == "*" or (scope == "Namespaced") == resource.namespaced)
+    )
+
+
+def _listed(values: list[str] | None, value: str) -> bool:
+    return "*" in (values or ()) or value in (values or ())
+
+
+def _fits(pattern: str, plural: str) -> bool:
+    """`*` is every resource without its subresources, `*/*` everything, `pods/*` and `*/scale` what they say."""
+    wanted, _, wanted_part = pattern.partition("/")
+    name, _, part = plural.partition("/")
+    return wanted in ("*", name) and (wanted_part == part or (wanted_part == "*" and "/" in pattern))
+
+
+def _admission_review(review: Review, uid: str) -> Obj:
+    resource, target = review.target.resource, review.target
+    kind = {"group": resource.group, "version": resource.version, "kind": resource.kind}
+    plural = {"group": resource.group, "version": resource.version, "resource": resource.plural}
+    user = review.call.user
+    name = target.name or (review.obj or {}).get("metadata", {}).get("name", "")
+    request: dict[str, Any] = {
+        "uid": uid,
+        "kind": kind,
+        "resource": plural,
+        "requestKind": kind,
+        "requestResource": plural,
+        "name": name,
+        "operation": review.operation,
+        "userInfo": {"username": user.name, "uid": user.uid, "groups": list(user.groups)},
+        "object": review.obj,
+        "oldObject": review.old,
+        "dryRun": review.call.dry_run,
+        "options": None,
+    }
+    if target.namespace:
+        request["namespace"] = target.namespace
+    if target.subresource:
+        request["subResource"] = request["requestSubResource"] = target.subresource
+    return {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request}
+
+
+def _denied(name: str, status: Obj) -> StatusError:
+    code = status.get("code") or 403
+    head = f'admission webhook "{name}" denied the request'
+    text = status.get("message") or status.get("reason")
+    message = f"{head}: {text}" if text else f"{head} without explanation"
+    return StatusError(
+        code if code >= 400 else 403, status.get("reason") or "Forbidden", message, status.get("details")
+    )

@@ -1,0 +1,87 @@
+"""OpenAPI v3 as far as kubectl reads it: the index, and per group version the paths and schemas.
+
+The `fieldValidation` parameter of a patch tells kubectl that the server validates; the group-version-kind of schemas
+lets `kubectl explain` and client-side apply find their fields.
+"""
+
+import hashlib
+from typing import Any
+
+from keda_py.localkube.model.calls import TEXT, Answer
+from keda_py.localkube.store.preparation import schema_for
+from keda_py.schema.resources import Obj, Registry, Resource
+from keda_py.schema.status import StatusError
+
+_METHODS = {"get": "get", "put": "update", "patch": "patch", "delete": "delete"}
+_PARAMETERS = [
+    {"name": name, "in": "query", "schema": {"type": "string", "uniqueItems": True}}
+    for name in ("dryRun", "fieldManager", "fieldValidation")
+]
+
+
+def index(registry: Registry) -> Answer:
+    """GET /openapi/v3."""
+    custom = {resource.group for resource in registry if resource.custom}
+    names = ["api", "api/v1", "apis", "version"]
+    for group in registry.groups():
+        names += [f"apis/{group.name}"] if group.name not in custom else []
+        names += [f"apis/{group.name}/{version}" for version in group.versions]
+    mark = hashlib.sha256(str(registry.version).encode()).hexdigest()[:32].upper()
+    paths = {name: {"serverRelativeURL": f"/openapi/v3/{name}?hash={mark}"} for name in sorted(names)}
+    return Answer(body={"paths": paths}, content_type=TEXT)
+
+
+def document(registry: Registry, name: str) -> Answer:
+    """GET /openapi/v3/NAME, NAME being `api/v1` or `apis/GROUP/VERSION`."""
+    parts = name.split("/")
+    group, version = ("", parts[1]) if parts[0] == "api" and len(parts) == 2 else ("", "")
+    if parts[0] == "apis" and len(parts) == 3:
+        group, version = parts[1], parts[2]
+    served = registry.resources(group, version) if version else []
+    if not served and name not in ("api", "apis", "version") and len(parts) != 2:
+        raise StatusError(404, "NotFound", "the server could not find the requested resource", {})
+    paths: Obj = {}
+    schemas: Obj = {}
+    for resource in served:
+        paths |= _paths(resource)
+        schemas[_schema_name(resource)] = _schema(resource)
+    info = {"title": "Kubernetes", "version": "v1.36.2"}
+    return Answer(body={"openapi": "3.0.0", "info": info, "paths": paths, "components": {"schemas": schemas}})
+
+
+def _paths(resource: Resource) -> Obj:
+    root = f"/apis/{resource.api_version}" if resource.group else f"/api/{resource.version}"
+    middle = "/namespaces/{namespace}" if resource.namespaced else ""
+    collection = f"{root}{middle}/{resource.plural}"
+    gvk = {"group": resource.group, "version": resource.version, "kind": resource.kind}
+    reference = {"$ref": f"#/components/schemas/{_schema_name(resource)}"}
+    content = {"application/json": {"schema": reference}}
+
+    def operation(action: str) -> Obj:
+        return {
+            "parameters": _PARAMETERS,
+            "responses": {"200": {"description": "OK", "content": content}},
+            "x-kubernetes-action": action,
+            "x-kubernetes-group-version-kind": gvk,
+        }
+
+    one = {method: operation(verb) for method, verb in _METHODS.items() if verb in resource.verbs}
+    every: Obj = {"get": operation("list")} if "list" in resource.verbs else {}
+    if "create" in resource.verbs:
+        every["post"] = {**operation("post"), "requestBody": {"content": content}}
+    return {collection: every} | ({collection + "/{name}": one} if one else {})
+
+
+def _schema_name(resource: Resource) -> str:
+    return f"io.k8s.{resource.group or 'core'}.{resource.version}.{resource.kind}"
+
+
+def _schema(resource: Resource) -> Obj:
+    schema: dict[str, Any] = dict(
+        schema_for(resource) or {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    )
+    gvk = {"group": resource.group, "version": resource.version, "kind": resource.kind}
+    text = {"type": "string"}
+    head = {"apiVersion": text, "kind": text, "metadata": {"type": "object"}}
+    properties = {**head, **(schema.get("properties") or {})}
+    return {"type": "object", **schema, "properties": properties, "x-kubernetes-group-version-kind": [gvk]}

@@ -1,0 +1,154 @@
+"""GET of one object and of lists: selectors, pages, versions.
+
+A page token names the version and the place of the page before: the next page shows the list as it was then. A token or
+a version that has been forgotten answers 410, and the client starts over. Watches are in `watches.py`.
+"""
+
+import base64
+from dataclasses import dataclass
+
+import orjson
+
+from keda_py.core.values.selectors import LabelSelector
+from keda_py.localkube.apiserver.views import View
+from keda_py.localkube.builtin.conversions import event_field
+from keda_py.localkube.model.calls import Answer, Call, Target
+from keda_py.localkube.model.selectors import FieldSelector, parse_labels
+from keda_py.localkube.store.store import Store
+from keda_py.schema.resources import Obj, Resource
+from keda_py.schema.status import StatusError, bad_request, version_too_large
+
+# The fields beyond name and namespace that a selector may use.
+_EVENT = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
+_POD_SPEC = ("spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "spec.hostNetwork")
+_SELECTABLE = {
+    ("", "pods"): (*_POD_SPEC, "status.phase", "status.podIP", "status.podIPs", "status.nominatedNodeName"),
+    ("", "events"): (*(f"involvedObject.{f}" for f in _EVENT), "reason", "reportingComponent", "source", "type"),
+    ("", "secrets"): ("type",),
+    ("", "namespaces"): ("status.phase",),
+    ("", "nodes"): ("spec.unschedulable",),
+    ("apps", "replicasets"): ("status.replicas",),
+    ("batch", "jobs"): ("status.successful",),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """What a list or watch is narrowed to; None selects everything."""
+
+    labels: LabelSelector | None
+    fields: FieldSelector | None
+
+    @classmethod
+    def of(cls, call: Call, target: Target) -> "Selection":
+        """The selectors of a request; a name in the path counts as one. StatusError 400 on a bad one."""
+        labels, fields = call.query.get("labelSelector", ""), call.query.get("fieldSelector", "")
+        if target.name:
+            fields = f"{fields},metadata.name={target.name}".lstrip(",")
+        return cls(
+            labels=parse_labels(labels) if labels.strip() else None,
+            fields=_fields(target.resource, fields) if fields.strip() else None,
+        )
+
+    def picks(self, obj: Obj) -> bool:
+        """Whether the object is selected."""
+        return all(selector is None or selector.matches(obj) for selector in (self.labels, self.fields))
+
+
+def get(call: Call, target: Target, store: Store) -> Answer:
+    """GET of an object."""
+    obj = store.get(target.resource, target.namespace, target.name)
+    return Answer(body=View.of(call, target.resource, store.clock).one(obj))
+
+
+def listed(call: Call, target: Target, store: Store) -> Answer:
+    """GET of a collection, whole or by pages."""
+    selection = Selection.of(call, target)
+    check_version(call, store)
+    view = View.of(call, target.resource, store.clock)
+    limit, token = call.number("limit"), call.query.get("continue", "")
+    if call.query.get("resourceVersionMatch") == "Exact" and not token:
+        page = _Page.of(limit, "", call.number("resourceVersion"))
+        return Answer(body=_page(target, selection, store, view, page))
+    if not limit and not token:
+        objects = _select(target, selection, store)
+        return Answer(body=view.many(objects, _list_metadata(target.resource, store.revision)))
+    return Answer(body=_page(target, selection, store, view, _Page.of(limit, token, store.revision)))
+
+
+def check_version(call: Call, store: Store) -> int:
+    """The version a list may not be older than; StatusError 504 when it does not exist yet."""
+    wanted = call.number("resourceVersion")
+    if wanted > store.revision:
+        raise version_too_large(wanted, store.revision)
+    return wanted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Page:
+    """At most `limit` objects (0: all that is left) after `place`, as of `revision`."""
+
+    limit: int
+    revision: int
+    place: tuple[str, str] = ("", "")
+
+    @classmethod
+    def of(cls, limit: int, token: str, revision: int) -> "_Page":
+        if not token:
+            return cls(limit=limit, revision=revision)
+        try:
+            revision, namespace, name = orjson.loads(base64.urlsafe_b64decode(token))
+        except ValueError as error:
+            raise bad_request(f"invalid continue token: {error}") from None
+        return cls(limit=limit, revision=revision, place=(namespace, name))
+
+    def token_after(self, obj: Obj) -> str:
+        place = [self.revision, obj["metadata"].get("namespace", ""), obj["metadata"]["name"]]
+        return base64.urlsafe_b64encode(orjson.dumps(place)).decode()
+
+
+def _page(target: Target, selection: Selection, store: Store, view: View, page: _Page) -> Obj:
+    snapshot = store.list_at(target.resource, target.namespace, page.revision)
+    left = [obj for obj in snapshot.objects if _place(obj) > page.place and selection.picks(obj)]
+    metadata = _list_metadata(target.resource, page.revision)
+    if not page.limit or len(left) <= page.limit:
+        return view.many(left, metadata)
+    metadata["continue"] = page.token_after(left[page.limit - 1])
+    if selection.labels is None and selection.fields is None:
+        metadata["remainingItemCount"] = len(left) - page.limit
+    return view.many(left[: page.limit], metadata)
+
+
+def _select(target: Target, selection: Selection, store: Store) -> list[Obj]:
+    """The selected objects; a selector that fixes the name looks it up."""
+    resource, namespace = target.resource, target.namespace
+    name = selection.fields.equal_to("metadata.name") if selection.fields else None
+    if name and (namespace or not resource.namespaced):
+        found = store.find(resource, namespace, name)
+        return [found] if found is not None and selection.picks(found) else []
+    return store.list(resource, namespace, labels=selection.labels, fields=selection.fields)
+
+
+def _list_metadata(resource: Resource, revision: int) -> Obj:
+    return {"continue": "", "resourceVersion": str(revision)} if resource.custom else {"resourceVersion": str(revision)}
+
+
+def _place(obj: Obj) -> tuple[str, str]:
+    return obj["metadata"].get("namespace", ""), obj["metadata"]["name"]
+
+
+def _fields(resource: Resource, text: str) -> FieldSelector:
+    selector = FieldSelector.parse(text)
+    if resource.storage == ("", "events"):
+        selector = FieldSelector(tuple((event_field(path), value, equal) for path, value, equal in selector.terms))
+    known = _SELECTABLE.get(resource.key, ())
+    for path, _, _ in selector.terms:
+        if path not in ("metadata.name", "metadata.namespace") and path not in known:
+            raise _unknown_field(resource, path)
+    return selector
+
+
+def _unknown_field(resource: Resource, path: str) -> StatusError:
+    if resource.custom or resource.key in _SELECTABLE:
+        return bad_request(f"field label not supported: {path}")
+    return bad_request(f'"{path}" is not a known field selector: only "metadata.name", "metadata.namespace"')

@@ -1,0 +1,68 @@
+"""The /scale subresource: a Scale made of an object, and an object with a Scale's replicas."""
+
+from typing import Any
+
+from keda_py.apis.foreign import map_at, text_at
+from keda_py.schema.resources import Obj, Resource
+from keda_py.schema.status import Cause, invalid, not_found, unknown_resource
+
+SCALE = ("autoscaling/v1", "Scale")
+
+
+def scale_of(resource: Resource, obj: Obj) -> Obj:
+    """The Scale of an object; StatusError 404 for a resource that has none."""
+    paths = resource.scale
+    if paths is None:
+        raise no_scale(resource, obj["metadata"]["name"])
+    kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+    metadata = {key: obj["metadata"][key] for key in kept if key in obj["metadata"]}
+    status: Obj = {"replicas": _at(obj, paths.status_replicas) or 0}
+    selector = _at(obj, paths.selector) if paths.selector else selector_text(obj.get("spec", {}).get("selector"))
+    if selector:
+        status["selector"] = selector
+    replicas = _at(obj, paths.spec_replicas)
+    head = {"kind": SCALE[1], "apiVersion": SCALE[0], "metadata": metadata}
+    return {**head, "spec": {"replicas": replicas} if replicas else {}, "status": status}
+
+
+def no_scale(resource: Resource, name: str) -> Exception:
+    """What asking for the Scale of something without one answers."""
+    return not_found(resource, name) if resource.custom else unknown_resource()
+
+
+def scaled(resource: Resource, obj: Obj, scale: Obj) -> Obj:
+    """The object with the Scale's replicas and preconditions; StatusError 422 below zero."""
+    assert resource.scale is not None
+    replicas = map_at(scale, "spec").get("replicas", 0)
+    if not isinstance(replicas, int) or replicas < 0:
+        message = f"Invalid value: {replicas}: must be greater than or equal to 0"
+        cause = Cause(reason="FieldValueInvalid", message=message, field="spec.replicas")
+        raise invalid("autoscaling", "Scale", obj["metadata"]["name"], [cause])
+    given = {key: sent for key in ("uid", "resourceVersion") if (sent := text_at(scale, "metadata", key))}
+    changed = _put(obj, resource.scale.spec_replicas.strip(".").split("."), replicas)
+    return {**changed, "metadata": {**obj["metadata"], **given}}
+
+
+def selector_text(selector: Obj | None) -> str:
+    """A LabelSelector in the query form, as Scale.status.selector has it."""
+    selector = selector or {}
+    words = {"In": "in", "NotIn": "notin"}
+    terms = [f"{key}={value}" for key, value in (selector.get("matchLabels") or {}).items()]
+    for term in selector.get("matchExpressions") or ():
+        key, operator = term["key"], term["operator"]
+        if operator in words:
+            terms.append(f"{key} {words[operator]} ({','.join(sorted(term.get('values') or ()))})")
+        else:
+            terms.append(key if operator == "Exists" else f"!{key}")
+    return ",".join(sorted(terms))
+
+
+def _at(obj: Any, path: str) -> Any:
+    for key in path.strip(".").split("."):
+        obj = obj.get(key) if isinstance(obj, dict) else None
+    return obj
+
+
+def _put(obj: Obj, path: list[str], value: Any) -> Obj:
+    head, *rest = path
+    return {**obj, head: _put(obj.get(head) or {}, rest, value) if rest else value}

@@ -1,0 +1,128 @@
+"""The HTTPS server of the embedded cluster: connections, identities and logs; what is served is in `routes.py`.
+
+Client certificates and tokens are both welcome, and so are callers without either, as `system:anonymous`. A request
+holds virtual time while it is worked on; an open watch does not.
+"""
+
+import asyncio
+import logging
+import ssl
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from aiohttp import web
+
+from keda_py.clock import Clock
+from keda_py.localkube.model.calls import Answer, Call, User, refusal
+from keda_py.schema.status import StatusError, internal, too_large
+
+_log = logging.getLogger(__name__)
+
+MAX_BODY = 3 * 1024 * 1024
+STALLED_SECONDS = 5.0
+"""How long a watcher may refuse to read before it is cut off: its undelivered events hold virtual time."""
+
+
+class Authenticator(Protocol):
+    """Finds out who calls."""
+
+    def user_of(self, certificate: bytes | None, headers: dict[str, str]) -> User:
+        """The caller; StatusError 401 for credentials that are wrong."""
+        ...
+
+
+class ApiServer:
+    """Serves `answer` on a loopback port."""
+
+    def __init__(
+        self,
+        answer: Callable[[Call], Awaitable[Answer]],
+        authenticator: Authenticator,
+        clock: Clock,
+        context: ssl.SSLContext,
+    ) -> None:
+        self._answer, self._authenticator = answer, authenticator
+        self._clock, self._context = clock, context
+        self._runner: web.AppRunner | None = None
+        self.host, self.port = "", 0
+
+    async def start(self, host: str = "127.0.0.1", port: int = 0) -> None:
+        """Listen; port 0 takes a free one."""
+        app = web.Application(client_max_size=MAX_BODY)
+        app.router.add_route("*", "/{path:.*}", self._serve)
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5, handler_cancellation=True)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, host, port, ssl_context=self._context, backlog=1024)
+        await site.start()
+        self.host, self.port = host, self._runner.addresses[0][1]
+
+    async def stop(self) -> None:
+        """Close every connection."""
+        if self._runner is not None:
+            await self._runner.cleanup()
+            self._runner = None
+
+    @property
+    def url(self) -> str:
+        """Where clients connect."""
+        return f"https://{self.host}:{self.port}"
+
+    async def _serve(self, request: web.Request) -> web.StreamResponse:
+        with self._clock.busy():
+            answer = await self._answered(request)
+        if answer.stream is None:
+            return web.Response(
+                body=answer.encode(),
+                status=answer.status,
+                headers={**answer.headers, "Content-Type": answer.content_type},
+            )
+        return await _streamed(request, answer)
+
+    async def _answered(self, request: web.Request) -> Answer:
+        headers = {name.lower(): ",".join(request.headers.getall(name)) for name in request.headers}
+        try:
+            user = self._authenticator.user_of(_certificate(request), headers)
+            call = Call(
+                method=request.method,
+                path=request.path,
+                query=dict(request.query),
+                headers=headers,
+                body=await request.read() if request.body_exists else b"",
+                user=user,
+            )
+            return await self._answer(call)
+        except StatusError as error:
+            return refusal(error)
+        except web.HTTPRequestEntityTooLarge:
+            return refusal(too_large(MAX_BODY))
+        except (web.HTTPException, asyncio.CancelledError):
+            raise
+        except Exception as error:  # noqa: BLE001 - one broken request must not take the connection down silently
+            _log.exception("request failed", extra={"method": request.method, "path": request.path})
+            return refusal(internal(f"{type(error).__name__}: {error}"))
+
+
+async def _streamed(request: web.Request, answer: Answer) -> web.StreamResponse:
+    response = web.StreamResponse(status=answer.status, headers={"Content-Type": answer.content_type})
+    lines = answer.stream
+    assert lines is not None
+    try:
+        await response.prepare(request)
+        async for chunk in lines:
+            async with asyncio.timeout(STALLED_SECONDS):
+                await response.write(chunk)
+        await response.write_eof()
+    except (ConnectionError, TimeoutError):
+        if request.transport is not None:
+            request.transport.abort()
+    finally:
+        await lines.aclose()
+    return response
+
+
+def _certificate(request: web.Request) -> bytes | None:
+    """The verified client certificate, DER."""
+    transport = request.transport
+    ssl_object = transport.get_extra_info("ssl_object") if transport is not None else None
+    certificate: bytes | None = ssl_object.getpeercert(True) if ssl_object is not None else None
+    return certificate

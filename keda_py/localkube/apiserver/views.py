@@ -1,0 +1,75 @@
+"""From stored objects to what a client asked to see: another version of the kind, a Table, metadata alone.
+
+A kind is stored in one version; `conversions.py` knows the few that look different in another. Items of a list of
+built-in kinds carry no apiVersion and kind, those of custom resources do, as with a real server.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from keda_py.clock import Clock
+from keda_py.localkube.builtin.conversions import from_storage
+from keda_py.localkube.model.calls import Call
+from keda_py.localkube.printing.tables import build_table
+from keda_py.schema.resources import Obj, Resource
+
+_METADATA_LIST, _METADATA = "as=PartialObjectMetadataList", "as=PartialObjectMetadata"
+
+
+def shown(resource: Resource, obj: Obj) -> Obj:
+    """The object in the resource's version."""
+    if obj.get("apiVersion") == resource.api_version:
+        return obj
+    return {**from_storage(resource, obj), "kind": resource.kind, "apiVersion": resource.api_version}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """How one request wants its objects; the clock dates the ages of a Table."""
+
+    resource: Resource
+    form: str
+    clock: Clock
+
+    @classmethod
+    def of(cls, call: Call, resource: Resource, clock: Clock) -> "View":
+        """The first form of the Accept header that this server speaks."""
+        for choice in call.accept.split(","):
+            for form in ("as=Table", _METADATA_LIST, _METADATA):
+                if form in choice and "protobuf" not in choice:
+                    return cls(resource=resource, form=form, clock=clock)
+            if "json" in choice:
+                break
+        return cls(resource=resource, form="", clock=clock)
+
+    def one(self, obj: Obj) -> Obj:
+        """A single object."""
+        if self.form == "as=Table":
+            return self._table([obj], {"resourceVersion": obj["metadata"]["resourceVersion"]})
+        if self.form:
+            return _metadata_of(obj, _METADATA)
+        return shown(self.resource, obj)
+
+    def many(self, objects: Sequence[Obj], metadata: Obj) -> Obj:
+        """A list."""
+        if self.form == "as=Table":
+            return self._table(objects, metadata)
+        if self.form:
+            items = [_metadata_of(obj, _METADATA) for obj in objects]
+            head = {"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1"}
+            return {**head, "metadata": metadata, "items": items}
+        head = {"kind": f"{self.resource.kind}List", "apiVersion": self.resource.api_version}
+        return {**head, "metadata": metadata, "items": list(self._items(objects))}
+
+    def _items(self, objects: Iterable[Obj]) -> Iterable[Obj]:
+        if self.resource.custom:
+            return (shown(self.resource, obj) for obj in objects)
+        converted = (from_storage(self.resource, obj) for obj in objects)
+        return ({k: v for k, v in obj.items() if k not in ("kind", "apiVersion")} for obj in converted)
+
+    def _table(self, objects: Sequence[Obj], metadata: Obj) -> Obj:
+        return {**build_table(self.resource, objects, self.clock.now()), "metadata": metadata}
+
+
+def _metadata_of(obj: Obj, form: str) -> Obj:
+    return {"kind": form.removeprefix("as="), "apiVersion": "meta.k8s.io/v1", "metadata": obj["metadata"]}

@@ -1,0 +1,120 @@
+"""Request bodies: JSON, YAML or kubectl's protobuf into a dict that is of the right kind, named as the path says.
+
+Next in the flow: `preparation.py`, which prunes, defaults and validates it.
+"""
+
+from typing import Any
+
+import orjson
+import yaml
+
+from keda_py.localkube.bodies.protobuf import decode_protobuf
+from keda_py.localkube.model.calls import Call, Target
+from keda_py.schema.resources import Obj, Resource
+from keda_py.schema.status import StatusError, bad_request, unsupported_media_type
+
+PROTOBUF = "application/vnd.kubernetes.protobuf"
+_YAML = ("application/yaml", "application/x-yaml")
+_ACCEPTED = ("application/json", "application/yaml", PROTOBUF)
+
+
+def read_object(call: Call, target: Target, kind: tuple[str, str] | None = None) -> Obj:
+    """The object of a POST or PUT; `kind` is (apiVersion, kind) where it is not the resource's own, as for Scale."""
+    resource = target.resource
+    api_version, name = kind or (resource.api_version, resource.kind)
+    obj = _decode(call, resource, name)
+    check_kind(obj, api_version, name)
+    return named({**obj, "apiVersion": api_version, "kind": name}, target)
+
+
+def named(obj: Obj, target: Target) -> Obj:
+    """The object with the path's name and namespace; StatusError 400 when it has others, or metadata that is no map."""
+    given = obj.get("metadata") or {}
+    if not isinstance(given, dict):
+        kind, version = obj.get("kind"), obj.get("apiVersion")
+        raise bad_request(f"{kind} in version {version} cannot be handled: metadata must be an object")
+    metadata = dict(given)
+    sent, namespace = metadata.get("name", ""), metadata.get("namespace", "")
+    if target.name and sent and sent != target.name:
+        raise bad_request(f"the name of the object ({sent}) does not match the name on the URL ({target.name})")
+    if target.name:
+        metadata["name"] = target.name
+    if namespace and namespace != target.namespace:
+        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+    if target.namespace:
+        metadata["namespace"] = target.namespace
+    return {**obj, "metadata": metadata}
+
+
+def read_patch(call: Call) -> Any:
+    """The JSON of a merge, strategic or JSON patch."""
+    try:
+        return orjson.loads(call.body)
+    except orjson.JSONDecodeError as error:
+        raise bad_request(f"error decoding patch: {error}") from None
+
+
+def read_apply(call: Call) -> Obj:
+    """The object of a server-side apply: YAML, of which JSON is a part."""
+    try:
+        obj = yaml.load(call.body, Loader=_LOADER) if not call.body.startswith(b"{") else orjson.loads(call.body)
+    except (yaml.YAMLError, orjson.JSONDecodeError) as error:
+        raise bad_request(f"error decoding YAML: {error}") from None
+    if not isinstance(obj, dict):
+        raise bad_request("error decoding YAML: the document is no object")
+    return obj
+
+
+def read_options(call: Call) -> Obj:
+    """The DeleteOptions of a DELETE; none at all is fine."""
+    if not call.body:
+        return {}
+    options = decode_protobuf(call.body) if call.content_type == PROTOBUF else read_patch(call)
+    if not isinstance(options, dict):
+        raise bad_request("DeleteOptions must be an object")
+    return options
+
+
+def check_kind(obj: Obj, api_version: str, kind: str) -> None:
+    """StatusError 400 unless the object is of that kind or does not say."""
+    sent_version, sent_kind = obj.get("apiVersion") or api_version, obj.get("kind") or kind
+    if (sent_version, sent_kind) == (api_version, kind):
+        return
+    version = str(sent_version).rpartition("/")[2]
+    message = f'{sent_kind} in version "{version}" cannot be handled as a {kind}: '
+    if sent_kind == kind:
+        text = f"the API version in the data ({sent_version}) does not match the expected API version ({api_version})"
+        raise bad_request(text)
+    raise bad_request(message + f'no kind "{sent_kind}" is registered for version "{sent_version}" here')
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc] # the C loader may not be built
+    """Safe YAML whose timestamps stay text, as in the API server's YAML."""
+
+
+_Loader.yaml_implicit_resolvers = {
+    key: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    for key, resolvers in _Loader.yaml_implicit_resolvers.items()
+}
+_LOADER: Any = _Loader
+
+
+def _decode(call: Call, resource: Resource, kind: str) -> Obj:
+    if call.content_type == PROTOBUF and not resource.custom:
+        return decode_protobuf(call.body)
+    if call.content_type in _YAML:
+        return read_apply(call)
+    if call.content_type not in ("", "application/json"):
+        raise unsupported_media_type(_ACCEPTED)
+    try:
+        obj = orjson.loads(call.body)
+    except orjson.JSONDecodeError as error:
+        raise _unrecognised(kind, error) from None
+    if not isinstance(obj, dict):
+        raise _unrecognised(kind, "the document is no object")
+    return obj
+
+
+def _unrecognised(kind: str, problem: object) -> StatusError:
+    text = f"couldn't get version/kind; json parse error: {problem}"
+    return bad_request(f"the object provided is unrecognized (must be of type {kind}): {text}")

@@ -1,0 +1,22 @@
+"""Schemas of the built-in kinds: fields, list keys, defaults and bounds, as far as clients can notice them.
+
+`schema_of` is the door. One file for each API area; `builders` has the vocabulary. Where depth has no use here (a
+volume's driver options, a webhook's match conditions) the shape is open. Rules that compare fields are in
+`builtin_defaults` and `builtin_rules`.
+"""
+
+from keda_py.localkube.builtin.schemas import access, apps, autoscaling, core, extensions, pods, policy, records
+from keda_py.schema.builders import Schema
+
+_AREAS = (core, pods, apps, autoscaling, access, records, extensions, policy)
+_BY_KIND = {
+    (gvk["group"], gvk["version"], gvk["kind"]): schema
+    for area in _AREAS
+    for schema in area.KINDS
+    for gvk in schema["x-kubernetes-group-version-kind"]
+}
+
+
+def schema_of(group: str, version: str, kind: str) -> Schema | None:
+    """The schema of a built-in kind (group "" is core), or None where there is none."""
+    return _BY_KIND.get((group, version, kind))

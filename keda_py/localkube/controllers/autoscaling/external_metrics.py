@@ -1,0 +1,59 @@
+"""What the HPA controller asks external.metrics.k8s.io, through the aggregation, in the words a real one reports."""
+
+import orjson
+
+from keda_py.core.hpa.external import ExternalSample
+from keda_py.errors import ConfigError
+from keda_py.localkube.apiserver.aggregation import Aggregation, status_message
+from keda_py.localkube.apiserver.scales import selector_text
+from keda_py.localkube.controllers.autoscaling.hpa_wire import read_target
+from keda_py.localkube.controllers.shared import usage
+from keda_py.localkube.model.calls import Answer, Call, User
+from keda_py.schema.resources import Obj
+
+GROUP, VERSION = "external.metrics.k8s.io", "v1beta1"
+ASKING = User(
+    name="system:serviceaccount:kube-system:horizontal-pod-autoscaler",
+    groups=("system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"),
+)
+FETCH_FAILED = "unable to fetch metrics from external metrics API: "
+NONE_RETURNED = "no metrics returned from external metrics API"
+
+
+class ExternalMetrics:
+    """Asks for one metric at a time."""
+
+    def __init__(self, aggregation: Aggregation) -> None:
+        self._aggregation = aggregation
+
+    async def sample(self, namespace: str, source: Obj) -> ExternalSample:
+        """The values of an `external` metric source, or why there are none."""
+        name = source["metric"]["name"]
+        selector = source["metric"].get("selector") or {}
+        answer = await self._ask(namespace, name, selector)
+        values, error = _read(answer, name)
+        return ExternalSample(
+            name=name,
+            target=read_target(source["target"]),
+            match_labels=selector.get("matchLabels") or {},
+            values=values,
+            error=error,
+        )
+
+    async def _ask(self, namespace: str, name: str, selector: Obj) -> Answer:
+        path = f"/apis/{GROUP}/{VERSION}/namespaces/{namespace}/{name}"
+        labels = selector_text(selector)
+        query = {"labelSelector": labels} if labels else {}
+        headers = {"accept": "application/json"}
+        return await self._aggregation.forward(Call(method="GET", path=path, query=query, headers=headers, user=ASKING))
+
+
+def _read(answer: Answer, name: str) -> tuple[tuple[int, ...], str]:
+    if answer.status != 200:
+        return (), FETCH_FAILED + status_message(answer, f"get {name}.{GROUP}")
+    try:
+        items = orjson.loads(answer.encode())["items"]
+        values = tuple(usage.milli(item["value"], field="value") for item in items)
+    except (orjson.JSONDecodeError, KeyError, TypeError, ConfigError) as error:
+        return (), f"{FETCH_FAILED}{error}"
+    return values, "" if values else NONE_RETURNED

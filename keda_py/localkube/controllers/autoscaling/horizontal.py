@@ -1,0 +1,171 @@
+"""The HPA controller: each period it reads scales, asks for metrics, has `core/hpa/controller.py` decide, and writes.
+
+No arithmetic here: `hpa_inputs.py` brings the core its inputs, this file carries out the verdict, in the order and the
+words of the real controller. Every HPA has a timer of its own, as there; nothing else makes it due.
+"""
+
+import asyncio
+import logging
+from collections.abc import Iterable
+
+from keda_py.clock import Timer
+from keda_py.core.hpa.behavior import History
+from keda_py.core.hpa.conditions import HpaEvent
+from keda_py.core.hpa.controller import (
+    ControllerOptions,
+    HpaSpec,
+    MetricSample,
+    Verdict,
+    record_rescale,
+    report_failed_rescale,
+    sync,
+)
+from keda_py.core.hpa.pods import Pod, ScaleTarget
+from keda_py.localkube.apiserver.scales import scaled
+from keda_py.localkube.controllers.autoscaling.hpa_inputs import SOURCE, HpaInputs, Scaled, StopSync
+from keda_py.localkube.controllers.autoscaling.hpa_wire import read_spec, written_conditions, written_status
+from keda_py.localkube.controllers.shared.context import ControllerContext
+from keda_py.localkube.controllers.shared.loop import Key
+from keda_py.localkube.controllers.shared.recorder import Remark
+from keda_py.localkube.store.subscriptions import DELETED, Event
+from keda_py.schema.resources import Obj
+from keda_py.schema.status import StatusError
+
+log = logging.getLogger(__name__)
+
+HPAS = ("autoscaling", "horizontalpodautoscalers")
+SYNC_SECONDS = 15.0
+
+
+class HorizontalPodAutoscalers:
+    """Syncs every HPA; `run` must be running."""
+
+    storages = (HPAS,)
+
+    def __init__(
+        self,
+        context: ControllerContext,
+        inputs: HpaInputs,
+        options: ControllerOptions,
+        sync_seconds: float = SYNC_SECONDS,
+    ) -> None:
+        self._context, self._inputs = context, inputs
+        self._options, self._sync_seconds = options, sync_seconds
+        self._hpas = context.resource("autoscaling/v2", "HorizontalPodAutoscaler")
+        self._histories: dict[str, History] = {}
+        self._timers: dict[Key, Timer] = {}
+        self._syncing: set[Key] = set()
+        self._tasks: asyncio.TaskGroup | None = None
+
+    async def run(self) -> None:
+        """Keep the syncs in one group until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            self._tasks = tasks
+            try:
+                await asyncio.get_running_loop().create_future()
+            finally:
+                self.close()  # a timer that fires while the group ends has nowhere to put its sync
+
+    def concerned(self, event: Event) -> Iterable[Key]:
+        """HPAs that come and go."""
+        if event.type == DELETED:
+            self._histories.pop(event.object["metadata"]["uid"], None)
+            self._inputs.forget((event.namespace, event.name))
+            timer = self._timers.pop((event.namespace, event.name), None)
+            if timer is not None:
+                timer.cancel()
+        return ((event.namespace, event.name),) if event.previous is None else ()
+
+    def sync(self, key: Key) -> None:
+        """A new HPA: its first sync is one period away."""
+        self._arm(key)
+
+    def close(self) -> None:
+        """Sync nothing any more."""
+        for timer in self._timers.values():
+            timer.cancel()
+        self._timers.clear()
+        self._tasks = None
+
+    def _arm(self, key: Key) -> None:
+        if self._context.store.find(self._hpas, *key) is not None:
+            self._timers[key] = self._context.clock.call_later(self._sync_seconds, lambda: self._due(key))
+
+    def _due(self, key: Key) -> None:
+        self._timers.pop(key, None)
+        self._arm(key)
+        if self._tasks is not None and key not in self._syncing:
+            self._syncing.add(key)
+            self._tasks.create_task(self._sync_one(key))
+
+    async def _sync_one(self, key: Key) -> None:
+        hpa = self._context.store.find(self._hpas, *key)
+        with self._context.clock.busy():
+            try:
+                if hpa is not None and "deletionTimestamp" not in hpa["metadata"]:
+                    await self._reconcile(hpa)
+            except Exception:  # one bad HPA hurts nobody: the others go on
+                log.exception("hpa sync failed", extra={"namespace": key[0], "hpa": key[1]})
+            finally:
+                self._syncing.discard(key)
+
+    async def _reconcile(self, hpa: Obj) -> None:
+        try:
+            verdict = await self._decide(hpa)
+        except StopSync as stop:
+            self._say(hpa, (stop.event,))
+            newest = self._newest(hpa)
+            if newest is not None:
+                before = newest.get("status") or {}
+                conditions = written_conditions(before.get("conditions"), stop.conditions, self._context.now())
+                self._context.set_status(self._hpas, newest, {**before, "conditions": conditions})
+            return
+        self._say(hpa, verdict.events)
+        newest = self._newest(hpa)
+        if newest is not None:
+            self._histories[hpa["metadata"]["uid"]] = verdict.history
+            self._context.set_status(self._hpas, newest, written_status(newest, verdict, self._context.now()))
+
+    async def _decide(self, hpa: Obj) -> Verdict:
+        """Read, let the core decide, and write the scale where it says so."""
+        spec, target = read_spec(hpa), self._inputs.target(hpa)
+        history = self._histories.get(hpa["metadata"]["uid"], History())
+        metrics: tuple[MetricSample, ...] = ()
+        pods: tuple[Pod, ...] = ()
+        if needs_metrics(spec, target.replicas):
+            metrics = await self._inputs.samples(hpa)
+            pods = self._inputs.pods(hpa, target)
+        shown = ScaleTarget(
+            namespace=hpa["metadata"]["namespace"],
+            replicas=target.replicas,
+            status_replicas=target.status_replicas,
+            pods=pods,
+        )
+        verdict = sync(spec, shown, metrics, history, self._options, self._context.clock.now())
+        return self._rescale(spec, verdict, target) if verdict.rescale else verdict
+
+    def _rescale(self, spec: HpaSpec, verdict: Verdict, target: Scaled) -> Verdict:
+        """Write the scale; a refusal is a condition and an Event, and is tried again at the next sync."""
+        scale = {"metadata": target.obj["metadata"], "spec": {"replicas": verdict.desired}}
+        try:
+            changed = scaled(target.resource, target.obj, scale)
+            self._context.store.update(target.resource, changed, subresource="scale")
+        except StatusError as error:
+            return report_failed_rescale(verdict, str(error))
+        return record_rescale(spec, verdict, self._context.clock.now())
+
+    def _say(self, hpa: Obj, events: Iterable[HpaEvent]) -> None:
+        for event in events:
+            remark = Remark(type=event.type, reason=event.reason, message=event.message, source=SOURCE)
+            self._context.events.record(hpa, remark)
+
+    def _newest(self, hpa: Obj) -> Obj | None:
+        """The HPA as it is now: it may have been written, or replaced, while metrics were asked."""
+        metadata = hpa["metadata"]
+        found = self._context.store.find(self._hpas, metadata["namespace"], metadata["name"])
+        return found if found is not None and found["metadata"]["uid"] == metadata["uid"] else None
+
+
+def needs_metrics(spec: HpaSpec, replicas: int) -> bool:
+    """Whether the core will look at metrics: not at zero, nor outside the bounds, which decide alone."""
+    return replicas > 0 and spec.min_replicas <= replicas <= spec.max_replicas

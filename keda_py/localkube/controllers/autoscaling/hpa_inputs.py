@@ -1,0 +1,178 @@
+"""What one HPA sync looks at: the target's scale, its metrics, its pods with what they use.
+
+Anything that ends the sync early is a `StopSync`, in the real controller's words. Called by `horizontal.py`; shapes
+come from `hpa_wire.py`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from keda_py.core.hpa.conditions import HpaCondition, HpaEvent, able_to_scale, scaling_active
+from keda_py.core.hpa.controller import MetricSample, report_failed_scale
+from keda_py.core.hpa.external import ExternalSample
+from keda_py.core.hpa.pods import Pod
+from keda_py.core.hpa.resources import ResourceSample
+from keda_py.errors import ConfigError, KedaPyError
+from keda_py.localkube.apiserver.scales import scale_of
+from keda_py.localkube.controllers.autoscaling.hpa_wire import SOURCES, read_pod, read_target
+from keda_py.localkube.controllers.shared.context import ControllerContext
+from keda_py.localkube.controllers.shared.loop import Key
+from keda_py.localkube.controllers.shared.recorder import Remark
+from keda_py.localkube.controllers.shared.usage import Usage
+from keda_py.localkube.model.selectors import parse_labels
+from keda_py.schema.resources import Obj, Resource
+from keda_py.schema.status import StatusError
+
+SOURCE = "horizontal-pod-autoscaler"
+GOT_SCALE = able_to_scale("SucceededGetScale", "the HPA controller was able to get the target's current scale")
+
+
+class AsksExternalMetrics(Protocol):
+    """Where External metrics come from."""
+
+    async def sample(self, namespace: str, source: Obj) -> ExternalSample:
+        """The values of an `external` metric source, or why there are none."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scaled:
+    """The scale target as it was when the sync began."""
+
+    resource: Resource
+    obj: Obj
+    replicas: int
+    status_replicas: int
+    selector: str
+
+
+class StopSync(KedaPyError):
+    """The sync ends here: what is left is to write the conditions and the Event."""
+
+    def __init__(self, event: HpaEvent, *conditions: HpaCondition) -> None:
+        super().__init__(event.message)
+        self.event, self.conditions = event, conditions
+
+
+class _Selectors:
+    """Which HPAs scale by which selector: two on the same pods would fight, so both stop."""
+
+    def __init__(self) -> None:
+        self._claims: dict[Key, str] = {}
+        self._claimants: dict[Key, dict[str, None]] = {}
+
+    def claim(self, key: Key, selector: str) -> list[str]:
+        """Names of all HPAs of the namespace with this selector, this one among them."""
+        namespace, name = key
+        if self._claims.get(key) != selector:
+            self.drop(key)
+            self._claims[key] = selector
+            self._claimants.setdefault((namespace, selector), {})[name] = None
+        return sorted(self._claimants[(namespace, selector)])
+
+    def drop(self, key: Key) -> None:
+        """The HPA is gone."""
+        selector = self._claims.pop(key, None)
+        if selector is not None:
+            self._claimants[(key[0], selector)].pop(key[1], None)
+
+
+class HpaInputs:
+    """Reads for every HPA of the cluster."""
+
+    def __init__(self, context: ControllerContext, external: AsksExternalMetrics, usage: Usage) -> None:
+        self._context, self._external, self._usage = context, external, usage
+        self._pod = context.resource("v1", "Pod")
+        self._selectors = _Selectors()
+
+    def forget(self, key: Key) -> None:
+        """The HPA is gone."""
+        self._selectors.drop(key)
+
+    def target(self, hpa: Obj) -> Scaled:
+        """The scale of the HPA's target."""
+        reference, namespace = hpa["spec"]["scaleTargetRef"], hpa["metadata"]["namespace"]
+        try:
+            resource = self._resource_of(reference)
+            obj = self._context.store.get(resource, namespace, reference["name"])
+            scale = scale_of(resource, obj)
+        except StatusError as error:
+            condition, event = report_failed_scale(str(error))
+            raise StopSync(event, condition) from None
+        status = scale.get("status") or {}
+        return Scaled(
+            resource=resource,
+            obj=obj,
+            replicas=scale["spec"].get("replicas", 0),
+            status_replicas=status.get("replicas", 0),
+            selector=status.get("selector", ""),
+        )
+
+    def _resource_of(self, reference: Obj) -> Resource:
+        group, _, version = reference.get("apiVersion", "").rpartition("/")
+        resource = self._context.store.resources.of_kind(group, version, reference["kind"])
+        if resource is None:
+            message = f'no matches for kind "{reference["kind"]}" in group "{group}"'
+            raise StatusError(404, "NotFound", message)
+        return resource
+
+    async def samples(self, hpa: Obj) -> tuple[MetricSample, ...]:
+        """One for each metric of the spec, asked in their order as the real controller does."""
+        namespace = hpa["metadata"]["namespace"]
+        samples: list[MetricSample] = []
+        for metric in hpa["spec"].get("metrics") or ():
+            kind = metric["type"]
+            if kind == "External":
+                samples.append(await self._external.sample(namespace, metric["external"]))
+                continue
+            if kind not in SOURCES:
+                raise unserved(kind)
+            source = metric[SOURCES[kind]]
+            target, container = read_target(source["target"]), source.get("container", "")
+            samples.append(ResourceSample(resource=source["name"], target=target, container=container))
+        return tuple(samples)
+
+    def pods(self, hpa: Obj, target: Scaled) -> tuple[Pod, ...]:
+        """What the target's selector finds, with what each pod uses."""
+        namespace, text = hpa["metadata"]["namespace"], target.selector
+        self._check_selector(hpa, text)
+        selector = parse_labels(text)
+        equal = {
+            r.key: next(iter(r.values)) for r in selector.requirements if r.operator == "in" and len(r.values) == 1
+        }
+        found = self._labelled(namespace, equal) if equal else self._context.store.list(self._pod, namespace)
+        return tuple(self._read(pod) for pod in found if selector.matches(pod))
+
+    def _check_selector(self, hpa: Obj, text: str) -> None:
+        if not text:
+            message = "the HPA target's scale is missing a selector"
+            event = HpaEvent("Warning", "SelectorRequired", "selector is required")
+            raise StopSync(event, GOT_SCALE, scaling_active("InvalidSelector", message, active=False))
+        namespace, name = hpa["metadata"]["namespace"], hpa["metadata"]["name"]
+        others = self._selectors.claim((namespace, name), text)
+        if len(others) > 1:
+            listed = " ".join(f"{namespace}/{other}" for other in others)
+            message = f"pods by selector {text} are controlled by multiple HPAs: [{listed}]"
+            event = HpaEvent("Warning", "AmbiguousSelector", message)
+            raise StopSync(event, GOT_SCALE, scaling_active("AmbiguousSelector", message, active=False))
+
+    def _labelled(self, namespace: str, labels: Mapping[str, str]) -> list[Obj]:
+        places = self._context.index.pods(namespace, labels)
+        return [pod for place in places if (pod := self._context.at(place)) is not None]
+
+    def _read(self, pod: Obj) -> Pod:
+        try:
+            return read_pod(pod, self._usage.of(pod))
+        except ConfigError as error:
+            remark = Remark(type="Warning", reason="InvalidUsage", message=str(error), source=SOURCE)
+            self._context.events.record(pod, remark)
+            return read_pod(pod, None)
+
+
+def unserved(kind: str) -> StopSync:
+    """Pods and Object metrics come from custom.metrics.k8s.io, which nobody serves here."""
+    reason = f"FailedGet{kind}Metric"
+    message = f"unable to fetch metrics from custom metrics API: no custom metrics API is served for {kind} metrics"
+    condition = scaling_active(reason, f"the HPA was unable to compute the replica count: {message}", active=False)
+    return StopSync(HpaEvent("Warning", reason, message), GOT_SCALE, condition)

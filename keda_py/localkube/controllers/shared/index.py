@@ -1,0 +1,96 @@
+"""Who belongs to whom: kept up to date by every store event, so that no controller ever scans.
+
+Read by the garbage collector (owners and dependents), the namespace controller (what a namespace still holds) and
+everyone who looks for pods (by a label, by their owner). First listener of the store: the loop's controllers come after
+it and see it current. Objects are named by uid here.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple, TypeVar
+
+from keda_py.localkube.store.subscriptions import DELETED, Event
+from keda_py.schema.resources import Obj, Resource
+
+PODS = ("", "pods")
+
+K = TypeVar("K")
+
+
+class Place(NamedTuple):
+    """Where an object is found."""
+
+    resource: Resource
+    namespace: str
+    name: str
+
+
+class Index:
+    """The relations between all stored objects."""
+
+    def __init__(self) -> None:
+        self._places: dict[str, Place] = {}
+        self._links: dict[str, tuple[tuple[str, ...], tuple[tuple[str, str, str], ...]]] = {}
+        self._dependents: dict[str, dict[str, None]] = {}
+        self._namespaces: dict[str, dict[str, None]] = {}
+        self._labelled: dict[tuple[str, str, str], dict[str, None]] = {}
+
+    def on_event(self, event: Event) -> None:
+        """The store's listener."""
+        metadata = event.object["metadata"]
+        uid = metadata["uid"]
+        self._forget_links(uid)
+        if event.type == DELETED:
+            place = self._places.pop(uid, None)
+            if place is not None:
+                _discard(self._namespaces, place.namespace, uid)
+            return
+        if uid not in self._places:
+            self._places[uid] = Place(event.resource, event.namespace, event.name)
+            self._namespaces.setdefault(event.namespace, {})[uid] = None
+        self._link(uid, event.resource, metadata)
+
+    def place(self, uid: str) -> Place | None:
+        """Where the object of that uid is, None when it is gone."""
+        return self._places.get(uid)
+
+    def dependents(self, uid: str) -> list[Place]:
+        """The objects that name `uid` among their owners, oldest first."""
+        return [self._places[dependent] for dependent in self._dependents.get(uid, ())]
+
+    def in_namespace(self, namespace: str) -> list[Place]:
+        """Everything that lives in a namespace."""
+        return [self._places[uid] for uid in self._namespaces.get(namespace, ())]
+
+    def pods(self, namespace: str, labels: Mapping[str, str]) -> Iterator[Place]:
+        """Pods that carry all of `labels`, at least one of them."""
+        found = [self._labelled.get((namespace, key, value), {}) for key, value in labels.items()]
+        smallest = min(found, key=len)
+        return (self._places[uid] for uid in tuple(smallest) if all(uid in others for others in found))
+
+    def _link(self, uid: str, resource: Resource, metadata: Obj) -> None:
+        owners = tuple(reference["uid"] for reference in metadata.get("ownerReferences") or ())
+        labels: Iterable[tuple[str, str]] = (metadata.get("labels") or {}).items() if resource.key == PODS else ()
+        namespace = metadata.get("namespace", "")
+        labelled = tuple((namespace, key, value) for key, value in labels)
+        if not owners and not labelled:
+            return
+        self._links[uid] = (owners, labelled)
+        for owner in owners:
+            self._dependents.setdefault(owner, {})[uid] = None
+        for label in labelled:
+            self._labelled.setdefault(label, {})[uid] = None
+
+    def _forget_links(self, uid: str) -> None:
+        owners, labelled = self._links.pop(uid, ((), ()))
+        for owner in owners:
+            _discard(self._dependents, owner, uid)
+        for label in labelled:
+            _discard(self._labelled, label, uid)
+
+
+def _discard(table: dict[K, dict[str, None]], key: K, uid: str) -> None:
+    members = table.get(key)
+    if members is not None:
+        members.pop(uid, None)
+        if not members:
+            del table[key]

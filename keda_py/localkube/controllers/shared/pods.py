@@ -1,0 +1,162 @@
+"""A pod's life as pure functions: made from a template, started on the only node, Ready after its start-up time.
+
+Pods execute nothing. What they would do is declared by annotations on the pod template, all under `local.keda-py.dev/`:
+`startup-seconds` (until Ready, 1 by default), `run-seconds` and `exit-code` (pods of Jobs), and the usage that
+`keda_py/localkube/controllers/shared/usage.py` reads. `kubelet.py` and the workload controllers call this file.
+"""
+
+import hashlib
+from collections.abc import Sequence
+
+import orjson
+
+from keda_py.errors import ConfigError
+from keda_py.localkube.model.conditions import find, is_true, with_condition
+from keda_py.localkube.store.lifecycle import generated_name
+from keda_py.schema.resources import Obj
+
+ANNOTATIONS = "local.keda-py.dev/"
+STARTUP_SECONDS = 1.0
+RUN_SECONDS = 1.0
+NODE = "local"
+NODE_ADDRESS = "127.0.0.1"
+BOUND = {"nodeName": NODE}
+"""What binding adds to a pod's spec."""
+
+# Kubernetes leaves out vowels and look-alikes here too.
+_SAFE = "bcdfghjklmnpqrstvwxz2456789"
+
+
+def owner_reference(owner: Obj) -> Obj:
+    """The reference that makes `owner` the controller of its dependent."""
+    metadata = owner["metadata"]
+    reference = {"apiVersion": owner["apiVersion"], "kind": owner["kind"], "name": metadata["name"]}
+    return {**reference, "uid": metadata["uid"], "controller": True, "blockOwnerDeletion": True}
+
+
+def controller_of(obj: Obj) -> Obj | None:
+    """The ownerReference of the object's controller, None for an object on its own."""
+    references = obj["metadata"].get("ownerReferences") or ()
+    return next((reference for reference in references if reference.get("controller")), None)
+
+
+def adopted(obj: Obj, owner: Obj) -> Obj:
+    """The object with `owner` as its controller: how an orphan finds a new home."""
+    references = [*(obj["metadata"].get("ownerReferences") or ()), owner_reference(owner)]
+    return {**obj, "metadata": {**obj["metadata"], "ownerReferences": references}}
+
+
+def template_hash(template: Obj) -> str:
+    """Ten characters that tell pod templates apart."""
+    digest = hashlib.sha256(orjson.dumps(template, option=orjson.OPT_SORT_KEYS)).digest()
+    return "".join(_SAFE[byte % len(_SAFE)] for byte in digest[:10])
+
+
+def new_pod(owner: Obj, *, name: str = "", labels: Obj | None = None, spec: Obj | None = None) -> Obj:
+    """A pod from the owner's template; "" lets it be named `OWNER-xxxxx`, `labels` and `spec` are added."""
+    template = owner["spec"]["template"]
+    meta = template.get("metadata") or {}
+    metadata: Obj = {
+        "name": name or generated_name(f"{owner['metadata']['name']}-"),
+        "namespace": owner["metadata"]["namespace"],
+        "labels": {**(meta.get("labels") or {}), **(labels or {})},
+        "ownerReferences": [owner_reference(owner)],
+    }
+    if not name:
+        metadata["generateName"] = f"{owner['metadata']['name']}-"
+    if meta.get("annotations"):
+        metadata["annotations"] = meta["annotations"]
+    whole = {"serviceAccountName": "default", **template.get("spec", {}), **BOUND, **(spec or {})}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": whole, "status": {"phase": "Pending"}}
+
+
+def seconds_declared(pod: Obj, name: str, default: float) -> float:
+    """A duration among our annotations; ConfigError when it is not one."""
+    text = (pod["metadata"].get("annotations") or {}).get(ANNOTATIONS + name)
+    try:
+        seconds = default if text is None else float(text)
+        if not 0 <= seconds < float("inf"):
+            raise ValueError
+    except ValueError:
+        field = f"metadata.annotations[{ANNOTATIONS}{name}]"
+        raise ConfigError(f'{field}: {text!r} is no duration; write seconds, such as "2.5"', field=field) from None
+    return seconds
+
+
+def running_status(pod: Obj, now: str) -> Obj:
+    """The status of a pod on its node whose containers run and are not Ready yet."""
+    containers = pod["spec"].get("containers", ())
+    done = ("PodReadyToStartContainers", "Initialized", "PodScheduled")
+    conditions: list[Obj] = []
+    for kind in (*done, "ContainersReady", "Ready"):
+        conditions = with_condition(conditions, {"type": kind, "status": "True" if kind in done else "False"}, now)
+    return {
+        "phase": "Running",
+        "conditions": conditions,
+        "hostIP": NODE_ADDRESS,
+        "hostIPs": [{"ip": NODE_ADDRESS}],
+        "podIP": NODE_ADDRESS,
+        "podIPs": [{"ip": NODE_ADDRESS}],
+        "startTime": now,
+        "containerStatuses": [_container_status(container, now) for container in containers],
+        "qosClass": "Burstable" if any(container.get("resources") for container in containers) else "BestEffort",
+    }
+
+
+def made_ready(pod: Obj, now: str) -> Obj:
+    """The pod with all its containers Ready."""
+    return _with_readiness(pod, ready=True, now=now)
+
+
+def finished(pod: Obj, now: str, exit_code: int) -> Obj:
+    """The pod after its containers have exited."""
+    ended = _with_readiness(pod, ready=False, now=now)
+    reason = "Completed" if exit_code == 0 else "Error"
+    containers = [
+        {**c, "started": False, "state": {"terminated": _terminated(c, now, exit_code, reason)}}
+        for c in ended["status"]["containerStatuses"]
+    ]
+    phase = "Succeeded" if exit_code == 0 else "Failed"
+    return {**ended, "status": {**ended["status"], "phase": phase, "containerStatuses": containers}}
+
+
+def is_active(pod: Obj) -> bool:
+    """Whether the pod counts for its owner: not finished and not on its way out."""
+    return pod["status"].get("phase") not in ("Succeeded", "Failed") and "deletionTimestamp" not in pod["metadata"]
+
+
+def is_ready(pod: Obj) -> bool:
+    """The Ready condition."""
+    return is_true(pod["status"].get("conditions"), "Ready")
+
+
+def ready_since(pod: Obj) -> str | None:
+    """Since when the Ready condition has been what it is, in the API's wording."""
+    condition = find(pod["status"].get("conditions"), "Ready")
+    return condition["lastTransitionTime"] if condition is not None else None
+
+
+def first_to_go(pods: Sequence[Obj]) -> list[Obj]:
+    """In the order of removal when there are too many: those not Ready, then the youngest."""
+    by_age = sorted(pods, key=lambda pod: pod["metadata"]["creationTimestamp"], reverse=True)
+    return sorted(by_age, key=is_ready)
+
+
+def _with_readiness(pod: Obj, *, ready: bool, now: str) -> Obj:
+    status, text = pod["status"], "True" if ready else "False"
+    conditions = status["conditions"]
+    for kind in ("ContainersReady", "Ready"):
+        conditions = with_condition(conditions, {"type": kind, "status": text}, now)
+    containers = [{**container, "ready": ready} for container in status["containerStatuses"]]
+    return {**pod, "status": {**status, "conditions": conditions, "containerStatuses": containers}}
+
+
+def _container_status(container: Obj, now: str) -> Obj:
+    image = container.get("image", "")
+    state = {"state": {"running": {"startedAt": now}}, "lastState": {}, "ready": False, "restartCount": 0}
+    return {"name": container["name"], **state, "image": image, "imageID": image, "started": True}
+
+
+def _terminated(container: Obj, now: str, exit_code: int, reason: str) -> Obj:
+    since = container["state"].get("running", {}).get("startedAt", now)
+    return {"exitCode": exit_code, "reason": reason, "startedAt": since, "finishedAt": now}

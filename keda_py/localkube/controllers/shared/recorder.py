@@ -1,0 +1,115 @@
+"""Events of the embedded controllers, repeated ones counted on one object, and the hour after which Events expire.
+
+`kubectl describe` and `kubectl events` show what is written here. Expiry covers everybody's Events, as the real API
+server's time to live does.
+"""
+
+from collections import deque
+from dataclasses import dataclass
+from typing import Literal
+
+from keda_py.clock import Clock, Timer
+from keda_py.localkube.store.lifecycle import timestamp
+from keda_py.localkube.store.store import Store
+from keda_py.localkube.store.subscriptions import DELETED, Event
+from keda_py.schema.resources import Obj
+
+EVENTS = ("", "events")
+TIME_TO_LIVE = 3600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remark:
+    """What a controller has to say about an object; `source` is the controller's name in a real cluster."""
+
+    reason: str
+    message: str
+    source: str
+    type: Literal["Normal", "Warning"] = "Normal"
+
+
+class EventRecorder:
+    """Writes Events, and removes those that are an hour old."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store, self._clock = store, clock
+        self._resource = store.resources.get("v1", "Event")
+        self._namespaces = store.resources.get("v1", "Namespace")
+        self._recorded: dict[tuple[str, Remark], tuple[str, str]] = {}
+        self._names: dict[tuple[str, str], tuple[str, Remark]] = {}
+        self._expiring: deque[tuple[float, str, str]] = deque()
+        self._timer: Timer | None = None
+
+    def record(self, about: Obj, remark: Remark) -> None:
+        """Write the Event, or count it on the one that says the same."""
+        namespace = self._store.find(self._namespaces, "", about["metadata"].get("namespace") or "default")
+        if namespace is None or "deletionTimestamp" in namespace["metadata"]:
+            return  # a namespace on its way out takes no Events
+        key = (about["metadata"]["uid"], remark)
+        known = self._recorded.get(key)
+        event = self._store.find(self._resource, *known) if known is not None else None
+        if event is not None:
+            again = {**event, "count": event["count"] + 1, "lastTimestamp": self._now()}
+            self._store.update(self._resource, again)
+            return
+        written = self._store.create(self._resource, self._event(about, remark))
+        name = (written["metadata"]["namespace"], written["metadata"]["name"])
+        self._recorded[key], self._names[name] = name, key
+
+    def on_event(self, event: Event) -> None:
+        """The store's listener: note when an Event expires, forget one that is gone."""
+        if event.resource.key != EVENTS:
+            return
+        if event.type == DELETED:
+            key = self._names.pop((event.namespace, event.name), None)
+            if key is not None:
+                self._recorded.pop(key, None)
+        elif event.previous is None:
+            self._expiring.append((self._clock.monotonic() + TIME_TO_LIVE, event.namespace, event.name))
+            if self._timer is None:
+                self._timer = self._clock.call_later(TIME_TO_LIVE, self._expire)
+
+    def close(self) -> None:
+        """Expire nothing any more."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _expire(self) -> None:
+        now = self._clock.monotonic()
+        while self._expiring and self._expiring[0][0] <= now:
+            _, namespace, name = self._expiring.popleft()
+            if self._store.find(self._resource, namespace, name) is not None:
+                self._store.delete(self._resource, namespace, name)
+        wait = self._expiring[0][0] - now if self._expiring else None
+        # Sixty seconds of Events go together: expiry is not worth a timer each.
+        self._timer = None if wait is None else self._clock.call_later(wait + 60.0, self._expire)
+
+    def _event(self, about: Obj, remark: Remark) -> Obj:
+        metadata, now = about["metadata"], self._now()
+        namespace = metadata.get("namespace") or "default"
+        unique = f"{metadata['name']}.{int(self._clock.now().timestamp() * 1e6):x}{self._store.revision:x}"
+        involved = {"kind": about["kind"], "name": metadata["name"], "uid": metadata["uid"]}
+        place = {
+            "namespace": namespace,
+            "apiVersion": about["apiVersion"],
+            "resourceVersion": metadata["resourceVersion"],
+        }
+        return {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {"name": unique, "namespace": namespace},
+            "involvedObject": {**involved, **place},
+            "reason": remark.reason,
+            "message": remark.message,
+            "source": {"component": remark.source},
+            "firstTimestamp": now,
+            "lastTimestamp": now,
+            "count": 1,
+            "type": remark.type,
+            "eventTime": None,
+            "reportingComponent": remark.source,
+            "reportingInstance": "",
+        }
+
+    def _now(self) -> str:
+        return timestamp(self._clock.now())

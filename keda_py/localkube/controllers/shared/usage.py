@@ -1,0 +1,92 @@
+"""What pods use, as they declare it: nothing runs here, so cpu and memory are what annotations say.
+
+On a pod (through its workload's template) or on the workload itself, which wins and changes usage without a rollout:
+
+    local.keda-py.dev/cpu: 60m             each container uses this much
+    local.keda-py.dev/memory: 95Mi
+    local.keda-py.dev/memory.sidecar: 5Mi  one container's own figure
+    local.keda-py.dev/memory-shared: 2Gi   all Ready pods of the workload use this much together
+
+Only Ready pods report. Read by the HPA controller and by `metrics_api.py`, which serves metrics.k8s.io.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import lru_cache
+
+from keda_py.core.values.quantity import QuantityFormat, parse_milli, print_milli
+from keda_py.localkube.controllers.shared import pods
+from keda_py.localkube.controllers.shared.context import ControllerContext
+from keda_py.schema.resources import Obj
+
+WINDOW = timedelta(seconds=15)
+FORMATS = {"cpu": QuantityFormat.DECIMAL, "memory": QuantityFormat.BINARY}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodUsage:
+    """One pod's sample: container -> "cpu" and "memory" -> milli."""
+
+    timestamp: datetime
+    containers: Mapping[str, Mapping[str, int]]
+
+
+milli = lru_cache(maxsize=4096)(parse_milli)
+"""`parse_milli`, remembered: the same few quantities are read at every sync."""
+
+
+class Usage:
+    """Answers for every pod of the cluster."""
+
+    def __init__(self, context: ControllerContext) -> None:
+        self._context = context
+
+    def of(self, pod: Obj) -> PodUsage | None:
+        """The pod's sample now, None while it is not Ready. ConfigError when its declaration is no quantity."""
+        if not pods.is_active(pod) or not pods.is_ready(pod):
+            return None
+        workload = self._workload(pod)
+        declared = _annotations(pod) | (_annotations(workload) if workload is not None else {})
+        names = [container["name"] for container in pod["spec"].get("containers", ())]
+        sharers = len(names) * _ready_replicas(workload)
+        containers = {name: {r: _amount(declared, r, name, sharers) for r in FORMATS} for name in names}
+        return PodUsage(timestamp=self._context.clock.now(), containers=containers)
+
+    def _workload(self, pod: Obj) -> Obj | None:
+        """The object at the top of the pod's owners, None for a pod on its own."""
+        top, reference = None, pods.controller_of(pod)
+        while reference is not None:
+            place = self._context.index.place(reference["uid"])
+            owner = self._context.at(place) if place is not None else None
+            if owner is None:
+                return top
+            top, reference = owner, pods.controller_of(owner)
+        return top
+
+
+def _annotations(obj: Obj) -> dict[str, str]:
+    return obj["metadata"].get("annotations") or {}
+
+
+def _ready_replicas(workload: Obj | None) -> int:
+    ready: int = ((workload or {}).get("status") or {}).get("readyReplicas", 1)
+    return max(1, ready)
+
+
+def _amount(declared: Mapping[str, str], resource: str, container: str, sharers: int) -> int:
+    """The most specific declaration wins; none at all is no usage."""
+    base = pods.ANNOTATIONS + resource
+    own = declared.get(f"{base}.{container}")
+    if own is not None:
+        return milli(own, field=f"metadata.annotations[{base}.{container}]")
+    shared = declared.get(f"{base}-shared")
+    if shared is not None:
+        return milli(shared, field=f"metadata.annotations[{base}-shared]") // sharers
+    return milli(declared.get(base, "0"), field=f"metadata.annotations[{base}]")
+
+
+def written(resource: str, amount: int) -> str:
+    """An amount as metrics.k8s.io prints it: memory in Ki, Mi ..., rounded up to whole bytes."""
+    format = FORMATS[resource]
+    return print_milli(-(-amount // 1000) * 1000 if format is QuantityFormat.BINARY else amount, format)

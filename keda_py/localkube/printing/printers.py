@@ -1,0 +1,85 @@
+"""What the columns of all built-in kinds share; used by `workload_columns` and `cluster_columns`."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from keda_py.localkube.model.durations import age
+from keda_py.schema.resources import Column, Obj
+
+NONE = "<none>"
+
+NAME = Column(name="Name", type="string", format="name")
+AGE = Column(name="Age", type="string")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Printer:
+    """The columns of a kind, and a function that makes the cells after the name."""
+
+    columns: tuple[Column, ...]
+    cells: Callable[[Obj, datetime], Sequence[Any]]
+
+
+def text(name: str, *, wide: bool = False) -> Column:
+    """A column of text; `wide` ones show with -o wide only."""
+    return Column(name=name, type="string", priority=1 if wide else 0)
+
+
+def number(name: str) -> Column:
+    """A column of numbers."""
+    return Column(name=name, type="integer")
+
+
+def printer(columns: Sequence[Column], cells: Callable[[Obj, datetime], Sequence[Any]]) -> Printer:
+    """A kind whose first column is its name."""
+    return Printer(columns=(NAME, *columns), cells=cells)
+
+
+def created(obj: Obj, now: datetime) -> str:
+    """The age of an object."""
+    return age(obj["metadata"].get("creationTimestamp"), now)
+
+
+def spec_of(obj: Obj) -> Obj:
+    """spec, empty where there is none."""
+    return obj.get("spec") or {}
+
+
+def status_of(obj: Obj) -> Obj:
+    """status, empty where there is none."""
+    return obj.get("status") or {}
+
+
+def labels_text(labels: Mapping[str, str] | None) -> str:
+    """`app=web,tier=front`, sorted, or `<none>`."""
+    return ",".join(f"{key}={value}" for key, value in sorted((labels or {}).items())) or NONE
+
+
+def selector_text(selector: Obj | None) -> str:
+    """A label selector as kubectl writes it."""
+    selector = selector or {}
+    terms = [f"{key}={value}" for key, value in (selector.get("matchLabels") or {}).items()]
+    for expression in selector.get("matchExpressions") or []:
+        key, values = expression.get("key", ""), ",".join(sorted(expression.get("values") or []))
+        forms = {
+            "In": f"{key} in ({values})",
+            "NotIn": f"{key} notin ({values})",
+            "Exists": key,
+            "DoesNotExist": f"!{key}",
+        }
+        terms.append(forms.get(expression.get("operator"), key))
+    return ",".join(sorted(terms)) or NONE
+
+
+def containers_text(pod_spec: Obj) -> tuple[str, str]:
+    """Names and images of a pod's containers."""
+    containers = pod_spec.get("containers") or []
+    names = ",".join(str(container.get("name", "")) for container in containers)
+    return names, ",".join(str(container.get("image", "")) for container in containers)
+
+
+def template_text(spec: Obj) -> tuple[str, str]:
+    """Names and images of a workload's containers."""
+    return containers_text((spec.get("template") or {}).get("spec") or {})

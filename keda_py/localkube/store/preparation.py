@@ -1,0 +1,82 @@
+"""From a decoded body to an object fit to be stored: pruned, completed, validated by the schema of its kind.
+
+Unknown fields are dropped with a warning, or refused when the client asks for strict validation. Next in the flow:
+`admission.py`, then the store.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from keda_py.apis.foreign import name_of
+from keda_py.localkube.builtin.schemas import schema_of
+from keda_py.localkube.model.calls import Call
+from keda_py.localkube.store import custom_resources, namespaces
+from keda_py.schema.decoding import check_types, zeroed
+from keda_py.schema.defaults import apply_defaults
+from keda_py.schema.metadata_rules import check_metadata
+from keda_py.schema.resources import Obj, Resource
+from keda_py.schema.schemas import Schema, prune
+from keda_py.schema.status import Cause, bad_request, invalid
+from keda_py.schema.validation import validate
+
+# What a kind is completed with beyond its schema.
+_COMPLETIONS: dict[tuple[str, str], Callable[[Obj], Obj]] = {
+    ("", "namespaces"): namespaces.defaulted,
+    custom_resources.KEY: custom_resources.defaulted,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """An object ready to be stored, and what the client is warned of."""
+
+    obj: Obj
+    warnings: tuple[str, ...] = ()
+
+
+def schema_for(resource: Resource) -> Schema | None:
+    """The schema of a kind; None for a built-in kind that is stored as it comes."""
+    if resource.custom:
+        return dict(resource.schema) if resource.schema is not None else None
+    return schema_of(resource.group, resource.version, resource.kind)
+
+
+def prepared_new(call: Call, resource: Resource, obj: Obj) -> Prepared:
+    """A new object: its status is not the writer's to set."""
+    if "status" in resource.subresources:
+        obj = {key: value for key, value in obj.items() if key != "status"}
+    return prepared(call, resource, obj)
+
+
+def prepared(call: Call, resource: Resource, obj: Obj, old: Obj | None = None) -> Prepared:
+    """Check types, prune, complete and validate; `old` is the object that it replaces, None at creation.
+
+    StatusError 400 for a field of the wrong type or, in strict mode, an unknown one; 422 for wrong values.
+    """
+    schema = schema_for(resource)
+    check_types(obj, schema or {})
+    obj = zeroed(obj, schema or {})
+    if schema is None:
+        _refuse_if(resource, obj, list(check_metadata(obj, {})))
+        return Prepared(obj=obj)
+    complete = _COMPLETIONS.get(resource.key)
+    if complete and old is None:
+        obj = complete(obj)
+    kept, dropped = prune(obj, schema)
+    problems = tuple(f'unknown field "{path}"' for path in dropped)
+    mode = call.query.get("fieldValidation") or "Warn"
+    if problems and mode == "Strict":
+        raise _strict(resource, ", ".join(problems))
+    full = apply_defaults(kept, schema)
+    _refuse_if(resource, full, validate(full, schema, old))
+    return Prepared(obj=full, warnings=problems if mode == "Warn" else ())
+
+
+def _refuse_if(resource: Resource, obj: Obj, causes: Sequence[Cause]) -> None:
+    if causes:
+        raise invalid(resource.group, resource.kind, name_of(obj), causes)
+
+
+def _strict(resource: Resource, problems: str) -> Exception:
+    head = f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}'
+    return bad_request(f"{head}: strict decoding error: {problems}")

@@ -1,0 +1,290 @@
+"""The objects and their history: the rules of metadata that every writer obeys, and the events that follow.
+
+In memory and synchronous: a write is done when the call returns. One counter gives every write its resourceVersion.
+The routes write here after validation, controllers directly. A stored object is never mutated, neither here nor by
+whoever reads it: writers build a new one. Next in the flow: `subscriptions.py` (watches) and the controllers, which
+`listen`.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from keda_py.clock import Clock
+from keda_py.localkube.model.selectors import FieldSelector, Selector
+from keda_py.localkube.store.lifecycle import Creation, DeleteOptions, created, doomed, updated
+from keda_py.localkube.store.subscriptions import ADDED, DELETED, MODIFIED, Event, Interest, Subscription
+from keda_py.schema.resources import Obj, Registry, Resource
+from keda_py.schema.status import already_exists, conflict, continue_expired, expired, not_found, uid_changed
+
+HISTORY = 4096
+"""Events kept for each kind; a watch from before the oldest is told 410."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backup:
+    """Everything that is stored: by kind, the objects by namespace and name."""
+
+    kinds: dict[tuple[str, str], tuple[Resource, dict[tuple[str, str], Obj]]]
+    revision: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """A consistent list: the objects by namespace and name, and the version they were read at."""
+
+    objects: list[Obj]
+    revision: int
+
+
+class _Shelf:
+    """One kind's objects, history and watchers."""
+
+    __slots__ = ("forgotten", "history", "objects", "resource", "subscriptions")
+
+    def __init__(self, resource: Resource) -> None:
+        self.resource = resource
+        self.objects: dict[str, dict[str, Obj]] = {}
+        self.history: deque[Event] = deque()
+        self.forgotten = 0
+        # By the one name that a watcher waits for, "" for all others: hundreds of Secrets may be watched by name.
+        self.subscriptions: dict[str, set[Subscription]] = {}
+
+    def concerned(self, name: str) -> list[Subscription]:
+        """Whoever may want to know of the object."""
+        return [*self.subscriptions.get("", ()), *self.subscriptions.get(name, ())]
+
+    def by_place(self) -> dict[tuple[str, str], Obj]:
+        """A copy of the objects by namespace and name."""
+        return {(space, name): obj for space, names in self.objects.items() for name, obj in names.items()}
+
+    def become(self, objects: dict[tuple[str, str], Obj], revision: int) -> None:
+        """Hold exactly these, with no memory of anything before `revision`, and nobody who watches."""
+        self.objects = {}
+        for (space, name), obj in objects.items():
+            self.objects.setdefault(space, {})[name] = obj
+        self.history.clear()
+        self.forgotten = revision
+        for subscription in [one for watching in self.subscriptions.values() for one in watching]:
+            subscription.close()
+
+
+class Store:
+    """All objects of the cluster."""
+
+    def __init__(self, clock: Clock, resources: Registry) -> None:
+        self.clock, self.resources = clock, resources
+        self.revision = 0
+        self._shelves: dict[tuple[str, str], _Shelf] = {}
+        self._listeners: list[Callable[[Event], None]] = []
+        self._undelivered: deque[Event] = deque()
+        self._delivering = False
+
+    def get(self, resource: Resource, namespace: str, name: str) -> Obj:
+        """One object, namespace "" at cluster scope; StatusError 404."""
+        obj = self._shelf(resource).objects.get(namespace, {}).get(name)
+        if obj is None:
+            raise not_found(resource, name)
+        return obj
+
+    def find(self, resource: Resource, namespace: str, name: str) -> Obj | None:
+        """One object, or None."""
+        return self._shelf(resource).objects.get(namespace, {}).get(name)
+
+    def list(
+        self,
+        resource: Resource,
+        namespace: str = "",
+        *,
+        labels: Selector | None = None,
+        fields: Selector | None = None,
+    ) -> list[Obj]:
+        """The objects of a namespace ("" is all of them) by namespace and name."""
+        spaces = self._shelf(resource).objects
+        chosen = [namespace] if namespace else sorted(spaces)
+        found = [obj for space in chosen for _, obj in sorted(spaces.get(space, {}).items())]
+        for selector in (labels, fields):
+            if selector is not None:
+                found = [obj for obj in found if selector.matches(obj)]
+        return found
+
+    def list_at(self, resource: Resource, namespace: str, revision: int) -> Snapshot:
+        """The objects as they were at `revision`; StatusError 410 when that is forgotten."""
+        shelf = self._shelf(resource)
+        if revision < shelf.forgotten:
+            raise continue_expired()
+        state = {_place(obj): obj for obj in self.list(resource, namespace)}
+        for event in reversed(shelf.history):
+            if event.revision <= revision:
+                break
+            if namespace and event.namespace != namespace:
+                continue
+            if event.previous is None:
+                state.pop(_place(event.object), None)
+            else:
+                state[_place(event.object)] = event.previous
+        return Snapshot(objects=[obj for _, obj in sorted(state.items())], revision=revision)
+
+    def create(self, resource: Resource, obj: Obj, *, dry_run: bool = False) -> Obj:
+        """Store a new object with its metadata filled in; StatusError 409 when the name is taken."""
+        creation = Creation(now=self.clock.now(), revision=self.revision + 1)
+        new = created(resource, obj, creation)
+        if self.find(resource, *_place(new)) is not None:
+            raise already_exists(resource, new["metadata"]["name"])
+        if not dry_run:
+            self._commit(resource, ADDED, new, None)
+        return new
+
+    def update(self, resource: Resource, obj: Obj, *, subresource: str = "", dry_run: bool = False) -> Obj:
+        """Replace an object, or the part of it a subresource owns; a write that changes nothing is no write.
+
+        A resourceVersion or uid in `obj` is a precondition (StatusError 409). The last finalizer of a deleted object
+        takes the object along.
+        """
+        metadata = obj["metadata"]
+        old = self.get(resource, metadata.get("namespace", ""), metadata["name"])
+        self._check(resource, old, metadata)
+        new = updated(resource, old, obj, subresource)
+        if new is old:
+            return old
+        new["metadata"]["resourceVersion"] = str(self.revision + 1)
+        if not dry_run:
+            gone = _is_finished(resource, new)
+            self._commit(resource, DELETED if gone else MODIFIED, new, old)
+        return new
+
+    def delete(
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        options: DeleteOptions | None = None,
+        *,
+        propagation: str = "",
+    ) -> Obj:
+        """Remove an object, or mark it deleted while finalizers hold it; the answer has a deletionTimestamp then."""
+        options = options or DeleteOptions(propagation=propagation)
+        old = self.get(resource, namespace, name)
+        options.check(resource, old)
+        new = doomed(resource, old, options, self.clock.now())
+        if new is old:
+            return old
+        new["metadata"]["resourceVersion"] = str(self.revision + 1)
+        if not options.dry_run:
+            gone = "deletionTimestamp" not in new["metadata"]
+            self._commit(resource, DELETED if gone else MODIFIED, new, old)
+        return new
+
+    def watch(
+        self,
+        resource: Resource,
+        namespace: str = "",
+        *,
+        since: int,
+        labels: Selector | None = None,
+        fields: FieldSelector | None = None,
+    ) -> Subscription:
+        """The events after version `since`, selector transitions turned into ADDED and DELETED; StatusError 410."""
+        shelf = self._shelf(resource)
+        if since < shelf.forgotten:
+            raise expired(since, shelf.forgotten)
+        interest = Interest(namespace=namespace, labels=labels, fields=fields, since=since)
+        name = fields.equal_to("metadata.name") if fields is not None else None
+        subscription = Subscription(self.clock, interest, shelf.subscriptions.setdefault(name or "", set()))
+        for event in shelf.history:
+            subscription.offer(event)
+        return subscription
+
+    def listen(self, callback: Callable[[Event], None]) -> None:
+        """Call back on every event of every kind, in order; a callback may write."""
+        self._listeners.append(callback)
+
+    @property
+    def watchers(self) -> int:
+        """How many subscriptions are open."""
+        return sum(len(watching) for shelf in self._shelves.values() for watching in shelf.subscriptions.values())
+
+    def forget(self, before: int) -> None:
+        """Drop the history up to version `before`, as etcd's compaction does."""
+        for shelf in self._shelves.values():
+            while shelf.history and shelf.history[0].revision <= before:
+                shelf.history.popleft()
+            shelf.forgotten = max(shelf.forgotten, before)
+
+    def backup(self) -> Backup:
+        """What `restore` takes, as etcd's snapshot."""
+        shelves = {key: (shelf.resource, shelf.by_place()) for key, shelf in self._shelves.items()}
+        return Backup(kinds=shelves, revision=self.revision)
+
+    def restore(self, backup: Backup) -> None:
+        """Everything is as it was at the backup, the version too, and every watch has ended.
+
+        As with a real server, a watch from a version that lies ahead now is not refused: nothing is heard on it.
+        """
+        self.revision = backup.revision
+        for key, shelf in self._shelves.items():
+            before, after = shelf.by_place(), backup.kinds.get(key, (shelf.resource, {}))[1]
+            shelf.become(after, backup.revision)
+            for place in sorted(before.keys() | after.keys()):
+                old, new = before.get(place), after.get(place)
+                if old is not new:
+                    type_ = DELETED if new is None else ADDED if old is None else MODIFIED
+                    changed = new or old or {}
+                    self._tell(
+                        Event(type=type_, resource=shelf.resource, object=changed, previous=old, revision=self.revision)
+                    )
+
+    def _shelf(self, resource: Resource) -> _Shelf:
+        shelf = self._shelves.get(resource.key)
+        if shelf is None:
+            shelf = self._shelves[resource.key] = _Shelf(resource)
+        return shelf
+
+    def _check(self, resource: Resource, old: Obj, metadata: Obj) -> None:
+        name, uid, version = metadata["name"], metadata.get("uid"), metadata.get("resourceVersion")
+        if uid and uid != old["metadata"]["uid"]:
+            raise uid_changed(resource, name, uid, old["metadata"]["uid"])
+        if version and version != old["metadata"]["resourceVersion"]:
+            raise conflict(resource, name)
+
+    def _commit(self, resource: Resource, type_: str, new: Obj, old: Obj | None) -> None:
+        shelf = self._shelf(resource)
+        namespace, name = _place(new)
+        self.revision += 1
+        if type_ == DELETED:
+            del shelf.objects[namespace][name]
+        else:
+            shelf.objects.setdefault(namespace, {})[name] = new
+        event = Event(type=type_, resource=resource, object=new, previous=old, revision=self.revision)
+        shelf.history.append(event)
+        if len(shelf.history) > HISTORY:
+            shelf.forgotten = shelf.history.popleft().revision
+        for subscription in shelf.concerned(name):
+            subscription.offer(event)
+        self._tell(event)
+
+    def _tell(self, event: Event) -> None:
+        """Listeners may write, so events wait their turn: everybody sees them in order."""
+        self._undelivered.append(event)
+        if self._delivering:
+            return
+        self._delivering = True
+        try:
+            while self._undelivered:
+                following = self._undelivered.popleft()
+                for listener in self._listeners:
+                    listener(following)
+        finally:
+            self._delivering = False
+
+
+def _place(obj: Obj) -> tuple[str, str]:
+    metadata = obj["metadata"]
+    return metadata.get("namespace", ""), metadata["name"]
+
+
+def _is_finished(resource: Resource, obj: Obj) -> bool:
+    metadata = obj["metadata"]
+    if "deletionTimestamp" not in metadata or metadata.get("finalizers"):
+        return False
+    return resource.key != ("", "namespaces") or not obj.get("spec", {}).get("finalizers")

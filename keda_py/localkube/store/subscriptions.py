@@ -1,0 +1,146 @@
+"""What a watcher sees of the store's events, and what it costs virtual time.
+
+An event that a watcher has not taken yet is work in flight: the subscription holds the clock from the first undelivered
+event until the watcher asks for one more. Next in the flow: `watches.py`, which writes events to sockets.
+"""
+
+import asyncio
+from collections import deque
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+
+from keda_py.clock import Clock
+from keda_py.localkube.model.selectors import Selector
+from keda_py.schema.resources import Obj, Resource
+
+ADDED, MODIFIED, DELETED = "ADDED", "MODIFIED", "DELETED"
+BACKLOG = 10_000
+"""Undelivered events after which a watcher is cut off; it comes back with its last version, or lists again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One write: `object` is the new state (the last one for DELETED), `previous` the state before, None if new."""
+
+    type: str
+    resource: Resource
+    object: Obj
+    previous: Obj | None
+    revision: int
+
+    @property
+    def shown(self) -> Obj:
+        """The state a watcher is sent: of an object that left its selection, the last selected one at this version.
+
+        A client resumes from the newest version it has seen, so the old state carries the new version.
+        """
+        if self.type != DELETED or self.previous is None or "deletionTimestamp" in self.object["metadata"]:
+            return self.object
+        version = self.object["metadata"]["resourceVersion"]
+        return {**self.previous, "metadata": {**self.previous["metadata"], "resourceVersion": version}}
+
+    @property
+    def namespace(self) -> str:
+        """Where the object lives; "" at cluster scope."""
+        namespace: str = self.object["metadata"].get("namespace", "")
+        return namespace
+
+    @property
+    def name(self) -> str:
+        """The object's name."""
+        name: str = self.object["metadata"]["name"]
+        return name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interest:
+    """What a watcher asked for: events after version `since`, in one namespace or all, of the selected objects."""
+
+    namespace: str
+    labels: Selector | None
+    fields: Selector | None
+    since: int
+
+    def view(self, event: Event) -> Event | None:
+        """The event as this watcher sees it: an object that enters the selection is ADDED, one that leaves DELETED."""
+        if event.revision <= self.since or (self.namespace and event.namespace != self.namespace):
+            return None
+        if self.labels is None and self.fields is None:
+            return event
+        before = event.previous is not None and self._picks(event.previous)
+        after = event.type != DELETED and self._picks(event.object)
+        if not before and not after:
+            return None
+        type_ = MODIFIED if before and after else ADDED if after else DELETED
+        return event if event.type == type_ else replace(event, type=type_)
+
+    def _picks(self, obj: Obj) -> bool:
+        return all(selector is None or selector.matches(obj) for selector in (self.labels, self.fields))
+
+
+class Subscription:
+    """An asynchronous iterator of events; it ends when closed or when the watcher is hopelessly behind."""
+
+    def __init__(self, clock: Clock, interest: Interest, audience: set["Subscription"]) -> None:
+        self._clock, self._interest, self._audience = clock, interest, audience
+        self._pending: deque[Event] = deque()
+        self._arrived = asyncio.Event()
+        self._hold = ExitStack()
+        self._holding = self._closed = False
+        audience.add(self)
+
+    def offer(self, event: Event) -> None:
+        """Queue the event if the watcher wants it."""
+        seen = self._interest.view(event)
+        if seen is None or self._closed:
+            return
+        if len(self._pending) >= BACKLOG:
+            self.close()
+            return
+        if not self._holding:
+            self._hold.enter_context(self._clock.busy())
+            self._holding = True
+        self._pending.append(seen)
+        self._arrived.set()
+
+    def __aiter__(self) -> "Subscription":
+        return self
+
+    async def __anext__(self) -> Event:
+        """The next event; asking for it says that the one before has been dealt with."""
+        await self._wait()
+        if not self._pending:
+            raise StopAsyncIteration
+        return self._pending.popleft()
+
+    async def take(self) -> list[Event]:
+        """All queued events, at least one; none at all means that the subscription has ended."""
+        await self._wait()
+        events = list(self._pending)
+        self._pending.clear()
+        return events
+
+    async def _wait(self) -> None:
+        while not self._pending:
+            self._release()
+            if self._closed:
+                return
+            self._arrived.clear()
+            await self._arrived.wait()
+
+    def close(self) -> None:
+        """Stop; what is queued can still be read."""
+        self._closed = True
+        self._audience.discard(self)
+        self._arrived.set()
+
+    async def aclose(self) -> None:
+        """Stop, and let go of the clock."""
+        self.close()
+        self._pending.clear()
+        self._release()
+
+    def _release(self) -> None:
+        if self._holding:
+            self._holding = False
+            self._hold.close()

@@ -1,0 +1,67 @@
+"""`http_client`: one `httpx.AsyncClient` for a whole process; the engine opens it and closes it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+
+import httpx
+
+from keda_py.answers.bounds import AnswerBounds
+from keda_py.answers.connections import Connections
+from keda_py.clock import Clock, SystemClock
+from keda_py.net.http.observed import HttpExchange, ObservedTransport
+from keda_py.net.http.own_subject_certificates import Namesakes
+from keda_py.net.http.redirects import GuardedClient
+from keda_py.net.http.transport import AiohttpTransport, Limits, Trust
+from keda_py.net.proxies import Proxies
+from keda_py.net.tls import TlsContexts, TlsSettings
+
+MAX_REDIRECTS = 10
+"""As Go's client; where they may lead, `redirects.py` says."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpClientSpec:
+    """`timeout` in seconds (KEDA_HTTP_DEFAULT_TIMEOUT), `keep_alive` False for KEDA_HTTP_DISABLE_KEEP_ALIVE.
+
+    `connections` bounds how many there are, `idle_seconds` is how long an unused one is kept, `answers` the bytes of
+    answers.
+    """
+
+    timeout: float = 3.0
+    keep_alive: bool = True
+    connections: Connections = field(default_factory=Connections)
+    idle_seconds: float = 90.0
+    answers: AnswerBounds = field(default_factory=AnswerBounds)
+    proxies: Proxies = field(default_factory=Proxies)
+    user_agent: str = "keda-py"
+
+
+def http_client(
+    spec: HttpClientSpec,
+    clock: Clock,
+    tls: TlsContexts,
+    observe: Callable[[HttpExchange], None] = lambda _: None,
+) -> httpx.AsyncClient:
+    """The shared client; `tls` serves requests that bring no context of their own, `observe` hears of each exchange."""
+    transport = AiohttpTransport(
+        clock=clock,
+        trust=Trust(make_context=partial(tls.get, TlsSettings(), ""), namesakes=Namesakes(tls, SystemClock())),
+        proxies=spec.proxies,
+        limits=Limits(
+            connections=spec.connections,
+            idle_seconds=spec.idle_seconds if spec.keep_alive else 0.0,
+        ),
+        answers=spec.answers,
+    )
+    return GuardedClient(
+        transport=ObservedTransport(transport, observe),
+        timeout=spec.timeout,
+        follow_redirects=True,
+        max_redirects=MAX_REDIRECTS,
+        trust_env=False,
+        # A cookie stands for who was given it, and all tenants share this client: none is kept.
+        cookies=CookieJar(policy=DefaultCookiePolicy(allowed_domains=())),
+        headers={"User-Agent": spec.user_agent, "Accept-Encoding": "gzip, deflate"},
+    )

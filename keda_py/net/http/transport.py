@@ -1,0 +1,287 @@
+"""httpx over aiohttp: the seam where a request leaves httpx and an answer comes back.
+
+Rules of this file: every aiohttp error becomes the httpx error of the same meaning; no URL goes into an error text
+(its query or userinfo may be a secret); virtual time stands still from the request until the answer's body is closed.
+Time-outs are the loop's: `connect` bounds waiting for a connection, `read` bounds everything after it, the whole body
+included, as the time-out of Go's client does. A connection is waited for in the share of the namespace that asks.
+"""
+
+import asyncio
+import os
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+
+import aiohttp
+import httpx
+from aiohttp.resolver import AsyncResolver
+from yarl import URL
+
+from keda_py.answers.bounds import AnswerBounds, too_long
+from keda_py.answers.connections import Connections
+from keda_py.answers.ledger import NoRoom
+from keda_py.answers.tenants import tenant
+from keda_py.clock import Clock
+from keda_py.net.http.heads import BoundedConnector
+from keda_py.net.http.own_subject_certificates import Namesakes
+from keda_py.net.http.sockets import Sockets
+from keda_py.net.proxies import Proxies
+
+# httpx sets its own; aiohttp must add nothing.
+_NO_AUTOMATIC_HEADERS = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
+_SET_BY_AIOHTTP = (b"content-length", b"transfer-encoding")
+# aiohttp decompresses, in bounded steps, so that what unpacks from an answer is counted.
+_OF_THE_PACKED_BODY = (b"content-encoding", b"content-length", b"transfer-encoding")
+_UNKNOWN = 64 * 1024
+"""Bytes of room that an answer takes at first when it does not say how long it is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Connections, seconds an idle one is kept (0: closed after each answer)."""
+
+    connections: Connections
+    idle_seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trust:
+    """The TLS context of requests that bring none, and the servers that need one of their own.
+
+    The context is made for the first of those requests: reading the system's authorities takes 45 ms of CPU.
+    """
+
+    make_context: Callable[[], ssl.SSLContext]
+    namesakes: Namesakes
+    _made: list[ssl.SSLContext] = field(default_factory=list)
+
+    @property
+    def context(self) -> ssl.SSLContext:
+        """The same one each time."""
+        if not self._made:
+            self._made.append(self.make_context())
+        return self._made[0]
+
+
+# aiohttp's error -> httpx's, and its text where aiohttp's own would repeat the address or a header. The first that fits
+# counts: aiohttp's classes overlap.
+_MEANING: tuple[tuple[tuple[type[Exception], ...], type[httpx.RequestError], str], ...] = (
+    ((aiohttp.ConnectionTimeoutError,), httpx.ConnectTimeout, "no connection in time"),
+    ((aiohttp.ServerTimeoutError, TimeoutError), httpx.ReadTimeout, "no complete answer in time"),
+    (
+        (aiohttp.ClientProxyConnectionError, aiohttp.ClientHttpProxyError),
+        httpx.ProxyError,
+        "the proxy refused or cannot be reached",
+    ),
+    ((aiohttp.ClientConnectorError,), httpx.ConnectError, ""),
+    (
+        (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError),
+        httpx.UnsupportedProtocol,
+        "not an http:// or https:// address",
+    ),
+    ((ValueError,), httpx.LocalProtocolError, "a header or the address has a forbidden character"),
+    (
+        (aiohttp.ServerDisconnectedError, aiohttp.ClientPayloadError),
+        httpx.RemoteProtocolError,
+        "the server closed the connection too early",
+    ),
+    ((aiohttp.ClientResponseError,), httpx.RemoteProtocolError, "the answer is not HTTP, or its head is too long"),
+    ((aiohttp.ClientError, OSError), httpx.NetworkError, ""),
+)
+
+
+@contextmanager
+def _as_httpx(request: httpx.Request) -> Iterator[None]:
+    try:
+        yield
+    except (aiohttp.ClientError, OSError, ValueError) as error:
+        kind, text = next((kind, text) for known, kind, text in _MEANING if isinstance(error, known))
+        raise kind(text or _cause(error), request=request) from None  # its text may repeat the address
+
+
+def _cause(error: Exception) -> str:
+    """What the system said: "Connection refused", or why a certificate was not believed."""
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        return f"TLS: {error.certificate_error}"
+    cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
+    if isinstance(cause, ConnectionError) and cause.errno:  # asyncio puts the address where the reason belongs
+        return os.strerror(cause.errno)
+    return (cause.strerror if isinstance(cause, OSError) else None) or type(cause).__name__
+
+
+class _Body(httpx.AsyncByteStream):
+    """An answer's body, bounded in bytes and time; it waits for room before it is read."""
+
+    def __init__(
+        self, answer: aiohttp.ClientResponse, request: httpx.Request, answers: AnswerBounds, deadline: float | None
+    ) -> None:
+        self._answer, self._request, self._answers, self._deadline = answer, request, answers, deadline
+        self._tenant, self._room = tenant(), 0
+        self.held = ExitStack()
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        most, received = self._answers.max_bytes, 0
+        await self._take_room(_announced(self._answer, min(_UNKNOWN, most)))
+        while chunk := await self._next_chunk():
+            received += len(chunk)
+            if received > self._room:
+                await self._take_room(max(most, received))
+            yield chunk
+
+    async def _take_room(self, size: int) -> None:
+        """Be allowed to hold so many bytes."""
+        if size > self._answers.max_bytes:
+            raise httpx.ReadError(too_long(self._answers.max_bytes), request=self._request)
+        more, growing = size - self._room, bool(self._room)
+        if more and not self._answers.ledger.try_take(self._tenant, more, growing=growing):
+            await self._wait_for_room(more, growing=growing)
+        self._room = size
+
+    async def _wait_for_room(self, size: int, *, growing: bool) -> None:
+        lack = f"too many large answers are on their way to {self._tenant or 'the operator'} at once"
+        try:
+            async with asyncio.timeout_at(self._deadline):
+                await self._answers.ledger.take(self._tenant, size, growing=growing)
+        except TimeoutError:
+            raise httpx.ReadTimeout(f"no room for the answer in time, {lack}", request=self._request) from None
+        except NoRoom:
+            raise httpx.ReadError(f"no room for the answer, {lack}", request=self._request) from None
+
+    async def _next_chunk(self) -> bytes:
+        with _as_httpx(self._request):
+            async with asyncio.timeout_at(self._deadline):
+                return await self._answer.content.readany()
+
+    async def aclose(self) -> None:
+        """Give the connection back; one whose body was not read to the end is closed."""
+        self._answer.release() if self._answer.content.at_eof() else self._answer.close()
+        if self._room:
+            self._answers.ledger.give_back(self._tenant, self._room)
+            self._room = 0
+        self.held.close()
+
+
+class AiohttpTransport(httpx.AsyncBaseTransport):
+    """Two aiohttp sessions for all requests, opened with the first, since they need the running loop."""
+
+    def __init__(self, *, clock: Clock, trust: Trust, proxies: Proxies, limits: Limits, answers: AnswerBounds) -> None:
+        self._clock, self._trust, self._proxies, self._limits, self._answers = clock, trust, proxies, limits, answers
+        self._sockets = Sockets(limits.connections.share // 2)
+        self._sessions: dict[bool, aiohttp.ClientSession] = {}
+        """One that keeps connections and one that does not."""
+        self._names: AsyncResolver | None = None
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Send; the answer's body is read later, through `_Body`."""
+        with ExitStack() as held:
+            held.enter_context(self._clock.busy())
+            held.callback(await self._connection(request))
+            with _as_httpx(request):
+                answer = await self._send(request)
+            timeout = request.extensions.get("timeout", {}).get("read")
+            deadline = None if timeout is None else asyncio.get_running_loop().time() + timeout
+            body = _Body(answer, request, self._answers, deadline)
+            body.held = held.pop_all()
+        headers = [(name, value) for name, value in answer.raw_headers if name.lower() not in _OF_THE_PACKED_BODY]
+        extensions = {"http_version": b"HTTP/1.1", "reason_phrase": (answer.reason or "").encode("latin-1", "replace")}
+        return httpx.Response(answer.status, headers=headers, stream=body, extensions=extensions)
+
+    async def _connection(self, request: httpx.Request) -> Callable[[], None]:
+        """Wait until the namespace may have one more; what is returned gives it back."""
+        host = (request.url.host, request.url.port)
+        try:
+            return await self._limits.connections.take(host, request.extensions.get("timeout", {}).get("pool"))
+        except NoRoom as error:
+            raise httpx.PoolTimeout(str(error), request=request) from None
+
+    async def _send(self, request: httpx.Request) -> aiohttp.ClientResponse:
+        url = URL(str(request.url), encoded=True)
+        if url.scheme == "http" and self._proxies.for_url(url) is None:
+            return await self._send_with(request, url, None)
+        context = request.extensions.get("ssl") or self._trust.context
+        server, namesakes = (url.raw_host or "", url.port or 0), self._trust.namesakes
+        proxied = self._proxies.for_url(url) is not None
+        used = context if proxied else namesakes.context_for(context, server)
+        clock, seconds = asyncio.get_running_loop().time, request.extensions.get("timeout", {}).get("connect")
+        began = clock()
+        try:
+            return await self._send_with(request, url, used)
+        except aiohttp.ClientConnectorCertificateError as error:
+            refusal = error.certificate_error
+            if proxied or not isinstance(refusal, ssl.SSLCertVerificationError):
+                raise
+            learning = namesakes.learn(context, used, server, refusal)
+            if not await _in_time(learning, _left(seconds, clock() - began)):
+                raise
+        return await self._send_with(request, url, namesakes.context_for(context, server), clock() - began)
+
+    async def _send_with(
+        self, request: httpx.Request, url: URL, context: ssl.SSLContext | None, spent: float = 0.0
+    ) -> aiohttp.ClientResponse:
+        timeout = request.extensions.get("timeout", {})
+        return await self._open().request(
+            request.method,
+            url,
+            headers=[(k.decode("latin-1"), v.decode("latin-1")) for k, v in request.headers.raw if _is_ours(k)],
+            data=await request.aread() or None,
+            allow_redirects=False,
+            proxy=self._proxies.for_url(url),
+            ssl=context or True,
+            timeout=aiohttp.ClientTimeout(
+                connect=_left(timeout.get("pool"), spent),
+                sock_connect=_left(timeout.get("connect"), spent),
+                sock_read=timeout.get("read"),
+            ),
+        )
+
+    def _open(self) -> aiohttp.ClientSession:
+        """The session for the namespace that is acted for."""
+        keep = self._limits.idle_seconds if self._sockets.keeps else 0.0
+        if bool(keep) not in self._sessions:
+            self._names = self._names or AsyncResolver()  # see net/names.py: no name that hangs holds up another
+            connector = BoundedConnector(
+                resolver=self._names,
+                limit=0,
+                force_close=not keep,
+                keepalive_timeout=keep or None,
+                socket_factory=self._sockets.make,
+            )
+            self._sessions[bool(keep)] = aiohttp.ClientSession(
+                connector=connector,
+                cookie_jar=aiohttp.DummyCookieJar(),
+                skip_auto_headers=_NO_AUTOMATIC_HEADERS,
+                trust_env=False,
+            )
+        return self._sessions[bool(keep)]
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        for session in self._sessions.values():
+            await session.close()
+        if self._names is not None:
+            await self._names.close()
+
+
+def _left(seconds: float | None, spent: float) -> float | None:
+    """What is left of a time-out; never 0, which aiohttp takes for none."""
+    return None if seconds is None else max(seconds - spent, 0.001)
+
+
+async def _in_time(answer: Awaitable[bool], seconds: float | None) -> bool:
+    try:
+        async with asyncio.timeout(seconds):
+            return await answer
+    except TimeoutError:
+        return False
+
+
+def _announced(answer: aiohttp.ClientResponse, otherwise: int) -> int:
+    """Bytes of the body as its head says them; of a compressed one it does not."""
+    if answer.content_length is None or "Content-Encoding" in answer.headers:
+        return otherwise
+    return answer.content_length
+
+
+def _is_ours(name: bytes) -> bool:
+    return name.lower() not in _SET_BY_AIOHTTP

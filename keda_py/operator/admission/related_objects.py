@@ -1,0 +1,122 @@
+"""What the caches know of an object's namespace, for admission: by index, never by a list of everything, and trimmed.
+
+The webhook process asks (`webhook/neighbourhood.py`); who asked it is not known, so the answer is bounded in size and
+time whatever is in the caches: of each kind so many are told of, and of each only what a check reads.
+
+A scale target that the cache does not hold may have been created a moment ago, by the same `kubectl apply`; for cpu and
+memory triggers it is therefore asked for once, by name.
+"""
+
+from itertools import islice
+from typing import Any
+
+from keda_py.apis.foreign import map_at, maps_at
+from keda_py.core.admission.scaled_object import NOT_OURS
+from keda_py.errors import ConfigError, NotFound
+from keda_py.kube.client import KubeClient
+from keda_py.kube.resources import DEPLOYMENTS, STATEFUL_SETS, Obj
+from keda_py.operator.cluster.caches import BY_HPA, BY_TARGET, Caches, target_key
+
+MOST_TOLD, MOST_CONTAINERS, MOST_LIMITS = 50, 500, 20
+LONGEST_QUANTITY = 64
+_MEASURED = ("cpu", "memory")
+_RESOURCES = {resource.kind: resource for resource in (DEPLOYMENTS, STATEFUL_SETS)}
+
+
+class Neighbours:
+    """Tells the webhook process of the neighbours of a ScaledObject."""
+
+    def __init__(self, client: KubeClient, caches: Caches) -> None:
+        self._client, self._caches = client, caches
+
+    async def around(self, question: Obj) -> Obj:
+        """Whatever could collide with it. Raises KubeError when its target cannot be asked for."""
+        namespace, caches = question["namespace"], self._caches
+        target = target_key(namespace, question["apiVersion"], question["kind"], question["name"])
+        others = caches.scaled_objects.by_index(BY_TARGET, target)[:MOST_TOLD]
+        others += caches.scaled_objects.by_index(BY_HPA, f"{namespace}/{question['hpa']}")[:MOST_TOLD]
+        return {
+            "rivals": [_rival(one) for one in others],
+            "hpas": [_hpa(one) for one in caches.hpas.by_index(BY_TARGET, target)[:MOST_TOLD]],
+            "limitRanges": self._limit_ranges(namespace),
+            "containers": await self._containers(question) if question["containers"] else None,
+        }
+
+    def _limit_ranges(self, namespace: str) -> list[Obj] | None:
+        informer = self._caches.limit_ranges
+        if not informer.synced:
+            return None
+        return [_limit_range(one) for one in informer.objects(namespace)[:MOST_TOLD]]
+
+    async def _containers(self, question: Obj) -> list[Obj] | None:
+        live = await self._target(question["namespace"], question["kind"] or "Deployment", question["name"])
+        if live is None:
+            return None
+        return [
+            _container(one) for one in islice(maps_at(live, "spec", "template", "spec", "containers"), MOST_CONTAINERS)
+        ]
+
+    async def _target(self, namespace: str, kind: str, name: str) -> Obj | None:
+        resource = _RESOURCES[kind]
+        cached = self._caches.workloads[resource.plural].get(namespace, name)
+        if cached is not None:
+            return cached
+        try:
+            return await self._client.get(resource.named(namespace, name))
+        except (NotFound, ConfigError):  # ConfigError: no object can have that name
+            return None
+
+
+def _rival(live: Obj) -> Obj:
+    target, own = (
+        map_at(live, "spec", "scaleTargetRef"),
+        map_at(live, "spec", "advanced", "horizontalPodAutoscalerConfig"),
+    )
+    name = live["metadata"]["name"]
+    return {
+        "name": name,
+        "apiVersion": _text(target.get("apiVersion")),
+        "kind": _text(target.get("kind")),
+        "target": _text(target.get("name")),
+        "hpa": _text(own.get("name")) or f"keda-hpa-{name}",
+    }
+
+
+def _hpa(live: Obj) -> Obj:
+    owners = islice(maps_at(live, "metadata", "ownerReferences"), MOST_LIMITS)
+    return {
+        "metadata": {
+            "name": live["metadata"]["name"],
+            "annotations": {NOT_OURS: _text(map_at(live, "metadata", "annotations").get(NOT_OURS))},
+            "ownerReferences": [{name: _text(one.get(name)) for name in ("kind", "name")} for one in owners],
+        },
+        "spec": {"scaleTargetRef": map_at(live, "spec", "scaleTargetRef")},
+    }
+
+
+def _limit_range(live: Obj) -> Obj:
+    items = islice(maps_at(live, "spec", "limits"), MOST_LIMITS)
+    limits = [
+        {"type": "Container", "default": _amounts(one, "default"), "defaultRequest": _amounts(one, "defaultRequest")}
+        for one in items
+        if one.get("type") == "Container"
+    ]
+    return {"metadata": {"name": live["metadata"]["name"]}, "spec": {"limits": limits}}
+
+
+def _container(one: Obj) -> Obj:
+    resources = {part: _amounts(one, "resources", part) for part in ("requests", "limits")}
+    return {"name": _text(one.get("name")), "resources": resources}
+
+
+def _amounts(holder: Obj, *path: str) -> Obj:
+    amounts = map_at(holder, *path)
+    return {name: amounts[name] for name in _MEASURED if _is_quantity(amounts.get(name))}
+
+
+def _is_quantity(value: Any) -> bool:
+    return isinstance(value, int | float) or (isinstance(value, str) and len(value) <= LONGEST_QUANTITY)
+
+
+def _text(value: Any) -> str:
+    return value[:253] if isinstance(value, str) else ""

@@ -1,0 +1,158 @@
+"""The validating webhook as the operator sees it: a port, a process that answers there, and what that has to know.
+
+Reviews are judged in the process (`webhook/`), so that none of them takes time of this loop. It asks here for the
+neighbours of an object and tells what it has judged; here that is counted, logged, and written as Events.
+"""
+
+import asyncio
+import logging
+import socket
+from collections.abc import Iterator, Sequence
+
+from keda_py.errors import KubeError
+from keda_py.kube.events import EventRecorder
+from keda_py.kube.resources import Obj
+from keda_py.operator.admission.related_objects import Neighbours
+from keda_py.operator.admission.webhook.cautions import Cautions, Judged
+from keda_py.operator.admission.webhook.forwarded_logs import log_forwarded
+from keda_py.operator.admission.webhook.link import Message
+from keda_py.operator.admission.webhook.orders import give_orders, to_wire
+from keda_py.operator.admission.webhook.paths import SCALED_JOB, SCALED_OBJECT
+from keda_py.operator.admission.webhook.process import WebhookProcess
+from keda_py.operator.admission.webhook.quiet import Quiet
+from keda_py.operator.cluster.caches import Caches
+from keda_py.serving.certificates import ServingCertificate
+from keda_py.serving.ports.listening import listen
+from keda_py.settings.settings import Settings
+from keda_py.telemetry.prometheus import OperatorMetrics
+
+log = logging.getLogger(__name__)
+
+CONTROLLER = "keda-admission"
+"""reportingController of our Events."""
+STOP_SECONDS = 4.0
+QUESTIONS_AT_ONCE = 16
+_TOLD_EVERY = 1.0
+_COUNTED = (SCALED_OBJECT.path, SCALED_JOB.path)
+
+
+class AdmissionServer:
+    """Runs while `run` runs, if it was started. Its Events are written while `events` runs."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        neighbours: Neighbours,
+        caches: Caches,
+        events: EventRecorder,
+        instruments: OperatorMetrics,
+    ) -> None:
+        self._settings, self._neighbours, self._caches = settings, neighbours, caches
+        self.events, self._instruments = events, instruments
+        self._cautions = Cautions(events, caches.scaled_objects)
+        self._denials = Quiet(_TOLD_EVERY)
+        self._certificate: ServingCertificate | None = None
+        self._leaving = False
+        self._listeners: list[socket.socket] = []
+        self._questions: asyncio.TaskGroup | None = None
+        self._asked = 0
+        self.process = WebhookProcess(self._greetings, self._hear)
+
+    async def start(self, host: str, port: int) -> None:
+        """Listen. Raises OSError when the address is taken."""
+        self._listeners = await listen(host, port)
+
+    async def run(self) -> None:
+        """Answer, until closed or cancelled; at once where it was not started."""
+        if not self._listeners:
+            self.process.begun.set()
+            return
+        async with asyncio.TaskGroup() as self._questions:
+            await self.process.run(self._listeners)
+
+    def show(self, certificate: ServingCertificate) -> None:
+        """Serve with another certificate."""
+        self._certificate = certificate
+        self.process.tell(_shown(certificate))
+
+    def leave(self) -> None:
+        """Go on answering, but let clients know that they have to connect elsewhere."""
+        self._leaving = True
+        self.process.tell({"leave": True})
+
+    async def aclose(self) -> None:
+        """Answer what is on its way, then close."""
+        await self.process.stop(STOP_SECONDS)
+        for listener in self._listeners:
+            listener.close()
+        self._listeners = []
+
+    def _greetings(self) -> Iterator[Message]:
+        orders = give_orders(
+            self._settings,
+            tuple(one.fileno() for one in self._listeners),
+            logging.getLogger("keda_py").getEffectiveLevel(),
+        )
+        yield {"begin": to_wire(orders)}
+        if self._certificate is not None:
+            yield _shown(self._certificate)
+        if self._leaving:
+            yield {"leave": True}
+
+    def _hear(self, message: Message) -> None:
+        match message:
+            case {"ask": _}:
+                self._begin_answer(message)
+            case {"reviewed": review}:
+                self._note(review)
+            case {"log": told}:
+                log_forwarded(told)
+
+    def _begin_answer(self, question: Message) -> None:
+        if self._questions is None or self._asked >= QUESTIONS_AT_ONCE:
+            self.process.tell({"answer": question["ask"], "error": "too many questions at once"})
+            return
+        self._asked += 1
+        self._questions.create_task(self._answer(question))
+
+    async def _answer(self, question: Message) -> None:
+        answer: Obj = {"answer": question["ask"]}
+        try:
+            if self._caches.has_synced:
+                answer["around"] = await self._neighbours.around(question)
+            else:
+                answer["error"] = "caches have not synced"
+        except KubeError as error:
+            answer["error"] = str(error)
+        except Exception:  # one question must not end the others
+            log.exception("neighbours cannot be told", extra={"namespace": question.get("namespace")})
+            answer["error"] = "internal error"
+        finally:
+            self._asked -= 1
+        self.process.tell(answer)
+
+    def _note(self, review: Message) -> None:
+        path, namespace, action = review["path"], review.get("namespace", ""), review.get("action", "")
+        self._instruments.process.reconciles.record_review(path, review["code"], review["seconds"])
+        if review.get("judged"):
+            self._instruments.admission.record_validation(namespace, action)
+        if notes := review.get("told"):
+            self._cautions.expect(_judged(review["about"], notes))
+        if not (denied := review.get("denied")):
+            return
+        if path in _COUNTED:
+            self._instruments.admission.record_denial(namespace, action, denied)
+        if (held := self._denials.held_back(asyncio.get_running_loop().time())) is not None:
+            fields = {"path": path, "namespace": namespace, "reason": denied, "more": held}
+            log.info("object denied", extra=fields)
+
+
+def _judged(about: Message, notes: Sequence[str]) -> Judged:
+    names = {name: str(about.get(name) or "") for name in ("namespace", "name", "uid")}
+    return Judged(**names, generation=about.get("generation") or 0, notes=notes)
+
+
+def _shown(certificate: ServingCertificate) -> Message:
+    """Without the authority's key, which signs and does not serve."""
+    texts = {"ca": certificate.ca, "certificate": certificate.certificate, "key": certificate.key}
+    return {"certificate": {name: text.decode() for name, text in texts.items()}}

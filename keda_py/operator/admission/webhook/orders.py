@@ -1,0 +1,52 @@
+"""What the webhook process is told first: how to serve, and what of the settings its checks depend on."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from keda_py.settings.settings import Settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Orders:
+    """`listeners` are descriptors of listening sockets, which the process has inherited."""
+
+    listeners: tuple[int, ...]
+    namespaces: tuple[str, ...]
+    """--watch-namespace; outside of these another operator decides."""
+    min_tls_version: str
+    ciphers: tuple[str, ...]
+    client_ca_file: str
+    client_names: tuple[str, ...]
+    scaler_min_tls_version: str
+    scaler_ciphers: tuple[str, ...]
+    ca_dirs: tuple[str, ...]
+    log_level: int
+
+
+def give_orders(settings: Settings, listeners: tuple[int, ...], log_level: int) -> Orders:
+    """From the settings of the operator."""
+    certificates = settings.certificates
+    return Orders(
+        listeners=listeners,
+        namespaces=settings.cluster.watch_namespaces,
+        min_tls_version=certificates.min_tls_version,
+        ciphers=certificates.ciphers,
+        client_ca_file=certificates.webhook_client_ca_file,
+        client_names=certificates.webhook_client_names,
+        scaler_min_tls_version=settings.http.min_tls_version,
+        scaler_ciphers=settings.http.ciphers,
+        ca_dirs=certificates.ca_dirs,
+        log_level=log_level,
+    )
+
+
+def to_wire(orders: Orders) -> dict[str, Any]:
+    """For a `begin` message."""
+    return asdict(orders)
+
+
+def from_wire(body: Mapping[str, Any]) -> Orders:
+    """What `to_wire` made; lists are tuples again."""
+    fields: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in body.items()}
+    return Orders(**fields)

@@ -1,0 +1,192 @@
+"""An admission review, from its bytes to its verdict: cheap refusals first, then the kind's checks.
+
+The checks are pure (`keda_py/core/admission*.py`). A body is bounded in bytes before it comes here (`server.py`), in
+lists and maps before it is parsed, in everything else before models are made of it (`extent.py`).
+"""
+
+import gc
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import orjson
+from pydantic import BaseModel
+
+from keda_py.apis.admission_review import AdmissionRequest, AdmissionReview
+from keda_py.apis.cloud_event_source import CloudEventSource, ClusterCloudEventSource
+from keda_py.apis.foreign import map_at
+from keda_py.apis.parsing import parse_object
+from keda_py.apis.scaled_job import ScaledJob
+from keda_py.apis.scaled_object import ScaledObject, ScaleTrigger
+from keda_py.apis.trigger_authentication import ClusterTriggerAuthentication, TriggerAuthentication
+from keda_py.core.admission.findings import AdmissionWarning, Denial, Finding, Neighbourhood
+from keda_py.core.admission.others import check_authentication, check_cloud_event_source, check_scaled_job
+from keda_py.core.admission.scaled_object import check_scaled_object
+from keda_py.core.spec import ScalingSpec, build_spec
+from keda_py.errors import ConfigError
+from keda_py.kube.resources import Obj
+from keda_py.operator.admission.webhook.extent import check_extent, judged_parts
+from keda_py.operator.admission.webhook.paths import (
+    AUTHENTICATION,
+    CLUSTER_AUTHENTICATION,
+    CLUSTER_EVENT_SOURCE,
+    EVENT_SOURCE,
+    SCALED_JOB,
+    SCALED_OBJECT,
+)
+from keda_py.sdk.checks import warn_of_triggers
+from keda_py.sdk.context import Lendings
+
+MOST_CONTAINERS = 400_000
+"""Lists and maps in a body: an object as it is and as it was, 1.5 MiB each, have fewer."""
+MOST_WARNINGS = 20
+LONGEST_MESSAGE, LONGEST_WARNING = 4096, 1024
+"""Characters; an API server shows less."""
+
+M = TypeVar("M", bound=BaseModel)
+Around = Callable[[ScalingSpec], Awaitable[Neighbourhood]]
+Judge = Callable[[Obj, AdmissionRequest], Awaitable[Iterable[Finding]]]
+
+
+class Malformed(Exception):
+    """No AdmissionReview; the text is for whoever sent it, and repeats nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """The answer, and what is counted and told of it."""
+
+    response: Obj
+    judged: bool = False
+    denied: str = ""
+    """Denial.reason."""
+    told: tuple[str, ...] = ()
+    """Warnings that an Event repeats."""
+
+
+def read_review(body: bytes) -> AdmissionRequest:
+    """The question in a body. Raises Malformed."""
+    if body.count(b"[") + body.count(b"{") > MOST_CONTAINERS:
+        raise Malformed(f"more than {MOST_CONTAINERS} lists and maps")
+    collects = gc.isenabled()
+    gc.disable()  # what is parsed has no cycles, but each 700 new containers would be looked through for some
+    try:
+        return parse_object(AdmissionReview, _json_object(body)).request
+    except ConfigError as error:
+        raise Malformed(str(error)) from None
+    finally:
+        if collects:
+            gc.enable()
+
+
+def _json_object(body: bytes) -> Obj:
+    try:
+        review = orjson.loads(body)
+    except ValueError:
+        raise Malformed("not JSON") from None
+    if not isinstance(review, dict):
+        raise Malformed("not a JSON object")
+    return review
+
+
+class Reviewer:
+    """Judges reviews. `namespaces` are those that this operator watches, all for none; `around` finds neighbours."""
+
+    def __init__(self, lendings: Lendings, namespaces: Sequence[str], around: Around) -> None:
+        self._lendings, self._namespaces, self._around = lendings, frozenset(namespaces), around
+        self._judges: dict[str, Judge] = {
+            SCALED_OBJECT.path: self._judge_scaled_object,
+            SCALED_JOB.path: _judge(ScaledJob, self._check_scaled_job),
+            AUTHENTICATION.path: _judge(TriggerAuthentication, check_authentication),
+            CLUSTER_AUTHENTICATION.path: _judge(ClusterTriggerAuthentication, check_authentication),
+            EVENT_SOURCE.path: _judge(CloudEventSource, check_cloud_event_source),
+            CLUSTER_EVENT_SOURCE.path: _judge(ClusterCloudEventSource, check_cloud_event_source),
+        }
+
+    async def review(self, path: str, request: AdmissionRequest) -> Verdict:
+        """The verdict at one of our paths. Raises what `around` raises."""
+        is_ours = not (request.namespace and self._namespaces) or request.namespace in self._namespaces
+        if request.new is None or not is_ours or _only_sheds_finalizers(request):
+            return Verdict(response=_response(request.uid))
+        denial, warnings = await self._judge(path, request.new, request)
+        judged = path == SCALED_OBJECT.path
+        if denial is not None:
+            return Verdict(response=_response(request.uid, denial=denial), judged=judged, denied=denial.reason)
+        told = () if request.dry_run else tuple(one.message for one in warnings if one.recorded)
+        lines = [_one_line(one.message)[:LONGEST_WARNING] for one in warnings]
+        return Verdict(response=_response(request.uid, warnings=lines), judged=judged, told=told)
+
+    async def _judge(
+        self, path: str, obj: Obj, request: AdmissionRequest
+    ) -> tuple[Denial | None, list[AdmissionWarning]]:
+        """Up to the first denial, or so many warnings; the checks work only as far as they are asked."""
+        warnings: list[AdmissionWarning] = []
+        parts = judged_parts(obj)
+        if (too_large := check_extent(parts)) is not None:
+            return too_large, warnings
+        try:
+            for finding in await self._judges[path](parts, request):
+                if isinstance(finding, Denial):
+                    return finding, warnings
+                warnings.append(finding)
+                if len(warnings) >= MOST_WARNINGS:
+                    break
+        except ConfigError as error:
+            return Denial(message=str(error), reason="invalid-object", field=error.field), warnings
+        return None, warnings
+
+    async def _judge_scaled_object(self, body: Obj, request: AdmissionRequest) -> Iterable[Finding]:
+        obj = parse_object(ScaledObject, body)
+        around = await self._around(build_spec(obj))
+        return self._check_scaled_object(obj, around, dry_run=bool(request.dry_run))
+
+    def _check_scaled_object(self, obj: ScaledObject, around: Neighbourhood, *, dry_run: bool) -> Iterator[Finding]:
+        yield from check_scaled_object(obj, around, dry_run=dry_run)
+        yield from self._warn(obj.spec.triggers)
+
+    def _check_scaled_job(self, obj: ScaledJob) -> Iterator[Finding]:
+        yield from check_scaled_job(obj)
+        yield from self._warn(obj.spec.triggers)
+
+    def _warn(self, triggers: Sequence[ScaleTrigger]) -> Iterator[AdmissionWarning]:
+        return warn_of_triggers(triggers, self._lendings)
+
+
+def _judge(model: type[M], check: Callable[[M], Iterable[Finding]]) -> Judge:
+    """For kinds that are judged by themselves."""
+
+    async def judge(body: Obj, request: AdmissionRequest) -> Iterable[Finding]:
+        return check(parse_object(model, body))
+
+    return judge
+
+
+def _only_sheds_finalizers(request: AdmissionRequest) -> bool:
+    """Deletion must go on, whatever the object says."""
+    new, old = request.new or {}, request.old or {}
+    if _finalizers(new) >= _finalizers(old):
+        return False
+    try:
+        return bool(new.get("spec") == old.get("spec"))
+    except RecursionError:  # nested deeper than any schema lets in
+        return False
+
+
+def _finalizers(obj: Obj) -> int:
+    found = map_at(obj, "metadata").get("finalizers")
+    return len(found) if isinstance(found, list) else 0
+
+
+def _one_line(text: str) -> str:
+    """A warning travels in a header; keys that users wrote may hold anything."""
+    return "".join(one if one.isprintable() else " " for one in text)
+
+
+def _response(uid: str, *, denial: Denial | None = None, warnings: Sequence[str] = ()) -> Obj:
+    response: Obj = {"uid": uid, "allowed": denial is None}
+    if denial is not None:
+        message = denial.message[:LONGEST_MESSAGE]
+        response["status"] = {"status": "Failure", "code": 403, "reason": "Forbidden", "message": message}
+    if warnings:
+        response["warnings"] = list(warnings)
+    return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}

@@ -1,0 +1,109 @@
+"""TriggerAuthentications and ClusterTriggerAuthentications as objects: finalizer, Events, and who uses them.
+
+`status.scaledobjects` is what the caches say, not a diary: the names of the objects that refer to it now, those
+already listed first. What is in them is read elsewhere, by `keda_py/auth`. Behaviour reference, section 11.5; one of
+its Events looks odd and is parity: an update of either kind has the reason ClusterTriggerAuthenticationUpdated.
+"""
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+
+from keda_py.kube.informers.cache import key_of
+from keda_py.kube.informers.informer import Informer
+from keda_py.kube.resources import Obj
+from keda_py.kube.status import patch_status
+from keda_py.operator.cluster.references import BY_AUTHENTICATION, authentication_keys, authentication_value
+from keda_py.operator.controller.finalizer import ensure_finalizer, remove_finalizer
+from keda_py.operator.controller.retries import Retries
+from keda_py.operator.controller.work_queue import DueQueue, Key
+from keda_py.operator.scaled_objects.dependencies import Parts, tell
+
+
+class Authentications:
+    """Works on one object at a time; `users` are informers by the status field that lists their objects."""
+
+    def __init__(self, parts: Parts, users: Mapping[str, Informer]) -> None:
+        self._parts, self._users = parts, users
+        self._queue = DueQueue(parts.clock, self._work)
+        self._told: dict[Key, tuple[str, int]] = {}
+        self._retries = Retries(interrupted="api request failed", failed="work on authentication failed")
+
+    async def run(self) -> None:
+        """Work until cancelled; the caches must have synced."""
+        caches = self._parts.caches
+        for informer in self._users.values():
+            await informer.wait_synced()
+        self._queue = DueQueue(self._parts.clock, self._work)
+        with ExitStack() as subscriptions:
+            for informer in (caches.authentications, caches.cluster_authentications):
+                subscriptions.callback(informer.subscribe(self._on_authentication))
+            for informer in self._users.values():
+                subscriptions.callback(informer.subscribe(self._on_user))
+            await self._queue.run()
+
+    def _on_authentication(self, old: Obj | None, new: Obj | None) -> None:
+        key = key_of(new or old or {})
+        if new is None:
+            self._told.pop(key, None)
+        else:
+            self._queue.add(key)
+
+    def _on_user(self, old: Obj | None, new: Obj | None) -> None:
+        before = set(authentication_keys(old)) if old else set()
+        after = set(authentication_keys(new)) if new else set()
+        for key in before ^ after:
+            self._queue.add(key)
+
+    async def _work(self, key: Key) -> None:
+        informer = self._informer(key)
+        live = informer.get(*key)
+        if live is None:
+            self._retries.forget(key)
+            return
+        with self._retries.attempt(self._queue, key, _about(live)):
+            if live["metadata"].get("deletionTimestamp"):
+                await self._finalize(informer, live)
+            else:
+                await self._reconcile(informer, key, live)
+
+    async def _reconcile(self, informer: Informer, key: Key, live: Obj) -> None:
+        await ensure_finalizer(self._parts.client, informer.spec.resource, live)
+        meta = live["metadata"]
+        seen = (meta["uid"], meta.get("generation", 1))
+        if self._told.get(key) != seen:
+            self._told[key] = seen
+            self._tell_change(live)
+        status = dict(live.get("status") or {})
+        for field, users in self._users.items():
+            status[field] = self._listed(users, live, status.get(field, ""))
+        wanted = {field: value for field, value in status.items() if value}
+        await patch_status(self._parts.client, informer.spec.resource, live, wanted)
+
+    def _tell_change(self, live: Obj) -> None:
+        kind, name = live["kind"], live["metadata"]["name"]
+        if live["metadata"].get("generation", 1) == 1:
+            tell(self._parts, live, "Normal", f"{kind}Added", f"New {kind} configured")
+        else:
+            note = f"ClusterTriggerAuthentication {name} is updated"
+            tell(self._parts, live, "Normal", "ClusterTriggerAuthenticationUpdated", note)
+
+    def _listed(self, users: Informer, live: Obj, listed: str) -> str:
+        """Names with commas between: those listed that still use it, then the others, the oldest first."""
+        found = users.by_index(BY_AUTHENTICATION, authentication_value(key_of(live)))
+        by_age = sorted(found, key=lambda user: (user["metadata"].get("creationTimestamp", ""), key_of(user)))
+        names = dict.fromkeys(user["metadata"]["name"] for user in by_age)
+        return ",".join([*(name for name in listed.split(",") if names.pop(name, name) is None), *names])
+
+    async def _finalize(self, informer: Informer, live: Obj) -> None:
+        if await remove_finalizer(self._parts.client, informer.spec.resource, live):
+            kind = live["kind"]
+            tell(self._parts, live, "Normal", f"{kind}Deleted", f"{kind} was deleted")
+
+    def _informer(self, key: Key) -> Informer:
+        caches = self._parts.caches
+        return caches.authentications if key[0] else caches.cluster_authentications
+
+
+def _about(live: Obj) -> dict[str, str]:
+    namespace, name = key_of(live)
+    return {"kind": live["kind"], "namespace": namespace, "authentication": name}

@@ -1,0 +1,167 @@
+"""What the operator reads instead of asking the API server: one informer per kind, trimmed to what is used.
+
+A cache that has not synced, or whose watch has been down for over a minute, is "do not know": nothing is taken down
+on its word (design: not synced is "do not know").
+"""
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from keda_py.apis.foreign import list_at, map_at, maps_at, name_of, namespace_of, text_at
+from keda_py.auth.lookup.pod_template import keep_pod
+from keda_py.auth.lookup.target_pods import POD
+from keda_py.kube.client import KubeClient
+from keda_py.kube.discovery import ScaleTarget
+from keda_py.kube.informers.cache import IndexBy
+from keda_py.kube.informers.informer import Informer
+from keda_py.kube.informers.informer_spec import InformerSpec, Transform, whole
+from keda_py.kube.resources import (
+    CLOUD_EVENT_SOURCES,
+    CLUSTER_CLOUD_EVENT_SOURCES,
+    CLUSTER_TRIGGER_AUTHENTICATIONS,
+    DEPLOYMENTS,
+    HORIZONTAL_POD_AUTOSCALERS,
+    LIMIT_RANGES,
+    REPLICA_SETS,
+    SCALED_OBJECTS,
+    STATEFUL_SETS,
+    TRIGGER_AUTHENTICATIONS,
+    Obj,
+    Resource,
+)
+from keda_py.operator.cluster.references import BY_AUTHENTICATION, index_authentication
+
+BLIND_SECONDS = 60.0
+WORKLOADS = (DEPLOYMENTS, STATEFUL_SETS, REPLICA_SETS)
+
+BY_TARGET = "scale target"
+"""Index of ScaledObjects and HPAs by `target_key`."""
+BY_HPA = "hpa"
+"""Index of ScaledObjects by "namespace/name of the HPA"."""
+BY_METRIC = "external metric"
+"""Index of ScaledObjects by `metric_key` of the external metrics that they serve, in their namespace and in "*"."""
+
+
+def target_key(namespace: str, api_version: str, kind: str, name: str) -> str:
+    """A scale target as an index value; "" stands for apps/v1 and Deployment."""
+    return f"{namespace}/{api_version or 'apps/v1'}/{kind or 'Deployment'}/{name}"
+
+
+def _index_target(live: Obj) -> Iterator[str]:
+    """Nothing for an object without a target; an older CRD may have let it in, and no object may end a watch."""
+    reference = map_at(live, "spec", "scaleTargetRef")
+    api_version, kind, name = (text_at(reference, field) for field in ("apiVersion", "kind", "name"))
+    if name:
+        yield target_key(namespace_of(live), api_version, kind, name)
+
+
+def _index_hpa(live: Obj) -> Iterator[str]:
+    own = text_at(live, "spec", "advanced", "horizontalPodAutoscalerConfig", "name")
+    yield f"{namespace_of(live)}/{own or 'keda-hpa-' + name_of(live)}"
+
+
+def metric_key(namespace: str, metric: str) -> str:
+    """A metric's name as an index value: upper and lower case are one, as in KEDA's answers."""
+    return f"{namespace}/{metric.lower()}"
+
+
+def _index_metrics(live: Obj) -> Iterator[str]:
+    for name in list_at(live, "status", "externalMetricNames"):
+        yield metric_key(namespace_of(live), str(name))
+        yield metric_key("*", str(name))
+
+
+def keep_workload(live: Obj) -> Obj:
+    """Of a workload who it is, its version, the replicas asked for (absent: 1), its containers' requests and env."""
+    meta = live["metadata"]
+    containers = maps_at(live, "spec", "template", "spec", "containers")
+    kept = [{name: one[name] for name in ("name", "resources") if name in one} for one in containers]
+    return {
+        "metadata": {name: meta[name] for name in ("name", "namespace", "uid", "resourceVersion") if name in meta},
+        "spec": {"replicas": map_at(live, "spec").get("replicas", 1), "template": {"spec": {"containers": kept}}},
+        POD: keep_pod(live),
+    }
+
+
+def keep_hpa(live: Obj) -> Obj:
+    """Of an HPA everything that a manifest or the HPAActive condition is compared with."""
+    meta = live["metadata"]
+    kept = ("name", "namespace", "uid", "resourceVersion", "labels", "annotations", "ownerReferences")
+    conditions = maps_at(live, "status", "conditions")
+    return {
+        "metadata": {name: meta[name] for name in kept if name in meta},
+        "spec": live.get("spec") or {},
+        "status": {"conditions": [c for c in conditions if c.get("type") == "ScalingActive"]},
+    }
+
+
+class Caches:
+    """The informers of the operator; `run` them in a TaskGroup, then wait for `synced`."""
+
+    def __init__(self, client: KubeClient, namespaces: Sequence[str]) -> None:
+        self.namespaces = tuple(namespaces) or ("",)
+
+        def informer(resource: Resource, transform: Transform = whole, **indexes: IndexBy) -> Informer:
+            spec = InformerSpec(resource=resource, namespaces=self.namespaces, transform=transform, indexes=indexes)
+            return Informer(client, spec)
+
+        indexes = {
+            BY_TARGET: _index_target,
+            BY_HPA: _index_hpa,
+            BY_AUTHENTICATION: index_authentication,
+            BY_METRIC: _index_metrics,
+        }
+        self.scaled_objects = informer(SCALED_OBJECTS, whole, **indexes)
+        self.hpas = informer(HORIZONTAL_POD_AUTOSCALERS, keep_hpa, **{BY_TARGET: _index_target})
+        self.limit_ranges = informer(LIMIT_RANGES)
+        self.authentications = informer(TRIGGER_AUTHENTICATIONS)
+        self.cluster_authentications = Informer(client, InformerSpec(resource=CLUSTER_TRIGGER_AUTHENTICATIONS))
+        self.workloads = {resource.plural: informer(resource, keep_workload) for resource in WORKLOADS}
+        self.event_sources = informer(CLOUD_EVENT_SOURCES)
+        self.cluster_event_sources = Informer(client, InformerSpec(resource=CLUSTER_CLOUD_EVENT_SOURCES))
+
+    @property
+    def all(self) -> tuple[Informer, ...]:
+        """Every informer that scaling depends on; LimitRanges matter to admission, event sources to CloudEvents."""
+        authentications = (self.authentications, self.cluster_authentications)
+        return (self.scaled_objects, self.hpas, *authentications, *self.workloads.values())
+
+    async def run(self) -> None:
+        """Watch until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            for informer in (*self.all, self.limit_ranges, self.event_sources, self.cluster_event_sources):
+                tasks.create_task(informer.run(), name=f"informer {informer.spec.resource.plural}")
+
+    @property
+    def has_synced(self) -> bool:
+        """Whether every cache holds a complete list."""
+        return all(informer.synced for informer in self.all)
+
+    async def synced(self) -> None:
+        """Return once every cache holds a complete list."""
+        for informer in self.all:
+            await informer.wait_synced()
+        # What happens from now on is sent; but nothing waits for kinds that are not installed, or may not be read.
+        for informer in (self.event_sources, self.cluster_event_sources):
+            await informer.wait_tried()
+
+    def known(self) -> bool:
+        """No watch has been out of contact for longer than a minute."""
+        return all(informer.down_for() < BLIND_SECONDS for informer in self.all)
+
+    def holds(self, namespace: str) -> bool:
+        """Whether anything is known in this namespace: what is told of others could be made up."""
+        return any(informer.holds(namespace) for informer in (*self.all, self.event_sources, self.limit_ranges))
+
+    def covers(self, namespace: str) -> bool:
+        """Whether objects of this namespace are in the caches."""
+        return "" in self.namespaces or namespace in self.namespaces
+
+    def workload(self, kind: ScaleTarget, namespace: str, name: str) -> Mapping[str, Any] | None:
+        """The cached workload; None when it is not there or not of a kind that is watched (see `watches`)."""
+        return self.workloads[kind.resource].get(namespace, name) if self.watches(kind) else None
+
+    def watches(self, kind: ScaleTarget) -> bool:
+        """Whether this kind of scale target is in a cache."""
+        return kind.group == "apps" and kind.resource in self.workloads

@@ -1,0 +1,103 @@
+"""The cluster as scalers may read it: informers that begin with the first question and end when nobody asks any more.
+
+Pods per namespace, trimmed; any other object by name, among those that authentications refer to
+(`kube/informers/named_watches.py`): as many names as a tenant may think of are one watch. Until an informer has synced,
+and where watching is not allowed, a question is one request.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from keda_py.clock import Clock
+from keda_py.core.values.selectors import LabelSelector
+from keda_py.errors import NotFound
+from keda_py.kube.client import KubeClient
+from keda_py.kube.discovery import Discovery
+from keda_py.kube.informers.informer import Informer
+from keda_py.kube.informers.informer_spec import InformerSpec, only
+from keda_py.kube.informers.named_watches import NamedWatches, Reference
+from keda_py.kube.resources import PODS, Selection
+
+IDLE_SECONDS = 600.0
+keep_pod = only("spec.nodeName", "status.phase", "status.conditions")
+
+
+@dataclass(slots=True)
+class Watched:
+    """An informer that somebody asked for; `asked` is monotonic."""
+
+    informer: Informer
+    task: asyncio.Task[None]
+    asked: float
+
+
+class ClusterReader:
+    """`KubeReader` of the SDK. Use `run` in a TaskGroup: the informers live in it, and those of `watches`."""
+
+    def __init__(self, client: KubeClient, discovery: Discovery, clock: Clock) -> None:
+        self._client, self._discovery, self._clock = client, discovery, clock
+        self.watches = NamedWatches(client, clock)
+        self._pods: dict[str, Watched] = {}
+        self._asked: dict[Reference, float] = {}
+        """Objects that somebody has asked for, and when; monotonic."""
+        self._tasks: asyncio.TaskGroup | None = None
+
+    async def run(self) -> None:
+        """Keep the informers, and end those that nobody has asked for ten minutes."""
+        async with asyncio.TaskGroup() as tasks:
+            self._tasks = tasks
+            tasks.create_task(self.watches.run(), name="named watches")
+            while True:
+                await asyncio.sleep(IDLE_SECONDS / 10)
+                self.end_idle()
+
+    async def pods(self, namespace: str, label_selector: str) -> Sequence[Mapping[str, Any]]:
+        """Pods of a namespace that match. Raises KubeError, ValueError for a bad selector."""
+        selector = LabelSelector.parse(label_selector)
+        informer = self._watch_pods(namespace)
+        pods = informer.objects(namespace) if informer else await self._client.list(PODS, namespace)
+        return [pod for pod in pods if selector.matches(pod)]
+
+    async def get(self, resource: str, namespace: str, name: str) -> Mapping[str, Any]:
+        """One object. Raises NotFound and other KubeErrors."""
+        reference = Reference(await self._discovery.resource(resource), namespace, name)
+        if reference not in self._asked:
+            self.watches.hold(reference)
+        self._asked[reference] = self._clock.monotonic()
+        found = await self.watches.read(reference)
+        if found is None:
+            raise NotFound(f'{resource} "{name}" not found', status=404, reason="NotFound")
+        return found
+
+    async def list(self, resource: str, namespace: str, label_selector: str = "") -> Sequence[Mapping[str, Any]]:
+        """Objects of a namespace, asked of the API server."""
+        kind = await self._discovery.resource(resource)
+        return await self._client.list(kind, namespace, Selection(labels=label_selector))
+
+    def _watch_pods(self, namespace: str) -> Informer | None:
+        """The informer of a namespace's pods, None until it has synced."""
+        watched = self._pods.get(namespace) or self._begin(namespace)
+        watched.asked = self._clock.monotonic()
+        return watched.informer if watched.informer.synced else None
+
+    def _begin(self, namespace: str) -> Watched:
+        if self._tasks is None:
+            raise RuntimeError("ClusterReader.run is not running")
+        informer = Informer(self._client, InformerSpec(resource=PODS, namespaces=(namespace,), transform=keep_pod))
+        task = self._tasks.create_task(informer.run(), name=f"informer pods/{namespace}")
+        self._pods[namespace] = Watched(informer=informer, task=task, asked=self._clock.monotonic())
+        return self._pods[namespace]
+
+    def end_idle(self) -> None:
+        """End the informers and watches of what nobody has asked for ten minutes."""
+        now = self._clock.monotonic()
+        for namespace, watched in list(self._pods.items()):
+            if now - watched.asked > IDLE_SECONDS:
+                watched.task.cancel()
+                del self._pods[namespace]
+        for reference, asked in list(self._asked.items()):
+            if now - asked > IDLE_SECONDS:
+                del self._asked[reference]
+                self.watches.release(reference)

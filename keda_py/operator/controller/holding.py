@@ -1,0 +1,44 @@
+"""What an object that is held back shows: a Ready condition in plain words, one Event, and a note for other replicas.
+
+Called by both engines in place of a reconcile. Nothing of its spec is read here, for that may be what a process died
+of. The Active condition stays as it is: after the hold it says whether a cooldown has to begin anew.
+"""
+
+import logging
+
+from keda_py.apis.foreign import map_at
+from keda_py.core import conditions
+from keda_py.core.conditions import ConditionValue, read_condition, with_condition
+from keda_py.core.quarantine import HELD_BACK, write_held_back
+from keda_py.kube.resources import Obj
+from keda_py.operator.controller.state import Remembered, about
+from keda_py.operator.process.quarantine import Held
+from keda_py.operator.scaled_jobs.dependencies import JobParts
+from keda_py.operator.scaled_objects.dependencies import Parts
+from keda_py.operator.scaled_objects.telling import write_time
+
+log = logging.getLogger(__name__)
+
+
+async def hold_back(parts: Parts | JobParts, state: Remembered, live: Obj, held: Held) -> None:
+    """Stop its loop, close its scalers, and say so. Raises KubeError."""
+    state.stop()
+    await parts.readings.forget(state.key)
+    before, generation = map_at(dict(state.status), "kedaPy"), live["metadata"].get("generation", 0)
+    since = before.get("since", "") if before.get("reason") == HELD_BACK else write_time(parts.clock.now())
+    own = write_held_back(held.hold, held.until, generation, since)
+    current = state.status.get("conditions") or ()
+    ready = ConditionValue("False", f"{state.kind}{HELD_BACK}", held.text)
+    if read_condition(current, "Ready") != ready:
+        parts.events.record(live, "Warning", ready.reason, held.text, action=held.text)
+        log.warning("object is held back", extra=about(state) | {"deaths": held.hold.deaths, "error": held.text})
+    listed = list(current) if conditions.is_initialised(current) else list(conditions.INITIAL)
+    await parts.status.write(state, {"conditions": with_condition(listed, "Ready", ready), "kedaPy": own})
+
+
+async def show_release(parts: Parts | JobParts, state: Remembered) -> None:
+    """Take the note away, once its object was worked on. Raises KubeError."""
+    own = map_at(dict(state.status), "kedaPy")
+    if "heldBack" in own:
+        rest = {name: value for name, value in own.items() if name != "heldBack"}
+        await parts.status.write(state, {"kedaPy": None if own.get("reason") == HELD_BACK else rest})

@@ -1,0 +1,128 @@
+"""The decision record: why each object was scaled or not, and what comes next; in memory, bounded.
+
+Both scale loops note every decision here, as an entry that `entries.py` and `jobs/entries.py` make; `insight.py` serves
+what was noted. Kept are the last changes of reason of each object, and what its last look saw. Nothing here is needed
+for scaling: after a restart it begins anew.
+"""
+
+import math
+from collections import OrderedDict, defaultdict, deque
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from keda_py.core.decision import Reason
+from keda_py.core.jobs.reasons import JobReason
+from keda_py.core.metric_names import COMPOSITE_METRIC
+
+Owner = tuple[str, str, str]
+"""Kind, namespace and name of an object."""
+
+OBJECT_ENTRIES = 50
+ALL_ENTRIES = 20_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TriggerNote:
+    """What one trigger said: a value, or why there is none. `failures` in a row, of triggers with a fallback."""
+
+    metric: str
+    name: str = ""
+    value: float | None = None
+    error: str = ""
+    active: bool = False
+    in_fallback: bool = False
+    failures: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobCounts:
+    """Unfinished Jobs before a look, those of them that no pod works for yet, and what the look added."""
+
+    running: int
+    pending: int
+    created: int = 0
+    refused: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One decision. `formula` is scalingModifiers' result; `after` differs from `before` where we scaled.
+
+    A ScaledObject has `before` and `after`, None where they could not be read; a ScaledJob has `jobs`.
+
+    `cooldown_left` None: nothing is cooling down. `next_change` is known in advance: a schedule's boundary, or the end
+    of the cooldown. `notes` say why a value is not what its source said.
+    """
+
+    at: datetime
+    reason: Reason | JobReason
+    triggers: tuple[TriggerNote, ...] = ()
+    formula: float | None = None
+    before: int | None = None
+    after: int | None = None
+    error: str = ""
+    cooldown_left: timedelta | None = None
+    next_change: datetime | None = None
+    notes: tuple[str, ...] = ()
+    jobs: JobCounts | None = None
+
+    @property
+    def scaled(self) -> bool:
+        """Whether something was changed."""
+        return self.before != self.after or (self.jobs is not None and self.jobs.created > 0)
+
+
+def odd_values(entry: Entry) -> dict[str, str]:
+    """Note by metric, of a formula that fails or has no number, and of values that count as 0 because they are none.
+
+    What a scaler means by an empty answer, and what a fallback stands for, was asked for and is not odd.
+    """
+    odd = {one.metric for one in entry.triggers if one.value is not None and not 0 <= one.value < math.inf}
+    noted = (note.partition(": ") for note in entry.notes)
+    return {name: text for name, _, text in noted if name == COMPOSITE_METRIC or name in odd}
+
+
+class DecisionRecord:
+    """The entries of all objects, the oldest of all dropped first."""
+
+    def __init__(self, object_entries: int = OBJECT_ENTRIES, all_entries: int = ALL_ENTRIES) -> None:
+        self._object_entries, self._all_entries = object_entries, all_entries
+        self._numbers: defaultdict[Owner, deque[int]] = defaultdict(deque)
+        self._entries: OrderedDict[int, tuple[Owner, Entry]] = OrderedDict()
+        self._last: dict[Owner, Entry] = {}
+        self._count = 0
+
+    def note(self, owner: Owner, entry: Entry) -> None:
+        """Remember a decision: as the last one, and for longer where its reason differs from the one before."""
+        before = self._last.get(owner)
+        self._last[owner] = entry
+        if before is None or before.reason != entry.reason or entry.scaled:
+            self._append(owner, entry)
+
+    def last(self, owner: Owner) -> Entry | None:
+        """What the last look saw and decided."""
+        return self._last.get(owner)
+
+    def changes(self, owner: Owner) -> tuple[Entry, ...]:
+        """Changes of reason, and everything that scaled, oldest first."""
+        return tuple(self._entries[number][1] for number in self._numbers.get(owner, ()))
+
+    def forget(self, owner: Owner) -> None:
+        """An object is gone."""
+        self._last.pop(owner, None)
+        for number in self._numbers.pop(owner, ()):
+            del self._entries[number]
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def _append(self, owner: Owner, entry: Entry) -> None:
+        self._count += 1
+        numbers = self._numbers[owner]
+        numbers.append(self._count)
+        self._entries[self._count] = (owner, entry)
+        if len(numbers) > self._object_entries:
+            del self._entries[numbers.popleft()]
+        if len(self._entries) > self._all_entries:
+            _, (oldest, _) = self._entries.popitem(last=False)
+            self._numbers[oldest].popleft()

@@ -1,0 +1,56 @@
+"""Work on keys that is tried again, later with each failure in a row; what goes wrong is said once.
+
+For objects that need no memory beyond that: `authentications.py` and `cloud_events/sources.py` work inside `attempt`.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from keda_py.answers.tenants import acting_for
+from keda_py.errors import KubeError, NotFound, ScalerError
+from keda_py.operator.controller.work_queue import DueQueue, Key
+
+FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS = 1.0, 60.0
+
+log = logging.getLogger(__name__)
+
+
+class Retries:
+    """`interrupted` and `failed` are the log's words for errors and for bugs."""
+
+    def __init__(self, *, interrupted: str, failed: str) -> None:
+        self._interrupted, self._failed = interrupted, failed
+        self._failures: Counter[Key] = Counter()
+
+    def forget(self, key: Key) -> None:
+        """It is done, or there is nothing to do any more."""
+        self._failures.pop(key, None)
+
+    @contextmanager
+    def attempt(self, queue: DueQueue, key: Key, about: Mapping[str, str]) -> Iterator[None]:
+        """The block works on `key` of `queue` and may raise anything; `about` is for the log."""
+        try:
+            with acting_for(key[0]):
+                yield
+        except NotFound:
+            self.forget(key)
+        except (KubeError, ScalerError) as error:
+            level = logging.DEBUG if self._failures[key] else logging.WARNING
+            log.log(level, self._interrupted, extra={**about, "error": str(error)})
+            self._try_again(queue, key)
+        except Exception:  # one bad object hurts nobody: the others go on
+            log.exception(self._failed, extra=about)
+            self._try_again(queue, key)
+        else:
+            self.forget(key)
+
+    def _try_again(self, queue: DueQueue, key: Key) -> None:
+        queue.add(key, retry_delay(self._failures[key]))
+        self._failures[key] += 1
+
+
+def retry_delay(attempts: int, longest: float = LAST_RETRY_SECONDS) -> float:
+    """Seconds to wait after that many attempts that failed before: twice as long each time, up to `longest`."""
+    return min(FIRST_RETRY_SECONDS * 2.0 ** min(attempts, 10), longest)

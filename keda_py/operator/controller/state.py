@@ -1,0 +1,107 @@
+"""What the operator remembers of one object between two looks; everything else is in the API."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from keda_py.core.activity import ActivityState
+from keda_py.core.metric_names import MetricSet
+from keda_py.core.spec import ScalingSpec, TriggersSpec
+from keda_py.kube.discovery import ScaleTarget
+from keda_py.operator.controller.work_queue import Key
+
+
+@dataclass(slots=True)
+class Remembered:
+    """One object's memory, made by its first watch event and dropped with its last.
+
+    `spec` and `metrics` are set while a scale loop runs. `fingerprint` is what the last finished reconcile was made of,
+    `attempts` counts those that failed since. `next_look` is monotonic seconds, 0: now. `failures` are the trigger
+    errors already told, `stale` the triggers whose parameters may have changed, `troubles` what was logged as wrong
+    since all was well. `without_worker` is for what a reconcile waits for: others have its worker meanwhile.
+    """
+
+    kind: ClassVar[str]
+
+    key: Key
+    uid: str
+    spec: TriggersSpec | None = None
+    metrics: MetricSet | None = None
+    status: Mapping[str, Any] = field(default_factory=dict)
+    version: int = -1
+    fingerprint: tuple[object, ...] | None = None
+    attempts: int = 0
+    next_look: float = 0.0
+    looking: bool = False
+    failures: tuple[str, ...] = ()
+    stale: set[int] = field(default_factory=set)
+    troubles: set[str] = field(default_factory=set)
+    changed: asyncio.Future[None] | None = None
+    without_worker: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
+
+    def remember(self, live: Mapping[str, Any]) -> None:
+        """Take the status of `live` over, unless we have seen a later version of the object."""
+        version = version_of(live)
+        if version >= self.version:
+            self.version, self.status = version, live.get("status") or {}
+
+    def follow(self, old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> None:
+        """Take over what a cache says, where `old` was before: even back in time, as after a restore from a backup."""
+        if went_back(old, new):
+            self.version = -1
+        self.remember(new)
+
+    def begin(self) -> None:
+        """Work on it begins; `changed` is done as soon as that work is no longer up to date."""
+        self.changed = asyncio.get_running_loop().create_future()
+
+    def interrupt(self) -> None:
+        """The object was changed or deleted: what waits for its sources need not wait any longer."""
+        if self.changed is not None and not self.changed.done():
+            self.changed.set_result(None)
+
+    def stop(self) -> None:
+        """No scale loop any more: paused, broken, or about to be deleted."""
+        self.spec = self.metrics = None
+        self.fingerprint = None
+
+
+@dataclass(slots=True)
+class ObjectState(Remembered):
+    """The memory of a ScaledObject.
+
+    `target` is what the scale loop scales. `written` is the version and count of our last
+    scale, until the cache shows it. `odd` are the metrics of which an odd value has been told, `out_of_reach` is
+    whether it has been told that the target can be neither read nor scaled.
+    """
+
+    kind: ClassVar[str] = ScalingSpec.kind
+
+    spec: ScalingSpec | None = None
+    target: ScaleTarget | None = None
+    activity: ActivityState | None = None
+    written: tuple[int, int] | None = None
+    missing: tuple[str, str] | None = None
+    odd: frozenset[str] = frozenset()
+    out_of_reach: bool = False
+    hpa_changed: bool = False
+    hpa_lost: bool = False
+    told: Mapping[str, Any] = field(default_factory=dict)
+
+
+def version_of(live: Mapping[str, Any]) -> int:
+    """The object's resourceVersion as a number, comparable since Kubernetes promises that they grow."""
+    text = (live.get("metadata") or {}).get("resourceVersion", "")
+    return int(text) if text.isdigit() else 0
+
+
+def went_back(old: Mapping[str, Any] | None, new: Mapping[str, Any] | None) -> bool:
+    """Whether the API server shows an earlier version of the same object than before."""
+    return old is not None and new is not None and version_of(new) < version_of(old)
+
+
+def about(state: Remembered) -> dict[str, object]:
+    """Which object it is, for `extra=` of a log line."""
+    return {"namespace": state.key[0], state.kind.lower(): state.key[1]}

@@ -1,0 +1,122 @@
+"""So many reconciles of one kind at once, and what our own metrics tell of them. Both engines reconcile in it.
+
+A namespace has as many places as there are workers, so that it waits for the others' few, never for all that they have
+to do. A reconcile that waits for a source leaves its worker to others and keeps its place: sources that hang stop no
+namespace but their own.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+
+from keda_py.errors import KedaPyError
+from keda_py.telemetry.process_metrics import ProcessMetrics
+
+
+@dataclass(slots=True)
+class _Places:
+    """Of one namespace; `users` have one or wait for one."""
+
+    free: asyncio.Semaphore
+    users: int = 0
+
+
+class Workers:
+    """The workers of one controller, as KEDA's metrics call it: "scaledobject"."""
+
+    def __init__(self, process: ProcessMetrics, controller: str, count: int) -> None:
+        self._metrics = process.reconciles.of(controller, count)
+        self._count = count
+        self._free = asyncio.Semaphore(count)
+        self._places: dict[str, _Places] = {}
+        self._began: dict[int, float] = {}
+        self._numbers = 0
+        process.show(self._sample)
+
+    @asynccontextmanager
+    async def one(self, namespace: str) -> AsyncIterator[Callable[[], AbstractAsyncContextManager[None]]]:
+        """Wait for a worker, and reconcile as long as the block lasts; what it raises is counted and goes on.
+
+        What is yielded is for waiting: `async with` it the worker is free for others.
+        """
+        metrics, due, turn = self._metrics, _now(), _Turn(self._free)
+        metrics.adds.inc()
+        async with self._place(namespace, turn):
+            metrics.waited.observe(_now() - due)
+            self._numbers += 1
+            number, began = self._numbers, _now()
+            self._began[number] = began
+            try:
+                with metrics.active.track_inprogress():
+                    yield turn.away
+                metrics.succeeded.inc()
+            except Exception as error:
+                metrics.failed.inc()
+                metrics.errors.inc()
+                if not isinstance(error, KedaPyError):
+                    metrics.panics.inc()
+                raise
+            finally:
+                del self._began[number]
+                metrics.seconds.observe(_now() - began)
+                metrics.worked.observe(_now() - began)
+
+    @asynccontextmanager
+    async def _place(self, namespace: str, turn: "_Turn") -> AsyncIterator[None]:
+        """A place of the namespace, and then a worker."""
+        places = self._places.setdefault(namespace, _Places(asyncio.Semaphore(self._count)))
+        places.users += 1
+        try:
+            with self._metrics.depth.track_inprogress():
+                await places.free.acquire()
+            try:
+                with self._metrics.depth.track_inprogress():
+                    await turn.take()
+                yield
+            finally:
+                turn.give_back()
+                places.free.release()
+        finally:
+            places.users -= 1
+            if not places.users:
+                del self._places[namespace]
+
+    def note_retry(self) -> None:
+        """Work that failed is going to be tried again."""
+        self._metrics.retries.inc()
+
+    def _sample(self) -> None:
+        ages = [_now() - began for began in self._began.values()]
+        self._metrics.unfinished.set(sum(ages))
+        self._metrics.longest.set(max(ages, default=0.0))
+
+
+class _Turn:
+    """A reconcile's worker, which it may leave for a while."""
+
+    def __init__(self, free: asyncio.Semaphore) -> None:
+        self._free, self._has = free, False
+
+    async def take(self) -> None:
+        await self._free.acquire()
+        self._has = True
+
+    def give_back(self) -> None:
+        """Undo `take`, if it came to that."""
+        if self._has:
+            self._has = False
+            self._free.release()
+
+    @asynccontextmanager
+    async def away(self) -> AsyncIterator[None]:
+        """Others may have the worker meanwhile."""
+        self.give_back()
+        try:
+            yield
+        finally:
+            await self.take()
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -1,0 +1,137 @@
+"""`GET /apis/insight.keda-py.dev/v1alpha1/namespaces/NS/scaledobjects/NAME`: the decision record, served.
+
+The same for scaledjobs. The metrics server answers it behind the same authentication and authorisation as external
+metrics; who may read an object's insight is RBAC's to say (`get` on `scaledobjects` or `scaledjobs` of that group).
+`keda-py explain` prints it.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from math import isfinite
+
+import orjson
+from aiohttp import web
+
+from keda_py.clock import Clock
+from keda_py.external_metrics.discovery import INSIGHT, JOB_INSIGHT, Api
+from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS
+from keda_py.operator.controller.record import DecisionRecord, Entry, JobCounts, TriggerNote
+from keda_py.operator.controller.state import ObjectState
+from keda_py.operator.controller.work_queue import Key
+from keda_py.operator.scaled_jobs.state import ScaledJobState
+from keda_py.operator.scaled_objects.telling import write_time
+from keda_py.serving.https import Handler
+from keda_py.serving.statuses import StatusError, unavailable
+
+Fields = Mapping[str, object]
+
+KINDS = {SCALED_OBJECTS.kind: INSIGHT, SCALED_JOBS.kind: JOB_INSIGHT}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """The objects of one kind; `troubles` says in sentences which of an object's credentials are missing."""
+
+    states: Mapping[Key, ObjectState] | Mapping[Key, ScaledJobState]
+    troubles: Callable[[Key], tuple[str, ...]]
+
+
+class Insight:
+    """`known` is by kind; `leads` is False on a replica that decides nothing: what it knows is not what happens."""
+
+    def __init__(
+        self, clock: Clock, record: DecisionRecord, known: Mapping[str, Known], leads: Callable[[], bool]
+    ) -> None:
+        self._clock, self._record, self._known, self._leads = clock, record, known, leads
+
+    @property
+    def handlers(self) -> Mapping[str, Handler]:
+        """By path, for `MetricsServer`."""
+        return {f"{api.root}{api.path}": partial(self._answer, kind) for kind, api in KINDS.items()}
+
+    async def _answer(self, kind: str, request: web.Request) -> web.StreamResponse:
+        """Raises StatusError: 404 for an object that is not there, 503 where another replica decides."""
+        if not self._leads():
+            raise unavailable("only the replica that leads knows, and it cannot be asked now; try again")
+        key = (request.match_info["namespace"], request.match_info["name"])
+        state = self._known[kind].states.get(key)
+        if state is None:
+            raise _not_found(KINDS[kind], key[1])
+        return web.Response(body=orjson.dumps(self._describe(kind, state)), content_type="application/json")
+
+    def _describe(self, kind: str, state: ObjectState | ScaledJobState) -> Fields:
+        """Everything known of one object; times are UTC, durations seconds, absent is unknown or does not apply."""
+        namespace, name = state.key
+        owner = (kind, namespace, name)
+        last = self._record.last(owner)
+        return {
+            "kind": KINDS[kind].kind,
+            "apiVersion": INSIGHT.group_version,
+            "metadata": {"namespace": namespace, "name": name, "uid": state.uid},
+            "now": _present({"time": write_time(self._clock.now()), "nextPoll": self._next_poll(state)}),
+            "conditions": list(state.status.get("conditions") or ()),
+            "troubles": list(self._known[kind].troubles(state.key)),
+            "last": _describe_entry(last) if last else None,
+            "changes": [_describe_entry(entry) for entry in self._record.changes(owner)],
+        }
+
+    def _next_poll(self, state: ObjectState | ScaledJobState) -> str | None:
+        """None while nothing is polled: paused, or not defined correctly."""
+        if state.spec is None:
+            return None
+        left = max(state.next_look - self._clock.monotonic(), 0.0)
+        return write_time(self._clock.now() + timedelta(seconds=left))
+
+
+def _describe_entry(entry: Entry) -> Fields:
+    return _present(
+        {
+            "time": write_time(entry.at),
+            "reason": entry.reason.value,
+            "triggers": [_present(dict(_trigger_fields(trigger))) for trigger in entry.triggers],
+            "formula": entry.formula,
+            **(_job_fields(entry.jobs) if entry.jobs else _replica_fields(entry)),
+            "error": entry.error or None,
+            "cooldownLeftSeconds": _seconds(entry.cooldown_left),
+            "nextChange": _time(entry.next_change),
+            "notes": list(entry.notes) or None,
+        }
+    )
+
+
+def _replica_fields(entry: Entry) -> Fields:
+    return {"replicas": _present({"before": entry.before, "after": entry.after})}
+
+
+def _job_fields(counts: JobCounts) -> Fields:
+    fields = {"running": counts.running, "pending": counts.pending, "created": counts.created}
+    return {"jobs": fields | ({"refused": counts.refused} if counts.refused else {})}
+
+
+def _trigger_fields(trigger: TriggerNote) -> Iterator[tuple[str, object]]:
+    yield "metric", trigger.metric
+    yield "name", trigger.name or None
+    yield "value", trigger.value if trigger.value is not None and isfinite(trigger.value) else None
+    yield "error", trigger.error or None
+    yield "active", trigger.active
+    yield "fallback", trigger.in_fallback or None
+    yield "failures", trigger.failures or None
+
+
+def _present(fields: Fields) -> Fields:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _time(at: datetime | None) -> str | None:
+    return write_time(at) if at else None
+
+
+def _seconds(duration: timedelta | None) -> float | None:
+    return None if duration is None else round(duration.total_seconds(), 3)
+
+
+def _not_found(api: Api, name: str) -> StatusError:
+    details = {"name": name, "group": api.group, "kind": api.resource}
+    return StatusError(404, "NotFound", f'{api.resource}.{api.group} "{name}" not found', details)

@@ -1,0 +1,149 @@
+"""ScaledJobs, the Jobs that carry a ScaledJob's name, and the pods of these; nothing is read from the API per poll."""
+
+import asyncio
+import logging
+from collections.abc import Iterable, Sequence
+
+from keda_py.apis.foreign import map_at, maps_at, name_of, namespace_of, text_at, texts_at
+from keda_py.core.jobs.spec import GENERATION, JOB_NAME_LABEL
+from keda_py.errors import KubeError
+from keda_py.kube.backoff import Backoff
+from keda_py.kube.client import KubeClient
+from keda_py.kube.informers.cache import key_of
+from keda_py.kube.informers.informer import Informer
+from keda_py.kube.informers.informer_spec import InformerSpec
+from keda_py.kube.resources import JOBS, PODS, SCALED_JOBS, Obj, Selection
+from keda_py.operator.cluster.caches import BLIND_SECONDS
+from keda_py.operator.cluster.references import BY_AUTHENTICATION, index_authentication
+from keda_py.operator.controller.work_queue import Key
+
+POD_JOB_LABEL = "job-name"
+LABELLED = Selection(labels=JOB_NAME_LABEL)
+FINISHED = ("Complete", "Failed")
+CATCH_UP_SECONDS = 5.0
+
+log = logging.getLogger(__name__)
+
+
+def keep_job(live: Obj) -> Obj:
+    """Of a Job whose it is, of which generation, and whether and when it has finished."""
+    true = _true_conditions(live)
+    ended = [kind for kind in FINISHED if kind in true]
+    return {
+        "metadata": _identity(live, (JOB_NAME_LABEL,)),
+        "status": {"finished": ended[0] if ended else "", "completionTime": text_at(live, "status", "completionTime")},
+    }
+
+
+def keep_pod(live: Obj) -> Obj:
+    """Of a pod which Job it works for, its phase, and which of its conditions are true."""
+    return {
+        "metadata": _identity(live, (POD_JOB_LABEL,)),
+        "status": {"phase": text_at(live, "status", "phase"), "conditions": _true_conditions(live)},
+    }
+
+
+def _true_conditions(live: Obj) -> list[str]:
+    return [text_at(one, "type") for one in maps_at(live, "status", "conditions") if one.get("status") == "True"]
+
+
+class JobCaches:
+    """Three informers; `run` them in a TaskGroup, then wait for `synced`."""
+
+    def __init__(self, client: KubeClient, namespaces: Sequence[str]) -> None:
+        self._client, self._namespaces = client, tuple(namespaces) or ("",)
+        where = self._namespaces
+        indexes = {BY_AUTHENTICATION: index_authentication}
+        self.scaled_jobs = Informer(client, InformerSpec(resource=SCALED_JOBS, namespaces=where, indexes=indexes))
+        jobs = InformerSpec(
+            resource=JOBS, namespaces=where, selection=LABELLED, transform=keep_job, indexes={"owner": _owner_of}
+        )
+        pods = InformerSpec(
+            resource=PODS, namespaces=where, selection=LABELLED, transform=keep_pod, indexes={"job": _job_of}
+        )
+        self.jobs, self.pods = Informer(client, jobs), Informer(client, pods)
+
+    async def run(self) -> None:
+        """Watch until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            for informer in (self.scaled_jobs, self.jobs, self.pods):
+                tasks.create_task(informer.run(), name=f"informer {informer.spec.resource.plural}")
+
+    async def synced(self) -> None:
+        """Return once every cache holds a complete list."""
+        for informer in (self.scaled_jobs, self.jobs, self.pods):
+            await informer.wait_synced()
+
+    async def caught_up(self) -> None:
+        """Return once every Job that there is now has been seen.
+
+        The replica that led before may have created some a moment ago; a Job that is not seen would be created again.
+        """
+        if not len(self.scaled_jobs):
+            return
+        backoff = Backoff()
+        while True:
+            try:
+                listed = [key_of(job) for where in self._namespaces for job in await self._list(where)]
+                break
+            except KubeError as error:
+                log.warning("jobs cannot be listed, none is created", extra={"error": str(error)})
+                await asyncio.sleep(backoff.next())
+        await self._see(listed)
+
+    async def _see(self, keys: Sequence[Key]) -> None:
+        changed = asyncio.Event()
+        unsubscribe = self.jobs.subscribe(lambda old, new: changed.set())
+        try:
+            async with asyncio.timeout(CATCH_UP_SECONDS):
+                while any(self.jobs.get(*key) is None for key in keys):
+                    changed.clear()
+                    await changed.wait()
+        except TimeoutError:
+            log.debug("some jobs were deleted while they were waited for")
+        finally:
+            unsubscribe()
+
+    async def _list(self, namespace: str) -> list[Obj]:
+        return await self._client.list(JOBS, namespace, LABELLED)
+
+    def known(self) -> bool:
+        """No watch has been out of contact for so long that Jobs may have come and gone unseen."""
+        return all(informer.down_for() < BLIND_SECONDS for informer in (self.scaled_jobs, self.jobs, self.pods))
+
+    def jobs_of(self, key: Key) -> list[Obj]:
+        """All Jobs of a ScaledJob."""
+        return self.jobs.by_index("owner", "/".join(key))
+
+    def pods_of(self, job: Obj) -> list[Obj]:
+        """All pods of a Job."""
+        return self.pods.by_index("job", f"{namespace_of(job)}/{name_of(job)}")
+
+
+def owner_key(job: Obj) -> Key:
+    """The ScaledJob whose name the Job carries."""
+    return namespace_of(job), text_at(job, "metadata", "labels", JOB_NAME_LABEL)
+
+
+def generation_of(job: Obj) -> str:
+    """The generation of the ScaledJob that created the Job, "" where the Job does not say."""
+    return text_at(job, "metadata", "annotations", GENERATION)
+
+
+def _owner_of(job: Obj) -> Iterable[str]:
+    return ("/".join(owner_key(job)),)
+
+
+def _job_of(pod: Obj) -> Iterable[str]:
+    return (f"{namespace_of(pod)}/{text_at(pod, 'metadata', 'labels', POD_JOB_LABEL)}",)
+
+
+def _identity(live: Obj, labels: tuple[str, ...]) -> Obj:
+    meta = map_at(live, "metadata")
+    kept: Obj = {name: meta[name] for name in ("name", "namespace", "uid", "resourceVersion") if name in meta}
+    written, annotations = texts_at(meta, "labels"), texts_at(meta, "annotations")
+    return {
+        **kept,
+        "labels": {name: written[name] for name in labels if name in written},
+        "annotations": {name: annotations[name] for name in (GENERATION,) if name in annotations},
+    }

@@ -1,0 +1,66 @@
+"""ScaledJobs in one process: caches, readings and engine put together. `app.py` runs it beside the ScaledObjects."""
+
+import asyncio
+from dataclasses import replace
+
+from keda_py.kube.resources import SCALED_JOBS
+from keda_py.operator.controller.status import StatusWriter
+from keda_py.operator.controller.work_queue import Key
+from keda_py.operator.scaled_jobs.caches import JobCaches
+from keda_py.operator.scaled_jobs.dependencies import JobParts
+from keda_py.operator.scaled_jobs.engine import JobEngine
+from keda_py.operator.scaled_objects.dependencies import Parts
+from keda_py.readings.readings import Readings
+from keda_py.readings.scaler_set import ScalerSource
+from keda_py.settings.settings import Settings
+
+
+class ScaledJobController:
+    """`watch` and `run` in a TaskGroup, `run` only while we lead; `flush` when that ends, `aclose` last."""
+
+    def __init__(self, around: Parts, settings: Settings, *, scalers: ScalerSource, tasks: asyncio.TaskGroup) -> None:
+        def on_reading(key: Key) -> None:
+            self.engine.objects.on_reading(key)
+
+        client, resolver = around.client, around.resolver.sibling()
+        self.caches = JobCaches(client, settings.cluster.watch_namespaces)
+        self._readings = Readings(
+            scalers=replace(scalers, resolver=resolver),
+            tasks=tasks,
+            on_reading=on_reading,
+            observer=around.instruments,
+        )
+        parts = JobParts(
+            clock=client.clock,
+            client=client,
+            caches=self.caches,
+            readings=self._readings,
+            resolver=resolver,
+            status=StatusWriter(client, SCALED_JOBS),
+            events=around.events,
+            instruments=around.instruments,
+            record=around.record,
+            quarantine=around.quarantine,
+            tells_unknown_keys=around.tells_unknown_keys,
+        )
+        self.engine = JobEngine(parts, reconcilers=settings.scaling.scaled_job_workers)
+        self.troubles = resolver.troubles
+        resolver.subscribe(self.engine.objects.on_parameters)
+
+    async def watch(self) -> None:
+        """Follow ScaledJobs, Jobs and pods until cancelled."""
+        await self.caches.run()
+
+    async def run(self) -> None:
+        """Create Jobs until cancelled; waits for its own caches, so that nobody else has to."""
+        await self.caches.synced()
+        await self.caches.caught_up()
+        await self.engine.run()
+
+    async def flush(self) -> None:
+        """The last writes."""
+        await self.engine.flush()
+
+    async def aclose(self) -> None:
+        """End every read and close every scaler."""
+        await self._readings.aclose()

@@ -1,0 +1,121 @@
+"""The Jobs of one ScaledJob as they are now: the cache, corrected by our own writes that it does not show yet.
+
+Without the correction a poll that follows a creation too soon would create the same Jobs again. A creation that got no
+answer is kept as expected until the Job is seen, or until asking for it by name says that there is none.
+"""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from random import choices
+
+from keda_py.core.jobs.counts import Tally
+from keda_py.core.jobs.manifest import build_job
+from keda_py.core.jobs.spec import JobScalingSpec
+from keda_py.errors import KubeError, NotFound, Unavailable
+from keda_py.kube.client import KubeClient, Propagation
+from keda_py.kube.resources import JOBS, Obj
+from keda_py.operator.controller.state import about
+from keda_py.operator.scaled_jobs.caches import JobCaches
+from keda_py.operator.scaled_jobs.state import ExpectedJob, ScaledJobState
+
+AT_ONCE = 10
+ASK_AFTER_SECONDS = 10.0
+# The API server's own: without vowels and look-alikes.
+LETTERS = "bcdfghjklmnpqrstvwxz2456789"
+SUFFIX_LENGTH = 5
+
+log = logging.getLogger(__name__)
+
+
+class JobLedger:
+    """Counts, creates and deletes."""
+
+    def __init__(self, client: KubeClient, caches: JobCaches) -> None:
+        self._client, self._caches, self._clock = client, caches, client.clock
+
+    def note(self, state: ScaledJobState, job: Obj, *, gone: bool) -> None:
+        """A watch has shown a Job, or its end."""
+        state.expected.pop(job["metadata"]["name"], None)
+        if gone:
+            state.removed.discard(job["metadata"]["uid"])
+
+    def jobs(self, state: ScaledJobState) -> list[Obj]:
+        """Those that the cache shows and that we have not deleted."""
+        return [job for job in self._caches.jobs_of(state.key) if job["metadata"]["uid"] not in state.removed]
+
+    def tally(self, state: ScaledJobState, pending_conditions: Sequence[str]) -> Tally:
+        """Unfinished Jobs, and those of them that no pod works for; what is only expected is both."""
+        unfinished = [job for job in self.jobs(state) if not job["status"]["finished"]]
+        pending = sum(1 for job in unfinished if not self._is_worked_on(job, pending_conditions))
+        return Tally(running=len(unfinished) + len(state.expected), pending=pending + len(state.expected))
+
+    def _is_worked_on(self, job: Obj, wanted: Sequence[str]) -> bool:
+        statuses = [pod["status"] for pod in self._caches.pods_of(job)]
+        if wanted:
+            return any(set(wanted) <= set(status["conditions"]) for status in statuses)
+        return any(status["phase"] in ("Running", "Succeeded") for status in statuses)
+
+    async def settle(self, state: ScaledJobState) -> None:
+        """Ask for Jobs that should have been seen by now. Raises KubeError: then nobody knows how many there are."""
+        now = self._clock.monotonic()
+        for name, expected in list(state.expected.items()):
+            if now < expected.ask_at:
+                continue
+            try:
+                await self._client.get(JOBS.named(state.key[0], name))
+            except NotFound:
+                state.expected.pop(name, None)
+            else:
+                if name in state.expected:
+                    state.expected[name] = ExpectedJob(generation=expected.generation, ask_at=now + ASK_AFTER_SECONDS)
+
+    async def create(self, state: ScaledJobState, spec: JobScalingSpec, count: int) -> list[KubeError | None]:
+        """Create Jobs, some at a time; of each that was tried the refusal, None: created.
+
+        Stops when all of some are refused, because all others would be.
+        """
+        tried: list[KubeError | None] = []
+        for start in range(0, count, AT_ONCE):
+            size = min(AT_ONCE, count - start)
+            outcomes: list[KubeError | None] = []
+            async with asyncio.TaskGroup() as tasks:
+                for _ in range(size):
+                    tasks.create_task(self._create(state, spec, outcomes))
+            tried += outcomes
+            if None not in outcomes:
+                break
+        return tried
+
+    async def _create(self, state: ScaledJobState, spec: JobScalingSpec, outcomes: list[KubeError | None]) -> None:
+        suffix = "".join(choices(LETTERS, k=SUFFIX_LENGTH))
+        manifest = build_job(spec, suffix)
+        name = manifest["metadata"]["name"]
+        now = self._clock.monotonic()
+        state.expected[name] = ExpectedJob(generation=spec.generation, ask_at=now + ASK_AFTER_SECONDS)
+        try:
+            await self._client.create(JOBS, manifest)
+        except Unavailable as error:
+            # It may have been created all the same: the next look asks for it.
+            if name in state.expected:
+                state.expected[name] = ExpectedJob(generation=spec.generation, ask_at=now)
+            outcomes.append(error)
+        except KubeError as error:
+            state.expected.pop(name, None)
+            outcomes.append(error)
+        else:
+            outcomes.append(None)
+
+    async def delete(
+        self, state: ScaledJobState, name: str, uid: str = "", propagation: Propagation = "Background"
+    ) -> None:
+        """Delete one Job; one that is gone already is no error. Raises KubeError."""
+        try:
+            await self._client.delete(JOBS.named(state.key[0], name), uid=uid, propagation=propagation)
+        except NotFound:
+            log.debug("job was gone already", extra=about(state) | {"job": name})
+        state.expected.pop(name, None)
+        shown = self._caches.jobs.get(state.key[0], name)
+        # In the foreground a Job stays until its pods have ended, and counts until then.
+        if shown is not None and propagation == "Background":
+            state.removed.add(shown["metadata"]["uid"])

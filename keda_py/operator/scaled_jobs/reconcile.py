@@ -1,0 +1,153 @@
+"""The whole-state pass over one ScaledJob: idempotent, from what is wanted to a scale loop that creates Jobs.
+
+Runs when the object changed; the counterpart of `operator/scaled_objects/reconcile.py`. A step that fails is named in
+the Ready condition. Behaviour reference, section 10.4. Next in the flow: `scale_loop.py`.
+"""
+
+import logging
+from dataclasses import dataclass, field
+from typing import Any
+
+from keda_py.apis.parsing import parse_object
+from keda_py.apis.scaled_job import ScaledJob
+from keda_py.core import conditions
+from keda_py.core.conditions import ConditionValue, read_condition, with_condition
+from keda_py.core.jobs import conditions as job_conditions
+from keda_py.core.jobs.spec import JobScalingSpec, build_job_spec, check_metric_types
+from keda_py.core.metric_names import MetricSet
+from keda_py.core.spec_rules import check_triggers
+from keda_py.errors import ConfigError
+from keda_py.kube.resources import SCALED_JOBS, Obj
+from keda_py.operator.controller.finalizer import ensure_finalizer
+from keda_py.operator.controller.state import about
+from keda_py.operator.scaled_jobs import steps
+from keda_py.operator.scaled_jobs.cleanup import delete_earlier_generations
+from keda_py.operator.scaled_jobs.dependencies import JobParts
+from keda_py.operator.scaled_jobs.job_tracker import JobLedger
+from keda_py.operator.scaled_jobs.state import ScaledJobState
+from keda_py.operator.scaled_jobs.steps import JobStepError, step
+from keda_py.operator.scaled_objects.dependencies import WATCH_STARTED, WATCH_STOPPED
+from keda_py.operator.scaled_objects.reconcile import fingerprint_of
+from keda_py.operator.scaled_objects.scaler_events import tell_built
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class StatusChange:
+    """What a pass has found out so far; it is written even when a later step fails, so that a status tells how far it
+    came."""
+
+    fields: dict[str, Any] = field(default_factory=dict)
+    conditions: dict[str, ConditionValue] = field(default_factory=dict)
+
+
+class JobReconciler:
+    """Brings one ScaledJob at a time to what its spec says."""
+
+    def __init__(self, parts: JobParts, ledger: JobLedger) -> None:
+        self._parts, self._ledger = parts, ledger
+
+    async def reconcile(self, state: ScaledJobState, live: Obj) -> None:
+        """All steps for a live, not deleted object. Raises JobStepError (status and Event written) and KubeError."""
+        fingerprint = fingerprint_of(live)
+        was_running = state.spec is not None
+        change = StatusChange()
+        try:
+            await ensure_finalizer(self._parts.client, SCALED_JOBS, live)
+            with step(steps.READ if "jobTargetRef" in live["spec"] else steps.NO_JOB):
+                spec = build_job_spec(parse_object(ScaledJob, live))
+            if spec.paused:
+                await self._pause(state, live, change)
+            else:
+                self._unpause(state, live, change)
+                await self._prepare(state, spec, live, change)
+        except JobStepError as error:
+            await self._report_failure(state, live, change, error)
+            raise
+        state.fingerprint, state.attempts, state.failures = fingerprint, 0, ()
+        await self._report_success(state, live, change, was_running=was_running and not spec.paused)
+
+    async def _prepare(self, state: ScaledJobState, spec: JobScalingSpec, live: Obj, change: StatusChange) -> None:
+        """Everything between a parsed spec and a scale loop that may run."""
+        with step(steps.TRIGGERS):
+            check_triggers(spec.triggers)
+        change.fields["triggersTypes"] = _joined(trigger.type for trigger in spec.triggers)
+        references = (trigger.authentication_ref for trigger in spec.triggers)
+        change.fields["authenticationsTypes"] = _joined(reference.name for reference in references if reference)
+        await delete_earlier_generations(self._parts, self._ledger, state, spec, live)
+        # Opening scalers may wait for a source; what is known by now can be read meanwhile.
+        await self._write(state, change)
+        with step(steps.BUILD):
+            metrics = await self._build_scalers(state, spec, live)
+        with step(steps.METRIC_TYPE):
+            check_metric_types(spec)
+        self._start_loop(state, spec, metrics, live)
+
+    async def _build_scalers(self, state: ScaledJobState, spec: JobScalingSpec, live: Obj) -> MetricSet:
+        key = (spec.namespace, spec.name)
+        before = self._parts.readings.built(key)
+        async with state.without_worker():
+            metrics = await self._parts.readings.build(spec)
+        if self._parts.readings.built(key) is not before:
+            unknown = self._parts.tells_unknown_keys
+            tell_built(self._parts.events, live, spec.triggers, unknown_keys=unknown)
+        return metrics
+
+    def _start_loop(self, state: ScaledJobState, spec: JobScalingSpec, metrics: MetricSet, live: Obj) -> None:
+        if state.spec is None:
+            self._parts.events.record(live, *WATCH_STARTED)
+        state.spec, state.metrics, state.next_look = spec, metrics, 0.0
+
+    async def _pause(self, state: ScaledJobState, live: Obj, change: StatusChange) -> None:
+        """No Job is created any more; those that run go on."""
+        if read_condition(state.status.get("conditions") or (), "Paused").status != "True":
+            self._parts.tell(live, "Normal", "ScaledJobPaused", job_conditions.PAUSED.message)
+        if state.spec is not None:
+            self._parts.events.record(live, *WATCH_STOPPED)
+        change.conditions["Paused"] = job_conditions.PAUSED
+        state.stop()
+        await self._parts.readings.forget(state.key)
+
+    def _unpause(self, state: ScaledJobState, live: Obj, change: StatusChange) -> None:
+        if read_condition(state.status.get("conditions") or (), "Paused").status == "True":
+            change.conditions["Paused"] = job_conditions.UNPAUSED
+            self._parts.tell(live, "Normal", "ScaledJobUnpaused", job_conditions.UNPAUSED.message)
+
+    async def _report_success(
+        self, state: ScaledJobState, live: Obj, change: StatusChange, *, was_running: bool
+    ) -> None:
+        if read_condition(state.status.get("conditions") or (), "Ready").status != "True":
+            self._parts.tell(live, "Normal", "ScaledJobReady", "ScaledJob is ready for scaling")
+        # What a running loop has found out about its triggers stays; it is for the next look to change it.
+        if not was_running:
+            change.conditions["Ready"] = job_conditions.DEFINED if state.spec else job_conditions.PAUSED_READY
+        await self._write(state, change)
+
+    async def _report_failure(
+        self, state: ScaledJobState, live: Obj, change: StatusChange, error: JobStepError
+    ) -> None:
+        ready, cause = job_conditions.check_failed(str(error)), str(error.cause)
+        if read_condition(state.status.get("conditions") or (), "Ready") != ready:
+            self._parts.tell(live, "Warning", "ScaledJobCheckFailed", str(error))
+        if cause not in state.failures:
+            # The condition holds the step alone; this Event says what to do about it.
+            self._parts.events.record(live, "Warning", "KEDAScalerFailed", cause)
+            log.warning("scaledjob check failed", extra=about(state) | {"step": str(error), "error": cause})
+        state.stop()
+        state.failures = (cause,)
+        if isinstance(error.cause, ConfigError):
+            await self._parts.readings.forget(state.key)
+        change.conditions |= {"Ready": ready, "Active": job_conditions.CHECK_FAILED_ACTIVE}
+        await self._write(state, change)
+
+    async def _write(self, state: ScaledJobState, change: StatusChange) -> None:
+        current = state.status.get("conditions") or ()
+        listed = list(current) if conditions.is_initialised(current) else list(conditions.INITIAL)
+        for kind, value in change.conditions.items():
+            listed = with_condition(listed, kind, value)
+        await self._parts.status.write(state, {**change.fields, "conditions": listed})
+
+
+def _joined(names: Any) -> str:
+    return ",".join(dict.fromkeys(names))

@@ -1,0 +1,74 @@
+"""The HPA that a ScaledObject owns: created, renamed, brought back to what the spec says, or deleted.
+
+Compared with the cache, written only where it differs. Behaviour reference, section 4.2.
+"""
+
+import logging
+from typing import Any
+
+from keda_py.core.hpa.manifest import Manifest, differs
+from keda_py.core.spec import ScalingSpec
+from keda_py.errors import AlreadyExists, NotFound
+from keda_py.kube.client import KubeClient
+from keda_py.kube.informers.informer import Informer
+from keda_py.kube.resources import HORIZONTAL_POD_AUTOSCALERS, Obj
+
+log = logging.getLogger(__name__)
+
+
+class Hpas:
+    """Writes HorizontalPodAutoscalers."""
+
+    def __init__(self, client: KubeClient, cache: Informer) -> None:
+        self._client, self._cache = client, cache
+
+    async def ensure(self, spec: ScalingSpec, desired: Manifest, recorded_name: str) -> bool:
+        """Make the live HPA say what `desired` says. True when it was created or renamed."""
+        name = desired["metadata"]["name"]
+        if recorded_name and recorded_name != name:
+            await self.delete(spec.namespace, recorded_name)
+        live = self._cache.get(spec.namespace, name)
+        if live is None:
+            return await self._create(spec, desired)
+        if differs(desired, live):
+            await self._replace(spec, desired)
+        return bool(recorded_name) and recorded_name != name
+
+    async def _create(self, spec: ScalingSpec, desired: Manifest) -> bool:
+        try:
+            await self._client.create(HORIZONTAL_POD_AUTOSCALERS, desired)
+        except AlreadyExists:
+            # The cache may lag behind our own write, or somebody else made it just now.
+            path = HORIZONTAL_POD_AUTOSCALERS.named(spec.namespace, desired["metadata"]["name"])
+            if differs(desired, await self._client.get(path)):
+                await self._replace(spec, desired)
+            return False
+        log.info("created hpa", extra=_about(spec, desired))
+        return True
+
+    async def _replace(self, spec: ScalingSpec, desired: Manifest) -> None:
+        path = HORIZONTAL_POD_AUTOSCALERS.named(spec.namespace, desired["metadata"]["name"])
+        await self._client.update(path, desired)
+        log.info("updated hpa", extra=_about(spec, desired))
+
+    async def delete(self, namespace: str, name: str) -> None:
+        """Delete it; one that is gone already is as good. Not trusted to the cache, which may lag behind a creation."""
+        try:
+            await self._client.delete(HORIZONTAL_POD_AUTOSCALERS.named(namespace, name))
+        except NotFound:
+            return
+        log.info("deleted hpa", extra={"namespace": namespace, "hpa": name})
+
+    def status(self, namespace: str, name: str) -> dict[str, Any]:
+        """The cached status of that HPA, empty where there is none."""
+        live = self._cache.get(namespace, name)
+        return dict(live.get("status") or {}) if live else {}
+
+
+def is_owned(hpa: Obj, uid: str) -> bool:
+    """Is it the HPA of the ScaledObject with that uid?"""
+    return any(owner.get("uid") == uid for owner in hpa["metadata"].get("ownerReferences") or ())
+
+
+def _about(spec: ScalingSpec, desired: Manifest) -> dict[str, str]:
+    return {"namespace": spec.namespace, "scaledobject": spec.name, "hpa": desired["metadata"]["name"]}

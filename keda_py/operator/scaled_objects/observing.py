@@ -1,0 +1,68 @@
+"""What a look sees: readings evaluated, the replicas from the cache, the last activity; made into one Observation."""
+
+from contextlib import nullcontext
+from dataclasses import dataclass
+from datetime import datetime
+
+from keda_py.core.activity import last_active_before
+from keda_py.core.decision import Observation
+from keda_py.core.fallback import needs_ready_pods
+from keda_py.core.metric_names import MetricSet
+from keda_py.core.spec import ScalingSpec
+from keda_py.errors import KubeError, ScalerError
+from keda_py.external_metrics.query import Evaluation, evaluate
+from keda_py.operator.controller.state import ObjectState
+from keda_py.operator.scaled_objects.dependencies import Parts
+from keda_py.operator.scaled_objects.fallback_target import count_ready_pods
+from keda_py.operator.scaled_objects.targets import Count
+from keda_py.readings.readings import Round
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """What a look found: the readings evaluated, the count that a write can name, and the observation made of both."""
+
+    at: datetime
+    evaluation: Evaluation
+    count: Count | None
+    seen: Observation
+
+
+async def observe(parts: Parts, state: ObjectState, spec: ScalingSpec, seen: Round) -> Look:
+    """Everything that a decision is made of, as of now."""
+    metrics = state.metrics or MetricSet(external=(), resource=())
+    count, trouble = await _count(parts, state, spec)
+    replicas = count.replicas if count else None
+    ready_pods = await _ready_pods(parts, state, spec, seen)
+    async with parts.readings.formulas.turn(spec.namespace) if metrics.composite else nullcontext():
+        evaluation = evaluate(spec, metrics, seen, parts.readings.health(state.key), replicas, ready_pods)
+    parts.instruments.record_evaluation(state.key, evaluation)
+    now, monotonic = parts.clock.now(), parts.clock.monotonic()
+    observation = Observation(
+        replicas=replicas,
+        replicas_error=trouble,
+        active=evaluation.active,
+        failing=evaluation.failing,
+        active_metrics=evaluation.active_metrics,
+        last_active=last_active_before(state.activity, now, monotonic) if state.activity else None,
+        known=parts.caches.known(),
+        changes_at=evaluation.changes_at,
+    )
+    return Look(at=now, evaluation=evaluation, count=count, seen=observation)
+
+
+async def _count(parts: Parts, state: ObjectState, spec: ScalingSpec) -> tuple[Count | None, str]:
+    if state.target is None:
+        return None, "the scale target is not resolved"
+    try:
+        return await parts.targets.count(state, spec, state.target), ""
+    except KubeError as error:
+        return None, str(error)
+
+
+async def _ready_pods(parts: Parts, state: ObjectState, spec: ScalingSpec, seen: Round) -> int | None:
+    """Asked only where a fallback may have to be computed from it."""
+    failed = any(isinstance(reading.outcome, ScalerError) for reading in seen.readings)
+    if not failed or state.metrics is None or not needs_ready_pods(spec, state.metrics):
+        return None
+    return await count_ready_pods(parts.client, parts.reader, spec, state.target)

@@ -1,0 +1,69 @@
+"""Pause and un-pause: the HPA goes away, the replicas stay or take the asked count, and nothing bounces.
+
+Behaviour reference, section 3.2 step 5.
+"""
+
+from typing import Any
+
+from keda_py.core import conditions
+from keda_py.core.conditions import read_condition, with_condition
+from keda_py.core.spec import ScalingSpec
+from keda_py.kube.resources import Obj
+from keda_py.operator.controller.state import ObjectState
+from keda_py.operator.scaled_objects.dependencies import WATCH_STOPPED, Parts, tell
+from keda_py.operator.scaled_objects.hpas import is_owned
+from keda_py.operator.scaled_objects.targets import Count
+from keda_py.operator.scaled_objects.telling import told_paused
+
+
+async def hold(parts: Parts, state: ObjectState, spec: ScalingSpec, live: Obj) -> None:
+    """Stop all scaling; with paused-replicas bring the target to that count. Raises ConfigError, KubeError."""
+    marked_before = await _mark_paused(parts, state, live)
+    if state.spec is not None:
+        parts.events.record(live, *WATCH_STOPPED)
+    state.stop()
+    await parts.readings.forget(state.key)
+    await _take_hpa_away(parts, state, spec, certain=not marked_before)
+    wanted = spec.pause.replica_count()
+    if wanted is not None:
+        kind, _ = await parts.targets.resolve(spec)
+        count = await parts.targets.read_again(state, spec, kind)
+        if count.replicas != wanted:
+            target = Count(replicas=wanted, resource_version=count.resource_version)
+            await parts.targets.write(state, spec, kind, target)
+    await parts.status.write(state, {"pausedReplicaCount": wanted, "kedaPy": told_paused(parts, state)})
+
+
+async def _take_hpa_away(parts: Parts, state: ObjectState, spec: ScalingSpec, *, certain: bool) -> None:
+    """Delete the HPA that is ours, `certain`: without asking the cache, which may lag behind its creation.
+
+    An HPA of that name that somebody else made, and that we have not taken over yet, is left alone.
+    """
+    recorded = state.status.get("hpaName", "")
+    cached = parts.caches.hpas.get(spec.namespace, recorded or spec.hpa_name)
+    if (recorded and certain) or (cached is not None and is_owned(cached, state.uid)):
+        await parts.hpas.delete(spec.namespace, recorded or spec.hpa_name)
+
+
+async def release(parts: Parts, state: ObjectState, spec: ScalingSpec, live: Obj) -> None:
+    """Not stopped (any more): the Paused condition says whether scaling is blocked in one direction."""
+    current = state.status.get("conditions") or conditions.INITIAL
+    fields: dict[str, Any] = {"pausedReplicaCount": None}
+    if spec.pause.any:
+        await _mark_paused(parts, state, live)
+    elif read_condition(current, "Paused").status == "True":
+        tell(parts, live, "Normal", "ScaledObjectUnpaused", conditions.UNPAUSED.message)
+        fields["conditions"] = with_condition(current, "Paused", conditions.UNPAUSED)
+    await parts.status.write(state, fields)
+    parts.instruments.record_paused(state.key, paused=spec.pause.any)
+
+
+async def _mark_paused(parts: Parts, state: ObjectState, live: Obj) -> bool:
+    """True when the status said so already."""
+    parts.instruments.record_paused(state.key, paused=True)
+    current = state.status.get("conditions") or conditions.INITIAL
+    marked = read_condition(current, "Paused").status == "True"
+    if not marked:
+        await parts.status.write(state, {"conditions": with_condition(current, "Paused", conditions.PAUSED)})
+        tell(parts, live, "Normal", "ScaledObjectPaused", conditions.PAUSED.message)
+    return marked

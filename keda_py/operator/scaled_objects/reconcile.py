@@ -1,0 +1,231 @@
+"""The whole-state pass over one ScaledObject: idempotent, from what is wanted to an HPA and a running scale loop.
+
+Runs when the object or its HPA changed. `Reconciler.reconcile` reads as the list of steps of the behaviour reference
+(section 3.2). A step that fails is named in the Ready condition; what the user must change (ConfigError) stops the
+loop and waits for that change, what may pass (KubeError, ScalerError) is tried again by the caller.
+"""
+
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from keda_py.apis.parsing import parse_object
+from keda_py.apis.scaled_object import ScaledObject
+from keda_py.core import conditions
+from keda_py.core.activity import restore_activity
+from keda_py.core.conditions import READY, ConditionValue, read_condition, with_condition
+from keda_py.core.fallback import has_valid_fallback
+from keda_py.core.hpa.manifest import build_hpa
+from keda_py.core.metric_names import COMPOSITE_METRIC, MetricSet
+from keda_py.core.spec import NAME_LABEL, ScalingSpec, build_spec
+from keda_py.core.spec_rules import check_bounds, check_triggers
+from keda_py.errors import ConfigError, Forbidden, Invalid, KedaPyError, KubeError, NotFound, ScalerError
+from keda_py.kube.resources import SCALED_OBJECTS, Obj
+from keda_py.operator.controller.state import ObjectState
+from keda_py.operator.controller.troubles import log_trouble
+from keda_py.operator.scaled_objects.dependencies import WATCH_STARTED, Parts, tell
+from keda_py.operator.scaled_objects.pausing import hold, release
+from keda_py.operator.scaled_objects.scaler_events import tell_built
+from keda_py.operator.scaled_objects.targets import TargetError
+
+FINALIZER = "finalizer.keda.sh"
+STEP_OWN = "ScaledObject was refused by the API server"
+STEP_HOLD = "failed to scale target to paused replica count"
+STEP_TARGET = "ScaledObject doesn't have correct scaleTargetRef specification"
+STEP_BOUNDS = "ScaledObject doesn't have correct Idle/Min/Max Replica Counts specification"
+STEP_TRIGGERS = "ScaledObject doesn't have correct triggers specification"
+STEP_HPA = "failed to ensure HPA is correctly created for ScaledObject"
+
+log = logging.getLogger(__name__)
+
+
+class StepError(KedaPyError):
+    """A reconcile stopped at one step; `cause` says whether trying again can help."""
+
+    def __init__(self, step: str, cause: KedaPyError) -> None:
+        super().__init__(f"{step}: {cause}")
+        self.cause = cause
+
+
+def fingerprint_of(live: Obj) -> tuple[object, ...]:
+    """What a reconcile is made of: while it stays the same, there is nothing to do."""
+    meta = live["metadata"]
+    labels = {key: value for key, value in (meta.get("labels") or {}).items() if key != NAME_LABEL}
+    annotations = meta.get("annotations") or {}
+    return (meta["uid"], meta.get("generation"), frozenset(labels.items()), frozenset(annotations.items()))
+
+
+class Reconciler:
+    """Brings one object at a time to what its spec says."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    async def reconcile(self, state: ObjectState, live: Obj) -> None:
+        """All steps for a live, not deleted object. Raises StepError (status and Event written) and KubeError."""
+        fingerprint = fingerprint_of(live)
+        # Of one step the fields are remembered even when a later one fails, so that a status tells how far it came.
+        fields: dict[str, Any] = {}
+        spec: ScalingSpec | None = None
+        try:
+            with _step("ScaledObject cannot be read"):
+                spec = build_spec(parse_object(ScaledObject, live))
+            await self._prepare(state, spec, live, fields)
+        except StepError as error:
+            await self._report_failure(state, spec, live, fields, error)
+            raise
+        state.fingerprint = fingerprint
+        await self._report_success(state, spec, live, fields)
+
+    async def _prepare(self, state: ObjectState, spec: ScalingSpec, live: Obj, fields: dict[str, Any]) -> None:
+        """Everything between a parsed spec and a scale loop that may run; `fields` collects the status."""
+        await self._own(live, label=not spec.pause.stopped)
+        if spec.pause.stopped:
+            with _step(STEP_HOLD):
+                await hold(self._parts, state, spec, live)
+            return
+        await release(self._parts, state, spec, live)
+        with _step(STEP_TARGET):
+            await self._find_target(state, spec, live, fields)
+        with _step(STEP_BOUNDS):
+            check_bounds(spec)
+        with _step(STEP_TRIGGERS):
+            check_triggers(spec.triggers)
+        fields["triggersTypes"] = _joined(trigger.type for trigger in spec.triggers)
+        references = (trigger.authentication_ref for trigger in spec.triggers)
+        fields["authenticationsTypes"] = _joined(reference.name for reference in references if reference)
+        # Opening scalers may wait for a source; what is known by now can be read meanwhile.
+        await self._write(state, fields, {}, spec)
+        with _step(STEP_HPA):
+            metrics = await self._ensure_hpa(state, spec, live, fields)
+        self._start_loop(state, spec, metrics, live)
+
+    async def _own(self, live: Obj, *, label: bool) -> None:
+        """Finalizer and label, in one write, only where they are missing."""
+        meta = live["metadata"]
+        change: dict[str, Any] = {}
+        if FINALIZER not in (meta.get("finalizers") or ()):
+            change["finalizers"] = [*(meta.get("finalizers") or ()), FINALIZER]
+        if label and (meta.get("labels") or {}).get(NAME_LABEL) != meta["name"]:
+            change["labels"] = {NAME_LABEL: meta["name"]}
+        if change:
+            # A list is replaced whole by a merge patch: the version makes sure that nobody else's finalizer is lost.
+            change["resourceVersion"] = meta["resourceVersion"]
+            path = SCALED_OBJECTS.named(meta["namespace"], meta["name"])
+            try:
+                await self._parts.client.patch(path, {"metadata": change})
+            except (Forbidden, Invalid) as error:
+                # Invalid: a newer schema refuses what an older one let in, and with it every write to the object.
+                raise StepError(STEP_OWN, error) from error
+
+    async def _find_target(self, state: ObjectState, spec: ScalingSpec, live: Obj, fields: dict[str, Any]) -> None:
+        try:
+            kind, count = await self._parts.targets.resolve(spec)
+        except TargetError as error:
+            if state.missing is None:
+                tell(self._parts, live, "Warning", error.event_reason, error.event_note)
+            raise
+        state.target = kind
+        fields["scaleTargetKind"] = f"{kind.group}/{kind.version}.{kind.kind}"
+        fields["scaleTargetGVKR"] = {
+            "group": kind.group,
+            "version": kind.version,
+            "kind": kind.kind,
+            "resource": kind.resource,
+        }
+        if "originalReplicaCount" not in state.status:
+            fields["originalReplicaCount"] = count.replicas
+
+    async def _ensure_hpa(self, state: ObjectState, spec: ScalingSpec, live: Obj, fields: dict[str, Any]) -> MetricSet:
+        if state.target is None:
+            raise ConfigError("the scale target is not resolved")
+        metrics = await self._build_scalers(state, spec, live)
+        desired = build_hpa(spec, metrics)
+        await self._parts.hpas.ensure(spec, desired, state.status.get("hpaName", ""))
+        fields["hpaName"] = spec.hpa_name
+        fields["externalMetricNames"] = list(metrics.external_names) or None
+        fields["resourceMetricNames"] = list(metrics.resource_names) or None
+        fields["compositeScalerName"] = COMPOSITE_METRIC if spec.modifiers else None
+        return metrics
+
+    async def _build_scalers(self, state: ObjectState, spec: ScalingSpec, live: Obj) -> MetricSet:
+        key = (spec.namespace, spec.name)
+        before = self._parts.readings.built(key)
+        async with state.without_worker():
+            metrics = await self._parts.readings.build(spec)
+        if self._parts.readings.built(key) is not before:
+            unknown = self._parts.tells_unknown_keys
+            tell_built(self._parts.events, live, spec.triggers, unknown_keys=unknown)
+        return metrics
+
+    def _tell_broken_scaler(self, live: Obj, error: StepError) -> None:
+        """A scaler that cannot be built has an Event of its own, in its own words."""
+        if str(error).startswith(STEP_HPA) and not isinstance(error.cause, KubeError):
+            self._parts.events.record(live, "Warning", "KEDAScalerFailed", str(error.cause))
+
+    def _in_full(self, state: ObjectState, error: StepError) -> str:
+        """With the credentials that are missing, where scalers could not be built: more often than not they are why."""
+        troubles = self._parts.resolver.troubles(state.key) if str(error).startswith(STEP_HPA) else ()
+        return "; ".join((str(error), *troubles))
+
+    def _start_loop(self, state: ObjectState, spec: ScalingSpec, metrics: MetricSet, live: Obj) -> None:
+        clock = self._parts.clock
+        fresh = state.spec is None
+        if state.activity is None:
+            state.activity = restore_activity(state.status, clock.now(), clock.monotonic())
+        state.spec, state.metrics, state.next_look = spec, metrics, 0.0
+        if fresh:
+            self._parts.events.record(live, *WATCH_STARTED)
+
+    async def _report_success(self, state: ObjectState, spec: ScalingSpec, live: Obj, fields: dict[str, Any]) -> None:
+        current = state.status.get("conditions") or conditions.INITIAL
+        ready_before = read_condition(current, "Ready").status
+        ready = conditions.PAUSED_READY if spec.pause.stopped else READY
+        if ready_before != "True":
+            tell(self._parts, live, "Normal", "ScaledObjectReady", "ScaledObject is ready for scaling")
+        # What a running loop has found out about its triggers stays; it is for the next look to change it.
+        keep = state.fingerprint is not None and read_condition(current, "Ready").reason in _LOOP_REASONS
+        await self._write(state, fields, {} if keep and not spec.pause.stopped else {"Ready": ready}, spec)
+
+    async def _report_failure(
+        self, state: ObjectState, spec: ScalingSpec | None, live: Obj, fields: dict[str, Any], error: StepError
+    ) -> None:
+        text = self._in_full(state, error)
+        value = conditions.check_failed(text)
+        changed = read_condition(state.status.get("conditions") or (), "Ready") != value
+        if changed:
+            tell(self._parts, live, "Warning", "ScaledObjectCheckFailed", text)
+            self._tell_broken_scaler(live, error)
+            log_trouble(log, state, "scaledobject check failed", error)
+        if isinstance(error.cause, ConfigError | TargetError):
+            state.stop()
+            state.told, fields["kedaPy"] = {}, None
+            await self._parts.readings.forget(state.key)
+        await self._write(state, fields, {"Ready": value, "Active": conditions.CHECK_FAILED_ACTIVE}, spec)
+
+    async def _write(
+        self, state: ObjectState, fields: dict[str, Any], values: Mapping[str, ConditionValue], spec: ScalingSpec | None
+    ) -> None:
+        current = state.status.get("conditions") or ()
+        listed = list(current) if conditions.is_initialised(current) else list(conditions.INITIAL)
+        for kind, value in values.items():
+            listed = with_condition(listed, kind, value)
+        if spec is None or not has_valid_fallback(spec):
+            listed = with_condition(listed, "Fallback", conditions.NO_FALLBACK)
+        await self._parts.status.write(state, {**fields, "conditions": listed})
+
+
+_LOOP_REASONS = ("PartialTriggerError", "TriggerError", "ErrorGettingCurrentReplicas")
+
+
+@contextmanager
+def _step(step: str) -> Iterator[None]:
+    try:
+        yield
+    except (ConfigError, ScalerError, TargetError, Forbidden, Invalid, NotFound) as error:
+        raise StepError(step, error) from error
+
+
+def _joined(names: Any) -> str:
+    return ",".join(dict.fromkeys(names))

@@ -1,0 +1,190 @@
+"""One question per source: meters with one batch_key are read together, and one by one while that fails.
+
+A question to all that fails as a whole says nothing about any one of them, so each is read alone once, within its own
+time-out. While the source fails, one at a time; the first good answer opens the lane. A meter that failed alone stays
+out of the common question until it answers, so that a single hanging trigger delays nobody else.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
+
+from keda_py.clock import Clock
+from keda_py.errors import ConfigError, ScalerError
+from keda_py.net.credential_keys import SharingKey
+from keda_py.readings.guard import confine
+from keda_py.readings.http_requests import asking_for
+from keda_py.readings.journal import Journal
+from keda_py.readings.tracked_metrics import Meter, Outcome, check_reading, measure
+
+LANE_WIDTH = 8
+"""Reads of one answering source at a time, outside of the common question."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Engine:
+    """What a source needs of the engine: time, tasks, and somebody to take an outcome."""
+
+    clock: Clock
+    journal: Journal
+    spawn: Callable[[Coroutine[object, None, None]], None]
+    complete: Callable[[Meter, Outcome], None]
+    count_batch: Callable[[int], None]
+
+    async def measure(self, meter: Meter, timeout: float) -> Outcome:
+        """Ask one scaler within seconds, written down in the journal. Never raises."""
+        try:
+            async with asyncio.timeout_at(meter.last_call) as meter.patience:
+                return await self.journal.run((meter.scalers.work,), measure(meter, timeout))
+        except TimeoutError:
+            return ScalerError("not read: the object was changed or deleted")
+        finally:
+            meter.patience = None
+
+
+class Source:
+    """The meters behind one batch_key."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.members: dict[Meter, None] = {}
+        self._engine = engine
+        self._waiting: list[Meter] = []
+        self._asking = False
+        self._lane: deque[tuple[Meter, float]] = deque()
+        self._workers = 0
+        self._failing = False
+        self._last_error = ""
+
+    @property
+    def unused(self) -> bool:
+        """Nobody belongs to it and nothing is on its way."""
+        return not (self.members or self._asking or self._workers)
+
+    def request(self, meter: Meter) -> None:
+        """Read this meter, which has taken off, together with whoever else asks at this instant."""
+        self._waiting.append(meter)
+        if not self._asking:
+            self._asking = True
+            self._engine.spawn(self._ask_while_waiting())
+
+    async def _ask_while_waiting(self) -> None:
+        with self._engine.clock.busy():
+            while self._waiting:
+                await asyncio.sleep(0)  # others who are due at this instant get to ask, too
+                self._join_due()
+                waiting, self._waiting = self._waiting, []
+                self._read_alone([meter for meter in waiting if meter.suspect])
+                await self._read_together([meter for meter in waiting if not meter.suspect])
+            self._asking = False
+
+    def _join_due(self) -> None:
+        """Take along every meter that would be polled now anyway: 500 objects on one server are one question."""
+        now = self._engine.clock.monotonic()
+        if not any(meter.due_at <= now for meter in self._waiting):
+            return
+        for meter in self.members:
+            if meter.is_due(now):
+                meter.take_off()
+                self._waiting.append(meter)
+
+    async def _read_together(self, meters: Sequence[Meter]) -> None:
+        if len(meters) < 2:
+            self._read_alone(meters)
+            return
+        what = f"{len(meters)} triggers at once"
+        self._engine.count_batch(len(meters))
+        asking = confine(_ask_all(meters), max(meter.timeout for meter in meters), what=what)
+        try:
+            answers = await self._engine.journal.run([meter.scalers.work for meter in meters], asking)
+        except (ScalerError, ConfigError) as error:
+            self._failing, self._last_error = True, str(error)
+            self._read_alone(meters)
+            return
+        self._failing = False
+        for meter, answer in zip(meters, answers, strict=True):
+            outcome = check_reading(answer, meter.trigger_type)
+            if isinstance(outcome, ScalerError):
+                self._engine.spawn(self._retry_renewed(meter, outcome))
+            else:
+                self._engine.complete(meter, outcome)
+
+    async def _retry_renewed(self, meter: Meter, error: ScalerError) -> None:
+        with self._engine.clock.busy():
+            renewing = meter.scalers.renew(meter.metric.trigger_index, meter.scaler)
+            renewed = await self._engine.journal.run((meter.scalers.work,), renewing)
+            self._engine.complete(meter, await self._engine.measure(meter, meter.timeout) if renewed else error)
+
+    def _read_alone(self, meters: Sequence[Meter]) -> None:
+        """Queue for the lane; who failed before goes last, so that a hanging trigger starves nobody."""
+        now = asyncio.get_running_loop().time()
+        self._lane.extend((meter, now + meter.timeout) for meter in sorted(meters, key=lambda meter: meter.suspect))
+        self._widen()
+
+    def _widen(self) -> None:
+        while self._lane and self._workers < (1 if self._failing else LANE_WIDTH):
+            self._workers += 1
+            self._engine.spawn(self._work(*self._lane.popleft()))
+
+    async def _work(self, meter: Meter, deadline: float) -> None:
+        with self._engine.clock.busy():
+            await self._read_in_lane(meter, deadline)
+            self._workers -= 1
+            self._widen()
+
+    async def _read_in_lane(self, meter: Meter, deadline: float) -> None:
+        left = deadline - asyncio.get_running_loop().time()
+        if left <= 0:
+            late = f"not read within {meter.timeout:g} s, one at a time: {self._last_error}"
+            self._engine.complete(meter, ScalerError(late))
+            return
+        outcome = await self._engine.measure(meter, left)
+        self._failing = meter.suspect = isinstance(outcome, ScalerError)
+        if isinstance(outcome, ScalerError):
+            self._last_error = str(outcome)
+        self._engine.complete(meter, outcome)
+
+
+async def _ask_all(meters: Sequence[Meter]) -> Sequence[object]:
+    with asking_for(meters[0]):
+        answers = tuple(await meters[0].scaler.read_batch([meter.scaler for meter in meters]))
+    if len(answers) != len(meters):
+        raise ScalerError(f"{len(meters)} triggers at once: {len(answers)} answers")
+    return answers
+
+
+class Sources:
+    """All sources, by batch_key; a meter without one is read by itself."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._sources: dict[SharingKey, Source] = {}
+
+    def request(self, meter: Meter) -> None:
+        """Start the read of a meter that has taken off."""
+        if meter.joined != meter.batch_key:
+            self.leave(meter)  # renewed with other credentials, so it belongs elsewhere now
+            self.join(meter)
+        if meter.joined is None:
+            self._engine.spawn(self._read(meter))
+        else:
+            self._sources[meter.joined].request(meter)
+
+    def join(self, meter: Meter) -> None:
+        """Make a meter a member of its source."""
+        meter.joined = meter.batch_key
+        if meter.joined is not None:
+            self._sources.setdefault(meter.joined, Source(self._engine)).members[meter] = None
+
+    def leave(self, meter: Meter) -> None:
+        """Undo `join`; a source that nobody uses any more is dropped."""
+        joined, meter.joined = meter.joined, None
+        if joined is None or (source := self._sources.get(joined)) is None:
+            return
+        source.members.pop(meter, None)
+        if source.unused:
+            del self._sources[joined]
+
+    async def _read(self, meter: Meter) -> None:
+        with self._engine.clock.busy():
+            self._engine.complete(meter, await self._engine.measure(meter, meter.timeout))

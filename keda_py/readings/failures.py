@@ -1,0 +1,55 @@
+"""Failures in a row, by object and metric: what a fallback is decided by.
+
+Counted by the replica that leads, which begins with what `status.health` says and writes it there (`telling.py`). The
+others count nothing: for them the status is all there is. `readings.py` tells every outcome.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+
+from keda_py.core.fallback import FallbackState, count_outcome
+from keda_py.readings.tracked_metrics import Key
+
+Stored = Callable[[Key], Mapping[str, FallbackState]]
+"""What the status of an object says, by metric name."""
+
+
+class Failures:
+    """`counts` says whether outcomes are counted here, now."""
+
+    def __init__(self, stored: Stored = lambda key: {}, counts: Callable[[], bool] = lambda: True) -> None:
+        self._stored, self._counts = stored, counts
+        self._counted: dict[Key, dict[str, FallbackState]] = {}
+
+    @property
+    def counting(self) -> bool:
+        """Whether this replica polls, and counts what comes of it."""
+        return self._counts()
+
+    def of(self, key: Key, metrics: Collection[str]) -> Mapping[str, FallbackState]:
+        """Those of these metrics of which something is known."""
+        known = self._ours(key) if self._counts() else self._stored(key)
+        return {name: state for name, state in known.items() if name in metrics}
+
+    def count(self, key: Key, metric: str, *, failed: bool) -> None:
+        """One more completed reading."""
+        if self._counts():
+            counted = self._ours(key)
+            counted[metric] = count_outcome(counted.get(metric, FallbackState()), failed=failed)
+
+    def keep(self, key: Key, metrics: Collection[str]) -> None:
+        """An object was built anew: its other metrics are gone."""
+        if key in self._counted:
+            self._counted[key] = {name: state for name, state in self._counted[key].items() if name in metrics}
+
+    def forget(self, key: Key) -> None:
+        """An object is gone, or nobody looks at it any more."""
+        self._counted.pop(key, None)
+
+    def clear(self) -> None:
+        """Begin again with what the status says: another replica may have counted meanwhile."""
+        self._counted.clear()
+
+    def _ours(self, key: Key) -> dict[str, FallbackState]:
+        if key not in self._counted:
+            self._counted[key] = dict(self._stored(key))
+        return self._counted[key]

@@ -1,0 +1,42 @@
+"""Who is told of every reading, whoever asked for it: `prometheus.py` in the operator, nobody elsewhere."""
+
+from typing import Protocol
+
+from keda_py.readings.scaler_set import ScalerSet
+from keda_py.readings.tracked_metrics import Key, MetricReading
+
+
+class Observer(Protocol):
+    """Told on the loop; must neither wait nor raise."""
+
+    def record_built(self, key: Key, scalers: ScalerSet) -> None:
+        """Scalers of a new generation stand."""
+        ...
+
+    def record_dismissed(self, key: Key, kind: str) -> None:
+        """An object has no scalers any more, at least for now."""
+        ...
+
+    def record_reading(self, key: Key, scalers: ScalerSet, reading: MetricReading) -> None:
+        """A reading has been completed, once for all who wait for it."""
+        ...
+
+    def record_batch(self, size: int) -> None:
+        """That many triggers of one source were asked for at once."""
+        ...
+
+
+class Unobserved:
+    """The observer where nobody looks."""
+
+    def record_built(self, key: Key, scalers: ScalerSet) -> None:
+        """Nothing."""
+
+    def record_dismissed(self, key: Key, kind: str) -> None:
+        """Nothing."""
+
+    def record_reading(self, key: Key, scalers: ScalerSet, reading: MetricReading) -> None:
+        """Nothing."""
+
+    def record_batch(self, size: int) -> None:
+        """Nothing."""

@@ -1,0 +1,359 @@
+"""Readings: asks scalers for everybody, so that each source is asked once whoever wants to know.
+
+The poll (`operator/scaled_objects/look.py`) and the HPA's question (`external_metrics/query.py`) come here. One read
+per trigger is on its way at a time and shared by all who ask meanwhile; it belongs to the engine, so an asker who gives
+up takes nobody's answer away. A reading younger than two seconds is shared as well. A failed read is an error for both,
+and a good value is never served after it. Every completed reading is counted for the fallback and told to the engine.
+"""
+
+import asyncio
+import logging
+import math
+from collections import defaultdict
+from collections.abc import Callable, Collection, Coroutine, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from keda_py.core.fallback import FallbackState, has_valid_fallback
+from keda_py.core.metric_names import MetricSet
+from keda_py.core.polling_grid import Grid, Phases
+from keda_py.core.spec import TriggersSpec
+from keda_py.errors import ConfigError, ScalerError
+from keda_py.net.credential_keys import SharingKey
+from keda_py.readings.batching import Engine, Sources
+from keda_py.readings.failures import Failures
+from keda_py.readings.formula_turns import FormulaTurns
+from keda_py.readings.observer import Observer, Unobserved
+from keda_py.readings.scaler_set import ScalerSet, ScalerSource, build_set
+from keda_py.readings.tracked_metrics import Key, Meter, MetricReading, Outcome
+
+__all__ = ["Key", "MetricReading", "Readings", "Round"]
+
+log = logging.getLogger(__name__)
+
+UNOBSERVED = Unobserved()
+QUIET_SECONDS = 60.0
+"""Between two warnings about one trigger."""
+SHARED_SECONDS = 2.0
+"""A reading younger than this is shared by the poll and the HPA's question."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Round:
+    """One reading per external metric, in trigger order; fewer when only some were asked for."""
+
+    readings: tuple[MetricReading, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Watched:
+    """A ScaledObject whose scalers stand."""
+
+    scalers: ScalerSet
+    meters: tuple[Meter, ...]
+    grid: Grid
+    batch_key: SharingKey | None
+    source: Hashable
+    """Whose grid it is: the batch key, or the object itself."""
+
+
+class Readings:
+    """Scalers of all ScaledObjects. `on_reading` is called, on the loop, after a completed reading.
+
+    Not for an answer to the HPA that there is no work: how soon a workload may stop is what `pollingInterval` says, so
+    the next poll finds that out. Reads run in `tasks`; close with `aclose` before that group ends.
+    """
+
+    def __init__(
+        self,
+        *,
+        scalers: ScalerSource,
+        tasks: asyncio.TaskGroup,
+        on_reading: Callable[[Key], None],
+        observer: Observer = UNOBSERVED,
+        failures: Failures | None = None,
+    ) -> None:
+        self._scalers, self._tasks, self._on_reading, self._observer = scalers, tasks, on_reading, observer
+        self._clock = scalers.lendings.clock
+        self._watched: dict[Key, _Watched] = {}
+        self._failures = failures or Failures()
+        engine = Engine(
+            clock=self._clock,
+            journal=scalers.journal,
+            spawn=self._spawn,
+            complete=self._complete,
+            count_batch=observer.record_batch,
+        )
+        self._sources = Sources(engine)
+        self.formulas = FormulaTurns()
+        self._phases = Phases()
+        self._building: defaultdict[Key, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._running: set[asyncio.Task[None]] = set()
+        self._closed = False
+
+    async def build(self, spec: TriggersSpec) -> MetricSet:
+        """The metrics of a spec; its scalers are built once per generation. Raises ConfigError or ScalerError.
+
+        The scalers of the generation before are closed once the new ones stand, and as well when these cannot be
+        built: a ScaledObject that is wrong now is not scaled by what it once said.
+        """
+        key = (spec.namespace, spec.name)
+        async with self._building[key]:
+            old = self._watched.get(key)
+            if old and (old.scalers.spec.uid, old.scalers.spec.generation) == (spec.uid, spec.generation):
+                old.scalers.spec = spec
+                return old.scalers.metrics
+            try:
+                with self._clock.busy():
+                    new = await build_set(spec, self._scalers)
+            except (ConfigError, ScalerError):
+                self._end(key)
+                raise
+            self._dismiss(key)
+            self._install(key, new)
+            return new.metrics
+
+    async def renew(self, key: Key, triggers: Iterable[int]) -> bool:
+        """Renew the scalers of those triggers whose parameters have changed; True when one was.
+
+        Where that changes a metric's name or target, nothing stands any more: `built` is None and a `build` is due.
+        """
+        async with self._building[key]:
+            watched = self._watched.get(key)
+            if watched is None:
+                return False
+            known = range(len(watched.scalers.spec.triggers))
+            with self._clock.busy():
+                renewed = {index for index in triggers if index in known and await watched.scalers.renew(index)}
+                if renewed and not await watched.scalers.says_the_same():
+                    self._dismiss(key)
+            for meter in watched.meters:
+                if meter.metric.trigger_index in renewed:
+                    meter.last_at = -math.inf  # what the scaler before it read is not shared with anybody
+            return bool(renewed)
+
+    def built(self, key: Key) -> ScalerSet | None:
+        """The scalers of an object, None before `build` and after `forget`."""
+        watched = self._watched.get(key)
+        return watched.scalers if watched else None
+
+    def keys(self) -> tuple[Key, ...]:
+        """The objects whose scalers stand."""
+        return tuple(self._watched)
+
+    def begin(self, key: Key) -> None:
+        """Start a poll without waiting; `on_reading` tells of each answer, and `poll` then has them at once."""
+        for meter in self._get(key).meters:
+            self._poll_meter(meter)
+
+    async def poll(self, key: Key, changed: asyncio.Future[None] | None = None) -> Round | None:
+        """Read every external metric. A trigger's failure is its outcome. Raises ScalerError when nothing is built.
+
+        None: `changed` was done first; what is being read is for who asks next.
+        While all that is new is work that the HPA asked about, useCachedMetrics keeps its trigger's last reading: else
+        each question for another trigger would be one more for its source.
+        """
+        meters, now = self._get(key).meters, self._clock.monotonic()
+        asked_about = any(meter.has_found_work_for_hpa(now, SHARED_SECONDS) for meter in meters)
+        flights = [
+            _done(meter.last) if asked_about and meter.last and meter.rests(now) else self._poll_meter(meter)
+            for meter in meters
+        ]
+        if changed is not None and not await _all_done_before(changed, flights):
+            return None
+        return Round(readings=await _gather(flights))
+
+    async def ask(self, key: Key, metric_name: str) -> tuple[MetricReading, ...]:
+        """The HPA's question, upper or lower case; no such metric: empty. Under scalingModifiers all metrics answer.
+
+        With useCachedMetrics the last poll's outcome answers, error included; nothing is read, but before the first
+        poll and by a replica that does not poll. Raises ScalerError when nothing is built.
+        """
+        watched = self._get(key)
+        every = watched.scalers.spec.modifiers is not None
+        asked = [meter for meter in watched.meters if every or meter.metric.name.lower() == metric_name.lower()]
+        return await _gather([self._answer(meter) for meter in asked])
+
+    def health(self, key: Key) -> Mapping[str, FallbackState]:
+        """Failures in a row by metric name; empty unless the object has a valid fallback."""
+        watched = self._watched.get(key)
+        return self._failures.of(key, _counted_metrics(watched.scalers)) if watched else {}
+
+    def recount(self) -> None:
+        """Forget how often what has failed: from now on that is what the status says, until more is counted."""
+        self._failures.clear()
+
+    def batch_key(self, key: Key) -> SharingKey | None:
+        """What the object's polls are batched by, None where they are not."""
+        return self._get(key).batch_key
+
+    def next_phase(self, key: Key, at: float) -> float:
+        """Monotonic seconds of the next poll after a reading at `at`: on the key's grid, within a polling interval."""
+        return self._get(key).grid.next_after(at)
+
+    async def forget(self, key: Key) -> None:
+        """Close an object's scalers and drop everything known of it."""
+        async with self._building[key]:
+            self._end(key, seconds=0.0)
+            self._failures.forget(key)
+        self._building.pop(key, None)
+
+    async def aclose(self) -> None:
+        """End every read and close every scaler."""
+        self._closed = True
+        running = tuple(self._running)
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+        for watched in self._watched.values():
+            for meter in watched.meters:
+                self._abandon(meter)
+            await watched.scalers.aclose()
+        self._watched.clear()
+
+    def _get(self, key: Key) -> _Watched:
+        watched = self._watched.get(key)
+        if watched is None:
+            raise ScalerError(f"the scalers of {key[0]}/{key[1]} are not built")
+        return watched
+
+    def _install(self, key: Key, scalers: ScalerSet) -> None:
+        batch_key = next((one for one in scalers.batch_keys if one is not None), None)
+        source = key if batch_key is None else batch_key
+        interval = scalers.spec.polling_interval.total_seconds()
+        grid = self._phases.join(source, interval, self._clock.monotonic())
+        meters = tuple(Meter(key=key, scalers=scalers, metric=m, grid=grid) for m in scalers.metrics.external)
+        for meter in meters:
+            self._sources.join(meter)
+        self._watched[key] = _Watched(scalers=scalers, meters=meters, grid=grid, batch_key=batch_key, source=source)
+        self._failures.keep(key, _counted_metrics(scalers))
+        self._observer.record_built(key, scalers)
+
+    def _end(self, key: Key, seconds: float | None = None) -> None:
+        """Dismiss an object's scalers, with none in their place."""
+        watched = self._watched.get(key)
+        if watched is not None:
+            self._dismiss(key, seconds)
+            self._observer.record_dismissed(key, watched.scalers.spec.kind)
+
+    def _dismiss(self, key: Key, seconds: float | None = None) -> None:
+        """Who has asked has that long to be answered; by default as long as a question usually takes."""
+        watched = self._watched.pop(key, None)
+        if watched is None:
+            return
+        self._phases.leave(watched.source)
+        for meter in watched.meters:
+            meter.retire(self._scalers.lendings.http_timeout if seconds is None else seconds)
+        self._spawn(self._close_when_idle(watched))
+
+    async def _close_when_idle(self, watched: _Watched) -> None:
+        try:
+            await _gather([meter.flight for meter in watched.meters if meter.flight])
+        finally:
+            for meter in watched.meters:
+                self._sources.leave(meter)
+            await watched.scalers.aclose()
+
+    def _poll_meter(self, meter: Meter) -> asyncio.Future[MetricReading]:
+        meter.polled_at = self._clock.monotonic()
+        return self._request(meter)
+
+    def _request(self, meter: Meter, *, asked: bool = False) -> asyncio.Future[MetricReading]:
+        if meter.flight:
+            return meter.flight
+        if meter.last and meter.is_fresh(self._clock.monotonic(), SHARED_SECONDS):
+            return _done(meter.last)
+        flight = meter.take_off(asked=asked)
+        if self._closed:
+            self._abandon(meter)
+        else:
+            self._sources.request(meter)
+        return flight
+
+    def _answer(self, meter: Meter) -> asyncio.Future[MetricReading]:
+        if meter.cached and meter.last and self._failures.counting:
+            return _done(meter.last)
+        return self._request(meter, asked=True)
+
+    def _error(self, meter: Meter, text: str) -> MetricReading:
+        return MetricReading(metric=meter.metric, outcome=ScalerError(text), taken_at=self._clock.now())
+
+    def _abandon(self, meter: Meter) -> None:
+        if meter.flight and not meter.flight.done():
+            meter.flight.set_result(self._error(meter, "not read: shutting down"))
+
+    def _complete(self, meter: Meter, outcome: Outcome) -> None:
+        failed_before = meter.failed
+        now = self._clock.monotonic()
+        reading = meter.land(outcome, self._clock.now(), now)
+        _log_reading(meter, reading, now, failed_before=failed_before)
+        if meter.retired:
+            return
+        self._observer.record_reading(meter.key, meter.scalers, reading)
+        if has_valid_fallback(meter.scalers.spec):
+            self._failures.count(meter.key, meter.metric.name, failed=isinstance(outcome, ScalerError))
+        if not reading.asked or failed_before or reading.tells_of_work:
+            self._on_reading(meter.key)
+
+    def _spawn(self, work: Coroutine[object, None, None]) -> None:
+        try:
+            task = self._tasks.create_task(work)
+        except RuntimeError:  # the group is ending, and so does whoever asked
+            work.close()
+            raise
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+
+
+def _counted_metrics(scalers: ScalerSet) -> Collection[str]:
+    return scalers.metrics.external_names if has_valid_fallback(scalers.spec) else ()
+
+
+async def _gather(flights: Sequence[asyncio.Future[MetricReading]]) -> tuple[MetricReading, ...]:
+    """Wait without owning: cancelling the waiter leaves the reads alone."""
+    if waiting := [flight for flight in flights if not flight.done()]:
+        await asyncio.wait(waiting)
+    return tuple(flight.result() for flight in flights)
+
+
+async def _all_done_before(changed: asyncio.Future[None], flights: Sequence[asyncio.Future[MetricReading]]) -> bool:
+    """Wait for the flights, without owning them, or for `changed`; no task is made, since every poll comes here."""
+    left = {flight for flight in flights if not flight.done()}
+    over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def landed(flight: asyncio.Future[Any]) -> None:
+        left.discard(flight)
+        if not over.done() and (not left or changed.done()):
+            over.set_result(None)
+
+    awaited: list[asyncio.Future[Any]] = [*left, changed]
+    for one in awaited:
+        one.add_done_callback(landed)
+    try:
+        if left:
+            await over
+    finally:
+        for one in awaited:
+            one.remove_done_callback(landed)
+    return not left
+
+
+def _done(reading: MetricReading) -> asyncio.Future[MetricReading]:
+    future = asyncio.get_running_loop().create_future()
+    future.set_result(reading)
+    return future
+
+
+def _log_reading(meter: Meter, reading: MetricReading, now: float, *, failed_before: bool) -> None:
+    """Told is when a trigger begins to fail and when that ends; of one that does so by turns, once in a while."""
+    names = {"namespace": meter.key[0], meter.scalers.spec.kind.lower(): meter.key[1], "metric": meter.metric.name}
+    if isinstance(reading.outcome, ScalerError):
+        level = logging.DEBUG
+        if not failed_before and now - meter.told_at >= QUIET_SECONDS:
+            level, meter.told, meter.told_at = logging.WARNING, True, now
+        log.log(level, "trigger cannot be read", extra={**names, "error": str(reading.outcome)})
+    elif failed_before:
+        log.log(logging.INFO if meter.told else logging.DEBUG, "trigger can be read again", extra=names)
+        meter.told = False
+    else:
+        log.debug("trigger read", extra={**names, "value": reading.outcome.value, "active": reading.outcome.active})

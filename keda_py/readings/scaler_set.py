@@ -1,0 +1,257 @@
+"""The scalers of one generation of one ScaledObject: built together, closed together, renewed one by one.
+
+`readings/readings.py` builds a set when a spec is new and reads through it. A scaler is renewed after a failed reading
+only when what its authentication and environment resolve to has changed: a rotated secret heals by itself, and a dead
+source is not asked twice.
+"""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from inspect import signature
+from typing import cast
+
+from keda_py.answers.tenants import acting_for
+from keda_py.auth.resolver import Resolved, Resolver
+from keda_py.core.metric_names import MetricSet, name_metrics
+from keda_py.core.metric_specs import MetricSpec
+from keda_py.core.quarantine import Work, edition_of
+from keda_py.core.spec import TriggersSpec
+from keda_py.errors import ConfigError, ScalerError
+from keda_py.net.credential_keys import SharingKey, check_sharing_key
+from keda_py.readings.guard import confine
+from keda_py.readings.journal import Journal
+from keda_py.sdk.context import EngineContext, Lendings
+from keda_py.sdk.registry import AnyScaler
+from keda_py.sdk.scaler import MetricType, ScalerContext, Trigger
+
+log = logging.getLogger(__name__)
+
+GRACE_SECONDS = 0.25
+"""A scaler that keeps its time-out itself says best what it waited for; the engine steps in this much later."""
+
+BuildScaler = Callable[[Trigger, ScalerContext], AnyScaler]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScalerSource:
+    """Where scalers come from; `keda_py.sdk.registry.build` is the usual `build`."""
+
+    lendings: Lendings
+    build: BuildScaler
+    resolver: Resolver
+    journal: Journal = field(default_factory=Journal.in_memory)
+
+    @property
+    def timeout(self) -> float:
+        """Seconds for each step of building."""
+        return self.lendings.http_timeout + GRACE_SECONDS
+
+    async def open(self, spec: TriggersSpec, index: int) -> "OpenScaler":
+        """Resolve, build and open the scaler of a trigger. Raises ConfigError or ScalerError."""
+        trigger = spec.triggers[index]
+        resolved = await self.resolve(spec, index)
+        context = EngineContext(
+            lendings=self.lendings,
+            namespace=spec.namespace,
+            scaled_object=spec.name,
+            trigger_index=index,
+            trigger_name=trigger.name,
+            # Written by a user and checked by the scaler, or by `name_metrics`.
+            metric_type=cast(MetricType, trigger.metric_type),
+            as_metric_source=spec.modifiers is not None,
+            pod_identity=resolved.pod_identity,
+        )
+        given = Trigger(type=trigger.type, metadata=trigger.metadata, env=resolved.env, auth=resolved.auth)
+        what = f"opening scaler {trigger.type}"
+        with acting_for(spec.namespace):
+            return await confine(self._open(given, context, resolved), self.timeout, what=what)
+
+    async def _open(self, trigger: Trigger, context: EngineContext, resolved: Resolved) -> "OpenScaler":
+        scaler = self.build(trigger, context)
+        try:
+            await scaler.open()
+            if scaler.batch_key is not None:
+                check_sharing_key(scaler.batch_key, "batch_key")
+            return OpenScaler(
+                scaler=scaler,
+                context=context,
+                resolved=resolved,
+                batch_key=scaler.batch_key,
+                activation=float(scaler.activation),
+                timeout=scaler.timeout + GRACE_SECONDS,
+                # A scaler of one metric may as well define `read(self)`.
+                takes_spec=bool(signature(scaler.read).parameters),
+            )
+        except BaseException:
+            await _close(scaler, context)
+            raise
+
+    async def resolve(self, spec: TriggersSpec, index: int) -> Resolved:
+        """What the trigger is given besides its metadata. Raises ConfigError or ScalerError."""
+        with acting_for(spec.namespace):
+            return await confine(self.resolver.resolve(spec, index), self.timeout, what="resolving authentication")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenScaler:
+    """A scaler in use, with what it was built from and what it says of itself once open."""
+
+    scaler: AnyScaler
+    context: EngineContext
+    resolved: Resolved
+    batch_key: SharingKey | None
+    activation: float
+    timeout: float
+    takes_spec: bool
+
+    async def aclose(self) -> None:
+        """Close the scaler, then give back what it shared."""
+        await _close(self.scaler, self.context)
+
+
+async def _close(scaler: AnyScaler, context: EngineContext) -> None:
+    """A scaler that fails to close is only told of."""
+    for part in (scaler.aclose(), context.aclose()):
+        try:
+            await confine(part, context.http_timeout, what="closing a scaler")
+        except (ConfigError, ScalerError) as error:
+            log.warning("scaler did not close cleanly", extra={"error": str(error)})
+
+
+class ScalerSet:
+    """Scalers by trigger index, and the metrics they stand for. Made by `build_set`."""
+
+    def __init__(
+        self, spec: TriggersSpec, metrics: MetricSet, opened: Iterable[OpenScaler], source: ScalerSource
+    ) -> None:
+        self.spec, self.metrics = spec, metrics
+        self.work = _work_on(spec)
+        """How the journal calls reading it."""
+        self._opened, self._source = list(opened), source
+        counted = Counter(metric.trigger_index for metric in metrics.external)
+        self._several = frozenset(index for index, count in counted.items() if count > 1)
+        self._renewing = asyncio.Lock()
+
+    @property
+    def scalers(self) -> tuple[AnyScaler, ...]:
+        """In trigger order."""
+        return tuple(opened.scaler for opened in self._opened)
+
+    @property
+    def batch_keys(self) -> tuple[SharingKey | None, ...]:
+        """In trigger order."""
+        return tuple(opened.batch_key for opened in self._opened)
+
+    def batch_key(self, index: int) -> SharingKey | None:
+        """That of a trigger; None for one of several metrics."""
+        return None if index in self._several else self._opened[index].batch_key
+
+    @property
+    def stands_apart(self) -> bool:
+        """Is it read by itself, because it was under way when a process died?"""
+        return self.work.owner in self._source.journal.apart
+
+    def activation(self, index: int) -> float:
+        """The value above which a trigger is active."""
+        return self._opened[index].activation
+
+    def timeout(self, index: int) -> float:
+        """Seconds after which the engine ends a trigger's reading."""
+        return self._opened[index].timeout
+
+    def takes_spec(self, index: int) -> bool:
+        """Does `read` want to know which metric is meant?"""
+        return self._opened[index].takes_spec
+
+    def scaler(self, index: int) -> AnyScaler:
+        """The scaler of a trigger as it is now."""
+        return self._opened[index].scaler
+
+    async def renew(self, index: int, failed: AnyScaler | None = None) -> bool:
+        """Replace a scaler whose parameters resolve to something else now; False where nothing changed.
+
+        `failed` is the one that could not read; whoever comes second finds another in its place.
+        """
+        async with self._renewing:
+            old = self._opened[index]
+            if failed not in (None, old.scaler):
+                return True
+            try:
+                if await self._source.resolve(self.spec, index) == old.resolved:
+                    return False
+                self._opened[index] = await self._source.open(self.spec, index)
+            except (ConfigError, ScalerError) as error:
+                level = logging.WARNING if failed is None else logging.DEBUG
+                log.log(level, "scaler cannot be renewed", extra={**self._names(index), "error": str(error)})
+                return False
+        log.info("scaler renewed with changed parameters", extra=self._names(index))
+        await old.aclose()
+        return True
+
+    async def says_the_same(self) -> bool:
+        """Do the scalers as they are now stand for the metrics of when the set was built?"""
+        try:
+            return name_metrics(self.spec, await _specs(self.spec, self._opened, self._source.timeout)) == self.metrics
+        except (ConfigError, ScalerError):
+            return False
+
+    def _names(self, index: int) -> dict[str, object]:
+        return {"namespace": self.spec.namespace, self.spec.kind.lower(): self.spec.name, "trigger": index}
+
+    async def aclose(self) -> None:
+        """Close every scaler."""
+        opened, self._opened = self._opened, []
+        for one in opened:
+            await one.aclose()
+
+
+async def build_set(spec: TriggersSpec, source: ScalerSource) -> ScalerSet:
+    """Open every trigger's scaler and name their metrics. Raises the first trigger's ConfigError or ScalerError.
+
+    All or nothing: what was opened is closed again when one trigger fails.
+    """
+    outcomes: dict[int, OpenScaler | ConfigError | ScalerError] = {}
+    try:
+        async with asyncio.TaskGroup() as group:
+            for index in range(len(spec.triggers)):
+                group.create_task(_attempt(spec, index, source, outcomes))
+        opened = _all_open([outcomes[index] for index in range(len(spec.triggers))])
+        metrics = name_metrics(spec, await _specs(spec, opened, source.timeout))
+    except BaseException:
+        for outcome in outcomes.values():
+            if isinstance(outcome, OpenScaler):
+                await outcome.aclose()
+        raise
+    return ScalerSet(spec, metrics, opened, source)
+
+
+async def _attempt(
+    spec: TriggersSpec, index: int, source: ScalerSource, outcomes: dict[int, OpenScaler | ConfigError | ScalerError]
+) -> None:
+    try:
+        outcomes[index] = await source.journal.run((_work_on(spec),), source.open(spec, index))
+    except (ConfigError, ScalerError) as error:
+        outcomes[index] = error
+
+
+def _all_open(outcomes: Sequence[OpenScaler | ConfigError | ScalerError]) -> list[OpenScaler]:
+    opened = []
+    for outcome in outcomes:
+        if not isinstance(outcome, OpenScaler):
+            raise outcome
+        opened.append(outcome)
+    return opened
+
+
+async def _specs(spec: TriggersSpec, opened: Sequence[OpenScaler], timeout: float) -> list[tuple[MetricSpec, ...]]:
+    return [
+        await confine(one.scaler.specs(), timeout, what=f"metrics of scaler {trigger.type}")
+        for one, trigger in zip(opened, spec.triggers, strict=True)
+    ]
+
+
+def _work_on(spec: TriggersSpec) -> Work:
+    return Work(spec.kind, spec.namespace, spec.name, edition_of(spec.uid, spec.generation))

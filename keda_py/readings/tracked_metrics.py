@@ -1,0 +1,205 @@
+"""One external metric of one ScaledObject, with its last reading and the read on its way."""
+
+import asyncio
+import math
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from keda_py.clock import SystemClock
+from keda_py.core.metric_names import NamedMetric
+from keda_py.core.polling_grid import Grid
+from keda_py.errors import ConfigError, ScalerError
+from keda_py.net.credential_keys import SharingKey
+from keda_py.readings.guard import confine, shorten
+from keda_py.readings.http_requests import asking_for
+from keda_py.readings.scaler_set import ScalerSet
+from keda_py.sdk.registry import AnyScaler
+from keda_py.sdk.scaler import Reading
+
+_REAL_TIME = SystemClock()
+"""How long a source takes is real time, whatever the clock of decisions; the loop's own has steps of a millisecond."""
+
+_HAIR = 0.001
+"""A timer may fire so many seconds early."""
+
+Key = tuple[str, str]
+"""(namespace, name) of a ScaledObject."""
+
+Outcome = Reading | ScalerError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricReading:
+    """One completed reading. `outcome.active` is decided here: never None; an error's text is safe to show."""
+
+    metric: NamedMetric
+    outcome: Outcome
+    taken_at: datetime
+    seconds: float = 0.0
+    """How long the source took to answer."""
+    asked: bool = False
+    """Read because the HPA asked, not for a poll."""
+
+    @property
+    def tells_of_work(self) -> bool:
+        """Active, or not known: an error counts for the fallback."""
+        return isinstance(self.outcome, ScalerError) or self.outcome.active is not False
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Meter:
+    """The state of one external metric. Times are monotonic seconds of the decision clock."""
+
+    key: Key
+    scalers: ScalerSet
+    metric: NamedMetric
+    grid: Grid
+    last: MetricReading | None = None
+    last_at: float = -math.inf
+    polled_at: float = -math.inf
+    due_at: float = -math.inf
+    flight: asyncio.Future[MetricReading] | None = None
+    began: float = 0.0
+    asked: bool = False
+    joined: SharingKey | None = None
+    """The source whose member it is."""
+    suspect: bool = False
+    """It failed by itself when the question to all of its source had failed: it is asked alone until it answers."""
+    told: bool = False
+    """The log says that it fails."""
+    told_at: float = -math.inf
+    retired: bool = False
+    """Its ScaledObject is gone or was built anew: the outcome of its last read counts for nothing."""
+    last_call: float | None = None
+    """When its read is ended, on the loop's time, if it is one of its own."""
+    patience: asyncio.Timeout | None = None
+    """Of its read, while that is under way."""
+
+    def retire(self, seconds: float) -> None:
+        """No read counts any more; one of its own is ended after so many seconds."""
+        self.retired, self.last_call = True, asyncio.get_running_loop().time() + seconds
+        if self.patience is not None and not self.patience.expired():
+            self.patience.reschedule(self.last_call)
+
+    @property
+    def scaler(self) -> AnyScaler:
+        """The scaler as it is now; a renewal replaces it."""
+        return self.scalers.scaler(self.metric.trigger_index)
+
+    @property
+    def cached(self) -> bool:
+        """Does the trigger set useCachedMetrics?"""
+        return self.scalers.spec.triggers[self.metric.trigger_index].use_cached_metrics
+
+    @property
+    def batch_key(self) -> SharingKey | None:
+        """The scaler's, as it is now; None for a trigger of several metrics, which `read_batch` cannot tell apart.
+
+        None as well where the object is read by itself.
+        """
+        return None if self.scalers.stands_apart else self.scalers.batch_key(self.metric.trigger_index)
+
+    @property
+    def trigger_type(self) -> str:
+        """For messages."""
+        return self.scalers.spec.triggers[self.metric.trigger_index].type
+
+    @property
+    def timeout(self) -> float:
+        """Seconds for one reading."""
+        return self.scalers.timeout(self.metric.trigger_index)
+
+    @property
+    def failed(self) -> bool:
+        """Was the last reading an error?"""
+        return self.last is not None and isinstance(self.last.outcome, ScalerError)
+
+    def is_fresh(self, now: float, shared_for: float) -> bool:
+        """Is the last reading young enough for the next asker?
+
+        Half a polling interval at most: a reading takes time, so with an interval of 1 s the one before is 0.99 s old.
+        """
+        return now - self.last_at < min(shared_for, self.grid.interval / 2)
+
+    def has_found_work_for_hpa(self, now: float, shared_for: float) -> bool:
+        """Did the HPA's question just now find the trigger active?"""
+        last = self.last
+        found = last is not None and last.asked and isinstance(last.outcome, Reading) and bool(last.outcome.active)
+        return found and self.is_fresh(now, shared_for)
+
+    def rests(self, now: float) -> bool:
+        """Does the trigger set useCachedMetrics, with its next poll still to come?"""
+        return self.cached and self.last_at > -math.inf and now < self.due_at - _HAIR
+
+    def is_due(self, now: float) -> bool:
+        """Would its object be polled now anyway? Not for an object that the engine has stopped polling."""
+        idle = self.flight is None and not self.retired
+        return idle and self.due_at <= now and now - self.polled_at < 1.5 * self.grid.interval
+
+    def take_off(self, *, asked: bool = False) -> asyncio.Future[MetricReading]:
+        """A read begins, for a poll or because it is `asked` for; who asks until it ends shares its future."""
+        self.flight = asyncio.get_running_loop().create_future()
+        self.began, self.asked = _REAL_TIME.monotonic(), asked
+        return self.flight
+
+    def land(self, outcome: Outcome, at: datetime, now: float) -> MetricReading:
+        """The read has ended, at `at` on the wall clock and `now` on the monotonic one."""
+        reading = MetricReading(
+            metric=self.metric,
+            outcome=self._with_activity(outcome),
+            taken_at=at,
+            seconds=_REAL_TIME.monotonic() - self.began,
+            asked=self.asked,
+        )
+        self.last, self.last_at, self.due_at = reading, now, self.grid.next_after(now)
+        flight, self.flight = self.flight, None
+        if flight is not None and not flight.done():
+            flight.set_result(reading)
+        return reading
+
+    def _with_activity(self, outcome: Outcome) -> Outcome:
+        if isinstance(outcome, ScalerError):
+            # It is kept until the next reading; its frames would keep answers and connections alive with it.
+            outcome.__traceback__ = outcome.__context__ = outcome.__cause__ = None
+            return outcome
+        if outcome.active is not None:
+            return outcome
+        return replace(outcome, active=outcome.value > self.scalers.activation(self.metric.trigger_index))
+
+
+async def measure(meter: Meter, timeout: float) -> Outcome:
+    """Ask one scaler within seconds; once more if its parameters have changed since it was built. Never raises."""
+    scaler = meter.scaler
+    outcome = await _ask(meter, scaler, timeout)
+    if (
+        isinstance(outcome, ScalerError)
+        and not meter.retired
+        and await meter.scalers.renew(meter.metric.trigger_index, scaler)
+    ):
+        return await _ask(meter, meter.scaler, meter.timeout)
+    return outcome
+
+
+def check_reading(answer: object, trigger_type: str) -> Outcome:
+    """A plug-in may answer anything; only a Reading with a number is one."""
+    if isinstance(answer, ScalerError):
+        shorten(answer)
+        return answer
+    if isinstance(answer, Reading) and isinstance(answer.value, int | float):
+        return answer
+    return ScalerError(f"scaler {trigger_type} answered {type(answer).__name__} where a Reading with a number is due")
+
+
+async def _ask(meter: Meter, scaler: AnyScaler, timeout: float) -> Outcome:
+    try:
+        answer = await confine(_read(meter, scaler), timeout, what=f"scaler {meter.trigger_type}")
+    except (ScalerError, ConfigError) as error:
+        return error if isinstance(error, ScalerError) else ScalerError(str(error))
+    return check_reading(answer, meter.trigger_type)
+
+
+async def _read(meter: Meter, scaler: AnyScaler) -> object:
+    with asking_for(meter):
+        return await (
+            scaler.read(meter.metric.spec) if meter.scalers.takes_spec(meter.metric.trigger_index) else scaler.read()
+        )

@@ -1,0 +1,115 @@
+"""Triggers -> findings: each is read by its scaler's own model and, where nothing is missing, made into the scaler.
+
+A scaler does no I/O before it is opened, so this needs no source and no cluster. What comes from a container's
+environment or a TriggerAuthentication is not known here; only what is wrong whatever that is, is said.
+`keda-py validate` reports it. KEDA admits such triggers, and fails at them or ignores a key later: admission warns.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import cast
+
+from keda_py.apis.scaled_object import ScaleTrigger
+from keda_py.core.admission.findings import AdmissionWarning, Denial, Finding
+from keda_py.core.metric_names import name_metrics
+from keda_py.core.metric_specs import ExternalMetric
+from keda_py.core.spec import ScalingSpec
+from keda_py.errors import ConfigError
+from keda_py.sdk import registry
+from keda_py.sdk.context import EngineContext, Lendings
+from keda_py.sdk.registry import AnyScaler
+from keda_py.sdk.scaler import MetricType, Scaler, Trigger
+
+
+def warn_of_triggers(triggers: Sequence[ScaleTrigger], lendings: Lendings) -> Iterator[AdmissionWarning]:
+    """All that is wrong, or doubtful, in any trigger, as warnings."""
+    for index, trigger in enumerate(triggers):
+        parameters = frozenset[str]() if trigger.authentication_ref is None else None
+        for finding in check_trigger(trigger, parameters, context_of(trigger, index, lendings, None), None):
+            text = finding.message if finding.field in finding.message else f"{finding.field}: {finding.message}"
+            yield AdmissionWarning(message=text, field=finding.field)
+
+
+def check_trigger(
+    trigger: ScaleTrigger, parameters: frozenset[str] | None, context: EngineContext, spec: ScalingSpec | None
+) -> Iterator[Finding]:
+    """All that is certain about one trigger; `parameters` are those of its authentication, None: not known which.
+
+    `spec` None: of a ScaledJob, whose triggers make no HPA metrics.
+    """
+    field = f"spec.triggers[{context.trigger_index}]"
+    try:
+        yield from _warn_of_keys(trigger, field)
+        model = registry.scaler_class(trigger.type).metadata_model
+    except ConfigError as error:
+        yield _deny(str(error), f"{field}.type")
+        return
+    problems = model.certain_problems(trigger.metadata, parameters, trigger_type=trigger.type)
+    for key, sentence in problems.items():
+        yield _deny(sentence, f"{field}.metadata.{key}")
+    complete = trigger.authentication_ref is None and not any(key.endswith("FromEnv") for key in trigger.metadata)
+    if complete and not problems:
+        yield from _check_built(trigger, context, spec)
+
+
+def context_of(trigger: ScaleTrigger, index: int, lendings: Lendings, spec: ScalingSpec | None) -> EngineContext:
+    """What a scaler would be lent, as far as it matters before it is opened."""
+    return EngineContext(
+        lendings=lendings,
+        namespace=spec.namespace if spec else "default",
+        scaled_object=spec.name if spec else "",
+        trigger_index=index,
+        trigger_name=trigger.name,
+        # Written by a user and checked by the scaler, or by `name_metrics`.
+        metric_type=cast(MetricType, trigger.metric_type),
+        as_metric_source=spec is not None and spec.modifiers is not None,
+    )
+
+
+def _check_built(trigger: ScaleTrigger, context: EngineContext, spec: ScalingSpec | None) -> Iterator[Denial]:
+    field = f"spec.triggers[{context.trigger_index}]"
+    try:
+        scaler = registry.build(Trigger(type=trigger.type, metadata=trigger.metadata), context)
+        if spec is not None:
+            _name(scaler, context.trigger_index, spec)
+    except ConfigError as error:
+        yield _deny(str(error), _path(field, trigger, error.field))
+        return
+    except Exception as error:  # noqa: BLE001 - a plug-in may raise anything, and must not end the answer to a request
+        yield _deny(f"{field}: {trigger.type} fails with {type(error).__name__}: a bug in that scaler", field)
+        return
+    for caution in scaler.cautions:
+        yield _deny(caution, _path(field, trigger, caution.partition(":")[0]))
+
+
+def _path(field: str, trigger: ScaleTrigger, key: str) -> str:
+    """Where to look: a path that the error knows itself, a metadata key, or another field of the trigger."""
+    if key.startswith("spec."):
+        return key
+    declared = registry.scaler_class(trigger.type).metadata_model.declared_keys()
+    inside = ".metadata" if any(key in one.names for one in declared) else ""
+    return f"{field}{inside}.{key}" if key else field
+
+
+def _name(scaler: AnyScaler, index: int, spec: ScalingSpec) -> None:
+    """Check metricType and name where they follow from the metadata; other specs may be asked of a server."""
+    if type(scaler).specs is Scaler.specs:
+        metric = ExternalMetric(name=scaler.metric_name, target=scaler.target)
+        alone = replace(spec, modifiers=None)  # the formula has been judged by the admission checks
+        name_metrics(alone, [(metric,) if at == index else () for at in range(len(spec.triggers))])
+
+
+def _deny(message: str, field: str) -> Denial:
+    return Denial(message=message, reason="incorrect-triggers", field=field)
+
+
+def _warn_of_keys(trigger: ScaleTrigger, field: str) -> Iterator[AdmissionWarning]:
+    """The metadata keys that no code reads, with the nearest that is read. Raises ConfigError for an unknown type."""
+    model = registry.scaler_class(trigger.type).metadata_model
+    known = [name for key in model.declared_keys() if not key.removed for name in key.names]
+    for unknown in model.unknown_keys(trigger.metadata):
+        near = get_close_matches(unknown, known, n=1)
+        hint = f'did you mean "{near[0]}"?' if near else f"`keda-py scalers {trigger.type}` lists its keys"
+        path = f"{field}.metadata.{unknown}"
+        yield AdmissionWarning(message=f"{path}: {trigger.type} does not read this key; {hint}", field=path)

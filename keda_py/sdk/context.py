@@ -1,0 +1,224 @@
+"""What the engine lends to a scaler, for real: `EngineContext`, and the resources that scalers share.
+
+One `EngineContext` per trigger; it is closed after its scaler, which gives back what the scaler took. One
+`SharedResources` per process. Both are used by the operator and, unchanged, by tests.
+"""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeVar
+
+import httpx
+
+from keda_py.answers.bounds import AnswerBounds, size_of
+from keda_py.answers.connections import Connections
+from keda_py.answers.ledger import NoRoom
+from keda_py.clock import Clock
+from keda_py.errors import Forbidden, ScalerError
+from keda_py.net.credential_keys import SharingKey, check_sharing_key
+from keda_py.net.operator_identity import Destination, IdentityRule
+from keda_py.net.tls import TlsContexts, TlsSettings
+from keda_py.sdk.scaler import KubeReader, MetricType, PodIdentity
+
+T = TypeVar("T")
+EVERY = "*"
+
+
+class _Entry:
+    """A shared resource and who uses it; `made` is None until the factory has answered."""
+
+    __slots__ = ("close", "lock", "made", "users")
+
+    def __init__(self) -> None:
+        self.lock, self.users = asyncio.Lock(), 0
+        self.made: tuple[Any] | None = None
+        self.close: Callable[[Any], Awaitable[None]]
+
+
+class SharedResources:
+    """Resources by key, made for the first user and closed with the last."""
+
+    def __init__(self) -> None:
+        self._entries: dict[SharingKey, _Entry] = {}
+
+    async def take(
+        self, key: SharingKey, factory: Callable[[], Awaitable[T]], close: Callable[[T], Awaitable[None]]
+    ) -> T:
+        """The resource, made if it is not there; who asks meanwhile waits. A factory that fails leaves nothing.
+
+        Raises ConfigError for a key of another type.
+        """
+        check_sharing_key(key, "the key of a shared resource")
+        entry = self._entries.setdefault(key, _Entry())
+        entry.users += 1
+        try:
+            async with entry.lock:
+                if entry.made is None:
+                    entry.made, entry.close = (await factory(),), close
+            resource: T = entry.made[0]
+            return resource
+        except BaseException:
+            self._leave(key, entry)
+            raise
+
+    async def give_back(self, key: SharingKey) -> None:
+        """One `take` less; the last closes the resource."""
+        entry = self._entries[key]
+        if self._leave(key, entry) and entry.made is not None:
+            await entry.close(entry.made[0])
+
+    def _leave(self, key: SharingKey, entry: _Entry) -> bool:
+        entry.users -= 1
+        if not entry.users:
+            del self._entries[key]
+        return not entry.users
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reach:
+    """What triggers may read of the cluster besides their own namespace, and what they may not even there.
+
+    `endpoints_of`: namespaces whose EndpointSlices triggers of all namespaces may read; "*": of each.
+    `secrets_of`: the one namespace whose Secrets may be read; None: each trigger's own.
+    """
+
+    endpoints_of: frozenset[str] = frozenset()
+    secrets_of: str | None = None
+
+
+class OwnNamespace:
+    """`KubeReader` of one trigger: the operator may read more than who wrote the trigger. Raises Forbidden."""
+
+    def __init__(self, reader: KubeReader, namespace: str, reach: Reach) -> None:
+        self._reader, self._namespace, self._reach = reader, namespace, reach
+
+    async def pods(self, namespace: str, label_selector: str) -> Sequence[Mapping[str, Any]]:
+        """The pods that match."""
+        self._check("pods", namespace)
+        return await self._reader.pods(namespace, label_selector)
+
+    async def get(self, resource: str, namespace: str, name: str) -> Mapping[str, Any]:
+        """One object."""
+        self._check(resource, namespace)
+        return await self._reader.get(resource, namespace, name)
+
+    async def list(self, resource: str, namespace: str, label_selector: str = "") -> Sequence[Mapping[str, Any]]:
+        """The objects that match."""
+        self._check(resource, namespace)
+        return await self._reader.list(resource, namespace, label_selector)
+
+    def _check(self, resource: str, namespace: str) -> None:
+        plural, remedy = resource.partition(".")[0], ""
+        allowed = namespace == self._namespace
+        if plural == "endpointslices":
+            allowed = allowed or (namespace != "" and not self._reach.endpoints_of.isdisjoint((namespace, EVERY)))
+            remedy = "; an administrator may name it in --cross-namespace-endpoints"
+        elif plural == "secrets" and self._reach.secrets_of is not None:
+            allowed = allowed and namespace == self._reach.secrets_of
+            remedy = f"; under KEDA_RESTRICT_SECRET_ACCESS only Secrets of {self._reach.secrets_of} are read"
+        if not allowed:
+            what = f'triggers of namespace "{self._namespace}" may not read {plural} of namespace "{namespace}"'
+            raise Forbidden(f"{what}{remedy}", status=403, reason="Forbidden")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lendings:
+    """What every trigger of a process is lent alike."""
+
+    clock: Clock
+    http: httpx.AsyncClient
+    http_timeout: float
+    kube: KubeReader
+    tls: TlsContexts
+    resources: SharedResources
+    reach: Reach = Reach()
+    answers: AnswerBounds
+    connections: Connections
+    identities: IdentityRule
+
+
+@dataclass(slots=True, kw_only=True)
+class EngineContext:
+    """`keda_py.sdk.scaler.ScalerContext` for one trigger."""
+
+    lendings: Lendings
+    namespace: str
+    scaled_object: str
+    trigger_index: int
+    trigger_name: str = ""
+    metric_type: MetricType | Literal[""] = ""
+    as_metric_source: bool = False
+    pod_identity: PodIdentity = field(default_factory=PodIdentity)
+    _taken: list[SharingKey] = field(default_factory=list)
+
+    @property
+    def clock(self) -> Clock:
+        """The clock of decisions."""
+        return self.lendings.clock
+
+    @property
+    def http(self) -> httpx.AsyncClient:
+        """The shared HTTP client."""
+        return self.lendings.http
+
+    @property
+    def http_timeout(self) -> float:
+        """Seconds."""
+        return self.lendings.http_timeout
+
+    @property
+    def kube(self) -> KubeReader:
+        """The trigger's namespace, read only."""
+        return OwnNamespace(self.lendings.kube, self.namespace, self.lendings.reach)
+
+    def tls_context(self, settings: TlsSettings) -> ssl.SSLContext:
+        """The TLS context for these settings."""
+        return self.lendings.tls.get(settings, self.namespace)
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[None]:
+        """One of the namespace's share, waited for half as long as a question may take: it may be tried twice."""
+        try:
+            give_back = await self.lendings.connections.take(None, self.http_timeout / 2)
+        except NoRoom as error:
+            raise ScalerError(str(error)) from None
+        try:
+            yield
+        finally:
+            give_back()
+
+    def check_identity(self, identity: str, to: Destination) -> None:
+        """Whether the operator's own identity may go there."""
+        self.lendings.identities.check(identity, to)
+
+    async def shared(
+        self, key: SharingKey, factory: Callable[[], Awaitable[T]], close: Callable[[T], Awaitable[None]]
+    ) -> T:
+        """A shared resource, given back by `aclose`."""
+        resource = await self.lendings.resources.take(key, factory, close)
+        self._taken.append(key)
+        return resource
+
+    async def parse(
+        self,
+        function: Callable[..., T],
+        text: bytes | str,
+        *arguments: object,
+        inline_bytes: int,
+        timeout: float | None = None,
+    ) -> T:
+        """`function(text, *arguments)`: here where the text is short, else in a process of its own."""
+        answers = self.lendings.answers
+        if size_of(text) <= inline_bytes:
+            return function(text, *arguments)
+        answers.check(text)
+        with self.clock.busy():
+            return await answers.parse(self.namespace, function, text, arguments, timeout or self.http_timeout)
+
+    async def aclose(self) -> None:
+        """Give back everything that the scaler took."""
+        while self._taken:
+            await self.lendings.resources.give_back(self._taken.pop())

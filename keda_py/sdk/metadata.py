@@ -1,0 +1,347 @@
+"""Trigger metadata: text from a manifest, the target's environment and a TriggerAuthentication, made typed.
+
+Part of the SDK (`keda_py.sdk.scaler` re-exports it). A model declares its keys as annotated fields; `parse` finds each
+key's text in its sources, reads it with KEDA's rules (behaviour reference, section 18) and lets pydantic check the
+result. Rule of this file: only text that came from the trigger's own metadata is ever repeated in an error; text from
+the environment or from a TriggerAuthentication may be a secret.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import cache, partial
+from types import NoneType, UnionType
+from typing import ClassVar, Literal, Self, Union, get_args, get_origin
+from urllib.parse import parse_qs, unquote_plus
+
+from pydantic import BaseModel, ConfigDict, SecretStr, ValidationError
+from pydantic.alias_generators import to_camel
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
+
+from keda_py.apis.go_values import parse_bool
+from keda_py.errors import ConfigError
+from keda_py.sdk.metadata_values import read_choice, read_duration, read_float, read_int, read_ints, read_list, read_map
+
+Source = Literal["metadata", "env", "auth"]
+META: Source = "metadata"
+ENV: Source = "env"
+AUTH: Source = "auth"
+
+_KEDA_SOURCE: dict[Source, str] = {META: "triggerMetadata", ENV: "resolvedEnv", AUTH: "authParams"}
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where a field may come from, first non-empty wins."""
+
+    order: tuple[Source, ...]
+
+
+def sources(*order: Source) -> Sources:
+    """Say where a field comes from: `Annotated[SecretStr, sources(AUTH, ENV)]`. Default: the trigger's metadata."""
+    return Sources(order)
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """How a key is written, where camelCase of the field's name is not it; further names are accepted too."""
+
+    names: tuple[str, ...]
+
+
+def named(*names: str) -> Names:
+    """Say how a key is written: `Annotated[str, named("queueURL")]`; errors use the first of several names."""
+    return Names(names)
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """A key that once worked; giving it is an error."""
+
+    text: str
+
+
+def removed(text: str) -> Removed:
+    """Refuse a key with this text: `Annotated[str, removed("Use 'metricType' instead.")] = ""`."""
+    return Removed(text)
+
+
+@dataclass(frozen=True, slots=True)
+class TextForm:
+    """How the text of a list or string is written."""
+
+    separator: str = ","
+    ranges: bool = False
+    unescape: bool = False
+
+
+def separated_by(separator: str) -> TextForm:
+    """A list with another separator than a comma."""
+    return TextForm(separator=separator)
+
+
+def ranges() -> TextForm:
+    """A list of integers that may hold ranges: "1-3,5" is [1, 2, 3, 5]."""
+    return TextForm(ranges=True)
+
+
+def url_unescaped() -> TextForm:
+    """A string that is URL-query-escaped on the wire: "a%2Fb" is "a/b"."""
+    return TextForm(unescape=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """One declared key, as `keda-py scalers` lists it."""
+
+    field: str
+    names: tuple[str, ...]
+    order: tuple[Source, ...]
+    type: str
+    required: bool
+    default: object
+    secret: bool
+    removed: str
+    read: Callable[[str], object]
+
+    @property
+    def name(self) -> str:
+        """The name that errors and documents use."""
+        return self.names[0]
+
+
+class TriggerMetadata(BaseModel):
+    """Base of every trigger's metadata model; camelCase on the wire, secrets as SecretStr.
+
+    Field types: str, SecretStr, bool, int, float, timedelta, Literal, list[str], list[int], dict[str, str] (k=v,k2=v2),
+    dict[str, list[str]] (a query string), each also `| None`, and anything else that pydantic makes of a string.
+    """
+
+    model_config = ConfigDict(
+        alias_generator=to_camel,
+        populate_by_name=True,
+        loc_by_alias=False,
+        frozen=True,
+        extra="ignore",
+        hide_input_in_errors=True,
+    )
+
+    passes_unknown_keys: ClassVar[bool] = False
+    """True where every further key has a meaning outside this project (external scalers)."""
+
+    @classmethod
+    def parse(
+        cls, metadata: Mapping[str, str], env: Mapping[str, str], auth: Mapping[str, str], *, trigger_type: str = ""
+    ) -> Self:
+        """Typed metadata. Raises ConfigError that names every wrong key, its value (never a secret's) and the remedy.
+
+        `env` is the environment of the target's container, `auth` the parameters of a TriggerAuthentication.
+        """
+        found = _find(cls, metadata, env, auth)
+        problems = {text.key.field: text.problem(trigger_type) for text in found if text.value is None}
+        try:
+            parsed = cls.model_validate({text.key.field: text.value for text in found if text.value is not None})
+        except ValidationError as error:
+            shown = {text.key.field: text.shown for text in found}
+            for detail in error.errors(include_url=False, include_input=False):
+                problems.setdefault(str(detail["loc"][0]) if detail["loc"] else "", _explain(cls, detail, shown))
+        if problems:
+            raise ConfigError("; ".join(problems.values()), field=_first_name(cls, problems))
+        return parsed
+
+    @classmethod
+    def certain_problems(
+        cls, metadata: Mapping[str, str], auth: Collection[str] | None = (), *, trigger_type: str = ""
+    ) -> dict[str, str]:
+        """What is wrong whatever the target's environment and the credentials hold: key -> sentence.
+
+        `auth` are the parameters that a TriggerAuthentication gives; None: not known which.
+        """
+        found = _find(cls, metadata, {}, {})
+        problems = {text.key.name: text.problem(trigger_type) for text in found if text.value is None}
+        elsewhere = {key.field for key in cls.declared_keys() if _may_come(key, metadata, auth)}
+        try:
+            cls.model_validate({text.key.field: text.value for text in found if text.value is not None})
+        except ValidationError as error:
+            shown, names = (
+                {text.key.field: text.shown for text in found},
+                {k.field: k.name for k in cls.declared_keys()},
+            )
+            for detail in error.errors(include_url=False, include_input=False):
+                field = str(detail["loc"][0]) if detail["loc"] else ""
+                # A rule over several keys may hold once the others are known.
+                if field not in elsewhere and (field or not elsewhere):
+                    problems.setdefault(names.get(field, ""), _explain(cls, detail, shown))
+        return problems
+
+    @classmethod
+    def declared_keys(cls) -> tuple[Key, ...]:
+        """Every declared key, in the order of declaration."""
+        return _keys_of(cls)
+
+    @classmethod
+    def unknown_keys(cls, metadata: Mapping[str, str]) -> tuple[str, ...]:
+        """Keys of a trigger's metadata that this model does not read, sorted; typing errors mostly."""
+        if cls.passes_unknown_keys:
+            return ()
+        known = {name for key in cls.declared_keys() if META in key.order for name in key.names}
+        known |= {f"{name}FromEnv" for key in cls.declared_keys() if ENV in key.order for name in key.names}
+        return tuple(sorted(set(metadata) - known))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """A key that was given: its value, or, where `value` is None, why it has none."""
+
+    key: Key
+    shown: str
+    value: object = None
+    error: str = ""
+
+    def problem(self, trigger_type: str) -> str:
+        if self.key.removed:
+            return f"scaler {trigger_type} info: {self.key.removed}" if trigger_type else self.key.removed
+        return f"{self.key.name}: {self.shown} {self.error}"
+
+
+def _find(
+    model: type[TriggerMetadata], metadata: Mapping[str, str], env: Mapping[str, str], auth: Mapping[str, str]
+) -> list[_Found]:
+    found = []
+    for key in model.declared_keys():
+        text, source = _lookup(key, metadata, env, auth)
+        if not text:
+            continue
+        shown = f'"{text}"' if source == META and not key.secret else "the value (not shown)"
+        if key.removed:
+            found.append(_Found(key=key, shown=shown))
+            continue
+        try:
+            found.append(_Found(key=key, shown=shown, value=key.read(text)))
+        except ValueError as error:
+            found.append(_Found(key=key, shown=shown, error=str(error)))
+    return found
+
+
+def _lookup(
+    key: Key, metadata: Mapping[str, str], env: Mapping[str, str], auth: Mapping[str, str]
+) -> tuple[str, Source]:
+    """The first non-empty text and where it is from; sources outrank names."""
+    for source in key.order:
+        for name in key.names:
+            match source:
+                case "metadata":
+                    text = metadata.get(name, "")
+                case "auth":
+                    text = auth.get(name, "")
+                case "env":
+                    text = env.get(metadata.get(f"{name}FromEnv", ""), "")
+            if text := text.strip():
+                return text, source
+    return "", META
+
+
+def _may_come(key: Key, metadata: Mapping[str, str], auth: Collection[str] | None) -> bool:
+    """From the environment or a TriggerAuthentication."""
+    from_auth = AUTH in key.order and (auth is None or any(name in auth for name in key.names))
+    return from_auth or (ENV in key.order and any(f"{name}FromEnv" in metadata for name in key.names))
+
+
+def _explain(model: type[TriggerMetadata], detail: ErrorDetails, shown: Mapping[str, str]) -> str:
+    """One pydantic error in the words of the manifest."""
+    if not detail["loc"]:
+        return _own_words(detail)
+    key = next(key for key in model.declared_keys() if key.field == detail["loc"][0])
+    if detail["type"] == "missing":
+        order = " ".join(_KEDA_SOURCE[source] for source in key.order)
+        return f'missing required parameter "{key.name}" in [{order}]: set {_places(key)}'
+    return f"{key.name}: {shown.get(key.field, 'the default')}: {_own_words(detail)}"
+
+
+def _own_words(detail: ErrorDetails) -> str:
+    """A validator's own text where there is one; pydantic's, which never holds the input, otherwise."""
+    context = detail.get("ctx", {})
+    raised = context.get("error")
+    return str(raised) if isinstance(raised, ValueError) else detail["msg"][:1].lower() + detail["msg"][1:]
+
+
+def _places(key: Key) -> str:
+    place = {
+        META: f"{key.name} in the trigger's metadata",
+        ENV: f"{key.name}FromEnv in the trigger's metadata",
+        AUTH: f"parameter {key.name} in a TriggerAuthentication",
+    }
+    return " or ".join(place[source] for source in key.order)
+
+
+def _first_name(model: type[TriggerMetadata], problems: Mapping[str, str]) -> str:
+    return next((key.name for key in model.declared_keys() if key.field in problems), "")
+
+
+@cache
+def _keys_of(model: type[TriggerMetadata]) -> tuple[Key, ...]:
+    """A trigger type's own keys before those of the blocks that it shares with others."""
+    own = [field for field in model.model_fields if field in model.__annotations__]
+    fields = dict.fromkeys([*own, *model.model_fields])
+    return tuple(_declared(field, model.model_fields[field]) for field in fields)
+
+
+def _declared(field: str, info: FieldInfo) -> Key:
+    order = next((mark.order for mark in info.metadata if isinstance(mark, Sources)), (META,))
+    names = next((mark.names for mark in info.metadata if isinstance(mark, Names)), (to_camel(field),))
+    text = next((mark.text for mark in info.metadata if isinstance(mark, Removed)), "")
+    form = next((mark for mark in info.metadata if isinstance(mark, TextForm)), TextForm())
+    annotation = _without_none(info.annotation)
+    return Key(
+        field=field,
+        names=names,
+        order=order,
+        type=_type_name(annotation),
+        required=info.is_required(),
+        default=None if info.is_required() else info.get_default(call_default_factory=True, validated_data={}),
+        secret=annotation is SecretStr,
+        removed=text,
+        read=_reader(annotation, form),
+    )
+
+
+def _without_none(annotation: object) -> object:
+    if get_origin(annotation) in (Union, UnionType):
+        kinds = [kind for kind in get_args(annotation) if kind is not NoneType]
+        return kinds[0] if len(kinds) == 1 else annotation
+    return annotation
+
+
+_PLAIN: dict[object, tuple[str, Callable[[str], object]]] = {
+    bool: ("bool", parse_bool),
+    int: ("int", read_int),
+    float: ("float", read_float),
+    timedelta: ("duration", read_duration),
+    SecretStr: ("secret", SecretStr),
+}
+
+
+def _type_name(annotation: object) -> str:
+    if annotation in _PLAIN:
+        return _PLAIN[annotation][0]
+    if get_origin(annotation) is Literal:
+        return " | ".join(map(str, get_args(annotation)))
+    names = {list[str]: "list", list[int]: "int list", dict[str, str]: "map", dict[str, list[str]]: "query string"}
+    return next((name for kind, name in names.items() if kind == annotation), "string")
+
+
+def _reader(annotation: object, form: TextForm) -> Callable[[str], object]:
+    if annotation in _PLAIN:
+        return _PLAIN[annotation][1]
+    if get_origin(annotation) is Literal:
+        return partial(read_choice, get_args(annotation))
+    if annotation == list[str]:
+        return partial(read_list, form.separator)
+    if annotation == list[int]:
+        return partial(read_ints, form.separator, form.ranges)
+    if annotation == dict[str, str]:
+        return partial(read_map, form.separator)
+    if annotation == dict[str, list[str]]:
+        return partial(parse_qs, keep_blank_values=True)
+    return unquote_plus if form.unescape else str

@@ -1,0 +1,84 @@
+"""Text of single metadata values -> typed values, by KEDA's rules (behaviour reference, section 18).
+
+Every function raises ValueError with a text that follows the value and says what would be right; it never repeats the
+value, because the value may be a secret. `metadata.py` chooses the function by a field's type.
+"""
+
+from datetime import timedelta
+
+import re2
+
+from keda_py.apis.go_values import parse_duration
+
+_INT = re2.compile(r"[+-]?[0-9]+")
+_FLOAT = re2.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_INT64 = 2**63
+_LONGEST_RANGE = 100_000
+
+
+def read_int(text: str) -> int:
+    """A decimal int64: "5.0" and "1_000", which Python's int or pydantic would take, are refused."""
+    if not _INT.fullmatch(text):
+        raise ValueError("is not a whole number: write digits only, such as 5")
+    value = int(text) if len(text) < 21 else _INT64
+    if not -_INT64 <= value < _INT64:
+        raise ValueError("is out of range: a whole number fits in 64 bits")
+    return value
+
+
+def read_float(text: str) -> float:
+    """A finite decimal number; "NaN" and "Inf" are refused, no threshold can use them."""
+    if not _FLOAT.fullmatch(text):
+        raise ValueError("is not a number: write digits with a decimal point, such as 5 or 0.25")
+    value = float(text)
+    if abs(value) == float("inf"):
+        raise ValueError("is out of range: a number fits in 64 bits")
+    return value
+
+
+def read_duration(text: str) -> timedelta:
+    """Go's duration ("1m30s", "250ms"); a bare integer counts milliseconds ("30" is 30 ms). Never negative."""
+    duration = timedelta(milliseconds=min(read_int(text), 10**12)) if _INT.fullmatch(text) else parse_duration(text)
+    if duration < timedelta(0):
+        raise ValueError("is negative: a duration is zero or more")
+    return duration
+
+
+def read_choice(choices: tuple[str, ...], text: str) -> str:
+    """One of a few words, in exactly this spelling."""
+    if text not in choices:
+        raise ValueError(f"is not allowed: write one of {', '.join(choices)}")
+    return text
+
+
+def read_list(separator: str, text: str) -> list[str]:
+    """The parts, trimmed."""
+    return [part.strip() for part in text.split(separator)]
+
+
+def read_ints(separator: str, ranges: bool, text: str) -> list[int]:
+    """Whole numbers, and with `ranges` spans of them: "1-3,5"."""
+    values: list[int] = []
+    for part in read_list(separator, text):
+        low, dash, high = part.partition("-")
+        if ranges and low and dash:
+            first, last = read_int(low.strip()), read_int(high.strip())
+            if not 0 <= last - first < _LONGEST_RANGE:
+                raise ValueError("has a range that ends before it begins, or is too long: write it as 1-3")
+            values.extend(range(first, last + 1))
+        else:
+            values.append(read_int(part))
+        if len(values) > _LONGEST_RANGE:
+            raise ValueError(f"stands for more than {_LONGEST_RANGE} numbers")
+    return values
+
+
+def read_map(separator: str, text: str) -> dict[str, str]:
+    """ "a=b,c=d=="; only the first "=" of a pair divides it, so that base64 values keep theirs."""
+    pairs = {}
+    for part in read_list(separator, text):
+        name, equals, value = part.partition("=")
+        if not equals or not name.strip():
+            raise ValueError("is not a map: write name=value pairs with a comma between")
+        pairs[name.strip()] = value.strip()
+    return pairs

@@ -1,0 +1,83 @@
+"""What scalers are lent where there is no operator: by commands that judge manifests, and by tests.
+
+In: objects in memory, and a clock. Out: the lendings of `context.py`, with a real HTTP client and nothing to ask.
+"""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+from keda_py.clock import Clock, FakeClock
+from keda_py.errors import NotFound
+from keda_py.net.http import HttpClientSpec, http_client
+from keda_py.net.operator_identity import IdentityRule
+from keda_py.net.tls import TlsContexts
+from keda_py.sdk.context import EVERY, Lendings, Reach, SharedResources
+from keda_py.sdk.scaler import KubeReader
+
+A_SATURDAY = datetime(2026, 11, 21, 5, 56, tzinfo=UTC)
+"""Where a FakeClock of `lendings` starts."""
+
+Object = Mapping[str, Any]
+_AS_KEDA = Reach(endpoints_of=frozenset({EVERY}))
+
+
+class Objects:
+    """A KubeReader over objects in memory, by resource; label selectors know `name=value` with commas between."""
+
+    def __init__(self, **by_resource: Sequence[Object]) -> None:
+        self.by_resource: dict[str, list[Object]] = {name: list(found) for name, found in by_resource.items()}
+
+    async def pods(self, namespace: str, label_selector: str) -> Sequence[Object]:
+        """The pods that match."""
+        return await self.list("pods", namespace, label_selector)
+
+    async def get(self, resource: str, namespace: str, name: str) -> Object:
+        """One object, or NotFound."""
+        for found in await self.list(resource, namespace):
+            if found["metadata"]["name"] == name:
+                return found
+        raise NotFound(f'{resource} "{name}" not found', status=404, reason="NotFound")
+
+    async def list(self, resource: str, namespace: str, label_selector: str = "") -> Sequence[Object]:
+        """The objects of a namespace that match."""
+        wanted = dict(part.split("=", 1) for part in label_selector.split(",") if part)
+        return [
+            found
+            for found in self.by_resource.get(resource.partition(".")[0], ())
+            if found["metadata"]["namespace"] == namespace
+            and wanted.items() <= found["metadata"].get("labels", {}).items()
+        ]
+
+
+@asynccontextmanager
+async def lendings(
+    *,
+    clock: Clock | None = None,
+    kube: KubeReader | None = None,
+    http: HttpClientSpec | None = None,
+    reach: Reach = _AS_KEDA,
+    identities: IdentityRule | None = None,
+) -> AsyncIterator[Lendings]:
+    """What the engine lends to all scalers; `EngineContext(lendings=..., namespace=...)` makes one trigger's.
+
+    `reach` is what triggers may read of other namespaces: as in KEDA; an operator's is `Reach()` unless told otherwise.
+    `identities` says where the operator's own identity may go; by default nowhere that a tenant names.
+    """
+    clock = clock or FakeClock(A_SATURDAY)
+    http = http or HttpClientSpec()
+    tls = TlsContexts()
+    async with http.answers, http_client(http, clock, tls) as client:
+        yield Lendings(
+            clock=clock,
+            http=client,
+            http_timeout=http.timeout,
+            kube=kube or Objects(),
+            tls=tls,
+            resources=SharedResources(),
+            reach=reach,
+            answers=http.answers,
+            connections=http.connections,
+            identities=identities or IdentityRule(),
+        )

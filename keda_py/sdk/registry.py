@@ -1,0 +1,69 @@
+"""Trigger type -> scaler class, from the entry points `keda_py.scalers`; a class is imported when first asked for.
+
+Built-in scalers register like a third party's: one line `my-queue = "my_package.my_queue:MyQueueScaler"` in a
+distribution's `[project.entry-points."keda_py.scalers"]`. `build` is where the engine comes in: a resolved `Trigger`
+and a context become a scaler, not yet opened. Nothing here knows a trigger type by name.
+"""
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from keda_py.errors import ConfigError
+from keda_py.sdk.scaler import Scaler, ScalerContext, Trigger
+
+GROUP = "keda_py.scalers"
+_OWN_DISTRIBUTION = "keda-py"
+
+AnyScaler = Scaler[Any]
+
+
+def trigger_types() -> tuple[str, ...]:
+    """Every registered trigger type, sorted."""
+    return tuple(sorted(_entry_points()))
+
+
+@cache
+def scaler_class(trigger_type: str) -> type[AnyScaler]:
+    """The class behind a trigger type. Raises ConfigError where there is none, or where it cannot be imported."""
+    entry_point = _entry_points().get(trigger_type)
+    if entry_point is None:
+        raise ConfigError(f"no scaler found for type: {trigger_type}{_suggestion(trigger_type)}", field="type")
+    try:
+        loaded = entry_point.load()
+    except (ImportError, AttributeError) as error:
+        raise ConfigError(f"scaler {trigger_type} ({entry_point.value}) cannot be imported: {error}") from error
+    if not (isinstance(loaded, type) and issubclass(loaded, Scaler)):
+        raise ConfigError(f"scaler {trigger_type}: {entry_point.value} is not a subclass of keda_py.sdk.scaler.Scaler")
+    return loaded
+
+
+def build(trigger: Trigger, context: ScalerContext) -> AnyScaler:
+    """A scaler for a resolved trigger, without I/O; `open` comes next. Raises ConfigError that names the type."""
+    scaler = scaler_class(trigger.type)
+    try:
+        metadata = scaler.metadata_model.parse(trigger.metadata, trigger.env, trigger.auth, trigger_type=trigger.type)
+        return scaler(metadata, context)
+    except ConfigError as error:
+        raise ConfigError(f"error parsing {trigger.type} metadata: {error}", field=error.field) from None
+
+
+@cache
+def trigger_types_by_module() -> Mapping[str, str]:
+    """The trigger type that each scaler's module stands for; nothing is imported."""
+    return {entry_point.module: name for name, entry_point in _entry_points().items()}
+
+
+@cache
+def _entry_points() -> dict[str, EntryPoint]:
+    """By name; a built-in scaler is never replaced by another distribution's of the same name."""
+    found = entry_points(group=GROUP)
+    ours_last = sorted(found, key=lambda point: point.dist is not None and point.dist.name == _OWN_DISTRIBUTION)
+    return {point.name: point for point in ours_last}
+
+
+def _suggestion(trigger_type: str) -> str:
+    near = get_close_matches(trigger_type, trigger_types(), n=3)
+    return f"; nearest: {', '.join(near)}" if near else "; `keda-py scalers` lists the types"

@@ -1,0 +1,339 @@
+"""The SDK for scaler authors: a trigger type is one file with a metadata model and a scaler class.
+
+A scaler turns one trigger of a ScaledObject into readings. The engine adds what all share: the `sN-` prefix and
+normalisation of metric names, metricType, time-outs, fallback counting, caching, single-flight and batching.
+Next in the flow: `keda_py/readings/readings.py`, which asks scalers.
+"""
+
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar
+
+import httpx
+
+from keda_py.clock import Clock
+from keda_py.core.metric_specs import ExternalMetric, MetricSpec, ResourceMetric
+from keda_py.errors import ConfigError, EmptyAnswer, ScalerError
+from keda_py.net.credential_keys import (
+    CredentialDigest,
+    CredentialKey,
+    OpenKey,
+    SharingKey,
+    credential_digest,
+    sharing_key,
+)
+from keda_py.net.keys.private_keys import rs256
+from keda_py.net.names import addresses
+from keda_py.net.operator_identity import Destination
+from keda_py.net.redirect_rule import NO_REDIRECTS, RedirectRule
+from keda_py.net.tls import TlsSettings
+from keda_py.sdk.metadata import (
+    AUTH,
+    ENV,
+    META,
+    TriggerMetadata,
+    named,
+    ranges,
+    removed,
+    separated_by,
+    sources,
+    url_unescaped,
+)
+
+__all__ = [
+    "AUTH",
+    "ENV",
+    "META",
+    "NO_REDIRECTS",
+    "ConfigError",
+    "CredentialDigest",
+    "CredentialKey",
+    "Destination",
+    "EmptyAnswer",
+    "ExternalMetric",
+    "KubeReader",
+    "MetricSpec",
+    "MetricType",
+    "OpenKey",
+    "PodIdentity",
+    "Reading",
+    "RedirectRule",
+    "ResourceMetric",
+    "Scaler",
+    "ScalerContext",
+    "ScalerError",
+    "SharingKey",
+    "TlsSettings",
+    "Trigger",
+    "TriggerMetadata",
+    "addresses",
+    "credential_digest",
+    "named",
+    "ranges",
+    "removed",
+    "rs256",
+    "separated_by",
+    "sharing_key",
+    "sources",
+    "url_unescaped",
+]
+
+M = TypeVar("M", bound=TriggerMetadata)
+T = TypeVar("T")
+
+LONGEST_TIMEOUT = 300.0
+"""Seconds that one reading may take, whatever the metadata's `timeout` says."""
+MetricType = Literal["AverageValue", "Value", "Utilization"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What one trigger measured. `active` None: the engine compares `value` with `activation` (strictly greater).
+
+    `changes_at` is a known next change (a cron boundary, aware): the engine looks again then, without waiting for the
+    next poll. `note` says why a value is what the reference states instead of what the source said ("NaN counts as 0");
+    `empty` that the source had nothing to say.
+    """
+
+    value: float
+    active: bool | None = None
+    changes_at: datetime | None = None
+    note: str = ""
+    empty: bool = False
+
+
+class KubeReader(Protocol):
+    """What a scaler may ask the cluster, answered from caches where there are any. Raises KubeError.
+
+    Of the trigger's own namespace: another one is Forbidden, unless the installation allows it for EndpointSlices.
+    """
+
+    async def pods(self, namespace: str, label_selector: str) -> Sequence[Mapping[str, Any]]:
+        """Pods with metadata.name, metadata.labels, spec.nodeName, status.phase and status.conditions."""
+        ...
+
+    async def get(self, resource: str, namespace: str, name: str) -> Mapping[str, Any]:
+        """One object; `resource` is `configmaps`, `secrets`, `services`..., or `endpointslices.discovery.k8s.io`."""
+        ...
+
+    async def list(self, resource: str, namespace: str, label_selector: str = "") -> Sequence[Mapping[str, Any]]:
+        """Objects of a namespace that match the selector."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodIdentity:
+    """`podIdentity` of the TriggerAuthentication; provider `none` where there is none.
+
+    `cluster_wide`: it stands in a ClusterTriggerAuthentication, so its authority host is the installation's choice.
+    """
+
+    provider: str = "none"
+    identity_id: str = ""
+    identity_tenant_id: str = ""
+    identity_authority_host: str = ""
+    role_arn: str = ""
+    external_id: str = ""
+    cluster_wide: bool = False
+
+
+class ScalerContext(Protocol):
+    """What the engine lends to a scaler."""
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of the ScaledObject."""
+        ...
+
+    @property
+    def scaled_object(self) -> str:
+        """The name of the ScaledObject."""
+        ...
+
+    @property
+    def trigger_index(self) -> int:
+        """The index of the trigger in `spec.triggers`."""
+        ...
+
+    @property
+    def trigger_name(self) -> str:
+        """The `name` of the trigger, or ""."""
+        ...
+
+    @property
+    def metric_type(self) -> MetricType | Literal[""]:
+        """The trigger's `metricType` as written, "" where it is absent."""
+        ...
+
+    @property
+    def as_metric_source(self) -> bool:
+        """True under scalingModifiers: the target of the formula counts, so some targets stop being required."""
+        ...
+
+    @property
+    def pod_identity(self) -> PodIdentity:
+        """The resolved pod identity."""
+        ...
+
+    @property
+    def clock(self) -> Clock:
+        """The clock of decisions."""
+        ...
+
+    @property
+    def http(self) -> httpx.AsyncClient:
+        """The shared HTTP client: pooled, time-limited, proxies from the environment. Never closed by a scaler.
+
+        A request may carry its own TLS context: `extensions={"ssl": context}`; see `tls_context`. No redirect takes a
+        credential to another origin; what a request says of that is the extension `redirects`, a `RedirectRule`.
+        """
+        ...
+
+    def tls_context(self, settings: TlsSettings) -> ssl.SSLContext:
+        """The client's TLS context for these settings, the same object for the same settings. Raises ConfigError."""
+        ...
+
+    def check_identity(self, identity: str, to: Destination) -> None:
+        """To be asked before the operator's own identity goes anywhere. Raises ConfigError where it may not.
+
+        `identity` is what an error calls it, as in "AWS role".
+        """
+        ...
+
+    @property
+    def http_timeout(self) -> float:
+        """Seconds; KEDA_HTTP_DEFAULT_TIMEOUT."""
+        ...
+
+    def connection(self) -> AbstractAsyncContextManager[None]:
+        """To be held while a connection of the scaler's own is open or asked through; `http` sees to that itself.
+
+        Each namespace has a share of connections; raises ScalerError where none is free in time.
+        """
+        ...
+
+    @property
+    def kube(self) -> KubeReader:
+        """The cluster, read only."""
+        ...
+
+    async def parse(
+        self,
+        function: Callable[..., T],
+        text: bytes | str,
+        *arguments: object,
+        inline_bytes: int,
+        timeout: float | None = None,
+    ) -> T:
+        """`function(text, *arguments)`: here and now, or in another process for a text of more than `inline_bytes`.
+
+        For text that a source or a tenant wrote: what takes over 10 ms of CPU does not belong on the operator's loop,
+        and what eats memory or never ends is ended there, within `timeout` seconds (None: `http_timeout`). The function
+        is at the top level of a module that imports little; it raises ScalerError, and arguments and value are plain
+        JSON. Choose `inline_bytes` by measuring the worst text. Raises ScalerError, also for a text that is too long.
+        """
+        ...
+
+    async def shared(
+        self, key: SharingKey, factory: Callable[[], Awaitable[T]], close: Callable[[T], Awaitable[None]]
+    ) -> T:
+        """A resource shared by all scalers with that key (a connection pool); closed with its last scaler.
+
+        `sharing_key(self.context.namespace, (...what it is...), ...credential...)` makes the key.
+        """
+        ...
+
+
+class Scaler(Generic[M]):
+    """One trigger. `__init__` does no I/O; `open` may connect; `read` answers or raises ScalerError."""
+
+    metadata_model: ClassVar[type[TriggerMetadata]]
+    """Set by the type argument: `class AcmeScaler(Scaler[AcmeMetadata])`."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Take the metadata model from the type argument."""
+        super().__init_subclass__(**kwargs)
+        for base in getattr(cls, "__orig_bases__", ()):
+            for argument in getattr(base, "__args__", ()):
+                if isinstance(argument, type) and issubclass(argument, TriggerMetadata):
+                    cls.metadata_model = argument
+
+    def __init__(self, metadata: M, context: ScalerContext) -> None:
+        self.metadata = metadata
+        self.context = context
+
+    @property
+    def metric_name(self) -> str:
+        """The metric's name before prefix and normalisation."""
+        raise NotImplementedError
+
+    @property
+    def target(self) -> int | float:
+        """The value a replica (AverageValue) or the whole target (Value) should have."""
+        raise NotImplementedError
+
+    @property
+    def activation(self) -> float:
+        """The value above which the trigger is active; strictly greater."""
+        return 0.0
+
+    @property
+    def cautions(self) -> Sequence[str]:
+        """What is accepted, as in KEDA, and will not work: told by `keda-py validate`. Without I/O."""
+        return ()
+
+    @property
+    def timeout(self) -> float:
+        """Seconds that one reading may take: the metadata's `timeout` if it is above 0, else the context's.
+
+        Of a longer one than LONGEST_TIMEOUT that much counts.
+        """
+        own = getattr(self.metadata, "timeout", None)
+        return (
+            min(own.total_seconds(), LONGEST_TIMEOUT)
+            if isinstance(own, timedelta) and own
+            else self.context.http_timeout
+        )
+
+    async def open(self) -> None:
+        """Connect. Raises ConfigError (the user must act) or ScalerError (try again)."""
+
+    async def specs(self) -> tuple[MetricSpec, ...]:
+        """The metrics of this trigger; by default one external metric from `metric_name` and `target`."""
+        return (ExternalMetric(name=self.metric_name, target=self.target),)
+
+    async def read(self, spec: ExternalMetric | None = None) -> Reading:
+        """Measure now. `spec` names which metric where there are several. Raises ScalerError when it cannot know."""
+        raise NotImplementedError
+
+    @property
+    def batch_key(self) -> SharingKey | None:
+        """Triggers with one key (endpoint, credentials, TLS, time-out) may be read by one `read_batch`; None: never.
+
+        Made by `sharing_key`, as for `ScalerContext.shared`.
+        """
+        return None
+
+    async def read_batch(self, scalers: "Sequence[Scaler[M]]") -> "Sequence[Reading | ScalerError]":
+        """One reading for each scaler, in order; asked on the first of them. Raises ScalerError when all fail."""
+        raise NotImplementedError
+
+    def watch(self) -> AsyncIterator[bool] | None:
+        """A stream of activity from a source that can push; None where it cannot."""
+        return None
+
+    async def aclose(self) -> None:
+        """Give everything back. Never raises."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trigger:
+    """A trigger with everything resolved, ready to be parsed by `metadata_model.parse`."""
+
+    type: str
+    metadata: Mapping[str, str]
+    env: Mapping[str, str] = field(default_factory=dict)
+    auth: Mapping[str, str] = field(default_factory=dict)

@@ -1,0 +1,64 @@
+"""What the webhook judged and denied, under KEDA's names and labels. Behaviour reference, section 14.1.
+
+Whoever reaches the webhook's port chooses what a review says. A label is therefore a word of ours, or a namespace that
+is there: `exists` tells, by our caches; all others are one. The series of a namespace end with it.
+"""
+
+from collections.abc import Callable
+
+from prometheus_client import CollectorRegistry, Counter
+
+from keda_py.telemetry.series import Owner, Series
+
+ELSEWHERE = "_unknown"
+"""The label of what is not known here; no namespace can have that name."""
+_ACTIONS = ("create", "update")
+
+
+class AdmissionMetrics:
+    """Every `record_...` is cheap and never waits."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        judged, denied = ("namespace", "action"), ("namespace", "action", "reason")
+        self._series = Series()
+        self._exists: Callable[[str], bool] = lambda namespace: False
+        self._validations = Counter(
+            "keda_webhook_scaled_object_validations", "ScaledObjects judged by the webhook", judged, registry=registry
+        )
+        self._denials = Counter(
+            "keda_webhook_scaled_object_validation_errors",
+            "objects that the webhook denied",
+            denied,
+            registry=registry,
+        )
+
+    def tell_by(self, exists: Callable[[str], bool]) -> None:
+        """From now on `exists` says which namespaces are there."""
+        self._exists = exists
+
+    def record_validation(self, namespace: str, action: str) -> None:
+        """A ScaledObject that the webhook judged; `action` is create or update."""
+        namespace = self._known(namespace)
+        self._series.of(_owner(namespace), self._validations, (namespace, _word(action))).inc()
+
+    def record_denial(self, namespace: str, action: str, reason: str) -> None:
+        """One that it denied, or a ScaledJob; `reason` is a word of ours."""
+        namespace = self._known(namespace)
+        self._series.of(_owner(namespace), self._denials, (namespace, _word(action), reason)).inc()
+
+    def sweep(self) -> None:
+        """End the series of namespaces that are gone; before each scrape."""
+        for owner in self._series.owners:
+            if self._known(owner[1]) != owner[1]:
+                self._series.forget(owner)
+
+    def _known(self, namespace: str) -> str:
+        return namespace if self._exists(namespace) else ELSEWHERE
+
+
+def _owner(namespace: str) -> Owner:
+    return ("Namespace", namespace, "")
+
+
+def _word(action: str) -> str:
+    return action if action in _ACTIONS else ELSEWHERE

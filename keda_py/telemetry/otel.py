@@ -1,0 +1,191 @@
+"""OpenTelemetry export: our metrics under the names and attributes that KEDA gives them there, pushed by OTLP.
+
+Nothing is counted twice: what `prometheus.py` holds is read when an export is due, in the exporter's own thread, so
+that a collector that is slow or gone delays nobody. Where to, how often and with which credentials is told by the
+OTEL_* variables, which the SDK reads. Imported only with --enable-opentelemetry-metrics; needs the extra `otel`. The
+names are in `otel_names.py`. Behaviour reference, section 14.2.
+"""
+
+import asyncio
+import logging
+import os
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
+
+from opentelemetry.metrics import CallbackOptions, Histogram, Meter, Observation
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import (
+    MetricExporter,
+    MetricExportResult,
+    MetricsData,
+    PeriodicExportingMetricReader,
+)
+from opentelemetry.sdk.resources import OTELResourceDetector, Resource
+
+from keda_py import __version__
+from keda_py.errors import ConfigError
+from keda_py.telemetry.otel_names import EXPORTED, HTTP_SECONDS, HTTP_SECONDS_BUCKETS, Exported
+from keda_py.telemetry.prometheus import OperatorMetrics
+
+METER = "keda-open-telemetry-metrics"
+LAST_EXPORT_SECONDS = 2.0
+"""At the end one more export is tried for this long."""
+
+MOST_TIMED = 20_000
+"""Triggers times status codes, with --enable-high-cardinality-metrics-labels."""
+
+log = logging.getLogger(__name__)
+
+
+@asynccontextmanager
+async def exporting(metrics: OperatorMetrics) -> AsyncIterator[None]:
+    """Export until left, and once more then. Raises ConfigError for OTEL_* variables that cannot be used."""
+    complaints = _Complaints()
+    complaints.listen()
+    try:
+        provider = MeterProvider((_reader(complaints),), resource=_resource(), shutdown_on_exit=False)
+    except (ValueError, ImportError, OSError) as error:
+        complaints.leave()
+        raise ConfigError(f"OpenTelemetry export cannot begin: {error}; see the OTEL_* variables") from error
+    _show(metrics, provider.get_meter(METER))
+    log.info("exporting metrics by otlp", extra={"protocol": _protocol()})
+    try:
+        yield
+    finally:
+        await asyncio.to_thread(provider.shutdown, LAST_EXPORT_SECONDS * 1000)
+        complaints.leave()
+
+
+class _Complaints(logging.Handler):
+    """What the SDK would log at every export that fails: kept, because `_Watched` tells of it once."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.last = ""
+        self._logger = logging.getLogger("opentelemetry")
+
+    def listen(self) -> None:
+        """From now on the SDK is heard here alone."""
+        self._logger.addHandler(self)
+        self._logger.propagate = False
+
+    def leave(self) -> None:
+        """Undo `listen`."""
+        self._logger.removeHandler(self)
+        self._logger.propagate = True
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Remember the words; a query in a URL may hold a key."""
+        self.last = record.getMessage().partition("?")[0]
+
+
+class _Watched(MetricExporter):
+    """An exporter that tells when the collector stops taking metrics, and when it takes them again."""
+
+    def __init__(self, exporter: MetricExporter, complaints: _Complaints) -> None:
+        # The SDK's readers take these preferences, which OTEL_* variables can set, from the exporter in the same way.
+        super().__init__(exporter._preferred_temporality, exporter._preferred_aggregation)
+        self._exporter, self._complaints = exporter, complaints
+        self._failing = False
+
+    def export(self, metrics_data: MetricsData, timeout_millis: float = 10_000, **kwargs: object) -> MetricExportResult:
+        """Called in the SDK's thread."""
+        result = self._exporter.export(metrics_data, timeout_millis, **kwargs)
+        failing = result is not MetricExportResult.SUCCESS
+        if failing and not self._failing:
+            log.warning("metrics cannot be exported", extra={"error": self._complaints.last})
+        elif self._failing and not failing:
+            log.info("metrics can be exported again")
+        self._failing = failing
+        return result
+
+    def force_flush(self, timeout_millis: float = 10_000) -> bool:
+        """Nothing is held back."""
+        return self._exporter.force_flush(timeout_millis)
+
+    def shutdown(self, timeout_millis: float = 30_000, **kwargs: object) -> None:
+        """An export under way is given up."""
+        self._exporter.shutdown(timeout_millis, **kwargs)
+
+
+def _protocol() -> str:
+    """As in KEDA everything but "grpc" is HTTP."""
+    named = os.environ.get("OTEL_EXPORTER_OTLP_METRICS_PROTOCOL") or os.environ.get("OTEL_EXPORTER_OTLP_PROTOCOL")
+    return "grpc" if named == "grpc" else "http"
+
+
+def _reader(complaints: _Complaints) -> PeriodicExportingMetricReader:
+    exporter: MetricExporter
+    if _protocol() == "grpc":
+        from opentelemetry.exporter.otlp.proto.grpc.metric_exporter import OTLPMetricExporter as GrpcExporter
+
+        exporter = GrpcExporter()
+    else:
+        from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter as HttpExporter
+
+        exporter = HttpExporter()
+    return PeriodicExportingMetricReader(_Watched(exporter, complaints))
+
+
+def _resource() -> Resource:
+    """OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES win."""
+    ours = {"service.name": "keda-operator", "service.version": __version__}
+    return Resource.create(ours).merge(OTELResourceDetector().detect())
+
+
+def _show(metrics: OperatorMetrics, meter: Meter) -> None:
+    for one in EXPORTED:
+        callback = _Series(metrics, one).observe
+        _create(meter, one)(one.name, [callback], one.unit, one.description)
+    seconds = meter.create_histogram(
+        HTTP_SECONDS, "s", "until the head of the answer came", explicit_bucket_boundaries_advisory=HTTP_SECONDS_BUCKETS
+    )
+
+    metrics.on_http = Timed(seconds).record
+
+
+class Timed:
+    """A histogram of requests. The SDK forgets no attributes, so of those that users make up it is given so many."""
+
+    def __init__(self, histogram: Histogram) -> None:
+        self._histogram = histogram
+        self._known: set[tuple[str, ...]] = set()
+
+    def record(self, labels: Mapping[str, str], seconds: float) -> None:
+        """One request; without its trigger where too many are known."""
+        attributes, known = dict(labels), tuple(labels.values())
+        if known in self._known or len(self._known) < MOST_TIMED:
+            self._known.add(known)
+        else:
+            attributes = {name: labels[name] for name in ("scaler", "status_code")}
+        self._histogram.record(seconds, attributes)
+
+
+def _create(meter: Meter, one: Exported) -> Callable[..., object]:
+    match one.kind:
+        case "gauge":
+            return meter.create_observable_gauge
+        case "counter":
+            return meter.create_observable_counter
+        case "updown":
+            return meter.create_observable_up_down_counter
+
+
+class _Series:
+    """The series of one name, as they are now."""
+
+    def __init__(self, metrics: OperatorMetrics, one: Exported) -> None:
+        self._metrics, self._one = metrics, one
+        self._counted: set[frozenset[tuple[str, str | bool]]] = set()
+
+    def observe(self, _: CallbackOptions) -> Iterable[Observation]:
+        """Called in the SDK's thread. A total that has ended is sent once more, as 0: else the collector keeps it."""
+        known, self._counted = self._counted, set()
+        for family in self._metrics.registry.restricted_registry([self._one.series]).collect():
+            for sample in family.samples:
+                attributes = self._one.attributes(sample.labels)
+                if self._one.kind == "updown":
+                    self._counted.add(frozenset(attributes.items()))
+                yield Observation(self._one.value(sample.value), attributes)
+        for ended in known - self._counted:
+            yield Observation(0, dict(ended))

@@ -1,0 +1,128 @@
+"""Metrics of the process as a whole: its requests, its Lease, its loop, its queue, its decisions.
+
+KEDA has the first two from client-go under these names, and those of `reconcile_metrics.py` from controller-runtime;
+those that begin with keda_py_ are our own.
+"""
+
+import platform
+from collections.abc import Callable
+from math import nan
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    GCCollector,
+    Histogram,
+    PlatformCollector,
+    ProcessCollector,
+)
+
+from keda_py import __version__
+from keda_py.kube.client import Exchange
+from keda_py.telemetry.reconcile_metrics import ReconcileMetrics
+
+_SECONDS = (0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+_SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+
+
+class ProcessMetrics:
+    """Every `record_...` is cheap and never waits."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        for collector in (ProcessCollector, GCCollector, PlatformCollector):
+            collector(registry=registry)
+        self.reconciles = ReconcileMetrics(registry)
+        self._samplers: list[Callable[[], None]] = []
+        self._requests = Counter(
+            "rest_client_requests", "requests to the API server", ("code", "host", "method"), registry=registry
+        )
+        self._leads = Gauge("leader_election_master_status", "1 while we hold the Lease", ("name",), registry=registry)
+        self._lateness = Histogram(
+            "keda_py_poll_lateness_seconds", "how late polls began", buckets=_SECONDS, registry=registry
+        )
+        self._batches = Histogram(
+            "keda_py_batch_size", "triggers answered by one question to a source", buckets=_SIZES, registry=registry
+        )
+        self._depth = Gauge(
+            "keda_py_queue_depth", "objects that are due or being worked on", ("type",), registry=registry
+        )
+        self._held_back = Gauge(
+            "keda_py_objects_held_back",
+            "objects that are not scaled because a process died while it worked on them",
+            ("type",),
+            registry=registry,
+        )
+        self._lag = Histogram(
+            "keda_py_event_loop_lag_seconds", "how late the loop's timers fire", buckets=_SECONDS, registry=registry
+        )
+        self._stalls = Counter(
+            "keda_py_event_loop_stalls", "times that the loop was blocked, and by whom", ("culprit",), registry=registry
+        )
+        self._decisions = Counter("keda_py_decisions", "decisions by reason", ("reason",), registry=registry)
+        self._certificate = Gauge(
+            "keda_py_certificate_expiry_timestamp_seconds", "when the serving certificate ends", registry=registry
+        )
+        self._certificate.set(nan)  # there is none yet; 0 would be long ago
+        _add_build_info(registry)
+
+    def record_exchange(self, exchange: Exchange) -> None:
+        """One request to the API server."""
+        method = "GET" if exchange.verb in ("LIST", "WATCH") else exchange.verb
+        self._requests.labels(str(exchange.code or "<error>"), exchange.host, method).inc()
+
+    def record_lateness(self, seconds: float) -> None:
+        """How much later than due a poll began."""
+        self._lateness.observe(seconds)
+
+    def record_batch(self, size: int) -> None:
+        """A source was asked for that many triggers at once."""
+        self._batches.observe(size)
+
+    def record_lag(self, seconds: float) -> None:
+        """How much later than due a timer of the loop fired."""
+        self._lag.observe(seconds)
+
+    def record_stall(self, culprit: str) -> None:
+        """The loop was blocked, by a trigger type or a place in the code."""
+        self._stalls.labels(culprit).inc()
+
+    def record_decision(self, reason: str) -> None:
+        """A decision, whether anything was done about it or not."""
+        self._decisions.labels(reason).inc()
+
+    def show(self, take: Callable[[], None]) -> None:
+        """Call `take` on the loop before each scrape, to set what is known only then."""
+        self._samplers.append(take)
+
+    def show_queue(self, kind: str, depth: Callable[[], int]) -> None:
+        """Show the depth of a queue from now on; asked on the loop at each scrape."""
+        self.show(lambda: self._depth.labels(kind).set(depth()))
+
+    def show_held_back(self, kind: str, count: Callable[[], int]) -> None:
+        """Show how many objects of a kind are held back from now on; asked on the loop at each scrape."""
+        self.show(lambda: self._held_back.labels(kind).set(count()))
+
+    def show_leadership(self, lease: str, leads: Callable[[], bool]) -> None:
+        """Show whether we hold the Lease from now on."""
+        self.show(lambda: self._leads.labels(lease).set(leads()))
+
+    def record_certificate(self, ends: float) -> None:
+        """Another certificate is served, until then, in seconds since 1970."""
+        self._certificate.set(ends)
+
+    def sample(self) -> None:
+        """On the loop, before a page is rendered elsewhere: what is asked for only then."""
+        for take in self._samplers:
+            take()
+
+
+def _add_build_info(registry: CollectorRegistry) -> None:
+    info = {
+        "version": __version__,
+        # KEDA's label for its own runtime; dashboards group by it.
+        "goversion": f"python{platform.python_version()}",
+        "goos": platform.system().lower(),
+        "goarch": platform.machine(),
+    }
+    Gauge("keda_build_info", "version and platform; always 1", tuple(info), registry=registry).labels(**info).set(1)

@@ -1,0 +1,226 @@
+"""Our own metrics, under KEDA's names and labels, so that existing dashboards and alerts go on working.
+
+The engine and the operator report through the small `record_...` functions; a series ends with its object. What
+concerns the process as a whole is in `process_metrics.py`; `page.py` renders both. Behaviour reference, section 14.1.
+"""
+
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
+
+from keda_py.core.metric_names import COMPOSITE_METRIC
+from keda_py.errors import EmptyAnswer, ScalerError
+from keda_py.external_metrics.query import Evaluation
+from keda_py.net.http.observed import HttpExchange
+from keda_py.readings.http_requests import asked_for
+from keda_py.readings.scaler_set import ScalerSet
+from keda_py.readings.tracked_metrics import Key, Meter, MetricReading
+from keda_py.telemetry.admission_metrics import AdmissionMetrics
+from keda_py.telemetry.cloud_event_metrics import CloudEventMetrics
+from keda_py.telemetry.process_metrics import ProcessMetrics
+from keda_py.telemetry.question_metrics import QuestionMetrics
+from keda_py.telemetry.series import MOST_DETAILED_LINES, MOST_LINES, Labels, Owner, Scope, Series, shortened
+
+SCALED_OBJECT, SCALED_JOB = "ScaledObject", "ScaledJob"
+
+_SERIES = ("namespace", "metric", "scaledObject", "scaler", "triggerIndex", "type")
+_OBJECT = ("namespace", "scaledObject")
+_LOOP = ("namespace", "type", "resource")
+_HTTP = ("namespace", "scaled_resource", "scaler", "trigger_name", "metric_name", "status_code")
+_STATUSES = frozenset(HTTPStatus)
+_EMPTY = ("namespace", "scaledResource", "triggerName", "metricName", "resourceType", "ignoreNullValues")
+
+
+class OperatorMetrics:
+    """The metrics of one process. Every function is cheap and never waits.
+
+    `detailed` tells how long HTTP requests take for each trigger, not for each kind of scaler.
+    """
+
+    def __init__(self, *, detailed: bool = False) -> None:
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # prometheus_client has no type here
+        self.registry = registry = CollectorRegistry()
+        self.process = ProcessMetrics(registry)
+        self.admission = AdmissionMetrics(registry)
+        self.cloud_events = CloudEventMetrics(registry)
+        self.questions = QuestionMetrics(registry)
+        self._series = Series(most=MOST_DETAILED_LINES if detailed else MOST_LINES)
+        self.on_http: Callable[[Mapping[str, str], float], None] = lambda labels, seconds: None
+        """Told of each request's labels and seconds, for a histogram that cannot be read from this one."""
+
+        def gauge(name: str, text: str, labels: Labels) -> Gauge:
+            return Gauge(name, text, labels, registry=registry)
+
+        def counter(name: str, text: str, labels: Labels) -> Counter:
+            return Counter(name, text, labels, registry=registry)
+
+        self._value = gauge("keda_scaler_metrics_value", "last value of a metric", _SERIES)
+        self._latency = gauge("keda_scaler_metrics_latency_seconds", "how long the source took to answer", _SERIES)
+        self._active = gauge("keda_scaler_active", "1 while a trigger is active", _SERIES)
+        self._errors = counter("keda_scaler_detail_errors", "failed readings of a metric", _SERIES)
+        self._paused = gauge("keda_scaled_object_paused", "1 while paused", _OBJECT)
+        self._fallback = gauge("keda_py_fallback_active", "1 while its replicas are those of its fallback", _OBJECT)
+        self._object_errors = {
+            SCALED_OBJECT: counter(
+                "keda_scaled_object_errors", "failed readings and checks of a ScaledObject", _OBJECT
+            ),
+            SCALED_JOB: counter("keda_scaled_job_errors", "failed readings of a ScaledJob", ("namespace", "scaledJob")),
+        }
+        self._empty = counter("keda_scaler_empty_upstream_responses", "answers with nothing in them", _EMPTY)
+        self._loop = gauge("keda_internal_scale_loop_latency_seconds", "how late a scale loop began", _LOOP)
+        self._resources = gauge("keda_resource_registered_total", "objects by type", ("type", "namespace"))
+        self._triggers = gauge("keda_trigger_registered_total", "triggers by type", ("type",))
+        self._http = counter("keda_scaler_http_requests", "HTTP requests of a trigger", _HTTP)
+        self._timed_by = _HTTP if detailed else ("scaler", "status_code")
+        self._http_seconds = _http_timer(self._timed_by, registry)
+
+    @property
+    def owners(self) -> tuple[Owner, ...]:
+        """The objects of which anything is shown."""
+        return self._series.owners
+
+    def record_built(self, key: Key, scalers: ScalerSet) -> None:
+        """Scalers of a new generation stand: series of metrics that the object has no longer end.
+
+        What the HPA measures by itself counts as active, as in KEDA: nobody asks here.
+        """
+        owner, resources = (scalers.spec.kind, *key), _resource_labels(key, scalers)
+        kept: set[Scope] = {
+            _series_labels(key, scalers, metric.trigger_index, metric.name) for metric in scalers.metrics.external
+        }
+        kept |= {*resources, _composite_labels(key), *((trigger.type,) for trigger in scalers.spec.triggers)}
+        self._series.keep(owner, kept)
+        for labels in resources:
+            self._series.of(owner, self._active, labels, labels).set(1)
+
+    def record_dismissed(self, key: Key, kind: str) -> None:
+        """An object has no scalers any more, at least for now: what was read by them is not true any longer."""
+        self._series.keep((kind, *key), ())
+
+    def record_reading(self, key: Key, scalers: ScalerSet, reading: MetricReading) -> None:
+        """A completed reading, good or failed. KEDA counts failures of the HPA's questions alone in the details."""
+        owner = (scalers.spec.kind, *key)
+        labels = _series_labels(key, scalers, reading.metric.trigger_index, reading.metric.name)
+        of = self._series.of
+        of(owner, self._latency, labels, labels).set(reading.seconds)
+        errors = of(owner, self._errors, labels, labels), of(owner, self._object_errors[scalers.spec.kind], key)
+        match reading.outcome:
+            case ScalerError() as error:
+                for one in errors:
+                    one.inc()
+                if isinstance(error, EmptyAnswer):
+                    self._count_empty(owner, reading, labels, ignored=False)
+            case outcome:
+                of(owner, self._value, labels, labels).set(outcome.value)
+                of(owner, self._active, labels, labels).set(1 if outcome.active else 0)
+                if outcome.empty:
+                    self._count_empty(owner, reading, labels, ignored=True)
+
+    def record_evaluation(self, key: Key, evaluation: Evaluation) -> None:
+        """What a round of a ScaledObject means: the formula's value, where there is one."""
+        value = next((one for one in evaluation.values if one.name == COMPOSITE_METRIC), None)
+        if value is not None:
+            owner, labels = (SCALED_OBJECT, *key), _composite_labels(key)
+            self._series.of(owner, self._value, labels, labels).set(value.milli / 1000)
+            self._series.of(owner, self._active, labels, labels).set(1 if evaluation.active else 0)
+
+    def record_error(self, key: Key, kind: str = SCALED_OBJECT) -> None:
+        """An object that could not be checked or decided on."""
+        self._series.of((kind, *key), self._object_errors[kind], key).inc()
+
+    def record_paused(self, key: Key, *, paused: bool) -> None:
+        """Whether a ScaledObject is paused."""
+        self._series.of((SCALED_OBJECT, *key), self._paused, key).set(1 if paused else 0)
+
+    def record_fallback(self, key: Key, *, active: bool) -> None:
+        """Whether the fallback of a ScaledObject that has one is in force."""
+        self._series.of((SCALED_OBJECT, *key), self._fallback, key).set(1 if active else 0)
+
+    def record_lateness(self, key: Key, seconds: float, kind: str = SCALED_OBJECT) -> None:
+        """How much later than due a scale loop began."""
+        labels, late = (key[0], kind.lower(), key[1]), max(seconds, 0.0)
+        self._series.of((kind, *key), self._loop, labels).set(late)
+        self.process.record_lateness(late)
+
+    def record_batch(self, size: int) -> None:
+        """A source was asked for that many triggers at once."""
+        self.process.record_batch(size)
+
+    def record_http(self, exchange: HttpExchange) -> None:
+        """An HTTP request of whichever trigger is being read."""
+        meter = asked_for()
+        if meter is None:
+            return
+        metric, code = meter.metric, _code(exchange.status)
+        kind = meter.scalers.spec.triggers[metric.trigger_index].type
+        labels = (*meter.key, kind, shortened(metric.trigger_name), shortened(metric.name), code)
+        timed = labels if self._timed_by == _HTTP else (kind, code)
+        self.on_http(dict(zip(self._timed_by, timed, strict=True)), exchange.seconds)
+        if not meter.retired:
+            of, owner = self._series.of, _owner_of(meter)
+            scope = _series_labels(meter.key, meter.scalers, metric.trigger_index, metric.name)
+            of(owner, self._http, labels, scope).inc()
+            of(owner, self._http_seconds, timed, scope if timed is labels else (kind,)).observe(exchange.seconds)
+
+    def record_resources(self, kind: str, namespace: str, count: int) -> None:
+        """How many objects of a type, as "scaled_object", a namespace has."""
+        _set_or_remove(self._resources, (kind, namespace), count)
+
+    def record_triggers(self, trigger_type: str, count: int) -> None:
+        """How many triggers of a type there are."""
+        _set_or_remove(self._triggers, (shortened(trigger_type),), count)
+
+    def forget(self, key: Key, kind: str = SCALED_OBJECT) -> None:
+        """Remove every series of an object."""
+        self._series.forget((kind, *key))
+
+    def _count_empty(self, owner: Owner, reading: MetricReading, scope: Scope, *, ignored: bool) -> None:
+        kind, namespace, name = owner
+        metric = reading.metric
+        words = (shortened(metric.trigger_name), shortened(metric.name))
+        labels = (namespace, name, *words, kind, str(ignored).lower())
+        self._series.of(owner, self._empty, labels, scope).inc()
+
+
+def _http_timer(labels: Labels, registry: CollectorRegistry) -> Histogram:
+    name, text = "keda_scaler_http_request_duration_seconds", "until the head of the answer has come"
+    return Histogram(name, text, labels, registry=registry)
+
+
+def _code(status: int) -> str:
+    """A source may answer with any number: those without a meaning are told by their first digit."""
+    if status in _STATUSES:
+        return str(status)
+    return f"{status // 100}xx" if status else "error"
+
+
+def _set_or_remove(gauge: Gauge, labels: Labels, count: int) -> None:
+    series = gauge.labels(*labels)
+    series.set(count) if count else gauge.remove(*labels)
+
+
+def _series_labels(key: Key, scalers: ScalerSet, index: int, metric: str) -> Labels:
+    return (key[0], shortened(metric), key[1], _scaler_label(scalers, index), str(index), scalers.spec.kind.lower())
+
+
+def _resource_labels(key: Key, scalers: ScalerSet) -> set[Labels]:
+    """None under a formula, which has an activity of its own."""
+    if scalers.spec.modifiers is not None:
+        return set()
+    measured = zip(scalers.metrics.resource_triggers, scalers.metrics.resource, strict=True)
+    return {_series_labels(key, scalers, index, metric.name) for index, metric in measured}
+
+
+def _composite_labels(key: Key) -> Labels:
+    return (key[0], COMPOSITE_METRIC, key[1], COMPOSITE_METRIC, "0", SCALED_OBJECT.lower())
+
+
+def _scaler_label(scalers: ScalerSet, index: int) -> str:
+    """The trigger's name, else what KEDA calls the implementation: "prometheusScaler"."""
+    implementation = type(scalers.scaler(index)).__name__
+    return shortened(scalers.spec.triggers[index].name) or implementation[:1].lower() + implementation[1:]
+
+
+def _owner_of(meter: Meter) -> Owner:
+    return (meter.scalers.spec.kind, *meter.key)

@@ -1,0 +1,46 @@
+"""AWS Signature Version 4 on plain HTTP questions, for services of AWS that speak another protocol (Prometheus)."""
+
+from dataclasses import replace
+from typing import Self
+
+import httpx
+
+from keda_py.sdk.scaler import Destination, ScalerContext, ScalerError
+from scalers.shared.aws.aws import AwsAuthMetadata, aws_identity, check_identity
+from scalers.shared.http_answer import HttpQuestion
+
+
+class AwsSigner:
+    """Signs as one identity for one service and region."""
+
+    def __init__(self, session: object, service: str, region: str) -> None:
+        self._session, self._service, self._region = session, service, region
+
+    @classmethod
+    async def open(
+        cls, context: ScalerContext, metadata: AwsAuthMetadata, scope: tuple[str, str], to: Destination
+    ) -> Self:
+        """`scope` is service and region. Raises ConfigError without an identity, and where that must not go."""
+        # Late: see aws_session; most triggers that could sign never do.
+        from scalers.shared.aws.aws_session import session_of
+
+        service, region = scope
+        identity = aws_identity(metadata, context.pod_identity)
+        check_identity(identity, to, context)
+        return cls(session_of(identity, region, context.http_timeout), service, region)
+
+    async def sign(self, question: HttpQuestion) -> HttpQuestion:
+        """The question with its parameters in the URL and the signature in the headers. Raises ScalerError."""
+        from botocore.auth import SigV4Auth
+        from botocore.awsrequest import AWSRequest
+
+        from scalers.shared.aws.aws_session import AWS_ERRORS, credentials_of
+
+        try:
+            credentials = await credentials_of(self._session)
+        except AWS_ERRORS as error:
+            raise ScalerError(f"no AWS credentials to sign for {self._service}: {error}") from error
+        url = str(httpx.URL(question.url).copy_merge_params(dict(question.parameters)))
+        request = AWSRequest(method="GET", url=url)
+        SigV4Auth(credentials, self._service, self._region).add_auth(request)
+        return replace(question, url=url, parameters={}, headers={**question.headers, **dict(request.headers.items())})
