@@ -17,12 +17,12 @@ from keda_py.migration.findings import Finding, Severity
 from keda_py.migration.installation import Installation
 from keda_py.sdk import registry
 from keda_py.sdk.checks import context_of
-from keda_py.sdk.context import Lendings
+from keda_py.sdk.context import SharedContext
 from keda_py.sdk.scaler import Scaler, Trigger
 from keda_py.validation.release import completed
 
 
-def check_adoption(scaled_object: Obj, installation: Installation, lendings: Lendings) -> Iterator[Finding]:
+def check_adoption(scaled_object: Obj, installation: Installation, lendings: SharedContext) -> Iterator[Finding]:
     """What would become of its HPA; nothing for an object that has none, or that cannot be understood."""
     try:
         spec = build_spec(parse_object(ScaledObject, completed(scaled_object)))
@@ -63,7 +63,7 @@ def _external_names(hpa: Obj) -> Sequence[str]:
     return [name for name in names if name]
 
 
-def _renamed(spec: ScalingSpec, names: Sequence[str], lendings: Lendings) -> Iterator[str]:
+def _renamed(spec: ScalingSpec, names: Sequence[str], lendings: SharedContext) -> Iterator[str]:
     """ "s0-a becomes s0-b" for each trigger whose name is known without its credentials; a formula has one name."""
     for index, trigger in enumerate(() if spec.modifiers else spec.triggers):
         ours = _metric_name(trigger, index, spec, lendings)
@@ -72,7 +72,7 @@ def _renamed(spec: ScalingSpec, names: Sequence[str], lendings: Lendings) -> Ite
             yield f"{theirs[0]} becomes {ours}"
 
 
-def _metric_name(trigger: ScaleTrigger, index: int, spec: ScalingSpec, lendings: Lendings) -> str:
+def _metric_name(trigger: ScaleTrigger, index: int, spec: ScalingSpec, lendings: SharedContext) -> str:
     """The name as our HPA has it; "" where that takes credentials, a server, or is no external metric."""
     context = context_of(trigger, index, lendings, spec)
     try:

@@ -8,7 +8,7 @@ from keda_py.migration.findings import Finding, Severity
 from keda_py.migration.identities import check_identities
 from keda_py.migration.installation import Installation
 from keda_py.migration.objects import check_objects
-from keda_py.sdk.context import Lendings
+from keda_py.sdk.context import SharedContext
 from keda_py.sdk.offline import lendings
 
 _ORDER = tuple(Severity)
@@ -21,7 +21,7 @@ async def check_migration(installation: Installation, read_flags: ReadFlags) -> 
     return tuple(sorted(found, key=lambda finding: _ORDER.index(finding.severity)))
 
 
-def _all(installation: Installation, read_flags: ReadFlags, lent: Lendings) -> Iterator[Finding]:
+def _all(installation: Installation, read_flags: ReadFlags, lent: SharedContext) -> Iterator[Finding]:
     yield from check_cluster(installation)
     yield from check_deployments(installation, read_flags)
     yield from check_objects(installation, lent)

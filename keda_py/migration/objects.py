@@ -16,7 +16,7 @@ from keda_py.migration.adoption import check_adoption
 from keda_py.migration.findings import Finding, Severity
 from keda_py.migration.installation import Installation
 from keda_py.sdk import registry
-from keda_py.sdk.context import Lendings
+from keda_py.sdk.context import SharedContext
 from keda_py.validation.checks import Validation
 from keda_py.validation.documents import Document
 from keda_py.validation.lines import Lines
@@ -27,7 +27,7 @@ _NO_LINES = Lines(yaml.MappingNode("", [], yaml.Mark("", 0, 0, 0, "", 0)))
 _SHOWN = 5
 
 
-def check_objects(installation: Installation, lendings: Lendings) -> Iterator[Finding]:
+def check_objects(installation: Installation, lendings: SharedContext) -> Iterator[Finding]:
     """Type by type what is missing, then object by object what is wrong."""
     yield from _check_types(installation)
     documents = [

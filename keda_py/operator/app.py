@@ -16,14 +16,14 @@ from keda_py.answers.bounds import AnswerBounds
 from keda_py.answers.connections import PART_OF_DESCRIPTORS, Connections
 from keda_py.clock import Clock, SystemClock
 from keda_py.net.tls import TlsContexts
-from keda_py.operator.assembly import Assembly, Surroundings, assemble, open_client, open_http
+from keda_py.operator.assembly import Assembly, OperatorInputs, assemble, open_client, open_http
 from keda_py.operator.process.clock_watch import watch_clock
 from keda_py.operator.process.hang import Hang, times_of
 from keda_py.operator.process.last_net import last_net
 from keda_py.operator.process.own import OwnProcess, own_journal
 from keda_py.operator.process.watchdog import Watchdog
 from keda_py.operator.registered import show_counts
-from keda_py.operator.shutdown import put_down
+from keda_py.operator.shutdown import shut_down
 from keda_py.readings.journal import Journal
 from keda_py.sdk.registry import trigger_types_by_module
 from keda_py.serving.ports.listening import descriptors, raise_descriptor_limit
@@ -68,7 +68,7 @@ async def run_operator(
     connections = Connections(share=descriptors() // PART_OF_DESCRIPTORS)
     http = open_http(settings, clock, tls, instruments, answers, connections)
     async with client, answers, http, asyncio.TaskGroup() as tasks:
-        around = Surroundings(
+        around = OperatorInputs(
             settings=settings,
             clock=clock,
             client=client,
@@ -81,14 +81,14 @@ async def run_operator(
             journal=process.journal,
         )
         assembly = assemble(around)
-        show_counts(assembly.parts, assembly.engine, assembly.jobs)
+        show_counts(assembly.parts, assembly.scaled_objects, assembly.jobs)
         async with assembly.serving:
             parts = assembly.parts
             servers = (assembly.admission.events.run, assembly.admission.run, assembly.serving.run)
             watchdog = Watchdog(instruments.process, trigger_types_by_module(), process)
             background = [watchdog.run, parts.caches.run, parts.reader.run, assembly.jobs.watch, *servers]
             if assembly.election is not None:
-                background += [assembly.election.watch, assembly.deputy.run]
+                background += [assembly.election.watch, assembly.standby_reader.run]
             watching = [tasks.create_task(run()) for run in background]
             working = tasks.create_task(_work(assembly, settings, started))
             await stopping.wait()
@@ -114,7 +114,7 @@ async def _work(assembly: Assembly, settings: Settings, started: Started) -> Non
         else:
             await assembly.election.run(lead, assembly.serving.address)
     finally:
-        await put_down(assembly)
+        await shut_down(assembly)
 
 
 async def _lead(assembly: Assembly, settings: Settings, started: Started) -> None:
@@ -126,8 +126,8 @@ async def _lead(assembly: Assembly, settings: Settings, started: Started) -> Non
         for work in (parts.events, assembly.cloud_events, assembly.jobs, assembly.authentications):
             leading.create_task(work.run())
         leading.create_task(assembly.serving.guard(parts.client))
-        engines = (assembly.engine, assembly.jobs.engine)
-        leading.create_task(watch_clock(parts.clock, [engine.objects.on_clock_step for engine in engines]))
+        controllers = (assembly.scaled_objects, assembly.jobs.controller)
+        leading.create_task(watch_clock(parts.clock, [one.on_clock_step for one in controllers]))
         log.info("operator started", extra={"version": __version__})
         started(assembly)
-        await assembly.engine.run()
+        await assembly.scaled_objects.run()

@@ -32,7 +32,7 @@ from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS
 from keda_py.net.http import HttpClientSpec, Proxies, http_client
 from keda_py.net.operator_identity import IdentityRule
 from keda_py.net.tls import TlsContexts
-from keda_py.operator.admission.related_objects import Neighbours
+from keda_py.operator.admission.related_objects import RelatedObjects
 from keda_py.operator.admission.reviews import CONTROLLER as ADMISSION_CONTROLLER
 from keda_py.operator.admission.reviews import AdmissionServer
 from keda_py.operator.authentications.authentications import Authentications
@@ -41,34 +41,36 @@ from keda_py.operator.cloud_events.sources import CloudEventSources
 from keda_py.operator.cluster.caches import Caches
 from keda_py.operator.cluster.namespaces import Namespaces
 from keda_py.operator.cluster.reader import ClusterReader
+from keda_py.operator.controller.controller import Controller
 from keda_py.operator.controller.record import DecisionRecord
+from keda_py.operator.controller.state import ObjectState
 from keda_py.operator.controller.status import StatusWriter
 from keda_py.operator.controller.work_queue import Key
 from keda_py.operator.explain.insight import Insight, Known
 from keda_py.operator.process.quarantine import Quarantine
 from keda_py.operator.process.questions import GuardedQuestions
-from keda_py.operator.scaled_jobs.controller import ScaledJobController
-from keda_py.operator.scaled_objects.controller import Engine
-from keda_py.operator.scaled_objects.dependencies import Parts
+from keda_py.operator.scaled_jobs.parts import ScaledJobParts
+from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.fallback_target import FallbackTarget
 from keda_py.operator.scaled_objects.hpas import Hpas
+from keda_py.operator.scaled_objects.kind import ScaledObjects
 from keda_py.operator.scaled_objects.targets import Targets
 from keda_py.operator.serving import Answers, Serving
 from keda_py.operator.standby.ownership import share_metrics
-from keda_py.operator.standby.standby_reader import Deputy
+from keda_py.operator.standby.standby_reader import StandbyReader
 from keda_py.readings.failures import Failures
 from keda_py.readings.journal import Journal
 from keda_py.readings.readings import Readings
 from keda_py.readings.scaler_set import ScalerSource
 from keda_py.sdk import registry
-from keda_py.sdk.context import Lendings, Reach, SharedResources
+from keda_py.sdk.context import Reach, SharedContext, SharedResources
 from keda_py.serving.ports.listening import descriptors
 from keda_py.settings.settings import Settings
 from keda_py.telemetry.prometheus import OperatorMetrics
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class OperatorInputs:
     """What an operator is given: time, connections, and the group that its tasks belong to."""
 
     settings: Settings
@@ -87,51 +89,51 @@ class Surroundings:
 class Assembly:
     """Everything of one process that runs."""
 
-    parts: Parts
-    engine: Engine
-    jobs: ScaledJobController
+    parts: ScaledObjectDependencies
+    scaled_objects: Controller[ObjectState]
+    jobs: ScaledJobParts
     admission: AdmissionServer
     authentications: Authentications
     cloud_events: CloudEventSources
     serving: Serving
     election: Election | None
-    deputy: Deputy
+    standby_reader: StandbyReader
 
 
-def assemble(around: Surroundings) -> Assembly:
+def assemble(around: OperatorInputs) -> Assembly:
     """Put the parts together; nothing runs yet."""
     settings, sources, election = around.settings, _sources(around), _election(around)
     leads = _leads(election)
 
     def on_reading(key: Key) -> None:
-        engine.objects.on_reading(key)  # which is made of them
+        scaled_objects.on_reading(key)  # which is made of them
 
     readings = _readings(around, sources, leads, on_reading)
     parts = _parts(around, sources, readings, leads)
-    engine = Engine(parts, reconcilers=settings.scaling.scaled_object_workers)
-    deputy = Deputy(parts, leads)
-    for listener in (engine.objects, deputy):
+    scaled_objects = Controller(parts, ScaledObjects(parts), settings.scaling.scaled_object_workers)
+    standby_reader = StandbyReader(parts, leads)
+    for listener in (scaled_objects, standby_reader):
         sources.resolver.subscribe(listener.on_parameters)
-    jobs = ScaledJobController(parts, settings, scalers=sources.scalers, tasks=around.tasks)
+    jobs = ScaledJobParts(parts, settings, scalers=sources.scalers, tasks=around.tasks)
     answers = Answers(
-        metrics=GuardedQuestions(_query(parts, engine), parts.quarantine, parts.caches.scaled_objects.get),
+        metrics=GuardedQuestions(_query(parts, scaled_objects), parts.quarantine, parts.caches.scaled_objects.get),
         admission=_admission(around, sources),
         instruments=around.instruments,
-        insight=_insight(parts, engine, jobs, leads),
+        insight=_insight(parts, scaled_objects, jobs, leads),
         elsewhere=share_metrics(settings, around.client, sources.caches, around.tls),
         election=election,
-        deputy=deputy,
+        standby_reader=standby_reader,
     )
     return Assembly(
         parts=parts,
-        engine=engine,
+        scaled_objects=scaled_objects,
         jobs=jobs,
         authentications=_authentications(parts, jobs),
         cloud_events=_cloud_events(around, parts),
         admission=answers.admission,
         serving=Serving(settings, around.clock, around.client, answers),
         election=election,
-        deputy=deputy,
+        standby_reader=standby_reader,
     )
 
 
@@ -146,7 +148,7 @@ class _Sources:
     scalers: ScalerSource
 
 
-def _sources(around: Surroundings) -> _Sources:
+def _sources(around: OperatorInputs) -> _Sources:
     caches = Caches(around.client, around.settings.cluster.watch_namespaces)
     discovery = Discovery(around.client)
     reader = ClusterReader(around.client, discovery, around.clock)
@@ -156,7 +158,7 @@ def _sources(around: Surroundings) -> _Sources:
 
 
 def _readings(
-    around: Surroundings, sources: _Sources, leads: Callable[[], bool], on_reading: Callable[[Key], None]
+    around: OperatorInputs, sources: _Sources, leads: Callable[[], bool], on_reading: Callable[[Key], None]
 ) -> Readings:
     return Readings(
         scalers=sources.scalers,
@@ -167,10 +169,12 @@ def _readings(
     )
 
 
-def _parts(around: Surroundings, sources: _Sources, readings: Readings, leads: Callable[[], bool]) -> Parts:
+def _parts(
+    around: OperatorInputs, sources: _Sources, readings: Readings, leads: Callable[[], bool]
+) -> ScaledObjectDependencies:
     """All that is written from here on goes through a client that refuses while we do not lead."""
     writer, caches = around.client.guarded(leads), sources.caches
-    return Parts(
+    return ScaledObjectDependencies(
         clock=around.clock,
         client=writer,
         caches=caches,
@@ -194,33 +198,38 @@ def identity(settings: Settings) -> str:
     return settings.cluster.pod_name or f"{socket.gethostname()}_{os.getpid()}"
 
 
-def _authentications(parts: Parts, jobs: ScaledJobController) -> Authentications:
+def _authentications(parts: ScaledObjectDependencies, jobs: ScaledJobParts) -> Authentications:
     users = {"scaledobjects": parts.caches.scaled_objects, "scaledjobs": jobs.caches.scaled_jobs}
     return Authentications(parts, users)
 
 
-def _cloud_events(around: Surroundings, parts: Parts) -> CloudEventSources:
+def _cloud_events(around: OperatorInputs, parts: ScaledObjectDependencies) -> CloudEventSources:
     cluster = around.settings.cluster
     destinations = Destinations(around.http, cluster, parts.resolver.sibling())
     return CloudEventSources(parts, destinations, everywhere=cluster.events_everywhere)
 
 
-def _insight(parts: Parts, engine: Engine, jobs: ScaledJobController, leads: Callable[[], bool]) -> Insight:
+def _insight(
+    parts: ScaledObjectDependencies,
+    scaled_objects: Controller[ObjectState],
+    jobs: ScaledJobParts,
+    leads: Callable[[], bool],
+) -> Insight:
     known = {
-        SCALED_OBJECTS.kind: Known(states=engine.objects.states, troubles=parts.resolver.troubles),
-        SCALED_JOBS.kind: Known(states=jobs.engine.objects.states, troubles=jobs.troubles),
+        SCALED_OBJECTS.kind: Known(states=scaled_objects.states, troubles=parts.resolver.troubles),
+        SCALED_JOBS.kind: Known(states=jobs.controller.states, troubles=jobs.troubles),
     }
     return Insight(parts.clock, parts.record, known, leads)
 
 
-def _query(parts: Parts, engine: Engine) -> Query:
-    targets = FallbackTarget(parts.client, parts.targets, parts.reader, engine.objects.states)
+def _query(parts: ScaledObjectDependencies, scaled_objects: Controller[ObjectState]) -> Query:
+    targets = FallbackTarget(parts.client, parts.targets, parts.reader, scaled_objects.states)
     return Query(readings=parts.readings, targets=targets, specs=partial(_find_spec, parts.caches))
 
 
-def _admission(around: Surroundings, sources: _Sources) -> AdmissionServer:
+def _admission(around: OperatorInputs, sources: _Sources) -> AdmissionServer:
     events = EventRecorder(around.client, instance=identity(around.settings), controller=ADMISSION_CONTROLLER)
-    neighbours = Neighbours(around.client, sources.caches)
+    neighbours = RelatedObjects(around.client, sources.caches)
     return AdmissionServer(around.settings, neighbours, sources.caches, events, around.instruments)
 
 
@@ -237,7 +246,7 @@ def _stored_health(caches: Caches, key: Key) -> Mapping[str, FallbackState]:
     return read_health(live.get("status") or {})
 
 
-def _resolver(around: Surroundings, caches: Caches, reader: ClusterReader, discovery: Discovery) -> ClusterResolver:
+def _resolver(around: OperatorInputs, caches: Caches, reader: ClusterReader, discovery: Discovery) -> ClusterResolver:
     surroundings = AuthSurroundings(
         client=around.client,
         watches=reader.watches,
@@ -258,9 +267,9 @@ def _resolver(around: Surroundings, caches: Caches, reader: ClusterReader, disco
     return ClusterResolver(surroundings, known, TargetPods(caches.workloads, discovery))
 
 
-def _scaler_source(around: Surroundings, reader: ClusterReader, resolver: ClusterResolver) -> ScalerSource:
+def _scaler_source(around: OperatorInputs, reader: ClusterReader, resolver: ClusterResolver) -> ScalerSource:
     timeout = around.settings.http.timeout.total_seconds()
-    lendings = Lendings(
+    lendings = SharedContext(
         clock=around.clock,
         http=around.http,
         http_timeout=timeout,
@@ -286,7 +295,7 @@ def _identities(settings: Settings) -> IdentityRule:
     return IdentityRule(hosts=settings.scaling.identity_hosts, anywhere=settings.scaling.identity_anywhere)
 
 
-def _election(around: Surroundings) -> Election | None:
+def _election(around: OperatorInputs) -> Election | None:
     lease = around.settings.leadership
     if not lease.elect:
         return None

@@ -8,9 +8,10 @@ from typing import TypeVar
 from keda_py.apis.foreign import maps_at, namespace_of, text_at
 from keda_py.kube.informers.informer import Informer
 from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS, Obj
-from keda_py.operator.scaled_jobs.controller import ScaledJobController
-from keda_py.operator.scaled_objects.controller import Engine
-from keda_py.operator.scaled_objects.dependencies import Parts
+from keda_py.operator.controller.controller import Controller
+from keda_py.operator.controller.state import ObjectState
+from keda_py.operator.scaled_jobs.parts import ScaledJobParts
+from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.sdk.registry import trigger_types
 from keda_py.telemetry.admission_metrics import ELSEWHERE
 from keda_py.telemetry.prometheus import OperatorMetrics
@@ -64,7 +65,7 @@ def _namespace(live: Obj) -> str:
     return namespace_of(live) or "default"
 
 
-def show_counts(parts: Parts, engine: Engine, jobs: ScaledJobController) -> None:
+def show_counts(parts: ScaledObjectDependencies, scaled_objects: Controller[ObjectState], jobs: ScaledJobParts) -> None:
     """From now on our own metrics show what there is, and how much of it is due."""
     registered = Registered(parts.instruments, trigger_types())
     caches, process = parts.caches, parts.instruments.process
@@ -81,7 +82,7 @@ def show_counts(parts: Parts, engine: Engine, jobs: ScaledJobController) -> None
     parts.instruments.admission.tell_by(exists)
     process.show(parts.instruments.admission.sweep)
     process.show(lambda: parts.instruments.cloud_events.sweep(exists))
-    process.show_queue("scaledobject", lambda: engine.objects.queue.depth)
-    process.show_queue("scaledjob", lambda: jobs.engine.objects.queue.depth)
+    process.show_queue("scaledobject", lambda: scaled_objects.queue.depth)
+    process.show_queue("scaledjob", lambda: jobs.controller.queue.depth)
     for kind in (SCALED_OBJECTS.kind, SCALED_JOBS.kind):
         process.show_held_back(kind.lower(), partial(parts.quarantine.count, kind))

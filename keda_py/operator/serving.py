@@ -27,7 +27,7 @@ from keda_py.operator.process.address import own_address
 from keda_py.operator.process.probes import probe_app
 from keda_py.operator.registration import Registration, ensure_namespace
 from keda_py.operator.standby.forwarding import Forwarding
-from keda_py.operator.standby.standby_reader import Deputy
+from keda_py.operator.standby.standby_reader import StandbyReader
 from keda_py.serving.authentication_config import AuthenticationConfig
 from keda_py.serving.certificates import read_leaf
 from keda_py.serving.delegated import DelegatedAccess
@@ -72,7 +72,7 @@ class Answers:
     insight: Insight
     elsewhere: Delegation | None
     election: Election | None
-    deputy: Deputy
+    standby_reader: StandbyReader
 
 
 class Serving:
@@ -88,7 +88,7 @@ class Serving:
         # Certificates expire in real time, whatever the clock of decisions says.
         access = DelegatedAccess(self._authentication, TokenReviews(client), AccessReviews(client), SystemClock())
         peers = Peers(self._tls, peer_name(settings), SystemClock())
-        self._forwarding = Forwarding(access, answers.election, peers, answers.deputy.note_question)
+        self._forwarding = Forwarding(access, answers.election, peers, answers.standby_reader.note_question)
         self._metrics = MetricsServer(
             metrics=ExternalMetrics(CountedQuestions(answers.metrics, answers.instruments.questions), clock),
             authenticator=self._forwarding,

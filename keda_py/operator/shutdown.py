@@ -14,14 +14,14 @@ FLUSH_SECONDS, HANDOVER_SECONDS = 2.0, 0.5
 log = logging.getLogger(__name__)
 
 
-async def put_down(assembly: Assembly) -> None:
+async def shut_down(assembly: Assembly) -> None:
     """Write what is left if we may, then let the next replica lead; nobody has to wait for slow receivers of events."""
     election, events = assembly.election, assembly.parts.events
     seconds = FLUSH_SECONDS if election is None else HANDOVER_SECONDS
     try:
         async with asyncio.timeout(seconds):
             if election is None or election.is_leader:
-                await assembly.engine.flush()
+                await assembly.scaled_objects.flush()
                 await assembly.jobs.flush()
                 await events.flush(seconds)
     except TimeoutError:

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from keda_py.clock import Clock
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.net.credential_keys import SharingKey
-from keda_py.readings.guard import confine
+from keda_py.readings.guard import guard
 from keda_py.readings.http_requests import asking_for
 from keda_py.readings.journal import Journal
-from keda_py.readings.tracked_metrics import Meter, Outcome, check_reading, measure
+from keda_py.readings.tracked_metrics import Outcome, TrackedMetric, check_reading, measure
 
 LANE_WIDTH = 8
 """Reads of one answering source at a time, outside of the common question."""
@@ -29,10 +29,10 @@ class Engine:
     clock: Clock
     journal: Journal
     spawn: Callable[[Coroutine[object, None, None]], None]
-    complete: Callable[[Meter, Outcome], None]
+    complete: Callable[[TrackedMetric, Outcome], None]
     count_batch: Callable[[int], None]
 
-    async def measure(self, meter: Meter, timeout: float) -> Outcome:
+    async def measure(self, meter: TrackedMetric, timeout: float) -> Outcome:
         """Ask one scaler within seconds, written down in the journal. Never raises."""
         try:
             async with asyncio.timeout_at(meter.last_call) as meter.patience:
@@ -47,11 +47,11 @@ class Source:
     """The meters behind one batch_key."""
 
     def __init__(self, engine: Engine) -> None:
-        self.members: dict[Meter, None] = {}
+        self.members: dict[TrackedMetric, None] = {}
         self._engine = engine
-        self._waiting: list[Meter] = []
+        self._waiting: list[TrackedMetric] = []
         self._asking = False
-        self._lane: deque[tuple[Meter, float]] = deque()
+        self._lane: deque[tuple[TrackedMetric, float]] = deque()
         self._workers = 0
         self._failing = False
         self._last_error = ""
@@ -61,7 +61,7 @@ class Source:
         """Nobody belongs to it and nothing is on its way."""
         return not (self.members or self._asking or self._workers)
 
-    def request(self, meter: Meter) -> None:
+    def request(self, meter: TrackedMetric) -> None:
         """Read this meter, which has taken off, together with whoever else asks at this instant."""
         self._waiting.append(meter)
         if not self._asking:
@@ -85,16 +85,16 @@ class Source:
             return
         for meter in self.members:
             if meter.is_due(now):
-                meter.take_off()
+                meter.begin()
                 self._waiting.append(meter)
 
-    async def _read_together(self, meters: Sequence[Meter]) -> None:
+    async def _read_together(self, meters: Sequence[TrackedMetric]) -> None:
         if len(meters) < 2:
             self._read_alone(meters)
             return
         what = f"{len(meters)} triggers at once"
         self._engine.count_batch(len(meters))
-        asking = confine(_ask_all(meters), max(meter.timeout for meter in meters), what=what)
+        asking = guard(_ask_all(meters), max(meter.timeout for meter in meters), what=what)
         try:
             answers = await self._engine.journal.run([meter.scalers.work for meter in meters], asking)
         except (ScalerError, ConfigError) as error:
@@ -109,13 +109,13 @@ class Source:
             else:
                 self._engine.complete(meter, outcome)
 
-    async def _retry_renewed(self, meter: Meter, error: ScalerError) -> None:
+    async def _retry_renewed(self, meter: TrackedMetric, error: ScalerError) -> None:
         with self._engine.clock.busy():
             renewing = meter.scalers.renew(meter.metric.trigger_index, meter.scaler)
             renewed = await self._engine.journal.run((meter.scalers.work,), renewing)
             self._engine.complete(meter, await self._engine.measure(meter, meter.timeout) if renewed else error)
 
-    def _read_alone(self, meters: Sequence[Meter]) -> None:
+    def _read_alone(self, meters: Sequence[TrackedMetric]) -> None:
         """Queue for the lane; who failed before goes last, so that a hanging trigger starves nobody."""
         now = asyncio.get_running_loop().time()
         self._lane.extend((meter, now + meter.timeout) for meter in sorted(meters, key=lambda meter: meter.suspect))
@@ -126,13 +126,13 @@ class Source:
             self._workers += 1
             self._engine.spawn(self._work(*self._lane.popleft()))
 
-    async def _work(self, meter: Meter, deadline: float) -> None:
+    async def _work(self, meter: TrackedMetric, deadline: float) -> None:
         with self._engine.clock.busy():
             await self._read_in_lane(meter, deadline)
             self._workers -= 1
             self._widen()
 
-    async def _read_in_lane(self, meter: Meter, deadline: float) -> None:
+    async def _read_in_lane(self, meter: TrackedMetric, deadline: float) -> None:
         left = deadline - asyncio.get_running_loop().time()
         if left <= 0:
             late = f"not read within {meter.timeout:g} s, one at a time: {self._last_error}"
@@ -145,7 +145,7 @@ class Source:
         self._engine.complete(meter, outcome)
 
 
-async def _ask_all(meters: Sequence[Meter]) -> Sequence[object]:
+async def _ask_all(meters: Sequence[TrackedMetric]) -> Sequence[object]:
     with asking_for(meters[0]):
         answers = tuple(await meters[0].scaler.read_batch([meter.scaler for meter in meters]))
     if len(answers) != len(meters):
@@ -160,7 +160,7 @@ class Sources:
         self._engine = engine
         self._sources: dict[SharingKey, Source] = {}
 
-    def request(self, meter: Meter) -> None:
+    def request(self, meter: TrackedMetric) -> None:
         """Start the read of a meter that has taken off."""
         if meter.joined != meter.batch_key:
             self.leave(meter)  # renewed with other credentials, so it belongs elsewhere now
@@ -170,13 +170,13 @@ class Sources:
         else:
             self._sources[meter.joined].request(meter)
 
-    def join(self, meter: Meter) -> None:
+    def join(self, meter: TrackedMetric) -> None:
         """Make a meter a member of its source."""
         meter.joined = meter.batch_key
         if meter.joined is not None:
             self._sources.setdefault(meter.joined, Source(self._engine)).members[meter] = None
 
-    def leave(self, meter: Meter) -> None:
+    def leave(self, meter: TrackedMetric) -> None:
         """Undo `join`; a source that nobody uses any more is dropped."""
         joined, meter.joined = meter.joined, None
         if joined is None or (source := self._sources.get(joined)) is None:
@@ -185,6 +185,6 @@ class Sources:
         if source.unused:
             del self._sources[joined]
 
-    async def _read(self, meter: Meter) -> None:
+    async def _read(self, meter: TrackedMetric) -> None:
         with self._engine.clock.busy():
             self._engine.complete(meter, await self._engine.measure(meter, meter.timeout))

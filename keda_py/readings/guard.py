@@ -17,7 +17,7 @@ LONGEST_TEXT = 2000
 """Characters of an error."""
 
 
-async def confine(call: Awaitable[T], timeout: float, *, what: str) -> T:
+async def guard(call: Awaitable[T], timeout: float, *, what: str) -> T:
     """The call's result. Raises ConfigError as it is, and ScalerError for everything else, a time-out included.
 
     Of an unexpected exception only the type is shown: its text may repeat a URL or header with a secret in it.

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 from keda_py.answers.tenants import acting_for
 
 if TYPE_CHECKING:
-    from keda_py.readings.tracked_metrics import Meter
+    from keda_py.readings.tracked_metrics import TrackedMetric
 
-_asking: ContextVar["Meter | None"] = ContextVar("asking", default=None)
+_asking: ContextVar["TrackedMetric | None"] = ContextVar("asking", default=None)
 
 
 @contextmanager
-def asking_for(meter: "Meter") -> Iterator[None]:
+def asking_for(meter: "TrackedMetric") -> Iterator[None]:
     """Requests sent inside are this meter's."""
     token = _asking.set(meter)
     try:
@@ -28,6 +28,6 @@ def asking_for(meter: "Meter") -> Iterator[None]:
         _asking.reset(token)
 
 
-def asked_for() -> "Meter | None":
+def asked_for() -> "TrackedMetric | None":
     """Whose request this is; None outside of a reading, as when a scaler connects."""
     return _asking.get()

@@ -25,7 +25,7 @@ from keda_py.readings.failures import Failures
 from keda_py.readings.formula_turns import FormulaTurns
 from keda_py.readings.observer import Observer, Unobserved
 from keda_py.readings.scaler_set import ScalerSet, ScalerSource, build_set
-from keda_py.readings.tracked_metrics import Key, Meter, MetricReading, Outcome
+from keda_py.readings.tracked_metrics import Key, MetricReading, Outcome, TrackedMetric
 
 __all__ = ["Key", "MetricReading", "Readings", "Round"]
 
@@ -50,7 +50,7 @@ class _Watched:
     """A ScaledObject whose scalers stand."""
 
     scalers: ScalerSet
-    meters: tuple[Meter, ...]
+    meters: tuple[TrackedMetric, ...]
     grid: Grid
     batch_key: SharingKey | None
     source: Hashable
@@ -222,7 +222,7 @@ class Readings:
         source = key if batch_key is None else batch_key
         interval = scalers.spec.polling_interval.total_seconds()
         grid = self._phases.join(source, interval, self._clock.monotonic())
-        meters = tuple(Meter(key=key, scalers=scalers, metric=m, grid=grid) for m in scalers.metrics.external)
+        meters = tuple(TrackedMetric(key=key, scalers=scalers, metric=m, grid=grid) for m in scalers.metrics.external)
         for meter in meters:
             self._sources.join(meter)
         self._watched[key] = _Watched(scalers=scalers, meters=meters, grid=grid, batch_key=batch_key, source=source)
@@ -254,38 +254,38 @@ class Readings:
                 self._sources.leave(meter)
             await watched.scalers.aclose()
 
-    def _poll_meter(self, meter: Meter) -> asyncio.Future[MetricReading]:
+    def _poll_meter(self, meter: TrackedMetric) -> asyncio.Future[MetricReading]:
         meter.polled_at = self._clock.monotonic()
         return self._request(meter)
 
-    def _request(self, meter: Meter, *, asked: bool = False) -> asyncio.Future[MetricReading]:
+    def _request(self, meter: TrackedMetric, *, asked: bool = False) -> asyncio.Future[MetricReading]:
         if meter.flight:
             return meter.flight
         if meter.last and meter.is_fresh(self._clock.monotonic(), SHARED_SECONDS):
             return _done(meter.last)
-        flight = meter.take_off(asked=asked)
+        flight = meter.begin(asked=asked)
         if self._closed:
             self._abandon(meter)
         else:
             self._sources.request(meter)
         return flight
 
-    def _answer(self, meter: Meter) -> asyncio.Future[MetricReading]:
+    def _answer(self, meter: TrackedMetric) -> asyncio.Future[MetricReading]:
         if meter.cached and meter.last and self._failures.counting:
             return _done(meter.last)
         return self._request(meter, asked=True)
 
-    def _error(self, meter: Meter, text: str) -> MetricReading:
+    def _error(self, meter: TrackedMetric, text: str) -> MetricReading:
         return MetricReading(metric=meter.metric, outcome=ScalerError(text), taken_at=self._clock.now())
 
-    def _abandon(self, meter: Meter) -> None:
+    def _abandon(self, meter: TrackedMetric) -> None:
         if meter.flight and not meter.flight.done():
             meter.flight.set_result(self._error(meter, "not read: shutting down"))
 
-    def _complete(self, meter: Meter, outcome: Outcome) -> None:
+    def _complete(self, meter: TrackedMetric, outcome: Outcome) -> None:
         failed_before = meter.failed
         now = self._clock.monotonic()
-        reading = meter.land(outcome, self._clock.now(), now)
+        reading = meter.complete(outcome, self._clock.now(), now)
         _log_reading(meter, reading, now, failed_before=failed_before)
         if meter.retired:
             return
@@ -344,7 +344,7 @@ def _done(reading: MetricReading) -> asyncio.Future[MetricReading]:
     return future
 
 
-def _log_reading(meter: Meter, reading: MetricReading, now: float, *, failed_before: bool) -> None:
+def _log_reading(meter: TrackedMetric, reading: MetricReading, now: float, *, failed_before: bool) -> None:
     """Told is when a trigger begins to fail and when that ends; of one that does so by turns, once in a while."""
     names = {"namespace": meter.key[0], meter.scalers.spec.kind.lower(): meter.key[1], "metric": meter.metric.name}
     if isinstance(reading.outcome, ScalerError):

@@ -21,9 +21,9 @@ from keda_py.core.quarantine import Work, edition_of
 from keda_py.core.spec import TriggersSpec
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.net.credential_keys import SharingKey, check_sharing_key
-from keda_py.readings.guard import confine
+from keda_py.readings.guard import guard
 from keda_py.readings.journal import Journal
-from keda_py.sdk.context import EngineContext, Lendings
+from keda_py.sdk.context import EngineContext, SharedContext
 from keda_py.sdk.registry import AnyScaler
 from keda_py.sdk.scaler import MetricType, ScalerContext, Trigger
 
@@ -39,7 +39,7 @@ BuildScaler = Callable[[Trigger, ScalerContext], AnyScaler]
 class ScalerSource:
     """Where scalers come from; `keda_py.sdk.registry.build` is the usual `build`."""
 
-    lendings: Lendings
+    lendings: SharedContext
     build: BuildScaler
     resolver: Resolver
     journal: Journal = field(default_factory=Journal.in_memory)
@@ -67,7 +67,7 @@ class ScalerSource:
         given = Trigger(type=trigger.type, metadata=trigger.metadata, env=resolved.env, auth=resolved.auth)
         what = f"opening scaler {trigger.type}"
         with acting_for(spec.namespace):
-            return await confine(self._open(given, context, resolved), self.timeout, what=what)
+            return await guard(self._open(given, context, resolved), self.timeout, what=what)
 
     async def _open(self, trigger: Trigger, context: EngineContext, resolved: Resolved) -> "OpenScaler":
         scaler = self.build(trigger, context)
@@ -92,7 +92,7 @@ class ScalerSource:
     async def resolve(self, spec: TriggersSpec, index: int) -> Resolved:
         """What the trigger is given besides its metadata. Raises ConfigError or ScalerError."""
         with acting_for(spec.namespace):
-            return await confine(self.resolver.resolve(spec, index), self.timeout, what="resolving authentication")
+            return await guard(self.resolver.resolve(spec, index), self.timeout, what="resolving authentication")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +116,7 @@ async def _close(scaler: AnyScaler, context: EngineContext) -> None:
     """A scaler that fails to close is only told of."""
     for part in (scaler.aclose(), context.aclose()):
         try:
-            await confine(part, context.http_timeout, what="closing a scaler")
+            await guard(part, context.http_timeout, what="closing a scaler")
         except (ConfigError, ScalerError) as error:
             log.warning("scaler did not close cleanly", extra={"error": str(error)})
 
@@ -248,7 +248,7 @@ def _all_open(outcomes: Sequence[OpenScaler | ConfigError | ScalerError]) -> lis
 
 async def _specs(spec: TriggersSpec, opened: Sequence[OpenScaler], timeout: float) -> list[tuple[MetricSpec, ...]]:
     return [
-        await confine(one.scaler.specs(), timeout, what=f"metrics of scaler {trigger.type}")
+        await guard(one.scaler.specs(), timeout, what=f"metrics of scaler {trigger.type}")
         for one, trigger in zip(opened, spec.triggers, strict=True)
     ]
 

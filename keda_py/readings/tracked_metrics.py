@@ -10,7 +10,7 @@ from keda_py.core.metric_names import NamedMetric
 from keda_py.core.polling_grid import Grid
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.net.credential_keys import SharingKey
-from keda_py.readings.guard import confine, shorten
+from keda_py.readings.guard import guard, shorten
 from keda_py.readings.http_requests import asking_for
 from keda_py.readings.scaler_set import ScalerSet
 from keda_py.sdk.registry import AnyScaler
@@ -47,7 +47,7 @@ class MetricReading:
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class Meter:
+class TrackedMetric:
     """The state of one external metric. Times are monotonic seconds of the decision clock."""
 
     key: Key
@@ -136,13 +136,13 @@ class Meter:
         idle = self.flight is None and not self.retired
         return idle and self.due_at <= now and now - self.polled_at < 1.5 * self.grid.interval
 
-    def take_off(self, *, asked: bool = False) -> asyncio.Future[MetricReading]:
+    def begin(self, *, asked: bool = False) -> asyncio.Future[MetricReading]:
         """A read begins, for a poll or because it is `asked` for; who asks until it ends shares its future."""
         self.flight = asyncio.get_running_loop().create_future()
         self.began, self.asked = _REAL_TIME.monotonic(), asked
         return self.flight
 
-    def land(self, outcome: Outcome, at: datetime, now: float) -> MetricReading:
+    def complete(self, outcome: Outcome, at: datetime, now: float) -> MetricReading:
         """The read has ended, at `at` on the wall clock and `now` on the monotonic one."""
         reading = MetricReading(
             metric=self.metric,
@@ -167,7 +167,7 @@ class Meter:
         return replace(outcome, active=outcome.value > self.scalers.activation(self.metric.trigger_index))
 
 
-async def measure(meter: Meter, timeout: float) -> Outcome:
+async def measure(meter: TrackedMetric, timeout: float) -> Outcome:
     """Ask one scaler within seconds; once more if its parameters have changed since it was built. Never raises."""
     scaler = meter.scaler
     outcome = await _ask(meter, scaler, timeout)
@@ -190,15 +190,15 @@ def check_reading(answer: object, trigger_type: str) -> Outcome:
     return ScalerError(f"scaler {trigger_type} answered {type(answer).__name__} where a Reading with a number is due")
 
 
-async def _ask(meter: Meter, scaler: AnyScaler, timeout: float) -> Outcome:
+async def _ask(meter: TrackedMetric, scaler: AnyScaler, timeout: float) -> Outcome:
     try:
-        answer = await confine(_read(meter, scaler), timeout, what=f"scaler {meter.trigger_type}")
+        answer = await guard(_read(meter, scaler), timeout, what=f"scaler {meter.trigger_type}")
     except (ScalerError, ConfigError) as error:
         return error if isinstance(error, ScalerError) else ScalerError(str(error))
     return check_reading(answer, meter.trigger_type)
 
 
-async def _read(meter: Meter, scaler: AnyScaler) -> object:
+async def _read(meter: TrackedMetric, scaler: AnyScaler) -> object:
     with asking_for(meter):
         return await (
             scaler.read(meter.metric.spec) if meter.scalers.takes_spec(meter.metric.trigger_index) else scaler.read()

@@ -17,12 +17,12 @@ from keda_py.core.metric_specs import ExternalMetric
 from keda_py.core.spec import ScalingSpec
 from keda_py.errors import ConfigError
 from keda_py.sdk import registry
-from keda_py.sdk.context import EngineContext, Lendings
+from keda_py.sdk.context import EngineContext, SharedContext
 from keda_py.sdk.registry import AnyScaler
 from keda_py.sdk.scaler import MetricType, Scaler, Trigger
 
 
-def warn_of_triggers(triggers: Sequence[ScaleTrigger], lendings: Lendings) -> Iterator[AdmissionWarning]:
+def warn_of_triggers(triggers: Sequence[ScaleTrigger], lendings: SharedContext) -> Iterator[AdmissionWarning]:
     """All that is wrong, or doubtful, in any trigger, as warnings."""
     for index, trigger in enumerate(triggers):
         parameters = frozenset[str]() if trigger.authentication_ref is None else None
@@ -53,7 +53,7 @@ def check_trigger(
         yield from _check_built(trigger, context, spec)
 
 
-def context_of(trigger: ScaleTrigger, index: int, lendings: Lendings, spec: ScalingSpec | None) -> EngineContext:
+def context_of(trigger: ScaleTrigger, index: int, lendings: SharedContext, spec: ScalingSpec | None) -> EngineContext:
     """What a scaler would be lent, as far as it matters before it is opened."""
     return EngineContext(
         lendings=lendings,

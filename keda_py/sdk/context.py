@@ -125,7 +125,7 @@ class OwnNamespace:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lendings:
+class SharedContext:
     """What every trigger of a process is lent alike."""
 
     clock: Clock
@@ -144,7 +144,7 @@ class Lendings:
 class EngineContext:
     """`keda_py.sdk.scaler.ScalerContext` for one trigger."""
 
-    lendings: Lendings
+    lendings: SharedContext
     namespace: str
     scaled_object: str
     trigger_index: int

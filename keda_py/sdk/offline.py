@@ -13,7 +13,7 @@ from keda_py.errors import NotFound
 from keda_py.net.http import HttpClientSpec, http_client
 from keda_py.net.operator_identity import IdentityRule
 from keda_py.net.tls import TlsContexts
-from keda_py.sdk.context import EVERY, Lendings, Reach, SharedResources
+from keda_py.sdk.context import EVERY, Reach, SharedContext, SharedResources
 from keda_py.sdk.scaler import KubeReader
 
 A_SATURDAY = datetime(2026, 11, 21, 5, 56, tzinfo=UTC)
@@ -59,7 +59,7 @@ async def lendings(
     http: HttpClientSpec | None = None,
     reach: Reach = _AS_KEDA,
     identities: IdentityRule | None = None,
-) -> AsyncIterator[Lendings]:
+) -> AsyncIterator[SharedContext]:
     """What the engine lends to all scalers; `EngineContext(lendings=..., namespace=...)` makes one trigger's.
 
     `reach` is what triggers may read of other namespaces: as in KEDA; an operator's is `Reach()` unless told otherwise.
@@ -69,7 +69,7 @@ async def lendings(
     http = http or HttpClientSpec()
     tls = TlsContexts()
     async with http.answers, http_client(http, clock, tls) as client:
-        yield Lendings(
+        yield SharedContext(
             clock=clock,
             http=client,
             http_timeout=http.timeout,

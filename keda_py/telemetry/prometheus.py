@@ -15,7 +15,7 @@ from keda_py.external_metrics.query import Evaluation
 from keda_py.net.http.observed import HttpExchange
 from keda_py.readings.http_requests import asked_for
 from keda_py.readings.scaler_set import ScalerSet
-from keda_py.readings.tracked_metrics import Key, Meter, MetricReading
+from keda_py.readings.tracked_metrics import Key, TrackedMetric, MetricReading
 from keda_py.telemetry.admission_metrics import AdmissionMetrics
 from keda_py.telemetry.cloud_event_metrics import CloudEventMetrics
 from keda_py.telemetry.process_metrics import ProcessMetrics
@@ -222,5 +222,5 @@ def _scaler_label(scalers: ScalerSet, index: int) -> str:
     return shortened(scalers.spec.triggers[index].name) or implementation[:1].lower() + implementation[1:]
 
 
-def _owner_of(meter: Meter) -> Owner:
+def _owner_of(meter: TrackedMetric) -> Owner:
     return (meter.scalers.spec.kind, *meter.key)

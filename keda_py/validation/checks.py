@@ -23,7 +23,7 @@ from keda_py.core.admission.scaled_object import check_scaled_object
 from keda_py.core.spec import ScalingSpec, build_spec
 from keda_py.errors import ConfigError
 from keda_py.sdk.checks import check_trigger, context_of
-from keda_py.sdk.context import Lendings
+from keda_py.sdk.context import SharedContext
 from keda_py.validation.documents import Document
 from keda_py.validation.problems import Problem
 from keda_py.validation.release import Release, completed
@@ -43,7 +43,7 @@ def is_ours(document: Document) -> bool:
 class Validation:
     """The checks over one set of files."""
 
-    def __init__(self, documents: Sequence[Document], lendings: Lendings) -> None:
+    def __init__(self, documents: Sequence[Document], lendings: SharedContext) -> None:
         self._documents, self._lendings = documents, lendings
         self._release = Release(documents)
         self._checks: dict[str, Check] = {

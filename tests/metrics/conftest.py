@@ -15,7 +15,7 @@ from keda_py.core.spec import ScalingSpec, build_spec
 from keda_py.readings.failures import Failures
 from keda_py.readings.readings import Key, Readings
 from keda_py.readings.scaler_set import ScalerSource
-from keda_py.sdk.context import Lendings
+from keda_py.sdk.context import SharedContext
 from keda_py.sdk.registry import AnyScaler
 from keda_py.sdk.scaler import (
     AUTH,
@@ -182,13 +182,13 @@ TIMEOUT = 0.1
 
 
 @pytest.fixture
-async def lent() -> AsyncIterator[Lendings]:
+async def lent() -> AsyncIterator[SharedContext]:
     async with lendings() as lent:
         yield lent
 
 
 @pytest.fixture
-async def world(lent: Lendings) -> AsyncIterator[World]:
+async def world(lent: SharedContext) -> AsyncIterator[World]:
     taps = {"a": Tap(), "b": Tap()}
     told: list[Key] = []
     opened_with: list[str] = []
@@ -199,7 +199,7 @@ async def world(lent: Lendings) -> AsyncIterator[World]:
         metadata = TapMetadata.parse(trigger.metadata, trigger.env, trigger.auth)
         return (PlainScaler if trigger.type == "plain" else TapScaler)(metadata, context, taps)
 
-    short = Lendings(
+    short = SharedContext(
         clock=lent.clock,
         http=lent.http,
         http_timeout=TIMEOUT,

@@ -3,7 +3,7 @@
 import pytest
 
 from keda_py.errors import ConfigError, KubeError, ScalerError
-from keda_py.readings.guard import LONGEST_TEXT, confine
+from keda_py.readings.guard import LONGEST_TEXT, guard
 from keda_py.readings.tracked_metrics import check_reading
 
 
@@ -16,7 +16,7 @@ async def raising(error: Exception) -> None:
 )
 async def test_an_error_that_repeats_a_long_text_is_cut(error: Exception) -> None:
     with pytest.raises((ConfigError, ScalerError)) as raised:
-        await confine(raising(error), 1.0, what="a scaler")
+        await guard(raising(error), 1.0, what="a scaler")
     assert len(str(raised.value)) < LONGEST_TEXT + 50
     assert not isinstance(error, ConfigError) or raised.value.field == "url"  # type: ignore[union-attr]
 
@@ -28,4 +28,4 @@ def test_an_error_of_one_of_several_is_cut_too() -> None:
 
 async def test_a_short_error_stays_as_it_is() -> None:
     with pytest.raises(ScalerError, match="^no answer$"):
-        await confine(raising(ScalerError("no answer")), 1.0, what="a scaler")
+        await guard(raising(ScalerError("no answer")), 1.0, what="a scaler")

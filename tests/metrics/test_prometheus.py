@@ -14,7 +14,7 @@ from keda_py.external_metrics.query import Evaluation, MetricValue
 from keda_py.kube.client import Exchange
 from keda_py.net.http.observed import HttpExchange
 from keda_py.readings.http_requests import asking_for
-from keda_py.readings.tracked_metrics import Meter
+from keda_py.readings.tracked_metrics import TrackedMetric
 from keda_py.sdk.scaler import Reading
 from keda_py.telemetry.page import MetricsPage
 from keda_py.telemetry.prometheus import SCALED_OBJECT, OperatorMetrics
@@ -202,7 +202,7 @@ async def test_events_about_a_namespace_that_is_gone_are_counted_no_more(metrics
 async def test_a_source_cannot_make_up_status_codes(world, metrics):
     await world.build()
     built = world.readings.built(KEY)
-    meter = Meter(key=KEY, scalers=built, metric=built.metrics.external[0], grid=Grid(interval=30, offset=0))
+    meter = TrackedMetric(key=KEY, scalers=built, metric=built.metrics.external[0], grid=Grid(interval=30, offset=0))
     with asking_for(meter):
         for status in range(100, 1000):
             metrics.record_http(HttpExchange(status=status, seconds=0.1))
@@ -220,7 +220,7 @@ def counted(lines: list[str]) -> int:
 async def asked(world, metrics, *statuses: int) -> None:
     """HTTP answers to the first trigger, and its reading."""
     built = world.readings.built(KEY)
-    meter = Meter(key=KEY, scalers=built, metric=built.metrics.external[0], grid=Grid(interval=30, offset=0))
+    meter = TrackedMetric(key=KEY, scalers=built, metric=built.metrics.external[0], grid=Grid(interval=30, offset=0))
     with asking_for(meter):
         for status in statuses:
             metrics.record_http(HttpExchange(status=status, seconds=0.1))
@@ -262,7 +262,7 @@ async def test_an_object_has_so_many_series_at_most_and_no_more_are_made(world, 
     await world.build(*({"name": f"t{n}", "metadata": {"item": f"i{n}"}} for n in range(most // 50)))
     built = world.readings.built(KEY)
     for metric in built.metrics.external:
-        with asking_for(Meter(key=KEY, scalers=built, metric=metric, grid=Grid(interval=30, offset=0))):
+        with asking_for(TrackedMetric(key=KEY, scalers=built, metric=metric, grid=Grid(interval=30, offset=0))):
             for status in range(100, 1000):
                 metrics.record_http(HttpExchange(status=status, seconds=0.1))
     assert most / 2 < counted(await page(metrics)) - before <= most * 1.1
@@ -275,7 +275,7 @@ async def test_an_object_with_as_many_triggers_as_there_may_be_is_shown_as_a_who
     await record(world, metrics)
     built = world.readings.built(KEY)
     for metric in built.metrics.external:
-        with asking_for(Meter(key=KEY, scalers=built, metric=metric, grid=Grid(interval=30, offset=0))):
+        with asking_for(TrackedMetric(key=KEY, scalers=built, metric=metric, grid=Grid(interval=30, offset=0))):
             for status in (200, 500):
                 metrics.record_http(HttpExchange(status=status, seconds=0.1))
     names = [line.partition("{")[0] for line in await page(metrics) if "s0-a" in line or "-a-i" in line]

@@ -10,7 +10,7 @@ from keda_py.core.fallback import FallbackState
 from keda_py.core.polling_grid import Grid
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.readings.readings import QUIET_SECONDS
-from keda_py.readings.tracked_metrics import Meter
+from keda_py.readings.tracked_metrics import TrackedMetric
 from keda_py.sdk.scaler import Reading
 from tests.costs import within
 
@@ -289,7 +289,8 @@ async def test_what_a_trigger_shares_with_others_costs_the_same_however_many_its
     await world.build(*({"metadata": {"item": f"i{number}"}} for number in range(MOST_TRIGGERS)))
     built = world.readings.built(KEY)
     meters = [
-        Meter(key=KEY, scalers=built, metric=one, grid=Grid(interval=30, offset=0)) for one in built.metrics.external
+        TrackedMetric(key=KEY, scalers=built, metric=one, grid=Grid(interval=30, offset=0))
+        for one in built.metrics.external
     ]
     with within(0.3):  # a tenth of that; 2 s where each looks at all others
         assert not any(meter.batch_key for meter in meters for _ in range(60))

@@ -14,8 +14,8 @@ from keda_py.kube.informers.cache import Cache
 from keda_py.kube.informers.informer_spec import InformerSpec
 from keda_py.kube.informers.received import check_object
 from keda_py.operator.cluster.caches import Caches
+from keda_py.operator.controller.state import fingerprint_of
 from keda_py.operator.scaled_jobs.caches import JobCaches
-from keda_py.operator.scaled_objects.reconcile import fingerprint_of
 from tests.properties import examples
 from tests.validation.manifests import junk
 

@@ -14,7 +14,7 @@ from keda_py.errors import Invalid, KubeError, Unavailable
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import JOBS, SCALED_JOBS
 from keda_py.operator.scaled_jobs.caches import JobCaches
-from keda_py.operator.scaled_jobs.job_tracker import ASK_AFTER_SECONDS, AT_ONCE, JobLedger
+from keda_py.operator.scaled_jobs.job_tracker import ASK_AFTER_SECONDS, AT_ONCE, JobTracker
 from keda_py.operator.scaled_jobs.state import ScaledJobState
 from tests.operator.world import World
 
@@ -37,7 +37,7 @@ class Books:
     world: World
     client: KubeClient
     caches: JobCaches
-    ledger: JobLedger
+    ledger: JobTracker
     state: ScaledJobState
 
     async def create(self, count: int, **job: object) -> list[KubeError | None]:
@@ -65,7 +65,7 @@ class Books:
 async def books(quiet_world: World) -> AsyncIterator[Books]:
     async with KubeClient(quiet_world.clock, str(quiet_world.kubeconfig)) as client:
         caches = JobCaches(client, ())
-        ledger = JobLedger(client, caches)
+        ledger = JobTracker(client, caches)
         live = await quiet_world.client.create(SCALED_JOBS, MANIFEST)
         state = ScaledJobState(key=("default", "work"), uid=live["metadata"]["uid"])
         caches.jobs.subscribe(lambda old, new: ledger.note(state, new or old or {}, gone=new is None))

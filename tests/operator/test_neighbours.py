@@ -4,7 +4,7 @@ from typing import Any
 
 import orjson
 
-from keda_py.operator.admission.related_objects import MOST_CONTAINERS, MOST_TOLD, Neighbours
+from keda_py.operator.admission.related_objects import MOST_CONTAINERS, MOST_TOLD, RelatedObjects
 
 Obj = dict[str, Any]
 QUESTION = {
@@ -52,7 +52,7 @@ class Full:
 
 
 async def test_however_much_there_is_the_answer_is_short() -> None:
-    answer = await Neighbours(None, Full()).around(QUESTION)
+    answer = await RelatedObjects(None, Full()).around(QUESTION)
     assert len(answer["rivals"]) == 2 * MOST_TOLD
     assert (len(answer["hpas"]), len(answer["limitRanges"])) == (MOST_TOLD, MOST_TOLD)
     assert len(answer["containers"]) == MOST_CONTAINERS
@@ -60,6 +60,6 @@ async def test_however_much_there_is_the_answer_is_short() -> None:
 
 
 async def test_a_rival_is_told_by_its_target_and_the_name_of_its_hpa() -> None:
-    answer = await Neighbours(None, Full()).around(QUESTION)
+    answer = await RelatedObjects(None, Full()).around(QUESTION)
     rival = {"name": "other", "apiVersion": "", "kind": "", "target": "web", "hpa": "keda-hpa-other"}
     assert answer["rivals"][0] == rival

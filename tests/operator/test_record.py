@@ -8,7 +8,7 @@ from keda_py.core.decision import Decision, Keep, Observation, Reason
 from keda_py.core.spec import build_spec
 from keda_py.external_metrics.query import Evaluation
 from keda_py.operator.controller.record import DecisionRecord, Owner
-from keda_py.operator.scaled_objects.record_entries import Made, entry_of
+from keda_py.operator.scaled_objects.record_entries import DecisionInputs, entry_of
 from keda_py.readings.readings import Round
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -16,7 +16,7 @@ BODY = {
     "metadata": {"name": "app", "namespace": "shop", "uid": "1"},
     "spec": {"scaleTargetRef": {"name": "app"}, "triggers": [{"type": "cpu", "metadata": {"value": "1"}}]},
 }
-MADE = Made(
+MADE = DecisionInputs(
     spec=build_spec(ScaledObject.model_validate(BODY)),
     readings=Round(readings=()),
     seen=Observation(replicas=1, active=True),

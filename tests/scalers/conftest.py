@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from keda_py.sdk.context import EngineContext, Lendings
+from keda_py.sdk.context import EngineContext, SharedContext
 from keda_py.sdk.registry import AnyScaler, build
 from keda_py.sdk.scaler import PodIdentity, Trigger
 from keda_py.testing import lendings
@@ -57,7 +57,7 @@ def aws_endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture
-async def lent() -> AsyncIterator[Lendings]:
+async def lent() -> AsyncIterator[SharedContext]:
     """What the engine lends, on a FakeClock and a cluster without objects."""
     async with lendings() as lent:
         yield lent
@@ -78,7 +78,7 @@ async def silent_port() -> AsyncIterator[int]:
 class Bench:
     """Builds scalers as the engine does, and gives back what they took."""
 
-    def __init__(self, lent: Lendings) -> None:
+    def __init__(self, lent: SharedContext) -> None:
         self.lent = lent
         self._opened: list[tuple[AnyScaler, EngineContext]] = []
 
@@ -110,7 +110,7 @@ class Bench:
 
 
 @pytest.fixture
-async def bench(lent: Lendings) -> AsyncIterator[Bench]:
+async def bench(lent: SharedContext) -> AsyncIterator[Bench]:
     bench = Bench(lent)
     yield bench
     await bench.aclose()

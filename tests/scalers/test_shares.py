@@ -12,7 +12,7 @@ from keda_py.answers.connections import Connections
 from keda_py.answers.tenants import acting_for
 from keda_py.errors import ScalerError
 from keda_py.net.http import HttpClientSpec
-from keda_py.sdk.context import EngineContext, Lendings
+from keda_py.sdk.context import EngineContext, SharedContext
 from keda_py.sdk.registry import AnyScaler, build
 from keda_py.sdk.scaler import Trigger
 from keda_py.testing import lendings
@@ -54,7 +54,7 @@ async def silent() -> AsyncIterator[Silent]:
 
 
 @pytest.fixture
-async def lent() -> AsyncIterator[Lendings]:
+async def lent() -> AsyncIterator[SharedContext]:
     spec = HttpClientSpec(timeout=1.0, connections=Connections(share=SHARE))
     async with lendings(http=spec) as lent:
         yield lent
@@ -62,7 +62,7 @@ async def lent() -> AsyncIterator[Lendings]:
 
 
 @asynccontextmanager
-async def opened(lent: Lendings, namespace: str, kind: str, metadata: dict[str, str]) -> AsyncIterator[AnyScaler]:
+async def opened(lent: SharedContext, namespace: str, kind: str, metadata: dict[str, str]) -> AsyncIterator[AnyScaler]:
     context = EngineContext(lendings=lent, namespace=namespace, scaled_object="app", trigger_index=0)
     auth = {"awsAccessKeyID": "a", "awsSecretAccessKey": "b"} if kind == "aws-sqs-queue" else {}
     async with AsyncExitStack() as stack:
@@ -79,7 +79,7 @@ def redis(port: int, host: int = 1) -> dict[str, str]:
 
 
 async def test_redis_servers_that_hang_use_up_the_share_of_who_asks_them_alone(
-    lent: Lendings, silent: Silent, redis_port: int
+    lent: SharedContext, silent: Silent, redis_port: int
 ) -> None:
     refused = list[str]()
 
@@ -100,7 +100,7 @@ async def test_redis_servers_that_hang_use_up_the_share_of_who_asks_them_alone(
     assert sum("Timeout" in text for text in refused) >= SHARE
 
 
-async def test_a_redis_connection_counts_until_the_last_trigger_is_closed(lent: Lendings, redis_port: int) -> None:
+async def test_a_redis_connection_counts_until_the_last_trigger_is_closed(lent: SharedContext, redis_port: int) -> None:
     async with opened(lent, "shop", "redis", redis(redis_port)) as scaler:
         for _ in range(3):
             await scaler.read()
@@ -111,7 +111,7 @@ async def test_a_redis_connection_counts_until_the_last_trigger_is_closed(lent: 
 
 
 async def test_queues_that_do_not_answer_use_up_the_share_of_who_asks_them_alone(
-    lent: Lendings, silent: Silent
+    lent: SharedContext, silent: Silent
 ) -> None:
     def queue(host: int) -> dict[str, str]:
         endpoint = f"http://127.0.0.{host}:{silent.port}"

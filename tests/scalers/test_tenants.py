@@ -10,7 +10,7 @@ from aiohttp import web
 
 from keda_py.errors import ScalerError
 from keda_py.net.credential_keys import CredentialKey, OpenKey
-from keda_py.sdk.context import EngineContext, Lendings
+from keda_py.sdk.context import EngineContext, SharedContext
 from keda_py.sdk.scaler import Destination, PodIdentity, TlsSettings
 from keda_py.testing import IdentityRule, lendings
 from scalers.prometheus import PrometheusMetadata
@@ -27,7 +27,7 @@ GOOD = {"password": "g00d"}
 TO = Destination(url="https://prometheus", field="serverAddress")
 
 
-def context(lent: Lendings, namespace: str, **more: Any) -> EngineContext:
+def context(lent: SharedContext, namespace: str, **more: Any) -> EngineContext:
     return EngineContext(lendings=lent, namespace=namespace, scaled_object="app", trigger_index=0, **more)
 
 
@@ -91,7 +91,7 @@ async def test_a_client_certificate_is_its_tenants_alone(bench: Any, tmp_path: P
 Token = Callable[[EngineContext], Awaitable[object]]
 
 
-def gcp(lent: Lendings, namespace: str, email: str, key: str) -> Awaitable[object]:
+def gcp(lent: SharedContext, namespace: str, email: str, key: str) -> Awaitable[object]:
     account = json.dumps({"client_email": email, "private_key": key, "token_uri": "https://g"})
     auth = {"GoogleApplicationCredentials": account}
     metadata = PrometheusMetadata.parse(ask("https://prometheus"), {}, auth)
@@ -136,7 +136,7 @@ def access_key(secret: str) -> AwsIdentity:
     return aws_identity(PrometheusMetadata.parse(ask("https://p"), {}, auth), PodIdentity())
 
 
-async def test_a_client_of_amazon_is_for_one_identity_of_one_tenant(lent: Lendings) -> None:
+async def test_a_client_of_amazon_is_for_one_identity_of_one_tenant(lent: SharedContext) -> None:
     identities: list[AwsIdentity] = [
         access_key("g00d"),
         access_key("rubbish"),

@@ -19,7 +19,7 @@ from keda_py.core.spec_rules import check_bounds, check_triggers
 from keda_py.errors import ConfigError
 from keda_py.sdk import registry
 from keda_py.sdk.checks import context_of
-from keda_py.sdk.context import EngineContext, Lendings
+from keda_py.sdk.context import EngineContext, SharedContext
 from keda_py.sdk.scaler import Trigger
 from keda_py.testing import lendings
 from keda_py.validation.checks import Validation
@@ -32,7 +32,7 @@ thorough = examples(150)
 
 
 @pytest.fixture(scope="module")
-def lent() -> Iterator[tuple[Lendings, asyncio.Runner]]:
+def lent() -> Iterator[tuple[SharedContext, asyncio.Runner]]:
     with asyncio.Runner() as runner:
         lending = lendings()
         yield runner.run(lending.__aenter__()), runner
@@ -42,7 +42,7 @@ def lent() -> Iterator[tuple[Lendings, asyncio.Runner]]:
 @given(body=generated())
 @thorough
 def test_a_generated_manifest_is_understood_or_refused(
-    lent: tuple[Lendings, asyncio.Runner], body: dict[str, Any]
+    lent: tuple[SharedContext, asyncio.Runner], body: dict[str, Any]
 ) -> None:
     pass_through(body, *lent)
 
@@ -50,19 +50,19 @@ def test_a_generated_manifest_is_understood_or_refused(
 @given(body=mutated())
 @thorough
 def test_a_mutated_manifest_is_understood_or_refused(
-    lent: tuple[Lendings, asyncio.Runner], body: dict[str, Any]
+    lent: tuple[SharedContext, asyncio.Runner], body: dict[str, Any]
 ) -> None:
     pass_through(body, *lent)
 
 
-def pass_through(body: dict[str, Any], lending: Lendings, runner: asyncio.Runner) -> None:
+def pass_through(body: dict[str, Any], lending: SharedContext, runner: asyncio.Runner) -> None:
     """Soon, in CPU time: a busy machine is no fault of the manifest."""
     before = time.process_time()
     judge(body, lending, runner)
     assert time.process_time() - before < CPU_SECONDS
 
 
-def judge(body: dict[str, Any], lending: Lendings, runner: asyncio.Runner) -> None:
+def judge(body: dict[str, Any], lending: SharedContext, runner: asyncio.Runner) -> None:
     """Validate; parse -> check -> spec -> scalers -> manifest. A refusal is a ConfigError, or a problem with a place."""
     refused = validate(body, lending)
     if body["kind"] != "ScaledObject":
@@ -82,7 +82,7 @@ def judge(body: dict[str, Any], lending: Lendings, runner: asyncio.Runner) -> No
         assert manifest["spec"]["minReplicas"] <= manifest["spec"]["maxReplicas"]
 
 
-def validate(body: dict[str, Any], lending: Lendings) -> bool:
+def validate(body: dict[str, Any], lending: SharedContext) -> bool:
     try:
         text = orjson.dumps(body, default=str).decode()
     except orjson.JSONEncodeError:  # an integer of more than 64 bits: YAML alone can hold it
@@ -99,7 +99,7 @@ def validate(body: dict[str, Any], lending: Lendings) -> bool:
     return any(problem.severity == "error" for problem in problems)
 
 
-async def specs_of(spec: ScalingSpec, index: int, lending: Lendings) -> tuple[MetricSpec, ...]:
+async def specs_of(spec: ScalingSpec, index: int, lending: SharedContext) -> tuple[MetricSpec, ...]:
     trigger = spec.triggers[index]
     context: EngineContext = context_of(trigger, index, lending, spec)
     return await registry.build(Trigger(type=trigger.type, metadata=trigger.metadata), context).specs()

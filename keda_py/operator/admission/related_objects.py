@@ -23,7 +23,7 @@ _MEASURED = ("cpu", "memory")
 _RESOURCES = {resource.kind: resource for resource in (DEPLOYMENTS, STATEFUL_SETS)}
 
 
-class Neighbours:
+class RelatedObjects:
     """Tells the webhook process of the neighbours of a ScaledObject."""
 
     def __init__(self, client: KubeClient, caches: Caches) -> None:

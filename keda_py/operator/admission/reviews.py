@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from keda_py.errors import KubeError
 from keda_py.kube.events import EventRecorder
 from keda_py.kube.resources import Obj
-from keda_py.operator.admission.related_objects import Neighbours
+from keda_py.operator.admission.related_objects import RelatedObjects
 from keda_py.operator.admission.webhook.cautions import Cautions, Judged
 from keda_py.operator.admission.webhook.forwarded_logs import log_forwarded
 from keda_py.operator.admission.webhook.link import Message
@@ -42,7 +42,7 @@ class AdmissionServer:
     def __init__(
         self,
         settings: Settings,
-        neighbours: Neighbours,
+        neighbours: RelatedObjects,
         caches: Caches,
         events: EventRecorder,
         instruments: OperatorMetrics,

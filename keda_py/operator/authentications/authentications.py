@@ -16,13 +16,13 @@ from keda_py.operator.cluster.references import BY_AUTHENTICATION, authenticatio
 from keda_py.operator.controller.finalizer import ensure_finalizer, remove_finalizer
 from keda_py.operator.controller.retries import Retries
 from keda_py.operator.controller.work_queue import DueQueue, Key
-from keda_py.operator.scaled_objects.dependencies import Parts, tell
+from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 
 
 class Authentications:
     """Works on one object at a time; `users` are informers by the status field that lists their objects."""
 
-    def __init__(self, parts: Parts, users: Mapping[str, Informer]) -> None:
+    def __init__(self, parts: ScaledObjectDependencies, users: Mapping[str, Informer]) -> None:
         self._parts, self._users = parts, users
         self._queue = DueQueue(parts.clock, self._work)
         self._told: dict[Key, tuple[str, int]] = {}
@@ -82,10 +82,10 @@ class Authentications:
     def _tell_change(self, live: Obj) -> None:
         kind, name = live["kind"], live["metadata"]["name"]
         if live["metadata"].get("generation", 1) == 1:
-            tell(self._parts, live, "Normal", f"{kind}Added", f"New {kind} configured")
+            self._parts.tell(live, "Normal", f"{kind}Added", f"New {kind} configured")
         else:
             note = f"ClusterTriggerAuthentication {name} is updated"
-            tell(self._parts, live, "Normal", "ClusterTriggerAuthenticationUpdated", note)
+            self._parts.tell(live, "Normal", "ClusterTriggerAuthenticationUpdated", note)
 
     def _listed(self, users: Informer, live: Obj, listed: str) -> str:
         """Names with commas between: those listed that still use it, then the others, the oldest first."""
@@ -97,7 +97,7 @@ class Authentications:
     async def _finalize(self, informer: Informer, live: Obj) -> None:
         if await remove_finalizer(self._parts.client, informer.spec.resource, live):
             kind = live["kind"]
-            tell(self._parts, live, "Normal", f"{kind}Deleted", f"{kind} was deleted")
+            self._parts.tell(live, "Normal", f"{kind}Deleted", f"{kind} was deleted")
 
     def _informer(self, key: Key) -> Informer:
         caches = self._parts.caches

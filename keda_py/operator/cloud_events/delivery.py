@@ -16,7 +16,7 @@ from zlib import crc32
 from keda_py.answers.tenants import acting_for
 from keda_py.clock import Clock
 from keda_py.core.cloud_events import CloudEvent
-from keda_py.operator.cloud_events.ordered_queue import Lane
+from keda_py.operator.cloud_events.ordered_queue import OrderedQueue
 from keda_py.operator.cloud_events.sinks import Sink, SinkError
 from keda_py.telemetry.cloud_event_metrics import CloudEventMetrics, SourceKey
 
@@ -35,7 +35,7 @@ class Delivery:
 
     def __init__(self, key: SourceKey, clock: Clock, metrics: CloudEventMetrics, on_change: Callable[[], None]) -> None:
         self._key, self._metrics, self._on_change = key, metrics, on_change
-        self._lanes = tuple(Lane(clock, self._attempt) for _ in range(LANES))
+        self._lanes = tuple(OrderedQueue(clock, self._attempt) for _ in range(LANES))
         self._numbers = count()
         self._sink: Sink | None = None
         self._overflows = False

@@ -14,7 +14,7 @@ Attempt = Callable[[CloudEvent, int], Awaitable[float | None]]
 """Given an event and how often it has failed; seconds until another attempt, None: it is done with."""
 
 
-class Lane:
+class OrderedQueue:
     """A queue and who empties it; `run` in a task."""
 
     def __init__(self, clock: Clock, attempt: Attempt) -> None:

@@ -25,7 +25,7 @@ from keda_py.operator.cloud_events.destinations import Destinations, read_spec
 from keda_py.operator.controller.finalizer import remove_finalizer
 from keda_py.operator.controller.retries import Retries
 from keda_py.operator.controller.work_queue import DueQueue, Key
-from keda_py.operator.scaled_objects.dependencies import Parts
+from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 
 DRAIN_SECONDS = 2.0
 ACTIVE = ConditionValue("True", "CloudEventSourceActive", "Is configured to send events to the configured destination")
@@ -48,7 +48,7 @@ class _Source:
 class CloudEventSources:
     """`run` while we lead, before anything happens; `drain` last. `everywhere`: namespaces do not matter."""
 
-    def __init__(self, parts: Parts, destinations: Destinations, *, everywhere: bool) -> None:
+    def __init__(self, parts: ScaledObjectDependencies, destinations: Destinations, *, everywhere: bool) -> None:
         self._parts, self._destinations, self._everywhere = parts, destinations, everywhere
         self._queue = DueQueue(parts.clock, self._work)
         self._sources: dict[Key, _Source] = {}

@@ -10,17 +10,16 @@ from keda_py.apis.foreign import map_at
 from keda_py.core import conditions
 from keda_py.core.conditions import ConditionValue, read_condition, with_condition
 from keda_py.core.quarantine import HELD_BACK, write_held_back
+from keda_py.core.values.times import write_time
 from keda_py.kube.resources import Obj
+from keda_py.operator.controller.dependencies import Dependencies
 from keda_py.operator.controller.state import Remembered, about
 from keda_py.operator.process.quarantine import Held
-from keda_py.operator.scaled_jobs.dependencies import JobParts
-from keda_py.operator.scaled_objects.dependencies import Parts
-from keda_py.operator.scaled_objects.telling import write_time
 
 log = logging.getLogger(__name__)
 
 
-async def hold_back(parts: Parts | JobParts, state: Remembered, live: Obj, held: Held) -> None:
+async def hold_back(parts: Dependencies, state: Remembered, live: Obj, held: Held) -> None:
     """Stop its loop, close its scalers, and say so. Raises KubeError."""
     state.stop()
     await parts.readings.forget(state.key)
@@ -36,7 +35,7 @@ async def hold_back(parts: Parts | JobParts, state: Remembered, live: Obj, held:
     await parts.status.write(state, {"conditions": with_condition(listed, "Ready", ready), "kedaPy": own})
 
 
-async def show_release(parts: Parts | JobParts, state: Remembered) -> None:
+async def show_release(parts: Dependencies, state: Remembered) -> None:
     """Take the note away, once its object was worked on. Raises KubeError."""
     own = map_at(dict(state.status), "kedaPy")
     if "heldBack" in own:

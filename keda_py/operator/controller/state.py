@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from keda_py.core.activity import ActivityState
 from keda_py.core.metric_names import MetricSet
-from keda_py.core.spec import ScalingSpec, TriggersSpec
+from keda_py.core.spec import NAME_LABEL, ScalingSpec, TriggersSpec
 from keda_py.kube.discovery import ScaleTarget
 from keda_py.operator.controller.work_queue import Key
 
@@ -89,6 +89,14 @@ class ObjectState(Remembered):
     hpa_changed: bool = False
     hpa_lost: bool = False
     told: Mapping[str, Any] = field(default_factory=dict)
+
+
+def fingerprint_of(live: Mapping[str, Any]) -> tuple[object, ...]:
+    """What a reconcile is made of: while it stays the same, there is nothing to do."""
+    meta = live["metadata"]
+    labels = {key: value for key, value in (meta.get("labels") or {}).items() if key != NAME_LABEL}
+    annotations = meta.get("annotations") or {}
+    return (meta["uid"], meta.get("generation"), frozenset(labels.items()), frozenset(annotations.items()))
 
 
 def version_of(live: Mapping[str, Any]) -> int:

@@ -15,13 +15,13 @@ import orjson
 from aiohttp import web
 
 from keda_py.clock import Clock
+from keda_py.core.values.times import write_time
 from keda_py.external_metrics.discovery import INSIGHT, JOB_INSIGHT, Api
 from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS
 from keda_py.operator.controller.record import DecisionRecord, Entry, JobCounts, TriggerNote
 from keda_py.operator.controller.state import ObjectState
 from keda_py.operator.controller.work_queue import Key
 from keda_py.operator.scaled_jobs.state import ScaledJobState
-from keda_py.operator.scaled_objects.telling import write_time
 from keda_py.serving.https import Handler
 from keda_py.serving.statuses import StatusError, unavailable
 

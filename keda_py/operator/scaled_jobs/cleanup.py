@@ -11,20 +11,20 @@ from keda_py.errors import KubeError
 from keda_py.kube.client import Propagation
 from keda_py.kube.resources import Obj
 from keda_py.operator.controller.state import about
+from keda_py.operator.controller.steps import StepError
 from keda_py.operator.scaled_jobs.caches import generation_of
-from keda_py.operator.scaled_jobs.dependencies import JobParts
-from keda_py.operator.scaled_jobs.job_tracker import JobLedger
+from keda_py.operator.scaled_jobs.dependencies import ScaledJobDependencies
+from keda_py.operator.scaled_jobs.job_tracker import JobTracker
 from keda_py.operator.scaled_jobs.state import ScaledJobState
-from keda_py.operator.scaled_jobs.steps import JobStepError
 
 log = logging.getLogger(__name__)
 
 
 async def delete_earlier_generations(
-    parts: JobParts, ledger: JobLedger, state: ScaledJobState, spec: JobScalingSpec, live: Obj
+    parts: ScaledJobDependencies, tracker: JobTracker, state: ScaledJobState, spec: JobScalingSpec, live: Obj
 ) -> None:
-    """Unless the rollout is gradual: every Job that this generation has not created. Raises JobStepError."""
-    earlier = [] if spec.gradual_rollout else list(_of_other_generations(ledger, state, spec))
+    """Unless the rollout is gradual: every Job that this generation has not created. Raises StepError."""
+    earlier = [] if spec.gradual_rollout else list(_of_other_generations(tracker, state, spec))
     if not earlier:
         return
     what = f"{len(earlier)} jobs owned by the previous version of the scaledJob"
@@ -32,30 +32,30 @@ async def delete_earlier_generations(
     propagation: Propagation = "Foreground" if spec.foreground_deletion else "Background"
     for name in earlier:
         try:
-            await ledger.delete(state, name, propagation=propagation)
+            await tracker.delete(state, name, propagation=propagation)
         except KubeError as error:
             note = f"Failed to delete job {name}: {error}"
             parts.tell(live, "Warning", "ScaledJobRolloutCleanupFailed", note)
-            raise JobStepError(f"Not able to delete job: {name}", error) from error
+            raise StepError(f"Not able to delete job: {name}", error) from error
     parts.tell(live, "Normal", "ScaledJobRolloutCleanupCompleted", f"Deleted {what}")
     log.info("deleted jobs of earlier generations", extra=about(state) | {"jobs": len(earlier)})
 
 
-async def trim_history(ledger: JobLedger, state: ScaledJobState, spec: JobScalingSpec) -> None:
+async def trim_history(tracker: JobTracker, state: ScaledJobState, spec: JobScalingSpec) -> None:
     """The oldest finished Jobs beyond the limits; what cannot be deleted now is left to the next look."""
-    finished = sorted(ledger.jobs(state), key=lambda job: job["status"]["completionTime"])
+    finished = sorted(tracker.jobs(state), key=lambda job: job["status"]["completionTime"])
     try:
         for kind, limit in (("Complete", spec.successful_history), ("Failed", spec.failed_history)):
             ended = [job["metadata"] for job in finished if job["status"]["finished"] == kind]
             for meta in ended[: max(0, len(ended) - limit)]:
-                await ledger.delete(state, meta["name"], uid=meta["uid"])
+                await tracker.delete(state, meta["name"], uid=meta["uid"])
                 log.info("deleted finished job", extra=about(state) | {"job": meta["name"], "limit": limit})
     except KubeError as error:
         log.warning("finished jobs were not deleted", extra=about(state) | {"error": str(error)})
 
 
-def _of_other_generations(ledger: JobLedger, state: ScaledJobState, spec: JobScalingSpec) -> Iterator[str]:
-    for job in ledger.jobs(state):
+def _of_other_generations(tracker: JobTracker, state: ScaledJobState, spec: JobScalingSpec) -> Iterator[str]:
+    for job in tracker.jobs(state):
         if generation_of(job) != str(spec.generation):
             yield job["metadata"]["name"]
     for name, expected in state.expected.items():

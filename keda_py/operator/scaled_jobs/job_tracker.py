@@ -28,7 +28,7 @@ SUFFIX_LENGTH = 5
 log = logging.getLogger(__name__)
 
 
-class JobLedger:
+class JobTracker:
     """Counts, creates and deletes."""
 
     def __init__(self, client: KubeClient, caches: JobCaches) -> None:

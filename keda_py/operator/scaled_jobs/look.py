@@ -16,16 +16,16 @@ from keda_py.core.jobs import conditions as job_conditions
 from keda_py.core.jobs.counts import Demand, Queue, combine, jobs_to_create
 from keda_py.core.jobs.spec import JobScalingSpec
 from keda_py.core.values.quantity import to_milli
+from keda_py.core.values.times import write_time
 from keda_py.errors import ScalerError
 from keda_py.kube.resources import SCALED_JOBS, Obj
 from keda_py.operator.controller.record import Entry, JobCounts
 from keda_py.operator.controller.state import about
 from keda_py.operator.scaled_jobs.cleanup import trim_history
-from keda_py.operator.scaled_jobs.dependencies import JobParts
-from keda_py.operator.scaled_jobs.job_tracker import JobLedger
+from keda_py.operator.scaled_jobs.dependencies import ScaledJobDependencies
+from keda_py.operator.scaled_jobs.job_tracker import JobTracker
 from keda_py.operator.scaled_jobs.record_entries import entry_of
 from keda_py.operator.scaled_jobs.state import ScaledJobState
-from keda_py.operator.scaled_objects.telling import write_time
 from keda_py.readings.readings import Round
 
 MILLI = 0.001
@@ -35,8 +35,8 @@ log = logging.getLogger(__name__)
 class JobScaleLoop:
     """Looks at ScaledJobs whose reconcile has started a loop (`state.spec` is set)."""
 
-    def __init__(self, parts: JobParts, ledger: JobLedger) -> None:
-        self._parts, self._ledger = parts, ledger
+    def __init__(self, parts: ScaledJobDependencies, tracker: JobTracker) -> None:
+        self._parts, self._tracker = parts, tracker
 
     async def look(self, state: ScaledJobState) -> None:
         """One round. Raises KubeError when Jobs could not be counted or the status not be written."""
@@ -48,14 +48,14 @@ class JobScaleLoop:
             seen = await self._parts.readings.poll(state.key, state.changed)
             if seen is None:
                 return
-            await self._ledger.settle(state)
+            await self._tracker.settle(state)
             if state.spec is not spec:
                 return
             demand = combine(spec, list(_queues(seen)))
             known = self._parts.caches.known()
             counts, refusal = await self._create(state, spec, demand, known=known)
             if known:
-                await trim_history(self._ledger, state, spec)
+                await trim_history(self._tracker, state, spec)
             self._note(state, entry_of(seen, demand, counts, known=known, error=refusal, at=self._parts.clock.now()))
             self._tell(state, seen, demand)
             await self._parts.status.write(state, self._status(state, seen, demand))
@@ -67,13 +67,13 @@ class JobScaleLoop:
         self, state: ScaledJobState, spec: JobScalingSpec, demand: Demand, *, known: bool
     ) -> tuple[JobCounts, str]:
         """Create what is missing, unless too little is known; the first refusal in words."""
-        tally = self._ledger.tally(state, spec.strategy.pending_conditions)
+        tally = self._tracker.tally(state, spec.strategy.pending_conditions)
         counts = JobCounts(running=tally.running, pending=tally.pending)
         count = jobs_to_create(spec, demand, tally) if known else 0
         if not count:
             return counts, ""
         live = self._live(state)
-        tried = await self._ledger.create(state, spec, count)
+        tried = await self._tracker.create(state, spec, count)
         refusals = [error for error in tried if error is not None]
         for error in refusals:
             note = f"Failed to create job {spec.name}-: {error}"

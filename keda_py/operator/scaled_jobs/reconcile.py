@@ -18,16 +18,16 @@ from keda_py.core.metric_names import MetricSet
 from keda_py.core.spec_rules import check_triggers
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import SCALED_JOBS, Obj
+from keda_py.operator.controller.dependencies import WATCH_STARTED, WATCH_STOPPED
 from keda_py.operator.controller.finalizer import ensure_finalizer
-from keda_py.operator.controller.state import about
+from keda_py.operator.controller.state import about, fingerprint_of
+from keda_py.operator.controller.steps import StepError
 from keda_py.operator.scaled_jobs import steps
 from keda_py.operator.scaled_jobs.cleanup import delete_earlier_generations
-from keda_py.operator.scaled_jobs.dependencies import JobParts
-from keda_py.operator.scaled_jobs.job_tracker import JobLedger
+from keda_py.operator.scaled_jobs.dependencies import ScaledJobDependencies
+from keda_py.operator.scaled_jobs.job_tracker import JobTracker
 from keda_py.operator.scaled_jobs.state import ScaledJobState
-from keda_py.operator.scaled_jobs.steps import JobStepError, step
-from keda_py.operator.scaled_objects.dependencies import WATCH_STARTED, WATCH_STOPPED
-from keda_py.operator.scaled_objects.reconcile import fingerprint_of
+from keda_py.operator.scaled_jobs.steps import step
 from keda_py.operator.scaled_objects.scaler_events import tell_built
 
 log = logging.getLogger(__name__)
@@ -45,11 +45,11 @@ class StatusChange:
 class JobReconciler:
     """Brings one ScaledJob at a time to what its spec says."""
 
-    def __init__(self, parts: JobParts, ledger: JobLedger) -> None:
-        self._parts, self._ledger = parts, ledger
+    def __init__(self, parts: ScaledJobDependencies, tracker: JobTracker) -> None:
+        self._parts, self._tracker = parts, tracker
 
     async def reconcile(self, state: ScaledJobState, live: Obj) -> None:
-        """All steps for a live, not deleted object. Raises JobStepError (status and Event written) and KubeError."""
+        """All steps for a live, not deleted object. Raises StepError (status and Event written) and KubeError."""
         fingerprint = fingerprint_of(live)
         was_running = state.spec is not None
         change = StatusChange()
@@ -62,7 +62,7 @@ class JobReconciler:
             else:
                 self._unpause(state, live, change)
                 await self._prepare(state, spec, live, change)
-        except JobStepError as error:
+        except StepError as error:
             await self._report_failure(state, live, change, error)
             raise
         state.fingerprint, state.attempts, state.failures = fingerprint, 0, ()
@@ -75,7 +75,7 @@ class JobReconciler:
         change.fields["triggersTypes"] = _joined(trigger.type for trigger in spec.triggers)
         references = (trigger.authentication_ref for trigger in spec.triggers)
         change.fields["authenticationsTypes"] = _joined(reference.name for reference in references if reference)
-        await delete_earlier_generations(self._parts, self._ledger, state, spec, live)
+        await delete_earlier_generations(self._parts, self._tracker, state, spec, live)
         # Opening scalers may wait for a source; what is known by now can be read meanwhile.
         await self._write(state, change)
         with step(steps.BUILD):
@@ -124,9 +124,7 @@ class JobReconciler:
             change.conditions["Ready"] = job_conditions.DEFINED if state.spec else job_conditions.PAUSED_READY
         await self._write(state, change)
 
-    async def _report_failure(
-        self, state: ScaledJobState, live: Obj, change: StatusChange, error: JobStepError
-    ) -> None:
+    async def _report_failure(self, state: ScaledJobState, live: Obj, change: StatusChange, error: StepError) -> None:
         ready, cause = job_conditions.check_failed(str(error)), str(error.cause)
         if read_condition(state.status.get("conditions") or (), "Ready") != ready:
             self._parts.tell(live, "Warning", "ScaledJobCheckFailed", str(error))

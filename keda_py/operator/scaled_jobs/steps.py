@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from keda_py.errors import ConfigError, Forbidden, Invalid, KedaPyError, NotFound, ScalerError
+from keda_py.errors import ConfigError, Forbidden, Invalid, NotFound, ScalerError
+from keda_py.operator.controller.steps import StepError
 
 READ = "ScaledJob cannot be read"
 NO_JOB = "ScaledJob.spec.jobTargetRef not found"
@@ -12,18 +13,10 @@ BUILD = "Failed to ensure ScaledJob is correctly created"
 METRIC_TYPE = "Cannot set metricType in ScaledJob triggers"
 
 
-class JobStepError(KedaPyError):
-    """A reconcile stopped at one step: the text is the step alone, as in KEDA; `cause` says what is wrong."""
-
-    def __init__(self, step: str, cause: KedaPyError) -> None:
-        super().__init__(step)
-        self.cause = cause
-
-
 @contextmanager
 def step(text: str) -> Iterator[None]:
     """What goes wrong inside is that step's failure; an API server that does not answer is nobody's."""
     try:
         yield
     except (ConfigError, ScalerError, Forbidden, Invalid, NotFound) as error:
-        raise JobStepError(text, error) from error
+        raise StepError(text, error) from error

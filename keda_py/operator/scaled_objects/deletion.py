@@ -13,8 +13,9 @@ from keda_py.errors import ConfigError, Invalid, KubeError, NotFound
 from keda_py.kube.client import PatchKind
 from keda_py.kube.discovery import ScaleTarget
 from keda_py.kube.resources import SCALED_OBJECTS, Obj
+from keda_py.operator.controller.dependencies import WATCH_STOPPED
 from keda_py.operator.controller.state import ObjectState
-from keda_py.operator.scaled_objects.dependencies import WATCH_STOPPED, Parts, tell
+from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.reconcile import FINALIZER
 from keda_py.operator.scaled_objects.targets import Count
 
@@ -23,7 +24,7 @@ DELETED = ("ScaledObjectDeleted", "ScaledObject was deleted")
 log = logging.getLogger(__name__)
 
 
-async def finalize(parts: Parts, state: ObjectState, live: Obj) -> None:
+async def finalize(parts: ScaledObjectDependencies, state: ObjectState, live: Obj) -> None:
     """Stop, restore, remove our finalizer. Raises KubeError when the finalizer could not be removed."""
     was_running = state.spec is not None
     state.stop()
@@ -49,11 +50,11 @@ async def finalize(parts: Parts, state: ObjectState, live: Obj) -> None:
     else:
         if was_running:
             parts.events.record(live, *WATCH_STOPPED)
-        tell(parts, live, "Warning", *DELETED)
+        parts.tell(live, "Warning", *DELETED)
     log.info("scaledobject deleted", extra={"namespace": namespace, "scaledobject": name})
 
 
-async def _restore(parts: Parts, state: ObjectState, live: Obj) -> None:
+async def _restore(parts: ScaledObjectDependencies, state: ObjectState, live: Obj) -> None:
     status = live.get("status") or {}
     resolved, original = status.get("scaleTargetGVKR"), status.get("originalReplicaCount")
     if not resolved or original is None:
@@ -67,7 +68,9 @@ async def _restore(parts: Parts, state: ObjectState, live: Obj) -> None:
         log.warning("original replicas were not restored", extra=about)
 
 
-async def _put_back(parts: Parts, state: ObjectState, spec: ScalingSpec, kind: ScaleTarget, original: int) -> None:
+async def _put_back(
+    parts: ScaledObjectDependencies, state: ObjectState, spec: ScalingSpec, kind: ScaleTarget, original: int
+) -> None:
     count = await parts.targets.read_again(state, spec, kind)
     if count.replicas != original:
         target = Count(replicas=original, resource_version=count.resource_version)

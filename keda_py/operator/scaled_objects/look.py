@@ -15,9 +15,9 @@ from keda_py.core.settlement import Outcome, Settled, settle
 from keda_py.core.spec import ScalingSpec
 from keda_py.errors import Conflict, KubeError
 from keda_py.operator.controller.state import ObjectState, about
-from keda_py.operator.scaled_objects.dependencies import Parts
+from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.observing import Look, observe
-from keda_py.operator.scaled_objects.record_entries import Made, entry_of
+from keda_py.operator.scaled_objects.record_entries import DecisionInputs, entry_of
 from keda_py.operator.scaled_objects.targets import Count
 from keda_py.operator.scaled_objects.telling import live_of, note_reason, status_after, tell_failures, tell_fallback
 from keda_py.readings.readings import Round
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 class ScaleLoop:
     """Looks at objects whose reconcile has started a loop (`state.spec` is set)."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: ScaledObjectDependencies) -> None:
         self._parts = parts
 
     async def look(self, state: ObjectState) -> None:
@@ -67,7 +67,7 @@ class ScaleLoop:
             else:
                 break
         note_reason(state, decision, look)
-        made = Made(
+        made = DecisionInputs(
             spec=spec,
             readings=readings,
             seen=look.seen,

@@ -12,7 +12,7 @@ from keda_py.core.spec import ScalingSpec
 from keda_py.errors import KubeError, ScalerError
 from keda_py.external_metrics.query import Evaluation, evaluate
 from keda_py.operator.controller.state import ObjectState
-from keda_py.operator.scaled_objects.dependencies import Parts
+from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.fallback_target import count_ready_pods
 from keda_py.operator.scaled_objects.targets import Count
 from keda_py.readings.readings import Round
@@ -28,7 +28,7 @@ class Look:
     seen: Observation
 
 
-async def observe(parts: Parts, state: ObjectState, spec: ScalingSpec, seen: Round) -> Look:
+async def observe(parts: ScaledObjectDependencies, state: ObjectState, spec: ScalingSpec, seen: Round) -> Look:
     """Everything that a decision is made of, as of now."""
     metrics = state.metrics or MetricSet(external=(), resource=())
     count, trouble = await _count(parts, state, spec)
@@ -51,7 +51,7 @@ async def observe(parts: Parts, state: ObjectState, spec: ScalingSpec, seen: Rou
     return Look(at=now, evaluation=evaluation, count=count, seen=observation)
 
 
-async def _count(parts: Parts, state: ObjectState, spec: ScalingSpec) -> tuple[Count | None, str]:
+async def _count(parts: ScaledObjectDependencies, state: ObjectState, spec: ScalingSpec) -> tuple[Count | None, str]:
     if state.target is None:
         return None, "the scale target is not resolved"
     try:
@@ -60,7 +60,9 @@ async def _count(parts: Parts, state: ObjectState, spec: ScalingSpec) -> tuple[C
         return None, str(error)
 
 
-async def _ready_pods(parts: Parts, state: ObjectState, spec: ScalingSpec, seen: Round) -> int | None:
+async def _ready_pods(
+    parts: ScaledObjectDependencies, state: ObjectState, spec: ScalingSpec, seen: Round
+) -> int | None:
     """Asked only where a fallback may have to be computed from it."""
     failed = any(isinstance(reading.outcome, ScalerError) for reading in seen.readings)
     if not failed or state.metrics is None or not needs_ready_pods(spec, state.metrics):

@@ -9,14 +9,15 @@ from keda_py.core import conditions
 from keda_py.core.conditions import read_condition, with_condition
 from keda_py.core.spec import ScalingSpec
 from keda_py.kube.resources import Obj
+from keda_py.operator.controller.dependencies import WATCH_STOPPED
 from keda_py.operator.controller.state import ObjectState
-from keda_py.operator.scaled_objects.dependencies import WATCH_STOPPED, Parts, tell
+from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.hpas import is_owned
 from keda_py.operator.scaled_objects.targets import Count
 from keda_py.operator.scaled_objects.telling import told_paused
 
 
-async def hold(parts: Parts, state: ObjectState, spec: ScalingSpec, live: Obj) -> None:
+async def pause(parts: ScaledObjectDependencies, state: ObjectState, spec: ScalingSpec, live: Obj) -> None:
     """Stop all scaling; with paused-replicas bring the target to that count. Raises ConfigError, KubeError."""
     marked_before = await _mark_paused(parts, state, live)
     if state.spec is not None:
@@ -34,7 +35,9 @@ async def hold(parts: Parts, state: ObjectState, spec: ScalingSpec, live: Obj) -
     await parts.status.write(state, {"pausedReplicaCount": wanted, "kedaPy": told_paused(parts, state)})
 
 
-async def _take_hpa_away(parts: Parts, state: ObjectState, spec: ScalingSpec, *, certain: bool) -> None:
+async def _take_hpa_away(
+    parts: ScaledObjectDependencies, state: ObjectState, spec: ScalingSpec, *, certain: bool
+) -> None:
     """Delete the HPA that is ours, `certain`: without asking the cache, which may lag behind its creation.
 
     An HPA of that name that somebody else made, and that we have not taken over yet, is left alone.
@@ -45,25 +48,25 @@ async def _take_hpa_away(parts: Parts, state: ObjectState, spec: ScalingSpec, *,
         await parts.hpas.delete(spec.namespace, recorded or spec.hpa_name)
 
 
-async def release(parts: Parts, state: ObjectState, spec: ScalingSpec, live: Obj) -> None:
+async def resume(parts: ScaledObjectDependencies, state: ObjectState, spec: ScalingSpec, live: Obj) -> None:
     """Not stopped (any more): the Paused condition says whether scaling is blocked in one direction."""
     current = state.status.get("conditions") or conditions.INITIAL
     fields: dict[str, Any] = {"pausedReplicaCount": None}
     if spec.pause.any:
         await _mark_paused(parts, state, live)
     elif read_condition(current, "Paused").status == "True":
-        tell(parts, live, "Normal", "ScaledObjectUnpaused", conditions.UNPAUSED.message)
+        parts.tell(live, "Normal", "ScaledObjectUnpaused", conditions.UNPAUSED.message)
         fields["conditions"] = with_condition(current, "Paused", conditions.UNPAUSED)
     await parts.status.write(state, fields)
     parts.instruments.record_paused(state.key, paused=spec.pause.any)
 
 
-async def _mark_paused(parts: Parts, state: ObjectState, live: Obj) -> bool:
+async def _mark_paused(parts: ScaledObjectDependencies, state: ObjectState, live: Obj) -> bool:
     """True when the status said so already."""
     parts.instruments.record_paused(state.key, paused=True)
     current = state.status.get("conditions") or conditions.INITIAL
     marked = read_condition(current, "Paused").status == "True"
     if not marked:
         await parts.status.write(state, {"conditions": with_condition(current, "Paused", conditions.PAUSED)})
-        tell(parts, live, "Normal", "ScaledObjectPaused", conditions.PAUSED.message)
+        parts.tell(live, "Normal", "ScaledObjectPaused", conditions.PAUSED.message)
     return marked

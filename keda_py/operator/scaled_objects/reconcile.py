@@ -20,12 +20,14 @@ from keda_py.core.hpa.manifest import build_hpa
 from keda_py.core.metric_names import COMPOSITE_METRIC, MetricSet
 from keda_py.core.spec import NAME_LABEL, ScalingSpec, build_spec
 from keda_py.core.spec_rules import check_bounds, check_triggers
-from keda_py.errors import ConfigError, Forbidden, Invalid, KedaPyError, KubeError, NotFound, ScalerError
+from keda_py.errors import ConfigError, Forbidden, Invalid, KubeError, NotFound, ScalerError
 from keda_py.kube.resources import SCALED_OBJECTS, Obj
-from keda_py.operator.controller.state import ObjectState
+from keda_py.operator.controller.dependencies import WATCH_STARTED
+from keda_py.operator.controller.state import ObjectState, fingerprint_of
+from keda_py.operator.controller.steps import StepError
 from keda_py.operator.controller.troubles import log_trouble
-from keda_py.operator.scaled_objects.dependencies import WATCH_STARTED, Parts, tell
-from keda_py.operator.scaled_objects.pausing import hold, release
+from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
+from keda_py.operator.scaled_objects.pausing import pause, resume
 from keda_py.operator.scaled_objects.scaler_events import tell_built
 from keda_py.operator.scaled_objects.targets import TargetError
 
@@ -40,26 +42,10 @@ STEP_HPA = "failed to ensure HPA is correctly created for ScaledObject"
 log = logging.getLogger(__name__)
 
 
-class StepError(KedaPyError):
-    """A reconcile stopped at one step; `cause` says whether trying again can help."""
-
-    def __init__(self, step: str, cause: KedaPyError) -> None:
-        super().__init__(f"{step}: {cause}")
-        self.cause = cause
-
-
-def fingerprint_of(live: Obj) -> tuple[object, ...]:
-    """What a reconcile is made of: while it stays the same, there is nothing to do."""
-    meta = live["metadata"]
-    labels = {key: value for key, value in (meta.get("labels") or {}).items() if key != NAME_LABEL}
-    annotations = meta.get("annotations") or {}
-    return (meta["uid"], meta.get("generation"), frozenset(labels.items()), frozenset(annotations.items()))
-
-
 class Reconciler:
     """Brings one object at a time to what its spec says."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: ScaledObjectDependencies) -> None:
         self._parts = parts
 
     async def reconcile(self, state: ObjectState, live: Obj) -> None:
@@ -83,9 +69,9 @@ class Reconciler:
         await self._own(live, label=not spec.pause.stopped)
         if spec.pause.stopped:
             with _step(STEP_HOLD):
-                await hold(self._parts, state, spec, live)
+                await pause(self._parts, state, spec, live)
             return
-        await release(self._parts, state, spec, live)
+        await resume(self._parts, state, spec, live)
         with _step(STEP_TARGET):
             await self._find_target(state, spec, live, fields)
         with _step(STEP_BOUNDS):
@@ -117,14 +103,14 @@ class Reconciler:
                 await self._parts.client.patch(path, {"metadata": change})
             except (Forbidden, Invalid) as error:
                 # Invalid: a newer schema refuses what an older one let in, and with it every write to the object.
-                raise StepError(STEP_OWN, error) from error
+                raise StepError(f"{STEP_OWN}: {error}", error) from error
 
     async def _find_target(self, state: ObjectState, spec: ScalingSpec, live: Obj, fields: dict[str, Any]) -> None:
         try:
             kind, count = await self._parts.targets.resolve(spec)
         except TargetError as error:
             if state.missing is None:
-                tell(self._parts, live, "Warning", error.event_reason, error.event_note)
+                self._parts.tell(live, "Warning", error.event_reason, error.event_note)
             raise
         state.target = kind
         fields["scaleTargetKind"] = f"{kind.group}/{kind.version}.{kind.kind}"
@@ -183,7 +169,7 @@ class Reconciler:
         ready_before = read_condition(current, "Ready").status
         ready = conditions.PAUSED_READY if spec.pause.stopped else READY
         if ready_before != "True":
-            tell(self._parts, live, "Normal", "ScaledObjectReady", "ScaledObject is ready for scaling")
+            self._parts.tell(live, "Normal", "ScaledObjectReady", "ScaledObject is ready for scaling")
         # What a running loop has found out about its triggers stays; it is for the next look to change it.
         keep = state.fingerprint is not None and read_condition(current, "Ready").reason in _LOOP_REASONS
         await self._write(state, fields, {} if keep and not spec.pause.stopped else {"Ready": ready}, spec)
@@ -195,7 +181,7 @@ class Reconciler:
         value = conditions.check_failed(text)
         changed = read_condition(state.status.get("conditions") or (), "Ready") != value
         if changed:
-            tell(self._parts, live, "Warning", "ScaledObjectCheckFailed", text)
+            self._parts.tell(live, "Warning", "ScaledObjectCheckFailed", text)
             self._tell_broken_scaler(live, error)
             log_trouble(log, state, "scaledobject check failed", error)
         if isinstance(error.cause, ConfigError | TargetError):
@@ -224,7 +210,7 @@ def _step(step: str) -> Iterator[None]:
     try:
         yield
     except (ConfigError, ScalerError, TargetError, Forbidden, Invalid, NotFound) as error:
-        raise StepError(step, error) from error
+        raise StepError(f"{step}: {error}", error) from error
 
 
 def _joined(names: Any) -> str:

@@ -16,7 +16,7 @@ from keda_py.readings.readings import MetricReading, Round
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Made:
+class DecisionInputs:
     """A decision with everything that it was made of, and what came of it."""
 
     spec: ScalingSpec
@@ -29,7 +29,7 @@ class Made:
     health: Mapping[str, FallbackState]
 
 
-def entry_of(made: Made) -> Entry:
+def entry_of(made: DecisionInputs) -> Entry:
     """The entry; a scale that failed has changed nothing."""
     decision = made.decision
     before = made.outcome.before if made.outcome else made.seen.replicas
@@ -49,12 +49,12 @@ def entry_of(made: Made) -> Entry:
     )
 
 
-def _triggers(made: Made) -> Iterator[TriggerNote]:
+def _triggers(made: DecisionInputs) -> Iterator[TriggerNote]:
     for reading in made.readings.readings:
         yield _trigger(reading, made)
 
 
-def _trigger(reading: MetricReading, made: Made) -> TriggerNote:
+def _trigger(reading: MetricReading, made: DecisionInputs) -> TriggerNote:
     outcome, name = reading.outcome, reading.metric.name
     failed = isinstance(outcome, ScalerError)
     return TriggerNote(
@@ -72,7 +72,7 @@ def _formula(evaluation: Evaluation) -> float | None:
     return next((one.milli / 1000 for one in evaluation.values if one.name == COMPOSITE_METRIC), None)
 
 
-def _cooldown_left(made: Made) -> timedelta | None:
+def _cooldown_left(made: DecisionInputs) -> timedelta | None:
     if made.decision.reason is not Reason.COOLING_DOWN:
         return None
     spec, last = made.spec, made.seen.last_active

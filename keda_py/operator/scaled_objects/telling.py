@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 from keda_py.core import conditions
@@ -12,12 +11,13 @@ from keda_py.core.fallback import FallbackState, shows_fallback
 from keda_py.core.metric_names import COMPOSITE_METRIC
 from keda_py.core.settlement import Settled
 from keda_py.core.spec import ScalingSpec
+from keda_py.core.values.times import write_time
 from keda_py.errors import ScalerError
 from keda_py.external_metrics.query import Evaluation
 from keda_py.kube.resources import SCALED_OBJECTS, Obj
 from keda_py.operator.controller.record import odd_values
 from keda_py.operator.controller.state import ObjectState, about
-from keda_py.operator.scaled_objects.dependencies import Parts, tell
+from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.observing import Look
 from keda_py.readings.readings import Round
 
@@ -28,7 +28,9 @@ FALLBACK_ENDS = ("ScaledObjectFallbackDeactivated", "ScaledObject fallback is no
 log = logging.getLogger(__name__)
 
 
-def status_after(parts: Parts, state: ObjectState, spec: ScalingSpec, look: Look, settled: Settled) -> dict[str, Any]:
+def status_after(
+    parts: ScaledObjectDependencies, state: ObjectState, spec: ScalingSpec, look: Look, settled: Settled
+) -> dict[str, Any]:
     """The status fields that a look is responsible for."""
     health = parts.readings.health(state.key)
     active = look.evaluation.active_metrics
@@ -55,7 +57,7 @@ def note_reason(state: ObjectState, decision: Decision, look: Look) -> None:
     state.told = told | ({"values": values} if values else {}) | ({"notes": notes} if notes else {})
 
 
-def told_paused(parts: Parts, state: ObjectState) -> Mapping[str, Any]:
+def told_paused(parts: ScaledObjectDependencies, state: ObjectState) -> Mapping[str, Any]:
     """`status.kedaPy` of an object that nobody looks at."""
     if not _still_told(state, Reason.PAUSED):
         state.told = {"reason": Reason.PAUSED.value, "since": write_time(parts.clock.now())}
@@ -68,7 +70,7 @@ def _still_told(state: ObjectState, reason: Reason) -> bool:
     return bool(state.told.get("reason") == reason.value)
 
 
-def tell_fallback(parts: Parts, state: ObjectState, spec: ScalingSpec, seen: Round) -> None:
+def tell_fallback(parts: ScaledObjectDependencies, state: ObjectState, spec: ScalingSpec, seen: Round) -> None:
     """Events for entering and leaving the fallback, where a poll found out.
 
     As in KEDA, a change that the HPA's question found first shows in the Fallback condition alone: in the recorded
@@ -82,14 +84,16 @@ def tell_fallback(parts: Parts, state: ObjectState, spec: ScalingSpec, seen: Rou
     if before == now or not telling:
         return
     reason, note = FALLBACK_BEGINS if now else FALLBACK_ENDS
-    tell(parts, live_of(parts, state), "Normal", reason, note)
+    parts.tell(live_of(parts, state), "Normal", reason, note)
     if now:
         log.warning("fallback is active", extra=about(state))
     else:
         log.info("fallback is no longer active", extra=about(state))
 
 
-def tell_failures(parts: Parts, state: ObjectState, spec: ScalingSpec, evaluation: Evaluation) -> None:
+def tell_failures(
+    parts: ScaledObjectDependencies, state: ObjectState, spec: ScalingSpec, evaluation: Evaluation
+) -> None:
     """One Event for each new trigger error; the same error is not told again while it lasts."""
     reason = "KEDAMetricSourceFailed" if spec.modifiers else "KEDAScalerFailed"
     messages = tuple(str(error) for _, error in evaluation.errors)
@@ -112,7 +116,7 @@ def _log_refusals(state: ObjectState, error: str) -> None:
     state.out_of_reach = bool(error)
 
 
-def _tell_odd_values(parts: Parts, state: ObjectState, odd: Mapping[str, str]) -> None:
+def _tell_odd_values(parts: ScaledObjectDependencies, state: ObjectState, odd: Mapping[str, str]) -> None:
     """A log line and an Event when a value begins to be other than its source or formula said; a line when it ends."""
     for name in odd.keys() - state.odd:
         log.warning("metric has an odd value", extra=about(state) | {"metric": name, "note": odd[name]})
@@ -123,7 +127,7 @@ def _tell_odd_values(parts: Parts, state: ObjectState, odd: Mapping[str, str]) -
     state.odd = frozenset(odd)
 
 
-def live_of(parts: Parts, state: ObjectState) -> Obj:
+def live_of(parts: ScaledObjectDependencies, state: ObjectState) -> Obj:
     """The object as cached; its bare identity when it has just gone."""
     namespace, name = state.key
     kind = {"apiVersion": SCALED_OBJECTS.api_version, "kind": SCALED_OBJECTS.kind}
@@ -131,12 +135,9 @@ def live_of(parts: Parts, state: ObjectState) -> Obj:
     return known or kind | {"metadata": {"namespace": namespace, "name": name, "uid": state.uid}}
 
 
-def write_time(at: datetime) -> str:
-    """An instant as Kubernetes writes it, to the second."""
-    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _conditions(parts: Parts, state: ObjectState, settled: Settled, *, in_fallback: bool) -> list[Mapping[str, Any]]:
+def _conditions(
+    parts: ScaledObjectDependencies, state: ObjectState, settled: Settled, *, in_fallback: bool
+) -> list[Mapping[str, Any]]:
     listed = state.status.get("conditions") or conditions.INITIAL
     listed = with_condition(listed, "Ready", settled.ready)
     if settled.active is not None:

@@ -12,16 +12,16 @@ from collections.abc import Callable
 from keda_py.kube.informers.cache import key_of
 from keda_py.kube.resources import Obj
 from keda_py.operator.controller.work_queue import Key
-from keda_py.operator.scaled_objects.dependencies import Parts
+from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 
 IDLE_SECONDS = 600.0
 CHECK_SECONDS = 60.0
 
 
-class Deputy:
+class StandbyReader:
     """`run` in a task for the life of the process; `leads` says whose business the scalers are."""
 
-    def __init__(self, parts: Parts, leads: Callable[[], bool]) -> None:
+    def __init__(self, parts: ScaledObjectDependencies, leads: Callable[[], bool]) -> None:
         self._parts, self._leads = parts, leads
         self._stale: set[Key] = set()
         self._changed = asyncio.Event()

@@ -26,7 +26,7 @@ from keda_py.operator.admission.webhook.link import Link
 from keda_py.operator.admission.webhook.orders import Orders, from_wire
 from keda_py.operator.admission.webhook.reviews import Reviewer
 from keda_py.operator.admission.webhook.server import WebhookServer
-from keda_py.sdk.context import Lendings, SharedResources
+from keda_py.sdk.context import SharedContext, SharedResources
 from keda_py.serving.certificates import ServingCertificate
 from keda_py.serving.server_tls import ServerTls
 
@@ -54,12 +54,12 @@ class NoCluster:
 
 
 @asynccontextmanager
-async def _lendings(orders: Orders) -> AsyncIterator[Lendings]:
+async def _lendings(orders: Orders) -> AsyncIterator[SharedContext]:
     """What scalers are lent that are only built."""
     clock, spec = SystemClock(), HttpClientSpec()
     tls = TlsContexts(orders.scaler_min_tls_version, orders.scaler_ciphers, orders.ca_dirs)
     async with http_client(spec, clock, tls) as http:
-        yield Lendings(
+        yield SharedContext(
             clock=clock,
             http=http,
             http_timeout=spec.timeout,

@@ -35,7 +35,7 @@ from keda_py.operator.admission.webhook.paths import (
     SCALED_OBJECT,
 )
 from keda_py.sdk.checks import warn_of_triggers
-from keda_py.sdk.context import Lendings
+from keda_py.sdk.context import SharedContext
 
 MOST_CONTAINERS = 400_000
 """Lists and maps in a body: an object as it is and as it was, 1.5 MiB each, have fewer."""
@@ -92,7 +92,7 @@ def _json_object(body: bytes) -> Obj:
 class Reviewer:
     """Judges reviews. `namespaces` are those that this operator watches, all for none; `around` finds neighbours."""
 
-    def __init__(self, lendings: Lendings, namespaces: Sequence[str], around: Around) -> None:
+    def __init__(self, lendings: SharedContext, namespaces: Sequence[str], around: Around) -> None:
         self._lendings, self._namespaces, self._around = lendings, frozenset(namespaces), around
         self._judges: dict[str, Judge] = {
             SCALED_OBJECT.path: self._judge_scaled_object,

@@ -1,0 +1,8 @@
+"""Instants as texts of Kubernetes."""
+
+from datetime import UTC, datetime
+
+
+def write_time(at: datetime) -> str:
+    """An instant as Kubernetes writes it, to the second."""
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,227 @@
+"""One controller for every kind: what is remembered of each object, what makes it due, and what is done when it is.
+
+Watch events, readings, timers and the HPA's questions only make a key due. A due key is forgotten, finalized, or
+reconciled and looked at, as its `kind.py` says. The one place where a look or a reconcile that fails is caught, so that
+one bad object hurts nobody. Next in the flow: `scaled_objects/kind.py`.
+"""
+
+import asyncio
+import logging
+from collections.abc import Iterable
+from contextlib import ExitStack
+from datetime import datetime
+from functools import partial
+from typing import Generic
+
+from keda_py.answers.tenants import acting_for
+from keda_py.core.values.times import write_time
+from keda_py.errors import ConfigError, Forbidden, Invalid, KubeError, ScalerError
+from keda_py.kube.informers.cache import key_of
+from keda_py.kube.resources import Obj
+from keda_py.operator.controller.dependencies import Dependencies
+from keda_py.operator.controller.holding import hold_back, show_release
+from keda_py.operator.controller.kind import Kind, StateT
+from keda_py.operator.controller.retries import FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS, retry_delay
+from keda_py.operator.controller.state import about, fingerprint_of
+from keda_py.operator.controller.steps import StepError
+from keda_py.operator.controller.troubles import log_recovery, log_trouble
+from keda_py.operator.controller.work_queue import DueQueue, Key
+from keda_py.operator.controller.workers import Workers
+from keda_py.operator.process.quarantine import work_on
+
+FLUSHED_AT_ONCE = 20
+EARLY_SECONDS = 0.0005
+"""A timer may fire that early; a look is then due all the same."""
+
+log = logging.getLogger(__name__)
+
+
+class Controller(Generic[StateT]):
+    """Works on the objects of one kind that are due, while `run` runs."""
+
+    def __init__(self, parts: Dependencies, kind: Kind[StateT], workers: int) -> None:
+        self._parts, self._kind = parts, kind
+        self.name = kind.new.kind.lower()
+        self._workers = Workers(parts.instruments.process, self.name, workers)
+        self.states: dict[Key, StateT] = {}
+        self.queue = DueQueue(parts.clock, self._work)
+
+    async def run(self) -> None:
+        """Work until cancelled; the caches must have synced. Of an earlier run nothing is remembered."""
+        self._parts.quarantine.begin(self._kind.new.kind, {key_of(live) for live in self._kind.live.objects()})
+        self.states.clear()
+        self.queue = DueQueue(self._parts.clock, self._work)
+        self._parts.readings.recount()
+        with ExitStack() as subscriptions:
+            subscriptions.callback(self._kind.live.subscribe(self.on_change))
+            for end in self._kind.watches(self):
+                subscriptions.callback(end)
+            await self.queue.run()
+
+    async def flush(self) -> None:
+        """Before writing stops: put `lastActiveTime` of active objects on the wire; what fails is logged."""
+        last = ((state, self._kind.last_active(state)) for state in self.states.values() if state.spec is not None)
+        await self._write_activity((state, at) for state, at in last if at is not None)
+
+    def on_change(self, old: Obj | None, new: Obj | None) -> None:
+        """A watch event about an object; one that changes nothing we work on makes nothing due."""
+        key = key_of(new or old or {})
+        state = worked_on = self.states.get(key)
+        if new is not None:
+            if state is None or state.uid != new["metadata"]["uid"]:
+                state = self.states[key] = self._kind.new(key=key, uid=new["metadata"]["uid"])
+            state.follow(old, new)
+            if state.fingerprint == fingerprint_of(new) and not new["metadata"].get("deletionTimestamp"):
+                return
+        if worked_on is not None:
+            worked_on.interrupt()
+        self.queue.add(key)
+
+    def on_reading(self, key: Key) -> None:
+        """Somebody else's question produced a reading: decide on it too."""
+        state = self.states.get(key)
+        if state is not None and state.spec is not None and not state.looking:
+            state.next_look = 0.0
+            self.queue.add(key)
+
+    def on_clock_step(self) -> None:
+        """The wall clock was set: every schedule is looked at again now."""
+        for state in self.states.values():
+            state.next_look = 0.0
+            self.queue.add(state.key)
+
+    def on_parameters(self, key: Key, trigger_index: int) -> None:
+        """Something that a trigger was resolved from has changed: renew its scaler, or try again to build it."""
+        state = self.states.get(key)
+        if state is None:
+            return
+        # While a build is under way both are needed: it may have read what was there before.
+        state.stale.add(trigger_index)
+        if self._parts.readings.built(key) is None:
+            state.fingerprint = None
+        self.queue.add(key)
+
+    async def _renew_stale(self, state: StateT) -> None:
+        """Scalers with changed parameters are renewed and looked at; changed metrics need another reconcile, too."""
+        stale, state.stale = state.stale, set()
+        if stale and await self._parts.readings.renew(state.key, stale):
+            state.next_look = 0.0
+            if self._parts.readings.built(state.key) is None:
+                state.fingerprint = None
+
+    def _begins_look(self, state: StateT) -> bool:
+        """Whether a look is due; it is taken to begin now. One that was asked for in between cannot be late."""
+        now = self._parts.clock.monotonic()
+        if state.spec is None or now < state.next_look - EARLY_SECONDS:
+            return False
+        if state.next_look:
+            self._parts.instruments.record_lateness(state.key, now - state.next_look, state.kind)
+        return True
+
+    def _next_delay(self, state: StateT) -> float | None:
+        """Seconds until the next look or trial, None where no scale loop runs."""
+        if (due := self._parts.quarantine.due((state.kind, *state.key))) is not None:
+            return max(due - self._parts.clock.monotonic(), 0.0)
+        return max(state.next_look - self._parts.clock.monotonic(), 0.0) if state.spec is not None else None
+
+    def _back_off(self, state: StateT, longest: float = LAST_RETRY_SECONDS) -> float:
+        """Longer with each failure in a row, but a running loop never waits longer than its polling interval."""
+        if state.spec is not None:
+            longest = min(longest, state.spec.polling_interval.total_seconds())
+        delay = retry_delay(state.attempts, longest)
+        state.attempts += 1
+        self._workers.note_retry()
+        return delay
+
+    async def _work(self, key: Key) -> None:
+        state, live = self.states.get(key), self._kind.live.get(*key)
+        if state is None:
+            return
+        state.begin()
+        with acting_for(key[0]):
+            if live is None:
+                delay = await self._attempt(state)
+            else:
+                work = work_on(state.kind, live)
+                delay = await self._parts.quarantine.run(work, live, partial(self._attempt, state))
+        if delay is not None:
+            self.queue.add(key, delay)
+
+    async def _attempt(self, state: StateT) -> float | None:
+        """Do what is due; seconds until the next time, None: when something changes."""
+        live = self._kind.live.get(*state.key)
+        try:
+            await self._advance(state, live)
+        except StepError as error:
+            return self._after_failed_step(state, error, live or {})
+        except (KubeError, ScalerError) as error:
+            log_trouble(log, state, "api request failed", error)
+            if live is None or live["metadata"].get("deletionTimestamp"):
+                return self._back_off(state, FIRST_RETRY_SECONDS)
+            if isinstance(error, Forbidden | Invalid) and not state.attempts:
+                self._parts.tell(live, "Warning", f"{state.kind}UpdateFailed", str(error))
+            return self._back_off(state)
+        except Exception as error:  # noqa: BLE001 - one bad object must not end the others; it is logged as a bug
+            log_trouble(log, state, f"work on {self.name} failed", error)
+            return self._back_off(state)
+        state.attempts = 0
+        log_recovery(log, state)
+        return self._next_delay(state)
+
+    async def _advance(self, state: StateT, live: Obj | None) -> None:
+        """Forget, finalize, or reconcile and look as far as due."""
+        if live is None:
+            await self._forget(state)
+        elif live["metadata"].get("deletionTimestamp"):
+            await self._kind.finalize(state, live)
+        elif await self._holds_back(state, live):
+            self._kind.hold(state)
+        else:
+            await self._renew_stale(state)
+            if state.fingerprint != fingerprint_of(live):
+                async with self._workers.one(state.key[0]) as state.without_worker:
+                    await self._kind.reconcile(state, live)
+            await (self._kind.look(state) if self._begins_look(state) else self._kind.refresh(state))
+            await show_release(self._parts, state)
+
+    def _after_failed_step(self, state: StateT, error: StepError, live: Obj) -> float | None:
+        """A ConfigError waits for its object to change; the rest is retried."""
+        self._kind.note_failure(state, error, live)
+        if isinstance(error.cause, ConfigError):
+            state.fingerprint = fingerprint_of(live)
+            return None
+        return self._back_off(state)
+
+    async def _holds_back(self, state: StateT, live: Obj) -> bool:
+        """Whether nothing may be done with an object, because a process died of it; that is told. Raises KubeError."""
+        held = self._parts.quarantine.find(work_on(state.kind, live), live)
+        if held is None or held.trying:
+            return False
+        await hold_back(self._parts, state, live, held)
+        return True
+
+    async def _forget(self, state: StateT) -> None:
+        """The object is gone: nothing of it stays."""
+        self._kind.forget(state)
+        state.stop()
+        self._parts.quarantine.forget((state.kind, *state.key))
+        self.queue.discard(state.key)
+        await self._parts.readings.forget(state.key)
+        self._parts.instruments.forget(state.key, state.kind)
+        self._parts.record.forget((state.kind, *state.key))
+        self._parts.resolver.forget(state.key)
+        self.states.pop(state.key, None)
+
+    async def _write_activity(self, times: Iterable[tuple[StateT, datetime]]) -> None:
+        at_once = asyncio.Semaphore(FLUSHED_AT_ONCE)
+
+        async def write(state: StateT, last: datetime) -> None:
+            async with at_once:
+                try:
+                    await self._parts.status.write(state, {"lastActiveTime": write_time(last)})
+                except KubeError as error:
+                    log.warning("last activity was not written", extra=about(state) | {"error": str(error)})
+
+        async with asyncio.TaskGroup() as tasks:
+            for state, last in times:
+                tasks.create_task(write(state, last))

@@ -1,0 +1,58 @@
+"""What a controller has to know of one kind: how its objects are reconciled, looked at and finalized.
+
+A kind of objects is a model in `apis/`, a row of resources, and a package with a subclass of `Kind`;
+`controller.py` does the rest.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from keda_py.kube.informers.informer import Informer
+from keda_py.kube.resources import Obj
+from keda_py.operator.controller.state import Remembered
+from keda_py.operator.controller.steps import StepError
+
+if TYPE_CHECKING:
+    from keda_py.operator.controller.controller import Controller
+
+StateT = TypeVar("StateT", bound=Remembered)
+
+
+class Kind(ABC, Generic[StateT]):
+    """`new` makes the memory of one object; `live` is the cache of the kind's objects, by which work becomes due."""
+
+    new: type[StateT]
+    live: Informer
+
+    @abstractmethod
+    async def reconcile(self, state: StateT, live: Obj) -> None:
+        """The whole-state pass; it sets `state.fingerprint` when done. Raises StepError, KubeError, ScalerError."""
+
+    @abstractmethod
+    async def look(self, state: StateT) -> None:
+        """One look at an object whose reconcile has set `state.spec`; it sets `state.next_look`. Raises KubeError."""
+
+    @abstractmethod
+    async def finalize(self, state: StateT, live: Obj) -> None:
+        """The object is being deleted: stop, put in order, take our finalizer off. Raises KubeError."""
+
+    async def refresh(self, state: StateT) -> None:
+        """Between two looks: what a watch has told of, and needs no look. Raises KubeError."""
+
+    def forget(self, state: StateT) -> None:
+        """The object is gone; drop what is remembered of it outside of its state."""
+
+    def hold(self, state: StateT) -> None:
+        """The object is held back: its status does not tell of the last look any longer."""
+
+    def note_failure(self, state: StateT, error: StepError, live: Obj) -> None:
+        """A reconcile has stopped at a step; the controller tries it again, or waits for a change."""
+
+    def last_active(self, state: StateT) -> datetime | None:
+        """When an object that is active was so last, for the wire before writing stops; None for the others."""
+
+    def watches(self, controller: "Controller[StateT]") -> Iterable[Callable[[], None]]:
+        """Subscribe to other objects whose changes make keys due; what is returned ends the subscriptions."""
+        return ()

@@ -1,0 +1,71 @@
+"""ScaledJobs, as the controller works on them: reconciled, looked at, let go.
+
+Next in the flow: `reconcile.py`, then `look.py`.
+"""
+
+import logging
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from functools import partial
+
+from keda_py.kube.resources import SCALED_JOBS, Obj
+from keda_py.operator.controller.controller import Controller
+from keda_py.operator.controller.dependencies import WATCH_STOPPED
+from keda_py.operator.controller.finalizer import remove_finalizer
+from keda_py.operator.controller.kind import Kind
+from keda_py.operator.controller.state import about
+from keda_py.operator.scaled_jobs.caches import owner_key
+from keda_py.operator.scaled_jobs.dependencies import ScaledJobDependencies
+from keda_py.operator.scaled_jobs.job_tracker import JobTracker
+from keda_py.operator.scaled_jobs.look import JobScaleLoop
+from keda_py.operator.scaled_jobs.reconcile import JobReconciler
+from keda_py.operator.scaled_jobs.state import ScaledJobState
+
+log = logging.getLogger(__name__)
+
+
+class ScaledJobs(Kind[ScaledJobState]):
+    """The kind for `Controller`."""
+
+    new = ScaledJobState
+
+    def __init__(self, parts: ScaledJobDependencies) -> None:
+        self._parts = parts
+        self.live = parts.caches.scaled_jobs
+        self._tracker = JobTracker(parts.client, parts.caches)
+        self._reconciler = JobReconciler(parts, self._tracker)
+        self._loop = JobScaleLoop(parts, self._tracker)
+
+    async def reconcile(self, state: ScaledJobState, live: Obj) -> None:
+        """All steps. Raises StepError and KubeError."""
+        await self._reconciler.reconcile(state, live)
+
+    async def look(self, state: ScaledJobState) -> None:
+        """One look. Raises KubeError."""
+        await self._loop.look(state)
+
+    async def finalize(self, state: ScaledJobState, live: Obj) -> None:
+        """Stop and let go; the Jobs follow through their ownerReferences. Raises KubeError."""
+        was_running = state.spec is not None
+        state.stop()
+        await self._parts.readings.forget(state.key)
+        self._parts.instruments.forget(state.key, state.kind)  # now: our watch tells later that it is gone
+        if await remove_finalizer(self._parts.client, SCALED_JOBS, live):
+            if was_running:
+                self._parts.events.record(live, *WATCH_STOPPED)
+            self._parts.tell(live, "Warning", "ScaledJobDeleted", "ScaledJob was deleted")
+            log.info("scaledjob deleted", extra=about(state))
+
+    def last_active(self, state: ScaledJobState) -> datetime | None:
+        """Its last look with work."""
+        return state.last_active
+
+    def watches(self, controller: Controller[ScaledJobState]) -> Iterable[Callable[[], None]]:
+        """Their Jobs, which make nothing due but are counted."""
+        yield self._parts.caches.jobs.subscribe(partial(self._on_job, controller))
+
+    def _on_job(self, controller: Controller[ScaledJobState], old: Obj | None, new: Obj | None) -> None:
+        job = new or old or {}
+        state = controller.states.get(owner_key(job))
+        if state is not None:
+            self._tracker.note(state, job, gone=new is None)

@@ -1,0 +1,123 @@
+"""ScaledObjects, as the controller works on them: reconciled, looked at, finalized; and what else makes one due.
+
+Next in the flow: `reconcile.py`, then `look.py`.
+"""
+
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from keda_py.core.conditions import hpa_active
+from keda_py.kube.informers.cache import key_of
+from keda_py.kube.resources import Obj
+from keda_py.operator.controller.controller import Controller
+from keda_py.operator.controller.kind import Kind
+from keda_py.operator.controller.state import ObjectState, went_back
+from keda_py.operator.controller.steps import StepError
+from keda_py.operator.scaled_objects.deletion import finalize
+from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
+from keda_py.operator.scaled_objects.look import ScaleLoop
+from keda_py.operator.scaled_objects.reconcile import Reconciler
+from keda_py.operator.scaled_objects.targets import TargetError
+
+
+class ScaledObjects(Kind[ObjectState]):
+    """The kind for `Controller`."""
+
+    new = ObjectState
+
+    def __init__(self, parts: ScaledObjectDependencies) -> None:
+        self._parts = parts
+        self.live = parts.caches.scaled_objects
+        self._reconciler, self._loop = Reconciler(parts), ScaleLoop(parts)
+
+    async def reconcile(self, state: ObjectState, live: Obj) -> None:
+        """All steps, unless the HPA went because the namespace goes. Raises StepError and KubeError."""
+        if state.hpa_lost and await self._parts.namespaces.is_terminating(state.key[0]):
+            state.stop()
+            return
+        await self._reconciler.reconcile(state, live)
+        state.hpa_lost = False
+
+    async def look(self, state: ObjectState) -> None:
+        """One look. Raises KubeError."""
+        state.hpa_changed = False
+        await self._loop.look(state)
+
+    async def refresh(self, state: ObjectState) -> None:
+        """A change of the HPA's ScalingActive is passed on. Raises KubeError."""
+        if state.hpa_changed:
+            await self._loop.refresh_hpa_condition(state)
+        state.hpa_changed = False
+
+    async def finalize(self, state: ObjectState, live: Obj) -> None:
+        """Restore the replicas if asked to, and let go. Raises KubeError."""
+        await finalize(self._parts, state, live)
+
+    def forget(self, state: ObjectState) -> None:
+        """Of its scale target, too."""
+        self._parts.targets.forget(state)
+
+    def hold(self, state: ObjectState) -> None:
+        """`status.kedaPy` is written anew by the next look."""
+        state.told = {}
+
+    def note_failure(self, state: ObjectState, error: StepError, live: Obj) -> None:
+        """Count it; an object whose target is missing waits for that, too."""
+        self._parts.instruments.record_error(state.key)
+        missing = isinstance(error.cause, TargetError)
+        state.missing = (state.key[0], live["spec"]["scaleTargetRef"]["name"]) if missing else None
+
+    def last_active(self, state: ObjectState) -> datetime | None:
+        """An active object is so now."""
+        activity = state.activity
+        is_active = activity is not None and activity.active and activity.last is not None
+        return self._parts.clock.now() if is_active else None
+
+    def watches(self, controller: Controller[ObjectState]) -> Iterable[Callable[[], None]]:
+        """HPAs and workloads."""
+        yield self._parts.caches.hpas.subscribe(partial(_on_hpa, controller))
+        for informer in self._parts.caches.workloads.values():
+            yield informer.subscribe(partial(_on_workload, controller))
+
+
+def _on_hpa(controller: Controller[ObjectState], old: Obj | None, new: Obj | None) -> None:
+    """A hand edit or a deletion is repaired, one too many goes away; a change of ScalingActive is passed on."""
+    live = new or old or {}
+    # Whoever strips it of its owner has edited it by hand, too.
+    owner = _owner_of(live) or _owner_of(old or live)
+    state = controller.states.get((live["metadata"].get("namespace", ""), owner)) if owner else None
+    if state is None or (old is None and state.spec is not None):
+        return
+    if old is None or new is None or _written_part(old) != _written_part(new):
+        state.fingerprint, state.hpa_lost = None, new is None
+        controller.queue.add(state.key)
+    elif hpa_active(old.get("status") or {}) != hpa_active(new.get("status") or {}):
+        state.hpa_changed = True
+        controller.queue.add(state.key)
+
+
+def _on_workload(controller: Controller[ObjectState], old: Obj | None, new: Obj | None) -> None:
+    """A target that appears may be the one that an object is waiting for."""
+    if went_back(old, new):
+        for state in controller.states.values():
+            state.written = None
+    if old is not None or new is None:
+        return
+    for state in controller.states.values():
+        if state.missing == key_of(new):
+            controller.queue.add(state.key)
+
+
+def _owner_of(hpa: Obj) -> str:
+    for owner in hpa["metadata"].get("ownerReferences") or ():
+        if owner.get("kind") == "ScaledObject":
+            return str(owner["name"])
+    return ""
+
+
+def _written_part(hpa: Obj) -> tuple[Any, ...]:
+    """What a hand edit would change."""
+    meta = hpa["metadata"]
+    return (hpa.get("spec"), meta.get("labels"), meta.get("annotations"), meta.get("ownerReferences"))

@@ -1,0 +1,84 @@
+"""A kind of its own, in what `controller/kind.py` asks for: queue, workers, retries, memory and finalizer are there."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import ClassVar
+
+from keda_py.errors import ConfigError
+from keda_py.kube.client import KubeClient
+from keda_py.kube.informers.informer import Informer
+from keda_py.kube.informers.informer_spec import InformerSpec
+from keda_py.kube.resources import CONFIG_MAPS, Obj
+from keda_py.operator.controller.controller import Controller
+from keda_py.operator.controller.finalizer import FINALIZER, ensure_finalizer, remove_finalizer
+from keda_py.operator.controller.kind import Kind
+from keda_py.operator.controller.state import Remembered, fingerprint_of
+from keda_py.operator.controller.steps import StepError
+from tests.operator.world import NAMESPACE, World
+
+
+@dataclass(slots=True)
+class GreetingState(Remembered):
+    """The memory of a greeting."""
+
+    kind: ClassVar[str] = "Greeting"
+
+
+class Greetings(Kind[GreetingState]):
+    """ConfigMaps with the label `greet`: each gets a greeting by that name, and is let go with its finalizer."""
+
+    new = GreetingState
+
+    def __init__(self, client: KubeClient, live: Informer) -> None:
+        self._client, self.live = client, live
+
+    async def reconcile(self, state: GreetingState, live: Obj) -> None:
+        name = live["metadata"].get("labels", {}).get("greet")
+        if name is None:
+            raise StepError("no label greet", ConfigError("set the label greet"))
+        await ensure_finalizer(self._client, CONFIG_MAPS, live)
+        await self._client.patch(CONFIG_MAPS.named(*state.key), {"data": {"said": f"hello {name}"}})
+        state.fingerprint = fingerprint_of(live)
+
+    async def look(self, state: GreetingState) -> None:
+        raise AssertionError("nothing is polled: no spec is ever set")
+
+    async def finalize(self, state: GreetingState, live: Obj) -> None:
+        await remove_finalizer(self._client, CONFIG_MAPS, live)
+
+
+def greeting(**labels: str) -> Obj:
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "app", "namespace": NAMESPACE, "labels": labels},
+    }
+
+
+async def test_a_kind_is_a_memory_and_three_verbs(world: World) -> None:
+    assert world.assembly is not None
+    informer = Informer(world.client, InformerSpec(resource=CONFIG_MAPS))
+    controller = Controller(world.assembly.parts, Greetings(world.client, informer), workers=1)
+    async with asyncio.TaskGroup() as tasks:
+        running = [tasks.create_task(informer.run()), tasks.create_task(controller.run())]
+        try:
+            await informer.wait_synced()
+            await _live(world)
+        finally:
+            for task in running:
+                task.cancel()
+    assert (NAMESPACE, "app") not in controller.states
+
+
+async def _live(world: World) -> None:
+    """Created wrong, mended, deleted."""
+    await world.client.create(CONFIG_MAPS, greeting())
+    await world.seconds(1)
+    assert "data" not in world.get(CONFIG_MAPS), "what its user has to mend waits for that"
+    await world.patch(CONFIG_MAPS, {"metadata": {"labels": {"greet": "world"}}})
+    await world.seconds(1)
+    assert world.get(CONFIG_MAPS)["data"] == {"said": "hello world"}
+    assert world.get(CONFIG_MAPS)["metadata"]["finalizers"] == [FINALIZER]
+    await world.delete(CONFIG_MAPS)
+    await world.seconds(1)
+    assert world.find(CONFIG_MAPS) is None
