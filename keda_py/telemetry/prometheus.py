@@ -15,7 +15,7 @@ from keda_py.external_metrics.query import Evaluation
 from keda_py.net.http.observed import HttpExchange
 from keda_py.readings.http_requests import asked_for
 from keda_py.readings.scaler_set import ScalerSet
-from keda_py.readings.tracked_metrics import Key, TrackedMetric, MetricReading
+from keda_py.readings.tracked_metrics import Key, MetricReading, TrackedMetric
 from keda_py.telemetry.admission_metrics import AdmissionMetrics
 from keda_py.telemetry.cloud_event_metrics import CloudEventMetrics
 from keda_py.telemetry.process_metrics import ProcessMetrics
