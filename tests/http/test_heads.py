@@ -3,7 +3,7 @@
 import asyncio
 import gzip
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, closing, suppress
 
 import httpx
 import pytest
@@ -26,12 +26,12 @@ class Server:
         self._behaviour, self.gone, self.url = behaviour, asyncio.Event(), ""
 
     async def reply(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
-        with suppress(ConnectionError):
-            await self._behaviour(writer)
-            await reader.read()
-        self.gone.set()
-        writer.close()
+        with closing(writer):
+            await reader.readuntil(b"\r\n\r\n")
+            with suppress(ConnectionError):
+                await self._behaviour(writer)
+                await reader.read()
+            self.gone.set()
 
 
 @asynccontextmanager

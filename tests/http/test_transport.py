@@ -4,7 +4,7 @@ import asyncio
 import gzip
 import ssl
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 import httpx
@@ -40,10 +40,10 @@ async def raw_server(answer: bytes) -> AsyncIterator[str]:
     """Sends these bytes to whoever has sent a request, and hangs up."""
 
     async def reply(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
-        writer.write(answer)
-        await writer.drain()
-        writer.close()
+        with closing(writer):
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(answer)
+            await writer.drain()
 
     async with await asyncio.start_server(reply, "127.0.0.1", 0) as server:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
@@ -105,10 +105,10 @@ async def slow_server(head: bytes, body: bytes = b"") -> AsyncIterator[str]:
     """Sends the head and a part of the body, and no more until the client hangs up."""
 
     async def reply(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
-        writer.write(head + b"\r\n\r\n" + body)
-        await reader.read()
-        writer.close()
+        with closing(writer):
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(head + b"\r\n\r\n" + body)
+            await reader.read()
 
     async with await asyncio.start_server(reply, "127.0.0.1", 0) as server:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"

@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import ssl
+from contextlib import closing
 
 import aiohttp
 import pytest
@@ -68,8 +69,8 @@ async def test_a_holder_that_accepts_and_says_nothing_delays_no_more_than_one_qu
     replicas.jobs(7)
 
     async def say_nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.read()
-        writer.close()
+        with closing(writer):
+            await reader.read()
 
     silent = await asyncio.start_server(say_nothing, "127.0.0.1", 0)
     annotations = {"keda-py.dev/serving-address": f"127.0.0.1:{silent.sockets[0].getsockname()[1]}"}

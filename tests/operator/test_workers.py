@@ -1,7 +1,7 @@
 """Reconciles take turns: no namespace holds up another, whether it has much to do or waits for sources that hang."""
 
 import asyncio
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, closing
 
 from keda_py.kube.resources import NAMESPACES, SCALED_OBJECTS
 from keda_py.localkube.store.subscriptions import Event
@@ -87,9 +87,9 @@ async def test_an_object_is_ready_while_the_sources_of_another_namespace_hang(qu
     world, connected, ready, over = quiet_world, asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     async def hang(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        connected.set()
-        await over.wait()
-        writer.close()
+        with closing(writer):
+            connected.set()
+            await over.wait()
 
     def hear(event: Event) -> None:
         is_app = (event.resource.plural, event.name) == (SCALED_OBJECTS.plural, "app")

@@ -3,7 +3,7 @@
 import asyncio
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -68,8 +68,8 @@ async def silent_port() -> AsyncIterator[int]:
     """A server that accepts and says nothing until the client hangs up."""
 
     async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.read()
-        writer.close()
+        with closing(writer):
+            await reader.read()
 
     async with await asyncio.start_server(listen, "127.0.0.1", 0) as server:
         yield server.sockets[0].getsockname()[1]

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 import pytest
 from aiohttp import web
@@ -177,12 +177,12 @@ REPLIES = {
 @pytest.mark.parametrize(("reply", "words"), list(REPLIES.values()), ids=list(REPLIES))
 async def test_a_server_that_is_no_redis_is_an_error_soon(reply: bytes, words: str) -> None:
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while line := await reader.readline():
-            if line.strip().lower() == b"evalsha":
-                writer.write(reply)
-            elif line.strip().lower() in (b"ping", b"setinfo", b"select"):
-                writer.write(b"+OK\r\n")
-        writer.close()
+        with closing(writer):
+            while line := await reader.readline():
+                if line.strip().lower() == b"evalsha":
+                    writer.write(reply)
+                elif line.strip().lower() in (b"ping", b"setinfo", b"select"):
+                    writer.write(b"+OK\r\n")
 
     async with await asyncio.start_server(answer, "127.0.0.1", 0) as server, lendings() as lent:
         bench, port = Bench(lent), server.sockets[0].getsockname()[1]
