@@ -45,7 +45,7 @@ test: $(VENV)/.test ## the whole test suite
 fuzz: $(VENV)/.test ## all property tests with other input each time, ten times as much: about 15 minutes
 	$(BIN)/python -m pytest -n 2 -m hypothesis --hypothesis-profile=fuzz --timeout 1800
 
-hostile: $(VENV)/.test ## what a hostile tenant can do to a running operator, case by case; see SECURITY.md for those still open
+hostile: $(VENV)/.test ## what a hostile tenant can do to a running operator, case by case: two minutes; see SECURITY.md
 	$(BIN)/python -m pytest -n 2 --dist loadfile $(HOSTILE)
 
 format: $(VENV)/.dev ## put the code into the project's form

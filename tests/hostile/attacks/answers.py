@@ -38,6 +38,16 @@ async def _answers_prometheus(trial: Trial, body: bytes) -> None:
     await source.asked()
 
 
+async def _is_refused(trial: Trial, metadata: Mapping[str, str]) -> None:
+    """A metrics-api trigger that is not even built."""
+    await trial.scale_on(metrics_api("http://127.0.0.1:1", **metadata))
+    await trial.looked_at()
+
+
+def _refused(id: str, sentence: str, *, wave: str, **metadata: str) -> Case:
+    return Case(id=id, sentence=sentence, attack=partial(_is_refused, metadata=metadata), wave=wave)
+
+
 def _case(id: str, sentence: str, behaviour: Behaviour, *, wave: str = "", **metadata: str) -> Case:
     return Case(id=id, sentence=sentence, attack=partial(_answers, behaviour=behaviour, metadata=metadata), wave=wave)
 
@@ -111,19 +121,13 @@ PARSED = (
         wave="json answers",
         location='#.#(%"*1*1*1*1*")#',
     ),
-    _case(
-        "json-path-long",
-        "a path of 100 000 steps",
-        says(b"[[1]]"),
-        wave="json answers",
-        location="0." * 50_000 + "0",
-    ),
+    _refused("json-path-long", "a path of 100 000 steps", wave="json answers", location="0." * 50_000 + "0"),
     _case(
         "json-path-pattern",
-        "a name pattern of 100 000 wildcards",
+        "a name pattern of 1 900 wildcards on a name of 100 000 characters",
         says(b'{"' + b"a" * 100_000 + b'": 1}'),
         wave="json answers",
-        location="*?" * 50_000,
+        location="*?" * 950,
     ),
     _case(
         "json-numbers", "values that are no numbers or larger than any", says(b'{"value": -1e400}'), wave="json answers"
@@ -152,10 +156,9 @@ PARSED = (
         location='jobs{a="b"}',
         format="prometheus",
     ),
-    _case(
+    _refused(
         "prometheus-selector",
-        "a selector of 100 000 labels",
-        says(b"jobs 1\n"),
+        "a selector of 20 000 labels",
         wave="prometheus",
         location="jobs{" + ",".join(f'l{n}="v"' for n in range(20_000)) + "}",
         format="prometheus",
