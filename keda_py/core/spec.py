@@ -61,7 +61,7 @@ class PauseSpec:
         return self.stopped or self.scale_in or self.scale_out
 
     def replica_count(self) -> int | None:
-        """The count to hold, None to leave it as it is. Raises ConfigError for what is no number."""
+        """The count to hold, None to leave it as it is. Raises ConfigError for what is not a number."""
         if self.replicas is None:
             return None
         digits = self.replicas.removeprefix("+")

@@ -25,7 +25,7 @@ _IMAGES = {
 OPERATOR = "keda"
 _VERSION = re2.compile(r"(\d+)\.(\d+)")
 _KEDA_VARIABLE = re2.compile(r"^(?:KEDA_|RAW_METRICS_|WATCH_)")
-# Set by KEDA's chart for everybody, read by nobody.
+# Set by KEDA's chart in every installation, read by no component.
 _UNREAD = frozenset({"WATCH_LABEL_SELECTOR", "WATCH_LABEL_SELECTOR_FOR_TRIGGERAUTH"})
 
 

@@ -1,6 +1,6 @@
 """Which certificates this process serves with, and which objects of the cluster name their authority.
 
-Kept in a Secret and renewed (--enable-cert-rotation), or files that somebody else keeps, or one made at start. Wiring
+Kept in a Secret and renewed (--enable-cert-rotation), or files that another tool keeps, or one made at start. Wiring
 of `keda_py/serving` from settings. Behaviour reference, section 13.4.
 """
 

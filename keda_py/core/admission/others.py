@@ -36,7 +36,7 @@ def check_scaled_job(obj: ScaledJob) -> Iterator[Denial]:
 
 
 def check_authentication(obj: TriggerAuthentication | ClusterTriggerAuthentication) -> Iterator[Denial]:
-    """Identity first; oauth2 only where the identity has rules of its own, or there is none."""
+    """Identity first; oauth2 only where the identity has rules of its own, or is not set."""
     identity, oauth2 = obj.spec.pod_identity, obj.spec.oauth2
     if identity is not None:
         match identity.provider:

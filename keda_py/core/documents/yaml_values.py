@@ -43,7 +43,7 @@ class _Collection:
 
 
 def read_yaml(text: str | bytes) -> object:
-    """The only document; None where there is none. Raises NotPlainYaml, YamlTooDeep."""
+    """The only document; None if there is no document. Raises NotPlainYaml, YamlTooDeep."""
     try:
         return _build(events(text))
     except (yaml.YAMLError, ValueError) as error:

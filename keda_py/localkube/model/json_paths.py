@@ -16,7 +16,7 @@ class PathError(ValueError):
 
 
 def find_first(obj: Any, path: str) -> Any:
-    """The first value at `path`, None where there is none."""
+    """The first value at `path`, None if missing."""
     return next(find(obj, path), None)
 
 

@@ -97,7 +97,7 @@ async def post(
     except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
         raise SinkError(f"no answer: {_text(error)}") from None
     if answer.request.method != "POST":
-        # 301, 302 and 303 are followed with a GET, as every client does: nobody has the event.
+        # 301, 302 and 303 are followed with a GET, as every client does: no receiver has the event.
         raise SinkError("the event was redirected to where it cannot be posted", refused=True)
     if not answer.is_success:
         refused = 400 <= answer.status_code < 500 and answer.status_code not in TRY_AGAIN
