@@ -120,7 +120,7 @@ def correct(wanted_for: Callable[[bytes], Obj], live: Obj | None, ca: bytes) -> 
     if not labels.items() >= OWNED.items():
         key, value = next(iter(OWNED.items()))
         message = (
-            f"metadata.labels[{key}] is {labels.get(key)!r}, so it belongs to somebody else and the API server may not "
+            f"metadata.labels[{key}] is {labels.get(key)!r}, so it belongs to another owner and the API server may not "
             f"ask us; set it to {value!r} to have it put right, or start without --register"
         )
         raise ConfigError(message, field="metadata.labels")

@@ -144,4 +144,4 @@ def _literal(text: str) -> Any:
     try:
         return float(text)
     except ValueError:
-        raise PathError(f"JSONPath: {text!r} is no text in quotes, number or boolean") from None
+        raise PathError(f"JSONPath: {text!r} is not a text in quotes, number or boolean") from None

@@ -81,7 +81,8 @@ class EventGridSink:
 def check_address(uri: str, where: str) -> None:
     """Raises ConfigError, without the address, for one that cannot be asked."""
     if not is_http_url(uri):
-        raise ConfigError(f"{where}: is no address of an HTTP server; write http://HOST/PATH or https://", field=where)
+        message = f"{where}: is not the address of an HTTP server; write http://HOST/PATH or https://"
+        raise ConfigError(message, field=where)
 
 
 async def post(
