@@ -59,6 +59,7 @@ lint: $(VENV)/.dev ## the checks without the tests
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m tests.words
 
 bench: $(VENV)/.dev ## the figures of PERFORMANCE.md
 	$(BIN)/python -m tests.bench

@@ -7,7 +7,7 @@
         ├── Unauthorized         401
         ├── Forbidden            403
         ├── NotFound             404
-        ├── Conflict             409  somebody else wrote first
+        ├── Conflict             409  another client wrote first
         │   └── AlreadyExists    409  reason AlreadyExists
         ├── Gone                 410  the resource version is too old
         ├── Invalid              422
@@ -60,7 +60,7 @@ class NotFound(KubeError):
 
 
 class Conflict(KubeError):
-    """409: somebody else wrote first, or a precondition failed."""
+    """409: another client wrote first, or a precondition failed."""
 
 
 class AlreadyExists(Conflict):

@@ -86,7 +86,7 @@ class AwsSqsQueueScaler(Scaler[AwsSqsQueueMetadata]):
         try:
             return float(read_int(text if isinstance(text, str) else ""))
         except ValueError:
-            raise ScalerError(f"SQS queue {self._queue_name}: {name} is no number") from None
+            raise ScalerError(f"SQS queue {self._queue_name}: {name} is not a number") from None
 
 
 def _queue_name(queue_url: str) -> str:

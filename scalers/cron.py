@@ -19,7 +19,7 @@ class CronMetadata(TriggerMetadata):
 
 
 class CronScaler(Scaler[CronMetadata]):
-    """Reads nothing but the clock; says when the window changes next, so that nobody polls for it."""
+    """Reads nothing but the clock; says when the window changes next, so that no poll is needed for it."""
 
     def __init__(self, metadata: CronMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)

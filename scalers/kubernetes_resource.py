@@ -1,4 +1,4 @@
-"""Scale on a number that somebody keeps in a ConfigMap or a Secret."""
+"""Scale on a number that is kept in a ConfigMap or a Secret."""
 
 import base64
 import binascii
@@ -57,7 +57,7 @@ class KubernetesResourceScaler(Scaler[KubernetesResourceMetadata]):
         return self.metadata.activation_target_value
 
     async def read(self, spec: object = None) -> Reading:
-        """Read now; a missing object or key and what is no number are errors."""
+        """Read now; a missing object or key and what is not a number are errors."""
         text, path, parse = await self._text(), self.metadata.value_location, self.context.parse
         match self.metadata.format:
             case "number":

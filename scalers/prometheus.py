@@ -147,7 +147,7 @@ class PrometheusScaler(Scaler[PrometheusMetadata]):
             return Reading(value=-1.0, note="null counts as -1")
         value = _number(sample[1])
         if not math.isfinite(value):
-            return self._null(f"the result is {value}", "prometheus query returns a value that is no number")
+            return self._null(f"the result is {value}", "prometheus query returns a value that is not a number")
         return Reading(value=value)
 
     def _empty(self) -> Reading:
@@ -184,4 +184,4 @@ def _number(value: float | str) -> float:
     try:
         return float(value)
     except ValueError:
-        raise ScalerError("prometheus query api returned a sample value that is no number") from None
+        raise ScalerError("prometheus query api returned a sample value that is not a number") from None

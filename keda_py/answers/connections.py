@@ -1,8 +1,8 @@
 """Connections to sources: how many namespaces may have, and how they share them.
 
 A ledger of places (`ledger.py`): what one namespace takes leaves as much for the next, in all and to each host, so
-sources that hang use up nobody's descriptors and keep nobody from a host that many ask. Where its share is taken, a
-namespace waits for its own.
+sources that hang use up no other namespace's descriptors and keep no other namespace from a host that many ask. Where
+its share is taken, a namespace waits for its own.
 """
 
 import asyncio

@@ -106,7 +106,7 @@ class Ledger:
         self._free -= size
 
     def _grant(self) -> None:
-        """To those who hold least first. In a tenant's own queue nobody overtakes, or the large would never come in."""
+        """To the tenants that hold least first. A tenant's own queue is FIFO, so that large requests do not starve."""
         for tenant in sorted(self._waiting, key=lambda tenant: self._held.get(tenant, 0)):
             queue = self._waiting[tenant]
             while queue and self._fits(tenant, queue[0].size, growing=queue[0].growing):

@@ -1,6 +1,6 @@
 """Text as Go reads it: `strconv.ParseBool`, `strconv.ParseFloat` and `time.ParseDuration`, which KEDA obeys.
 
-Used by settings and by whoever reads KEDA's annotations or metadata. Rule: ValueError says what would have been
+Used by settings and by readers of KEDA's annotations or metadata. Rule: ValueError says what would have been
 accepted; the caller adds the name of the flag or field.
 """
 

@@ -101,7 +101,7 @@ class AutoscalerSpec(Wire):
 
 
 class HorizontalPodAutoscaler(Wire):
-    """An HPA, whoever made it."""
+    """An HPA, made by us or by another client."""
 
     metadata: OwnedMeta
     spec: AutoscalerSpec

@@ -62,7 +62,7 @@ def _run(command: str, arguments: list[str]) -> int:
     try:
         code = importlib.import_module(f"keda_py.cli.{command}").run(arguments)
         sys.stdout.flush()
-    except* BrokenPipeError:  # `keda-py crds | head`: nobody listens any more
+    except* BrokenPipeError:  # `keda-py crds | head`: the reader has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     except* ConfigError as group:

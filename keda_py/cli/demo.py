@@ -42,5 +42,5 @@ def run(arguments: list[str]) -> int:
 
 def _days(text: str) -> int:
     if not text.isdigit() or not 1 <= int(text) <= 31:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of days; use 1 to 31")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of days; use 1 to 31")
     return int(text)

@@ -55,7 +55,7 @@ class GivenFlags:
 
 
 def read_flags(arguments: Sequence[str], description: str, examples: Examples) -> GivenFlags:
-    """Take the command line apart. Raises ConfigError for a flag nobody knows; --help prints and exits."""
+    """Take the command line apart. Raises ConfigError for an unknown flag; --help prints and exits."""
     parser = _parser(description, examples)
     known, rest = parser.parse_known_args([_two_dashes(argument) for argument in arguments])
     given = {name: values for name, values in vars(known).items() if values is not None}

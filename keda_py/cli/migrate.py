@@ -25,7 +25,7 @@ DESCRIPTION = (
 EXAMPLES = (
     ("keda-py migrate check", "the cluster of the current kubeconfig"),
     ("keda-py migrate check k8s/ keda-values-rendered.yaml", "files and folders, no cluster"),
-    ("kubectl get scaledobjects -A -o yaml | keda-py migrate check -", "what somebody else may read"),
+    ("kubectl get scaledobjects -A -o yaml | keda-py migrate check -", "what another user may read"),
 )
 NOTES = "exit codes: 0 nothing changes, 1 something changes, 2 something blocks the move, or wrong usage"
 SHOWN = 5

@@ -19,7 +19,7 @@ class ActivityState:
     clocks.
 
     `inherited` marks an object that was active when we took over: its cooldown begins at our first observation,
-    because nobody saw what happened in between (late is safe, early is not).
+    because no replica saw what happened in between (late is safe, early is not).
     """
 
     active: bool = False

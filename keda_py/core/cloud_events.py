@@ -60,7 +60,7 @@ _HEADER = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in '"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CloudEvent:
-    """What happened to one object, whoever it is sent to. `kind` and `name` are the object's, as they are written."""
+    """What happened to one object, for any receiver. `kind` and `name` are the object's, as they are written."""
 
     id: str
     type: CloudEventType

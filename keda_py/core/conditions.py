@@ -51,7 +51,7 @@ def is_initialised(conditions: ConditionList) -> bool:
 
 
 def read_condition(conditions: ConditionList, kind: str) -> ConditionValue:
-    """The condition of that type; Unknown where there is none."""
+    """The condition of that type; Unknown if missing."""
     for entry in conditions:
         if entry.get("type") == kind:
             return ConditionValue(entry.get("status", "Unknown"), entry.get("reason", ""), entry.get("message", ""))

@@ -2,8 +2,8 @@
 
 Pure arithmetic on monotonic seconds. A grid has one point per polling interval; the next poll is the latest point no
 later than one interval after the last reading. So 500 objects on one server settle on one instant and become one
-question, and nobody waits longer than the polling interval (once, when a grid is joined within two seconds of a reading
-that is still shared, those two seconds longer).
+question, and no object waits longer than the polling interval (once, when a grid is joined within two seconds of a
+reading that is still shared, those two seconds longer).
 
 The first object of a source begins its grid: it is polled after one interval, not before. Only in a crowd, as after a
 start, do sources take the place on the clock that their name gives them: else all would be asked at the same instant

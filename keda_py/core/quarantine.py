@@ -8,7 +8,7 @@ verdict. Three kinds of evidence, the best first:
 - **under way**: waiting for a source, most likely an innocent bystander of a death by another cause.
 
 Who is blamed waits 30 s, then 5 minutes and up to an hour with each further death (`HOLD_SECONDS`); bystanders of a
-death that somebody is blamed for wait 5 s. Being cleared is remembered for an hour, so that a source which behaves
+death that an object is blamed for wait 5 s. Being cleared is remembered for an hour, so that a source which behaves
 while it is looked at does not begin again at 30 s. A namespace whose objects have caused five deaths is not believed
 any more: all that is new in it waits as its worst object would, so that many bad objects, or one that is edited again
 and again, end no more processes than one.
@@ -25,7 +25,7 @@ HOLD_SECONDS = (30, 300, 600, 1200, 2400, 3600)
 """How long, by the deaths that an object is blamed for, from one on."""
 BYSTANDER_SECONDS = 5
 UNKNOWN_SECONDS = 30
-"""Under way, but nobody can be blamed."""
+"""Under way, but no object can be blamed."""
 REMEMBERED_SECONDS = 3600
 NAMESPACE_DEATHS = 5
 MOST_DEATHS = 1000

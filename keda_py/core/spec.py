@@ -61,13 +61,13 @@ class PauseSpec:
         return self.stopped or self.scale_in or self.scale_out
 
     def replica_count(self) -> int | None:
-        """The count to hold, None to leave it as it is. Raises ConfigError for what is no number."""
+        """The count to hold, None to leave it as it is. Raises ConfigError for what is not a number."""
         if self.replicas is None:
             return None
         digits = self.replicas.removeprefix("+")
         if not (digits.isascii() and digits.isdigit() and len(digits) <= 10 and int(digits) <= LARGEST_INT32):
             raise ConfigError(
-                f'annotation {PAUSED_REPLICAS}: "{self.replicas}" is no number of replicas; write for example "0"',
+                f'annotation {PAUSED_REPLICAS}: "{self.replicas}" is not a number of replicas; write for example "0"',
                 field=f"metadata.annotations[{PAUSED_REPLICAS}]",
             )
         return int(digits)
@@ -184,5 +184,5 @@ def _parse_time(text: str) -> datetime:
     try:
         time = datetime.fromisoformat(text)
     except ValueError:
-        raise ConfigError(f'{field}: "{text}" is no time; leave it out', field=field) from None
+        raise ConfigError(f'{field}: "{text}" is not a time; leave it out', field=field) from None
     return time if time.tzinfo is not None else time.replace(tzinfo=UTC)

@@ -48,7 +48,7 @@ class Timeline:
 
 
 def missed(expected: Iterable[Expected], changes: Sequence[Change]) -> list[str]:
-    """A sentence for each expected change that did not happen in time, and for each one that nobody expected."""
+    """A sentence for each expected change that did not happen in time, and for each one that was not expected."""
     switches = [change for change in changes if (change.before == 0) != (change.after == 0)]
     left, problems = list(switches), []
     for one in expected:

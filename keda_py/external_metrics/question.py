@@ -1,6 +1,6 @@
 """`GET .../namespaces/NS/METRIC?labelSelector=...`: one question of the HPA controller, answered.
 
-Comes from `external_metrics/server.py`, which has let the caller in and found nobody who knows better; goes to
+Comes from `external_metrics/server.py`, which has let the caller in and found no relay with an answer; goes to
 `external_metrics/query.py`. Behaviour reference, sections 7.1 and 7.4.
 """
 

@@ -9,7 +9,7 @@ from keda_py.serving.statuses import bad_request, internal_error
 REMEMBERED, LONGEST_REMEMBERED = 4096, 256
 """HPAs ask with the same short selector for ever; reading one costs 10 us. 2 MB at most."""
 LONGEST = 4096
-"""Reading one of 8 KB costs 15 ms, in which nobody else is answered."""
+"""Reading one of 8 KB costs 15 ms, in which no other caller is answered."""
 
 
 def scaled_object_name(selector: str) -> str:

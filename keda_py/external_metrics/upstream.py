@@ -75,7 +75,7 @@ class Upstream:
         await self._session.close()
 
     async def ask(self, namespace: str, metric: str, selector: str) -> web.Response:
-        """The upstream's answer, a list or its refusal. Raises StatusError 503 when there is none, 400 for no name."""
+        """The upstream's answer, a list or its refusal. Raises StatusError 503 without one, 400 for a bad name."""
         url = self._url(namespace, metric, selector)
         if self._asking >= AT_ONCE:
             raise unavailable(f"{AT_ONCE} questions are waiting for {self._peer.url} already; ask again later")
@@ -131,7 +131,7 @@ class Upstream:
 class Delegation:
     """Which questions are the upstream's: a `Relay` of `external_metrics/server.py`, on every replica.
 
-    `owns(namespace, metric)` raises StatusError 503 while nobody can tell.
+    `owns(namespace, metric)` raises StatusError 503 while this is unknown.
     """
 
     upstream: Upstream

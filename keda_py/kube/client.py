@@ -142,7 +142,7 @@ class KubeClient:
         return await self.send(Request(method="POST", path=path, body=body, resource=resource.plural))
 
     async def update(self, path: ObjectPath, body: Obj) -> Obj:
-        """PUT. With metadata.resourceVersion in `body`, Conflict when somebody else wrote first."""
+        """PUT. With metadata.resourceVersion in `body`, Conflict when another client wrote first."""
         return await self.send(Request(method="PUT", path=path.path, body=body, resource=path.label))
 
     async def patch(self, path: ObjectPath, body: Any, kind: PatchKind = PatchKind.MERGE) -> Obj:

@@ -1,7 +1,7 @@
 """Kind -> resource, asked of the API server one group and version at a time.
 
 A scaleTargetRef names group, version and kind, so one small `GET /apis/GROUP/VERSION` answers it; it is the same on
-every server, and a broken aggregated API elsewhere hurts nobody. Deployments, StatefulSets and ReplicaSets are known
+every server, and a broken aggregated API elsewhere does no harm. Deployments, StatefulSets and ReplicaSets are known
 without asking. A kind that is missing is asked for again, but not more often than every few seconds. Users name
 versions as they like: of those that the server does not know only the last few are remembered, for these seconds.
 """
@@ -141,7 +141,7 @@ class Discovery:
         return self._preferred[group]
 
     async def _refresh(self, api_version: str, known: _Known) -> None:
-        """Ask, unless somebody else just did."""
+        """Ask, unless another caller just did."""
         async with known.asking:
             now = asyncio.get_running_loop().time()
             if now - known.asked < REFRESH_SECONDS:

@@ -72,7 +72,7 @@ class _Allowance:
 
 
 class EventRecorder:
-    """Events of one controller. `dropped` counts those that nobody will see: too many, refused, or never delivered."""
+    """Events of one controller. `dropped` counts those that will not be seen: too many, refused, or never delivered."""
 
     def __init__(self, client: KubeClient, *, instance: str, controller: str = CONTROLLER) -> None:
         self._client, self._clock = client, client.clock

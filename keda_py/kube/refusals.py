@@ -64,7 +64,7 @@ def _parse(body: bytes) -> dict[str, Any]:
 
 
 def _code(status: dict[str, Any]) -> int:
-    """0 for anything that is no number: who sent it is not an API server."""
+    """0 for anything that is not a number: its sender is not an API server."""
     code = status.get("code")
     return code if isinstance(code, int) else 0
 

@@ -34,7 +34,7 @@ async def write_scale(
 ) -> Scale:
     """PUT `replicas` over `resource_version`; the new state. Raises Conflict when that version is not the newest."""
     if not resource_version:
-        raise ValueError("resource_version: a blind write of replicas could undo somebody else's")
+        raise ValueError("resource_version: a blind write of replicas could undo another client's")
     body: Obj = {
         "apiVersion": target.scale_api_version,
         "kind": "Scale",

@@ -84,7 +84,7 @@ def _is_no_ground(manifest: Obj) -> bool:
 
 
 def _write_private(path: Path, text: str) -> None:
-    """A kubeconfig carries a key: nobody else may read it."""
+    """A kubeconfig carries a key: no other user may read it."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         os.fchmod(file.fileno(), 0o600)

@@ -28,7 +28,7 @@ def check_cluster(installation: Installation) -> Iterator[Finding]:
     """Everything that is there once in a cluster."""
     for kind, refusal in installation.unread.items():
         message = f"could not be looked at: {refusal}"
-        yield Finding(severity=Severity.CHANGES, object=kind, message=message, remedy="run this as somebody who may")
+        yield Finding(severity=Severity.CHANGES, object=kind, message=message, remedy="run as a user who may read it")
     if installation.live:
         yield from _check_version(installation.version)
     yield from _check_definitions(installation)
@@ -104,7 +104,7 @@ def _check_metrics_api(installation: Installation) -> Iterator[Finding]:
     namespace, name = (text_at(found, "spec", "service", part) for part in ("namespace", "name"))
     where = f"{namespace}/{name}"
     if name in _SERVICES:
-        message = f"is served by {where}; while nobody serves it, HPAs keep their replicas"
+        message = f"is served by {where}; while no server answers for it, HPAs keep their replicas"
         yield _fine(found, message, "install keda-py right after KEDA is uninstalled")
         return
     yield Finding(

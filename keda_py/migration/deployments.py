@@ -25,7 +25,7 @@ _IMAGES = {
 OPERATOR = "keda"
 _VERSION = re2.compile(r"(\d+)\.(\d+)")
 _KEDA_VARIABLE = re2.compile(r"^(?:KEDA_|RAW_METRICS_|WATCH_)")
-# Set by KEDA's chart for everybody, read by nobody.
+# Set by KEDA's chart in every installation, read by no component.
 _UNREAD = frozenset({"WATCH_LABEL_SELECTOR", "WATCH_LABEL_SELECTOR_FOR_TRIGGERAUTH"})
 
 
@@ -109,7 +109,7 @@ def _check_environment(deployment: Obj, container: Mapping[str, Any]) -> Iterato
                 Severity.FINE, deployment, f"{name}={value} means the same here", "give keda-py the same value"
             )
         elif (name, value) != ("RAW_METRICS_GRPC_PROTOCOL", "disabled") and name != "RAW_METRICS_MODE":
-            yield _finding(Severity.CHANGES, deployment, f"{name}={value} is not read", "see that nobody depends on it")
+            yield _finding(Severity.CHANGES, deployment, f"{name}={value} is not read", "check that nothing needs it")
 
 
 def _check_leadership(deployment: Obj, container: Mapping[str, Any], installation: Installation) -> Iterator[Finding]:
@@ -125,7 +125,7 @@ def _check_leadership(deployment: Obj, container: Mapping[str, Any], installatio
     lease = next((one.partition("=")[2] for one in arguments if one.startswith("leader-election-id=")), own.lease_name)
     namespace = namespace_of(deployment) or "default"
     held = next((one for one in installation.of(LEASES) if _is(one, namespace, lease)), None)
-    holder = text_at(held, "spec", "holderIdentity") or "nobody"
+    holder = text_at(held, "spec", "holderIdentity") or "no replica"
     message = (
         f"leads by the Lease {namespace}/{lease}, held by {holder}; keda-py waits for it as a replica of KEDA would"
     )

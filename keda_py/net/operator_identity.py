@@ -7,7 +7,7 @@ TriggerAuthentication or a trigger names. Here they go
 
 - over https only, and
 - where the installation has named the address: it stands in a ClusterTriggerAuthentication, or its host is in
-  --operator-identity-hosts; or where the host is the cloud's own, whoever has written it (`_OWN_HOSTS`).
+  --operator-identity-hosts; or where the host is the cloud's own, regardless of its author (`_OWN_HOSTS`).
 
 An address that a trigger names (`serverAddress`, `awsEndpoint`) is the tenant's, although the identity may come from a
 ClusterTriggerAuthentication: every namespace may refer to that. What the operator's environment names
@@ -25,7 +25,7 @@ from keda_py.errors import ConfigError
 
 Service = Literal["azure login", "azure key vault", "azure prometheus", "amazon prometheus", "google"]
 
-# Names below which nobody but the cloud answers: a tenant's own instance there never gets to see a token.
+# Names below which only the cloud answers: a tenant's own instance there never gets to see a token.
 _OWN_HOSTS: Mapping[Service, Sequence[str]] = {
     "azure login": (
         "login.microsoftonline.com",
@@ -55,7 +55,7 @@ _IN_A_HOST = frozenset("abcdefghijklmnopqrstuvwxyz0123456789.-_:")
 class Destination:
     """Where an identity would go: `field` names the address, in an object or in a trigger.
 
-    `service`: whose hosts are fine whoever names them. `by_installation`: it stands in a ClusterTriggerAuthentication.
+    `service`: whose hosts any author may name. `by_installation`: it stands in a ClusterTriggerAuthentication.
     """
 
     url: str

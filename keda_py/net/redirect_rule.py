@@ -1,4 +1,4 @@
-"""What a request says of redirects; `net/http/redirects.py` applies it, whoever asks.
+"""What a request says of redirects; `net/http/redirects.py` applies it for every caller.
 
 Given as the request extension `redirects`. Without one, a redirect within the origin is followed, and one to another
 origin only while nothing is attached that may be a credential: a header that not every request has, a query, a body, a

@@ -1,6 +1,6 @@
 """Which certificates this process serves with, and which objects of the cluster name their authority.
 
-Kept in a Secret and renewed (--enable-cert-rotation), or files that somebody else keeps, or one made at start. Wiring
+Kept in a Secret and renewed (--enable-cert-rotation), or files that another tool keeps, or one made at start. Wiring
 of `keda_py/serving` from settings. Behaviour reference, section 13.4.
 """
 
@@ -74,7 +74,7 @@ def correct_api_service(service: tuple[str, str], live: Obj | None, ca: bytes) -
     backend = spec.get("service") or {}
     if (backend.get("namespace"), backend.get("name")) != service:
         found, ours = f"{backend.get('namespace')}/{backend.get('name')}", "/".join(service)
-        message = f"spec.service is {found}: {spec.get('group')} is served by somebody else; set it to {ours}"
+        message = f"spec.service is {found}: {spec.get('group')} is served by another Service; set it to {ours}"
         raise ConfigError(message, field="spec.service")
     bundle = b64encode(ca).decode()
     if spec.get("caBundle") == bundle and not spec.get("insecureSkipTLSVerify"):

@@ -1,9 +1,9 @@
 """`--register URL`: tell the cluster's API server where to find a process that runs outside of it.
 
 Writes the Service (type ExternalName, so that no kube-proxy is needed) and the APIServices that lead to us, and the
-ValidatingWebhookConfiguration; each is labelled as ours. At start they are taken over from whoever had them, since the
-flag says so. From then on they are kept right, made again when somebody deletes them, and left to whoever takes the
-label off. Inside a cluster the chart does this, and only caBundle is kept (`certificates.py`).
+ValidatingWebhookConfiguration; each is labelled as ours. At start they are taken over from any other owner, since the
+flag says so. From then on they are kept right, made again when a client deletes them, and left to the client that
+takes the label off. Inside a cluster the chart does this, and only caBundle is kept (`certificates.py`).
 """
 
 import asyncio
@@ -60,7 +60,7 @@ class Registration:
         return [(resource, _typed(resource, body)) for resource, body in found]
 
     def guarded(self, unchanged: set[Resource]) -> tuple[Guarded, ...]:
-        """Everything that is kept right from now on, but for the kinds that somebody else keeps."""
+        """Everything that is kept right from now on, but for the kinds that another component keeps."""
         return tuple(
             Guarded(
                 resource=resource,
@@ -76,7 +76,7 @@ class Registration:
         return self.objects(ca)[number][1]
 
     async def write(self, client: KubeClient, ca: bytes) -> None:
-        """Write all of them, whoever had them. An API server that is not there yet is waited for. Raises KubeError."""
+        """Write all, whatever their owner. An API server that is not there yet is waited for. Raises KubeError."""
 
         async def write_all() -> None:
             for resource, body in self.objects(ca):
@@ -112,7 +112,7 @@ async def _insist(write: Callable[[], Awaitable[None]]) -> None:
 
 
 def correct(wanted_for: Callable[[bytes], Obj], live: Obj | None, ca: bytes) -> Obj | None:
-    """What to write: all of it where there is none, what differs where it is ours; else it raises ConfigError."""
+    """What to write: all of it if missing, what differs where it is ours; else it raises ConfigError."""
     wanted = wanted_for(ca)
     if live is None:
         return wanted
@@ -120,7 +120,7 @@ def correct(wanted_for: Callable[[bytes], Obj], live: Obj | None, ca: bytes) -> 
     if not labels.items() >= OWNED.items():
         key, value = next(iter(OWNED.items()))
         message = (
-            f"metadata.labels[{key}] is {labels.get(key)!r}, so it belongs to somebody else and the API server may not "
+            f"metadata.labels[{key}] is {labels.get(key)!r}, so it belongs to another owner and the API server may not "
             f"ask us; set it to {value!r} to have it put right, or start without --register"
         )
         raise ConfigError(message, field="metadata.labels")

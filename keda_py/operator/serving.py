@@ -154,7 +154,7 @@ class Serving:
 
     async def run(self) -> None:
         """Keep certificates, and who is trusted, up to date; until cancelled."""
-        if self._settings.serving.register:  # nobody else makes the place where Lease and certificates are kept
+        if self._settings.serving.register:  # no other component makes the place where Lease and certificates are kept
             await ensure_namespace(self._client, self._settings.cluster.pod_namespace)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._authentication.run())

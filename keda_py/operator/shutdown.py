@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 
 async def shut_down(assembly: Assembly) -> None:
-    """Write what is left if we may, then let the next replica lead; nobody has to wait for slow receivers of events."""
+    """Write what is left if we may, then let the next replica lead; no replica waits for slow receivers of events."""
     election, events = assembly.election, assembly.parts.events
     seconds = FLUSH_SECONDS if election is None else HANDOVER_SECONDS
     try:

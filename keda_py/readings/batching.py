@@ -2,7 +2,7 @@
 
 A question to all that fails as a whole says nothing about any one of them, so each is read alone once, within its own
 time-out. While the source fails, one at a time; the first good answer opens the lane. A meter that failed alone stays
-out of the common question until it answers, so that a single hanging trigger delays nobody else.
+out of the common question until it answers, so that a single hanging trigger delays no other.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ LANE_WIDTH = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Engine:
-    """What a source needs of the engine: time, tasks, and somebody to take an outcome."""
+    """What a source needs of the engine: time, tasks, and a receiver of outcomes."""
 
     clock: Clock
     journal: Journal
@@ -58,11 +58,11 @@ class Source:
 
     @property
     def unused(self) -> bool:
-        """Nobody belongs to it and nothing is on its way."""
+        """No meter belongs to it and nothing is on its way."""
         return not (self.members or self._asking or self._workers)
 
     def request(self, meter: TrackedMetric) -> None:
-        """Read this meter, which has taken off, together with whoever else asks at this instant."""
+        """Read this meter, which has taken off, together with the other meters that ask at this instant."""
         self._waiting.append(meter)
         if not self._asking:
             self._asking = True
@@ -116,7 +116,7 @@ class Source:
             self._engine.complete(meter, await self._engine.measure(meter, meter.timeout) if renewed else error)
 
     def _read_alone(self, meters: Sequence[TrackedMetric]) -> None:
-        """Queue for the lane; who failed before goes last, so that a hanging trigger starves nobody."""
+        """Queue for the lane; who failed before goes last, so that a hanging trigger starves no other."""
         now = asyncio.get_running_loop().time()
         self._lane.extend((meter, now + meter.timeout) for meter in sorted(meters, key=lambda meter: meter.suspect))
         self._widen()
@@ -177,7 +177,7 @@ class Sources:
             self._sources.setdefault(meter.joined, Source(self._engine)).members[meter] = None
 
     def leave(self, meter: TrackedMetric) -> None:
-        """Undo `join`; a source that nobody uses any more is dropped."""
+        """Undo `join`; a source that no meter uses any more is dropped."""
         joined, meter.joined = meter.joined, None
         if joined is None or (source := self._sources.get(joined)) is None:
             return

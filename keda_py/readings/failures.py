@@ -42,7 +42,7 @@ class Failures:
             self._counted[key] = {name: state for name, state in self._counted[key].items() if name in metrics}
 
     def forget(self, key: Key) -> None:
-        """An object is gone, or nobody looks at it any more."""
+        """An object is gone, or is not looked at any more."""
         self._counted.pop(key, None)
 
     def clear(self) -> None:

@@ -37,7 +37,7 @@ async def guard(call: Awaitable[T], timeout: float, *, what: str) -> T:
         raise ScalerError(f"{what}: it cancelled itself") from None
     except KubeError as error:
         raise ScalerError(str(error)[:LONGEST_TEXT]) from None
-    except Exception as error:  # noqa: BLE001 - a plug-in may raise anything, and must hurt nobody else
+    except Exception as error:  # noqa: BLE001 - a plug-in may raise anything, and must harm no other scaler
         raise ScalerError(f"{what}: unexpected {type(error).__name__} at {_place(error)}") from None
 
 

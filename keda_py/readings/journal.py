@@ -130,7 +130,7 @@ class Journal:
         return self._fill(_packed(work), Mark.TRIAL if work.owner in self.trials else Mark.UNDER_WAY, group)
 
     def _fill(self, entry: bytes, mark: Mark, group: int) -> int:
-        """The slot, 0 where there is none left. The mark comes last: a death in between leaves a free slot."""
+        """The slot, 0 if no slot is left. The mark comes last: a death in between leaves a free slot."""
         if not entry:
             return 0
         if not self._free:

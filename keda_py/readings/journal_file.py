@@ -65,7 +65,7 @@ def _open_folder(stack: ExitStack, folder: str) -> int:
     path = Path(folder) if folder else _own_folder()
     with suppress(FileExistsError):
         path.mkdir(mode=0o700, parents=bool(folder))
-    # Whoever names a folder answers for it; a mounted one belongs to root and is open to all.
+    # The user who names a folder answers for it; a mounted one belongs to root and is open to all.
     found = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | (0 if folder else os.O_NOFOLLOW))
     stack.callback(os.close, found)
     about = os.fstat(found)

@@ -1,4 +1,4 @@
-"""Who is told of every reading, whoever asked for it: `prometheus.py` in the operator, nobody elsewhere."""
+"""The observer of every reading, whichever caller asked: `prometheus.py` in the operator, none elsewhere."""
 
 from typing import Protocol
 
@@ -27,7 +27,7 @@ class Observer(Protocol):
 
 
 class Unobserved:
-    """The observer where nobody looks."""
+    """The observer that records nothing."""
 
     def record_built(self, key: Key, scalers: ScalerSet) -> None:
         """Nothing."""

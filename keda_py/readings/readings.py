@@ -1,9 +1,10 @@
-"""Readings: asks scalers for everybody, so that each source is asked once whoever wants to know.
+"""Readings: asks scalers for all callers, so that each source is asked once for all of them.
 
 The poll (`operator/scaled_objects/look.py`) and the HPA's question (`external_metrics/query.py`) come here. One read
-per trigger is on its way at a time and shared by all who ask meanwhile; it belongs to the engine, so an asker who gives
-up takes nobody's answer away. A reading younger than two seconds is shared as well. A failed read is an error for both,
-and a good value is never served after it. Every completed reading is counted for the fallback and told to the engine.
+per trigger is on its way at a time and shared by all who ask meanwhile; it belongs to the engine, so a caller that
+gives up takes no other caller's answer away. A reading younger than two seconds is shared as well. A failed read is an
+error for both, and a good value is never served after it. Every completed reading is counted for the fallback and told
+to the engine.
 """
 
 import asyncio
@@ -298,7 +299,7 @@ class Readings:
     def _spawn(self, work: Coroutine[object, None, None]) -> None:
         try:
             task = self._tasks.create_task(work)
-        except RuntimeError:  # the group is ending, and so does whoever asked
+        except RuntimeError:  # the group is ending, and so does its caller
             work.close()
             raise
         self._running.add(task)

@@ -173,7 +173,7 @@ class ScalerSet:
     async def renew(self, index: int, failed: AnyScaler | None = None) -> bool:
         """Replace a scaler whose parameters resolve to something else now; False where nothing changed.
 
-        `failed` is the one that could not read; whoever comes second finds another in its place.
+        `failed` is the one that could not read; a second caller finds another in its place.
         """
         async with self._renewing:
             old = self._opened[index]

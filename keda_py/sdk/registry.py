@@ -27,7 +27,7 @@ def trigger_types() -> tuple[str, ...]:
 
 @cache
 def scaler_class(trigger_type: str) -> type[AnyScaler]:
-    """The class behind a trigger type. Raises ConfigError where there is none, or where it cannot be imported."""
+    """The class behind a trigger type. Raises ConfigError if it is missing, or cannot be imported."""
     entry_point = _entry_points().get(trigger_type)
     if entry_point is None:
         raise ConfigError(f"no scaler found for type: {trigger_type}{_suggestion(trigger_type)}", field="type")

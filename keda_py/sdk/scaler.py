@@ -126,7 +126,7 @@ class KubeReader(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodIdentity:
-    """`podIdentity` of the TriggerAuthentication; provider `none` where there is none.
+    """`podIdentity` of the TriggerAuthentication; provider `none` if not set.
 
     `cluster_wide`: it stands in a ClusterTriggerAuthentication, so its authority host is the installation's choice.
     """

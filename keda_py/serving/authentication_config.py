@@ -23,7 +23,7 @@ CHECK_SECONDS = 5.0
 
 
 class AuthenticationConfig:
-    """`trust` is what holds now; until the ConfigMap has been read nobody is trusted by certificate."""
+    """`trust` is what holds now; until the ConfigMap has been read no caller is trusted by certificate."""
 
     def __init__(self, client: KubeClient, tls: ServerTls, client_ca_file: str = "") -> None:
         self._tls, self._file = tls, Path(client_ca_file) if client_ca_file else None

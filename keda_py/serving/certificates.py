@@ -29,7 +29,7 @@ _LONGEST_COMMON_NAME = 64
 class ServingCertificate:
     """PEM texts: what clients trust (the authority in use first), and what the server shows and keeps to itself.
 
-    `ca_key` is empty where somebody else's authority signs.
+    `ca_key` is empty where another authority signs.
     """
 
     ca: bytes

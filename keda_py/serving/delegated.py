@@ -27,7 +27,7 @@ class DelegatedAccess:
         self._config, self._tokens, self._access, self._clock = config, tokens, access, clock
 
     async def check(self, request: web.Request) -> None:
-        """Return if the caller may do what is asked. Raises StatusError 401, 403, or 500 when nobody can tell."""
+        """Return if the caller may do what is asked. Raises StatusError 401, 403, or 500 when that is unknown."""
         _insist_on_form(request)
         caller = await self._authenticate(request)
         wanted = wanted_of(request.method, request.rel_url.raw_path, watches=_watches(request))

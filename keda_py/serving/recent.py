@@ -52,7 +52,7 @@ class Recent(Generic[K, V]):
             answer = await ask()
         except Exception as error:
             waiting.set_exception(error)
-            waiting.exception()  # nobody may be waiting, and that is no mistake
+            waiting.exception()  # there may be no waiting caller, and that is no mistake
             raise
         else:
             waiting.set_result(answer)

@@ -42,7 +42,7 @@ class TokenReviews:
         self._at_once = asyncio.Semaphore(AT_ONCE)
 
     async def caller(self, token: str) -> Caller | None:
-        """Whose token it is; None for nobody's, and while nobody can be asked."""
+        """The user of a token; None if it has none, and while the API server cannot be asked."""
         if len(token) > LONGEST_TOKEN or not token.isascii():
             return None
         try:
@@ -52,7 +52,7 @@ class TokenReviews:
         return None if found is ANONYMOUS else found
 
     async def _ask(self, token: str) -> Caller:
-        """Without audiences: the API server then insists on its own. ANONYMOUS stands for nobody."""
+        """Without audiences: the API server then insists on its own. ANONYMOUS stands for no user."""
         async with self._at_once:
             status = await _review(self._client, TOKEN_REVIEWS, {"token": token})
         user = status.get("user") or {}

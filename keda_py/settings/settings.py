@@ -97,7 +97,7 @@ class LeadershipSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServingSettings:
-    """Ports, and how the process leaves. An address that is None is switched off; host "" is every interface."""
+    """Ports, and how the process leaves. An address of None is switched off; host "" is every interface."""
 
     bind_address: str = option("", str, "address of the HTTPS ports; empty: every interface", flag="bind-address")
     secure_port: int = option(6443, parse_port, "HTTPS port of external.metrics.k8s.io", flag="secure-port")

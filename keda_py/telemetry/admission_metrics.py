@@ -1,6 +1,6 @@
 """What the webhook judged and denied, under KEDA's names and labels. Behaviour reference, section 14.1.
 
-Whoever reaches the webhook's port chooses what a review says. A label is therefore a word of ours, or a namespace that
+Any client of the webhook's port chooses what a review says. A label is therefore a word of ours, or a namespace that
 is there: `exists` tells, by our caches; all others are one. The series of a namespace end with it.
 """
 

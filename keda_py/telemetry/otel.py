@@ -1,7 +1,7 @@
 """OpenTelemetry export: our metrics under the names and attributes that KEDA gives them there, pushed by OTLP.
 
 Nothing is counted twice: what `prometheus.py` holds is read when an export is due, in the exporter's own thread, so
-that a collector that is slow or gone delays nobody. Where to, how often and with which credentials is told by the
+that a collector that is slow or gone delays nothing. Where to, how often and with which credentials is told by the
 OTEL_* variables, which the SDK reads. Imported only with --enable-opentelemetry-metrics; needs the extra `otel`. The
 names are in `otel_names.py`. Behaviour reference, section 14.2.
 """

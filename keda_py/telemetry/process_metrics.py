@@ -63,7 +63,7 @@ class ProcessMetrics:
         self._certificate = Gauge(
             "keda_py_certificate_expiry_timestamp_seconds", "when the serving certificate ends", registry=registry
         )
-        self._certificate.set(nan)  # there is none yet; 0 would be long ago
+        self._certificate.set(nan)  # no certificate yet; 0 would be long ago
         _add_build_info(registry)
 
     def record_exchange(self, exchange: Exchange) -> None:

@@ -83,7 +83,7 @@ class OperatorMetrics:
     def record_built(self, key: Key, scalers: ScalerSet) -> None:
         """Scalers of a new generation stand: series of metrics that the object has no longer end.
 
-        What the HPA measures by itself counts as active, as in KEDA: nobody asks here.
+        What the HPA measures by itself counts as active, as in KEDA: no scaler is asked here.
         """
         owner, resources = (scalers.spec.kind, *key), _resource_labels(key, scalers)
         kept: set[Scope] = {

@@ -1,4 +1,4 @@
-"""Which series belong to which object, so that they end with it: a label set that nobody writes any more misleads.
+"""Which series belong to which object, so that they end with it: a label set that is not written any more misleads.
 
 `prometheus.py` writes through it. What a user can make more of without end (triggers, status codes) has a bound for
 each object: the page is sent whole at each scrape.

@@ -160,7 +160,7 @@ def _scalar(builder: SafeConstructor, node: yaml.Node) -> Any:
     except (ValueError, OverflowError):
         raise DocumentError(f"{str(node.value)[:40]} is not a number; put text in quotes", line) from None
     if isinstance(value, float) and not isfinite(value):
-        raise DocumentError(f"{node.value} is no number that JSON knows; put text in quotes", line)
+        raise DocumentError(f"{node.value} is not a number that JSON knows; put text in quotes", line)
     return value
 
 

@@ -65,7 +65,7 @@ def scalar_in(text: bytes | str, path: str) -> object:
 
 
 def value_in(text: bytes | str, path: str) -> object:
-    """The value at the path, None where there is none. Raises ScalerError for what is not JSON, or not a known path."""
+    """The value at the path, None if missing. Raises ScalerError for what is not JSON, or not a known path."""
     follow = compile_path(path)
     try:
         document: object = orjson.loads(text)

@@ -23,7 +23,7 @@ _AGGREGATE: dict[Aggregation, Callable[[Sequence[float]], float]] = {
 
 
 async def endpoint_urls(kube: KubeReader, service_url: str) -> list[str]:
-    """The URL for each ready address of the Service `<name>.<namespace>...`; raises ScalerError when there is none.
+    """The URL for each ready address of the Service `<name>.<namespace>...`; raises ScalerError when none is ready.
 
     A port that the slices do not name is left to the scheme, as KEDA does.
     """

@@ -68,7 +68,7 @@ def test_paused_replicas_pauses_by_being_there() -> None:
 
 
 def test_paused_replicas_that_is_no_number_is_told_with_value_and_remedy() -> None:
-    with pytest.raises(ConfigError, match='paused-replicas: "many" is no number of replicas; write for example "0"'):
+    with pytest.raises(ConfigError, match='paused-replicas: "many" is not a number of replicas; write for example "0"'):
         spec_of({PAUSED_REPLICAS: "many"}).pause.replica_count()
 
 

@@ -172,7 +172,7 @@ async def test_a_count_that_is_none_is_refused_by_name(world: World, source: Sou
         await world.seconds(5)
         status, reason, message = world.condition("so", "Ready")
         assert (status, reason) == ("False", "ScaledObjectCheckFailed")
-        assert f'{PAUSED_REPLICAS}: "{written}" is no number' in message
+        assert f'{PAUSED_REPLICAS}: "{written}" is not a number' in message
         assert message.startswith("failed to scale target to paused replica count: ")
         assert world.replicas("t") == 1
 

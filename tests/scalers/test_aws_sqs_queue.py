@@ -187,7 +187,7 @@ async def test_an_endpoint_that_hangs_is_given_up(bench: Any, silent_port: int) 
     [
         ("{}", "the answer has no ApproximateNumberOfMessages"),
         ('{"Attributes":{"ApproximateNumberOfMessages":"1"}}', "no ApproximateNumberOfMessagesNotVisible"),
-        ('{"Attributes":{"ApproximateNumberOfMessages":"many"}}', "is no number"),
+        ('{"Attributes":{"ApproximateNumberOfMessages":"many"}}', "is not a number"),
     ],
 )
 async def test_an_answer_without_a_count_is_an_error(bench: Any, body: str, message: str) -> None:

@@ -198,9 +198,9 @@ COUNTS = {
     "deep": (b'{"Attributes":' * 4000, "SQS queue jobs"),
     "deep where a count is": (
         b'{"Attributes":{"ApproximateNumberOfMessages":' + b"[" * 700 + b"]" * 700 + b"}}",
-        "is no number",
+        "is not a number",
     ),
-    "a large count": (b'{"Attributes":{"ApproximateNumberOfMessages":"' + b"9" * 4000 + b'"}}', "is no number"),
+    "a large count": (b'{"Attributes":{"ApproximateNumberOfMessages":"' + b"9" * 4000 + b'"}}', "is not a number"),
     "no JSON": (b"<html>", "SQS queue jobs"),
 }
 

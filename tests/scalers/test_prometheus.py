@@ -158,7 +158,7 @@ async def test_unsafe_ssl_believes_any_certificate(bench: Any, tmp_path: Path) -
         ("[]", "something else than a vector"),
         ('{"status":"success"}', "something else than a vector"),
         (VECTOR % '{"value":[1]}', "didn't return enough values"),
-        (VECTOR % '{"value":[1,"many"]}', "is no number"),
+        (VECTOR % '{"value":[1,"many"]}', "is not a number"),
         (VECTOR % '{"value":[1,2]}', "is not text"),
     ],
 )

@@ -129,7 +129,7 @@ async def test_what_only_a_human_can_put_right_is_said_once_with_field_value_and
         await eventually(lambda: len(errors(caplog)) == 2)
     assert set(errors(caplog)) == {
         "APIService v1beta1.external.metrics.k8s.io: spec.service is datadog/adapter: external.metrics.k8s.io is served"
-        " by somebody else; set it to keda/keda-metrics-apiserver",
+        " by another Service; set it to keda/keda-metrics-apiserver",
         "ValidatingWebhookConfiguration keda-admission: it was deleted; apply it again",
     }
 

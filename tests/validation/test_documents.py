@@ -73,7 +73,7 @@ def test_anchors_and_merge_keys_are_followed() -> None:
         pytest.param(f"{HEAD}a: !Ref b\n", 3, "the tag !Ref means nothing", id="tag"),
         pytest.param(f"{HEAD}a: !!binary aGk=\n", 3, "the tag binary means nothing", id="binary"),
         pytest.param(f"{HEAD}? [a]\n: b\n", 3, "a key must be text", id="key is a list"),
-        pytest.param(f"{HEAD}a: .nan\n", 3, "no number that JSON knows", id="nan"),
+        pytest.param(f"{HEAD}a: .nan\n", 3, "is not a number that JSON knows", id="nan"),
         pytest.param(f"{HEAD}a: {'9' * 5000}\n", 3, "is not a number", id="long number"),
         pytest.param("a: \x00\n", 1, "not YAML", id="control character"),
         pytest.param("[" * 100_000, 1, "100 levels of nesting", id="deep"),

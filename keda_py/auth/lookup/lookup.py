@@ -65,7 +65,7 @@ class Lookup:
         return (self.spec.namespace, self.spec.name), self.index
 
     def key(self, what: What, *credential: Secret) -> CredentialKey:
-        """Under which what this credential obtains is kept: for the tenant that asks, whoever wrote the credential."""
+        """The key of what this credential obtains: for the tenant that asks, regardless of the credential's author."""
         return CredentialKey(tenant=self.spec.namespace, credential=credential_digest(*credential), what=what)
 
     def check_identity(self, identity: str, to: Destination) -> None:
@@ -82,13 +82,13 @@ class Lookup:
         self.valid_for = min(self.valid_for, seconds)
 
     async def read(self, resource: Resource, namespace: str, name: str) -> Obj | None:
-        """An object by name, None: there is none. Raises KubeError when it cannot be known."""
+        """An object by name, None if it does not exist. Raises KubeError when that cannot be known."""
         reference = Reference(resource, namespace, name)
         self.note(reference)
         return await self.around.watches.read(reference)
 
     async def secret(self, name: str, namespace: str | None = None) -> Mapping[str, str] | None:
-        """The texts in a Secret, None: there is none.
+        """The texts in a Secret, None if it does not exist.
 
         Under KEDA_RESTRICT_SECRET_ACCESS the operator's namespace is read, whatever `namespace` says.
         """
@@ -99,7 +99,7 @@ class Lookup:
         return None if live is None else {key: _decode(text) for key, text in (live.get("data") or {}).items()}
 
     async def config_map(self, name: str, namespace: str | None = None) -> Mapping[str, str] | None:
-        """The texts in a ConfigMap, None: there is none."""
+        """The texts in a ConfigMap, None if it does not exist."""
         live = await self.read(CONFIG_MAPS, self.namespace if namespace is None else namespace, name)
         return None if live is None else live.get("data") or {}
 

@@ -41,7 +41,7 @@ def _read(root: Path, path: str) -> dict[str, str]:
     except orjson.JSONDecodeError:
         found = None
     except ValueError:  # a name that no file can have
-        raise ConfigError(f'filePath "{path!r}": is no name of a file; write a relative path', field=_FIELD) from None
+        raise ConfigError(f'filePath "{path!r}": is not a file name; write a relative path', field=_FIELD) from None
     if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
         raise ConfigError(f'filePath "{path}": must hold one JSON object whose values are texts', field=_FIELD)
     return found

@@ -54,7 +54,7 @@ class _Session:
     login: _Login
 
     async def read(self, secret: VaultSecret) -> Mapping[str, object]:
-        """The data of a path; {} where there is none."""
+        """The data of a path; {} if it has no data."""
         return _data_of(await ask(self._question(secret.path), self.lookup))
 
     async def issue(self, secret: VaultSecret) -> Mapping[str, object]:

@@ -47,7 +47,7 @@ class Answer:
     body: Mapping[str, object] = field(repr=False)
 
     def text(self, *path: str) -> str | None:
-        """The text at a path of the body, None where there is none."""
+        """The text at a path of the body, None if missing or not text."""
         found: object = self.body
         for step in path:
             found = found.get(step) if isinstance(found, dict) else None

@@ -36,7 +36,7 @@ def check_scaled_job(obj: ScaledJob) -> Iterator[Denial]:
 
 
 def check_authentication(obj: TriggerAuthentication | ClusterTriggerAuthentication) -> Iterator[Denial]:
-    """Identity first; oauth2 only where the identity has rules of its own, or there is none."""
+    """Identity first; oauth2 only where the identity has rules of its own, or is not set."""
     identity, oauth2 = obj.spec.pod_identity, obj.spec.oauth2
     if identity is not None:
         match identity.provider:
@@ -118,7 +118,7 @@ def _warn_of_destination(spec: CloudEventSourceSpec) -> Iterator[AdmissionWarnin
         text = "spec.authenticationRef: an http destination uses no credentials; put the receiver behind TLS"
         yield AdmissionWarning(message=text, field="spec.authenticationRef")
     if not is_http_url(address):
-        text = f"{field}: is no address of an HTTP server, so nothing is sent; write http://HOST/PATH or https://"
+        text = f"{field}: is not the address of an HTTP server, so nothing is sent; write http://HOST/PATH or https://"
         yield AdmissionWarning(message=text, field=field)
 
 

@@ -1,8 +1,8 @@
-"""What of YAML is read at all, whoever reads it: bounds on depth, and the scalars of YAML 1.2 that JSON knows.
+"""What of YAML is read at all, by every caller: bounds on depth, and the scalars of YAML 1.2 that JSON knows.
 
 No dates, no numbers to base 60 (`1:30` is text, and long ones take time that grows with the square), nothing that is
 constructed from a tag. The C parser builds nested nodes on the C stack, where 100 000 brackets end the process; as
-events they cost nothing, so whoever wants nodes asks for events first.
+events they cost nothing, so a caller that wants nodes asks for events first.
 """
 
 import re  # noqa: TID251 - constant patterns in which nothing repeats inside a repetition; re2 takes 5 times as long

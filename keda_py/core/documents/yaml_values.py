@@ -43,7 +43,7 @@ class _Collection:
 
 
 def read_yaml(text: str | bytes) -> object:
-    """The only document; None where there is none. Raises NotPlainYaml, YamlTooDeep."""
+    """The only document; None if there is no document. Raises NotPlainYaml, YamlTooDeep."""
     try:
         return _build(events(text))
     except (yaml.YAMLError, ValueError) as error:
@@ -79,7 +79,7 @@ def _begin(event: yaml.CollectionStartEvent, parent: _Collection) -> _Collection
     if event.tag not in _STANDARD:
         raise NotPlainYaml("a tag that is not read")
     if parent.wants_key:
-        raise NotPlainYaml("a key that is no text")
+        raise NotPlainYaml("a key that is not text")
     return _Collection(event.anchor, is_mapping=isinstance(event, yaml.MappingStartEvent))
 
 
@@ -88,7 +88,7 @@ def _named(anchor: str | None, anchored: Mapping[str, object], parent: _Collecti
         raise NotPlainYaml("an alias of nothing, or of what contains it")
     value = anchored[anchor]
     if parent.wants_key and not isinstance(value, str):
-        raise NotPlainYaml("a key that is no text")
+        raise NotPlainYaml("a key that is not text")
     return value
 
 
@@ -125,7 +125,7 @@ def _number(text: str) -> str:
 def _read_bool(text: str) -> bool:
     known = SafeConstructor.bool_values.get(text.lower())
     if known is None:
-        raise NotPlainYaml("a truth that is none")
+        raise NotPlainYaml("an invalid boolean")
     return bool(known)
 
 

@@ -23,7 +23,7 @@ Compile = Callable[[Node, Scope], Code]
 
 
 def compile_call(node: Call | MethodCall, scope: Scope, compile_node: Compile) -> Code:
-    """Raises FormulaError for a name that nobody can call, and for arguments it does not take."""
+    """Raises FormulaError for a name that cannot be called, and for arguments it does not take."""
     if isinstance(node, MethodCall):
         return _method_call(node, scope, compile_node)
     if node.name in PREDICATES:

@@ -171,7 +171,7 @@ def from_json(text: str) -> Value:
     try:
         value: Value = json.loads(text, parse_int=_json_number, parse_float=_json_number, parse_constant=_refuse)
         if "\\u" in text:
-            json.dumps(value, ensure_ascii=False).encode()  # half of a pair of surrogates is no text
+            json.dumps(value, ensure_ascii=False).encode()  # half of a pair of surrogates is not valid text
     except (ValueError, RecursionError):
         raise FormulaError("fromJSON() was given what is not JSON") from None
     return value

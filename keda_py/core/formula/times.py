@@ -79,7 +79,7 @@ def find_zone(name: str) -> ZoneInfo:
     try:
         return ZoneInfo("UTC" if name == "" else name[:_LONGEST])
     except (ValueError, OSError, KeyError):
-        raise FormulaError(f'timezone(): there is no time zone "{name[:40]}"; write for example "Asia/Seoul"') from None
+        raise FormulaError(f'timezone(): unknown time zone "{name[:40]}"; write for example "Asia/Seoul"') from None
 
 
 def parse_date(text: str, layout: str | None, zone: ZoneInfo | None) -> datetime:

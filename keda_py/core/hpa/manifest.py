@@ -27,7 +27,7 @@ _COMPLETED: Mapping[str, Mapping[str, Any]] = {
 
 
 def build_hpa(spec: ScalingSpec, metrics: MetricSet) -> Manifest:
-    """The whole manifest, ready to be created. Raises ConfigError for a behavior that is none."""
+    """The whole manifest, ready to be created. Raises ConfigError for an invalid behavior."""
     metadata: Manifest = {
         "name": spec.hpa_name,
         "namespace": spec.namespace,

@@ -19,7 +19,7 @@ LARGEST_MILLI = _LARGEST
 """An HPA computes with 64-bit milli values; anything larger is cut to this instead of wrapping around."""
 
 _LONGEST = 64
-"""Characters; nobody writes more, and numbers of any length would cost any time."""
+"""Characters; no manifest needs more, and numbers of any length would cost any time."""
 
 _SHAPE = re2.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([a-zA-Z]*)([+-]?[0-9]*)")
 

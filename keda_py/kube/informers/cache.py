@@ -1,7 +1,7 @@
 """What an informer has seen: objects by namespace and name, by index, and who wants to hear of changes.
 
 Filled by `reflector.py`, read through `informer.py`. All of it is synchronous: between two awaits a reader sees one
-state. Rule: objects are shared, so nobody changes one that came from here.
+state. Rule: objects are shared, so no caller changes one that came from here.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -38,7 +38,7 @@ class Cache:
             yield from names.values()
 
     def get(self, namespace: str, name: str) -> Obj | None:
-        """The object, or None where there is none."""
+        """The object, or None if missing."""
         return self._objects.get(namespace, {}).get(name)
 
     def within(self, namespace: str) -> list[Obj]:

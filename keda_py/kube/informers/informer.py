@@ -71,7 +71,7 @@ class Informer:
             reflector.tried.set()
 
     def get(self, namespace: str, name: str) -> Obj | None:
-        """The object, or None where there is none (and `synced`)."""
+        """The object, or None if missing (and `synced`)."""
         return self._cache.get(namespace, name)
 
     def objects(self, namespace: str = "") -> list[Obj]:

@@ -30,7 +30,7 @@ _KEPT_METADATA = frozenset(
 
 
 def whole(obj: Obj) -> Obj:
-    """All but managedFields, which nobody reads and which is half of an object."""
+    """All but managedFields, which no caller reads and which is half of an object."""
     metadata = {name: value for name, value in obj["metadata"].items() if name != "managedFields"}
     return {**obj, "metadata": metadata}
 

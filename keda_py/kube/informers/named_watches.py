@@ -1,9 +1,9 @@
-"""Objects followed by name: Secrets and ConfigMaps that somebody refers to, and nothing else of their kind.
+"""Objects followed by name: Secrets and ConfigMaps that are referred to, and nothing else of their kind.
 
 One watch per name (`fieldSelector=metadata.name=`, which RBAC's resourceNames can allow); above fifty names in a
 namespace one watch of the namespace, of which only those names are kept. It begins with the first reference and ends
 with the last. Where watching is not allowed, or not of the namespace and there are too many names, each read is a GET,
-repeated every minute while somebody holds the name.
+repeated every minute while a caller holds the name.
 An object that is not there is followed all the same: it may come.
 """
 
@@ -113,7 +113,7 @@ class NamedWatches:
             del self._scopes[key]
 
     async def read(self, reference: Reference) -> Obj | None:
-        """The object as it is now, None: there is none; what nobody holds is asked for. Raises KubeError."""
+        """The object as it is now, None if missing; what no caller holds is asked for. Raises KubeError."""
         scope = self._scopes.get((reference.resource, reference.namespace))
         if scope is None or reference.name not in scope.names:
             return await self._get(reference)
@@ -142,7 +142,7 @@ class NamedWatches:
         return sum(len(scope.by_name) + (scope.together is not None) for scope in self._scopes.values())
 
     async def _source(self, reference: Reference, scope: _Scope) -> Informer | None:
-        """The watch that knows the name, begun where there is none yet. None: not held, or one too many."""
+        """The watch that knows the name, begun if missing. None: not held, or one too many."""
         if scope.together is not None:
             await scope.together.informer.wait_tried()
             if scope.together.informer.synced:
@@ -186,7 +186,7 @@ class NamedWatches:
         await together.wait_synced()
         while scope.by_name:
             _, watch = scope.by_name.popitem()
-            await watch.informer.wait_tried()  # somebody may be waiting for its first answer
+            await watch.informer.wait_tried()  # a caller may be waiting for its first answer
             watch.task.cancel()
 
     async def _get(self, reference: Reference) -> Obj | None:

@@ -70,7 +70,7 @@ def items_of(answer: Obj, resource: Resource) -> list[Obj]:
 
 
 def version_of(obj: Obj) -> str:
-    """metadata.resourceVersion of an object or a list. Raises Unavailable where there is none."""
+    """metadata.resourceVersion of an object or a list. Raises Unavailable if missing."""
     metadata = obj.get("metadata")
     version = metadata.get("resourceVersion") if isinstance(metadata, dict) else None
     if not version:

@@ -1,11 +1,11 @@
 """Leader election on a Lease: who may write.
 
 The PUT with resourceVersion is the fence between candidates; the deadlines run on the loop's time, so that a stepped
-wall clock elects nobody, and another machine's clock is never compared with ours. Three numbers make it safe (KEDA's
-defaults 15, 10 and 2 s):
+wall clock elects no replica, and another machine's clock is never compared with ours. Three numbers make it safe
+(KEDA's defaults 15, 10 and 2 s):
 
     renewed ──────────── renew deadline ────────── lease duration
-            we may write               nobody writes              another replica may take over
+            we may write             no replica writes            another replica may take over
 
 Every request here, and every write of a leader, takes less than duration minus deadline, so that nothing begun before
 the deadline lands after the take-over; `KubeClient.guarded` asks `is_leader` as each write is sent.
@@ -75,7 +75,7 @@ class Election:
 
     @property
     def holder(self) -> Holder | None:
-        """Who holds the Lease as far as we know; None while nobody does."""
+        """Who holds the Lease as far as we know; None while no replica does."""
         return holder_of(self._lease)
 
     async def watch(self) -> None:
@@ -106,7 +106,7 @@ class Election:
             async with asyncio.timeout(RELEASE_SECONDS):
                 try:
                     await self._give_back(self._lease)
-                except Conflict:  # somebody touched it, or a renewal arrived whose answer did not
+                except Conflict:  # another client touched it, or a renewal arrived whose answer did not
                     await self._give_back(await self._read())
         except (KubeError, TimeoutError) as error:
             fields = {"error": str(error) or f"no answer within {RELEASE_SECONDS:g} s"}
@@ -121,7 +121,7 @@ class Election:
             await self._wait(self._until_next_try())
 
     async def _hold(self) -> None:
-        """Renew until the deadline passes without success, or somebody else holds the Lease."""
+        """Renew until the deadline passes without success, or another replica holds the Lease."""
         while self._is_mine():
             self._other_holder.clear()
             try:
@@ -158,7 +158,7 @@ class Election:
         return ours
 
     async def _renew(self) -> bool:
-        """Write without reading first; False when somebody touched the Lease in between."""
+        """Write without reading first; False when another client touched the Lease in between."""
         try:
             await self._write(self._lease)
         except (Conflict, NotFound):
@@ -174,7 +174,7 @@ class Election:
             return False
         try:
             await self._write(lease)
-        except Conflict:  # somebody else was faster
+        except Conflict:  # another replica was faster
             return False
         return True
 

@@ -1,6 +1,6 @@
 """What a Lease says: who holds it, since when, and where the holder serves. Plain dicts in and out; no I/O.
 
-Next in the flow: `lease.py`, which competes for it. Rule: what somebody else wrote into the object stays.
+Next in the flow: `lease.py`, which competes for it. Rule: what another client wrote into the object stays.
 """
 
 import math
@@ -38,7 +38,7 @@ class Holder:
 
 
 def holder_of(lease: Obj | None) -> Holder | None:
-    """Who holds it; None while nobody does."""
+    """Who holds it; None while no replica does."""
     if lease is None:
         return None
     identity = str((lease.get("spec") or {}).get("holderIdentity") or "")
@@ -65,7 +65,7 @@ def held(lease: Obj | None, spec: LeaseSpec, address: str, now: datetime) -> Obj
     time = _wire_time(now)
     fields = {
         "holderIdentity": spec.identity,
-        # Rounded up: nobody may take over before our own idea of the duration is over.
+        # Rounded up: no other replica may take over before our own idea of the duration is over.
         "leaseDurationSeconds": math.ceil(spec.duration),
         "acquireTime": (old.get("acquireTime") if again else None) or time,
         "renewTime": time,

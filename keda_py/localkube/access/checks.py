@@ -67,7 +67,7 @@ class Access:
         )
 
     def impersonated(self, call: Call) -> Call:
-        """`kubectl --as`: the request of somebody else, by those who may; StatusError 403."""
+        """`kubectl --as`: the request of another user, by callers that may; StatusError 403."""
         name = call.headers.get("impersonate-user", "")
         if not name:
             return call

@@ -1,4 +1,4 @@
-"""Who calls: client certificates, bearer tokens, or nobody in particular.
+"""Who calls: client certificates, bearer tokens, or an anonymous user.
 
 The cluster's own authority signs client certificates (common name = user, organisations = groups); tokens are issued
 for ServiceAccounts and known only here. The front proxy's authority is another one: aggregated APIs trust its
@@ -97,7 +97,7 @@ class Identity:
         return known
 
     def user_of(self, certificate: bytes | None, headers: dict[str, str]) -> User:
-        """The caller of a request; StatusError 401 for a token that nobody issued."""
+        """The caller of a request; StatusError 401 for a token that was not issued here."""
         if certificate is not None:
             return self._certified(certificate)
         scheme, _, token = headers.get("authorization", "").partition(" ")
@@ -127,7 +127,7 @@ def service_account(namespace: str, name: str, uid: str = "") -> User:
 
 
 def impersonated(name: str, groups: tuple[str, ...]) -> User:
-    """Somebody else, with the groups that the name or the caller gives."""
+    """Another user, with the groups that the name or the caller gives."""
     parts = name.split(":")
     if not groups and parts[:2] == ["system", "serviceaccount"] and len(parts) == 4:
         return _with_authenticated(service_account(parts[2], parts[3]))

@@ -19,7 +19,7 @@ MASTERS = "system:masters"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attributes:
-    """What a request wants: a verb on a resource, or on a path that is none."""
+    """What a request wants: a verb on a resource, or on a non-resource path."""
 
     verb: str
     namespace: str = ""

@@ -56,7 +56,7 @@ class Aggregation:
         return (group, version) in self._here or self._remote(group, version) is not None
 
     async def forward(self, call: Call) -> Answer:
-        """The other server's answer; 503 in plain text when there is none, as the real aggregator has it."""
+        """The other server's answer; 503 in plain text if it gives none, as the real aggregator has it."""
         _, group, version, *_ = [part for part in call.path.split("/") if part]
         api_service = self._remote(group, version)
         if api_service is None:

@@ -1,6 +1,6 @@
 """POST, PUT and PATCH: read the body, change the object, prepare it, ask the webhooks, store it.
 
-A patch without a resourceVersion is tried again when somebody else wrote between reading and storing, as a real server
+A patch without a resourceVersion is tried again when another client wrote between reading and storing, as a real server
 does; every other write then answers 409. Deletions are in `deletes.py`.
 """
 

@@ -61,7 +61,7 @@ def read_apply(call: Call) -> Obj:
     except (yaml.YAMLError, orjson.JSONDecodeError) as error:
         raise bad_request(f"error decoding YAML: {error}") from None
     if not isinstance(obj, dict):
-        raise bad_request("error decoding YAML: the document is no object")
+        raise bad_request("error decoding YAML: the document is not an object")
     return obj
 
 
@@ -111,7 +111,7 @@ def _decode(call: Call, resource: Resource, kind: str) -> Obj:
     except orjson.JSONDecodeError as error:
         raise _unrecognised(kind, error) from None
     if not isinstance(obj, dict):
-        raise _unrecognised(kind, "the document is no object")
+        raise _unrecognised(kind, "the document is not an object")
     return obj
 
 

@@ -63,7 +63,7 @@ class Deployments:
         return sorted((replicaset for replicaset in found if replicaset is not None), key=_revision)
 
     def _current(self, deployment: Obj, owned: Sequence[Obj]) -> Obj:
-        """The ReplicaSet of the present template, made where there is none, newest by its revision."""
+        """The ReplicaSet of the present template, made if missing, newest by its revision."""
         label = pods.template_hash(deployment["spec"]["template"])
         name = f"{deployment['metadata']['name']}-{label}"
         newest = _revision(owned[-1]) if owned else 0

@@ -75,7 +75,7 @@ class ReplicaSets:
             self._context.loop.add_after(self, key, min(later))
 
     def _adopt(self, replicaset: Obj) -> list[Obj]:
-        """Pods that fit the selector and belong to nobody."""
+        """Pods that fit the selector and have no controller."""
         selector = LabelSelector.of(replicaset["spec"]["selector"])
         labels = replicaset["spec"]["selector"].get("matchLabels")
         places = self._context.index.pods(replicaset["metadata"]["namespace"], labels) if labels else ()

@@ -48,7 +48,7 @@ def _grown(desired: int, replicas: int, surge: int, old: int) -> int:
 
 
 def _shrunk(new: Sizes, old: Sequence[Sizes], least_available: int) -> list[int]:
-    """First the old pods that serve nobody, then available ones as far as the minimum allows."""
+    """First the old pods that are not available, then available ones as far as the minimum allows."""
     everything = new.desired + sum(size.desired for size in old)
     removable = everything - least_available - (new.desired - new.available)
     sizes: list[Sizes] = []

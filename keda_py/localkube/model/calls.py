@@ -34,7 +34,7 @@ ANONYMOUS = User(name="system:anonymous", groups=("system:unauthenticated",))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """What a path names: a resource, and in it an object and its subresource ("" where there is none)."""
+    """What a path names: a resource, and in it an object and its subresource ("" if it names none)."""
 
     resource: Resource
     namespace: str = ""
@@ -55,7 +55,7 @@ class Call:
 
     @property
     def accept(self) -> str:
-        """The Accept header; JSON where there is none."""
+        """The Accept header; JSON if missing."""
         return self.headers.get("accept", JSON)
 
     @property
@@ -73,7 +73,7 @@ class Call:
         raise bad_request(f'strconv.ParseBool: parsing "{text}": invalid syntax')
 
     def number(self, name: str) -> int:
-        """A parameter that counts, 0 when absent; StatusError 400 when it is no number."""
+        """A parameter that counts, 0 when absent; StatusError 400 when it is not a number."""
         text = self.query.get(name, "")
         try:
             return int(text or 0)

@@ -6,7 +6,7 @@ UNKNOWN = "<unknown>"
 
 
 def age(moment: object, now: datetime) -> str:
-    """The time since an RFC 3339 `moment`; `<unknown>` where there is none."""
+    """The time since an RFC 3339 `moment`; `<unknown>` if missing."""
     if not isinstance(moment, str) or not moment:
         return UNKNOWN
     try:

@@ -16,7 +16,7 @@ class PathError(ValueError):
 
 
 def find_first(obj: Any, path: str) -> Any:
-    """The first value at `path`, None where there is none."""
+    """The first value at `path`, None if missing."""
     return next(find(obj, path), None)
 
 
@@ -144,4 +144,4 @@ def _literal(text: str) -> Any:
     try:
         return float(text)
     except ValueError:
-        raise PathError(f"JSONPath: {text!r} is no text in quotes, number or boolean") from None
+        raise PathError(f"JSONPath: {text!r} is not a text in quotes, number or boolean") from None

@@ -35,7 +35,7 @@ def patched(call: Call, target: Target, old: Obj, now: datetime) -> Obj:
 
 
 def applied(call: Call, target: Target, live: Obj | None, now: datetime) -> Obj:
-    """Server-side apply of the request's object onto `live`, None where there is none yet."""
+    """Server-side apply of the request's object onto `live`, which is None if the object does not exist yet."""
     if not call.query.get("fieldManager"):
         cause = Cause(
             reason="FieldValueRequired", message="Required value: is required for apply patch", field="fieldManager"

@@ -1,8 +1,8 @@
 """Server-side apply: merge by ownership, with managedFields and conflicts.
 
 `server_side_apply` is called for PATCH with `application/apply-patch+yaml`; `note_update` after every other write, so
-that a field somebody else changed is no longer the applier's. The algebra is in `field_sets`. What is kept: one entry
-for each applier, and one for each updater once somebody has applied (before that nobody can conflict with it).
+that a field another manager changed is no longer the applier's. The algebra is in `field_sets`. What is kept: one entry
+for each applier, and one for each updater once any manager has applied (before that none can conflict with it).
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from keda_py.schema.resources import Obj
 from keda_py.schema.schemas import Schema, property_schema, prune, rooted
 from keda_py.schema.status import StatusError
 
-# Identity and bookkeeping, which nobody owns.
+# Identity and bookkeeping, which no manager owns.
 _STRIPPED: FieldSet = frozenset(
     {("f:apiVersion",), ("f:kind",), ("f:metadata",)}
     | {
@@ -152,7 +152,7 @@ def _apply(live: Obj, applied: Obj, writer: Writer, schema: Schema, *, force: bo
 
 
 def _refuse_conflicts(others: Sequence[Ownership], changed: FieldSet) -> None:
-    """StatusError 409 if somebody else owns a field that would change."""
+    """StatusError 409 if another manager owns a field that would change."""
     found = [
         (owner.described(), field_sets.printed(path)) for owner in others for path in sorted(owner.fields & changed)
     ]
@@ -178,7 +178,7 @@ def _without(owners: Sequence[Ownership], fields: FieldSet) -> list[Ownership]:
 
 
 def _unowned(fields: FieldSet, owners: Sequence[Ownership]) -> FieldSet:
-    """Those that nobody owns, not even something below them."""
+    """Those that no manager owns, not even something below them."""
     held = {path[:length] for owner in owners for path in owner.fields for length in range(1, len(path) + 1)}
     return fields - held
 

@@ -43,12 +43,12 @@ def created(obj: Obj, now: datetime) -> str:
 
 
 def spec_of(obj: Obj) -> Obj:
-    """spec, empty where there is none."""
+    """spec, empty if missing."""
     return obj.get("spec") or {}
 
 
 def status_of(obj: Obj) -> Obj:
-    """status, empty where there is none."""
+    """status, empty if missing."""
     return obj.get("status") or {}
 
 

@@ -57,7 +57,7 @@ def with_name(obj: Obj) -> Obj:
     prefix = metadata.get("generateName")
     if not prefix:
         raise bad_request("name or generateName is required")
-    # What is no text stays as it is: the check of types says so.
+    # What is not text stays as it is: the check of types says so.
     return {**obj, "metadata": {**metadata, "name": generated_name(prefix)}} if isinstance(prefix, str) else obj
 
 
@@ -119,7 +119,7 @@ def _sent(obj: Obj) -> Obj:
 
 
 def _typed(resource: Resource, obj: Obj) -> Obj:
-    """Stored objects say what they are; another version's view was converted by whoever wrote it."""
+    """Stored objects say what they are; another version's view was converted by its writer."""
     return obj if resource.storage else {**obj, "apiVersion": resource.api_version, "kind": resource.kind}
 
 

@@ -2,7 +2,7 @@
 
 In memory and synchronous: a write is done when the call returns. One counter gives every write its resourceVersion.
 The routes write here after validation, controllers directly. A stored object is never mutated, neither here nor by
-whoever reads it: writers build a new one. Next in the flow: `subscriptions.py` (watches) and the controllers, which
+a reader: writers build a new one. Next in the flow: `subscriptions.py` (watches) and the controllers, which
 `listen`.
 """
 
@@ -51,7 +51,7 @@ class _Shelf:
         self.subscriptions: dict[str, set[Subscription]] = {}
 
     def concerned(self, name: str) -> list[Subscription]:
-        """Whoever may want to know of the object."""
+        """The subscriptions that may want to know of the object."""
         return [*self.subscriptions.get("", ()), *self.subscriptions.get(name, ())]
 
     def by_place(self) -> dict[tuple[str, str], Obj]:
@@ -59,7 +59,7 @@ class _Shelf:
         return {(space, name): obj for space, names in self.objects.items() for name, obj in names.items()}
 
     def become(self, objects: dict[tuple[str, str], Obj], revision: int) -> None:
-        """Hold exactly these, with no memory of anything before `revision`, and nobody who watches."""
+        """Hold exactly these, with no memory of anything before `revision`, and without watchers."""
         self.objects = {}
         for (space, name), obj in objects.items():
             self.objects.setdefault(space, {})[name] = obj

@@ -1,4 +1,4 @@
-"""Tells somebody of every HTTP exchange: status and time until the head of the answer has come."""
+"""Tells an observer of every HTTP exchange: status and time until the head of the answer has come."""
 
 import asyncio
 from collections.abc import Callable

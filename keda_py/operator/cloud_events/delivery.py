@@ -1,10 +1,10 @@
-"""The events of one source on their way to its sink: bounded, patient, and in nobody else's way.
+"""The events of one source on their way to its sink: bounded, patient, and in no other source's way.
 
-A sink that is slow, or away, keeps its own events waiting and nobody else's. LANES events are under way at once, never
-two that tell of the same object: those keep their order. An event is tried again, later each time, until the sink has
-it; after ATTEMPTS failures of one the source counts as failing, and one success ends that. Lost are only events that
-the sink refuses ATTEMPTS times (it would refuse them for ever), and the oldest of a full queue. An event is sent at
-least once: a repeat has the id of the first.
+A sink that is slow, or away, keeps only its own events waiting. LANES events are under way at once, never two that tell
+of the same object: those keep their order. An event is tried again, later each time, until the sink has it; after
+ATTEMPTS failures of one the source counts as failing, and one success ends that. Lost are only events that the sink
+refuses ATTEMPTS times (it would refuse them for ever), and the oldest of a full queue. An event is sent at least once:
+a repeat has the id of the first.
 """
 
 import asyncio

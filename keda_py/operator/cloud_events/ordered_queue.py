@@ -80,7 +80,7 @@ class OrderedQueue:
         return pause
 
     async def _pause(self, seconds: float) -> None:
-        """Until it is time for another attempt, or somebody hurries."""
+        """Until it is time for another attempt, or `hurry` is called."""
         timer = self._clock.call_later(seconds, self._due.set)
         try:
             await self._due.wait()

@@ -81,7 +81,8 @@ class EventGridSink:
 def check_address(uri: str, where: str) -> None:
     """Raises ConfigError, without the address, for one that cannot be asked."""
     if not is_http_url(uri):
-        raise ConfigError(f"{where}: is no address of an HTTP server; write http://HOST/PATH or https://", field=where)
+        message = f"{where}: is not the address of an HTTP server; write http://HOST/PATH or https://"
+        raise ConfigError(message, field=where)
 
 
 async def post(
@@ -97,7 +98,7 @@ async def post(
     except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
         raise SinkError(f"no answer: {_text(error)}") from None
     if answer.request.method != "POST":
-        # 301, 302 and 303 are followed with a GET, as every client does: nobody has the event.
+        # 301, 302 and 303 are followed with a GET, as every client does: no receiver has the event.
         raise SinkError("the event was redirected to where it cannot be posted", refused=True)
     if not answer.is_success:
         refused = 400 <= answer.status_code < 500 and answer.status_code not in TRY_AGAIN

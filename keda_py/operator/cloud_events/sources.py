@@ -59,7 +59,7 @@ class CloudEventSources:
         destinations.subscribe(self._on_credentials)
 
     async def run(self) -> None:
-        """Send until cancelled; what waited when an earlier run ended is sent, too: nobody else knows of it."""
+        """Send until cancelled; what waited when an earlier run ended is sent, too: no other component knows of it."""
         self._queue = DueQueue(self._parts.clock, self._work)
         caches = self._parts.caches
         async with asyncio.TaskGroup() as tasks:

@@ -1,4 +1,4 @@
-"""The cluster as scalers may read it: informers that begin with the first question and end when nobody asks any more.
+"""The cluster as scalers may read it: informers that begin with the first question and end when no scaler asks.
 
 Pods per namespace, trimmed; any other object by name, among those that authentications refer to
 (`kube/informers/named_watches.py`): as many names as a tenant may think of are one watch. Until an informer has synced,
@@ -26,7 +26,7 @@ keep_pod = only("spec.nodeName", "status.phase", "status.conditions")
 
 @dataclass(slots=True)
 class Watched:
-    """An informer that somebody asked for; `asked` is monotonic."""
+    """An informer that a caller asked for; `asked` is monotonic."""
 
     informer: Informer
     task: asyncio.Task[None]
@@ -41,11 +41,11 @@ class ClusterReader:
         self.watches = NamedWatches(client, clock)
         self._pods: dict[str, Watched] = {}
         self._asked: dict[Reference, float] = {}
-        """Objects that somebody has asked for, and when; monotonic."""
+        """Objects that a caller has asked for, and when; monotonic."""
         self._tasks: asyncio.TaskGroup | None = None
 
     async def run(self) -> None:
-        """Keep the informers, and end those that nobody has asked for ten minutes."""
+        """Keep the informers, and end those that no caller has asked for ten minutes."""
         async with asyncio.TaskGroup() as tasks:
             self._tasks = tasks
             tasks.create_task(self.watches.run(), name="named watches")
@@ -91,7 +91,7 @@ class ClusterReader:
         return self._pods[namespace]
 
     def end_idle(self) -> None:
-        """End the informers and watches of what nobody has asked for ten minutes."""
+        """End the informers and watches of what no caller has asked for ten minutes."""
         now = self._clock.monotonic()
         for namespace, watched in list(self._pods.items()):
             if now - watched.asked > IDLE_SECONDS:

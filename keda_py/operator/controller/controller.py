@@ -2,7 +2,7 @@
 
 Watch events, readings, timers and the HPA's questions only make a key due. A due key is forgotten, finalized, or
 reconciled and looked at, as its `kind.py` says. The one place where a look or a reconcile that fails is caught, so that
-one bad object hurts nobody. Next in the flow: `scaled_objects/kind.py`.
+one bad object does not affect the others. Next in the flow: `scaled_objects/kind.py`.
 """
 
 import asyncio
@@ -78,7 +78,7 @@ class Controller(Generic[StateT]):
         self.queue.add(key)
 
     def on_reading(self, key: Key) -> None:
-        """Somebody else's question produced a reading: decide on it too."""
+        """Another caller's question produced a reading: decide on it too."""
         state = self.states.get(key)
         if state is not None and state.spec is not None and not state.looking:
             state.next_look = 0.0

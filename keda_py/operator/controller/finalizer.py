@@ -1,4 +1,4 @@
-"""Our finalizer: put on what needs an orderly end, and taken off by one JSON patch that touches nobody else's."""
+"""Our finalizer: put on what needs an orderly end, and taken off by one JSON patch that touches no other finalizer."""
 
 from keda_py.errors import NotFound
 from keda_py.kube.client import KubeClient, PatchKind
@@ -8,12 +8,12 @@ FINALIZER = "finalizer.keda.sh"
 
 
 async def ensure_finalizer(client: KubeClient, resource: Resource, live: Obj) -> None:
-    """Add it where it is missing. Raises Conflict when somebody else wrote meanwhile, and other KubeErrors."""
+    """Add it where it is missing. Raises Conflict when another client wrote meanwhile, and other KubeErrors."""
     meta = live["metadata"]
     present = meta.get("finalizers") or []
     if FINALIZER in present:
         return
-    # A list is replaced whole by a merge patch: the version makes sure that nobody else's finalizer is lost.
+    # A list is replaced whole by a merge patch: the version makes sure that no other finalizer is lost.
     change = {"finalizers": [*present, FINALIZER], "resourceVersion": meta["resourceVersion"]}
     await client.patch(resource.named(meta.get("namespace", ""), meta["name"]), {"metadata": change})
 

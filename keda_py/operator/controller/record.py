@@ -23,7 +23,7 @@ ALL_ENTRIES = 20_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TriggerNote:
-    """What one trigger said: a value, or why there is none. `failures` in a row, of triggers with a fallback."""
+    """What one trigger said: a value, or why it has none. `failures` in a row, of triggers with a fallback."""
 
     metric: str
     name: str = ""

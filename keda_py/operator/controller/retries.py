@@ -40,7 +40,7 @@ class Retries:
             level = logging.DEBUG if self._failures[key] else logging.WARNING
             log.log(level, self._interrupted, extra={**about, "error": str(error)})
             self._try_again(queue, key)
-        except Exception:  # one bad object hurts nobody: the others go on
+        except Exception:  # one bad object does not affect the others: they go on
             log.exception(self._failed, extra=about)
             self._try_again(queue, key)
         else:

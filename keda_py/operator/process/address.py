@@ -1,4 +1,4 @@
-"""Where other replicas reach this process, when nobody has told it (POD_IP)."""
+"""Where other replicas reach this process, when POD_IP does not say it."""
 
 import ipaddress
 import socket

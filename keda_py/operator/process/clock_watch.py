@@ -1,4 +1,4 @@
-"""Notices that somebody set the wall clock, so that schedules follow it at once instead of at the next poll."""
+"""Notices that the wall clock was set, so that schedules follow it at once instead of at the next poll."""
 
 import asyncio
 import logging

@@ -79,7 +79,7 @@ class Hang:
         return max(TICK_SECONDS - (times.starved - before.starved), times.ran - before.ran, 0.0)
 
     def _tell(self, level: int, message: str, **more: object) -> None:
-        """From a thread of its own: what hangs may hold the lock of the log, or wait for whoever reads it."""
+        """From a thread of its own: what hangs may hold the lock of the log, or wait for its reader."""
         fields = {"objects": owners_of(self._journal.on_cpu), "seconds": round(self._hung, 1), **more}
         teller = threading.Thread(target=log.log, args=(level, message), kwargs={"extra": fields}, daemon=True)
         with suppress(RuntimeError):  # there may be no thread to be had; ending matters more

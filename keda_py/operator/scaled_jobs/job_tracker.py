@@ -1,7 +1,7 @@
 """The Jobs of one ScaledJob as they are now: the cache, corrected by our own writes that it does not show yet.
 
 Without the correction a poll that follows a creation too soon would create the same Jobs again. A creation that got no
-answer is kept as expected until the Job is seen, or until asking for it by name says that there is none.
+answer is kept as expected until the Job is seen, or until asking for it by name says that it does not exist.
 """
 
 import asyncio
@@ -57,7 +57,7 @@ class JobTracker:
         return any(status["phase"] in ("Running", "Succeeded") for status in statuses)
 
     async def settle(self, state: ScaledJobState) -> None:
-        """Ask for Jobs that should have been seen by now. Raises KubeError: then nobody knows how many there are."""
+        """Ask for Jobs that should have been seen by now. Raises KubeError: then it is unknown how many there are."""
         now = self._clock.monotonic()
         for name, expected in list(state.expected.items()):
             if now < expected.ask_at:

@@ -153,7 +153,7 @@ def _queues(seen: Round) -> Iterator[Queue]:
     for reading in seen.readings:
         if isinstance(reading.outcome, ScalerError):
             continue
-        # Of a metric that is compared as a whole nobody can say what one Job's share is.
+        # Of a metric that is compared as a whole, one Job's share is unknown.
         averaged = reading.metric.metric_type == "AverageValue"
         yield Queue(
             length=to_milli(reading.outcome.value) * MILLI,

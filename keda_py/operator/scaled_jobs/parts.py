@@ -55,7 +55,7 @@ class ScaledJobParts:
         await self.caches.run()
 
     async def run(self) -> None:
-        """Create Jobs until cancelled; waits for its own caches, so that nobody else has to."""
+        """Create Jobs until cancelled; waits for its own caches, so that no caller has to."""
         await self.caches.synced()
         await self.caches.caught_up()
         await self.controller.run()

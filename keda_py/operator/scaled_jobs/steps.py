@@ -15,7 +15,7 @@ METRIC_TYPE = "Cannot set metricType in ScaledJob triggers"
 
 @contextmanager
 def step(text: str) -> Iterator[None]:
-    """What goes wrong inside is that step's failure; an API server that does not answer is nobody's."""
+    """What goes wrong inside is that step's failure; an API server that does not answer is no step's failure."""
     try:
         yield
     except (ConfigError, ScalerError, Forbidden, Invalid, NotFound) as error:

@@ -38,7 +38,7 @@ class Hpas:
         try:
             await self._client.create(HORIZONTAL_POD_AUTOSCALERS, desired)
         except AlreadyExists:
-            # The cache may lag behind our own write, or somebody else made it just now.
+            # The cache may lag behind our own write, or another client made it just now.
             path = HORIZONTAL_POD_AUTOSCALERS.named(spec.namespace, desired["metadata"]["name"])
             if differs(desired, await self._client.get(path)):
                 await self._replace(spec, desired)
@@ -60,7 +60,7 @@ class Hpas:
         log.info("deleted hpa", extra={"namespace": namespace, "hpa": name})
 
     def status(self, namespace: str, name: str) -> dict[str, Any]:
-        """The cached status of that HPA, empty where there is none."""
+        """The cached status of that HPA, empty if missing."""
         live = self._cache.get(namespace, name)
         return dict(live.get("status") or {}) if live else {}
 

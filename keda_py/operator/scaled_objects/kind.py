@@ -85,7 +85,7 @@ class ScaledObjects(Kind[ObjectState]):
 def _on_hpa(controller: Controller[ObjectState], old: Obj | None, new: Obj | None) -> None:
     """A hand edit or a deletion is repaired, one too many goes away; a change of ScalingActive is passed on."""
     live = new or old or {}
-    # Whoever strips it of its owner has edited it by hand, too.
+    # Taking its owner off is an edit by hand, too.
     owner = _owner_of(live) or _owner_of(old or live)
     state = controller.states.get((live["metadata"].get("namespace", ""), owner)) if owner else None
     if state is None or (old is None and state.spec is not None):

@@ -40,7 +40,7 @@ async def _take_hpa_away(
 ) -> None:
     """Delete the HPA that is ours, `certain`: without asking the cache, which may lag behind its creation.
 
-    An HPA of that name that somebody else made, and that we have not taken over yet, is left alone.
+    An HPA of that name that another client made, and that we have not taken over yet, is left alone.
     """
     recorded = state.status.get("hpaName", "")
     cached = parts.caches.hpas.get(spec.namespace, recorded or spec.hpa_name)

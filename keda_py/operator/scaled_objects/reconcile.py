@@ -96,7 +96,7 @@ class Reconciler:
         if label and (meta.get("labels") or {}).get(NAME_LABEL) != meta["name"]:
             change["labels"] = {NAME_LABEL: meta["name"]}
         if change:
-            # A list is replaced whole by a merge patch: the version makes sure that nobody else's finalizer is lost.
+            # A list is replaced whole by a merge patch: the version makes sure that no other finalizer is lost.
             change["resourceVersion"] = meta["resourceVersion"]
             path = SCALED_OBJECTS.named(meta["namespace"], meta["name"])
             try:

@@ -13,7 +13,7 @@ from keda_py.sdk.registry import scaler_class
 
 
 def tell_built(events: EventRecorder, live: Obj, triggers: Sequence[ScaleTrigger], *, unknown_keys: bool) -> None:
-    """One Event a type; `unknown_keys`: and one for each key that nobody reads."""
+    """One Event a type; `unknown_keys`: and one for each key that no scaler reads."""
     for kind in dict.fromkeys(trigger.type for trigger in triggers):
         events.record(live, "Normal", "KEDAScalersStarted", f"Scaler {kind} is built")
     for trigger in triggers if unknown_keys else ():

@@ -2,7 +2,7 @@
 
 Deployments, StatefulSets and ReplicaSets are read from the cache; every other scalable kind through GET /scale, when a
 loop starts, before a scale and once a minute. A scale is a PUT of /scale with the resourceVersion that was observed:
-whoever wrote in between makes it fail instead of being overwritten.
+another client's write in between makes it fail instead of being overwritten.
 """
 
 from dataclasses import dataclass

@@ -58,7 +58,7 @@ def note_reason(state: ObjectState, decision: Decision, look: Look) -> None:
 
 
 def told_paused(parts: ScaledObjectDependencies, state: ObjectState) -> Mapping[str, Any]:
-    """`status.kedaPy` of an object that nobody looks at."""
+    """`status.kedaPy` of an object that is not looked at."""
     if not _still_told(state, Reason.PAUSED):
         state.told = {"reason": Reason.PAUSED.value, "since": write_time(parts.clock.now())}
     return state.told

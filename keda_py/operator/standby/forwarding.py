@@ -101,7 +101,7 @@ class Forwarding:
         return der is not None and self._peers.is_peer(der)
 
     def _holder_address(self) -> str:
-        """Where to ask; "" while nobody else leads, has not said where it serves, or was not there a moment ago."""
+        """Where to ask; "" if no other replica leads, has not said where it serves, or was not there a moment ago."""
         holder = self._election.holder if self._election is not None else None
         if holder is None or self._election is None or holder.identity == self._election.identity:
             return ""

@@ -1,7 +1,7 @@
 """What a replica that does not lead needs to answer by itself: scalers, made when asked, and not kept for long.
 
 `forwarding.py` comes here when the holder of the Lease cannot be asked. Nothing is polled, counted or written. What a
-scaler was made of may change while nobody looks: then it is dropped, and made anew by the next question. On the
+scaler was made of may change between questions: then it is dropped, and made anew by the next question. On the
 replica that leads, `engine.py` does all this.
 """
 

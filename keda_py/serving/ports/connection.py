@@ -94,7 +94,7 @@ class _Refusal(web.Response):
 
 
 def hide_software(response: web.StreamResponse) -> None:
-    """Versions of Python and aiohttp are told to nobody."""
+    """No client is told the versions of Python and aiohttp."""
     response.headers.popall("Server", None)
 
 

@@ -40,7 +40,7 @@ class Gate:
             self._step_out(address)
 
     async def _wait(self, address: str) -> None:
-        """Whoever lets us in has counted us."""
+        """The caller that lets us in has counted us."""
         if self.waiting >= self._most:
             self._refuse_one(address)
         turn = asyncio.get_running_loop().create_future()

@@ -92,7 +92,7 @@ class Table:
                 del self._by_address[seat.address]
 
     def make_room(self) -> bool:
-        """Drop some. False where nobody may be dropped."""
+        """Drop some. False where no connection may be dropped."""
         for seats in sorted(self._by_address.values(), key=len, reverse=True):
             waiting = (seat for seat in seats if seat.answering_since is None)
             if leaving := nsmallest(max(1, self._most // BATCH), waiting, key=lambda seat: seat.gives_way):

@@ -21,10 +21,10 @@ from keda_py.serving.server_tls import ServerTls
 log = logging.getLogger(__name__)
 
 PAUSE_SECONDS = 1.0
-"""Whoever else writes the same object is not answered faster than that."""
+"""Another client that writes the same object is not answered faster than that."""
 
 Correct = Callable[[Obj | None, bytes], Obj | None]
-"""(live object or None where there is none, our CA as PEM) -> what to write; None when nothing is to be written.
+"""(live object or None if missing, our CA as PEM) -> what to write; None when nothing is to be written.
 
 Raises ConfigError where only a human can put it right.
 """
@@ -44,7 +44,7 @@ class Guarded:
 
 
 class CaBundles:
-    """Keeps the guarded objects right, as often as somebody changes them or our CA changes."""
+    """Keeps the guarded objects right, as often as a client changes them or our CA changes."""
 
     def __init__(self, client: KubeClient, tls: ServerTls, guarded: Sequence[Guarded]) -> None:
         self._client, self._tls, self._guarded = client, tls, tuple(guarded)

@@ -1,4 +1,4 @@
-"""Certificates that somebody else keeps, cert-manager for one: files, looked at every few seconds and reloaded.
+"""Certificates that another tool keeps, cert-manager for one: files, looked at every few seconds and reloaded.
 
 A pair of which only one half has been replaced yet does not load: the old one is shown until the other half is there.
 Mounted Secrets are replaced by a symlink; therefore contents are compared, not dates.

@@ -1,7 +1,7 @@
 """`--enable-cert-rotation`: our certificates live in a Secret that all replicas share, and renew themselves.
 
-Whoever comes first creates the Secret, the others adopt it; every write carries the resourceVersion that it saw, so
-nobody overwrites what he has not read. `rotation.py` says what should be kept. Looked at every 12 h, at each change,
+The first replica creates the Secret, the others adopt it; every write carries the resourceVersion that it saw, so no
+replica overwrites what it has not read. `rotation.py` says what should be kept. Looked at every 12 h, at each change,
 and each minute while the watch is down. TLS dates are real time. Behaviour reference, section 13.4.
 """
 
@@ -95,7 +95,7 @@ class SecretCertificates:
         raise Conflict(f"secret {self._spec.name} changed {ATTEMPTS} times while it was written", status=409)
 
     def _wanted(self, kept: ServingCertificate | None) -> ServingCertificate:
-        """A Secret that is gone or spoilt becomes what we serve with: nobody has to learn a new authority."""
+        """A Secret that is gone or spoilt becomes what we serve with: no client has to learn a new authority."""
         now = self._clock.now()
         base = kept if kept is not None and is_usable(kept, now) else self._tls.certificate
         return settle(base, self._spec.hosts, now)

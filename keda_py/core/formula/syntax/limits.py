@@ -1,7 +1,7 @@
 """What a formula may use up, and how it fails: every bound on time and memory is here.
 
-Pure. A formula is somebody else's program inside the operator: it ends within its budget or with a FormulaError. The
-memory budget is expr-lang's own (1e6 elements); the others are ours and far beyond what a scaling rule needs.
+Pure. A formula is a user's program inside the operator: it ends within its budget or with a FormulaError. The memory
+budget is expr-lang's own (1e6 elements); the others are ours and far beyond what a scaling rule needs.
 """
 
 from keda_py.errors import KedaPyError

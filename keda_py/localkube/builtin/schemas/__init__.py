@@ -18,5 +18,5 @@ _BY_KIND = {
 
 
 def schema_of(group: str, version: str, kind: str) -> Schema | None:
-    """The schema of a built-in kind (group "" is core), or None where there is none."""
+    """The schema of a built-in kind (group "" is core), or None if missing."""
     return _BY_KIND.get((group, version, kind))

@@ -104,7 +104,7 @@ class HorizontalPodAutoscalers:
             try:
                 if hpa is not None and "deletionTimestamp" not in hpa["metadata"]:
                     await self._reconcile(hpa)
-            except Exception:  # one bad HPA hurts nobody: the others go on
+            except Exception:  # one bad HPA does not affect the others: they go on
                 log.exception("hpa sync failed", extra={"namespace": key[0], "hpa": key[1]})
             finally:
                 self._syncing.discard(key)

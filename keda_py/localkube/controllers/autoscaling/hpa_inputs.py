@@ -171,7 +171,7 @@ class HpaInputs:
 
 
 def unserved(kind: str) -> StopSync:
-    """Pods and Object metrics come from custom.metrics.k8s.io, which nobody serves here."""
+    """Pods and Object metrics come from custom.metrics.k8s.io, which is not served here."""
     reason = f"FailedGet{kind}Metric"
     message = f"unable to fetch metrics from custom metrics API: no custom metrics API is served for {kind} metrics"
     condition = scaling_active(reason, f"the HPA was unable to compute the replica count: {message}", active=False)

@@ -128,5 +128,5 @@ class ControlLoop:
             }
             log.debug("controller will try again", extra=fields)
             self.add_after(controller, key, RETRY_SECONDS)
-        except Exception:  # one bad object hurts nobody: the other keys go on
+        except Exception:  # one bad object does not affect the other keys: they go on
             log.exception("controller failed", extra={"namespace": key[0], "object": key[1]})

@@ -1,4 +1,4 @@
-"""The process that answers admission reviews: whoever reaches the webhook's port costs the leader's loop nothing.
+"""The process that answers admission reviews: callers of the webhook's port cost the leader's loop nothing.
 
 Parsing and judging are Python that holds the interpreter: 50 000 triggers took 7 s, on the loop or beside it in a
 thread. So the port is served by a process of its own. In come HTTP requests and, over a pair of sockets from the

@@ -47,7 +47,7 @@ class Callers:
             await asyncio.sleep(CHECK_SECONDS)
 
     def look(self, file: Path) -> None:
-        """Until it can be read nobody may call; what is not a CA leaves the last good one in force."""
+        """Until it can be read no client may call; what is not a CA leaves the last good one in force."""
         try:
             text = file.read_text(encoding="utf-8")
             if text == self._text:

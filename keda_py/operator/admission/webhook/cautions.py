@@ -1,6 +1,6 @@
 """Warnings of admission as Events, once the write that they are about is seen.
 
-A review alone proves no write: whoever reaches the webhook's port can send one about any object, and a write may be
+A review alone proves no write: any client of the webhook's port can send one about any object, and a write may be
 refused after us. The version that was judged is known by its uid and generation; a new object that has no uid yet by
 its appearance. A warning whose write is not seen within a minute is forgotten.
 """

@@ -38,7 +38,7 @@ class Inquiries:
         return read_neighbourhood(told["around"])
 
     def settle(self, message: Message) -> None:
-        """An answer has come; nobody may wait for it any more."""
+        """An answer has come; its caller may have stopped waiting."""
         waiting = self._open.get(message["answer"])
         if waiting is not None and not waiting.done():
             waiting.set_result(message)

@@ -34,7 +34,7 @@ def question(spec: ScalingSpec) -> Obj:
 
 
 def read_neighbourhood(answer: Obj) -> Neighbourhood:
-    """The neighbours; one of somebody else's making that cannot be read must not decide over ours."""
+    """The neighbours; one made by another client that cannot be read must not decide over ours."""
     containers, limit_ranges = answer["containers"], answer["limitRanges"]
     return Neighbourhood(
         rivals=tuple(_rivals(answer["rivals"])),

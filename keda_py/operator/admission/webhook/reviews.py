@@ -49,7 +49,7 @@ Judge = Callable[[Obj, AdmissionRequest], Awaitable[Iterable[Finding]]]
 
 
 class Malformed(Exception):
-    """No AdmissionReview; the text is for whoever sent it, and repeats nothing."""
+    """No AdmissionReview; the text is for its sender, and repeats nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
