@@ -1,9 +1,9 @@
 """The decision: from what is wanted and what was seen to what is done, and why.
 
-Third of the six files (before: `core/spec.py`, next: `operator/scaled_objects/look.py`). Pure. `decide` is an ordered
-list of guards, one `Reason` a row of KEDA's executor table (behaviour reference, section 6); the first guard that holds
-wins. Between 1 and N the HPA scales: this file only ever lifts from 0 (or idle), lowers to 0 (or idle), and raises to
-min.
+Third of the seven files (before: `core/spec.py`, next: `operator/controller/controller.py`). Pure. `decide` is an
+ordered list of guards, one `Reason` a row of KEDA's executor table (behaviour reference, section 6); the first guard
+that holds wins. Between 1 and N the HPA scales: this file only ever lifts from 0 (or idle), lowers to 0 (or idle), and
+raises to min.
 """
 
 from dataclasses import dataclass, replace

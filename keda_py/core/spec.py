@@ -1,7 +1,7 @@
 """ScaledObject -> ScalingSpec: defaults applied, annotations understood.
 
-Second of the six files (before: `apis/scaled_object.py`, next: `core/decision.py`). Pure. Wrong combinations are found
-by `spec_rules.py`. Behaviour reference: sections 1.2 (annotations) and 2.2 (defaults).
+Second of the seven files (before: `apis/scaled_object.py`, next: `core/decision.py`). Pure. Wrong combinations are
+found by `spec_rules.py`. Behaviour reference: sections 1.2 (annotations) and 2.2 (defaults).
 """
 
 from collections.abc import Mapping

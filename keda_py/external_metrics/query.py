@@ -1,8 +1,8 @@
 """From readings to answers: what a round means for the decision, and what the HPA is told when it asks.
 
-Fifth of the six files (before: `operator/scaled_objects/look.py`, next: `operator/app.py`). `evaluate` is pure and the
-same for both askers, so poll and HPA never disagree: a metric has a value, or it has failed, or its fallback stands in.
-Behaviour reference, sections 5.1 (activity), 7.3 and 7.4 (the HPA's question), 8 (fallback).
+Sixth of the seven files (before: `operator/scaled_objects/look.py`, next: `operator/app.py`). `evaluate` is pure and
+the same for both askers, so poll and HPA never disagree: a metric has a value, or it has failed, or its fallback stands
+in. Behaviour reference, sections 5.1 (activity), 7.3 and 7.4 (the HPA's question), 8 (fallback).
 """
 
 import asyncio

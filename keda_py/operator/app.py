@@ -1,6 +1,6 @@
 """The operator: what runs in one process, and in which order it starts and ends.
 
-Last of the six files (before: `external_metrics/query.py`). Order only; `assembly.py` puts the parts together. One
+Last of the seven files (before: `external_metrics/query.py`). Order only; `assembly.py` puts the parts together. One
 TaskGroup holds everything. SIGTERM: readyz fails and writing stops at once, serving goes on for --shutdown-delay.
 """
 

@@ -1,8 +1,9 @@
 """One controller for every kind: what is remembered of each object, what makes it due, and what is done when it is.
 
-Watch events, readings, timers and the HPA's questions only make a key due. A due key is forgotten, finalized, or
-reconciled and looked at, as its `kind.py` says. The one place where a look or a reconcile that fails is caught, so that
-one bad object does not affect the others. Next in the flow: `scaled_objects/kind.py`.
+Fourth of the seven files (before: `core/decision.py`, next: `operator/scaled_objects/look.py`). Watch events, readings,
+timers and the HPA's questions only make a key due. A due key is forgotten, finalized, or reconciled and looked at, as
+the kind says (`scaled_objects/kind.py`). The one place where a look or a reconcile that fails is caught, so that one
+bad object does not affect the others.
 """
 
 import asyncio

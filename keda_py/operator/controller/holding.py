@@ -1,6 +1,6 @@
 """What an object that is held back shows: a Ready condition in plain words, one Event, and a note for other replicas.
 
-Called by both engines in place of a reconcile. Nothing of its spec is read here, for that may be what a process died
+The controller calls it in place of a reconcile. Nothing of its spec is read here, for that may be what a process died
 of. The Active condition stays as it is: after the hold it says whether a cooldown has to begin anew.
 """
 

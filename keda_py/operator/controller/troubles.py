@@ -1,6 +1,6 @@
 """What goes wrong with one object is said once, and once more when it is over: an hour is not 240 warnings.
 
-Used by both engines where a reconcile or a look fails, and by the reconcilers' own reports.
+Used by the controller where a reconcile or a look fails, and by the reconcilers' own reports.
 """
 
 import logging

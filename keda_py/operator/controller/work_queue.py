@@ -1,7 +1,7 @@
 """Keys that are due: polls, watch events, pushes, schedule changes and the HPA's questions only ever make a key due.
 
 A key is never worked on twice at once: what makes it due meanwhile runs it once more afterwards. Each due key gets a
-task of its own, so a source that hangs delays only its own key. Next in the flow: the engine reconciles and looks
+task of its own, so a source that hangs delays only its own key. Next in the flow: the controller reconciles and looks
 at the object of a due key.
 """
 

@@ -1,4 +1,4 @@
-"""So many reconciles of one kind at once, and what our own metrics tell of them. Both engines reconcile in it.
+"""So many reconciles of one kind at once, and what our own metrics tell of them. The controller reconciles in it.
 
 A namespace has as many places as there are workers, so that it waits for the others' few, never for all that they have
 to do. A reconcile that waits for a source leaves its worker to others and keeps its place: sources that hang stop no

@@ -1,6 +1,6 @@
 """Objects that a process died of, or may have: held back, and tried again alone and late.
 
-Between the queue (`operator/controller/due_objects.py`) and both engines. What is held back comes from the journal of
+Between the queue (`operator/controller/work_queue.py`) and the controller. What is held back comes from the journal of
 the process before this one, or from a status where another replica has said so; `core/quarantine.py` judges, here the
 verdict is kept to. An object whose spec was changed since, or that has been worked on in this term without harm, is
 free.

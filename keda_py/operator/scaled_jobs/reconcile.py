@@ -1,7 +1,7 @@
 """The whole-state pass over one ScaledJob: idempotent, from what is wanted to a scale loop that creates Jobs.
 
 Runs when the object changed; the counterpart of `operator/scaled_objects/reconcile.py`. A step that fails is named in
-the Ready condition. Behaviour reference, section 10.4. Next in the flow: `scale_loop.py`.
+the Ready condition. Behaviour reference, section 10.4. Next in the flow: `look.py`.
 """
 
 import logging

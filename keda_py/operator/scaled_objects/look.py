@@ -1,8 +1,9 @@
 """One look at one object: observe, decide, apply, and write down what came of it.
 
-Fourth of the six files (before: `core/decision.py`, next: `external_metrics/query.py`). A look happens at every poll,
-at a schedule's boundary, at the end of a cooldown, and whenever another caller's question produced a new reading. It
-reads caches and scalers, never the API server (`observing.py`); it writes only where something changed (`telling.py`).
+Fifth of the seven files (before: `operator/controller/controller.py`, next: `external_metrics/query.py`). A look
+happens at every poll, at a schedule's boundary, at the end of a cooldown, and whenever another caller's question
+produced a new reading. It reads caches and scalers, never the API server (`observing.py`); it writes only where
+something changed (`telling.py`).
 """
 
 import logging

@@ -2,7 +2,7 @@
 
 `forwarding.py` comes here when the holder of the Lease cannot be asked. Nothing is polled, counted or written. What a
 scaler was made of may change between questions: then it is dropped, and made anew by the next question. On the
-replica that leads, `engine.py` does all this.
+replica that leads, `controller/controller.py` does all this.
 """
 
 import asyncio
