@@ -19,6 +19,7 @@ from keda_py.sdk.metadata import (
     sources,
     url_unescaped,
 )
+from keda_py.sdk.scaler import Trigger
 
 
 class Typed(TriggerMetadata):
@@ -187,3 +188,11 @@ def test_a_model_lists_its_keys() -> None:
     assert (token.secret, token.type) == (True, "secret")
     assert (length.default, length.type, length.required) == (5.0, "float", False)
     assert type_.removed
+
+
+def test_a_trigger_shows_neither_the_environment_nor_the_parameters_that_it_was_resolved_with() -> None:
+    shown = repr(
+        Trigger(type="redis", metadata={"listName": "jobs"}, env={"PASSWORD": "s3cret"}, auth={"key": "h1dden"})
+    )
+    assert "jobs" in shown
+    assert not any(secret in shown for secret in ("s3cret", "h1dden"))

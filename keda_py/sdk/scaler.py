@@ -331,9 +331,9 @@ class Scaler(Generic[M]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trigger:
-    """A trigger with everything resolved, ready to be parsed by `metadata_model.parse`."""
+    """A trigger with everything resolved, ready to be parsed by `metadata_model.parse`; its repr shows no secret."""
 
     type: str
     metadata: Mapping[str, str]
-    env: Mapping[str, str] = field(default_factory=dict)
-    auth: Mapping[str, str] = field(default_factory=dict)
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    auth: Mapping[str, str] = field(default_factory=dict, repr=False)
