@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 
 from tests.patient import PatientLoop
 from tests.properties import EXAMPLES, EXPLORED
@@ -28,6 +30,9 @@ settings.register_profile("suite", max_examples=EXAMPLES, derandomize=True, data
 # `make fuzz`: other cases each time, ten times as many. What it finds becomes a plain test.
 settings.register_profile("fuzz", max_examples=EXPLORED, database=None, deadline=None, print_blob=True)
 settings.load_profile("suite")
+# What hypothesis tries is made of the numbers and texts of our modules, too, of those that are imported by then: other
+# cases in each worker, and three seconds of reading code. There is no setting for it.
+providers._get_local_constants = Constants
 
 FIRST = (
     "parity/test_pause", "e2e/test_kill", "operator/test_fail_over", "e2e/test_process", "parity/test_ownership",
