@@ -45,14 +45,16 @@ class Cable:
         self._plugged = True
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if not self._plugged:
-            writer.transport.abort()
-            return
-        far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._target_port)
-        ends = {writer, far_writer}
-        self._writers |= ends
+        ends = {writer}
+        self._writers.add(writer)  # from now on: it may be pulled while the far end is not reached yet
         try:
-            await asyncio.gather(_pump(reader, far_writer), _pump(far_reader, writer))
+            if not self._plugged:
+                return
+            far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._target_port)
+            ends.add(far_writer)
+            self._writers.add(far_writer)
+            if not writer.transport.is_closing():
+                await asyncio.gather(_pump(reader, far_writer), _pump(far_reader, writer))
         finally:
             self._writers -= ends
             for end in ends:
