@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from itertools import cycle
 from pathlib import Path
 
+import httpx
 import pytest
 
 STARTUP_SECONDS = 30
@@ -58,6 +59,14 @@ def running(command: Sequence[str], port: int, log: Path) -> Iterator[None]:
         finally:
             process.terminate()
             process.wait(10)
+
+
+def wait_ready(url: str) -> None:
+    """Until a GET is answered by 200: a server that listens may have to read what it knows first."""
+    deadline = time.monotonic() + STARTUP_SECONDS
+    while httpx.get(url, trust_env=False).status_code != 200:
+        assert time.monotonic() < deadline, f"{url} is not ready"
+        time.sleep(0.02)
 
 
 def binary(name: str, package: str) -> str:

@@ -11,7 +11,7 @@ from keda_py.clock import SystemClock
 from tests.examples.play import Play, play
 from tests.http_server import HttpServer, http_server
 from tests.localkube.kubectl import needs_kubectl
-from tests.servers import free_port, prometheus_command, running
+from tests.servers import free_port, prometheus_command, running, wait_ready
 
 QUERY = 'sum(http_requests_in_flight{app="web"})'
 
@@ -29,6 +29,7 @@ async def prometheus(tmp_path: Path, pods: HttpServer) -> AsyncIterator[str]:
     config = f"{{job_name: web, scrape_interval: 100ms, scrape_timeout: 100ms, static_configs: [{{targets: ['{pods.url[7:]}']}}]}}"
     (tmp_path / "prometheus.yml").write_text(f"scrape_configs: [{config}]\n")
     with running([*prometheus_command(port, tmp_path), "--query.lookback-delta=1h"], port, tmp_path / "prometheus.log"):
+        wait_ready(f"http://127.0.0.1:{port}/-/ready")
         yield f"http://127.0.0.1:{port}"
 
 

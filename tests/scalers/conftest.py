@@ -13,7 +13,7 @@ from keda_py.sdk.context import EngineContext, SharedContext
 from keda_py.sdk.registry import AnyScaler, build
 from keda_py.sdk.scaler import PodIdentity, Trigger
 from keda_py.testing import lendings
-from tests.servers import free_port, prometheus_command, redis_command, running
+from tests.servers import free_port, prometheus_command, redis_command, running, wait_ready
 
 
 @pytest.fixture(scope="session")
@@ -45,6 +45,7 @@ def prometheus_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     port, folder = free_port(), tmp_path_factory.mktemp("prometheus")
     (folder / "prometheus.yml").write_text("scrape_configs: []\n")
     with running(prometheus_command(port, folder), port, folder / "log"):
+        wait_ready(f"http://127.0.0.1:{port}/-/ready")
         yield f"http://127.0.0.1:{port}"
 
 
