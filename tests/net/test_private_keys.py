@@ -25,7 +25,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keda_py.errors import ConfigError
-from keda_py.net.keys.pem import blocks
+from keda_py.net.keys.pem import MOST_BLOCKS, blocks
 from keda_py.net.keys.private_keys import plain_private_key, rs256
 from keda_py.net.tls import TlsContexts, TlsSettings
 from tests.certificates import Authority
@@ -246,6 +246,13 @@ def test_authorities_are_read_with_text_around_them() -> None:
 def test_blocks_that_never_end_are_looked_for_once(text: str) -> None:
     with within():
         assert not list(blocks(text * (500_000 // len(text))))
+
+
+@pytest.mark.parametrize("label", ["", "CERTIFICATE"])
+def test_a_text_of_nothing_but_blocks_is_walked_through_once(label: str) -> None:
+    text = f"-----BEGIN {label}-----\n-----END {label}-----\n" * 8_000
+    with within(0.05):
+        assert len(list(blocks(text))) == MOST_BLOCKS
 
 
 @thorough

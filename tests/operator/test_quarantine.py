@@ -12,7 +12,7 @@ import pytest
 from aiohttp import web
 
 from keda_py.cli.explanation import print_explanation
-from keda_py.core.quarantine import NAMESPACE_DEATHS, Hold
+from keda_py.core.quarantine import HOLD_SECONDS, NAMESPACE_DEATHS, Hold
 from keda_py.errors import KubeError
 from keda_py.external_metrics.query import MetricValue, QueryError
 from keda_py.kube.client import Request
@@ -239,6 +239,17 @@ async def test_what_is_held_back_can_be_deleted(lives: Lives, sources: Sources) 
     await lives.world.delete(SCALED_OBJECTS, "poison")
     await lives.world.seconds(5)
     assert lives.world.find(SCALED_OBJECTS, "poison") is None
+
+
+async def test_what_is_held_back_and_waits_for_a_foreign_finalizer_costs_nothing(lives: Lives, sources: Sources) -> None:
+    world = lives.world
+    await create(world, sources, "poison")
+    await lives.died("poison")
+    await world.patch(SCALED_OBJECTS, {"metadata": {"finalizers": ["example.com/slow"]}}, "poison")
+    await world.delete(SCALED_OBJECTS, "poison")
+    async with asyncio.timeout(20):  # work that is due at once, again and again, would never let the clock step
+        await world.seconds(2 * HOLD_SECONDS[0])
+    assert world.get(SCALED_OBJECTS, "poison")["metadata"]["finalizers"] == ["example.com/slow"]
 
 
 async def test_dying_again_at_it_holds_it_for_longer_each_time(lives: Lives, sources: Sources) -> None:

@@ -12,6 +12,7 @@ from keda_py.errors import ConfigError
 
 LONGEST = 512 * 1024
 """Characters of a text: the authorities that browsers trust take 220 000."""
+MOST_BLOCKS = 1_000
 
 _BEGIN, _END, _DASHES = "-----BEGIN ", "-----END ", "-----"
 _CERTIFICATES = ("CERTIFICATE", "X509 CERTIFICATE")
@@ -38,15 +39,21 @@ class Block:
 
 
 def blocks(text: str) -> Iterator[Block]:
-    """Each block of the text, in order, until one that does not end before another begins."""
-    _, found, rest = text.partition(_BEGIN)
-    while found:
-        label, _, rest = rest.partition(_DASHES)
-        body, ended, rest = rest.partition(f"{_END}{label}{_DASHES}")
-        if not ended or _DASHES in body:
+    """Each block of the text, in order, until one that does not end before another begins; a thousand at most.
+
+    In one walk: a text that was cut in two at each of its shortest blocks kept the event loop for 0.3 s.
+    """
+    start, left = text.find(_BEGIN), MOST_BLOCKS
+    while start >= 0 and (left := left - 1) >= 0:
+        label_end = text.find(_DASHES, start + len(_BEGIN))
+        label = text[start + len(_BEGIN) : label_end]
+        body_start = label_end + len(_DASHES)
+        body_end = text.find(_DASHES, body_start) if label_end >= 0 else -1
+        ending = f"{_END}{label}{_DASHES}"
+        if body_end < 0 or not text.startswith(ending, body_end):
             return
-        yield Block(label, body)
-        _, found, rest = rest.partition(_BEGIN)
+        yield Block(label, text[body_start:body_end])
+        start = text.find(_BEGIN, body_end + len(ending))
 
 
 def certificates(text: str, field: str, most: int) -> tuple[bytes, ...]:
