@@ -1,7 +1,7 @@
 """scalingModifiers: one metric in place of all external ones, and the value that its formula gives it.
 
 Pure. `metric_names.py` builds a Composite once per generation, `hpa/manifest.py` shows its target to the HPA, and
-`external_metrics/query.py` computes its value. Behaviour reference, section 9.
+`evaluation.py` computes its value. Behaviour reference, section 9.
 """
 
 import math

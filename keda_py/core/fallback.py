@@ -1,6 +1,6 @@
 """Fallback: failures counted per metric, and the value served in their place once there are too many.
 
-Pure. Behaviour reference, section 8. `readings/readings.py` counts, `external_metrics/query.py` applies, for the poll
+Pure. Behaviour reference, section 8. `readings/readings.py` counts, `evaluation.py` applies, for the poll
 and for the HPA's question alike. Nothing here makes a value of a failure before `failures > failureThreshold`.
 """
 

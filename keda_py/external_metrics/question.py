@@ -10,9 +10,10 @@ import orjson
 from aiohttp import web
 
 from keda_py.clock import Clock
+from keda_py.core.evaluation import MetricValue
 from keda_py.core.values.quantity import print_milli
 from keda_py.external_metrics.discovery import GROUP_VERSION
-from keda_py.external_metrics.query import MetricValue, QueryError
+from keda_py.external_metrics.query import QueryError
 from keda_py.external_metrics.selectors import scaled_object_name
 from keda_py.serving.statuses import internal_error
 

@@ -11,12 +11,13 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 
 from keda_py.clock import Clock
+from keda_py.core.reading import Outcome
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.net.credential_keys import SharingKey
 from keda_py.readings.guard import guard
 from keda_py.readings.http_requests import asking_for
 from keda_py.readings.journal import Journal
-from keda_py.readings.tracked_metrics import Outcome, TrackedMetric, check_reading, measure
+from keda_py.readings.tracked_metrics import TrackedMetric, check_reading, measure
 
 LANE_WIDTH = 8
 """Reads of one answering source at a time, outside of the common question."""

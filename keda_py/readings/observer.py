@@ -2,8 +2,9 @@
 
 from typing import Protocol
 
+from keda_py.core.reading import MetricReading
 from keda_py.readings.scaler_set import ScalerSet
-from keda_py.readings.tracked_metrics import Key, MetricReading
+from keda_py.readings.tracked_metrics import Key
 
 
 class Observer(Protocol):

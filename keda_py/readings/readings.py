@@ -18,6 +18,7 @@ from typing import Any
 from keda_py.core.fallback import FallbackState, has_valid_fallback
 from keda_py.core.metric_names import MetricSet
 from keda_py.core.polling_grid import Grid, Phases
+from keda_py.core.reading import MetricReading, Outcome, Round
 from keda_py.core.spec import TriggersSpec
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.net.credential_keys import SharingKey
@@ -26,9 +27,7 @@ from keda_py.readings.failures import Failures
 from keda_py.readings.formula_turns import FormulaTurns
 from keda_py.readings.observer import Observer, Unobserved
 from keda_py.readings.scaler_set import ScalerSet, ScalerSource, build_set
-from keda_py.readings.tracked_metrics import Key, MetricReading, Outcome, TrackedMetric
-
-__all__ = ["Key", "MetricReading", "Readings", "Round"]
+from keda_py.readings.tracked_metrics import Key, TrackedMetric
 
 log = logging.getLogger(__name__)
 
@@ -37,13 +36,6 @@ QUIET_SECONDS = 60.0
 """Between two warnings about one trigger."""
 SHARED_SECONDS = 2.0
 """A reading younger than this is shared by the poll and the HPA's question."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Round:
-    """One reading per external metric, in trigger order; fewer when only some were asked for."""
-
-    readings: tuple[MetricReading, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

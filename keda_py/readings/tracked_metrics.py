@@ -8,13 +8,13 @@ from datetime import datetime
 from keda_py.clock import SystemClock
 from keda_py.core.metric_names import NamedMetric
 from keda_py.core.polling_grid import Grid
+from keda_py.core.reading import MetricReading, Outcome, Reading
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.net.credential_keys import SharingKey
 from keda_py.readings.guard import guard, shorten
 from keda_py.readings.http_requests import asking_for
 from keda_py.readings.scaler_set import ScalerSet
 from keda_py.sdk.registry import AnyScaler
-from keda_py.sdk.scaler import Reading
 
 _REAL_TIME = SystemClock()
 """How long a source takes is real time, whatever the clock of decisions; the loop's own has steps of a millisecond."""
@@ -24,26 +24,6 @@ _HAIR = 0.001
 
 Key = tuple[str, str]
 """(namespace, name) of a ScaledObject."""
-
-Outcome = Reading | ScalerError
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MetricReading:
-    """One completed reading. `outcome.active` is decided here: never None; an error's text is safe to show."""
-
-    metric: NamedMetric
-    outcome: Outcome
-    taken_at: datetime
-    seconds: float = 0.0
-    """How long the source took to answer."""
-    asked: bool = False
-    """Read because the HPA asked, not for a poll."""
-
-    @property
-    def tells_of_work(self) -> bool:
-        """Active, or not known: an error counts for the fallback."""
-        return isinstance(self.outcome, ScalerError) or self.outcome.active is not False
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

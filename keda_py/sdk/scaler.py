@@ -9,13 +9,14 @@ import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar
 
 import httpx
 
 from keda_py.clock import Clock
 from keda_py.core.metric_specs import ExternalMetric, MetricSpec, ResourceMetric
+from keda_py.core.reading import Reading
 from keda_py.errors import ConfigError, EmptyAnswer, ScalerError
 from keda_py.net.credential_keys import (
     CredentialDigest,
@@ -87,22 +88,6 @@ T = TypeVar("T")
 LONGEST_TIMEOUT = 300.0
 """Seconds that one reading may take, whatever the metadata's `timeout` says."""
 MetricType = Literal["AverageValue", "Value", "Utilization"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """What one trigger measured. `active` None: the engine compares `value` with `activation` (strictly greater).
-
-    `changes_at` is a known next change (a cron boundary, aware): the engine looks again then, without waiting for the
-    next poll. `note` says why a value is what the reference states instead of what the source said ("NaN counts as 0");
-    `empty` that the source had nothing to say.
-    """
-
-    value: float
-    active: bool | None = None
-    changes_at: datetime | None = None
-    note: str = ""
-    empty: bool = False
 
 
 class KubeReader(Protocol):

@@ -9,13 +9,14 @@ from http import HTTPStatus
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
 
+from keda_py.core.evaluation import Evaluation
 from keda_py.core.metric_names import COMPOSITE_METRIC
+from keda_py.core.reading import MetricReading
 from keda_py.errors import EmptyAnswer, ScalerError
-from keda_py.external_metrics.query import Evaluation
 from keda_py.net.http.observed import HttpExchange
 from keda_py.readings.http_requests import asked_for
 from keda_py.readings.scaler_set import ScalerSet
-from keda_py.readings.tracked_metrics import Key, MetricReading, TrackedMetric
+from keda_py.readings.tracked_metrics import Key, TrackedMetric
 from keda_py.telemetry.admission_metrics import AdmissionMetrics
 from keda_py.telemetry.cloud_event_metrics import CloudEventMetrics
 from keda_py.telemetry.process_metrics import ProcessMetrics

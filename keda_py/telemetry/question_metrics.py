@@ -7,7 +7,7 @@ call, but dashboards and alerts want the same series. `operator/serving.py` puts
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
 from keda_py.clock import SystemClock
-from keda_py.external_metrics.query import MetricValue
+from keda_py.core.evaluation import MetricValue
 from keda_py.external_metrics.question import Questions
 
 _REAL_TIME = SystemClock()

@@ -7,11 +7,10 @@ from datetime import UTC, datetime, timedelta
 from keda_py.apis.scaled_object import ScaledObject
 from keda_py.core.cron.windows import is_open, next_change, parse_window
 from keda_py.core.decision import Observation, decide
+from keda_py.core.evaluation import evaluate
 from keda_py.core.metric_names import name_metrics
+from keda_py.core.reading import MetricReading, Round
 from keda_py.core.spec import ScalingSpec, build_spec
-from keda_py.external_metrics.query import evaluate
-from keda_py.readings.readings import Round
-from keda_py.readings.tracked_metrics import MetricReading
 from keda_py.sdk.scaler import ExternalMetric, Reading
 from tests.bench.figures import Row, median
 from tests.bench.options import Options, Say

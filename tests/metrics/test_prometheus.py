@@ -7,10 +7,10 @@ import pytest
 from prometheus_client import CollectorRegistry, Counter
 
 from keda_py.apis.scaled_object import MOST_TRIGGERS
+from keda_py.core.evaluation import Evaluation, MetricValue
 from keda_py.core.metric_names import COMPOSITE_METRIC
 from keda_py.core.polling_grid import Grid
 from keda_py.errors import EmptyAnswer, ScalerError
-from keda_py.external_metrics.query import Evaluation, MetricValue
 from keda_py.kube.client import Exchange
 from keda_py.net.http.observed import HttpExchange
 from keda_py.readings.http_requests import asking_for

@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keda_py.apis.scaled_object import ScaledObject
+from keda_py.core.evaluation import Evaluation, MetricValue, evaluate
 from keda_py.core.fallback import FallbackState, count_outcome, has_valid_fallback
 from keda_py.core.metric_names import MetricSet, name_metrics
 from keda_py.core.metric_specs import ExternalMetric, ResourceMetric
+from keda_py.core.reading import MetricReading, Round
 from keda_py.core.spec import ScalingSpec, build_spec
 from keda_py.core.values.quantity import to_milli
 from keda_py.errors import ConfigError, ScalerError
-from keda_py.external_metrics.query import TURN_SECONDS, Evaluation, MetricValue, Query, QueryError, evaluate
+from keda_py.external_metrics.query import TURN_SECONDS, Query, QueryError
 from keda_py.readings.formula_turns import CREDIT_SECONDS, SHARE
-from keda_py.readings.readings import Round
-from keda_py.readings.tracked_metrics import MetricReading
 from keda_py.sdk.scaler import Reading
 
 NOW = datetime(2026, 11, 21, 6, 0, tzinfo=UTC)

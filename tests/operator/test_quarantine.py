@@ -12,9 +12,10 @@ import pytest
 from aiohttp import web
 
 from keda_py.cli.explanation import print_explanation
+from keda_py.core.evaluation import MetricValue
 from keda_py.core.quarantine import HOLD_SECONDS, NAMESPACE_DEATHS, Hold
 from keda_py.errors import KubeError
-from keda_py.external_metrics.query import MetricValue, QueryError
+from keda_py.external_metrics.query import QueryError
 from keda_py.kube.client import Request
 from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS, Obj, Resource
 from keda_py.operator.process.quarantine import Quarantine, work_on
@@ -241,7 +242,9 @@ async def test_what_is_held_back_can_be_deleted(lives: Lives, sources: Sources) 
     assert lives.world.find(SCALED_OBJECTS, "poison") is None
 
 
-async def test_what_is_held_back_and_waits_for_a_foreign_finalizer_costs_nothing(lives: Lives, sources: Sources) -> None:
+async def test_what_is_held_back_and_waits_for_a_foreign_finalizer_costs_nothing(
+    lives: Lives, sources: Sources
+) -> None:
     world = lives.world
     await create(world, sources, "poison")
     await lives.died("poison")

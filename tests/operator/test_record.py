@@ -5,11 +5,11 @@ from datetime import UTC, datetime, timedelta
 
 from keda_py.apis.scaled_object import ScaledObject
 from keda_py.core.decision import Decision, Keep, Observation, Reason
+from keda_py.core.evaluation import Evaluation
+from keda_py.core.reading import Round
 from keda_py.core.spec import build_spec
-from keda_py.external_metrics.query import Evaluation
 from keda_py.operator.controller.record import DecisionRecord, Owner
 from keda_py.operator.scaled_objects.record_entries import DecisionInputs, entry_of
-from keda_py.readings.readings import Round
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 BODY = {

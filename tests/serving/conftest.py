@@ -12,7 +12,7 @@ import aiohttp
 import pytest
 
 from keda_py.clock import SystemClock
-from keda_py.external_metrics.query import MetricValue
+from keda_py.core.evaluation import MetricValue
 from keda_py.external_metrics.question import ExternalMetrics
 from keda_py.external_metrics.server import MetricsServer
 from keda_py.kube.client import Exchange, KubeClient

@@ -1,7 +1,7 @@
 """The formula of scalingModifiers: compiled once per generation, evaluated for each poll and each question of the HPA.
 
 Pure. KEDA evaluates it with expr-lang 1.17.8; this is that language, within the bounds of `syntax/limits.py`. Text ->
-`syntax/lexer.py` -> `syntax/parser.py` -> `formula/compiler.py` -> a Formula; `external_metrics/query.py` evaluates.
+`syntax/lexer.py` -> `syntax/parser.py` -> `formula/compiler.py` -> a Formula; `core/evaluation.py` evaluates.
 Behaviour reference, section 9.
 """
 

@@ -15,6 +15,7 @@ from keda_py.core.hpa.manifest import target_milli
 from keda_py.core.jobs import conditions as job_conditions
 from keda_py.core.jobs.counts import Demand, Queue, combine, jobs_to_create
 from keda_py.core.jobs.spec import JobScalingSpec
+from keda_py.core.reading import Round
 from keda_py.core.values.quantity import to_milli
 from keda_py.core.values.times import write_time
 from keda_py.errors import ScalerError
@@ -26,7 +27,6 @@ from keda_py.operator.scaled_jobs.dependencies import ScaledJobDependencies
 from keda_py.operator.scaled_jobs.job_tracker import JobTracker
 from keda_py.operator.scaled_jobs.record_entries import entry_of
 from keda_py.operator.scaled_jobs.state import ScaledJobState
-from keda_py.readings.readings import Round
 
 MILLI = 0.001
 log = logging.getLogger(__name__)

@@ -5,9 +5,9 @@ from datetime import datetime
 
 from keda_py.core.jobs.counts import Demand
 from keda_py.core.jobs.reasons import reason_for
+from keda_py.core.reading import Round
 from keda_py.errors import ScalerError
 from keda_py.operator.controller.record import Entry, JobCounts, TriggerNote
-from keda_py.readings.readings import Round
 
 
 def entry_of(seen: Round, demand: Demand, counts: JobCounts, *, known: bool, error: str, at: datetime) -> Entry:

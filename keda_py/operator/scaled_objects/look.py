@@ -12,6 +12,7 @@ from keda_py.core import conditions
 from keda_py.core.activity import note_activity
 from keda_py.core.conditions import with_condition
 from keda_py.core.decision import Decision, ScaleTo, decide
+from keda_py.core.reading import Round
 from keda_py.core.settlement import Outcome, Settled, settle
 from keda_py.core.spec import ScalingSpec
 from keda_py.errors import Conflict, KubeError
@@ -21,7 +22,6 @@ from keda_py.operator.scaled_objects.observing import Look, observe
 from keda_py.operator.scaled_objects.record_entries import DecisionInputs, entry_of
 from keda_py.operator.scaled_objects.targets import Count
 from keda_py.operator.scaled_objects.telling import live_of, note_reason, status_after, tell_failures, tell_fallback
-from keda_py.readings.readings import Round
 
 ATTEMPTS = 3
 log = logging.getLogger(__name__)

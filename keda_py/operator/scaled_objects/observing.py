@@ -6,16 +6,16 @@ from datetime import datetime
 
 from keda_py.core.activity import last_active_before
 from keda_py.core.decision import Observation
+from keda_py.core.evaluation import Evaluation, evaluate
 from keda_py.core.fallback import needs_ready_pods
 from keda_py.core.metric_names import MetricSet
+from keda_py.core.reading import Round
 from keda_py.core.spec import ScalingSpec
 from keda_py.errors import KubeError, ScalerError
-from keda_py.external_metrics.query import Evaluation, evaluate
 from keda_py.operator.controller.state import ObjectState
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.fallback_target import count_ready_pods
 from keda_py.operator.scaled_objects.targets import Count
-from keda_py.readings.readings import Round
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

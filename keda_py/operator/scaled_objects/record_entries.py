@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from keda_py.core.decision import Decision, Observation, Reason, ScaleTo
+from keda_py.core.evaluation import Evaluation
 from keda_py.core.fallback import FallbackState
 from keda_py.core.metric_names import COMPOSITE_METRIC
+from keda_py.core.reading import MetricReading, Round
 from keda_py.core.settlement import Outcome
 from keda_py.core.spec import ScalingSpec
 from keda_py.errors import ScalerError
-from keda_py.external_metrics.query import Evaluation
 from keda_py.operator.controller.record import Entry, TriggerNote
-from keda_py.readings.readings import MetricReading, Round
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

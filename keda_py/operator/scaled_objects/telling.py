@@ -7,19 +7,19 @@ from typing import Any
 from keda_py.core import conditions
 from keda_py.core.conditions import read_condition, with_condition
 from keda_py.core.decision import Decision, Reason
+from keda_py.core.evaluation import Evaluation
 from keda_py.core.fallback import FallbackState, shows_fallback
 from keda_py.core.metric_names import COMPOSITE_METRIC
+from keda_py.core.reading import Round
 from keda_py.core.settlement import Settled
 from keda_py.core.spec import ScalingSpec
 from keda_py.core.values.times import write_time
 from keda_py.errors import ScalerError
-from keda_py.external_metrics.query import Evaluation
 from keda_py.kube.resources import SCALED_OBJECTS, Obj
 from keda_py.operator.controller.record import odd_values
 from keda_py.operator.controller.state import ObjectState, about
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.observing import Look
-from keda_py.readings.readings import Round
 
 NOTE_CHARACTERS = 300
 FALLBACK_BEGINS = ("ScaledObjectFallbackActivated", "ScaledObject fallback is active")

@@ -1,0 +1,54 @@
+"""What one trigger measured, one completed reading of a metric, and a round of them. Pure.
+
+Made by scalers (`sdk/scaler.py`) and by what asks them (`readings/readings.py`); next in the flow: `evaluation.py`.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from keda_py.core.metric_names import NamedMetric
+from keda_py.errors import ScalerError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What one trigger measured. `active` None: the engine compares `value` with `activation` (strictly greater).
+
+    `changes_at` is a known next change (a cron boundary, aware): the engine looks again then, without waiting for the
+    next poll. `note` says why a value is what the reference states instead of what the source said ("NaN counts as 0");
+    `empty` that the source had nothing to say.
+    """
+
+    value: float
+    active: bool | None = None
+    changes_at: datetime | None = None
+    note: str = ""
+    empty: bool = False
+
+
+Outcome = Reading | ScalerError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricReading:
+    """One completed reading. `outcome.active` is decided here: never None; an error's text is safe to show."""
+
+    metric: NamedMetric
+    outcome: Outcome
+    taken_at: datetime
+    seconds: float = 0.0
+    """How long the source took to answer."""
+    asked: bool = False
+    """Read because the HPA asked, not for a poll."""
+
+    @property
+    def tells_of_work(self) -> bool:
+        """Active, or not known: an error counts for the fallback."""
+        return isinstance(self.outcome, ScalerError) or self.outcome.active is not False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Round:
+    """One reading per external metric, in trigger order; fewer when only some were asked for."""
+
+    readings: tuple[MetricReading, ...]
