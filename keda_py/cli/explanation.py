@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from keda_py.core.decision import Reason
-from keda_py.core.jobs.reasons import JobReason
+from keda_py.core.jobs.decision import JobReason
 
 Entry = Mapping[str, Any]
 

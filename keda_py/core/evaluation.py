@@ -85,7 +85,7 @@ def evaluate(
         active_metrics=active_metrics,
         errors=errors,
         in_fallback=tuple(one.name for one in verdicts if one.in_fallback),
-        changes_at=_first_change(seen),
+        changes_at=seen.changes_at,
         notes=tuple(f"{one.name}: {one.note}" for one in verdicts if one.note),
     )
     if metrics.composite is None or not metrics.external:
@@ -120,12 +120,6 @@ def _judge_failure(
     except ScalerError as failed:
         return _Verdict(reading=reading, error=failed)
     return _Verdict(reading=reading, milli=milli, active=True, in_fallback=True, note="fallback")
-
-
-def _first_change(seen: Round) -> datetime | None:
-    outcomes = [reading.outcome for reading in seen.readings]
-    known = [one.changes_at for one in outcomes if not isinstance(one, ScalerError) and one.changes_at]
-    return min(known, default=None)
 
 
 def _compose(composite: Composite, verdicts: Sequence[_Verdict], parts: Evaluation) -> Evaluation:

@@ -52,3 +52,14 @@ class Round:
     """One reading per external metric, in trigger order; fewer when only some were asked for."""
 
     readings: tuple[MetricReading, ...]
+
+    @property
+    def errors(self) -> tuple[ScalerError, ...]:
+        """Of the metrics that could not be read."""
+        return tuple(one.outcome for one in self.readings if isinstance(one.outcome, ScalerError))
+
+    @property
+    def changes_at(self) -> datetime | None:
+        """The first change that is known in advance, aware."""
+        outcomes = (one.outcome for one in self.readings if isinstance(one.outcome, Reading))
+        return min((one.changes_at for one in outcomes if one.changes_at is not None), default=None)

@@ -79,7 +79,7 @@ class Query:
             raise QueryError(f"{PREFIX}error getting scalers {error}") from None
 
     async def _evaluate(self, spec: ScalingSpec, metrics: MetricSet, seen: Round) -> Evaluation:
-        failed = any(isinstance(reading.outcome, ScalerError) for reading in seen.readings)
+        failed = bool(seen.errors)
         replicas = await self._targets.replicas(spec) if failed and needs_replicas(spec) else None
         ready = await self._targets.ready_pods(spec) if failed and needs_ready_pods(spec, metrics) else None
         health = self._readings.health((spec.namespace, spec.name))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from keda_py.core.decision import Reason
-from keda_py.core.jobs.reasons import JobReason
+from keda_py.core.jobs.decision import JobReason
 from keda_py.core.metric_names import COMPOSITE_METRIC
 
 Owner = tuple[str, str, str]

@@ -11,7 +11,7 @@ from keda_py.core.fallback import needs_ready_pods
 from keda_py.core.metric_names import MetricSet
 from keda_py.core.reading import Round
 from keda_py.core.spec import ScalingSpec
-from keda_py.errors import KubeError, ScalerError
+from keda_py.errors import KubeError
 from keda_py.operator.controller.state import ObjectState
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.fallback_target import count_ready_pods
@@ -64,7 +64,6 @@ async def _ready_pods(
     parts: ScaledObjectDependencies, state: ObjectState, spec: ScalingSpec, seen: Round
 ) -> int | None:
     """Asked only where a fallback may have to be computed from it."""
-    failed = any(isinstance(reading.outcome, ScalerError) for reading in seen.readings)
-    if not failed or state.metrics is None or not needs_ready_pods(spec, state.metrics):
+    if not seen.errors or state.metrics is None or not needs_ready_pods(spec, state.metrics):
         return None
     return await count_ready_pods(parts.client, parts.reader, spec, state.target)

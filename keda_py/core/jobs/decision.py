@@ -1,0 +1,117 @@
+"""The decision about a ScaledJob: how many Jobs to create now, and why. Pure; the counterpart of `core/decision.py`.
+
+Behaviour reference, sections 10.5 and 10.6. Next in the flow: `operator/scaled_jobs/look.py`, which creates them.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from keda_py.core.conditions import ConditionValue
+from keda_py.core.hpa.manifest import target_milli
+from keda_py.core.jobs import conditions
+from keda_py.core.jobs.counts import Demand, Queue, Tally, combine, jobs_to_create
+from keda_py.core.jobs.spec import JobScalingSpec
+from keda_py.core.reading import MetricReading, Reading, Round
+from keda_py.core.values.quantity import to_milli
+
+MILLI = 0.001
+
+
+class JobReason(StrEnum):
+    """What a look came to; `keda-py explain` has a sentence for each."""
+
+    CLUSTER_UNKNOWN = "ClusterUnknown"
+    CREATE_FAILED = "JobCreateFailed"
+    CREATED = "JobsCreated"
+    SOME_TRIGGERS_FAIL = "SomeTriggersFail"
+    ENOUGH = "EnoughJobs"
+    TRIGGERS_FAIL = "TriggersFail"
+    INACTIVE = "Inactive"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobObservation:
+    """What one round saw. `known` False: Jobs may have come and gone unseen, so none may be created.
+
+    `last_active` is the last look with work before this one.
+    """
+
+    round: Round
+    tally: Tally
+    known: bool = True
+    last_active: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobDecision:
+    """How many Jobs to create (CREATED if any), why, and when to look again at the latest (None: at the next poll)."""
+
+    create: int
+    reason: JobReason
+    demand: Demand
+    ready: ConditionValue
+    active: ConditionValue
+    active_metrics: tuple[str, ...] = ()
+    last_active: datetime | None = None
+    look_again_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobOutcome:
+    """What came of a decision: Jobs created, and the refusals in words."""
+
+    created: int = 0
+    refusals: tuple[str, ...] = ()
+
+
+def decide_jobs(spec: JobScalingSpec, seen: JobObservation, now: datetime) -> JobDecision:
+    """The Jobs to create for what the triggers measured, beyond those there are. `now` is aware."""
+    demand = combine(spec, list(_queues(seen.round)))
+    failing = bool(seen.round.errors)
+    create = jobs_to_create(spec, demand, seen.tally) if seen.known else 0
+    return JobDecision(
+        create=create,
+        reason=_reason(demand, known=seen.known, failing=failing, creates=create > 0),
+        demand=demand,
+        ready=conditions.ready(active=demand.active, failing=failing),
+        active=conditions.activity(active=demand.active),
+        active_metrics=tuple(one.metric.name for one, outcome in _answered(seen.round) if outcome.active),
+        last_active=now if demand.active else seen.last_active,
+        look_again_at=seen.round.changes_at,
+    )
+
+
+def reason_after(decision: JobDecision, outcome: JobOutcome) -> JobReason:
+    """The reason once it was applied: a refusal is one."""
+    return JobReason.CREATE_FAILED if outcome.refusals else decision.reason
+
+
+def _reason(demand: Demand, *, known: bool, failing: bool, creates: bool) -> JobReason:
+    """The first that holds."""
+    if not known:
+        return JobReason.CLUSTER_UNKNOWN
+    if creates:
+        return JobReason.CREATED
+    if demand.active:
+        return JobReason.SOME_TRIGGERS_FAIL if failing else JobReason.ENOUGH
+    return JobReason.TRIGGERS_FAIL if failing else JobReason.INACTIVE
+
+
+def _answered(seen: Round) -> Iterator[tuple[MetricReading, Reading]]:
+    for one in seen.readings:
+        if isinstance(one.outcome, Reading):
+            yield one, one.outcome
+
+
+def _queues(seen: Round) -> Iterator[Queue]:
+    """What each good reading measured, to the thousandth, as KEDA's metrics are."""
+    for one, outcome in _answered(seen):
+        # Of a metric that is compared as a whole, one Job's share is unknown.
+        averaged = one.metric.metric_type == "AverageValue"
+        yield Queue(
+            length=to_milli(outcome.value) * MILLI,
+            target=target_milli(one.metric.target) * MILLI if averaged else 0.0,
+            active=bool(outcome.active),
+        )
