@@ -4,7 +4,6 @@ Pure, and the same for both askers, so poll and HPA never disagree: a metric has
 fallback stands in. Behaviour reference, sections 5.1 (activity) and 8 (fallback).
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -21,7 +20,7 @@ from keda_py.core.formula.formula import FormulaError
 from keda_py.core.metric_names import COMPOSITE_METRIC, MetricSet
 from keda_py.core.reading import MetricReading, Round
 from keda_py.core.spec import ScalingSpec
-from keda_py.core.values.quantity import to_milli
+from keda_py.core.values.quantity import counts_as_zero, to_milli
 from keda_py.errors import ScalerError
 
 
@@ -99,8 +98,7 @@ def _judge(
     outcome = reading.outcome
     if isinstance(outcome, ScalerError):
         return _judge_failure(spec, reading, outcome, health, workload)
-    zeroed = not math.isfinite(outcome.value) or outcome.value < 0
-    note = outcome.note or (f"{outcome.value:g} counts as 0" if zeroed else "")
+    note = outcome.note or (f"{outcome.value:g} counts as 0" if counts_as_zero(outcome.value) else "")
     return _Verdict(reading=reading, milli=to_milli(outcome.value), active=bool(outcome.active), note=note)
 
 

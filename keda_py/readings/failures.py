@@ -1,6 +1,6 @@
 """Failures in a row, by object and metric: what a fallback is decided by.
 
-Counted by the replica that leads, which begins with what `status.health` says and writes it there (`telling.py`). The
+Counted by the replica that leads, which begins with what `status.health` says and writes it there (`status.py`). The
 others count nothing: for them the status is all there is. `readings.py` tells every outcome.
 """
 

@@ -115,14 +115,14 @@ async def test_a_formula_without_a_number(
 async def test_a_negative_value_is_told_once_when_it_begins_and_once_when_it_ends(
     world: World, explain: Explain, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.INFO, "keda_py.operator.scaled_objects.telling")
+    caplog.set_level(logging.INFO, "keda_py.operator.scaled_objects.look")
     world.jobs(-4)
     await world.create(deployment(), scaled_object(metrics_api(world.url)))
     await world.seconds(30)
     assert "s0-metric-api-value: -4 counts as 0" in explain(await insight(world))
     world.jobs(4)
     await world.seconds(30)
-    told = [record.message for record in caplog.records if record.name == "keda_py.operator.scaled_objects.telling"]
+    told = [record.message for record in caplog.records if "odd value" in record.message]
     assert told == ["metric has an odd value", "metric has no odd value any more"]
     assert [note for _, note in world.events() if "counts as 0" in note] == ["s0-metric-api-value: -4 counts as 0"]
 
@@ -240,7 +240,7 @@ async def test_a_right_that_is_missing_is_named_with_verb_resource_and_user(
         assert 'User "operator" cannot' in note
         assert "scale" in note
         assert 'User "operator" cannot' in explain(await insight(world)).replace("\n", " ")
-        assert warnings(caplog, "keda_py.operator.scaled_objects.telling") == ["target cannot be read or scaled"]
+        assert warnings(caplog, "keda_py.operator.scaled_objects.look") == ["target cannot be read or scaled"]
 
 
 async def test_replicas_that_cannot_be_read(world: World, explain: Explain) -> None:

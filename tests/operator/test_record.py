@@ -4,19 +4,22 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from keda_py.apis.scaled_object import ScaledObject
+from keda_py.core.conditions import ACTIVE, READY
 from keda_py.core.decision import Decision, Keep, Observation, Reason
 from keda_py.core.evaluation import Evaluation
 from keda_py.core.reading import Round
+from keda_py.core.settlement import Settled
 from keda_py.core.spec import build_spec
 from keda_py.operator.controller.record import DecisionRecord, Owner
-from keda_py.operator.scaled_objects.record_entries import DecisionInputs, entry_of
+from keda_py.operator.scaled_objects.record_entry import entry_of
+from keda_py.operator.scaled_objects.report import Look
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 BODY = {
     "metadata": {"name": "app", "namespace": "shop", "uid": "1"},
     "spec": {"scaleTargetRef": {"name": "app"}, "triggers": [{"type": "cpu", "metadata": {"value": "1"}}]},
 }
-MADE = DecisionInputs(
+LOOK = Look(
     spec=build_spec(ScaledObject.model_validate(BODY)),
     readings=Round(readings=()),
     seen=Observation(replicas=1, active=True),
@@ -24,6 +27,7 @@ MADE = DecisionInputs(
     at=NOON,
     decision=Decision(action=Keep(), reason=Reason.ACTIVE),
     outcome=None,
+    settled=Settled(ready=READY, active=ACTIVE, last_active=NOON),
     health={},
 )
 
@@ -34,8 +38,8 @@ def owner(name: str) -> Owner:
 
 def note(record: DecisionRecord, name: str, *reasons: Reason, start: int = 0) -> None:
     for second, reason in enumerate(reasons, start):
-        made = replace(MADE, at=NOON + timedelta(seconds=second), decision=Decision(action=Keep(), reason=reason))
-        record.note(owner(name), entry_of(made))
+        look = replace(LOOK, at=NOON + timedelta(seconds=second), decision=Decision(action=Keep(), reason=reason))
+        record.note(owner(name), entry_of(look))
 
 
 def seconds(record: DecisionRecord, name: str) -> list[float]:

@@ -60,12 +60,17 @@ def print_milli(milli: int, format: QuantityFormat = QuantityFormat.DECIMAL) -> 
     return _print(milli * (_NANO // 1000), format)
 
 
+def counts_as_zero(value: float) -> bool:
+    """NaN, infinities and negative values do, as in KEDA."""
+    return not math.isfinite(value) or value < 0
+
+
 def to_milli(value: float) -> int:
     """A float with three decimals, half to even on its exact value, as Go prints it: 2.01 is 2010.
 
-    NaN, infinities and negative values are 0, as in KEDA.
+    What counts as 0 is 0.
     """
-    if not math.isfinite(value) or value < 0:
+    if counts_as_zero(value):
         return 0
     return min(int(f"{value:.3f}".replace(".", "")), LARGEST_MILLI)
 

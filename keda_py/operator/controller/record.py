@@ -1,18 +1,16 @@
 """The decision record: why each object was scaled or not, and what comes next; in memory, bounded.
 
-Both scale loops note every decision here, as an entry that `entries.py` and `jobs/entries.py` make; `insight.py` serves
+Both scale loops note every decision here, as an entry that `entry_of` of their kind makes; `insight.py` serves
 what was noted. Kept are the last changes of reason of each object, and what its last look saw. Nothing here is needed
 for scaling: after a restart it begins anew.
 """
 
-import math
 from collections import OrderedDict, defaultdict, deque
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from keda_py.core.decision import Reason
 from keda_py.core.jobs.decision import JobReason
-from keda_py.core.metric_names import COMPOSITE_METRIC
 
 Owner = tuple[str, str, str]
 """Kind, namespace and name of an object."""
@@ -70,16 +68,6 @@ class Entry:
     def scaled(self) -> bool:
         """Whether something was changed."""
         return self.before != self.after or (self.jobs is not None and self.jobs.created > 0)
-
-
-def odd_values(entry: Entry) -> dict[str, str]:
-    """Note by metric, of a formula that fails or has no number, and of values that count as 0 because they are none.
-
-    What a scaler means by an empty answer, and what a fallback stands for, was asked for and is not odd.
-    """
-    odd = {one.metric for one in entry.triggers if one.value is not None and not 0 <= one.value < math.inf}
-    noted = (note.partition(": ") for note in entry.notes)
-    return {name: text for name, _, text in noted if name == COMPOSITE_METRIC or name in odd}
 
 
 class DecisionRecord:

@@ -2,8 +2,8 @@
 
 Fifth of the seven files (before: `operator/controller/controller.py`, next: `external_metrics/query.py`). A look
 happens at every poll, at a schedule's boundary, at the end of a cooldown, and whenever another caller's question
-produced a new reading. It reads caches and scalers, never the API server (`observing.py`); it writes only where
-something changed (`telling.py`).
+produced a new reading. It reads caches and scalers, never the API server (`observing.py`). What it comes to is one
+value (`report.py`); status, Events, log lines and record entry are pure functions of it; only changes are written.
 """
 
 import logging
@@ -13,15 +13,17 @@ from keda_py.core.activity import note_activity
 from keda_py.core.conditions import with_condition
 from keda_py.core.decision import Decision, ScaleTo, decide
 from keda_py.core.reading import Round
-from keda_py.core.settlement import Outcome, Settled, settle
+from keda_py.core.settlement import Outcome, settle
 from keda_py.core.spec import ScalingSpec
 from keda_py.errors import Conflict, KubeError
+from keda_py.kube.resources import SCALED_OBJECTS, Obj
 from keda_py.operator.controller.state import ObjectState, about
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
-from keda_py.operator.scaled_objects.observing import Look, observe
-from keda_py.operator.scaled_objects.record_entries import DecisionInputs, entry_of
+from keda_py.operator.scaled_objects.observing import Observed, observe
+from keda_py.operator.scaled_objects.record_entry import entry_of
+from keda_py.operator.scaled_objects.report import Before, Look, events_of, log_lines_of
+from keda_py.operator.scaled_objects.status import reason_of, status_of
 from keda_py.operator.scaled_objects.targets import Count
-from keda_py.operator.scaled_objects.telling import live_of, note_reason, status_after, tell_failures, tell_fallback
 
 ATTEMPTS = 3
 log = logging.getLogger(__name__)
@@ -43,82 +45,93 @@ class ScaleLoop:
             readings = await self._parts.readings.poll(state.key, state.changed)
             if readings is None or state.spec is not spec:
                 return
-            look, decision, outcome = await self._act(state, spec, readings)
-            tell_fallback(self._parts, state, spec, readings)
-            await self._settle(state, spec, look, settle(spec, look.seen, decision, outcome))
-            self._schedule(state, decision)
+            look = await self._act(state, spec, readings)
+            self._tell(state, look)
+            self._remember(state, look)
+            await self._parts.status.write(state, status_of(look))
+            self._schedule(state, look.decision)
         finally:
             state.looking = False
 
-    async def _act(
-        self, state: ObjectState, spec: ScalingSpec, readings: Round
-    ) -> tuple[Look, Decision, Outcome | None]:
+    async def _act(self, state: ObjectState, spec: ScalingSpec, readings: Round) -> Look:
         """Observe, decide and apply; when the target changed under our hands, observe and decide again."""
         for attempt in range(ATTEMPTS):
-            look = await observe(self._parts, state, spec, readings)
-            decision = decide(spec, look.seen, look.at)
+            observed = await observe(self._parts, state, spec, readings)
+            decision = decide(spec, observed.seen, observed.at)
             try:
-                outcome = await self._apply(state, spec, decision, look)
+                outcome = await self._apply(state, spec, decision, observed)
             except Conflict as error:
                 if attempt + 1 == ATTEMPTS:
-                    outcome = Outcome(before=look.seen.replicas or 0, error=str(error))
+                    outcome = Outcome(before=observed.seen.replicas or 0, error=str(error))
                     break
                 if state.target is not None:
                     await self._parts.targets.read_again(state, spec, state.target)
             else:
                 break
-        note_reason(state, decision, look)
-        made = DecisionInputs(
+        return Look(
             spec=spec,
+            at=observed.at,
             readings=readings,
-            seen=look.seen,
-            evaluation=look.evaluation,
-            at=look.at,
+            health=observed.health,
+            evaluation=observed.evaluation,
+            seen=observed.seen,
             decision=decision,
             outcome=outcome,
-            health=self._parts.readings.health(state.key),
+            settled=settle(spec, observed.seen, decision, outcome),
+            metric_names=state.metrics.external_names if state.metrics else (),
+            hpa_status=self._hpa_status(state),
+            before=_before(state),
         )
-        self._parts.instruments.process.record_decision(decision.reason.value)
-        self._parts.record.note((spec.kind, *state.key), entry_of(made))
-        return look, decision, outcome
 
-    async def _apply(self, state: ObjectState, spec: ScalingSpec, decision: Decision, look: Look) -> Outcome | None:
+    async def _apply(
+        self, state: ObjectState, spec: ScalingSpec, decision: Decision, observed: Observed
+    ) -> Outcome | None:
         """Scale if decided so. Raises Conflict; every other refusal is an outcome."""
-        if not isinstance(decision.action, ScaleTo) or look.count is None or state.target is None:
+        if not isinstance(decision.action, ScaleTo) or observed.count is None or state.target is None:
             return None
         if not self._parts.caches.watches(state.target):
             # What was read up to a minute ago is good enough to keep, not to scale.
             fresh = await self._parts.targets.read_again(state, spec, state.target)
-            if fresh != look.count:
+            if fresh != observed.count:
                 raise Conflict("the scale target changed since it was last read")
-        wanted = Count(replicas=decision.action.replicas, resource_version=look.count.resource_version)
+        wanted = Count(replicas=decision.action.replicas, resource_version=observed.count.resource_version)
         try:
             await self._parts.targets.write(state, spec, state.target, wanted)
         except Conflict:
             raise
         except KubeError as error:
-            return Outcome(before=look.count.replicas, error=str(error))
-        told = {"from": look.count.replicas, "to": wanted.replicas, "reason": decision.reason.value}
-        log.info("scaled target", extra=about(state) | told)
-        return Outcome(before=look.count.replicas)
+            return Outcome(before=observed.count.replicas, error=str(error))
+        return Outcome(before=observed.count.replicas)
 
-    async def _settle(self, state: ObjectState, spec: ScalingSpec, look: Look, settled: Settled) -> None:
-        """Activity, Events and status after the decision was applied."""
-        clock = self._parts.clock
+    def _tell(self, state: ObjectState, look: Look) -> None:
+        """Record, metrics, log and Events."""
+        instruments, live = self._parts.instruments, self._live(state)
+        instruments.record_evaluation(state.key, look.evaluation)
+        instruments.process.record_decision(look.decision.reason.value)
+        if look.spec.fallback is not None:
+            instruments.record_fallback(state.key, active=look.in_fallback)
+        self._parts.record.note((look.spec.kind, *state.key), entry_of(look))
+        for level, message, extra in log_lines_of(look):
+            log.log(level, message, extra=about(state) | extra)
+        for event in events_of(look):
+            self._parts.events.record(live, event.type, event.reason, event.note)
+
+    def _remember(self, state: ObjectState, look: Look) -> None:
+        """What the next look begins with."""
         # What was inherited counts as active until a first complete observation.
         if not (state.activity and state.activity.inherited and look.seen.failing):
             state.activity = note_activity(
-                settled.last_active, now=look.at, monotonic=clock.monotonic(), until=look.evaluation.changes_at
+                look.settled.last_active,
+                now=look.at,
+                monotonic=self._parts.clock.monotonic(),
+                until=look.evaluation.changes_at,
             )
-        if settled.event is not None:
-            event = settled.event
-            self._parts.events.record(live_of(self._parts, state), event.type, event.reason, event.note)
-        tell_failures(self._parts, state, spec, look.evaluation)
-        await self._parts.status.write(state, status_after(self._parts, state, spec, look, settled))
+        state.told, state.failures = reason_of(look), look.failures
+        state.odd, state.out_of_reach = frozenset(look.odd_values), bool(look.refusal)
 
     async def refresh_hpa_condition(self, state: ObjectState) -> None:
         """Pass the HPA's ScalingActive on, between two looks."""
-        hpa = conditions.hpa_active(self._parts.hpas.status(state.key[0], state.status.get("hpaName", "")))
+        hpa = conditions.hpa_active(self._hpa_status(state))
         if hpa is not None and state.spec is not None:
             listed = with_condition(state.status.get("conditions") or conditions.INITIAL, "HPAActive", hpa)
             await self._parts.status.write(state, {"conditions": listed})
@@ -130,3 +143,24 @@ class ScaleLoop:
         if decision.look_again_at is not None:
             delay = min(delay, max((decision.look_again_at - clock.now()).total_seconds(), 0.0) + 0.001)
         state.next_look = clock.monotonic() + delay
+
+    def _hpa_status(self, state: ObjectState) -> Obj:
+        return self._parts.hpas.status(state.key[0], state.status.get("hpaName", ""))
+
+    def _live(self, state: ObjectState) -> Obj:
+        """The object as cached; its bare identity when it has just gone."""
+        namespace, name = state.key
+        kind = {"apiVersion": SCALED_OBJECTS.api_version, "kind": SCALED_OBJECTS.kind}
+        known = self._parts.caches.scaled_objects.get(namespace, name)
+        return known or kind | {"metadata": {"namespace": namespace, "name": name, "uid": state.uid}}
+
+
+def _before(state: ObjectState) -> Before:
+    return Before(
+        status=state.status,
+        # After a start the status is all that is known of it.
+        reason=state.told or state.status.get("kedaPy") or {},
+        failures=state.failures,
+        odd=state.odd,
+        out_of_reach=state.out_of_reach,
+    )

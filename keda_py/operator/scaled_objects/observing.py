@@ -1,5 +1,6 @@
 """What a look sees: readings evaluated, the replicas from the cache, the last activity; made into one Observation."""
 
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
@@ -7,7 +8,7 @@ from datetime import datetime
 from keda_py.core.activity import last_active_before
 from keda_py.core.decision import Observation
 from keda_py.core.evaluation import Evaluation, evaluate
-from keda_py.core.fallback import needs_ready_pods
+from keda_py.core.fallback import FallbackState, needs_ready_pods
 from keda_py.core.metric_names import MetricSet
 from keda_py.core.reading import Round
 from keda_py.core.spec import ScalingSpec
@@ -19,24 +20,26 @@ from keda_py.operator.scaled_objects.targets import Count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class Observed:
     """What a look found: the readings evaluated, the count that a write can name, and the observation made of both."""
 
     at: datetime
+    readings: Round
+    health: Mapping[str, FallbackState]
     evaluation: Evaluation
     count: Count | None
     seen: Observation
 
 
-async def observe(parts: ScaledObjectDependencies, state: ObjectState, spec: ScalingSpec, seen: Round) -> Look:
+async def observe(parts: ScaledObjectDependencies, state: ObjectState, spec: ScalingSpec, seen: Round) -> Observed:
     """Everything that a decision is made of, as of now."""
     metrics = state.metrics or MetricSet(external=(), resource=())
     count, trouble = await _count(parts, state, spec)
     replicas = count.replicas if count else None
     ready_pods = await _ready_pods(parts, state, spec, seen)
+    health = parts.readings.health(state.key)
     async with parts.readings.formulas.turn(spec.namespace) if metrics.composite else nullcontext():
-        evaluation = evaluate(spec, metrics, seen, parts.readings.health(state.key), replicas, ready_pods)
-    parts.instruments.record_evaluation(state.key, evaluation)
+        evaluation = evaluate(spec, metrics, seen, health, replicas, ready_pods)
     now, monotonic = parts.clock.now(), parts.clock.monotonic()
     observation = Observation(
         replicas=replicas,
@@ -48,7 +51,7 @@ async def observe(parts: ScaledObjectDependencies, state: ObjectState, spec: Sca
         known=parts.caches.known(),
         changes_at=evaluation.changes_at,
     )
-    return Look(at=now, evaluation=evaluation, count=count, seen=observation)
+    return Observed(at=now, readings=seen, health=health, evaluation=evaluation, count=count, seen=observation)
 
 
 async def _count(parts: ScaledObjectDependencies, state: ObjectState, spec: ScalingSpec) -> tuple[Count | None, str]:

@@ -13,8 +13,8 @@ from keda_py.operator.controller.dependencies import WATCH_STOPPED
 from keda_py.operator.controller.state import ObjectState
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.hpas import is_owned
+from keda_py.operator.scaled_objects.status import reason_paused
 from keda_py.operator.scaled_objects.targets import Count
-from keda_py.operator.scaled_objects.telling import told_paused
 
 
 async def pause(parts: ScaledObjectDependencies, state: ObjectState, spec: ScalingSpec, live: Obj) -> None:
@@ -32,7 +32,8 @@ async def pause(parts: ScaledObjectDependencies, state: ObjectState, spec: Scali
         if count.replicas != wanted:
             target = Count(replicas=wanted, resource_version=count.resource_version)
             await parts.targets.write(state, spec, kind, target)
-    await parts.status.write(state, {"pausedReplicaCount": wanted, "kedaPy": told_paused(parts, state)})
+    state.told = reason_paused(state.told or state.status.get("kedaPy") or {}, parts.clock.now())
+    await parts.status.write(state, {"pausedReplicaCount": wanted, "kedaPy": state.told})
 
 
 async def _take_hpa_away(

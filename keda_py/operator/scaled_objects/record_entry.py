@@ -1,0 +1,54 @@
+"""A look at a ScaledObject as an entry of the decision record: what every trigger said, and what came of it."""
+
+from datetime import timedelta
+
+from keda_py.core.decision import Reason
+from keda_py.core.evaluation import Evaluation
+from keda_py.core.metric_names import COMPOSITE_METRIC
+from keda_py.core.reading import MetricReading
+from keda_py.errors import ScalerError
+from keda_py.operator.controller.record import Entry, TriggerNote
+from keda_py.operator.scaled_objects.report import Look
+
+
+def entry_of(look: Look) -> Entry:
+    """The entry; a scale that failed has changed nothing."""
+    before = look.outcome.before if look.outcome else look.seen.replicas
+    return Entry(
+        at=look.at,
+        reason=look.decision.reason,
+        triggers=tuple(_trigger(reading, look) for reading in look.readings.readings),
+        formula=_formula(look.evaluation),
+        before=before,
+        after=before if look.scaled_to is None else look.scaled_to,
+        error=look.refusal,
+        cooldown_left=_cooldown_left(look),
+        next_change=look.decision.look_again_at,
+        notes=look.evaluation.notes,
+    )
+
+
+def _trigger(reading: MetricReading, look: Look) -> TriggerNote:
+    outcome, name = reading.outcome, reading.metric.name
+    failed = isinstance(outcome, ScalerError)
+    return TriggerNote(
+        metric=name,
+        name=reading.metric.trigger_name,
+        value=None if isinstance(outcome, ScalerError) else outcome.value,
+        error=str(outcome) if failed else "",
+        active=not isinstance(outcome, ScalerError) and bool(outcome.active),
+        in_fallback=name in look.evaluation.in_fallback,
+        failures=look.health[name].failures if name in look.health else 0,
+    )
+
+
+def _formula(evaluation: Evaluation) -> float | None:
+    return next((one.milli / 1000 for one in evaluation.values if one.name == COMPOSITE_METRIC), None)
+
+
+def _cooldown_left(look: Look) -> timedelta | None:
+    if look.decision.reason is not Reason.COOLING_DOWN:
+        return None
+    spec, last = look.spec, look.seen.last_active
+    over = spec.created + spec.initial_cooldown if last is None else last + spec.cooldown
+    return over - look.at

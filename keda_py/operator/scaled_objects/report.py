@@ -1,0 +1,158 @@
+"""One look as one value, and what people are told of it: Events and log lines.
+
+Made by `look.py`; the status is `status.py`, the decision record's entry `record_entry.py`. All three are pure
+functions of the value.
+"""
+
+import logging
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, TypeAlias
+
+from keda_py.core.conditions import read_condition
+from keda_py.core.decision import Decision, Observation, ScaleTo
+from keda_py.core.evaluation import Evaluation
+from keda_py.core.fallback import FallbackState, shows_fallback
+from keda_py.core.metric_names import COMPOSITE_METRIC
+from keda_py.core.reading import Round
+from keda_py.core.settlement import EventNote, Outcome, Settled
+from keda_py.core.spec import ScalingSpec
+from keda_py.core.values.quantity import counts_as_zero
+from keda_py.errors import ScalerError
+
+FALLBACK_BEGINS = EventNote(
+    type="Normal", reason="ScaledObjectFallbackActivated", note="ScaledObject fallback is active"
+)
+FALLBACK_ENDS = EventNote(
+    type="Normal", reason="ScaledObjectFallbackDeactivated", note="ScaledObject fallback is no longer active"
+)
+
+LogLine: TypeAlias = tuple[int, str, dict[str, object]]
+"""Level, message and `extra=`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Before:
+    """What people know from the looks before: the status, the trigger errors, metrics with an odd value, and whether
+    the target could be neither read nor scaled. `reason` is `status.kedaPy`.
+    """
+
+    status: Mapping[str, Any] = field(default_factory=dict)
+    reason: Mapping[str, Any] = field(default_factory=dict)
+    failures: tuple[str, ...] = ()
+    odd: frozenset[str] = frozenset()
+    out_of_reach: bool = False
+
+    @property
+    def in_fallback(self) -> bool:
+        """As the status says."""
+        return read_condition(self.status.get("conditions") or (), "Fallback").status == "True"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """What was read and seen, what was decided, and what came of it (`outcome` None: there was nothing to do).
+
+    `settled` is what that leaves in the status.
+    """
+
+    spec: ScalingSpec
+    at: datetime
+    readings: Round
+    health: Mapping[str, FallbackState]
+    evaluation: Evaluation
+    seen: Observation
+    decision: Decision
+    outcome: Outcome | None
+    settled: Settled
+    metric_names: tuple[str, ...] = ()
+    hpa_status: Mapping[str, Any] = field(default_factory=dict)
+    before: Before = field(default_factory=Before)
+
+    @property
+    def scaled_to(self) -> int | None:
+        """The count that was written; None if none was, or it failed."""
+        action = self.decision.action
+        done = isinstance(action, ScaleTo) and self.outcome is not None and not self.outcome.error
+        return action.replicas if done and isinstance(action, ScaleTo) else None
+
+    @property
+    def refusal(self) -> str:
+        """Why the target could not be scaled or read, "" if it could."""
+        return self.outcome.error if self.outcome else self.seen.replicas_error
+
+    @property
+    def in_fallback(self) -> bool:
+        """Whether the Fallback condition is True from now on."""
+        return shows_fallback(self.spec, self.health)
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """Trigger errors beyond any fallback, in words."""
+        return tuple(str(error) for _, error in self.evaluation.errors)
+
+    @property
+    def odd_values(self) -> dict[str, str]:
+        """Note by metric, of a formula that fails or has no number, and of values that count as 0 without being one.
+
+        What a scaler means by an empty answer, and what a fallback stands for, was asked for and is not odd.
+        """
+        if not self.evaluation.notes:
+            return {}
+        answered = ((one.metric.name, one.outcome) for one in self.readings.readings)
+        odd = {name for name, said in answered if not isinstance(said, ScalerError) and counts_as_zero(said.value)}
+        noted = (note.partition(": ") for note in self.evaluation.notes)
+        return {name: text for name, _, text in noted if name == COMPOSITE_METRIC or name in odd}
+
+
+def events_of(look: Look) -> Iterator[EventNote]:
+    """The fallback's begin and end, what was scaled, and each trigger error and odd value that is new."""
+    if _fallback_is_told(look):
+        yield FALLBACK_BEGINS if look.in_fallback else FALLBACK_ENDS
+    if (scaled := look.settled.event) is not None:
+        yield scaled
+    reason = "KEDAMetricSourceFailed" if look.spec.modifiers else "KEDAScalerFailed"
+    for message in look.failures:
+        if message not in look.before.failures:
+            yield EventNote(type="Warning", reason=reason, note=message)
+    for name, text in look.odd_values.items():
+        if name not in look.before.odd:
+            reason = "KEDAMetricSourceFailed" if name == COMPOSITE_METRIC else "KEDAScalerFailed"
+            yield EventNote(type="Warning", reason=reason, note=f"{name}: {text}")
+
+
+def log_lines_of(look: Look) -> Iterator[LogLine]:
+    """A line when something begins, and one when it ends."""
+    if look.scaled_to is not None and look.outcome is not None:
+        told: dict[str, object] = {
+            "from": look.outcome.before,
+            "to": look.scaled_to,
+            "reason": look.decision.reason.value,
+        }
+        yield logging.INFO, "scaled target", told
+    if _fallback_is_told(look) and look.in_fallback:
+        yield logging.WARNING, "fallback is active", {}
+    elif _fallback_is_told(look):
+        yield logging.INFO, "fallback is no longer active", {}
+    odd = look.odd_values
+    for name in odd.keys() - look.before.odd:
+        yield logging.WARNING, "metric has an odd value", {"metric": name, "note": odd[name]}
+    for name in look.before.odd - odd.keys():
+        yield logging.INFO, "metric has no odd value any more", {"metric": name}
+    if look.refusal and not look.before.out_of_reach:
+        yield logging.WARNING, "target cannot be read or scaled", {"error": look.refusal}
+    elif look.before.out_of_reach and not look.refusal:
+        yield logging.INFO, "target can be scaled again", {}
+
+
+def _fallback_is_told(look: Look) -> bool:
+    """Where a poll found out.
+
+    As in KEDA, a change that the HPA's question found first shows in the Fallback condition alone: in the recorded
+    case `fallback` the HPA asks more often than the poll, and there is no Event.
+    """
+    now = look.in_fallback
+    if look.before.in_fallback == now:
+        return False
+    return any(isinstance(one.outcome, ScalerError) == now and not one.asked for one in look.readings.readings)

@@ -1,0 +1,82 @@
+"""The status after a look: conditions, activity, health, and `status.kedaPy`, which says why in a few words."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from keda_py.core import conditions
+from keda_py.core.conditions import read_condition, with_condition
+from keda_py.core.decision import Reason
+from keda_py.core.fallback import FallbackState
+from keda_py.core.settlement import Settled
+from keda_py.core.spec import ScalingSpec
+from keda_py.core.values.times import write_time
+from keda_py.operator.scaled_objects.report import Before, Look
+
+NOTE_CHARACTERS = 300
+
+
+def status_of(look: Look) -> dict[str, Any]:
+    """The fields that a look is responsible for."""
+    active, settled = look.evaluation.active_metrics, look.settled
+    fields: dict[str, Any] = {
+        "conditions": _conditions(look, settled),
+        "triggersActivity": {name: {"isActive": name in active} for name in look.metric_names} or None,
+        "health": _health_status(look.spec, look.health) or None,
+        "kedaPy": reason_of(look) or None,
+    }
+    return fields | _activity_fields(look.before, settled)
+
+
+def reason_of(look: Look) -> Mapping[str, Any]:
+    """`status.kedaPy`: changes with the reason only."""
+    decision = look.decision
+    if look.before.reason.get("reason") == decision.reason.value:
+        return look.before.reason
+    told: dict[str, Any] = {"reason": decision.reason.value, "since": write_time(look.at)}
+    if decision.look_again_at is not None:
+        told["nextChange"] = write_time(decision.look_again_at)
+    values = {value.name: write_milli(value.milli) for value in look.evaluation.values}
+    notes = [note[:NOTE_CHARACTERS] for note in (*look.failures, *look.evaluation.notes)]
+    return told | ({"values": values} if values else {}) | ({"notes": notes} if notes else {})
+
+
+def reason_paused(before: Mapping[str, Any], now: datetime) -> Mapping[str, Any]:
+    """`status.kedaPy` of an object that is not looked at."""
+    if before.get("reason") == Reason.PAUSED.value:
+        return before
+    return {"reason": Reason.PAUSED.value, "since": write_time(now)}
+
+
+def write_milli(milli: int) -> str:
+    """A value for people: 2.5, not 2500m."""
+    return f"{milli / 1000:.3f}".rstrip("0").rstrip(".")
+
+
+def _conditions(look: Look, settled: Settled) -> list[Mapping[str, Any]]:
+    listed = look.before.status.get("conditions") or conditions.INITIAL
+    listed = with_condition(listed, "Ready", settled.ready)
+    if settled.active is not None:
+        listed = with_condition(listed, "Active", settled.active)
+    listed = with_condition(listed, "Fallback", conditions.FALLBACK if look.in_fallback else conditions.NO_FALLBACK)
+    if (hpa := conditions.hpa_active(look.hpa_status)) is not None:
+        listed = with_condition(listed, "HPAActive", hpa)
+    return list(listed)
+
+
+def _activity_fields(before: Before, settled: Settled) -> dict[str, Any]:
+    """lastActiveTime goes to the wire when activity begins and when it ends, not with every poll."""
+    was = read_condition(before.status.get("conditions") or (), "Active").status == "True"
+    is_active = settled.active is not None and settled.active.status == "True"
+    if settled.last_active is None or (was == is_active and "lastActiveTime" in before.status):
+        return {}
+    return {"lastActiveTime": write_time(settled.last_active)}
+
+
+def _health_status(spec: ScalingSpec, health: Mapping[str, FallbackState]) -> dict[str, Any]:
+    """Failures are counted up to the one that brings the fallback; a long outage costs no write per poll."""
+    enough = spec.fallback.failure_threshold + 1 if spec.fallback else 0
+    return {
+        name: {"numberOfFailures": min(state.failures, enough), "status": state.status}
+        for name, state in health.items()
+    }
