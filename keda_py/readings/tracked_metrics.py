@@ -7,6 +7,7 @@ from datetime import datetime
 
 from keda_py.clock import SystemClock
 from keda_py.core.metric_names import NamedMetric
+from keda_py.core.object_key import ObjectKey
 from keda_py.core.polling_grid import Grid
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.net.credential_keys import SharingKey
@@ -21,9 +22,6 @@ _REAL_TIME = SystemClock()
 
 _HAIR = 0.001
 """A timer may fire so many seconds early."""
-
-Key = tuple[str, str]
-"""(namespace, name) of a ScaledObject."""
 
 Outcome = Reading | ScalerError
 
@@ -50,7 +48,7 @@ class MetricReading:
 class TrackedMetric:
     """The state of one external metric. Times are monotonic seconds of the decision clock."""
 
-    key: Key
+    key: ObjectKey
     scalers: ScalerSet
     metric: NamedMetric
     grid: Grid

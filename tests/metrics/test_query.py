@@ -13,6 +13,7 @@ from keda_py.apis.scaled_object import ScaledObject
 from keda_py.core.fallback import FallbackState, count_outcome, has_valid_fallback
 from keda_py.core.metric_names import MetricSet, name_metrics
 from keda_py.core.metric_specs import ExternalMetric, ResourceMetric
+from keda_py.core.object_key import ObjectKey
 from keda_py.core.spec import ScalingSpec, build_spec
 from keda_py.core.values.quantity import to_milli
 from keda_py.errors import ConfigError, ScalerError
@@ -23,7 +24,7 @@ from keda_py.readings.tracked_metrics import MetricReading
 from keda_py.sdk.scaler import Reading
 
 NOW = datetime(2026, 11, 21, 6, 0, tzinfo=UTC)
-KEY = ("shop", "app")
+KEY = ObjectKey("ScaledObject", "shop", "app")
 DOWN = ScalerError("down")
 FALLBACK = {"failureThreshold": 3, "replicas": 6}
 CPU = ResourceMetric(name="cpu", target_type="Utilization", target="50")
@@ -292,7 +293,7 @@ def targets() -> Targets:
 
 @pytest.fixture
 def query(world, targets) -> Query:
-    specs = {("shop", "late"): world.spec(name="late")}
+    specs = {ObjectKey("ScaledObject", "shop", "late"): world.spec(name="late")}
     return Query(readings=world.readings, targets=targets, specs=specs.get)
 
 

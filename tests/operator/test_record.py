@@ -5,9 +5,10 @@ from datetime import UTC, datetime, timedelta
 
 from keda_py.apis.scaled_object import ScaledObject
 from keda_py.core.decision import Decision, Keep, Observation, Reason
+from keda_py.core.object_key import ObjectKey
 from keda_py.core.spec import build_spec
 from keda_py.external_metrics.query import Evaluation
-from keda_py.operator.controller.record import DecisionRecord, Owner
+from keda_py.operator.controller.record import DecisionRecord
 from keda_py.operator.scaled_objects.record_entries import DecisionInputs, entry_of
 from keda_py.readings.readings import Round
 
@@ -28,18 +29,18 @@ MADE = DecisionInputs(
 )
 
 
-def owner(name: str) -> Owner:
-    return ("ScaledObject", "shop", name)
+def key(name: str) -> ObjectKey:
+    return ObjectKey("ScaledObject", "shop", name)
 
 
 def note(record: DecisionRecord, name: str, *reasons: Reason, start: int = 0) -> None:
     for second, reason in enumerate(reasons, start):
         made = replace(MADE, at=NOON + timedelta(seconds=second), decision=Decision(action=Keep(), reason=reason))
-        record.note(owner(name), entry_of(made))
+        record.note(key(name), entry_of(made))
 
 
 def seconds(record: DecisionRecord, name: str) -> list[float]:
-    return [(entry.at - NOON).total_seconds() for entry in record.changes(owner(name))]
+    return [(entry.at - NOON).total_seconds() for entry in record.changes(key(name))]
 
 
 FLAPPING = (Reason.ACTIVE, Reason.COOLING_DOWN) * 50
@@ -49,7 +50,7 @@ def test_a_decision_like_the_one_before_is_no_change_but_it_is_the_last() -> Non
     record = DecisionRecord()
     note(record, "app", Reason.ACTIVE, Reason.ACTIVE, Reason.ACTIVE)
     assert seconds(record, "app") == [0]
-    last = record.last(owner("app"))
+    last = record.last(key("app"))
     assert last is not None
     assert last.at == NOON + timedelta(seconds=2)
 
@@ -76,6 +77,6 @@ def test_nothing_is_kept_of_an_object_that_is_gone() -> None:
     record = DecisionRecord()
     note(record, "gone", *FLAPPING)
     note(record, "there", Reason.ACTIVE)
-    record.forget(owner("gone"))
-    assert (len(record), record.last(owner("gone")), record.changes(owner("gone"))) == (1, None, ())
+    record.forget(key("gone"))
+    assert (len(record), record.last(key("gone")), record.changes(key("gone"))) == (1, None, ())
     assert seconds(record, "there") == [0]

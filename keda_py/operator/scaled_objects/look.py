@@ -79,7 +79,7 @@ class ScaleLoop:
             health=self._parts.readings.health(state.key),
         )
         self._parts.instruments.process.record_decision(decision.reason.value)
-        self._parts.record.note((spec.kind, *state.key), entry_of(made))
+        self._parts.record.note(state.key, entry_of(made))
         return look, decision, outcome
 
     async def _apply(self, state: ObjectState, spec: ScalingSpec, decision: Decision, look: Look) -> Outcome | None:
@@ -118,7 +118,7 @@ class ScaleLoop:
 
     async def refresh_hpa_condition(self, state: ObjectState) -> None:
         """Pass the HPA's ScalingActive on, between two looks."""
-        hpa = conditions.hpa_active(self._parts.hpas.status(state.key[0], state.status.get("hpaName", "")))
+        hpa = conditions.hpa_active(self._parts.hpas.status(state.key.namespace, state.status.get("hpaName", "")))
         if hpa is not None and state.spec is not None:
             listed = with_condition(state.status.get("conditions") or conditions.INITIAL, "HPAActive", hpa)
             await self._parts.status.write(state, {"conditions": listed})

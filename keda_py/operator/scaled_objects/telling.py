@@ -101,7 +101,7 @@ def tell_failures(
         if message not in state.failures:
             parts.events.record(live_of(parts, state), "Warning", reason, message)
     state.failures = messages
-    entry = parts.record.last((spec.kind, *state.key))
+    entry = parts.record.last(state.key)
     if entry is not None:
         _tell_odd_values(parts, state, odd_values(entry))
         _log_refusals(state, entry.error)
@@ -129,7 +129,7 @@ def _tell_odd_values(parts: ScaledObjectDependencies, state: ObjectState, odd: M
 
 def live_of(parts: ScaledObjectDependencies, state: ObjectState) -> Obj:
     """The object as cached; its bare identity when it has just gone."""
-    namespace, name = state.key
+    namespace, name = state.key.namespace, state.key.name
     kind = {"apiVersion": SCALED_OBJECTS.api_version, "kind": SCALED_OBJECTS.kind}
     known = parts.caches.scaled_objects.get(namespace, name)
     return known or kind | {"metadata": {"namespace": namespace, "name": name, "uid": state.uid}}
@@ -143,7 +143,7 @@ def _conditions(
     if settled.active is not None:
         listed = with_condition(listed, "Active", settled.active)
     listed = with_condition(listed, "Fallback", conditions.FALLBACK if in_fallback else conditions.NO_FALLBACK)
-    hpa_status = parts.hpas.status(state.key[0], state.status.get("hpaName", ""))
+    hpa_status = parts.hpas.status(state.key.namespace, state.status.get("hpaName", ""))
     if (hpa := conditions.hpa_active(hpa_status)) is not None:
         listed = with_condition(listed, "HPAActive", hpa)
     return list(listed)
