@@ -15,7 +15,7 @@ from keda_py.apis.parsing import parse_object
 from keda_py.apis.trigger_authentication import TriggerAuthentication, TriggerAuthenticationSpec
 from keda_py.apis.wire import AuthenticationRef
 from keda_py.auth.lookup.container_env import find_container, read_container_env
-from keda_py.auth.lookup.dependencies import Dependencies, Key, User
+from keda_py.auth.lookup.dependencies import Dependencies, User
 from keda_py.auth.lookup.lookup import Lookup, Surroundings, Troubles, tell_trouble
 from keda_py.auth.lookup.pod_template import PodTemplate
 from keda_py.auth.lookup.target_pods import POD, TargetPods
@@ -23,6 +23,7 @@ from keda_py.auth.resolver import Resolved
 from keda_py.auth.sources.all_sources import read_sources
 from keda_py.auth.sources.pod_identity import needs_service_account, pod_identity_of
 from keda_py.clock import Timer
+from keda_py.core.object_key import ObjectKey
 from keda_py.core.spec import TriggersSpec
 from keda_py.errors import ConfigError
 from keda_py.kube.informers.informer import Informer
@@ -44,7 +45,7 @@ class ResolverCaches:
 
 
 class ClusterResolver:
-    """`Resolver` for the ScaledObjects of a cluster, or another one for its ScaledJobs."""
+    """`Resolver` for the triggers of all objects of a cluster."""
 
     def __init__(self, around: Surroundings, caches: ResolverCaches, pods: TargetPods) -> None:
         self._around, self._caches, self._pods = around, caches, pods
@@ -52,19 +53,15 @@ class ClusterResolver:
         self._dependencies = Dependencies(around.watches, cached)
         self._timers: dict[User, Timer] = {}
         self._troubles: dict[User, Troubles] = {}
-        self._subscribers: list[Callable[[Key, int], None]] = []
+        self._subscribers: list[Callable[[ObjectKey, int], None]] = []
 
-    def sibling(self) -> "ClusterResolver":
-        """Another one, for another kind of objects: their names may be the same."""
-        return ClusterResolver(self._around, self._caches, self._pods)
-
-    def subscribe(self, notify: Callable[[Key, int], None]) -> None:
+    def subscribe(self, notify: Callable[[ObjectKey, int], None]) -> None:
         """Call `notify(key, trigger index)` on the loop when something that a trigger was resolved from has changed."""
         if not self._subscribers:
             self._follow()
         self._subscribers.append(notify)
 
-    def forget(self, key: Key) -> None:
+    def forget(self, key: ObjectKey) -> None:
         """The object is gone: follow nothing for it any more."""
         self._dependencies.keep_triggers(key, 0)
         for user in [user for user in self._timers if user[0] == key]:
@@ -72,7 +69,7 @@ class ClusterResolver:
         for user in [user for user in self._troubles if user[0] == key]:
             del self._troubles[user]
 
-    def troubles(self, key: Key) -> tuple[str, ...]:
+    def troubles(self, key: ObjectKey) -> tuple[str, ...]:
         """What was missing when the triggers of an object were last resolved; a sentence each, without any value."""
         found = sorted((index, troubles) for (owner, index), troubles in self._troubles.items() if owner == key)
         return tuple(f"trigger {index}: {tell_trouble(one)}" for index, each in found for one in each.values())
@@ -140,7 +137,7 @@ class ClusterResolver:
         before = self._troubles.pop(lookup.user, {})
         if lookup.troubles:
             self._troubles[lookup.user] = lookup.troubles
-        who = {"namespace": lookup.spec.namespace, lookup.spec.kind.lower(): lookup.spec.name, "trigger": lookup.index}
+        who = lookup.user[0].log_fields | {"trigger": lookup.index}
         for trouble, about in lookup.troubles.items():
             if trouble not in before:
                 told = {name: text for name, text in about.items() if name != "message"}

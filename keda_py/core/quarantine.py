@@ -21,6 +21,8 @@ from enum import IntEnum
 from typing import Any
 from zlib import crc32
 
+from keda_py.core.object_key import ObjectKey
+
 HOLD_SECONDS = (30, 300, 600, 1200, 2400, 3600)
 """How long, by the deaths that an object is blamed for, from one on."""
 BYSTANDER_SECONDS = 5
@@ -33,23 +35,13 @@ MOST_DEATHS = 1000
 HELD_BACK = "HeldBack"
 """`status.kedaPy.reason`."""
 
-Owner = tuple[str, str, str]
-"""Kind, namespace and name of an object."""
-
 
 @dataclass(frozen=True, slots=True)
 class Work:
     """What is worked on: an object, in the edition of its spec that `edition_of` numbers."""
 
-    kind: str
-    namespace: str
-    name: str
+    key: ObjectKey
     edition: int
-
-    @property
-    def owner(self) -> Owner:
-        """The object, whatever its spec says."""
-        return (self.kind, self.namespace, self.name)
 
 
 class Mark(IntEnum):
@@ -101,9 +93,9 @@ class Hold:
 class _Verdict:
     """Who is blamed, if it is one; `suspects` may as well have been it."""
 
-    blamed: Owner | None = None
+    blamed: ObjectKey | None = None
     certain: bool = False
-    suspects: frozenset[Owner] = frozenset()
+    suspects: frozenset[ObjectKey] = frozenset()
 
 
 def edition_of(uid: str, generation: int) -> int:
@@ -116,15 +108,15 @@ def hold_seconds(deaths: int) -> int:
     return HOLD_SECONDS[min(max(deaths, 1), len(HOLD_SECONDS)) - 1]
 
 
-def judge(traces: Sequence[Trace], on_cpu: int, now: int) -> dict[Owner, Hold]:
+def judge(traces: Sequence[Trace], on_cpu: int, now: int) -> dict[ObjectKey, Hold]:
     """Who is held back after a death, or remembered; `on_cpu` is the group whose step had not ended, 0 for none."""
-    holds = {trace.work.owner: _recall(trace, now) for trace in traces if trace.mark in (Mark.HELD, Mark.CLEARED)}
-    holds = {owner: hold for owner, hold in holds.items() if not _is_forgotten(hold, now)}
+    holds = {trace.work.key: _recall(trace, now) for trace in traces if trace.mark in (Mark.HELD, Mark.CLEARED)}
+    holds = {key: hold for key, hold in holds.items() if not _is_forgotten(hold, now)}
     under_way = [trace for trace in traces if trace.mark in (Mark.UNDER_WAY, Mark.TRIAL, Mark.HUNG)]
     verdict = _blame(under_way, on_cpu)
-    works = {trace.work.owner: trace.work for trace in under_way}  # of one object several may be
-    before = {owner: hold.deaths for owner, hold in holds.items()}
-    return holds | {owner: _sentence(work, verdict, before.get(owner, 0), now) for owner, work in works.items()}
+    works = {trace.work.key: trace.work for trace in under_way}  # of one object several may be
+    before = {key: hold.deaths for key, hold in holds.items()}
+    return holds | {key: _sentence(work, verdict, before.get(key, 0), now) for key, work in works.items()}
 
 
 def _recall(trace: Trace, now: int) -> Hold:
@@ -138,24 +130,24 @@ def _is_forgotten(hold: Hold, now: int) -> bool:
 
 
 def _blame(under_way: Sequence[Trace], on_cpu: int) -> _Verdict:
-    tried = frozenset(trace.work.owner for trace in under_way if trace.mark is Mark.TRIAL)
-    hung = frozenset(trace.work.owner for trace in under_way if trace.mark is Mark.HUNG)
-    running = frozenset(trace.work.owner for trace in under_way if on_cpu and trace.group == on_cpu)
+    tried = frozenset(trace.work.key for trace in under_way if trace.mark is Mark.TRIAL)
+    hung = frozenset(trace.work.key for trace in under_way if trace.mark is Mark.HUNG)
+    running = frozenset(trace.work.key for trace in under_way if on_cpu and trace.group == on_cpu)
     for suspects in (hung, running, tried):
         if len(suspects) == 1:
             (blamed,) = suspects
             return _Verdict(blamed=blamed, certain=blamed in hung | tried)
         if suspects:
             return _Verdict(suspects=suspects)
-    return _Verdict(suspects=frozenset(trace.work.owner for trace in under_way))
+    return _Verdict(suspects=frozenset(trace.work.key for trace in under_way))
 
 
 def _sentence(work: Work, verdict: _Verdict, deaths: int, now: int) -> Hold:
-    if work.owner == verdict.blamed:
+    if work.key == verdict.blamed:
         # What is certain needs no second look soon: a trial that fails costs everybody a restart.
         deaths = min(max(deaths + 1, 2 if verdict.certain else 1), MOST_DEATHS)
         return Hold(work=work, deaths=deaths, died=now, seconds=hold_seconds(deaths))
-    seconds = UNKNOWN_SECONDS if work.owner in verdict.suspects else BYSTANDER_SECONDS
+    seconds = UNKNOWN_SECONDS if work.key in verdict.suspects else BYSTANDER_SECONDS
     return Hold(work=work, deaths=deaths, died=now, seconds=seconds)
 
 
@@ -166,15 +158,15 @@ def clear(hold: Hold, now: int) -> Hold:
 
 def deaths_in(namespace: str, holds: Iterable[Hold], now: int) -> int:
     """Deaths of the last hour or so that objects of this namespace are blamed for."""
-    return sum(hold.deaths for hold in holds if hold.work.namespace == namespace and not _is_forgotten(hold, now))
+    return sum(hold.deaths for hold in holds if hold.work.key.namespace == namespace and not _is_forgotten(hold, now))
 
 
 def hold_in_bad_company(work: Work, holds: Sequence[Hold], now: int) -> Hold | None:
     """An object of which nothing is known yet, in a namespace that is not believed any more; None in any other."""
-    deaths = deaths_in(work.namespace, holds, now)
+    deaths = deaths_in(work.key.namespace, holds, now)
     if deaths < NAMESPACE_DEATHS:
         return None
-    last = max(hold.died for hold in holds if hold.work.namespace == work.namespace and hold.deaths)
+    last = max(hold.died for hold in holds if hold.work.key.namespace == work.key.namespace and hold.deaths)
     return Hold(work=work, deaths=0, died=last, seconds=hold_seconds(deaths - NAMESPACE_DEATHS + 2))
 
 

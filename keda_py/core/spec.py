@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import ClassVar
 
 from keda_py.apis.scaled_object import Fallback, ScaledObject, ScaleTrigger, ScalingModifiers
+from keda_py.core.object_key import ObjectKey
 from keda_py.errors import ConfigError
 
 PAUSED = "autoscaling.keda.sh/paused"
@@ -89,6 +90,11 @@ class TriggersSpec:
     polling_interval: timedelta
     modifiers: ScalingModifiers | None = None
     fallback: Fallback | None = None
+
+    @property
+    def key(self) -> ObjectKey:
+        """Which object it is the spec of."""
+        return ObjectKey(self.kind, self.namespace, self.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

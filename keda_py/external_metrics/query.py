@@ -14,11 +14,11 @@ from keda_py.core.fallback import (
     needs_replicas,
 )
 from keda_py.core.metric_names import MetricSet
+from keda_py.core.object_key import ObjectKey
 from keda_py.core.reading import Round
 from keda_py.core.spec import ScalingSpec
 from keda_py.errors import ConfigError, KedaPyError, ScalerError
 from keda_py.readings.readings import Readings
-from keda_py.readings.tracked_metrics import Key
 
 PREFIX = "rpc error: code = Unknown desc = error when getting metric values "
 """KEDA answers through gRPC, and its words end up in the HPA's conditions; people search for them."""
@@ -47,13 +47,13 @@ class Query:
     """The HPA's question. `specs` finds the spec of an object whose scalers are not built yet."""
 
     def __init__(
-        self, *, readings: Readings, targets: TargetReader, specs: Callable[[Key], ScalingSpec | None]
+        self, *, readings: Readings, targets: TargetReader, specs: Callable[[ObjectKey], ScalingSpec | None]
     ) -> None:
         self._readings, self._targets, self._specs = readings, targets, specs
 
     async def answer(self, namespace: str, metric: str, scaled_object: str) -> tuple[MetricValue, ...]:
         """The values of a metric. Raises QueryError in KEDA's words."""
-        key = (namespace, scaled_object)
+        key = ObjectKey(ScalingSpec.kind, namespace, scaled_object)
         spec, metrics = await self._find(key)
         try:
             readings = await self._readings.ask(key, metric)
@@ -66,13 +66,13 @@ class Query:
             raise QueryError(f"{PREFIX}metric:{metric} encountered error")
         return evaluation.values
 
-    async def _find(self, key: Key) -> tuple[ScalingSpec, MetricSet]:
+    async def _find(self, key: ObjectKey) -> tuple[ScalingSpec, MetricSet]:
         built = self._readings.built(key)
         if built and isinstance(built.spec, ScalingSpec):
             return built.spec, built.metrics
         spec = self._specs(key)
         if spec is None:
-            raise QueryError(f'{PREFIX}error getting scalers ScaledObject.keda.sh "{key[1]}" not found')
+            raise QueryError(f'{PREFIX}error getting scalers ScaledObject.keda.sh "{key.name}" not found')
         try:
             return spec, await self._readings.build(spec)
         except (ConfigError, ScalerError) as error:
@@ -82,7 +82,7 @@ class Query:
         failed = bool(seen.errors)
         replicas = await self._targets.replicas(spec) if failed and needs_replicas(spec) else None
         ready = await self._targets.ready_pods(spec) if failed and needs_ready_pods(spec, metrics) else None
-        health = self._readings.health((spec.namespace, spec.name))
+        health = self._readings.health(spec.key)
         if metrics.composite is None:
             return evaluate(spec, metrics, seen, health, replicas, ready)
         try:

@@ -86,7 +86,7 @@ async def run_operator(
             parts = assembly.parts
             servers = (assembly.admission.events.run, assembly.admission.run, assembly.serving.run)
             watchdog = Watchdog(instruments.process, trigger_types_by_module(), process)
-            background = [watchdog.run, parts.caches.run, parts.reader.run, assembly.jobs.watch, *servers]
+            background = [watchdog.run, parts.caches.run, parts.reader.run, assembly.jobs.caches.run, *servers]
             if assembly.election is not None:
                 background += [assembly.election.watch, assembly.standby_reader.run]
             watching = [tasks.create_task(run()) for run in background]
@@ -98,7 +98,6 @@ async def run_operator(
             await asyncio.sleep(settings.serving.shutdown_delay.total_seconds())
             await assembly.serving.aclose()
             await assembly.parts.readings.aclose()
-            await assembly.jobs.aclose()
             for task in watching:
                 task.cancel()
 

@@ -20,6 +20,7 @@ from keda_py.auth.lookup.lookup import Surroundings as AuthSurroundings
 from keda_py.auth.lookup.target_pods import TargetPods
 from keda_py.clock import Clock
 from keda_py.core.fallback import FallbackState, read_health
+from keda_py.core.object_key import ObjectKey
 from keda_py.core.spec import ScalingSpec, build_spec
 from keda_py.errors import ConfigError
 from keda_py.external_metrics.query import Query
@@ -43,13 +44,12 @@ from keda_py.operator.cluster.namespaces import Namespaces
 from keda_py.operator.cluster.reader import ClusterReader
 from keda_py.operator.controller.controller import Controller
 from keda_py.operator.controller.record import DecisionRecord
-from keda_py.operator.controller.state import ObjectState
+from keda_py.operator.controller.state import ObjectState, Remembered
 from keda_py.operator.controller.status import StatusWriter
-from keda_py.operator.controller.work_queue import Key
-from keda_py.operator.explain.insight import Insight, Known
+from keda_py.operator.explain.insight import Insight
 from keda_py.operator.process.quarantine import Quarantine
 from keda_py.operator.process.questions import GuardedQuestions
-from keda_py.operator.scaled_jobs.parts import ScaledJobParts
+from keda_py.operator.scaled_jobs.parts import ScaledJobParts, assemble_jobs
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.fallback_target import FallbackTarget
 from keda_py.operator.scaled_objects.hpas import Hpas
@@ -105,16 +105,16 @@ def assemble(around: OperatorInputs) -> Assembly:
     settings, sources, election = around.settings, _sources(around), _election(around)
     leads = _leads(election)
 
-    def on_reading(key: Key) -> None:
-        scaled_objects.on_reading(key)  # which is made of them
+    def on_reading(key: ObjectKey) -> None:  # the controllers are made of them
+        (jobs.controller if key.kind == SCALED_JOBS.kind else scaled_objects).on_reading(key)
 
     readings = _readings(around, sources, leads, on_reading)
     parts = _parts(around, sources, readings, leads)
     scaled_objects = Controller(parts, ScaledObjects(parts), settings.scaling.scaled_object_workers)
     standby_reader = StandbyReader(parts, leads)
-    for listener in (scaled_objects, standby_reader):
+    jobs = assemble_jobs(parts, settings)
+    for listener in (scaled_objects, jobs.controller, standby_reader):
         sources.resolver.subscribe(listener.on_parameters)
-    jobs = ScaledJobParts(parts, settings, scalers=sources.scalers, tasks=around.tasks)
     answers = Answers(
         metrics=GuardedQuestions(_query(parts, scaled_objects), parts.quarantine, parts.caches.scaled_objects.get),
         admission=_admission(around, sources),
@@ -158,7 +158,7 @@ def _sources(around: OperatorInputs) -> _Sources:
 
 
 def _readings(
-    around: OperatorInputs, sources: _Sources, leads: Callable[[], bool], on_reading: Callable[[Key], None]
+    around: OperatorInputs, sources: _Sources, leads: Callable[[], bool], on_reading: Callable[[ObjectKey], None]
 ) -> Readings:
     return Readings(
         scalers=sources.scalers,
@@ -205,7 +205,7 @@ def _authentications(parts: ScaledObjectDependencies, jobs: ScaledJobParts) -> A
 
 def _cloud_events(around: OperatorInputs, parts: ScaledObjectDependencies) -> CloudEventSources:
     cluster = around.settings.cluster
-    destinations = Destinations(around.http, cluster, parts.resolver.sibling())
+    destinations = Destinations(around.http, cluster, parts.resolver)
     return CloudEventSources(parts, destinations, everywhere=cluster.events_everywhere)
 
 
@@ -215,11 +215,11 @@ def _insight(
     jobs: ScaledJobParts,
     leads: Callable[[], bool],
 ) -> Insight:
-    known = {
-        SCALED_OBJECTS.kind: Known(states=scaled_objects.states, troubles=parts.resolver.troubles),
-        SCALED_JOBS.kind: Known(states=jobs.controller.states, troubles=jobs.troubles),
+    known: Mapping[str, Mapping[ObjectKey, Remembered]] = {
+        SCALED_OBJECTS.kind: scaled_objects.states,
+        SCALED_JOBS.kind: jobs.controller.states,
     }
-    return Insight(parts.clock, parts.record, known, leads)
+    return Insight(parts.clock, parts.record, known, parts.resolver.troubles, leads)
 
 
 def _query(parts: ScaledObjectDependencies, scaled_objects: Controller[ObjectState]) -> Query:
@@ -233,17 +233,18 @@ def _admission(around: OperatorInputs, sources: _Sources) -> AdmissionServer:
     return AdmissionServer(around.settings, neighbours, sources.caches, events, around.instruments)
 
 
-def _find_spec(caches: Caches, key: Key) -> ScalingSpec | None:
-    live = caches.scaled_objects.get(*key)
+def _find_spec(caches: Caches, key: ObjectKey) -> ScalingSpec | None:
+    live = caches.scaled_objects.get(key.namespace, key.name)
     try:
         return build_spec(parse_object(ScaledObject, live)) if live else None
     except ConfigError:
         return None
 
 
-def _stored_health(caches: Caches, key: Key) -> Mapping[str, FallbackState]:
-    live = caches.scaled_objects.get(*key) or {}
-    return read_health(live.get("status") or {})
+def _stored_health(caches: Caches, key: ObjectKey) -> Mapping[str, FallbackState]:
+    """A ScaledJob has no fallback, so that nothing is counted for it."""
+    live = caches.scaled_objects.get(key.namespace, key.name) if key.kind == SCALED_OBJECTS.kind else None
+    return read_health((live or {}).get("status") or {})
 
 
 def _resolver(around: OperatorInputs, caches: Caches, reader: ClusterReader, discovery: Discovery) -> ClusterResolver:

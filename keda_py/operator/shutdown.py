@@ -22,7 +22,7 @@ async def shut_down(assembly: Assembly) -> None:
         async with asyncio.timeout(seconds):
             if election is None or election.is_leader:
                 await assembly.scaled_objects.flush()
-                await assembly.jobs.flush()
+                await assembly.jobs.controller.flush()
                 await events.flush(seconds)
     except TimeoutError:
         log.warning("the last writes did not finish in time", extra={"seconds": seconds})

@@ -22,7 +22,7 @@ def asking_for(meter: "TrackedMetric") -> Iterator[None]:
     """Requests sent inside are this meter's."""
     token = _asking.set(meter)
     try:
-        with acting_for(meter.key[0]):
+        with acting_for(meter.key.namespace):
             yield
     finally:
         _asking.reset(token)

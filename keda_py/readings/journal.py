@@ -15,7 +15,8 @@ from functools import lru_cache
 from types import coroutine
 from typing import Any, TypeVar
 
-from keda_py.core.quarantine import Hold, Mark, Owner, Work, judge
+from keda_py.core.object_key import ObjectKey
+from keda_py.core.quarantine import Hold, Mark, Work, judge
 from keda_py.readings.journal_bytes import HEADER, MAGIC, ON_CPU, SIZE, SLOT, SLOTS, pack, pack_hold, read
 
 T = TypeVar("T")
@@ -34,16 +35,16 @@ class Journal:
     def __init__(self, memory: memoryview, now: int = 0) -> None:
         on_cpu, traces = read(bytes(memory))
         self.inherited = tuple(judge(traces, on_cpu, now).values())
-        self.trials: set[Owner] = set()
+        self.trials: set[ObjectKey] = set()
         """Objects whose work is marked as a trial."""
-        self.apart: set[Owner] = set()
+        self.apart: set[ObjectKey] = set()
         """Objects that are not read together with others, so that it shows which of them it was."""
         self.steps = 0
         """How many steps have begun; one that goes on for long does not change it."""
         self._memory, self._cells = memory, memory[:HEADER].cast("I")
         self._group = 0
         self._running: dict[int, list[tuple[int, Work]]] = {}
-        self._holds: dict[Owner, int] = {}
+        self._holds: dict[ObjectKey, int] = {}
         self._free: list[int] = []
         self._told_full = False
         self._begin_anew()
@@ -110,14 +111,14 @@ class Journal:
 
         Half of the slots are for what is under way, whatever there is to remember of the innocent.
         """
-        self.drop(hold.work.owner)
+        self.drop(hold.work.key)
         if not hold.deaths and len(self._holds) >= SLOTS // 2:
             return
-        self._holds[hold.work.owner] = self._fill(pack_hold(hold), Mark.HELD if hold.held else Mark.CLEARED, 0)
+        self._holds[hold.work.key] = self._fill(pack_hold(hold), Mark.HELD if hold.held else Mark.CLEARED, 0)
 
-    def drop(self, owner: Owner) -> None:
+    def drop(self, key: ObjectKey) -> None:
         """Nothing is to be remembered of that object."""
-        self._release(self._holds.pop(owner, 0))
+        self._release(self._holds.pop(key, 0))
 
     def close(self) -> bool:
         """Let the memory go. True when it holds something that the next process has to know."""
@@ -127,7 +128,7 @@ class Journal:
         return kept
 
     def _write(self, work: Work, group: int) -> int:
-        return self._fill(_packed(work), Mark.TRIAL if work.owner in self.trials else Mark.UNDER_WAY, group)
+        return self._fill(_packed(work), Mark.TRIAL if work.key in self.trials else Mark.UNDER_WAY, group)
 
     def _fill(self, entry: bytes, mark: Mark, group: int) -> int:
         """The slot, 0 if no slot is left. The mark comes last: a death in between leaves a free slot."""
@@ -154,4 +155,4 @@ class Journal:
 
 def owners_of(works: Iterable[Work]) -> list[str]:
     """For a log line: kind/namespace/name of each."""
-    return ["/".join(work.owner) for work in works]
+    return [str(work.key) for work in works]

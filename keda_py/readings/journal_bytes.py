@@ -12,6 +12,7 @@ never an error.
 from struct import Struct
 from zlib import crc32
 
+from keda_py.core.object_key import ObjectKey
 from keda_py.core.quarantine import MOST_DEATHS, Hold, Mark, Trace, Work
 
 MAGIC = b"kedapyJ1"
@@ -34,10 +35,11 @@ _ON_CPU_CELL = Struct("<12xI")
 
 def pack(work: Work, deaths: int = 0, died: int = 0, seconds: int = 0) -> bytes:
     """An entry from its checksum on, padded; b"" for what has no place in a slot: then it is not written down."""
-    namespace, name = work.namespace.encode(), work.name.encode()
-    if work.kind not in KINDS or len(namespace) > LONGEST_NAMESPACE or len(name) > LONGEST_NAME:
+    key = work.key
+    namespace, name = key.namespace.encode(), key.name.encode()
+    if key.kind not in KINDS or len(namespace) > LONGEST_NAMESPACE or len(name) > LONGEST_NAME:
         return b""
-    fields = (KINDS.index(work.kind), len(namespace), deaths, work.edition, died, seconds)
+    fields = (KINDS.index(key.kind), len(namespace), deaths, work.edition, died, seconds)
     body = (_BODY.pack(*fields) + namespace + name).ljust(SLOT - _MARK_AND_GROUP.size - _CHECKSUM.size, b"\0")
     return _CHECKSUM.pack(crc32(body)) + body
 
@@ -65,7 +67,7 @@ def _read_slot(slot: bytes) -> Trace | None:
     namespace, name = slot[_NAME_AT : _NAME_AT + length], slot[_NAME_AT + length :].rstrip(b"\0")
     if kind >= len(KINDS) or deaths > MOST_DEATHS or not (_is_word(namespace) and _is_word(name)):
         return None
-    work = Work(KINDS[kind], namespace.decode(), name.decode(), edition)
+    work = Work(ObjectKey(KINDS[kind], namespace.decode(), name.decode()), edition)
     return Trace(work=work, mark=Mark(mark), group=group, deaths=deaths, died=died, seconds=seconds)
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from keda_py.core.fallback import FallbackState, has_valid_fallback
 from keda_py.core.metric_names import MetricSet
+from keda_py.core.object_key import ObjectKey
 from keda_py.core.polling_grid import Grid, Phases
 from keda_py.core.reading import MetricReading, Outcome, Round
 from keda_py.core.spec import TriggersSpec
@@ -27,7 +28,7 @@ from keda_py.readings.failures import Failures
 from keda_py.readings.formula_turns import FormulaTurns
 from keda_py.readings.observer import Observer, Unobserved
 from keda_py.readings.scaler_set import ScalerSet, ScalerSource, build_set
-from keda_py.readings.tracked_metrics import Key, TrackedMetric
+from keda_py.readings.tracked_metrics import TrackedMetric
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +41,7 @@ SHARED_SECONDS = 2.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Watched:
-    """A ScaledObject whose scalers stand."""
+    """An object whose scalers stand."""
 
     scalers: ScalerSet
     meters: tuple[TrackedMetric, ...]
@@ -51,7 +52,7 @@ class _Watched:
 
 
 class Readings:
-    """Scalers of all ScaledObjects. `on_reading` is called, on the loop, after a completed reading.
+    """Scalers of all objects. `on_reading` is called, on the loop, after a completed reading.
 
     Not for an answer to the HPA that there is no work: how soon a workload may stop is what `pollingInterval` says, so
     the next poll finds that out. Reads run in `tasks`; close with `aclose` before that group ends.
@@ -62,13 +63,13 @@ class Readings:
         *,
         scalers: ScalerSource,
         tasks: asyncio.TaskGroup,
-        on_reading: Callable[[Key], None],
+        on_reading: Callable[[ObjectKey], None],
         observer: Observer = UNOBSERVED,
         failures: Failures | None = None,
     ) -> None:
         self._scalers, self._tasks, self._on_reading, self._observer = scalers, tasks, on_reading, observer
         self._clock = scalers.lendings.clock
-        self._watched: dict[Key, _Watched] = {}
+        self._watched: dict[ObjectKey, _Watched] = {}
         self._failures = failures or Failures()
         engine = Engine(
             clock=self._clock,
@@ -80,7 +81,7 @@ class Readings:
         self._sources = Sources(engine)
         self.formulas = FormulaTurns()
         self._phases = Phases()
-        self._building: defaultdict[Key, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._building: defaultdict[ObjectKey, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._running: set[asyncio.Task[None]] = set()
         self._closed = False
 
@@ -88,9 +89,9 @@ class Readings:
         """The metrics of a spec; its scalers are built once per generation. Raises ConfigError or ScalerError.
 
         The scalers of the generation before are closed once the new ones stand, and as well when these cannot be
-        built: a ScaledObject that is wrong now is not scaled by what it once said.
+        built: an object that is wrong now is not scaled by what it once said.
         """
-        key = (spec.namespace, spec.name)
+        key = spec.key
         async with self._building[key]:
             old = self._watched.get(key)
             if old and (old.scalers.spec.uid, old.scalers.spec.generation) == (spec.uid, spec.generation):
@@ -106,7 +107,7 @@ class Readings:
             self._install(key, new)
             return new.metrics
 
-    async def renew(self, key: Key, triggers: Iterable[int]) -> bool:
+    async def renew(self, key: ObjectKey, triggers: Iterable[int]) -> bool:
         """Renew the scalers of those triggers whose parameters have changed; True when one was.
 
         Where that changes a metric's name or target, nothing stands any more: `built` is None and a `build` is due.
@@ -125,21 +126,21 @@ class Readings:
                     meter.last_at = -math.inf  # what the scaler before it read is not shared with anybody
             return bool(renewed)
 
-    def built(self, key: Key) -> ScalerSet | None:
+    def built(self, key: ObjectKey) -> ScalerSet | None:
         """The scalers of an object, None before `build` and after `forget`."""
         watched = self._watched.get(key)
         return watched.scalers if watched else None
 
-    def keys(self) -> tuple[Key, ...]:
+    def keys(self) -> tuple[ObjectKey, ...]:
         """The objects whose scalers stand."""
         return tuple(self._watched)
 
-    def begin(self, key: Key) -> None:
+    def begin(self, key: ObjectKey) -> None:
         """Start a poll without waiting; `on_reading` tells of each answer, and `poll` then has them at once."""
         for meter in self._get(key).meters:
             self._poll_meter(meter)
 
-    async def poll(self, key: Key, changed: asyncio.Future[None] | None = None) -> Round | None:
+    async def poll(self, key: ObjectKey, changed: asyncio.Future[None] | None = None) -> Round | None:
         """Read every external metric. A trigger's failure is its outcome. Raises ScalerError when nothing is built.
 
         None: `changed` was done first; what is being read is for who asks next.
@@ -156,7 +157,7 @@ class Readings:
             return None
         return Round(readings=await _gather(flights))
 
-    async def ask(self, key: Key, metric_name: str) -> tuple[MetricReading, ...]:
+    async def ask(self, key: ObjectKey, metric_name: str) -> tuple[MetricReading, ...]:
         """The HPA's question, upper or lower case; no such metric: empty. Under scalingModifiers all metrics answer.
 
         With useCachedMetrics the last poll's outcome answers, error included; nothing is read, but before the first
@@ -167,24 +168,24 @@ class Readings:
         asked = [meter for meter in watched.meters if every or meter.metric.name.lower() == metric_name.lower()]
         return await _gather([self._answer(meter) for meter in asked])
 
-    def health(self, key: Key) -> Mapping[str, FallbackState]:
+    def health(self, key: ObjectKey) -> Mapping[str, FallbackState]:
         """Failures in a row by metric name; empty unless the object has a valid fallback."""
         watched = self._watched.get(key)
         return self._failures.of(key, _counted_metrics(watched.scalers)) if watched else {}
 
-    def recount(self) -> None:
-        """Forget how often what has failed: from now on that is what the status says, until more is counted."""
-        self._failures.clear()
+    def recount(self, kind: str) -> None:
+        """Forget how often objects of a kind have failed: that is what the status says, until more is counted."""
+        self._failures.clear(kind)
 
-    def batch_key(self, key: Key) -> SharingKey | None:
+    def batch_key(self, key: ObjectKey) -> SharingKey | None:
         """What the object's polls are batched by, None where they are not."""
         return self._get(key).batch_key
 
-    def next_phase(self, key: Key, at: float) -> float:
+    def next_phase(self, key: ObjectKey, at: float) -> float:
         """Monotonic seconds of the next poll after a reading at `at`: on the key's grid, within a polling interval."""
         return self._get(key).grid.next_after(at)
 
-    async def forget(self, key: Key) -> None:
+    async def forget(self, key: ObjectKey) -> None:
         """Close an object's scalers and drop everything known of it."""
         async with self._building[key]:
             self._end(key, seconds=0.0)
@@ -204,13 +205,13 @@ class Readings:
             await watched.scalers.aclose()
         self._watched.clear()
 
-    def _get(self, key: Key) -> _Watched:
+    def _get(self, key: ObjectKey) -> _Watched:
         watched = self._watched.get(key)
         if watched is None:
-            raise ScalerError(f"the scalers of {key[0]}/{key[1]} are not built")
+            raise ScalerError(f"the scalers of {key.namespace}/{key.name} are not built")
         return watched
 
-    def _install(self, key: Key, scalers: ScalerSet) -> None:
+    def _install(self, key: ObjectKey, scalers: ScalerSet) -> None:
         batch_key = next((one for one in scalers.batch_keys if one is not None), None)
         source = key if batch_key is None else batch_key
         interval = scalers.spec.polling_interval.total_seconds()
@@ -222,14 +223,14 @@ class Readings:
         self._failures.keep(key, _counted_metrics(scalers))
         self._observer.record_built(key, scalers)
 
-    def _end(self, key: Key, seconds: float | None = None) -> None:
+    def _end(self, key: ObjectKey, seconds: float | None = None) -> None:
         """Dismiss an object's scalers, with none in their place."""
         watched = self._watched.get(key)
         if watched is not None:
             self._dismiss(key, seconds)
-            self._observer.record_dismissed(key, watched.scalers.spec.kind)
+            self._observer.record_dismissed(key)
 
-    def _dismiss(self, key: Key, seconds: float | None = None) -> None:
+    def _dismiss(self, key: ObjectKey, seconds: float | None = None) -> None:
         """Who has asked has that long to be answered; by default as long as a question usually takes."""
         watched = self._watched.pop(key, None)
         if watched is None:
@@ -339,7 +340,7 @@ def _done(reading: MetricReading) -> asyncio.Future[MetricReading]:
 
 def _log_reading(meter: TrackedMetric, reading: MetricReading, now: float, *, failed_before: bool) -> None:
     """Told is when a trigger begins to fail and when that ends; of one that does so by turns, once in a while."""
-    names = {"namespace": meter.key[0], meter.scalers.spec.kind.lower(): meter.key[1], "metric": meter.metric.name}
+    names = meter.key.log_fields | {"metric": meter.metric.name}
     if isinstance(reading.outcome, ScalerError):
         level = logging.DEBUG
         if not failed_before and now - meter.told_at >= QUIET_SECONDS:

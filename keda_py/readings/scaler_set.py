@@ -152,7 +152,7 @@ class ScalerSet:
     @property
     def stands_apart(self) -> bool:
         """Is it read by itself, because it was under way when a process died?"""
-        return self.work.owner in self._source.journal.apart
+        return self.work.key in self._source.journal.apart
 
     def activation(self, index: int) -> float:
         """The value above which a trigger is active."""
@@ -199,7 +199,7 @@ class ScalerSet:
             return False
 
     def _names(self, index: int) -> dict[str, object]:
-        return {"namespace": self.spec.namespace, self.spec.kind.lower(): self.spec.name, "trigger": index}
+        return self.spec.key.log_fields | {"trigger": index}
 
     async def aclose(self) -> None:
         """Close every scaler."""
@@ -254,4 +254,4 @@ async def _specs(spec: TriggersSpec, opened: Sequence[OpenScaler], timeout: floa
 
 
 def _work_on(spec: TriggersSpec) -> Work:
-    return Work(spec.kind, spec.namespace, spec.name, edition_of(spec.uid, spec.generation))
+    return Work(spec.key, edition_of(spec.uid, spec.generation))

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from keda_py.clock import SystemClock
 from keda_py.core.metric_names import NamedMetric
+from keda_py.core.object_key import ObjectKey
 from keda_py.core.polling_grid import Grid
 from keda_py.core.reading import MetricReading, Outcome, Reading
 from keda_py.errors import ConfigError, ScalerError
@@ -22,15 +23,12 @@ _REAL_TIME = SystemClock()
 _HAIR = 0.001
 """A timer may fire so many seconds early."""
 
-Key = tuple[str, str]
-"""(namespace, name) of a ScaledObject."""
-
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class TrackedMetric:
     """The state of one external metric. Times are monotonic seconds of the decision clock."""
 
-    key: Key
+    key: ObjectKey
     scalers: ScalerSet
     metric: NamedMetric
     grid: Grid

@@ -8,7 +8,8 @@ from collections.abc import Callable
 
 from prometheus_client import CollectorRegistry, Counter
 
-from keda_py.telemetry.series import Owner, Series
+from keda_py.core.object_key import ObjectKey
+from keda_py.telemetry.series import Series
 
 ELSEWHERE = "_unknown"
 """The label of what is not known here; no namespace can have that name."""
@@ -49,15 +50,15 @@ class AdmissionMetrics:
     def sweep(self) -> None:
         """End the series of namespaces that are gone; before each scrape."""
         for owner in self._series.owners:
-            if self._known(owner[1]) != owner[1]:
+            if self._known(owner.namespace) != owner.namespace:
                 self._series.forget(owner)
 
     def _known(self, namespace: str) -> str:
         return namespace if self._exists(namespace) else ELSEWHERE
 
 
-def _owner(namespace: str) -> Owner:
-    return ("Namespace", namespace, "")
+def _owner(namespace: str) -> ObjectKey:
+    return ObjectKey("Namespace", namespace, "")
 
 
 def _word(action: str) -> str:

@@ -9,10 +9,8 @@ from collections.abc import Callable
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
+from keda_py.core.object_key import ObjectKey
 from keda_py.telemetry.series import Series
-
-SourceKey = tuple[str, str, str]
-"""Kind, namespace and name of a source."""
 
 
 class CloudEventMetrics:
@@ -20,7 +18,7 @@ class CloudEventMetrics:
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._series = Series()
-        self._queues: dict[SourceKey, int] = {}
+        self._queues: dict[ObjectKey, int] = {}
         self._emitted = Counter(
             "keda_cloudeventsource_events_emitted",
             "CloudEvents by outcome",
@@ -31,27 +29,27 @@ class CloudEventMetrics:
             "keda_cloudeventsource_events_queued", "CloudEvents not sent yet", ("namespace",), registry=registry
         )
 
-    def record_event(self, source: SourceKey, namespace: str, sink: str, state: str) -> None:
+    def record_event(self, source: ObjectKey, namespace: str, sink: str, state: str) -> None:
         """An event about something in `namespace` was sent ("emitted"), or could not be ("failed")."""
-        self._series.of(source, self._emitted, (namespace, source[2], sink, state)).inc()
+        self._series.of(source, self._emitted, (namespace, source.name, sink, state)).inc()
 
     def sweep(self, exists: Callable[[str], bool]) -> None:
         """End the series of namespaces that are gone; before each scrape. "" is of what is in none."""
         for source in self._series.owners:
             self._series.forget(source, lambda labels: bool(labels[0]) and not exists(labels[0]))
 
-    def record_queued(self, source: SourceKey, count: int) -> None:
+    def record_queued(self, source: ObjectKey, count: int) -> None:
         """How many events wait for the sink of a source."""
         self._queues[source] = count
-        self._show(source[1])
+        self._show(source.namespace)
 
-    def forget(self, source: SourceKey) -> None:
+    def forget(self, source: ObjectKey) -> None:
         """The source is gone, its series too."""
         self._series.forget(source)
         self._queues.pop(source, None)
-        self._show(source[1])
+        self._show(source.namespace)
 
     def _show(self, namespace: str) -> None:
-        counts = [count for source, count in self._queues.items() if source[1] == namespace]
+        counts = [count for source, count in self._queues.items() if source.namespace == namespace]
         series = self._queued.labels(namespace)
         series.set(sum(counts)) if counts else self._queued.remove(namespace)

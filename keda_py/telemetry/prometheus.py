@@ -11,17 +11,17 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disa
 
 from keda_py.core.evaluation import Evaluation
 from keda_py.core.metric_names import COMPOSITE_METRIC
+from keda_py.core.object_key import ObjectKey
 from keda_py.core.reading import MetricReading
 from keda_py.errors import EmptyAnswer, ScalerError
 from keda_py.net.http.observed import HttpExchange
 from keda_py.readings.http_requests import asked_for
 from keda_py.readings.scaler_set import ScalerSet
-from keda_py.readings.tracked_metrics import Key, TrackedMetric
 from keda_py.telemetry.admission_metrics import AdmissionMetrics
 from keda_py.telemetry.cloud_event_metrics import CloudEventMetrics
 from keda_py.telemetry.process_metrics import ProcessMetrics
 from keda_py.telemetry.question_metrics import QuestionMetrics
-from keda_py.telemetry.series import MOST_DETAILED_LINES, MOST_LINES, Labels, Owner, Scope, Series, shortened
+from keda_py.telemetry.series import MOST_DETAILED_LINES, MOST_LINES, Labels, Scope, Series, shortened
 
 SCALED_OBJECT, SCALED_JOB = "ScaledObject", "ScaledJob"
 
@@ -77,71 +77,70 @@ class OperatorMetrics:
         self._http_seconds = _http_timer(self._timed_by, registry)
 
     @property
-    def owners(self) -> tuple[Owner, ...]:
+    def owners(self) -> tuple[ObjectKey, ...]:
         """The objects of which anything is shown."""
         return self._series.owners
 
-    def record_built(self, key: Key, scalers: ScalerSet) -> None:
+    def record_built(self, key: ObjectKey, scalers: ScalerSet) -> None:
         """Scalers of a new generation stand: series of metrics that the object has no longer end.
 
         What the HPA measures by itself counts as active, as in KEDA: no scaler is asked here.
         """
-        owner, resources = (scalers.spec.kind, *key), _resource_labels(key, scalers)
+        resources = _resource_labels(key, scalers)
         kept: set[Scope] = {
             _series_labels(key, scalers, metric.trigger_index, metric.name) for metric in scalers.metrics.external
         }
         kept |= {*resources, _composite_labels(key), *((trigger.type,) for trigger in scalers.spec.triggers)}
-        self._series.keep(owner, kept)
+        self._series.keep(key, kept)
         for labels in resources:
-            self._series.of(owner, self._active, labels, labels).set(1)
+            self._series.of(key, self._active, labels, labels).set(1)
 
-    def record_dismissed(self, key: Key, kind: str) -> None:
+    def record_dismissed(self, key: ObjectKey) -> None:
         """An object has no scalers any more, at least for now: what was read by them is not true any longer."""
-        self._series.keep((kind, *key), ())
+        self._series.keep(key, ())
 
-    def record_reading(self, key: Key, scalers: ScalerSet, reading: MetricReading) -> None:
+    def record_reading(self, key: ObjectKey, scalers: ScalerSet, reading: MetricReading) -> None:
         """A completed reading, good or failed. KEDA counts failures of the HPA's questions alone in the details."""
-        owner = (scalers.spec.kind, *key)
         labels = _series_labels(key, scalers, reading.metric.trigger_index, reading.metric.name)
         of = self._series.of
-        of(owner, self._latency, labels, labels).set(reading.seconds)
-        errors = of(owner, self._errors, labels, labels), of(owner, self._object_errors[scalers.spec.kind], key)
+        of(key, self._latency, labels, labels).set(reading.seconds)
+        errors = of(key, self._errors, labels, labels), of(key, self._object_errors[key.kind], _object_labels(key))
         match reading.outcome:
             case ScalerError() as error:
                 for one in errors:
                     one.inc()
                 if isinstance(error, EmptyAnswer):
-                    self._count_empty(owner, reading, labels, ignored=False)
+                    self._count_empty(key, reading, labels, ignored=False)
             case outcome:
-                of(owner, self._value, labels, labels).set(outcome.value)
-                of(owner, self._active, labels, labels).set(1 if outcome.active else 0)
+                of(key, self._value, labels, labels).set(outcome.value)
+                of(key, self._active, labels, labels).set(1 if outcome.active else 0)
                 if outcome.empty:
-                    self._count_empty(owner, reading, labels, ignored=True)
+                    self._count_empty(key, reading, labels, ignored=True)
 
-    def record_evaluation(self, key: Key, evaluation: Evaluation) -> None:
+    def record_evaluation(self, key: ObjectKey, evaluation: Evaluation) -> None:
         """What a round of a ScaledObject means: the formula's value, where there is one."""
         value = next((one for one in evaluation.values if one.name == COMPOSITE_METRIC), None)
         if value is not None:
-            owner, labels = (SCALED_OBJECT, *key), _composite_labels(key)
-            self._series.of(owner, self._value, labels, labels).set(value.milli / 1000)
-            self._series.of(owner, self._active, labels, labels).set(1 if evaluation.active else 0)
+            labels = _composite_labels(key)
+            self._series.of(key, self._value, labels, labels).set(value.milli / 1000)
+            self._series.of(key, self._active, labels, labels).set(1 if evaluation.active else 0)
 
-    def record_error(self, key: Key, kind: str = SCALED_OBJECT) -> None:
+    def record_error(self, key: ObjectKey) -> None:
         """An object that could not be checked or decided on."""
-        self._series.of((kind, *key), self._object_errors[kind], key).inc()
+        self._series.of(key, self._object_errors[key.kind], _object_labels(key)).inc()
 
-    def record_paused(self, key: Key, *, paused: bool) -> None:
+    def record_paused(self, key: ObjectKey, *, paused: bool) -> None:
         """Whether a ScaledObject is paused."""
-        self._series.of((SCALED_OBJECT, *key), self._paused, key).set(1 if paused else 0)
+        self._series.of(key, self._paused, _object_labels(key)).set(1 if paused else 0)
 
-    def record_fallback(self, key: Key, *, active: bool) -> None:
+    def record_fallback(self, key: ObjectKey, *, active: bool) -> None:
         """Whether the fallback of a ScaledObject that has one is in force."""
-        self._series.of((SCALED_OBJECT, *key), self._fallback, key).set(1 if active else 0)
+        self._series.of(key, self._fallback, _object_labels(key)).set(1 if active else 0)
 
-    def record_lateness(self, key: Key, seconds: float, kind: str = SCALED_OBJECT) -> None:
+    def record_lateness(self, key: ObjectKey, seconds: float) -> None:
         """How much later than due a scale loop began."""
-        labels, late = (key[0], kind.lower(), key[1]), max(seconds, 0.0)
-        self._series.of((kind, *key), self._loop, labels).set(late)
+        labels, late = (key.namespace, key.kind.lower(), key.name), max(seconds, 0.0)
+        self._series.of(key, self._loop, labels).set(late)
         self.process.record_lateness(late)
 
     def record_batch(self, size: int) -> None:
@@ -155,14 +154,14 @@ class OperatorMetrics:
             return
         metric, code = meter.metric, _code(exchange.status)
         kind = meter.scalers.spec.triggers[metric.trigger_index].type
-        labels = (*meter.key, kind, shortened(metric.trigger_name), shortened(metric.name), code)
+        labels = (*_object_labels(meter.key), kind, shortened(metric.trigger_name), shortened(metric.name), code)
         timed = labels if self._timed_by == _HTTP else (kind, code)
         self.on_http(dict(zip(self._timed_by, timed, strict=True)), exchange.seconds)
         if not meter.retired:
-            of, owner = self._series.of, _owner_of(meter)
-            scope = _series_labels(meter.key, meter.scalers, metric.trigger_index, metric.name)
-            of(owner, self._http, labels, scope).inc()
-            of(owner, self._http_seconds, timed, scope if timed is labels else (kind,)).observe(exchange.seconds)
+            of, key = self._series.of, meter.key
+            scope = _series_labels(key, meter.scalers, metric.trigger_index, metric.name)
+            of(key, self._http, labels, scope).inc()
+            of(key, self._http_seconds, timed, scope if timed is labels else (kind,)).observe(exchange.seconds)
 
     def record_resources(self, kind: str, namespace: str, count: int) -> None:
         """How many objects of a type, as "scaled_object", a namespace has."""
@@ -172,16 +171,15 @@ class OperatorMetrics:
         """How many triggers of a type there are."""
         _set_or_remove(self._triggers, (shortened(trigger_type),), count)
 
-    def forget(self, key: Key, kind: str = SCALED_OBJECT) -> None:
+    def forget(self, key: ObjectKey) -> None:
         """Remove every series of an object."""
-        self._series.forget((kind, *key))
+        self._series.forget(key)
 
-    def _count_empty(self, owner: Owner, reading: MetricReading, scope: Scope, *, ignored: bool) -> None:
-        kind, namespace, name = owner
+    def _count_empty(self, key: ObjectKey, reading: MetricReading, scope: Scope, *, ignored: bool) -> None:
         metric = reading.metric
         words = (shortened(metric.trigger_name), shortened(metric.name))
-        labels = (namespace, name, *words, kind, str(ignored).lower())
-        self._series.of(owner, self._empty, labels, scope).inc()
+        labels = (*_object_labels(key), *words, key.kind, str(ignored).lower())
+        self._series.of(key, self._empty, labels, scope).inc()
 
 
 def _http_timer(labels: Labels, registry: CollectorRegistry) -> Histogram:
@@ -201,11 +199,16 @@ def _set_or_remove(gauge: Gauge, labels: Labels, count: int) -> None:
     series.set(count) if count else gauge.remove(*labels)
 
 
-def _series_labels(key: Key, scalers: ScalerSet, index: int, metric: str) -> Labels:
-    return (key[0], shortened(metric), key[1], _scaler_label(scalers, index), str(index), scalers.spec.kind.lower())
+def _object_labels(key: ObjectKey) -> Labels:
+    return (key.namespace, key.name)
 
 
-def _resource_labels(key: Key, scalers: ScalerSet) -> set[Labels]:
+def _series_labels(key: ObjectKey, scalers: ScalerSet, index: int, metric: str) -> Labels:
+    scaler, kind = _scaler_label(scalers, index), key.kind.lower()
+    return (key.namespace, shortened(metric), key.name, scaler, str(index), kind)
+
+
+def _resource_labels(key: ObjectKey, scalers: ScalerSet) -> set[Labels]:
     """None under a formula, which has an activity of its own."""
     if scalers.spec.modifiers is not None:
         return set()
@@ -213,15 +216,11 @@ def _resource_labels(key: Key, scalers: ScalerSet) -> set[Labels]:
     return {_series_labels(key, scalers, index, metric.name) for index, metric in measured}
 
 
-def _composite_labels(key: Key) -> Labels:
-    return (key[0], COMPOSITE_METRIC, key[1], COMPOSITE_METRIC, "0", SCALED_OBJECT.lower())
+def _composite_labels(key: ObjectKey) -> Labels:
+    return (key.namespace, COMPOSITE_METRIC, key.name, COMPOSITE_METRIC, "0", SCALED_OBJECT.lower())
 
 
 def _scaler_label(scalers: ScalerSet, index: int) -> str:
     """The trigger's name, else what KEDA calls the implementation: "prometheusScaler"."""
     implementation = type(scalers.scaler(index)).__name__
     return shortened(scalers.spec.triggers[index].name) or implementation[:1].lower() + implementation[1:]
-
-
-def _owner_of(meter: TrackedMetric) -> Owner:
-    return (meter.scalers.spec.kind, *meter.key)

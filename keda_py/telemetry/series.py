@@ -12,8 +12,7 @@ from typing import TypeVar, cast
 from prometheus_client import Histogram
 from prometheus_client.metrics import MetricWrapperBase
 
-Owner = tuple[str, str, str]
-"""(kind, namespace, name)."""
+from keda_py.core.object_key import ObjectKey
 
 Labels = tuple[str, ...]
 Scope = tuple[str, ...]
@@ -43,18 +42,18 @@ class Series:
 
     def __init__(self, most: int = MOST_LINES) -> None:
         self._most = most
-        self._by_owner: defaultdict[Owner, dict[tuple[MetricWrapperBase, Labels], Scope]] = defaultdict(dict)
+        self._by_owner: defaultdict[ObjectKey, dict[tuple[MetricWrapperBase, Labels], Scope]] = defaultdict(dict)
         self._owners: Counter[tuple[MetricWrapperBase, Labels]] = Counter()
-        self._lines: Counter[Owner] = Counter()
-        self._full: set[Owner] = set()
+        self._lines: Counter[ObjectKey] = Counter()
+        self._full: set[ObjectKey] = set()
         self._nowhere: dict[type[MetricWrapperBase], MetricWrapperBase] = {}
 
     @property
-    def owners(self) -> tuple[Owner, ...]:
+    def owners(self) -> tuple[ObjectKey, ...]:
         """Whose series there are."""
         return tuple(self._by_owner)
 
-    def of(self, owner: Owner, metric: M, labels: Labels, scope: Scope = ()) -> M:
+    def of(self, owner: ObjectKey, metric: M, labels: Labels, scope: Scope = ()) -> M:
         """The series of a metric with these labels, remembered as the object's."""
         known, one = self._by_owner[owner], (metric, labels)
         if one not in known:
@@ -65,16 +64,16 @@ class Series:
             self._lines[owner] += _lines(metric)
         return metric.labels(*labels)
 
-    def forget(self, owner: Owner, gone: Callable[[Labels], bool] = lambda _: True) -> None:
+    def forget(self, owner: ObjectKey, gone: Callable[[Labels], bool] = lambda _: True) -> None:
         """Remove the object's series, all of them or those of which `gone` is true."""
         self._remove(owner, [one for one in self._by_owner.get(owner, ()) if gone(one[1])])
 
-    def keep(self, owner: Owner, scopes: Collection[Scope]) -> None:
+    def keep(self, owner: ObjectKey, scopes: Collection[Scope]) -> None:
         """Remove what tells of other parts of the object than these; what tells of the object itself stays."""
         known = self._by_owner.get(owner, {})
         self._remove(owner, [one for one, scope in known.items() if scope and scope not in scopes])
 
-    def _remove(self, owner: Owner, ended: list[tuple[MetricWrapperBase, Labels]]) -> None:
+    def _remove(self, owner: ObjectKey, ended: list[tuple[MetricWrapperBase, Labels]]) -> None:
         known = self._by_owner.get(owner)
         if known is None:
             return
@@ -89,12 +88,11 @@ class Series:
             del self._by_owner[owner], self._lines[owner]
             self._full.discard(owner)
 
-    def _left_out(self, owner: Owner, metric: M, labels: Labels) -> M:
+    def _left_out(self, owner: ObjectKey, metric: M, labels: Labels) -> M:
         """A series of another object that is there anyway, else one that is not shown."""
         if owner not in self._full:
             self._full.add(owner)
-            kind, namespace, name = owner
-            about = {"kind": kind, "namespace": namespace, "object": name, "limit": self._most}
+            about = {"kind": owner.kind, "namespace": owner.namespace, "object": owner.name, "limit": self._most}
             log.warning("metrics of an object are left out, it has too many", extra=about)
         if (metric, labels) in self._owners:
             return metric.labels(*labels)

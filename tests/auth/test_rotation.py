@@ -7,6 +7,7 @@ import pytest
 from redis.asyncio import Redis
 
 from keda_py.clock import FakeClock
+from keda_py.core.object_key import ObjectKey
 from keda_py.kube.resources import CONFIG_MAPS, DEPLOYMENTS, SCALED_OBJECTS, SECRETS, TRIGGER_AUTHENTICATIONS
 from keda_py.testing import A_SATURDAY
 from tests.auth.world import (
@@ -101,7 +102,10 @@ async def two_apps(world: World, guarded_redis: int) -> World:
 async def openings(world: World) -> dict[str, object]:
     """The scalers that stand, by object."""
     assert world.operator is not None
-    sets = {name: world.operator.parts.readings.built(("default", name)) for name in ("app", "other")}
+    sets = {
+        name: world.operator.parts.readings.built(ObjectKey("ScaledObject", "default", name))
+        for name in ("app", "other")
+    }
     return {name: built.scalers[0] for name, built in sets.items() if built}
 
 
@@ -129,7 +133,7 @@ async def test_what_could_not_be_built_is_tried_again_when_its_parameters_change
     )
     async with started(two_apps):
         await eventually(lambda: is_kind(two_apps, "Ready", ("False", "ScaledObjectCheckFailed")))
-        await eventually(lambda: two_apps.operator.parts.readings.built(("default", "other")))
+        await eventually(lambda: two_apps.operator.parts.readings.built(ObjectKey("ScaledObject", "default", "other")))
         before = await openings(two_apps)
         await give_right_password(two_apps, how)
         await eventually(lambda: is_kind(two_apps, "Ready", READY), WITHIN)
@@ -203,7 +207,7 @@ async def test_the_status_of_an_authentication_is_no_change_of_it(world: World, 
         await eventually(is_listed)
         assert told == []
         await world.patch(SECRETS, "redis", {"stringData": {"password": "new"}})
-        await eventually(lambda: told == [(("default", "app"), 0)])
+        await eventually(lambda: told == [(ObjectKey("ScaledObject", "default", "app"), 0)])
 
 
 async def test_a_bound_token_is_replaced_before_it_ends(tmp_path: Path) -> None:
@@ -221,5 +225,5 @@ async def test_a_bound_token_is_replaced_before_it_ends(tmp_path: Path) -> None:
             await clock.advance(0.7 * 3600)
             assert told == []
             await clock.advance(0.1 * 3600)
-            assert told == [(("default", "asker"), 0)]
+            assert told == [(ObjectKey("ScaledObject", "default", "asker"), 0)]
             assert (await resolve(world, redis_trigger("token"))).auth["password"] != before

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from keda_py.core.object_key import ObjectKey
 from keda_py.core.quarantine import (
     BYSTANDER_SECONDS,
     HOLD_SECONDS,
@@ -31,7 +32,7 @@ NOW = int(datetime(2026, 11, 20, 12, 0, tzinfo=UTC).timestamp())
 
 
 def work(name: str, namespace: str = "shop", edition: int = 1) -> Work:
-    return Work("ScaledObject", namespace, name, edition)
+    return Work(ObjectKey("ScaledObject", namespace, name), edition)
 
 
 def trace(name: str, mark: Mark = Mark.UNDER_WAY, group: int = 1, **more: int) -> Trace:
@@ -41,7 +42,7 @@ def trace(name: str, mark: Mark = Mark.UNDER_WAY, group: int = 1, **more: int) -
 def verdicts(*traces: Trace, on_cpu: int = 0) -> dict[str, tuple[int, int]]:
     """Deaths and seconds of each that is held."""
     holds = judge(traces, on_cpu, NOW)
-    return {owner[2]: (hold.deaths, hold.seconds) for owner, hold in holds.items() if hold.held}
+    return {key.name: (hold.deaths, hold.seconds) for key, hold in holds.items() if hold.held}
 
 
 def test_nothing_under_way_is_nothing_held_back() -> None:
@@ -105,12 +106,12 @@ def test_an_hour_after_its_hold_an_object_begins_anew() -> None:
 
 def test_what_is_held_stays_held_over_a_death_of_another_cause() -> None:
     held = trace("poison", Mark.HELD, 0, deaths=3, died=NOW - 100, seconds=600)
-    assert judge([held, trace("b", group=2)], 0, NOW)[held.work.owner].until == NOW + 500
+    assert judge([held, trace("b", group=2)], 0, NOW)[held.work.key].until == NOW + 500
 
 
 def test_a_clock_that_was_set_back_makes_no_hold_longer() -> None:
     future = trace("a", Mark.HELD, 0, deaths=1, died=NOW + 10**9, seconds=2**32 - 1)
-    assert judge([future], 0, NOW)[future.work.owner].until <= NOW + 3600
+    assert judge([future], 0, NOW)[future.work.key].until <= NOW + 3600
 
 
 def test_a_clear_object_is_remembered_for_an_hour() -> None:
@@ -217,5 +218,5 @@ def test_whatever_was_left_all_that_was_under_way_is_held_and_nothing_for_long(
     holds = judge(traces, on_cpu, NOW)
     for one in traces:
         if one.mark in (Mark.UNDER_WAY, Mark.TRIAL, Mark.HUNG):
-            assert holds[one.work.owner].held
+            assert holds[one.work.key].held
     assert all(hold.until <= NOW + 3600 and hold.deaths <= 1000 for hold in holds.values())

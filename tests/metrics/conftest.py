@@ -7,13 +7,16 @@ from typing import Annotated
 
 import pytest
 
+from keda_py.apis.scaled_job import ScaledJob
 from keda_py.apis.scaled_object import ScaledObject
 from keda_py.auth.resolver import Resolved
 from keda_py.clock import FakeClock
 from keda_py.core.fallback import FallbackState
+from keda_py.core.jobs.spec import build_job_spec
+from keda_py.core.object_key import ObjectKey
 from keda_py.core.spec import ScalingSpec, build_spec
 from keda_py.readings.failures import Failures
-from keda_py.readings.readings import Key, Readings
+from keda_py.readings.readings import Readings
 from keda_py.readings.scaler_set import ScalerSource
 from keda_py.sdk.context import SharedContext
 from keda_py.sdk.registry import AnyScaler
@@ -30,7 +33,7 @@ from keda_py.sdk.scaler import (
 )
 from keda_py.testing import lendings
 
-KEY = ("shop", "app")
+KEY = ObjectKey("ScaledObject", "shop", "app")
 
 
 @dataclass
@@ -155,7 +158,7 @@ class World:
     readings: Readings
     taps: dict[str, Tap]
     resolver: Passwords
-    told: list[Key]
+    told: list[ObjectKey]
     opened_with: list[str]
     shared: Shared
 
@@ -174,7 +177,13 @@ class World:
         await self.readings.build(built)
         return built
 
-    async def outcomes(self, key: Key = KEY) -> Sequence[object]:
+    async def build_job(self, name: str, **metadata: str) -> None:
+        """A ScaledJob beside the ScaledObjects."""
+        meta = {"name": name, "namespace": "shop", "uid": f"job {name}", "generation": 1}
+        body = {"jobTargetRef": {"template": {}}, "triggers": [{"type": "tap", "metadata": metadata}]}
+        await self.readings.build(build_job_spec(ScaledJob.model_validate({"metadata": meta, "spec": body})))
+
+    async def outcomes(self, key: ObjectKey = KEY) -> Sequence[object]:
         return [reading.outcome for reading in (await self.readings.poll(key)).readings]
 
 
@@ -190,7 +199,7 @@ async def lent() -> AsyncIterator[SharedContext]:
 @pytest.fixture
 async def world(lent: SharedContext) -> AsyncIterator[World]:
     taps = {"a": Tap(), "b": Tap()}
-    told: list[Key] = []
+    told: list[ObjectKey] = []
     opened_with: list[str] = []
     resolver = Passwords()
 

@@ -9,6 +9,7 @@ from prometheus_client import CollectorRegistry, Counter
 from keda_py.apis.scaled_object import MOST_TRIGGERS
 from keda_py.core.evaluation import Evaluation, MetricValue
 from keda_py.core.metric_names import COMPOSITE_METRIC
+from keda_py.core.object_key import ObjectKey
 from keda_py.core.polling_grid import Grid
 from keda_py.errors import EmptyAnswer, ScalerError
 from keda_py.kube.client import Exchange
@@ -17,10 +18,10 @@ from keda_py.readings.http_requests import asking_for
 from keda_py.readings.tracked_metrics import TrackedMetric
 from keda_py.sdk.scaler import Reading
 from keda_py.telemetry.page import MetricsPage
-from keda_py.telemetry.prometheus import SCALED_OBJECT, OperatorMetrics
+from keda_py.telemetry.prometheus import OperatorMetrics
 from keda_py.telemetry.series import MOST_DETAILED_LINES, MOST_LINES, Series
 
-KEY = ("shop", "app")
+KEY = ObjectKey("ScaledObject", "shop", "app")
 LABELS = 'metric="s0-a-x",namespace="shop",scaledObject="app",scaler="tapScaler",triggerIndex="0",type="scaledobject"'
 
 
@@ -89,10 +90,10 @@ def test_a_series_that_two_objects_write_to_ends_with_the_second() -> None:
     requests = Counter("requests", "asked", ("scaler",), registry=registry)
     series = Series()
     for name in ("first", "second", "second"):
-        series.of(("ScaledObject", "shop", name), requests, ("prometheusScaler",)).inc()
-    series.forget(("ScaledObject", "shop", "second"))
+        series.of(ObjectKey("ScaledObject", "shop", name), requests, ("prometheusScaler",)).inc()
+    series.forget(ObjectKey("ScaledObject", "shop", "second"))
     assert registry.get_sample_value("requests_total", {"scaler": "prometheusScaler"}) == 3
-    series.forget(("ScaledObject", "shop", "first"))
+    series.forget(ObjectKey("ScaledObject", "shop", "first"))
     assert registry.get_sample_value("requests_total", {"scaler": "prometheusScaler"}) is None
 
 
@@ -191,7 +192,7 @@ async def test_the_webhooks_series_of_a_namespace_end_with_it(metrics):
 
 
 async def test_events_about_a_namespace_that_is_gone_are_counted_no_more(metrics):
-    source = ("ClusterCloudEventSource", "", "all")
+    source = ObjectKey("ClusterCloudEventSource", "", "all")
     for namespace in ("shop", "gone", ""):
         metrics.cloud_events.record_event(source, namespace, "http", "emitted")
     metrics.cloud_events.sweep({"shop"}.__contains__)
@@ -250,7 +251,7 @@ async def test_series_of_triggers_end_when_their_object_has_no_scalers_any_more(
     await world.build()
     await asked(world, metrics, 200)
     metrics.record_error(KEY)
-    metrics.record_dismissed(KEY, SCALED_OBJECT)
+    metrics.record_dismissed(KEY)
     text = [line for line in await page(metrics) if '"shop"' in line]
     assert text == ['keda_scaled_object_errors_total{namespace="shop",scaledObject="app"} 1.0']
 
@@ -287,8 +288,10 @@ def test_a_series_that_is_there_is_written_to_by_an_object_that_may_have_no_more
     requests = Counter("requests", "asked", ("scaler",), registry=registry)
     series = Series(most=1)
     for scaler in ("own", "shared", "other"):
-        series.of(("ScaledObject", "shop", "first" if scaler == "own" else "second"), requests, (scaler,)).inc()
-    series.of(("ScaledObject", "shop", "first"), requests, ("shared",)).inc()
+        series.of(
+            ObjectKey("ScaledObject", "shop", "first" if scaler == "own" else "second"), requests, (scaler,)
+        ).inc()
+    series.of(ObjectKey("ScaledObject", "shop", "first"), requests, ("shared",)).inc()
     shown = {name: registry.get_sample_value("requests_total", {"scaler": name}) for name in ("own", "shared", "other")}
     assert shown == {"own": 1, "shared": 2, "other": None}
 

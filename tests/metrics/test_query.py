@@ -14,6 +14,7 @@ from keda_py.core.evaluation import Evaluation, MetricValue, evaluate
 from keda_py.core.fallback import FallbackState, count_outcome, has_valid_fallback
 from keda_py.core.metric_names import MetricSet, name_metrics
 from keda_py.core.metric_specs import ExternalMetric, ResourceMetric
+from keda_py.core.object_key import ObjectKey
 from keda_py.core.reading import MetricReading, Round
 from keda_py.core.spec import ScalingSpec, build_spec
 from keda_py.core.values.quantity import to_milli
@@ -23,7 +24,7 @@ from keda_py.readings.formula_turns import CREDIT_SECONDS, SHARE
 from keda_py.sdk.scaler import Reading
 
 NOW = datetime(2026, 11, 21, 6, 0, tzinfo=UTC)
-KEY = ("shop", "app")
+KEY = ObjectKey("ScaledObject", "shop", "app")
 DOWN = ScalerError("down")
 FALLBACK = {"failureThreshold": 3, "replicas": 6}
 CPU = ResourceMetric(name="cpu", target_type="Utilization", target="50")
@@ -292,7 +293,7 @@ def targets() -> Targets:
 
 @pytest.fixture
 def query(world, targets) -> Query:
-    specs = {("shop", "late"): world.spec(name="late")}
+    specs = {ObjectKey("ScaledObject", "shop", "late"): world.spec(name="late")}
     return Query(readings=world.readings, targets=targets, specs=specs.get)
 
 

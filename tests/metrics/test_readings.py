@@ -7,6 +7,7 @@ import pytest
 
 from keda_py.apis.scaled_object import MOST_TRIGGERS
 from keda_py.core.fallback import FallbackState
+from keda_py.core.object_key import ObjectKey
 from keda_py.core.polling_grid import Grid
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.readings.readings import QUIET_SECONDS
@@ -14,7 +15,7 @@ from keda_py.readings.tracked_metrics import TrackedMetric
 from keda_py.sdk.scaler import Reading
 from tests.costs import within
 
-KEY = ("shop", "app")
+KEY, JOB = ObjectKey("ScaledObject", "shop", "app"), ObjectKey("ScaledJob", "shop", "app")
 BATCHED = {"metadata": {"batch": "yes"}}
 
 
@@ -63,7 +64,7 @@ async def test_a_source_that_hangs_is_an_error_after_the_time_out_and_delays_nob
     await world.build({"metadata": {"tap": "b"}}, name="other")
     world.taps["a"].hangs = True
     world.readings.begin(KEY)
-    assert await world.outcomes(("shop", "other")) == [Reading(value=1.0, active=True)]
+    assert await world.outcomes(ObjectKey("ScaledObject", "shop", "other")) == [Reading(value=1.0, active=True)]
     (outcome,) = await world.outcomes()
     assert isinstance(outcome, ScalerError)
     assert "no answer within" in str(outcome)
@@ -204,6 +205,26 @@ async def test_failures_are_counted_per_reading_while_there_is_a_fallback(world)
     await world.build(fallback=fallback, generation=2)
     assert world.readings.health(KEY) == {"s0-a-x": FallbackState(failures=3)}
     await world.build(generation=3)
+    assert world.readings.health(KEY) == {}
+
+
+async def test_a_scaledjob_by_the_same_name_is_another_object(world):
+    await world.build(fallback={"failureThreshold": 2, "replicas": 4})
+    await world.build_job("app", tap="b")
+    assert [reading.metric.name for reading in (await world.readings.poll(JOB)).readings] == ["s0-b-x"]
+    assert (await world.readings.ask(KEY, "s0-b-x"), world.told) == ((), [JOB])
+    await world.readings.forget(JOB)
+    assert (world.readings.built(JOB), world.readings.keys()) == (None, (KEY,))
+    assert await world.outcomes(KEY) == [Reading(value=1.0, active=True)]
+
+
+async def test_a_controller_that_begins_forgets_failures_of_its_own_kind_alone(world):
+    await world.build(fallback={"failureThreshold": 2, "replicas": 4})
+    world.taps["a"].value = ScalerError("down")
+    await world.readings.poll(KEY)
+    world.readings.recount("ScaledJob")
+    assert world.readings.health(KEY) == {"s0-a-x": FallbackState(failures=1)}
+    world.readings.recount("ScaledObject")
     assert world.readings.health(KEY) == {}
 
 

@@ -8,6 +8,7 @@ from redis.asyncio import Redis
 
 from keda_py.apis.scaled_object import ScaledObject
 from keda_py.auth.resolver import NothingResolved
+from keda_py.core.object_key import ObjectKey
 from keda_py.core.spec import build_spec
 from keda_py.errors import ScalerError
 from keda_py.readings.readings import Readings
@@ -42,7 +43,7 @@ async def readings(lent):
 async def test_a_server_that_goes_away_is_an_error_for_all_and_comes_back_by_itself(readings, lent, tmp_path):
     port = free_port()
     command = redis_command(port, tmp_path)
-    keys = [("shop", f"app{number}") for number in range(OBJECTS)]
+    keys = [ObjectKey("ScaledObject", "shop", f"app{number}") for number in range(OBJECTS)]
     with running(command, port, tmp_path / "log"):
         for number in range(OBJECTS):
             await readings.build(spec_of(number, port))

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from keda_py.core.object_key import ObjectKey
 from keda_py.errors import ScalerError
 from keda_py.sdk.scaler import OpenKey, Reading, sharing_key
 
@@ -14,7 +15,7 @@ async def build_many(world, count, **spec):
     for number in range(count):
         trigger = {"metadata": {"batch": "yes", "item": f"i{number}"}}
         await world.build(trigger, name=f"app{number}", **spec)
-    return [("shop", f"app{number}") for number in range(count)]
+    return [ObjectKey("ScaledObject", "shop", f"app{number}") for number in range(count)]
 
 
 async def poll_all(world, keys):
@@ -32,7 +33,7 @@ async def test_five_hundred_triggers_of_one_source_are_one_question(world):
     keys = await build_many(world, 500)
     assert await poll_all(world, keys) == [ONE] * 500
     assert (world.taps["a"].batches, world.taps["a"].reads) == ([500], 0)
-    assert sorted(world.told) == sorted(keys)
+    assert sorted(world.told, key=str) == sorted(keys, key=str)
 
 
 async def test_the_first_key_polled_on_the_grid_takes_all_that_are_due_along(world):
@@ -45,7 +46,7 @@ async def test_the_first_key_polled_on_the_grid_takes_all_that_are_due_along(wor
     await world.readings.poll(keys[0])
     await world.clock.settle()
     assert world.taps["a"].batches[-1] == 50
-    assert sorted(world.told) == sorted(keys)
+    assert sorted(world.told, key=str) == sorted(keys, key=str)
 
 
 async def test_an_object_that_is_no_longer_polled_is_no_longer_taken_along(world):
@@ -80,6 +81,13 @@ async def test_when_the_common_question_fails_each_is_read_alone_once(world, err
     world.taps["a"].batch_error = error
     assert await poll_all(world, keys) == [ONE] * 20
     assert (world.taps["a"].batches, world.taps["a"].reads) == ([20], 20)
+
+
+async def test_objects_of_two_kinds_are_one_question_to_their_source(world):
+    (key,) = await build_many(world, 1)
+    await world.build_job("work", tap="a", item="i1", batch="yes")
+    assert await poll_all(world, [key, ObjectKey("ScaledJob", "shop", "work")]) == [ONE, ONE]
+    assert (world.taps["a"].batches, world.taps["a"].reads) == ([2], 0)
 
 
 async def test_a_dead_source_is_asked_by_one_at_a_time_and_everyone_gets_an_error(world):
@@ -139,5 +147,7 @@ async def test_a_scaler_may_leave_out_the_spec_and_answer_nonsense_in_common(wor
     for number in range(3):
         trigger = {"type": "plain", "metadata": {"batch": "yes", "item": f"i{number}"}}
         await world.build(trigger, name=f"app{number}")
-    assert await poll_all(world, [("shop", f"app{number}") for number in range(3)]) == [ONE] * 3
+    assert (
+        await poll_all(world, [ObjectKey("ScaledObject", "shop", f"app{number}") for number in range(3)]) == [ONE] * 3
+    )
     assert (world.taps["a"].batches, world.taps["a"].reads) == ([3], 3)

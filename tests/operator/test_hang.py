@@ -8,13 +8,14 @@ from types import FrameType
 
 import pytest
 
+from keda_py.core.object_key import ObjectKey
 from keda_py.core.quarantine import Mark, Work
 from keda_py.operator.process.hang import EXIT_CODE, TICK_SECONDS, Hang, ThreadTimes, stack_of, times_of
 from keda_py.readings.journal import Journal
 from keda_py.readings.journal_bytes import SIZE, read
 
 LEASE = 15.0
-APP = Work("ScaledObject", "shop", "app", 1)
+APP = Work(ObjectKey("ScaledObject", "shop", "app"), 1)
 
 
 class FullPipe(logging.Handler):
@@ -50,7 +51,7 @@ class Watched:
         return sys._getframe()
 
     def marks(self) -> dict[str, Mark]:
-        return {trace.work.name: trace.mark for trace in read(bytes(self.memory))[1]}
+        return {trace.work.key.name: trace.mark for trace in read(bytes(self.memory))[1]}
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from keda_py.apis.parsing import parse_object
 from keda_py.apis.scaled_job import ScaledJob
 from keda_py.core.jobs.counts import Tally
 from keda_py.core.jobs.spec import build_job_spec
+from keda_py.core.object_key import ObjectKey
 from keda_py.errors import Invalid, KubeError, Unavailable
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import JOBS, SCALED_JOBS
@@ -67,7 +68,9 @@ async def books(quiet_world: World) -> AsyncIterator[Books]:
         caches = JobCaches(client, ())
         ledger = JobTracker(client, caches)
         live = await quiet_world.client.create(SCALED_JOBS, MANIFEST)
-        state = ScaledJobState(key=("default", "work"), uid=live["metadata"]["uid"])
+        state = ScaledJobState(
+            resource=SCALED_JOBS, key=ObjectKey("ScaledJob", "default", "work"), uid=live["metadata"]["uid"]
+        )
         caches.jobs.subscribe(lambda old, new: ledger.note(state, new or old or {}, gone=new is None))
         yield Books(quiet_world, client, caches, ledger, state)
 

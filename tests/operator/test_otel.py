@@ -11,6 +11,7 @@ from collections.abc import Callable
 import pytest
 from opentelemetry.metrics import NoOpHistogram
 
+from keda_py.core.object_key import ObjectKey
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS
 from keda_py.telemetry.otel import MOST_TIMED, Timed, exporting
@@ -164,7 +165,7 @@ async def test_once_more_is_exported_at_the_end(collector: Collector, monkeypatc
     monkeypatch.setenv("OTEL_METRIC_EXPORT_INTERVAL", "3600000")
     metrics = OperatorMetrics()
     async with exporting(metrics):
-        metrics.record_error(("shop", "app"))
+        metrics.record_error(ObjectKey("ScaledObject", "shop", "app"))
     (errors,) = collector.points("keda.scaledobject.errors")
     assert errors.value == 1
 

@@ -13,6 +13,7 @@ from aiohttp import web
 
 from keda_py.cli.explanation import print_explanation
 from keda_py.core.evaluation import MetricValue
+from keda_py.core.object_key import ObjectKey
 from keda_py.core.quarantine import HOLD_SECONDS, NAMESPACE_DEATHS, Hold
 from keda_py.errors import KubeError
 from keda_py.external_metrics.query import QueryError
@@ -421,7 +422,7 @@ async def test_what_was_held_back_is_not_read_together_with_others_for_an_hour(l
     await lives.died("app")
     await world.seconds(35)
     assert world.assembly is not None
-    built = world.assembly.parts.readings.built(("default", "app"))
+    built = world.assembly.parts.readings.built(ObjectKey("ScaledObject", "default", "app"))
     assert built is not None
     assert built.stands_apart
     await world.seconds(3700)

@@ -6,13 +6,14 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
 from keda_py.clock import FakeClock
-from keda_py.operator.controller.work_queue import DueQueue, Key
+from keda_py.core.object_key import ObjectKey
+from keda_py.operator.controller.work_queue import DueQueue
 
-A, B = ("shop", "a"), ("shop", "b")
+A, B = ObjectKey("ScaledObject", "shop", "a"), ObjectKey("ScaledObject", "shop", "b")
 
 
 @asynccontextmanager
-async def running(work: Callable[[Key], Awaitable[None]]) -> AsyncIterator[tuple[DueQueue, FakeClock]]:
+async def running(work: Callable[[ObjectKey], Awaitable[None]]) -> AsyncIterator[tuple[DueQueue, FakeClock]]:
     clock = FakeClock(datetime(2026, 11, 20, tzinfo=UTC))
     queue = DueQueue(clock, work)
     async with asyncio.TaskGroup() as tasks:
@@ -22,9 +23,9 @@ async def running(work: Callable[[Key], Awaitable[None]]) -> AsyncIterator[tuple
 
 
 async def test_a_key_is_worked_on_when_its_time_has_come_and_not_before() -> None:
-    worked: list[Key] = []
+    worked: list[ObjectKey] = []
 
-    async def work(key: Key) -> None:
+    async def work(key: ObjectKey) -> None:
         worked.append(key)
 
     async with running(work) as (queue, clock):
@@ -49,7 +50,7 @@ async def test_the_earliest_of_several_due_times_counts() -> None:
 async def test_what_comes_while_a_key_is_worked_on_runs_it_once_more() -> None:
     gate, runs = asyncio.Event(), 0
 
-    async def work(_: Key) -> None:
+    async def work(_: ObjectKey) -> None:
         nonlocal runs
         runs += 1
         await gate.wait()
@@ -67,7 +68,7 @@ async def test_what_comes_while_a_key_is_worked_on_runs_it_once_more() -> None:
 async def test_a_key_that_hangs_does_not_delay_another() -> None:
     gate, done = asyncio.Event(), asyncio.Event()
 
-    async def work(key: Key) -> None:
+    async def work(key: ObjectKey) -> None:
         if key == A:
             await gate.wait()
         else:
@@ -118,7 +119,7 @@ async def _until(condition: Callable[[], bool]) -> None:
 
 
 async def test_a_queue_that_was_stopped_holds_time_no_longer() -> None:
-    async def work(key: Key) -> None:
+    async def work(key: ObjectKey) -> None:
         await asyncio.get_running_loop().create_future()
 
     async with running(work) as (queue, clock):

@@ -7,10 +7,11 @@ from keda_py.apis.scaled_object import ScaledObject
 from keda_py.core.conditions import ACTIVE, READY
 from keda_py.core.decision import Decision, Keep, Observation, Reason
 from keda_py.core.evaluation import Evaluation
+from keda_py.core.object_key import ObjectKey
 from keda_py.core.reading import Round
 from keda_py.core.settlement import Settled
 from keda_py.core.spec import build_spec
-from keda_py.operator.controller.record import DecisionRecord, Owner
+from keda_py.operator.controller.record import DecisionRecord
 from keda_py.operator.scaled_objects.record_entry import entry_of
 from keda_py.operator.scaled_objects.report import Look
 
@@ -32,18 +33,18 @@ LOOK = Look(
 )
 
 
-def owner(name: str) -> Owner:
-    return ("ScaledObject", "shop", name)
+def key(name: str) -> ObjectKey:
+    return ObjectKey("ScaledObject", "shop", name)
 
 
 def note(record: DecisionRecord, name: str, *reasons: Reason, start: int = 0) -> None:
     for second, reason in enumerate(reasons, start):
         look = replace(LOOK, at=NOON + timedelta(seconds=second), decision=Decision(action=Keep(), reason=reason))
-        record.note(owner(name), entry_of(look))
+        record.note(key(name), entry_of(look))
 
 
 def seconds(record: DecisionRecord, name: str) -> list[float]:
-    return [(entry.at - NOON).total_seconds() for entry in record.changes(owner(name))]
+    return [(entry.at - NOON).total_seconds() for entry in record.changes(key(name))]
 
 
 FLAPPING = (Reason.ACTIVE, Reason.COOLING_DOWN) * 50
@@ -53,7 +54,7 @@ def test_a_decision_like_the_one_before_is_no_change_but_it_is_the_last() -> Non
     record = DecisionRecord()
     note(record, "app", Reason.ACTIVE, Reason.ACTIVE, Reason.ACTIVE)
     assert seconds(record, "app") == [0]
-    last = record.last(owner("app"))
+    last = record.last(key("app"))
     assert last is not None
     assert last.at == NOON + timedelta(seconds=2)
 
@@ -80,6 +81,6 @@ def test_nothing_is_kept_of_an_object_that_is_gone() -> None:
     record = DecisionRecord()
     note(record, "gone", *FLAPPING)
     note(record, "there", Reason.ACTIVE)
-    record.forget(owner("gone"))
-    assert (len(record), record.last(owner("gone")), record.changes(owner("gone"))) == (1, None, ())
+    record.forget(key("gone"))
+    assert (len(record), record.last(key("gone")), record.changes(key("gone"))) == (1, None, ())
     assert seconds(record, "there") == [0]

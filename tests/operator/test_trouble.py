@@ -4,7 +4,9 @@ import logging
 
 import pytest
 
+from keda_py.core.object_key import ObjectKey
 from keda_py.errors import Unavailable
+from keda_py.kube.resources import SCALED_OBJECTS
 from keda_py.operator.controller.state import ObjectState
 from keda_py.operator.controller.troubles import REMEMBERED, log_recovery, log_trouble
 
@@ -13,7 +15,7 @@ log = logging.getLogger("keda_py.tests.trouble")
 
 @pytest.fixture
 def state() -> ObjectState:
-    return ObjectState(key=("shop", "web"), uid="1")
+    return ObjectState(resource=SCALED_OBJECTS, key=ObjectKey("ScaledObject", "shop", "web"), uid="1")
 
 
 def told(caplog: pytest.LogCaptureFixture, level: int = logging.WARNING) -> int:

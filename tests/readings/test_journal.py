@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from keda_py.core.object_key import ObjectKey
 from keda_py.core.quarantine import Hold, Mark, Trace, Work
 from keda_py.readings.journal import Journal
 from keda_py.readings.journal_bytes import HEADER, MAGIC, SIZE, SLOT, SLOTS, pack, read
@@ -28,7 +29,7 @@ with open_journal(sys.argv[1], "keda", int(sys.argv[2])) as journal:
     sys.stdin.read()
 """
 NOW = 1_800_000_000
-APP, OTHER = Work("ScaledObject", "shop", "app", 7), Work("ScaledJob", "bank", "other", 8)
+APP, OTHER = Work(ObjectKey("ScaledObject", "shop", "app"), 7), Work(ObjectKey("ScaledJob", "bank", "other"), 8)
 
 
 @types.coroutine
@@ -59,11 +60,11 @@ class Left:
         self.journal = Journal(memoryview(self.memory), NOW)
 
     def traces(self) -> dict[str, Mark]:
-        return {trace.work.name: trace.mark for trace in read(bytes(self.memory))[1]}
+        return {trace.work.key.name: trace.mark for trace in read(bytes(self.memory))[1]}
 
     def on_cpu(self) -> list[str]:
         group, traces = read(bytes(self.memory))
-        return sorted(trace.work.name for trace in traces if group and trace.group == group)
+        return sorted(trace.work.key.name for trace in traces if group and trace.group == group)
 
 
 @pytest.fixture
@@ -191,7 +192,7 @@ async def test_a_trial_is_marked_as_one(left: Left) -> None:
     async def work() -> dict[str, Mark]:
         return left.traces()
 
-    left.journal.trials.add(APP.owner)
+    left.journal.trials.add(APP.key)
     assert await left.journal.run((APP, OTHER), work()) == {"app": Mark.TRIAL, "other": Mark.UNDER_WAY}
 
 
@@ -213,14 +214,14 @@ def test_a_hold_is_kept_until_it_is_dropped(left: Left) -> None:
     left.journal.keep(hold)
     left.journal.keep(Hold(work=APP, deaths=3, died=NOW, seconds=600))
     assert [trace.deaths for trace in read(bytes(left.memory))[1]] == [3]
-    left.journal.drop(APP.owner)
-    left.journal.drop(OTHER.owner)
+    left.journal.drop(APP.key)
+    left.journal.drop(OTHER.key)
     assert left.traces() == {}
 
 
 def test_what_is_remembered_of_the_innocent_leaves_half_of_the_slots(left: Left) -> None:
     for number in range(SLOTS):
-        work = Work("ScaledObject", "shop", f"app{number}", 1)
+        work = Work(ObjectKey("ScaledObject", "shop", f"app{number}"), 1)
         left.journal.keep(Hold(work=work, deaths=0, died=NOW, seconds=30))
     assert len(left.traces()) == SLOTS // 2
     left.journal.keep(Hold(work=OTHER, deaths=1, died=NOW, seconds=30))
@@ -230,14 +231,14 @@ def test_what_is_remembered_of_the_innocent_leaves_half_of_the_slots(left: Left)
 async def test_what_has_no_slot_is_worked_on_all_the_same_and_that_is_told_once(
     left: Left, caplog: pytest.LogCaptureFixture
 ) -> None:
-    works = [Work("ScaledObject", "shop", f"app{number}", 1) for number in range(SLOTS + 2)]
+    works = [Work(ObjectKey("ScaledObject", "shop", f"app{number}"), 1) for number in range(SLOTS + 2)]
 
     async def count() -> int:
         return len(left.traces())
 
     assert await left.journal.run(works, count()) == SLOTS
-    assert await left.journal.run((Work("Pod", "shop", "app", 1),), count()) == 0
-    assert await left.journal.run((Work("ScaledObject", "n" * 64, "app", 1),), count()) == 0
+    assert await left.journal.run((Work(ObjectKey("Pod", "shop", "app"), 1),), count()) == 0
+    assert await left.journal.run((Work(ObjectKey("ScaledObject", "n" * 64, "app"), 1),), count()) == 0
     assert await left.journal.run(works[:3], count()) == 3
     assert [record.message for record in caplog.records] == [
         "the journal is full, not all that is under way is written down"
@@ -249,7 +250,7 @@ NAMES = st.text("abc-.0", min_size=1, max_size=253)
 
 @given(namespace=st.text("abc-0", min_size=1, max_size=63), name=NAMES, edition=st.integers(0, 2**32 - 1))
 def test_an_entry_is_read_as_it_was_written(namespace: str, name: str, edition: int) -> None:
-    work = Work("ScaledJob", namespace, name, edition)
+    work = Work(ObjectKey("ScaledJob", namespace, name), edition)
     content = MAGIC.ljust(HEADER, b"\0") + bytes([Mark.HELD, 0, 0, 0, 5, 0, 0, 0]) + pack(work, 3, NOW, 600)
     assert read(content) == (0, (Trace(work=work, mark=Mark.HELD, group=5, deaths=3, died=NOW, seconds=600),))
 

@@ -7,13 +7,11 @@ built from it, or would have been had it been there.
 from collections import defaultdict
 from collections.abc import Iterable
 
+from keda_py.core.object_key import ObjectKey
 from keda_py.kube.informers.named_watches import NamedWatches, Reference
 from keda_py.kube.resources import CLUSTER_TRIGGER_AUTHENTICATIONS, TRIGGER_AUTHENTICATIONS, Resource
 
-Key = tuple[str, str]
-"""Namespace and name of a ScaledObject."""
-
-User = tuple[Key, int]
+User = tuple[ObjectKey, int]
 """A trigger, by its index."""
 
 
@@ -23,7 +21,7 @@ class Dependencies:
     def __init__(self, watches: NamedWatches, cached: Iterable[Resource]) -> None:
         self._watches = watches
         self._cached = frozenset({*cached, TRIGGER_AUTHENTICATIONS, CLUSTER_TRIGGER_AUTHENTICATIONS})
-        self._references: dict[Key, dict[int, set[Reference]]] = {}
+        self._references: dict[ObjectKey, dict[int, set[Reference]]] = {}
         self._users: defaultdict[Reference, set[User]] = defaultdict(set)
 
     def users(self, reference: Reference) -> frozenset[User]:
@@ -47,7 +45,7 @@ class Dependencies:
         for reference in self._references.get(key, {}).get(index, set()) - set(found):
             self._drop(user, reference)
 
-    def keep_triggers(self, key: Key, count: int) -> None:
+    def keep_triggers(self, key: ObjectKey, count: int) -> None:
         """Drop everything of triggers that the object does not have any more; of all with 0."""
         for index in [index for index in self._references.get(key, ()) if index >= count]:
             self.keep_only((key, index), ())

@@ -62,7 +62,7 @@ class Lookup:
     @property
     def user(self) -> User:
         """The trigger."""
-        return (self.spec.namespace, self.spec.name), self.index
+        return self.spec.key, self.index
 
     def key(self, what: What, *credential: Secret) -> CredentialKey:
         """The key of what this credential obtains: for the tenant that asks, regardless of the credential's author."""

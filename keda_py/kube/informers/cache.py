@@ -10,12 +10,13 @@ from typing import TypeAlias
 
 from keda_py.kube.resources import Obj
 
-Key: TypeAlias = tuple[str, str]
+NamespacedName: TypeAlias = tuple[str, str]
+"""Within one kind; an object among those of several kinds is an `ObjectKey`."""
 Notify: TypeAlias = Callable[[Obj | None, Obj | None], None]
 IndexBy: TypeAlias = Callable[[Obj], Iterable[str]]
 
 
-def key_of(obj: Obj) -> Key:
+def key_of(obj: Obj) -> NamespacedName:
     """(namespace, name); the namespace of a cluster-scoped object is ""."""
     metadata = obj["metadata"]
     return metadata.get("namespace") or "", metadata["name"]
@@ -27,7 +28,7 @@ class Cache:
     def __init__(self, indexes: Mapping[str, IndexBy]) -> None:
         self._objects: dict[str, dict[str, Obj]] = {}
         self._indexes = indexes
-        self._indexed: dict[str, dict[str, dict[Key, Obj]]] = {name: {} for name in indexes}
+        self._indexed: dict[str, dict[str, dict[NamespacedName, Obj]]] = {name: {} for name in indexes}
         self._subscribers: list[Notify] = []
 
     def __len__(self) -> int:
@@ -77,7 +78,7 @@ class Cache:
         self._reindex(key, old, obj)
         self._tell(old, obj)
 
-    def remove(self, key: Key) -> None:
+    def remove(self, key: NamespacedName) -> None:
         """Forget one object, if it is there."""
         namespace, name = key
         names = self._objects.get(namespace, {})
@@ -98,7 +99,7 @@ class Cache:
         for obj in fresh.values():
             self.put(obj)
 
-    def _reindex(self, key: Key, old: Obj | None, new: Obj | None) -> None:
+    def _reindex(self, key: NamespacedName, old: Obj | None, new: Obj | None) -> None:
         for index, values_of in self._indexes.items():
             table = self._indexed[index]
             for value in set(values_of(old)) if old is not None else ():

@@ -7,15 +7,17 @@ its Events looks odd and is parity: an update of either kind has the reason Clus
 
 from collections.abc import Mapping
 from contextlib import ExitStack
+from functools import partial
 
+from keda_py.core.object_key import ObjectKey
 from keda_py.kube.informers.cache import key_of
 from keda_py.kube.informers.informer import Informer
-from keda_py.kube.resources import Obj
+from keda_py.kube.resources import CLUSTER_TRIGGER_AUTHENTICATIONS, Obj, Resource
 from keda_py.kube.status import patch_status
 from keda_py.operator.cluster.references import BY_AUTHENTICATION, authentication_keys, authentication_value
 from keda_py.operator.controller.finalizer import ensure_finalizer, remove_finalizer
 from keda_py.operator.controller.retries import Retries
-from keda_py.operator.controller.work_queue import DueQueue, Key
+from keda_py.operator.controller.work_queue import DueQueue
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 
 
@@ -25,7 +27,7 @@ class Authentications:
     def __init__(self, parts: ScaledObjectDependencies, users: Mapping[str, Informer]) -> None:
         self._parts, self._users = parts, users
         self._queue = DueQueue(parts.clock, self._work)
-        self._told: dict[Key, tuple[str, int]] = {}
+        self._told: dict[ObjectKey, tuple[str, int]] = {}
         self._retries = Retries(interrupted="api request failed", failed="work on authentication failed")
 
     async def run(self) -> None:
@@ -36,13 +38,13 @@ class Authentications:
         self._queue = DueQueue(self._parts.clock, self._work)
         with ExitStack() as subscriptions:
             for informer in (caches.authentications, caches.cluster_authentications):
-                subscriptions.callback(informer.subscribe(self._on_authentication))
+                subscriptions.callback(informer.subscribe(partial(self._on_authentication, informer.spec.resource)))
             for informer in self._users.values():
                 subscriptions.callback(informer.subscribe(self._on_user))
             await self._queue.run()
 
-    def _on_authentication(self, old: Obj | None, new: Obj | None) -> None:
-        key = key_of(new or old or {})
+    def _on_authentication(self, resource: Resource, old: Obj | None, new: Obj | None) -> None:
+        key = ObjectKey.of(resource.kind, new or old or {})
         if new is None:
             self._told.pop(key, None)
         else:
@@ -54,9 +56,9 @@ class Authentications:
         for key in before ^ after:
             self._queue.add(key)
 
-    async def _work(self, key: Key) -> None:
+    async def _work(self, key: ObjectKey) -> None:
         informer = self._informer(key)
-        live = informer.get(*key)
+        live = informer.get(key.namespace, key.name)
         if live is None:
             self._retries.forget(key)
             return
@@ -66,7 +68,7 @@ class Authentications:
             else:
                 await self._reconcile(informer, key, live)
 
-    async def _reconcile(self, informer: Informer, key: Key, live: Obj) -> None:
+    async def _reconcile(self, informer: Informer, key: ObjectKey, live: Obj) -> None:
         await ensure_finalizer(self._parts.client, informer.spec.resource, live)
         meta = live["metadata"]
         seen = (meta["uid"], meta.get("generation", 1))
@@ -75,7 +77,7 @@ class Authentications:
             self._tell_change(live)
         status = dict(live.get("status") or {})
         for field, users in self._users.items():
-            status[field] = self._listed(users, live, status.get(field, ""))
+            status[field] = self._listed(users, key, status.get(field, ""))
         wanted = {field: value for field, value in status.items() if value}
         await patch_status(self._parts.client, informer.spec.resource, live, wanted)
 
@@ -87,9 +89,9 @@ class Authentications:
             note = f"ClusterTriggerAuthentication {name} is updated"
             self._parts.tell(live, "Normal", "ClusterTriggerAuthenticationUpdated", note)
 
-    def _listed(self, users: Informer, live: Obj, listed: str) -> str:
+    def _listed(self, users: Informer, key: ObjectKey, listed: str) -> str:
         """Names with commas between: those listed that still use it, then the others, the oldest first."""
-        found = users.by_index(BY_AUTHENTICATION, authentication_value(key_of(live)))
+        found = users.by_index(BY_AUTHENTICATION, authentication_value(key))
         by_age = sorted(found, key=lambda user: (user["metadata"].get("creationTimestamp", ""), key_of(user)))
         names = dict.fromkeys(user["metadata"]["name"] for user in by_age)
         return ",".join([*(name for name in listed.split(",") if names.pop(name, name) is None), *names])
@@ -99,9 +101,10 @@ class Authentications:
             kind = live["kind"]
             self._parts.tell(live, "Normal", f"{kind}Deleted", f"{kind} was deleted")
 
-    def _informer(self, key: Key) -> Informer:
+    def _informer(self, key: ObjectKey) -> Informer:
         caches = self._parts.caches
-        return caches.authentications if key[0] else caches.cluster_authentications
+        is_cluster_wide = key.kind == CLUSTER_TRIGGER_AUTHENTICATIONS.kind
+        return caches.cluster_authentications if is_cluster_wide else caches.authentications
 
 
 def _about(live: Obj) -> dict[str, str]:

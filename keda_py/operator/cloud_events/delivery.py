@@ -16,9 +16,10 @@ from zlib import crc32
 from keda_py.answers.tenants import acting_for
 from keda_py.clock import Clock
 from keda_py.core.cloud_events import CloudEvent
+from keda_py.core.object_key import ObjectKey
 from keda_py.operator.cloud_events.ordered_queue import OrderedQueue
 from keda_py.operator.cloud_events.sinks import Sink, SinkError
-from keda_py.telemetry.cloud_event_metrics import CloudEventMetrics, SourceKey
+from keda_py.telemetry.cloud_event_metrics import CloudEventMetrics
 
 ATTEMPTS = 5
 """As in KEDA."""
@@ -33,7 +34,7 @@ log = logging.getLogger(__name__)
 class Delivery:
     """Events for one source. `failure` says why it fails, "" while not; `on_change` is called when that changes."""
 
-    def __init__(self, key: SourceKey, clock: Clock, metrics: CloudEventMetrics, on_change: Callable[[], None]) -> None:
+    def __init__(self, key: ObjectKey, clock: Clock, metrics: CloudEventMetrics, on_change: Callable[[], None]) -> None:
         self._key, self._metrics, self._on_change = key, metrics, on_change
         self._lanes = tuple(OrderedQueue(clock, self._attempt) for _ in range(LANES))
         self._numbers = count()
@@ -82,7 +83,7 @@ class Delivery:
         if sink is None:
             return LAST_PAUSE_SECONDS
         try:
-            with acting_for(self._key[1]):
+            with acting_for(self._key.namespace):
                 await sink.send(event)
         except SinkError as error:
             return self._fail(event, sink, error, failures + 1)
@@ -127,5 +128,5 @@ class Delivery:
         self._overflows = True
 
     def _about(self) -> dict[str, object]:
-        kind, namespace, name = self._key
-        return {"kind": kind, "namespace": namespace, "source": name, "events": len(self)}
+        key = self._key
+        return {"kind": key.kind, "namespace": key.namespace, "source": key.name, "events": len(self)}

@@ -16,11 +16,11 @@ from keda_py.apis.parsing import parse_object
 from keda_py.apis.scaled_object import ScaleTrigger
 from keda_py.auth.cluster_resolver import ClusterResolver
 from keda_py.core.cloud_events import Origin
+from keda_py.core.object_key import ObjectKey
 from keda_py.core.spec import TriggersSpec
 from keda_py.errors import ConfigError
-from keda_py.kube.resources import Obj
+from keda_py.kube.resources import CLOUD_EVENT_SOURCES, CLUSTER_CLOUD_EVENT_SOURCES, Obj
 from keda_py.operator.cloud_events.sinks import ENDPOINT, URI, EventGridSink, HttpSink, Sink, check_address
-from keda_py.operator.controller.work_queue import Key
 from keda_py.settings.settings import ClusterSettings
 
 _REFERENCE = "spec.authenticationRef"
@@ -30,7 +30,14 @@ _REFERENCE = "spec.authenticationRef"
 class SourceSpec(TriggersSpec):
     """What the resolver needs to know of a source: it is one trigger without a scale target."""
 
-    kind: ClassVar[str] = "CloudEventSource"
+    kind: ClassVar[str] = CLOUD_EVENT_SOURCES.kind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterSourceSpec(SourceSpec):
+    """The same of a source that is in no namespace."""
+
+    kind: ClassVar[str] = CLUSTER_CLOUD_EVENT_SOURCES.kind
 
 
 def read_spec(live: Obj) -> CloudEventSourceSpec:
@@ -44,8 +51,8 @@ class Destinations:
     def __init__(self, http: httpx.AsyncClient, cluster: ClusterSettings, resolver: ClusterResolver) -> None:
         self._http, self._cluster, self._resolver = http, cluster, resolver
 
-    def subscribe(self, notify: Callable[[Key], None]) -> None:
-        """Call `notify` with each source whose credentials may have changed."""
+    def subscribe(self, notify: Callable[[ObjectKey], None]) -> None:
+        """Call `notify` with each object whose credentials may have changed; those of other kinds are among them."""
         self._resolver.subscribe(lambda key, _: notify(key))
 
     async def open(self, live: Obj) -> Sink:
@@ -63,7 +70,7 @@ class Destinations:
             return await self._open_topic(topic, _as_trigger(live, spec), origin)
         raise ConfigError("spec.destination: is empty; give http.uri or azureEventGridTopic", field="spec.destination")
 
-    def forget(self, key: Key) -> None:
+    def forget(self, key: ObjectKey) -> None:
         """The source is gone."""
         self._resolver.forget(key)
 
@@ -84,7 +91,8 @@ class Destinations:
 def _as_trigger(live: Obj, spec: CloudEventSourceSpec) -> SourceSpec:
     meta = live["metadata"]
     trigger = ScaleTrigger(type="azureEventGridTopic", metadata={}, authentication_ref=spec.authentication_ref)
-    return SourceSpec(
+    kind = ClusterSourceSpec if not meta.get("namespace") else SourceSpec
+    return kind(
         namespace=meta.get("namespace", ""),
         name=meta["name"],
         uid=meta.get("uid", ""),

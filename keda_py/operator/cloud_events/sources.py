@@ -10,21 +10,23 @@ import asyncio
 import logging
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from functools import partial
 from uuid import uuid4
 
 from keda_py.apis.cloud_event_source import EventSubscription
 from keda_py.core.cloud_events import TYPES, CloudEvent, is_wanted, reaches
 from keda_py.core.conditions import ConditionValue, with_condition
+from keda_py.core.object_key import ObjectKey
 from keda_py.errors import ConfigError
 from keda_py.kube.informers.cache import key_of
 from keda_py.kube.informers.informer import Informer
-from keda_py.kube.resources import Obj
+from keda_py.kube.resources import CLUSTER_CLOUD_EVENT_SOURCES, Obj
 from keda_py.kube.status import patch_status
 from keda_py.operator.cloud_events.delivery import Delivery
 from keda_py.operator.cloud_events.destinations import Destinations, read_spec
 from keda_py.operator.controller.finalizer import remove_finalizer
 from keda_py.operator.controller.retries import Retries
-from keda_py.operator.controller.work_queue import DueQueue, Key
+from keda_py.operator.controller.work_queue import DueQueue
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 
 DRAIN_SECONDS = 2.0
@@ -51,7 +53,7 @@ class CloudEventSources:
     def __init__(self, parts: ScaledObjectDependencies, destinations: Destinations, *, everywhere: bool) -> None:
         self._parts, self._destinations, self._everywhere = parts, destinations, everywhere
         self._queue = DueQueue(parts.clock, self._work)
-        self._sources: dict[Key, _Source] = {}
+        self._sources: dict[ObjectKey, _Source] = {}
         self._retries = Retries(
             interrupted="work on cloudeventsource was interrupted", failed="work on cloudeventsource failed"
         )
@@ -68,8 +70,8 @@ class CloudEventSources:
                 source.running, source.version = self._start(key, source.delivery), None
             with ExitStack() as subscriptions:
                 for informer in (caches.event_sources, caches.cluster_event_sources):
-                    subscriptions.callback(informer.subscribe(self._on_source))
-                for key in [key for key in self._sources if self._informer(key).get(*key) is None]:
+                    subscriptions.callback(informer.subscribe(partial(self._on_source, informer.spec.resource.kind)))
+                for key in [key for key in self._sources if self._live(key) is None]:
                     self._forget(key)
                 await self._queue.run()
 
@@ -98,19 +100,19 @@ class CloudEventSources:
             reason=reason,
             message=note,
         )
-        for (namespace, _), source in self._sources.items():
-            told = self._everywhere or reaches(event, namespace)
+        for key, source in self._sources.items():
+            told = self._everywhere or reaches(event, key.namespace)
             if told and is_wanted(kind, source.subscription):
                 source.delivery.put(event)
 
-    def _on_source(self, old: Obj | None, new: Obj | None) -> None:
+    def _on_source(self, kind: str, old: Obj | None, new: Obj | None) -> None:
         """Events are queued from now on, even before the destination is known to be usable."""
         live = new or old or {}
-        key = key_of(live)
+        key = ObjectKey.of(kind, live)
         if new is None or new["metadata"].get("deletionTimestamp"):
             self._forget(key)
         else:
-            source = self._sources.get(key) or self._add(key, live["kind"])
+            source = self._sources.get(key) or self._add(key)
             try:
                 source.subscription = read_spec(live).event_subscription
             except ConfigError:
@@ -118,43 +120,42 @@ class CloudEventSources:
         if new is not None:
             self._queue.add(key)
 
-    def _on_credentials(self, key: Key) -> None:
+    def _on_credentials(self, key: ObjectKey) -> None:
         source = self._sources.get(key)
         if source is not None:
             source.version = None
             self._queue.add(key)
 
-    def _add(self, key: Key, kind: str) -> _Source:
+    def _add(self, key: ObjectKey) -> _Source:
         metrics = self._parts.instruments.cloud_events
-        delivery = Delivery((kind, *key), self._parts.clock, metrics, lambda: self._queue.add(key))
+        delivery = Delivery(key, self._parts.clock, metrics, lambda: self._queue.add(key))
         source = self._sources[key] = _Source(delivery=delivery, running=self._start(key, delivery))
         return source
 
-    def _start(self, key: Key, delivery: Delivery) -> asyncio.Task[None]:
-        return self._tasks.create_task(delivery.run(), name=f"cloudevents for {key[0]}/{key[1]}")
+    def _start(self, key: ObjectKey, delivery: Delivery) -> asyncio.Task[None]:
+        return self._tasks.create_task(delivery.run(), name=f"cloudevents for {key}")
 
-    def _forget(self, key: Key) -> None:
+    def _forget(self, key: ObjectKey) -> None:
         source = self._sources.pop(key, None)
         if source is not None:
             source.running.cancel()
             source.delivery.close()
             self._destinations.forget(key)
 
-    async def _work(self, key: Key) -> None:
-        informer = self._informer(key)
-        live = informer.get(*key)
+    async def _work(self, key: ObjectKey) -> None:
+        live = self._live(key)
         if live is None:
             self._retries.forget(key)
             return
         with self._retries.attempt(self._queue, key, _about(live)):
             if live["metadata"].get("deletionTimestamp"):
-                await remove_finalizer(self._parts.client, informer.spec.resource, live)
+                await remove_finalizer(self._parts.client, self._informer(key).spec.resource, live)
             else:
-                await self._reconcile(informer, live)
+                await self._reconcile(key, live)
 
-    async def _reconcile(self, informer: Informer, live: Obj) -> None:
+    async def _reconcile(self, key: ObjectKey, live: Obj) -> None:
         """Open the sink anew if the spec has changed, then say whether it works."""
-        source = self._sources.get(key_of(live))
+        source = self._sources.get(key)
         if source is None:
             return
         version = (live["metadata"]["uid"], live["metadata"].get("generation", 1))
@@ -163,9 +164,8 @@ class CloudEventSources:
             await self._connect(source, live)
         status = live.get("status") or {}
         conditions = with_condition(status.get("conditions") or (), "Active", _condition(source))
-        written = await patch_status(
-            self._parts.client, informer.spec.resource, live, {**status, "conditions": conditions}
-        )
+        resource = self._informer(key).spec.resource
+        written = await patch_status(self._parts.client, resource, live, {**status, "conditions": conditions})
         if written is not None and (why := source.problem or source.delivery.failure):
             self._parts.events.record(live, "Warning", FAILED.reason, f"{FAILED.message}: {why}")
 
@@ -181,9 +181,13 @@ class CloudEventSources:
             source.version = None
             raise
 
-    def _informer(self, key: Key) -> Informer:
+    def _informer(self, key: ObjectKey) -> Informer:
         caches = self._parts.caches
-        return caches.event_sources if key[0] else caches.cluster_event_sources
+        is_cluster_wide = key.kind == CLUSTER_CLOUD_EVENT_SOURCES.kind
+        return caches.cluster_event_sources if is_cluster_wide else caches.event_sources
+
+    def _live(self, key: ObjectKey) -> Obj | None:
+        return self._informer(key).get(key.namespace, key.name)
 
 
 def _condition(source: _Source) -> ConditionValue:

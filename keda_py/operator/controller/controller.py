@@ -15,9 +15,9 @@ from functools import partial
 from typing import Generic
 
 from keda_py.answers.tenants import acting_for
+from keda_py.core.object_key import ObjectKey
 from keda_py.core.values.times import write_time
 from keda_py.errors import ConfigError, Forbidden, Invalid, KubeError, ScalerError
-from keda_py.kube.informers.cache import key_of
 from keda_py.kube.resources import Obj
 from keda_py.operator.controller.dependencies import Dependencies
 from keda_py.operator.controller.holding import hold_back, show_release
@@ -26,7 +26,7 @@ from keda_py.operator.controller.retries import FIRST_RETRY_SECONDS, LAST_RETRY_
 from keda_py.operator.controller.state import about, fingerprint_of
 from keda_py.operator.controller.steps import StepError
 from keda_py.operator.controller.troubles import log_recovery, log_trouble
-from keda_py.operator.controller.work_queue import DueQueue, Key
+from keda_py.operator.controller.work_queue import DueQueue
 from keda_py.operator.controller.workers import Workers
 from keda_py.operator.process.quarantine import work_on
 
@@ -42,17 +42,18 @@ class Controller(Generic[StateT]):
 
     def __init__(self, parts: Dependencies, kind: Kind[StateT], workers: int) -> None:
         self._parts, self._kind = parts, kind
-        self.name = kind.new.kind.lower()
+        self.kind = kind.resource.kind
+        self.name = self.kind.lower()
         self._workers = Workers(parts.instruments.process, self.name, workers)
-        self.states: dict[Key, StateT] = {}
+        self.states: dict[ObjectKey, StateT] = {}
         self.queue = DueQueue(parts.clock, self._work)
 
     async def run(self) -> None:
         """Work until cancelled; the caches must have synced. Of an earlier run nothing is remembered."""
-        self._parts.quarantine.begin(self._kind.new.kind, {key_of(live) for live in self._kind.live.objects()})
+        self._parts.quarantine.begin(self.kind, {ObjectKey.of(self.kind, live) for live in self._kind.live.objects()})
         self.states.clear()
         self.queue = DueQueue(self._parts.clock, self._work)
-        self._parts.readings.recount()
+        self._parts.readings.recount(self.kind)
         with ExitStack() as subscriptions:
             subscriptions.callback(self._kind.live.subscribe(self.on_change))
             for end in self._kind.watches(self):
@@ -66,11 +67,13 @@ class Controller(Generic[StateT]):
 
     def on_change(self, old: Obj | None, new: Obj | None) -> None:
         """A watch event about an object; one that changes nothing we work on makes nothing due."""
-        key = key_of(new or old or {})
+        key = ObjectKey.of(self.kind, new or old or {})
         state = worked_on = self.states.get(key)
         if new is not None:
             if state is None or state.uid != new["metadata"]["uid"]:
-                state = self.states[key] = self._kind.new(key=key, uid=new["metadata"]["uid"])
+                state = self.states[key] = self._kind.new(
+                    resource=self._kind.resource, key=key, uid=new["metadata"]["uid"]
+                )
             state.follow(old, new)
             if state.fingerprint == fingerprint_of(new) and not new["metadata"].get("deletionTimestamp"):
                 return
@@ -78,7 +81,7 @@ class Controller(Generic[StateT]):
             worked_on.interrupt()
         self.queue.add(key)
 
-    def on_reading(self, key: Key) -> None:
+    def on_reading(self, key: ObjectKey) -> None:
         """Another caller's question produced a reading: decide on it too."""
         state = self.states.get(key)
         if state is not None and state.spec is not None and not state.looking:
@@ -91,7 +94,7 @@ class Controller(Generic[StateT]):
             state.next_look = 0.0
             self.queue.add(state.key)
 
-    def on_parameters(self, key: Key, trigger_index: int) -> None:
+    def on_parameters(self, key: ObjectKey, trigger_index: int) -> None:
         """Something that a trigger was resolved from has changed: renew its scaler, or try again to build it."""
         state = self.states.get(key)
         if state is None:
@@ -116,12 +119,12 @@ class Controller(Generic[StateT]):
         if state.spec is None or now < state.next_look - EARLY_SECONDS:
             return False
         if state.next_look:
-            self._parts.instruments.record_lateness(state.key, now - state.next_look, state.kind)
+            self._parts.instruments.record_lateness(state.key, now - state.next_look)
         return True
 
     def _next_delay(self, state: StateT) -> float | None:
         """Seconds until the next look or trial, None where no scale loop runs."""
-        if (due := self._parts.quarantine.due((state.kind, *state.key))) is not None:
+        if (due := self._parts.quarantine.due(state.key)) is not None:
             return max(due - self._parts.clock.monotonic(), 0.0)
         return max(state.next_look - self._parts.clock.monotonic(), 0.0) if state.spec is not None else None
 
@@ -134,23 +137,23 @@ class Controller(Generic[StateT]):
         self._workers.note_retry()
         return delay
 
-    async def _work(self, key: Key) -> None:
-        state, live = self.states.get(key), self._kind.live.get(*key)
+    async def _work(self, key: ObjectKey) -> None:
+        state, live = self.states.get(key), self._kind.live.get(key.namespace, key.name)
         if state is None:
             return
         state.begin()
-        with acting_for(key[0]):
+        with acting_for(key.namespace):
             if live is None:
                 delay = await self._attempt(state)
             else:
-                work = work_on(state.kind, live)
+                work = work_on(self.kind, live)
                 delay = await self._parts.quarantine.run(work, live, partial(self._attempt, state))
         if delay is not None:
             self.queue.add(key, delay)
 
     async def _attempt(self, state: StateT) -> float | None:
         """Do what is due; seconds until the next time, None: when something changes."""
-        live = self._kind.live.get(*state.key)
+        live = self._kind.live.get(state.key.namespace, state.key.name)
         try:
             await self._advance(state, live)
         except StepError as error:
@@ -160,7 +163,7 @@ class Controller(Generic[StateT]):
             if live is None or live["metadata"].get("deletionTimestamp"):
                 return self._back_off(state, FIRST_RETRY_SECONDS)
             if isinstance(error, Forbidden | Invalid) and not state.attempts:
-                self._parts.tell(live, "Warning", f"{state.kind}UpdateFailed", str(error))
+                self._parts.tell(live, "Warning", f"{self.kind}UpdateFailed", str(error))
             return self._back_off(state)
         except Exception as error:  # noqa: BLE001 - one bad object must not end the others; it is logged as a bug
             log_trouble(log, state, f"work on {self.name} failed", error)
@@ -180,7 +183,7 @@ class Controller(Generic[StateT]):
         else:
             await self._renew_stale(state)
             if state.fingerprint != fingerprint_of(live):
-                async with self._workers.one(state.key[0]) as state.without_worker:
+                async with self._workers.one(state.key.namespace) as state.without_worker:
                     await self._kind.reconcile(state, live)
             await (self._kind.look(state) if self._begins_look(state) else self._kind.refresh(state))
             await show_release(self._parts, state)
@@ -195,7 +198,7 @@ class Controller(Generic[StateT]):
 
     async def _holds_back(self, state: StateT, live: Obj) -> bool:
         """Whether nothing may be done with an object, because a process died of it; that is told. Raises KubeError."""
-        held = self._parts.quarantine.find(work_on(state.kind, live), live)
+        held = self._parts.quarantine.find(work_on(self.kind, live), live)
         if held is None or held.trying:
             return False
         await hold_back(self._parts, state, live, held)
@@ -205,11 +208,11 @@ class Controller(Generic[StateT]):
         """The object is gone: nothing of it stays."""
         self._kind.forget(state)
         state.stop()
-        self._parts.quarantine.forget((state.kind, *state.key))
+        self._parts.quarantine.forget(state.key)
         self.queue.discard(state.key)
         await self._parts.readings.forget(state.key)
-        self._parts.instruments.forget(state.key, state.kind)
-        self._parts.record.forget((state.kind, *state.key))
+        self._parts.instruments.forget(state.key)
+        self._parts.record.forget(state.key)
         self._parts.resolver.forget(state.key)
         self.states.pop(state.key, None)
 

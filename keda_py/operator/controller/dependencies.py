@@ -21,8 +21,8 @@ WATCH_STOPPED: Final = ("Normal", "KEDAScalersStopped", "Stopped scalers watch")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dependencies:
-    """What a controller works with. `client` refuses to write while this process does not lead; `readings`,
-    `resolver` and `status` are those of one kind."""
+    """What a controller works with, the same for every kind. `client` refuses to write while this process does not
+    lead."""
 
     clock: Clock
     client: KubeClient

@@ -27,7 +27,7 @@ async def hold_back(parts: Dependencies, state: Remembered, live: Obj, held: Hel
     since = before.get("since", "") if before.get("reason") == HELD_BACK else write_time(parts.clock.now())
     own = write_held_back(held.hold, held.until, generation, since)
     current = state.status.get("conditions") or ()
-    ready = ConditionValue("False", f"{state.kind}{HELD_BACK}", held.text)
+    ready = ConditionValue("False", f"{state.key.kind}{HELD_BACK}", held.text)
     if read_condition(current, "Ready") != ready:
         parts.events.record(live, "Warning", ready.reason, held.text, action=held.text)
         log.warning("object is held back", extra=about(state) | {"deaths": held.hold.deaths, "error": held.text})

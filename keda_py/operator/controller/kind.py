@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from keda_py.kube.informers.informer import Informer
-from keda_py.kube.resources import Obj
+from keda_py.kube.resources import Obj, Resource
 from keda_py.operator.controller.state import Remembered
 from keda_py.operator.controller.steps import StepError
 
@@ -25,6 +25,11 @@ class Kind(ABC, Generic[StateT]):
 
     new: type[StateT]
     live: Informer
+
+    @property
+    def resource(self) -> Resource:
+        """The kind as the API server serves it."""
+        return self.live.spec.resource
 
     @abstractmethod
     async def reconcile(self, state: StateT, live: Obj) -> None:

@@ -11,9 +11,7 @@ from datetime import datetime, timedelta
 
 from keda_py.core.decision import Reason
 from keda_py.core.jobs.decision import JobReason
-
-Owner = tuple[str, str, str]
-"""Kind, namespace and name of an object."""
+from keda_py.core.object_key import ObjectKey
 
 OBJECT_ENTRIES = 50
 ALL_ENTRIES = 20_000
@@ -75,40 +73,40 @@ class DecisionRecord:
 
     def __init__(self, object_entries: int = OBJECT_ENTRIES, all_entries: int = ALL_ENTRIES) -> None:
         self._object_entries, self._all_entries = object_entries, all_entries
-        self._numbers: defaultdict[Owner, deque[int]] = defaultdict(deque)
-        self._entries: OrderedDict[int, tuple[Owner, Entry]] = OrderedDict()
-        self._last: dict[Owner, Entry] = {}
+        self._numbers: defaultdict[ObjectKey, deque[int]] = defaultdict(deque)
+        self._entries: OrderedDict[int, tuple[ObjectKey, Entry]] = OrderedDict()
+        self._last: dict[ObjectKey, Entry] = {}
         self._count = 0
 
-    def note(self, owner: Owner, entry: Entry) -> None:
+    def note(self, key: ObjectKey, entry: Entry) -> None:
         """Remember a decision: as the last one, and for longer where its reason differs from the one before."""
-        before = self._last.get(owner)
-        self._last[owner] = entry
+        before = self._last.get(key)
+        self._last[key] = entry
         if before is None or before.reason != entry.reason or entry.scaled:
-            self._append(owner, entry)
+            self._append(key, entry)
 
-    def last(self, owner: Owner) -> Entry | None:
+    def last(self, key: ObjectKey) -> Entry | None:
         """What the last look saw and decided."""
-        return self._last.get(owner)
+        return self._last.get(key)
 
-    def changes(self, owner: Owner) -> tuple[Entry, ...]:
+    def changes(self, key: ObjectKey) -> tuple[Entry, ...]:
         """Changes of reason, and everything that scaled, oldest first."""
-        return tuple(self._entries[number][1] for number in self._numbers.get(owner, ()))
+        return tuple(self._entries[number][1] for number in self._numbers.get(key, ()))
 
-    def forget(self, owner: Owner) -> None:
+    def forget(self, key: ObjectKey) -> None:
         """An object is gone."""
-        self._last.pop(owner, None)
-        for number in self._numbers.pop(owner, ()):
+        self._last.pop(key, None)
+        for number in self._numbers.pop(key, ()):
             del self._entries[number]
 
     def __len__(self) -> int:
         return len(self._entries)
 
-    def _append(self, owner: Owner, entry: Entry) -> None:
+    def _append(self, key: ObjectKey, entry: Entry) -> None:
         self._count += 1
-        numbers = self._numbers[owner]
+        numbers = self._numbers[key]
         numbers.append(self._count)
-        self._entries[self._count] = (owner, entry)
+        self._entries[self._count] = (key, entry)
         if len(numbers) > self._object_entries:
             del self._entries[numbers.popleft()]
         if len(self._entries) > self._all_entries:

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from keda_py.answers.tenants import acting_for
+from keda_py.core.object_key import ObjectKey
 from keda_py.errors import KubeError, NotFound, ScalerError
-from keda_py.operator.controller.work_queue import DueQueue, Key
+from keda_py.operator.controller.work_queue import DueQueue
 
 FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS = 1.0, 60.0
 
@@ -22,17 +23,17 @@ class Retries:
 
     def __init__(self, *, interrupted: str, failed: str) -> None:
         self._interrupted, self._failed = interrupted, failed
-        self._failures: Counter[Key] = Counter()
+        self._failures: Counter[ObjectKey] = Counter()
 
-    def forget(self, key: Key) -> None:
+    def forget(self, key: ObjectKey) -> None:
         """It is done, or there is nothing to do any more."""
         self._failures.pop(key, None)
 
     @contextmanager
-    def attempt(self, queue: DueQueue, key: Key, about: Mapping[str, str]) -> Iterator[None]:
+    def attempt(self, queue: DueQueue, key: ObjectKey, about: Mapping[str, str]) -> Iterator[None]:
         """The block works on `key` of `queue` and may raise anything; `about` is for the log."""
         try:
-            with acting_for(key[0]):
+            with acting_for(key.namespace):
                 yield
         except NotFound:
             self.forget(key)
@@ -46,7 +47,7 @@ class Retries:
         else:
             self.forget(key)
 
-    def _try_again(self, queue: DueQueue, key: Key) -> None:
+    def _try_again(self, queue: DueQueue, key: ObjectKey) -> None:
         queue.add(key, retry_delay(self._failures[key]))
         self._failures[key] += 1
 

@@ -4,13 +4,14 @@ import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 from keda_py.core.activity import ActivityState
 from keda_py.core.metric_names import MetricSet
+from keda_py.core.object_key import ObjectKey
 from keda_py.core.spec import NAME_LABEL, ScalingSpec, TriggersSpec
 from keda_py.kube.discovery import ScaleTarget
-from keda_py.operator.controller.work_queue import Key
+from keda_py.kube.resources import Resource
 
 
 @dataclass(slots=True)
@@ -23,9 +24,8 @@ class Remembered:
     since all was well. `without_worker` is for what a reconcile waits for: others have its worker meanwhile.
     """
 
-    kind: ClassVar[str]
-
-    key: Key
+    resource: Resource
+    key: ObjectKey
     uid: str
     spec: TriggersSpec | None = None
     metrics: MetricSet | None = None
@@ -77,8 +77,6 @@ class ObjectState(Remembered):
     whether it has been told that the target can be neither read nor scaled.
     """
 
-    kind: ClassVar[str] = ScalingSpec.kind
-
     spec: ScalingSpec | None = None
     target: ScaleTarget | None = None
     activity: ActivityState | None = None
@@ -112,4 +110,4 @@ def went_back(old: Mapping[str, Any] | None, new: Mapping[str, Any] | None) -> b
 
 def about(state: Remembered) -> dict[str, object]:
     """Which object it is, for `extra=` of a log line."""
-    return {"namespace": state.key[0], state.kind.lower(): state.key[1]}
+    return state.key.log_fields

@@ -11,9 +11,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
 
 from keda_py.clock import Clock, Timer
-
-Key = tuple[str, str]
-"""Namespace and name of an object."""
+from keda_py.core.object_key import ObjectKey
 
 log = logging.getLogger(__name__)
 
@@ -21,16 +19,16 @@ log = logging.getLogger(__name__)
 class DueQueue:
     """The earliest due time of each key; `work` is awaited once that time has come."""
 
-    def __init__(self, clock: Clock, work: Callable[[Key], Awaitable[None]]) -> None:
+    def __init__(self, clock: Clock, work: Callable[[ObjectKey], Awaitable[None]]) -> None:
         self._clock = clock
         self._work = work
-        self._timers: dict[Key, tuple[float, Timer]] = {}
-        self._running: dict[Key, ExitStack] = {}
-        self._again: set[Key] = set()
-        self._ready: asyncio.Queue[Key] = asyncio.Queue()
+        self._timers: dict[ObjectKey, tuple[float, Timer]] = {}
+        self._running: dict[ObjectKey, ExitStack] = {}
+        self._again: set[ObjectKey] = set()
+        self._ready: asyncio.Queue[ObjectKey] = asyncio.Queue()
         self._stopped = False
 
-    def add(self, key: Key, delay: float = 0.0) -> None:
+    def add(self, key: ObjectKey, delay: float = 0.0) -> None:
         """Make `key` due in `delay` seconds, or leave it due earlier if it already is."""
         when = self._clock.monotonic() + max(delay, 0.0)
         if self._stopped or key in self._again or (key in self._timers and self._timers[key][0] <= when):
@@ -41,7 +39,7 @@ class DueQueue:
         else:
             self._timers[key] = (when, self._clock.call_later(delay, lambda: self._fire(key)))
 
-    def discard(self, key: Key) -> None:
+    def discard(self, key: ObjectKey) -> None:
         """Forget when `key` is due; work under way is not interrupted."""
         self._cancel(key)
         self._again.discard(key)
@@ -57,15 +55,15 @@ class DueQueue:
             async with asyncio.TaskGroup() as tasks:
                 while True:
                     key = await self._ready.get()
-                    tasks.create_task(self._run_one(key), name=f"work {key[0]}/{key[1]}")
+                    tasks.create_task(self._run_one(key), name=f"work {key}")
         finally:
             self._stop()
 
-    def _fire(self, key: Key) -> None:
+    def _fire(self, key: ObjectKey) -> None:
         self._timers.pop(key, None)
         self._start(key)
 
-    def _start(self, key: Key) -> None:
+    def _start(self, key: ObjectKey) -> None:
         if key in self._running:
             self._again.add(key)
             return
@@ -73,7 +71,7 @@ class DueQueue:
         held.enter_context(self._clock.busy())
         self._ready.put_nowait(key)
 
-    async def _run_one(self, key: Key) -> None:
+    async def _run_one(self, key: ObjectKey) -> None:
         with self._running[key]:
             try:
                 await self._work(key)
@@ -92,6 +90,6 @@ class DueQueue:
         for held in self._running.values():
             held.close()
 
-    def _cancel(self, key: Key) -> None:
+    def _cancel(self, key: ObjectKey) -> None:
         if key in self._timers:
             self._timers.pop(key)[1].cancel()

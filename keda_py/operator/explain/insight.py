@@ -6,7 +6,6 @@ metrics; who may read an object's insight is RBAC's to say (`get` on `scaledobje
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from math import isfinite
@@ -15,13 +14,12 @@ import orjson
 from aiohttp import web
 
 from keda_py.clock import Clock
+from keda_py.core.object_key import ObjectKey
 from keda_py.core.values.times import write_time
 from keda_py.external_metrics.discovery import INSIGHT, JOB_INSIGHT, Api
 from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS
 from keda_py.operator.controller.record import DecisionRecord, Entry, JobCounts, TriggerNote
-from keda_py.operator.controller.state import ObjectState
-from keda_py.operator.controller.work_queue import Key
-from keda_py.operator.scaled_jobs.state import ScaledJobState
+from keda_py.operator.controller.state import Remembered
 from keda_py.serving.https import Handler
 from keda_py.serving.statuses import StatusError, unavailable
 
@@ -30,21 +28,22 @@ Fields = Mapping[str, object]
 KINDS = {SCALED_OBJECTS.kind: INSIGHT, SCALED_JOBS.kind: JOB_INSIGHT}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
-    """The objects of one kind; `troubles` says in sentences which of an object's credentials are missing."""
-
-    states: Mapping[Key, ObjectState] | Mapping[Key, ScaledJobState]
-    troubles: Callable[[Key], tuple[str, ...]]
-
-
 class Insight:
-    """`known` is by kind; `leads` is False on a replica that decides nothing: what it knows is not what happens."""
+    """`known` are the objects by kind; `troubles` says in sentences which of an object's credentials are missing.
+
+    `leads` is False on a replica that decides nothing: what it knows is not what happens.
+    """
 
     def __init__(
-        self, clock: Clock, record: DecisionRecord, known: Mapping[str, Known], leads: Callable[[], bool]
+        self,
+        clock: Clock,
+        record: DecisionRecord,
+        known: Mapping[str, Mapping[ObjectKey, Remembered]],
+        troubles: Callable[[ObjectKey], tuple[str, ...]],
+        leads: Callable[[], bool],
     ) -> None:
-        self._clock, self._record, self._known, self._leads = clock, record, known, leads
+        self._clock, self._record, self._known = clock, record, known
+        self._troubles, self._leads = troubles, leads
 
     @property
     def handlers(self) -> Mapping[str, Handler]:
@@ -55,29 +54,28 @@ class Insight:
         """Raises StatusError: 404 for an object that is not there, 503 where another replica decides."""
         if not self._leads():
             raise unavailable("only the replica that leads knows, and it cannot be asked now; try again")
-        key = (request.match_info["namespace"], request.match_info["name"])
-        state = self._known[kind].states.get(key)
+        key = ObjectKey(kind, request.match_info["namespace"], request.match_info["name"])
+        state = self._known[kind].get(key)
         if state is None:
-            raise _not_found(KINDS[kind], key[1])
-        return web.Response(body=orjson.dumps(self._describe(kind, state)), content_type="application/json")
+            raise _not_found(KINDS[kind], key.name)
+        return web.Response(body=orjson.dumps(self._describe(state)), content_type="application/json")
 
-    def _describe(self, kind: str, state: ObjectState | ScaledJobState) -> Fields:
+    def _describe(self, state: Remembered) -> Fields:
         """Everything known of one object; times are UTC, durations seconds, absent is unknown or does not apply."""
-        namespace, name = state.key
-        owner = (kind, namespace, name)
-        last = self._record.last(owner)
+        key = state.key
+        last = self._record.last(key)
         return {
-            "kind": KINDS[kind].kind,
+            "kind": KINDS[key.kind].kind,
             "apiVersion": INSIGHT.group_version,
-            "metadata": {"namespace": namespace, "name": name, "uid": state.uid},
+            "metadata": {"namespace": key.namespace, "name": key.name, "uid": state.uid},
             "now": _present({"time": write_time(self._clock.now()), "nextPoll": self._next_poll(state)}),
             "conditions": list(state.status.get("conditions") or ()),
-            "troubles": list(self._known[kind].troubles(state.key)),
+            "troubles": list(self._troubles(key)),
             "last": _describe_entry(last) if last else None,
-            "changes": [_describe_entry(entry) for entry in self._record.changes(owner)],
+            "changes": [_describe_entry(entry) for entry in self._record.changes(key)],
         }
 
-    def _next_poll(self, state: ObjectState | ScaledJobState) -> str | None:
+    def _next_poll(self, state: Remembered) -> str | None:
         """None while nothing is polled: paused, or not defined correctly."""
         if state.spec is None:
             return None

@@ -18,11 +18,11 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from keda_py.clock import Clock
+from keda_py.core.object_key import ObjectKey
 from keda_py.core.quarantine import (
     BYSTANDER_SECONDS,
     HOLD_SECONDS,
     Hold,
-    Owner,
     Work,
     clear,
     deaths_in,
@@ -64,47 +64,47 @@ class Quarantine:
 
     def __init__(self, clock: Clock, journal: Journal) -> None:
         self._clock, self.journal = clock, journal
-        self._held: dict[Owner, Held] = {}
-        self._cleared: dict[Owner, Hold] = {}
-        self._proven: dict[Owner, int] = {}
+        self._held: dict[ObjectKey, Held] = {}
+        self._cleared: dict[ObjectKey, Hold] = {}
+        self._proven: dict[ObjectKey, int] = {}
         """The edition of each object that was worked on in this term, and the process lives."""
         self._lane = asyncio.Semaphore(1)
         for hold in journal.inherited:
-            journal.apart.add(hold.work.owner)
+            journal.apart.add(hold.work.key)
             if hold.held:
-                self._held[hold.work.owner] = self._hold(hold)
+                self._held[hold.work.key] = self._hold(hold)
             else:
-                self._cleared[hold.work.owner] = hold
+                self._cleared[hold.work.key] = hold
         self._blamed: tuple[Hold, ...] = ()
         self._note_blamed()
 
-    def begin(self, kind: str, keys: Collection[tuple[str, str]]) -> None:
+    def begin(self, kind: str, keys: Collection[ObjectKey]) -> None:
         """This replica leads from now on, and `keys` are all objects of a kind.
 
         What it lived through before says nothing of what others died of since.
         """
-        for owner in [owner for owner in self._proven if owner[0] == kind]:
-            del self._proven[owner]
-        for owner in tuple(self._cleared):
-            self._outlive(owner)
-        for owner, held in tuple(self._held.items()):
-            if owner[0] == kind and owner[1:] not in keys:
+        for key in [key for key in self._proven if key.kind == kind]:
+            del self._proven[key]
+        for key in tuple(self._cleared):
+            self._outlive(key)
+        for key, held in tuple(self._held.items()):
+            if key.kind == kind and key not in keys:
                 self._let_go(held)
-            elif owner[0] == kind:
-                self._held[owner] = self._hold(held.hold, held.in_namespace)
+            elif key.kind == kind:
+                self._held[key] = self._hold(held.hold, held.in_namespace)
 
     def count(self, kind: str) -> int:
         """How many objects of a kind are held back."""
-        return sum(owner[0] == kind for owner in self._held)
+        return sum(key.kind == kind for key in self._held)
 
     def find(self, work: Work, live: Obj) -> Held | None:
         """What holds an object back, or did until its trial began; None for one that is free, or on its way out."""
         if live["metadata"].get("deletionTimestamp"):
-            self.forget(work.owner)  # without trials it would stay due, at once and again
+            self.forget(work.key)  # without trials it would stay due, at once and again
             return None
-        if self._proven.get(work.owner) == work.edition:
+        if self._proven.get(work.key) == work.edition:
             return None
-        held = self._held.get(work.owner)
+        held = self._held.get(work.key)
         if held is not None and held.hold.work.edition != work.edition:
             self._let_go(held)  # its user may have mended it
             held = None
@@ -120,9 +120,9 @@ class Quarantine:
             return ""
         return held.text
 
-    def due(self, owner: Owner) -> float | None:
+    def due(self, key: ObjectKey) -> float | None:
         """When an object that is held back is to be tried, monotonic; None for one that is free or being tried."""
-        held = self._held.get(owner)
+        held = self._held.get(key)
         return held.due if held is not None and not held.trying else None
 
     async def run(self, work: Work, live: Obj, attempt: Callable[[], Coroutine[Any, Any, T]]) -> T:
@@ -132,21 +132,21 @@ class Quarantine:
             return await self._try(held, work, attempt)
         done = await self.journal.run((work,), attempt())
         if held is None:
-            self._proven[work.owner] = work.edition
-            self._outlive(work.owner)
+            self._proven[work.key] = work.edition
+            self._outlive(work.key)
         return done
 
-    def forget(self, owner: Owner) -> None:
+    def forget(self, key: ObjectKey) -> None:
         """The object is gone. How often it ended a process is remembered against its namespace all the same."""
-        self._proven.pop(owner, None)
-        held = self._held.get(owner)
+        self._proven.pop(key, None)
+        held = self._held.get(key)
         if held is not None:
             self._let_go(held)
 
     async def _try(self, held: Held, work: Work, attempt: Callable[[], Coroutine[Any, Any, T]]) -> T:
         async with self._turn():
             held.trying = True
-            self.journal.trials.add(work.owner)
+            self.journal.trials.add(work.key)
             try:
                 done = await self.journal.run((work,), attempt())
             except Exception:  # the process lives, which is what was tried
@@ -154,14 +154,14 @@ class Quarantine:
                 raise
             finally:
                 held.trying = False
-                self.journal.trials.discard(work.owner)
+                self.journal.trials.discard(work.key)
         self._pass(held, work)
         return done
 
     def _pass(self, held: Held, work: Work) -> None:
-        if self._held.get(work.owner) is held:
+        if self._held.get(work.key) is held:
             self._let_go(held)
-        self._proven[work.owner] = work.edition
+        self._proven[work.key] = work.edition
 
     @asynccontextmanager
     async def _turn(self) -> AsyncIterator[None]:
@@ -181,11 +181,11 @@ class Quarantine:
         hold = read_held_back(status, work, generation, self._seconds())
         if hold is None:
             return None
-        known = self._cleared.pop(work.owner, None)
+        known = self._cleared.pop(work.key, None)
         hold = replace(hold, deaths=max(hold.deaths, known.deaths if known else 0))
         self.journal.keep(hold)
-        self.journal.apart.add(work.owner)
-        self._held[work.owner] = held = self._hold(hold)
+        self.journal.apart.add(work.key)
+        self._held[work.key] = held = self._hold(hold)
         self._note_blamed()
         return held
 
@@ -193,8 +193,8 @@ class Quarantine:
         hold = hold_in_bad_company(work, self._blamed, self._seconds()) if self._blamed else None
         if hold is None:
             return None
-        deaths = deaths_in(work.namespace, self._blamed, self._seconds())
-        self._held[work.owner] = held = self._hold(hold, deaths)
+        deaths = deaths_in(work.key.namespace, self._blamed, self._seconds())
+        self._held[work.key] = held = self._hold(hold, deaths)
         return held
 
     def _hold(self, hold: Hold, in_namespace: int = 0) -> Held:
@@ -207,20 +207,20 @@ class Quarantine:
 
     def _let_go(self, held: Held) -> None:
         """It is free; what it did is remembered."""
-        owner = held.hold.work.owner
-        del self._held[owner]
+        key = held.hold.work.key
+        del self._held[key]
         if not held.in_namespace:
-            self._cleared[owner] = hold = clear(held.hold, self._seconds())
+            self._cleared[key] = hold = clear(held.hold, self._seconds())
             self.journal.keep(hold)
             self._note_blamed()
 
-    def _outlive(self, owner: Owner) -> None:
+    def _outlive(self, key: ObjectKey) -> None:
         """Forget what was long enough ago."""
-        hold = self._cleared.get(owner)
+        hold = self._cleared.get(key)
         if hold is not None and self._seconds() > hold.forgotten_at:
-            del self._cleared[owner]
-            self.journal.drop(owner)
-            self.journal.apart.discard(owner)
+            del self._cleared[key]
+            self.journal.drop(key)
+            self.journal.apart.discard(key)
             self._note_blamed()
 
     def _note_blamed(self) -> None:
@@ -235,4 +235,4 @@ def work_on(kind: str, live: Obj) -> Work:
     """How the journal calls an object as the API server has it now."""
     metadata = live["metadata"]
     edition = edition_of(str(metadata.get("uid", "")), int(metadata.get("generation", 0)))
-    return Work(kind, metadata.get("namespace") or "", metadata["name"], edition)
+    return Work(ObjectKey.of(kind, live), edition)

@@ -6,16 +6,16 @@ from collections.abc import Iterable, Sequence
 
 from keda_py.apis.foreign import map_at, maps_at, name_of, namespace_of, text_at, texts_at
 from keda_py.core.jobs.spec import GENERATION, JOB_NAME_LABEL
+from keda_py.core.object_key import ObjectKey
 from keda_py.errors import KubeError
 from keda_py.kube.backoff import Backoff
 from keda_py.kube.client import KubeClient
-from keda_py.kube.informers.cache import key_of
+from keda_py.kube.informers.cache import NamespacedName, key_of
 from keda_py.kube.informers.informer import Informer
 from keda_py.kube.informers.informer_spec import InformerSpec
 from keda_py.kube.resources import JOBS, PODS, SCALED_JOBS, Obj, Selection
 from keda_py.operator.cluster.caches import BLIND_SECONDS
 from keda_py.operator.cluster.references import BY_AUTHENTICATION, index_authentication
-from keda_py.operator.controller.work_queue import Key
 
 POD_JOB_LABEL = "job-name"
 LABELLED = Selection(labels=JOB_NAME_LABEL)
@@ -91,7 +91,7 @@ class JobCaches:
                 await asyncio.sleep(backoff.next())
         await self._see(listed)
 
-    async def _see(self, keys: Sequence[Key]) -> None:
+    async def _see(self, keys: Sequence[NamespacedName]) -> None:
         changed = asyncio.Event()
         unsubscribe = self.jobs.subscribe(lambda old, new: changed.set())
         try:
@@ -111,18 +111,18 @@ class JobCaches:
         """No watch has been out of contact for so long that Jobs may have come and gone unseen."""
         return all(informer.down_for() < BLIND_SECONDS for informer in (self.scaled_jobs, self.jobs, self.pods))
 
-    def jobs_of(self, key: Key) -> list[Obj]:
+    def jobs_of(self, key: ObjectKey) -> list[Obj]:
         """All Jobs of a ScaledJob."""
-        return self.jobs.by_index("owner", "/".join(key))
+        return self.jobs.by_index("owner", str(key))
 
     def pods_of(self, job: Obj) -> list[Obj]:
         """All pods of a Job."""
         return self.pods.by_index("job", f"{namespace_of(job)}/{name_of(job)}")
 
 
-def owner_key(job: Obj) -> Key:
+def owner_key(job: Obj) -> ObjectKey:
     """The ScaledJob whose name the Job carries."""
-    return namespace_of(job), text_at(job, "metadata", "labels", JOB_NAME_LABEL)
+    return ObjectKey(SCALED_JOBS.kind, namespace_of(job), text_at(job, "metadata", "labels", JOB_NAME_LABEL))
 
 
 def generation_of(job: Obj) -> str:
@@ -131,7 +131,7 @@ def generation_of(job: Obj) -> str:
 
 
 def _owner_of(job: Obj) -> Iterable[str]:
-    return ("/".join(owner_key(job)),)
+    return (str(owner_key(job)),)
 
 
 def _job_of(pod: Obj) -> Iterable[str]:

@@ -8,6 +8,6 @@ from keda_py.operator.scaled_jobs.caches import JobCaches
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScaledJobDependencies(Dependencies):
-    """Its `readings` are those of ScaledJobs alone, so that names do not meet ScaledObjects'."""
+    """What ScaledJobs need beyond it: the Jobs, as far as they are known."""
 
     caches: JobCaches

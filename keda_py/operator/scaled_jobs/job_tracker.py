@@ -63,7 +63,7 @@ class JobTracker:
             if now < expected.ask_at:
                 continue
             try:
-                await self._client.get(JOBS.named(state.key[0], name))
+                await self._client.get(JOBS.named(state.key.namespace, name))
             except NotFound:
                 state.expected.pop(name, None)
             else:
@@ -111,11 +111,11 @@ class JobTracker:
     ) -> None:
         """Delete one Job; one that is gone already is no error. Raises KubeError."""
         try:
-            await self._client.delete(JOBS.named(state.key[0], name), uid=uid, propagation=propagation)
+            await self._client.delete(JOBS.named(state.key.namespace, name), uid=uid, propagation=propagation)
         except NotFound:
             log.debug("job was gone already", extra=about(state) | {"job": name})
         state.expected.pop(name, None)
-        shown = self._caches.jobs.get(state.key[0], name)
+        shown = self._caches.jobs.get(state.key.namespace, name)
         # In the foreground a Job stays until its pods have ended, and counts until then.
         if shown is not None and propagation == "Background":
             state.removed.add(shown["metadata"]["uid"])

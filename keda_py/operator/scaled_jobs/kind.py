@@ -49,7 +49,7 @@ class ScaledJobs(Kind[ScaledJobState]):
         was_running = state.spec is not None
         state.stop()
         await self._parts.readings.forget(state.key)
-        self._parts.instruments.forget(state.key, state.kind)  # now: our watch tells later that it is gone
+        self._parts.instruments.forget(state.key)  # now: our watch tells later that it is gone
         if await remove_finalizer(self._parts.client, SCALED_JOBS, live):
             if was_running:
                 self._parts.events.record(live, *WATCH_STOPPED)

@@ -84,10 +84,9 @@ class JobScaleLoop:
 
     def _note(self, state: ScaledJobState, entry: Entry) -> None:
         """Count it, record it, and log what was done, or why not: that once, as long as it stays the same."""
-        owner = (SCALED_JOBS.kind, *state.key)
-        before = self._parts.record.last(owner)
+        before = self._parts.record.last(state.key)
         self._parts.instruments.process.record_decision(entry.reason.value)
-        self._parts.record.note(owner, entry)
+        self._parts.record.note(state.key, entry)
         if entry.jobs is not None and entry.jobs.created:
             log.info("created jobs", extra=about(state) | {"jobs": entry.jobs.created})
         if entry.error and (before is None or before.error != entry.error):
@@ -102,7 +101,7 @@ class JobScaleLoop:
         state.next_look = clock.monotonic() + delay
 
     def _live(self, state: ScaledJobState) -> Obj:
-        namespace, name = state.key
+        namespace, name = state.key.namespace, state.key.name
         known = self._parts.caches.scaled_jobs.get(namespace, name)
         about_it = {"namespace": namespace, "name": name, "uid": state.uid}
         return known or {"apiVersion": SCALED_JOBS.api_version, "kind": SCALED_JOBS.kind, "metadata": about_it}

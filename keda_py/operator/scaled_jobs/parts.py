@@ -1,58 +1,25 @@
-"""ScaledJobs in one process: caches, readings and controller. `app.py` runs it beside the ScaledObjects."""
+"""Assembly of the ScaledJobs: caches of their own, and a controller that works with what all kinds share.
 
-import asyncio
-from dataclasses import replace
+`operator/assembly.py` comes here; `app.py` runs it beside the ScaledObjects.
+"""
 
-from keda_py.kube.resources import SCALED_JOBS
+from dataclasses import dataclass
+
 from keda_py.operator.controller.controller import Controller
-from keda_py.operator.controller.status import StatusWriter
-from keda_py.operator.controller.work_queue import Key
+from keda_py.operator.controller.dependencies import Dependencies
 from keda_py.operator.scaled_jobs.caches import JobCaches
 from keda_py.operator.scaled_jobs.dependencies import ScaledJobDependencies
 from keda_py.operator.scaled_jobs.kind import ScaledJobs
-from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
-from keda_py.readings.readings import Readings
-from keda_py.readings.scaler_set import ScalerSource
+from keda_py.operator.scaled_jobs.state import ScaledJobState
 from keda_py.settings.settings import Settings
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ScaledJobParts:
-    """`watch` and `run` in a TaskGroup, `run` only while we lead; `flush` when that ends, `aclose` last."""
+    """`caches.run` and `run` in a TaskGroup, `run` only while we lead."""
 
-    def __init__(
-        self, around: ScaledObjectDependencies, settings: Settings, *, scalers: ScalerSource, tasks: asyncio.TaskGroup
-    ) -> None:
-        def on_reading(key: Key) -> None:
-            self.controller.on_reading(key)
-
-        client, resolver = around.client, around.resolver.sibling()
-        self.caches = JobCaches(client, settings.cluster.watch_namespaces)
-        self._readings = Readings(
-            scalers=replace(scalers, resolver=resolver),
-            tasks=tasks,
-            on_reading=on_reading,
-            observer=around.instruments,
-        )
-        parts = ScaledJobDependencies(
-            clock=client.clock,
-            client=client,
-            caches=self.caches,
-            readings=self._readings,
-            resolver=resolver,
-            status=StatusWriter(client, SCALED_JOBS),
-            events=around.events,
-            instruments=around.instruments,
-            record=around.record,
-            quarantine=around.quarantine,
-            tells_unknown_keys=around.tells_unknown_keys,
-        )
-        self.controller = Controller(parts, ScaledJobs(parts), settings.scaling.scaled_job_workers)
-        self.troubles = resolver.troubles
-        resolver.subscribe(self.controller.on_parameters)
-
-    async def watch(self) -> None:
-        """Follow ScaledJobs, Jobs and pods until cancelled."""
-        await self.caches.run()
+    caches: JobCaches
+    controller: Controller[ScaledJobState]
 
     async def run(self) -> None:
         """Create Jobs until cancelled; waits for its own caches, so that no caller has to."""
@@ -60,10 +27,22 @@ class ScaledJobParts:
         await self.caches.caught_up()
         await self.controller.run()
 
-    async def flush(self) -> None:
-        """The last writes."""
-        await self.controller.flush()
 
-    async def aclose(self) -> None:
-        """End every read and close every scaler."""
-        await self._readings.aclose()
+def assemble_jobs(shared: Dependencies, settings: Settings) -> ScaledJobParts:
+    """Put them together; nothing runs yet."""
+    caches = JobCaches(shared.client, settings.cluster.watch_namespaces)
+    parts = ScaledJobDependencies(
+        clock=shared.clock,
+        client=shared.client,
+        readings=shared.readings,
+        resolver=shared.resolver,
+        status=shared.status,
+        events=shared.events,
+        instruments=shared.instruments,
+        record=shared.record,
+        quarantine=shared.quarantine,
+        tells_unknown_keys=shared.tells_unknown_keys,
+        caches=caches,
+    )
+    controller = Controller(parts, ScaledJobs(parts), settings.scaling.scaled_job_workers)
+    return ScaledJobParts(caches=caches, controller=controller)

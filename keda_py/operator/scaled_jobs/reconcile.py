@@ -85,11 +85,10 @@ class JobReconciler:
         self._start_loop(state, spec, metrics, live)
 
     async def _build_scalers(self, state: ScaledJobState, spec: JobScalingSpec, live: Obj) -> MetricSet:
-        key = (spec.namespace, spec.name)
-        before = self._parts.readings.built(key)
+        before = self._parts.readings.built(state.key)
         async with state.without_worker():
             metrics = await self._parts.readings.build(spec)
-        if self._parts.readings.built(key) is not before:
+        if self._parts.readings.built(state.key) is not before:
             unknown = self._parts.tells_unknown_keys
             tell_built(self._parts.events, live, spec.triggers, unknown_keys=unknown)
         return metrics

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import ClassVar
 
 from keda_py.core.jobs.spec import JobScalingSpec
 from keda_py.operator.controller.state import Remembered
@@ -23,8 +22,6 @@ class ScaledJobState(Remembered):
     The cache runs behind our own writes: `expected` are Jobs by name that it does not show yet, `removed` the uids of
     those that it still shows.
     """
-
-    kind: ClassVar[str] = JobScalingSpec.kind
 
     spec: JobScalingSpec | None = None
     last_active: datetime | None = None

@@ -14,7 +14,7 @@ from keda_py.kube.client import PatchKind
 from keda_py.kube.discovery import ScaleTarget
 from keda_py.kube.resources import SCALED_OBJECTS, Obj
 from keda_py.operator.controller.dependencies import WATCH_STOPPED
-from keda_py.operator.controller.state import ObjectState
+from keda_py.operator.controller.state import ObjectState, about
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.reconcile import FINALIZER
 from keda_py.operator.scaled_objects.targets import Count
@@ -29,14 +29,14 @@ async def finalize(parts: ScaledObjectDependencies, state: ObjectState, live: Ob
     was_running = state.spec is not None
     state.stop()
     await parts.readings.forget(state.key)
-    parts.instruments.forget(state.key, state.kind)  # now: our watch tells only later that the object is gone
+    parts.instruments.forget(state.key)  # now: our watch tells only later that the object is gone
     finalizers = live["metadata"].get("finalizers") or []
     if FINALIZER not in finalizers:
         return
     await _restore(parts, state, live)
     where = f"/metadata/finalizers/{finalizers.index(FINALIZER)}"
     patch = [{"op": "test", "path": where, "value": FINALIZER}, {"op": "remove", "path": where}]
-    namespace, name = state.key
+    namespace, name = state.key.namespace, state.key.name
     try:
         await parts.client.patch(SCALED_OBJECTS.named(namespace, name), patch, PatchKind.JSON)
     except NotFound:
@@ -64,8 +64,7 @@ async def _restore(parts: ScaledObjectDependencies, state: ObjectState, live: Ob
         if spec.restore_original:
             await _put_back(parts, state, spec, ScaleTarget(**resolved), original)
     except (ConfigError, KubeError) as error:
-        about = {"namespace": state.key[0], "scaledobject": state.key[1], "error": str(error)}
-        log.warning("original replicas were not restored", extra=about)
+        log.warning("original replicas were not restored", extra=about(state) | {"error": str(error)})
 
 
 async def _put_back(

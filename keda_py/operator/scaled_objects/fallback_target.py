@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from keda_py.core.object_key import ObjectKey
 from keda_py.core.spec import ScalingSpec
 from keda_py.errors import KubeError
 from keda_py.kube.client import KubeClient
@@ -10,7 +11,6 @@ from keda_py.kube.discovery import ScaleTarget
 from keda_py.kube.scale import read_scale
 from keda_py.operator.cluster.reader import ClusterReader
 from keda_py.operator.controller.state import ObjectState
-from keda_py.operator.controller.work_queue import Key
 from keda_py.operator.scaled_objects.targets import Targets
 
 
@@ -35,13 +35,13 @@ class FallbackTarget:
     """
 
     def __init__(
-        self, client: KubeClient, targets: Targets, reader: ClusterReader, states: Mapping[Key, ObjectState]
+        self, client: KubeClient, targets: Targets, reader: ClusterReader, states: Mapping[ObjectKey, ObjectState]
     ) -> None:
         self._client, self._targets, self._reader, self._states = client, targets, reader, states
 
     async def replicas(self, spec: ScalingSpec) -> int | None:
         """`spec.replicas` of the target."""
-        state = self._states.get((spec.namespace, spec.name))
+        state = self._states.get(spec.key)
         try:
             if state is None or state.target is None:
                 return (await self._targets.resolve(spec))[1].replicas
@@ -51,7 +51,7 @@ class FallbackTarget:
 
     async def ready_pods(self, spec: ScalingSpec) -> int | None:
         """Pods that are Running and Ready."""
-        state = self._states.get((spec.namespace, spec.name))
+        state = self._states.get(spec.key)
         try:
             target = state.target if state and state.target else (await self._targets.resolve(spec))[0]
         except KubeError:

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from keda_py.core.conditions import hpa_active
+from keda_py.core.object_key import ObjectKey
 from keda_py.kube.informers.cache import key_of
 from keda_py.kube.resources import Obj
 from keda_py.operator.controller.controller import Controller
@@ -34,7 +35,7 @@ class ScaledObjects(Kind[ObjectState]):
 
     async def reconcile(self, state: ObjectState, live: Obj) -> None:
         """All steps, unless the HPA went because the namespace goes. Raises StepError and KubeError."""
-        if state.hpa_lost and await self._parts.namespaces.is_terminating(state.key[0]):
+        if state.hpa_lost and await self._parts.namespaces.is_terminating(state.key.namespace):
             state.stop()
             return
         await self._reconciler.reconcile(state, live)
@@ -67,7 +68,7 @@ class ScaledObjects(Kind[ObjectState]):
         """Count it; an object whose target is missing waits for that, too."""
         self._parts.instruments.record_error(state.key)
         missing = isinstance(error.cause, TargetError)
-        state.missing = (state.key[0], live["spec"]["scaleTargetRef"]["name"]) if missing else None
+        state.missing = (state.key.namespace, live["spec"]["scaleTargetRef"]["name"]) if missing else None
 
     def last_active(self, state: ObjectState) -> datetime | None:
         """An active object is so now."""
@@ -87,7 +88,8 @@ def _on_hpa(controller: Controller[ObjectState], old: Obj | None, new: Obj | Non
     live = new or old or {}
     # Taking its owner off is an edit by hand, too.
     owner = _owner_of(live) or _owner_of(old or live)
-    state = controller.states.get((live["metadata"].get("namespace", ""), owner)) if owner else None
+    key = ObjectKey(controller.kind, live["metadata"].get("namespace", ""), owner)
+    state = controller.states.get(key) if owner else None
     if state is None or (old is None and state.spec is not None):
         return
     if old is None or new is None or _written_part(old) != _written_part(new):

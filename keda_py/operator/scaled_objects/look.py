@@ -110,7 +110,7 @@ class ScaleLoop:
         instruments.process.record_decision(look.decision.reason.value)
         if look.spec.fallback is not None:
             instruments.record_fallback(state.key, active=look.in_fallback)
-        self._parts.record.note((look.spec.kind, *state.key), entry_of(look))
+        self._parts.record.note(state.key, entry_of(look))
         for level, message, extra in log_lines_of(look):
             log.log(level, message, extra=about(state) | extra)
         for event in events_of(look):
@@ -145,11 +145,11 @@ class ScaleLoop:
         state.next_look = clock.monotonic() + delay
 
     def _hpa_status(self, state: ObjectState) -> Obj:
-        return self._parts.hpas.status(state.key[0], state.status.get("hpaName", ""))
+        return self._parts.hpas.status(state.key.namespace, state.status.get("hpaName", ""))
 
     def _live(self, state: ObjectState) -> Obj:
         """The object as cached; its bare identity when it has just gone."""
-        namespace, name = state.key
+        namespace, name = state.key.namespace, state.key.name
         kind = {"apiVersion": SCALED_OBJECTS.api_version, "kind": SCALED_OBJECTS.kind}
         known = self._parts.caches.scaled_objects.get(namespace, name)
         return known or kind | {"metadata": {"namespace": namespace, "name": name, "uid": state.uid}}

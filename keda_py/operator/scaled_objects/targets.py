@@ -8,6 +8,7 @@ another client's write in between makes it fail instead of being overwritten.
 from dataclasses import dataclass
 
 from keda_py.clock import Clock
+from keda_py.core.object_key import ObjectKey
 from keda_py.core.spec import ScalingSpec
 from keda_py.errors import Forbidden, KubeError, NotFound
 from keda_py.kube.client import KubeClient
@@ -40,7 +41,7 @@ class Targets:
 
     def __init__(self, client: KubeClient, caches: Caches, discovery: Discovery, clock: Clock) -> None:
         self._client, self._caches, self._discovery, self._clock = client, caches, discovery, clock
-        self._read: dict[tuple[str, str], tuple[float, Count]] = {}
+        self._read: dict[ObjectKey, tuple[float, Count]] = {}
 
     async def resolve(self, spec: ScalingSpec) -> tuple[ScaleTarget, Count]:
         """The target's kind and count; a real read even where a cache would do. Raises TargetError, KubeError."""

@@ -9,9 +9,8 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 
-from keda_py.kube.informers.cache import key_of
-from keda_py.kube.resources import Obj
-from keda_py.operator.controller.work_queue import Key
+from keda_py.core.object_key import ObjectKey
+from keda_py.kube.resources import SCALED_OBJECTS, Obj
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 
 IDLE_SECONDS = 600.0
@@ -23,7 +22,7 @@ class StandbyReader:
 
     def __init__(self, parts: ScaledObjectDependencies, leads: Callable[[], bool]) -> None:
         self._parts, self._leads = parts, leads
-        self._stale: set[Key] = set()
+        self._stale: set[ObjectKey] = set()
         self._changed = asyncio.Event()
         self._asked_at = float("-inf")
 
@@ -31,7 +30,7 @@ class StandbyReader:
         """A question is answered here."""
         self._asked_at = asyncio.get_running_loop().time()
 
-    def on_parameters(self, key: Key, _trigger_index: int) -> None:
+    def on_parameters(self, key: ObjectKey, _trigger_index: int) -> None:
         """Something that a trigger was resolved from has changed."""
         self._drop(key)
 
@@ -55,7 +54,7 @@ class StandbyReader:
                 self._parts.resolver.forget(key)
 
     def _on_scaled_object(self, old: Obj | None, new: Obj | None) -> None:
-        key = key_of(new or old or {})
+        key = ObjectKey.of(SCALED_OBJECTS.kind, new or old or {})
         built = self._parts.readings.built(key)
         if built is None:
             return
@@ -63,7 +62,7 @@ class StandbyReader:
         if (meta.get("uid"), meta.get("generation")) != (built.spec.uid, built.spec.generation):
             self._drop(key)
 
-    def _drop(self, key: Key) -> None:
+    def _drop(self, key: ObjectKey) -> None:
         if not self._leads():
             self._stale.add(key)
             self._changed.set()

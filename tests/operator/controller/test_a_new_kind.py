@@ -1,9 +1,8 @@
 """A kind of its own, in what `controller/kind.py` asks for: queue, workers, retries, memory and finalizer are there."""
 
 import asyncio
-from dataclasses import dataclass
-from typing import ClassVar
 
+from keda_py.core.object_key import ObjectKey
 from keda_py.errors import ConfigError
 from keda_py.kube.client import KubeClient
 from keda_py.kube.informers.informer import Informer
@@ -17,33 +16,28 @@ from keda_py.operator.controller.steps import StepError
 from tests.operator.world import NAMESPACE, World
 
 
-@dataclass(slots=True)
-class GreetingState(Remembered):
-    """The memory of a greeting."""
-
-    kind: ClassVar[str] = "Greeting"
-
-
-class Greetings(Kind[GreetingState]):
+class Greetings(Kind[Remembered]):
     """ConfigMaps with the label `greet`: each gets a greeting by that name, and is let go with its finalizer."""
 
-    new = GreetingState
+    new = Remembered
 
     def __init__(self, client: KubeClient, live: Informer) -> None:
         self._client, self.live = client, live
 
-    async def reconcile(self, state: GreetingState, live: Obj) -> None:
+    async def reconcile(self, state: Remembered, live: Obj) -> None:
         name = live["metadata"].get("labels", {}).get("greet")
         if name is None:
             raise StepError("no label greet", ConfigError("set the label greet"))
         await ensure_finalizer(self._client, CONFIG_MAPS, live)
-        await self._client.patch(CONFIG_MAPS.named(*state.key), {"data": {"said": f"hello {name}"}})
+        await self._client.patch(
+            CONFIG_MAPS.named(state.key.namespace, state.key.name), {"data": {"said": f"hello {name}"}}
+        )
         state.fingerprint = fingerprint_of(live)
 
-    async def look(self, state: GreetingState) -> None:
+    async def look(self, state: Remembered) -> None:
         raise AssertionError("nothing is polled: no spec is ever set")
 
-    async def finalize(self, state: GreetingState, live: Obj) -> None:
+    async def finalize(self, state: Remembered, live: Obj) -> None:
         await remove_finalizer(self._client, CONFIG_MAPS, live)
 
 
@@ -67,7 +61,7 @@ async def test_a_kind_is_a_memory_and_three_verbs(world: World) -> None:
         finally:
             for task in running:
                 task.cancel()
-    assert (NAMESPACE, "app") not in controller.states
+    assert ObjectKey("ConfigMap", NAMESPACE, "app") not in controller.states
 
 
 async def _live(world: World) -> None:
