@@ -44,7 +44,7 @@ from keda_py.operator.cluster.namespaces import Namespaces
 from keda_py.operator.cluster.reader import ClusterReader
 from keda_py.operator.controller.controller import Controller
 from keda_py.operator.controller.record import DecisionRecord
-from keda_py.operator.controller.state import ObjectState, Remembered
+from keda_py.operator.controller.state import Remembered
 from keda_py.operator.controller.status import StatusWriter
 from keda_py.operator.explain.insight import Insight
 from keda_py.operator.process.quarantine import Quarantine
@@ -54,6 +54,7 @@ from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencie
 from keda_py.operator.scaled_objects.fallback_target import FallbackTarget
 from keda_py.operator.scaled_objects.hpas import Hpas
 from keda_py.operator.scaled_objects.kind import ScaledObjects
+from keda_py.operator.scaled_objects.state import ObjectState
 from keda_py.operator.scaled_objects.targets import Targets
 from keda_py.operator.serving import Answers, Serving
 from keda_py.operator.standby.ownership import share_metrics

@@ -9,9 +9,9 @@ from keda_py.apis.foreign import maps_at, namespace_of, text_at
 from keda_py.kube.informers.informer import Informer
 from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS, Obj
 from keda_py.operator.controller.controller import Controller
-from keda_py.operator.controller.state import ObjectState
 from keda_py.operator.scaled_jobs.parts import ScaledJobParts
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
+from keda_py.operator.scaled_objects.state import ObjectState
 from keda_py.sdk.registry import trigger_types
 from keda_py.telemetry.admission_metrics import ELSEWHERE
 from keda_py.telemetry.prometheus import OperatorMetrics

@@ -7,8 +7,8 @@ import pytest
 from keda_py.core.object_key import ObjectKey
 from keda_py.errors import Unavailable
 from keda_py.kube.resources import SCALED_OBJECTS
-from keda_py.operator.controller.state import ObjectState
 from keda_py.operator.controller.troubles import REMEMBERED, log_recovery, log_trouble
+from keda_py.operator.scaled_objects.state import ObjectState
 
 log = logging.getLogger("keda_py.tests.trouble")
 

@@ -6,11 +6,9 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
-from keda_py.core.activity import ActivityState
 from keda_py.core.metric_names import MetricSet
 from keda_py.core.object_key import ObjectKey
-from keda_py.core.spec import NAME_LABEL, ScalingSpec, TriggersSpec
-from keda_py.kube.discovery import ScaleTarget
+from keda_py.core.spec import NAME_LABEL, TriggersSpec
 from keda_py.kube.resources import Resource
 
 
@@ -66,27 +64,6 @@ class Remembered:
         """No scale loop any more: paused, broken, or about to be deleted."""
         self.spec = self.metrics = None
         self.fingerprint = None
-
-
-@dataclass(slots=True)
-class ObjectState(Remembered):
-    """The memory of a ScaledObject.
-
-    `target` is what the scale loop scales. `written` is the version and count of our last
-    scale, until the cache shows it. `odd` are the metrics of which an odd value has been told, `out_of_reach` is
-    whether it has been told that the target can be neither read nor scaled.
-    """
-
-    spec: ScalingSpec | None = None
-    target: ScaleTarget | None = None
-    activity: ActivityState | None = None
-    written: tuple[int, int] | None = None
-    missing: tuple[str, str] | None = None
-    odd: frozenset[str] = frozenset()
-    out_of_reach: bool = False
-    hpa_changed: bool = False
-    hpa_lost: bool = False
-    told: Mapping[str, Any] = field(default_factory=dict)
 
 
 def fingerprint_of(live: Mapping[str, Any]) -> tuple[object, ...]:

@@ -14,9 +14,10 @@ from keda_py.kube.client import PatchKind
 from keda_py.kube.discovery import ScaleTarget
 from keda_py.kube.resources import SCALED_OBJECTS, Obj
 from keda_py.operator.controller.dependencies import WATCH_STOPPED
-from keda_py.operator.controller.state import ObjectState, about
+from keda_py.operator.controller.state import about
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.reconcile import FINALIZER
+from keda_py.operator.scaled_objects.state import ObjectState
 from keda_py.operator.scaled_objects.targets import Count
 
 DELETED = ("ScaledObjectDeleted", "ScaledObject was deleted")

@@ -10,7 +10,7 @@ from keda_py.kube.client import KubeClient
 from keda_py.kube.discovery import ScaleTarget
 from keda_py.kube.scale import read_scale
 from keda_py.operator.cluster.reader import ClusterReader
-from keda_py.operator.controller.state import ObjectState
+from keda_py.operator.scaled_objects.state import ObjectState
 from keda_py.operator.scaled_objects.targets import Targets
 
 

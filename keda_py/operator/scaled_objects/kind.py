@@ -14,12 +14,13 @@ from keda_py.kube.informers.cache import key_of
 from keda_py.kube.resources import Obj
 from keda_py.operator.controller.controller import Controller
 from keda_py.operator.controller.kind import Kind
-from keda_py.operator.controller.state import ObjectState, went_back
+from keda_py.operator.controller.state import went_back
 from keda_py.operator.controller.steps import StepError
 from keda_py.operator.scaled_objects.deletion import finalize
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.look import ScaleLoop
 from keda_py.operator.scaled_objects.reconcile import Reconciler
+from keda_py.operator.scaled_objects.state import ObjectState
 from keda_py.operator.scaled_objects.targets import TargetError
 
 

@@ -17,11 +17,12 @@ from keda_py.core.settlement import Outcome, settle
 from keda_py.core.spec import ScalingSpec
 from keda_py.errors import Conflict, KubeError
 from keda_py.kube.resources import SCALED_OBJECTS, Obj
-from keda_py.operator.controller.state import ObjectState, about
+from keda_py.operator.controller.state import about
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.observing import Observed, observe
 from keda_py.operator.scaled_objects.record_entry import entry_of
 from keda_py.operator.scaled_objects.report import Before, Look, events_of, log_lines_of
+from keda_py.operator.scaled_objects.state import ObjectState
 from keda_py.operator.scaled_objects.status import reason_of, status_of
 from keda_py.operator.scaled_objects.targets import Count
 

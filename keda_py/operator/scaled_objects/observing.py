@@ -13,9 +13,9 @@ from keda_py.core.metric_names import MetricSet
 from keda_py.core.reading import Round
 from keda_py.core.spec import ScalingSpec
 from keda_py.errors import KubeError
-from keda_py.operator.controller.state import ObjectState
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.fallback_target import count_ready_pods
+from keda_py.operator.scaled_objects.state import ObjectState
 from keda_py.operator.scaled_objects.targets import Count
 
 

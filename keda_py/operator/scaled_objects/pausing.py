@@ -10,9 +10,9 @@ from keda_py.core.conditions import read_condition, with_condition
 from keda_py.core.spec import ScalingSpec
 from keda_py.kube.resources import Obj
 from keda_py.operator.controller.dependencies import WATCH_STOPPED
-from keda_py.operator.controller.state import ObjectState
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.hpas import is_owned
+from keda_py.operator.scaled_objects.state import ObjectState
 from keda_py.operator.scaled_objects.status import reason_paused
 from keda_py.operator.scaled_objects.targets import Count
 

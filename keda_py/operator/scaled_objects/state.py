@@ -1,0 +1,32 @@
+"""What the operator remembers of one ScaledObject between two looks."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from keda_py.core.activity import ActivityState
+from keda_py.core.spec import ScalingSpec
+from keda_py.kube.discovery import ScaleTarget
+from keda_py.kube.informers.cache import NamespacedName
+from keda_py.operator.controller.state import Remembered
+
+
+@dataclass(slots=True)
+class ObjectState(Remembered):
+    """The memory of a ScaledObject.
+
+    `target` is what the scale loop scales, `missing` the one that a reconcile waits for. `written` is the version and
+    count of our last scale, until the cache shows it. `odd` are the metrics of which an odd value has been told,
+    `out_of_reach` is whether it has been told that the target can be neither read nor scaled.
+    """
+
+    spec: ScalingSpec | None = None
+    target: ScaleTarget | None = None
+    activity: ActivityState | None = None
+    written: tuple[int, int] | None = None
+    missing: NamespacedName | None = None
+    odd: frozenset[str] = frozenset()
+    out_of_reach: bool = False
+    hpa_changed: bool = False
+    hpa_lost: bool = False
+    told: Mapping[str, Any] = field(default_factory=dict)
