@@ -20,6 +20,7 @@ from keda_py.errors import ConfigError
 from keda_py.kube.resources import SCALED_JOBS, Obj
 from keda_py.operator.controller.dependencies import WATCH_STARTED, WATCH_STOPPED
 from keda_py.operator.controller.finalizer import ensure_finalizer
+from keda_py.operator.controller.scalers import tell_built
 from keda_py.operator.controller.state import about, fingerprint_of
 from keda_py.operator.controller.steps import StepError
 from keda_py.operator.scaled_jobs import steps
@@ -28,7 +29,6 @@ from keda_py.operator.scaled_jobs.dependencies import ScaledJobDependencies
 from keda_py.operator.scaled_jobs.job_tracker import JobTracker
 from keda_py.operator.scaled_jobs.state import ScaledJobState
 from keda_py.operator.scaled_jobs.steps import step
-from keda_py.operator.scaled_objects.scaler_events import tell_built
 
 log = logging.getLogger(__name__)
 

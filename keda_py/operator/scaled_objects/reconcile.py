@@ -23,12 +23,12 @@ from keda_py.core.spec_rules import check_bounds, check_triggers
 from keda_py.errors import ConfigError, Forbidden, Invalid, KubeError, NotFound, ScalerError
 from keda_py.kube.resources import SCALED_OBJECTS, Obj
 from keda_py.operator.controller.dependencies import WATCH_STARTED
+from keda_py.operator.controller.scalers import tell_built
 from keda_py.operator.controller.state import fingerprint_of
 from keda_py.operator.controller.steps import StepError
 from keda_py.operator.controller.troubles import log_trouble
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.pausing import pause, resume
-from keda_py.operator.scaled_objects.scaler_events import tell_built
 from keda_py.operator.scaled_objects.state import ObjectState
 from keda_py.operator.scaled_objects.targets import TargetError
 
