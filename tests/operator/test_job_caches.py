@@ -10,6 +10,7 @@ from aiohttp import web
 
 from keda_py.clock import SystemClock
 from keda_py.core.jobs.spec import JOB_NAME_LABEL
+from keda_py.core.object_key import ObjectKey
 from keda_py.kube.client import KubeClient
 from keda_py.operator.scaled_jobs.caches import JobCaches
 from tests.kube.faulty_server import (
@@ -71,4 +72,4 @@ async def test_no_job_is_created_before_those_of_the_replica_before_are_seen(
             await asyncio.sleep(0.1)
             assert not waiting.done()
             arrives.set()
-        assert [one["metadata"]["name"] for one in caches.jobs_of(("ns", "work"))] == ["one"]
+        assert [one["metadata"]["name"] for one in caches.jobs_of(ObjectKey("ScaledJob", "ns", "work"))] == ["one"]

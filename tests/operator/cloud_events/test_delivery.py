@@ -10,6 +10,7 @@ from prometheus_client import CollectorRegistry
 
 from keda_py.clock import FakeClock
 from keda_py.core.cloud_events import Origin
+from keda_py.core.object_key import ObjectKey
 from keda_py.net.http import HttpClientSpec, http_client
 from keda_py.net.tls import TlsContexts
 from keda_py.operator.cloud_events.delivery import LANES, LAST_PAUSE_SECONDS, QUEUE_LIMIT, Delivery
@@ -19,7 +20,7 @@ from tests.http_server import HttpServer, http_server
 from tests.operator.cloud_events.receiver import NOON, Receiver, event, until
 
 HOME = Origin(cluster="test-cluster", namespace="keda")
-KEY = ("CloudEventSource", "shop", "sink")
+KEY = ObjectKey("CloudEventSource", "shop", "sink")
 FIVE_ATTEMPTS_SECONDS = 7.5
 
 
