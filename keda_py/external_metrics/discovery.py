@@ -13,6 +13,7 @@ import orjson
 import re2
 
 from keda_py import __version__
+from keda_py.external_metrics.question import Answer, Question
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +72,7 @@ JOB_INSIGHT = replace(
 APIS = (METRICS, INSIGHT)
 """One of each group."""
 RESOURCES = (METRICS, INSIGHT, JOB_INSIGHT)
+PROBES = ("/healthz", "/livez", "/readyz")
 GROUP_VERSION, ROOT = METRICS.group_version, METRICS.root
 
 _INFO = {"title": "keda-py", "version": f"v{__version__}"}
@@ -157,6 +159,16 @@ def _aggregated(version: str) -> Document:
 _AGGREGATED = {version: _aggregated(version) for version in ("v2", "v2beta1")}
 
 
+async def answer_document(question: Question) -> Answer:
+    """The document at a path of DOCUMENTS, unless the client has it already."""
+    headers = question.asked.headers
+    document = document_for(question.asked.wanted.path, headers.get("Accept", ""))
+    told = {"ETag": f'"{document.etag}"', "Vary": "Accept"}
+    if document.etag in headers.get("If-None-Match", ""):
+        return Answer(body=b"", status=304, headers=told)
+    return Answer(body=document.body, content_type=document.content_type, headers=told)
+
+
 def document_for(path: str, accept: str) -> Document:
     """The document at `path` in the first form of the Accept header that there is."""
     if path == "/apis":
@@ -185,3 +197,4 @@ DOCUMENTS: dict[str, Document] = {
     }.items()
 }
 """By path."""
+DOCUMENTS["/"] = _document({"paths": [*DOCUMENTS, *PROBES]})

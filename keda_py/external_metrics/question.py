@@ -1,52 +1,49 @@
-"""`GET .../namespaces/NS/METRIC?labelSelector=...`: one question of the HPA controller, answered.
+"""A question that may be asked, and what is answered: the values between the stages of `external_metrics/server.py`.
 
-Comes from `external_metrics/server.py`, which has let the caller in and found no relay with an answer; goes to
-`external_metrics/query.py`. Behaviour reference, sections 7.1 and 7.4.
+Made once the caller has been authorised; next: `external_metrics/routing.py` says who answers.
 """
 
-from typing import Protocol
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-import orjson
-from aiohttp import web
+from keda_py.external_metrics.selectors import Selection, select
+from keda_py.serving.asked import Asked
+from keda_py.serving.caller import Caller
 
-from keda_py.clock import Clock
-from keda_py.core.evaluation import MetricValue
-from keda_py.core.values.quantity import print_milli
-from keda_py.external_metrics.discovery import GROUP_VERSION
-from keda_py.external_metrics.query import QueryError
-from keda_py.external_metrics.selectors import scaled_object_name
-from keda_py.serving.statuses import internal_error
+JSON = "application/json"
 
 
-class Questions(Protocol):
-    """Who knows the values: `Query`."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What `caller` asks; `metric` is any resource's name: for `.../scaledobjects/app` it is "scaledobjects".
 
-    async def answer(self, namespace: str, metric: str, scaled_object: str) -> tuple[MetricValue, ...]:
-        """Raises QueryError."""
-        ...
+    Namespace and metric are what was authorised, from the same reading of the path.
+    """
 
-
-class ExternalMetrics:
-    """Answers with what `query` knows."""
-
-    def __init__(self, query: Questions, clock: Clock) -> None:
-        self._query, self._clock = query, clock
-
-    async def answer(self, request: web.Request) -> web.StreamResponse:
-        """An ExternalMetricValueList. Raises StatusError."""
-        namespace, metric = request.match_info["namespace"], request.match_info["metric"]
-        name = scaled_object_name(request.query.get("labelSelector", ""))
-        try:
-            values = await self._query.answer(namespace, metric, name)
-        except QueryError as error:
-            raise internal_error(str(error)) from None
-        timestamp = self._clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
-        return web.Response(body=orjson.dumps(_list_body(values, timestamp)), content_type="application/json")
+    caller: Caller
+    asked: Asked
+    namespace: str
+    metric: str
+    selection: Selection
 
 
-def _list_body(values: tuple[MetricValue, ...], timestamp: str) -> dict[str, object]:
-    items = [
-        {"metricName": one.name, "metricLabels": None, "timestamp": timestamp, "value": print_milli(one.milli)}
-        for one in values
-    ]
-    return {"kind": "ExternalMetricValueList", "apiVersion": GROUP_VERSION, "metadata": {}, "items": items}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What goes back to the caller."""
+
+    body: bytes
+    status: int = 200
+    content_type: str = JSON
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+def question_of(caller: Caller, asked: Asked) -> Question:
+    """What the caller wants to know."""
+    wanted = asked.wanted
+    return Question(
+        caller=caller,
+        asked=asked,
+        namespace=wanted.namespace,
+        metric=wanted.resource,
+        selection=select(asked.selector),
+    )

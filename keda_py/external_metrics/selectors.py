@@ -1,47 +1,47 @@
 """The label selector of a question: which ScaledObject is meant."""
 
+from dataclasses import dataclass
 from functools import lru_cache
 
 from keda_py.core.spec import NAME_LABEL
-from keda_py.core.values.selectors import LabelSelector, Requirement
-from keda_py.serving.statuses import bad_request, internal_error
+from keda_py.core.values.selectors import LabelSelector
 
 REMEMBERED, LONGEST_REMEMBERED = 4096, 256
-"""HPAs ask with the same short selector for ever; reading one costs 10 us. 2 MB at most."""
+"""HPAs ask with the same short selector for ever; reading one costs 10 us. 4 MB at most."""
 LONGEST = 4096
 """Reading one of 8 KB costs 15 ms, in which no other caller is answered."""
 
 
-def scaled_object_name(selector: str) -> str:
-    """The one ScaledObject that a selector fixes, `=` or `in` one value; other requirements are read past.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """What a selector says.
 
-    Raises StatusError in KEDA's words where it fixes none.
+    `is_ours`: it speaks of ScaledObjects at all, in whatever way; one that cannot be read does, too. `scaled_object` is
+    the one that it fixes, by `=` or `in` one value, "" if none; other requirements are read past. `problem` is why it
+    cannot be read.
     """
-    try:
-        requirements = _read(selector)
-    except ValueError as error:
-        raise bad_request(f"{error}; write labelSelector={NAME_LABEL}=NAME") from None
-    for requirement in requirements:
-        if requirement.key == NAME_LABEL and requirement.operator == "in" and len(requirement.values) == 1:
-            return next(iter(requirement.values))
-    raise internal_error("scaledObject name is not specified")
+
+    text: str
+    is_ours: bool = False
+    scaled_object: str = ""
+    problem: str = ""
 
 
-def names_scaled_object(selector: str) -> bool:
-    """Whether the selector speaks of ScaledObjects at all, in whatever way; one that cannot be read does, too."""
-    try:
-        requirements = _read(selector)
-    except ValueError:
-        return True
-    return any(requirement.key == NAME_LABEL for requirement in requirements)
+def select(selector: str) -> Selection:
+    """Read a selector; one that cannot be read has a `problem`."""
+    return _remembered(selector) if len(selector) <= LONGEST_REMEMBERED else _read(selector)
 
 
-def _read(selector: str) -> tuple[Requirement, ...]:
+def _read(selector: str) -> Selection:
     if len(selector) > LONGEST:
-        raise ValueError(f"the selector is longer than {LONGEST} characters")
-    return _remembered(selector) if len(selector) <= LONGEST_REMEMBERED else LabelSelector.parse(selector).requirements
+        return Selection(text=selector, is_ours=True, problem=f"the selector is longer than {LONGEST} characters")
+    try:
+        requirements = LabelSelector.parse(selector).requirements
+    except ValueError as error:
+        return Selection(text=selector, is_ours=True, problem=str(error))
+    about = [one for one in requirements if one.key == NAME_LABEL]
+    fixed = [one.values for one in about if one.operator == "in" and len(one.values) == 1]
+    return Selection(text=selector, is_ours=bool(about), scaled_object=next(iter(fixed[0])) if fixed else "")
 
 
-@lru_cache(maxsize=REMEMBERED)
-def _remembered(selector: str) -> tuple[Requirement, ...]:
-    return LabelSelector.parse(selector).requirements
+_remembered = lru_cache(maxsize=REMEMBERED)(_read)

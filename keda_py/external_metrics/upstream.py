@@ -1,7 +1,7 @@
 """Names that are not ours, asked of another adapter: `--external-metrics-upstream`.
 
 A cluster has one server for external.metrics.k8s.io; when that is us, Datadog's or another adapter lives behind us.
-`external_metrics/server.py` comes here once the caller has been authorised for exactly this metric. The upstream is
+`external_metrics/routing.py` sends here what a caller has been authorised for, exactly this metric. The upstream is
 asked with our own token and hears of nothing else: no header of the caller's, only namespace, metric and selector.
 Rules: what it answers is passed back as it is, if it is what an adapter answers; all else is a 503, never an empty
 list. A name that is ours, or may be, never leaves. Discovery stays ours and never waits for the upstream: the one
@@ -17,13 +17,12 @@ from urllib.parse import quote
 
 import aiohttp
 import orjson
-from aiohttp import web
 from yarl import URL
 
 from keda_py import __version__
 from keda_py.errors import KedaPyError
 from keda_py.external_metrics.discovery import GROUP_VERSION, ROOT
-from keda_py.external_metrics.selectors import names_scaled_object
+from keda_py.external_metrics.question import JSON, Answer, Question
 from keda_py.serving.statuses import bad_request, unavailable
 
 log = logging.getLogger(__name__)
@@ -35,7 +34,6 @@ AT_ONCE = 128
 """Questions on their way, those that wait for a connection included."""
 LARGEST_ANSWER = 4 * 2**20
 _VIA = f"1.1 keda-py/{__version__}"
-_JSON = "application/json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +72,7 @@ class Upstream:
         """Close every connection."""
         await self._session.close()
 
-    async def ask(self, namespace: str, metric: str, selector: str) -> web.Response:
+    async def ask(self, namespace: str, metric: str, selector: str) -> Answer:
         """The upstream's answer, a list or its refusal. Raises StatusError 503 without one, 400 for a bad name."""
         url = self._url(namespace, metric, selector)
         if self._asking >= AT_ONCE:
@@ -99,10 +97,10 @@ class Upstream:
         path = f"{ROOT}/namespaces/{quote(namespace, safe='')}/{quote(metric, safe='')}"
         return URL(f"{self._peer.url}{path}{query}", encoded=True)
 
-    async def _exchange(self, url: URL) -> web.Response:
+    async def _exchange(self, url: URL) -> Answer:
         try:
             async with asyncio.timeout(self._seconds):
-                headers = {"Accept": _JSON, "Accept-Encoding": "identity", "User-Agent": "keda-py", "Via": _VIA}
+                headers = {"Accept": JSON, "Accept-Encoding": "identity", "User-Agent": "keda-py", "Via": _VIA}
                 if authorization := await self._peer.authorization():
                     headers["Authorization"] = authorization
                 asked = self._session.get(url, headers=headers, ssl=self._peer.trust(), allow_redirects=False)
@@ -129,7 +127,7 @@ class Upstream:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delegation:
-    """Which questions are the upstream's: a `Relay` of `external_metrics/server.py`, on every replica.
+    """Which questions are the upstream's, and their answers; on every replica.
 
     `owns(namespace, metric)` raises StatusError 503 while this is unknown.
     """
@@ -137,14 +135,9 @@ class Delegation:
     upstream: Upstream
     owns: Callable[[str, str], bool]
 
-    async def ask(self, request: web.Request) -> web.Response | None:
-        """The upstream's answer; None: the question is for keda-py. Raises StatusError."""
-        asked, selector = request.match_info, request.query.get("labelSelector", "")
-        if "metric" not in asked or names_scaled_object(selector) or self.owns(asked["namespace"], asked["metric"]):
-            return None
-        if "keda-py/" in request.headers.get("Via", ""):
-            raise unavailable("--external-metrics-upstream leads back to keda-py; name the other adapter's own Service")
-        return await self.upstream.ask(asked["namespace"], asked["metric"], selector)
+    async def answer(self, question: Question) -> Answer:
+        """The upstream's answer. Raises StatusError."""
+        return await self.upstream.ask(question.namespace, question.metric, question.selection.text)
 
 
 async def _read(response: aiohttp.ClientResponse) -> bytes:
@@ -156,14 +149,14 @@ async def _read(response: aiohttp.ClientResponse) -> bytes:
     return bytes(body)
 
 
-def _passed_on(response: aiohttp.ClientResponse, body: bytes) -> web.Response:
+def _passed_on(response: aiohttp.ClientResponse, body: bytes) -> Answer:
     """The answer for our caller. A 401 is about our token, not about his."""
     if response.status == 401:
         raise UpstreamError("does not believe keda-py's token (401)")
     if not _is_usable(response.status, body):
         raise UpstreamError(f"answers {response.status} without an ExternalMetricValueList or a Status")
     headers = {name: response.headers[name] for name in ("Retry-After",) if name in response.headers}
-    return web.Response(body=body, status=response.status, headers=headers, content_type=_JSON)
+    return Answer(body=body, status=response.status, headers=headers)
 
 
 def _is_usable(status: int, body: bytes) -> bool:

@@ -15,8 +15,10 @@ from aiohttp import web
 
 from keda_py.clock import Clock, SystemClock
 from keda_py.errors import ConfigError
-from keda_py.external_metrics.question import ExternalMetrics, Questions
-from keda_py.external_metrics.server import MetricsServer
+from keda_py.external_metrics.discovery import answer_document
+from keda_py.external_metrics.metric_values import ExternalMetrics, Questions
+from keda_py.external_metrics.routing import Route, Routing, is_passed_on
+from keda_py.external_metrics.server import MetricsServer, Stages
 from keda_py.external_metrics.upstream import Delegation
 from keda_py.kube.client import KubeClient
 from keda_py.kube.leases.lease import Election
@@ -28,9 +30,10 @@ from keda_py.operator.process.probes import probe_app
 from keda_py.operator.registration import Registration, ensure_namespace
 from keda_py.operator.standby.forwarding import Forwarding
 from keda_py.operator.standby.standby_reader import StandbyReader
+from keda_py.serving.authentication import Authentication
 from keda_py.serving.authentication_config import AuthenticationConfig
+from keda_py.serving.authorisation import Authorisation
 from keda_py.serving.certificates import read_leaf
-from keda_py.serving.delegated import DelegatedAccess
 from keda_py.serving.https import LimitedServer
 from keda_py.serving.peers import Peers
 from keda_py.serving.ports.table import Limits
@@ -86,21 +89,33 @@ class Serving:
         self._keep_certificates = keep_certificates(settings, client, self._tls)
         self._authentication = AuthenticationConfig(client, self._tls, certificates.client_ca_file)
         # Certificates expire in real time, whatever the clock of decisions says.
-        access = DelegatedAccess(self._authentication, TokenReviews(client), AccessReviews(client), SystemClock())
         peers = Peers(self._tls, peer_name(settings), SystemClock())
-        self._forwarding = Forwarding(access, answers.election, peers, answers.standby_reader.note_question)
-        self._metrics = MetricsServer(
-            metrics=ExternalMetrics(CountedQuestions(answers.metrics, answers.instruments.questions), clock),
-            authenticator=self._forwarding,
-            # Every replica knows which names are ours: the holder of the Lease is asked for those alone.
-            relays=[*([answers.elsewhere] if answers.elsewhere is not None else []), self._forwarding],
-            not_ready=self._why_not_ready,
-            more=answers.insight.handlers,
-        )
+        self._forwarding = Forwarding(answers.election, peers, answers.standby_reader.note_question)
+        self._metrics = MetricsServer(self._stages(clock, peers), self._why_not_ready)
         self._stack = AsyncExitStack()
         self.ready = False
         self._leaving = False
         self.secure_port = 0
+
+    def _stages(self, clock: Clock, replicas: Peers) -> Stages:
+        answers, elsewhere = self._answers, self._answers.elsewhere
+        tokens, reviews = TokenReviews(self._client), AccessReviews(self._client)
+        counted = CountedQuestions(answers.metrics, answers.instruments.questions)
+        return Stages(
+            authenticate=Authentication(self._authentication, tokens, SystemClock(), replicas).caller,
+            authorise=Authorisation(reviews, is_passed_on).check,
+            routes=Routing(leads=self._leads, owns=elsewhere.owns if elsewhere is not None else None).routes,
+            answers={
+                Route.METRIC: ExternalMetrics(counted, clock).answer,
+                Route.INSIGHT: answers.insight.answer,
+                Route.DOCUMENT: answer_document,
+                Route.HOLDER: self._forwarding.ask,
+                **({Route.UPSTREAM: elsewhere.answer} if elsewhere is not None else {}),
+            },
+        )
+
+    def _leads(self) -> bool:
+        return self._answers.election is None or self._answers.election.is_leader
 
     async def __aenter__(self) -> Self:
         """Open every port, or none: raises OSError when one is taken."""

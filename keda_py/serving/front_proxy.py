@@ -1,7 +1,7 @@
 """For whom a front proxy speaks: X-Remote-User, -Uid, -Group and -Extra-*, under the names that the cluster gave them.
 
-`delegated.py` comes here once the certificate has proved that it is a front proxy; from anybody else such headers are
-air. As in Go: of headers of one name the first is the user, all are groups, and an empty one says nothing.
+`authentication.py` comes here once the certificate has proved that it is a front proxy; from any other client such
+headers are air. As in Go: of headers of one name the first is the user, all are groups, and an empty one says nothing.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram
 
 from keda_py.clock import SystemClock
 from keda_py.core.evaluation import MetricValue
-from keda_py.external_metrics.question import Questions
+from keda_py.external_metrics.metric_values import Questions
 
 _REAL_TIME = SystemClock()
 """The loop's own time stands still for up to a millisecond, which most answers do not take."""

@@ -10,12 +10,14 @@ import pytest
 
 from keda_py.clock import SystemClock
 from keda_py.errors import ScalerError
+from keda_py.external_metrics.metric_values import ExternalMetrics
 from keda_py.external_metrics.query import Query
-from keda_py.external_metrics.question import ExternalMetrics
 from keda_py.external_metrics.server import MetricsServer
+from keda_py.serving.caller import Caller
 from keda_py.serving.certificates import make_certificate
 from keda_py.serving.server_tls import ServerTls
 from keda_py.serving.statuses import StatusError
+from tests.stages import stages
 
 ROOT = "/apis/external.metrics.k8s.io/v1beta1"
 QUESTION = f"{ROOT}/namespaces/shop/s0-a-x"
@@ -29,14 +31,16 @@ class NoTargets:
         return None
 
 
-class AllowAll:
-    async def check(self, request):
-        pass
+async def jane(asked):
+    return Caller(name="jane")
 
 
-class DenyAll:
-    async def check(self, request):
-        raise StatusError(401, "Unauthorized", "Unauthorized")
+async def no_caller(asked):
+    raise StatusError(401, "Unauthorized", "Unauthorized")
+
+
+async def allow(caller, asked):
+    pass
 
 
 @pytest.fixture
@@ -44,13 +48,10 @@ def serve(world):
     """Start a server, and a client that trusts nothing but its certificate."""
 
     @asynccontextmanager
-    async def start(authenticator=None, not_ready=lambda: "") -> AsyncIterator[aiohttp.ClientSession]:
+    async def start(authenticate=jane, not_ready=lambda: "") -> AsyncIterator[aiohttp.ClientSession]:
         query = Query(readings=world.readings, targets=NoTargets(), specs=lambda key: None)
-        server = MetricsServer(
-            metrics=ExternalMetrics(query, world.clock),
-            authenticator=authenticator or AllowAll(),
-            not_ready=not_ready,
-        )
+        answer = ExternalMetrics(query, world.clock).answer
+        server = MetricsServer(stages(authenticate, allow, answer), not_ready)
         certificate = make_certificate(["localhost", "127.0.0.1"], SystemClock().now())
         tls = ServerTls()
         tls.show(certificate)
@@ -164,7 +165,7 @@ async def test_unknown_paths_and_methods_are_statuses_too(serve):
 
 
 async def test_probes_tell_live_from_ready_and_are_open_to_all(serve):
-    async with serve(DenyAll(), not_ready=lambda: "ScaledObjects are not synced") as client:
+    async with serve(no_caller, not_ready=lambda: "ScaledObjects are not synced") as client:
         for path, expected in (("/healthz", 200), ("/livez", 200), ("/readyz", 500)):
             async with client.get(path) as answer:
                 assert answer.status == expected
@@ -173,7 +174,7 @@ async def test_probes_tell_live_from_ready_and_are_open_to_all(serve):
 
 async def test_whoever_the_authenticator_refuses_gets_nothing(world, serve):
     await world.build()
-    async with serve(DenyAll()) as client:
+    async with serve(no_caller) as client:
         status, body = await get(client, QUESTION, labelSelector="scaledobject.keda.sh/name=app")
     assert (status, body["reason"]) == (401, "Unauthorized")
     assert world.taps["a"].reads == 0

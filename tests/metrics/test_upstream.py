@@ -15,6 +15,7 @@ import pytest
 from aiohttp import web
 
 from keda_py.errors import Unavailable
+from keda_py.external_metrics.question import Answer
 from keda_py.external_metrics.upstream import AT_ONCE, CONNECTIONS, LARGEST_ANSWER, Peer, Upstream
 from keda_py.serving.statuses import StatusError
 from tests.certificates import Authority
@@ -63,7 +64,7 @@ class Adapter:
 
         self.server.answers[PATH] = answer
 
-    async def ask(self, metric: str = "nginx.net.requests", selector: str = "app=web") -> web.Response:
+    async def ask(self, metric: str = "nginx.net.requests", selector: str = "app=web") -> Answer:
         return await self.upstream.ask("shop", metric, selector)
 
     async def refusal(self) -> StatusError:

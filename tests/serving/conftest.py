@@ -13,19 +13,22 @@ import pytest
 
 from keda_py.clock import SystemClock
 from keda_py.core.evaluation import MetricValue
-from keda_py.external_metrics.question import ExternalMetrics
+from keda_py.external_metrics.metric_values import ExternalMetrics
+from keda_py.external_metrics.routing import is_passed_on
 from keda_py.external_metrics.server import MetricsServer
 from keda_py.kube.client import Exchange, KubeClient
 from keda_py.localkube.access.certificates import Authority, KeyPair
 from keda_py.localkube.access.identity import load_pair
 from keda_py.localkube.cluster import ClusterOptions, LocalCluster
 from keda_py.localkube.model.calls import User
+from keda_py.serving.authentication import Authentication
 from keda_py.serving.authentication_config import AuthenticationConfig
+from keda_py.serving.authorisation import Authorisation
 from keda_py.serving.certificates import ServingCertificate, make_certificate
-from keda_py.serving.delegated import DelegatedAccess
 from keda_py.serving.reviews import AccessReviews, TokenReviews
 from keda_py.serving.server_tls import ServerTls
 from tests.kubeconfigs import token_kubeconfig
+from tests.stages import stages
 
 LOOPBACK = "127.0.0.1"
 ROOT = "/apis/external.metrics.k8s.io/v1beta1"
@@ -143,10 +146,10 @@ async def served(cluster: LocalCluster, tmp_path: Path) -> AsyncIterator[Served]
         tls.show(certificate)
         config = AuthenticationConfig(client, tls)
         running = tasks.create_task(config.run())
-        access = DelegatedAccess(config, TokenReviews(client), AccessReviews(client), SystemClock())
-        server = MetricsServer(
-            metrics=ExternalMetrics(AlwaysSeven(), SystemClock()), authenticator=access, not_ready=lambda: ""
-        )
+        authenticate = Authentication(config, TokenReviews(client), SystemClock()).caller
+        authorise = Authorisation(AccessReviews(client), is_passed_on).check
+        answer = ExternalMetrics(AlwaysSeven(), SystemClock()).answer
+        server = MetricsServer(stages(authenticate, authorise, answer), lambda: "")
         port = await server.start(LOOPBACK, 0, tls.context(asks_clients=True))
         while not config.has_synced:
             await asyncio.sleep(0.01)

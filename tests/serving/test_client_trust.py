@@ -3,7 +3,8 @@
 import pytest
 
 from keda_py.errors import ConfigError
-from keda_py.serving.caller import Wanted, wanted_of
+from keda_py.serving.asked import wanted_of
+from keda_py.serving.caller import Wanted
 from keda_py.serving.client_trust import read_trust
 
 ROOT = "/apis/external.metrics.k8s.io/v1beta1"

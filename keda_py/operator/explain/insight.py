@@ -7,25 +7,24 @@ metrics; who may read an object's insight is RBAC's to say (`get` on `scaledobje
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
-from functools import partial
 from math import isfinite
 
 import orjson
-from aiohttp import web
 
 from keda_py.clock import Clock
 from keda_py.core.object_key import ObjectKey
 from keda_py.core.values.times import write_time
 from keda_py.external_metrics.discovery import INSIGHT, JOB_INSIGHT, Api
+from keda_py.external_metrics.question import Answer, Question
 from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS
 from keda_py.operator.controller.record import DecisionRecord, Entry, JobCounts, TriggerNote
 from keda_py.operator.controller.state import Remembered
-from keda_py.serving.https import Handler
 from keda_py.serving.statuses import StatusError, unavailable
 
 Fields = Mapping[str, object]
 
 KINDS = {SCALED_OBJECTS.kind: INSIGHT, SCALED_JOBS.kind: JOB_INSIGHT}
+_KINDS_OF = {api.resource: kind for kind, api in KINDS.items()}
 
 
 class Insight:
@@ -45,20 +44,16 @@ class Insight:
         self._clock, self._record, self._known = clock, record, known
         self._troubles, self._leads = troubles, leads
 
-    @property
-    def handlers(self) -> Mapping[str, Handler]:
-        """By path, for `MetricsServer`."""
-        return {f"{api.root}{api.path}": partial(self._answer, kind) for kind, api in KINDS.items()}
-
-    async def _answer(self, kind: str, request: web.Request) -> web.StreamResponse:
+    async def answer(self, question: Question) -> Answer:
         """Raises StatusError: 404 for an object that is not there, 503 where another replica decides."""
         if not self._leads():
             raise unavailable("only the replica that leads knows, and it cannot be asked now; try again")
-        key = ObjectKey(kind, request.match_info["namespace"], request.match_info["name"])
+        kind = _KINDS_OF[question.metric]
+        key = ObjectKey(kind, question.namespace, question.asked.wanted.name)
         state = self._known[kind].get(key)
         if state is None:
             raise _not_found(KINDS[kind], key.name)
-        return web.Response(body=orjson.dumps(self._describe(state)), content_type="application/json")
+        return Answer(body=orjson.dumps(self._describe(state)))
 
     def _describe(self, state: Remembered) -> Fields:
         """Everything known of one object; times are UTC, durations seconds, absent is unknown or does not apply."""

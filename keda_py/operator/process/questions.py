@@ -7,8 +7,8 @@ from collections.abc import Callable
 from functools import partial
 
 from keda_py.core.evaluation import MetricValue
+from keda_py.external_metrics.metric_values import Questions
 from keda_py.external_metrics.query import PREFIX, QueryError
-from keda_py.external_metrics.question import Questions
 from keda_py.kube.resources import SCALED_OBJECTS, Obj
 from keda_py.operator.process.quarantine import Quarantine, work_on
 

@@ -1,6 +1,6 @@
 """Every replica serves, the Lease holder knows: questions that reach another replica are passed on to the holder.
 
-`external_metrics/server.py` lets callers in here, and asks here before it answers by itself. The replica that was asked
+`external_metrics/routing.py` sends questions here before this replica answers by itself. The replica that was asked
 authenticates and authorises the caller and passes on nothing but the question; the holder believes it by its
 certificate alone (`serving/peers.py`), answers these paths only, and never passes a question on again. Where the holder
 cannot be reached within a second, the replica that was asked answers by itself (`standby/standby_reader.py`).
@@ -11,17 +11,13 @@ import logging
 from collections.abc import Callable
 
 import aiohttp
-from aiohttp import web
 from yarl import URL
 
 from keda_py.errors import KedaPyError
-from keda_py.external_metrics.discovery import INSIGHT, ROOT
-from keda_py.external_metrics.server import Authenticator
+from keda_py.external_metrics.question import Answer, Question
 from keda_py.kube.leases.lease import Election
-from keda_py.serving.caller import Caller, wanted_of
-from keda_py.serving.delegated import peer_certificate
+from keda_py.serving.asked import Asked
 from keda_py.serving.peers import Peers
-from keda_py.serving.statuses import forbidden, misdirected
 
 log = logging.getLogger(__name__)
 
@@ -32,11 +28,8 @@ SILENT_SECONDS = 1.0
 SLOW_IN_A_ROW = 3
 """One slow answer is its source's; so many without another answer between them are the holder's."""
 CONNECTIONS, IDLE_SECONDS = 32, 60.0
-PASSED_ON = (f"{ROOT}/namespaces/", f"{INSIGHT.root}/namespaces/")
 NOT_AN_ANSWER = frozenset({401, 403, 421})
 """The other one does not know us, or does not hold the Lease any more."""
-
-PEER = Caller(name="keda-py:replica")
 
 
 class UnansweredError(KedaPyError):
@@ -44,38 +37,25 @@ class UnansweredError(KedaPyError):
 
 
 class Forwarding:
-    """Lets peers in beside those whom `access` lets in, and asks the holder what this replica does not know.
+    """Asks the holder what this replica does not know.
 
     `on_own` is called where this replica answers a question that the holder should have answered.
     """
 
-    def __init__(
-        self, access: Authenticator, election: Election | None, peers: Peers, on_own: Callable[[], None]
-    ) -> None:
-        self._access, self._election, self._peers, self._on_own = access, election, peers, on_own
+    def __init__(self, election: Election | None, peers: Peers, on_own: Callable[[], None]) -> None:
+        self._election, self._peers, self._on_own = election, peers, on_own
         self._session: aiohttp.ClientSession | None = None
         self._silent = ("", float("-inf"))
         """Which address is left in peace, and until when."""
         self._failing, self._slow = "", 0
 
-    async def check(self, request: web.Request) -> None:
-        """Return if the request may be answered. Raises StatusError: 421 for a peer when we do not hold the Lease."""
-        if not self._is_from_peer(request):
-            await self._access.check(request)
-        elif not _is_passed_on(request):
-            raise forbidden(PEER, wanted_of(request.method, request.rel_url.raw_path))
-        elif not self._leads():
-            raise misdirected("this replica does not hold the Lease")
-
-    async def ask(self, request: web.Request) -> web.Response | None:
+    async def ask(self, question: Question) -> Answer | None:
         """What the holder answers; None: it is for us to answer."""
-        if self._leads() or not _is_passed_on(request) or self._is_from_peer(request):
-            return None
         address = self._holder_address()
         if address:
             try:
                 async with asyncio.timeout(ANSWER_SECONDS):
-                    answer = await self._ask(address, request)
+                    answer = await self._ask(address, question.asked)
             except TimeoutError:
                 self._slow += 1
                 if self._slow >= SLOW_IN_A_ROW:
@@ -93,13 +73,6 @@ class Forwarding:
         if self._session is not None:
             await self._session.close()
 
-    def _leads(self) -> bool:
-        return self._election is None or self._election.is_leader
-
-    def _is_from_peer(self, request: web.Request) -> bool:
-        der = peer_certificate(request)
-        return der is not None and self._peers.is_peer(der)
-
     def _holder_address(self) -> str:
         """Where to ask; "" if no other replica leads, has not said where it serves, or was not there a moment ago."""
         holder = self._election.holder if self._election is not None else None
@@ -108,7 +81,7 @@ class Forwarding:
         silent, until = self._silent
         return "" if holder.address == silent and asyncio.get_running_loop().time() < until else holder.address
 
-    async def _ask(self, address: str, request: web.Request) -> web.Response:
+    async def _ask(self, address: str, asked: Asked) -> Answer:
         """Raises UnansweredError."""
         tls = self._peers.context()
         if tls is None:
@@ -117,7 +90,7 @@ class Forwarding:
             connector = aiohttp.TCPConnector(limit=CONNECTIONS, keepalive_timeout=IDLE_SECONDS)
             timeout = aiohttp.ClientTimeout(sock_connect=CONNECT_SECONDS)
             self._session = aiohttp.ClientSession(connector=connector, timeout=timeout, auto_decompress=False)
-        url = f"https://{address}{request.rel_url.raw_path_qs}"
+        url = f"https://{address}{asked.path}{'?' if asked.query else ''}{asked.query}"
         try:
             async with self._session.get(
                 URL(url, encoded=True), ssl=tls, server_hostname=self._peers.name, allow_redirects=False
@@ -125,7 +98,7 @@ class Forwarding:
                 if answer.status in NOT_AN_ANSWER:
                     raise UnansweredError(f"it answers {answer.status}")
                 body = await answer.read()
-                return web.Response(status=answer.status, body=body, content_type=answer.content_type)
+                return Answer(status=answer.status, body=body, content_type=answer.content_type)
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise UnansweredError(f"{type(error).__name__}: {error}") from None
 
@@ -142,7 +115,3 @@ class Forwarding:
         elif self._failing and not trouble:
             log.warning("the holder of the lease can be asked again", extra=fields)
         self._failing = trouble
-
-
-def _is_passed_on(request: web.Request) -> bool:
-    return request.method == "GET" and request.path.startswith(PASSED_ON)
