@@ -51,7 +51,7 @@ async def read_azure(vault: AzureKeyVault, lookup: Lookup) -> dict[str, str]:
     form |= {"scope": f"{cloud.resource.rstrip('/')}/.default"}
     tenant, authority = form.pop("tenant"), form.pop("authority", "") or cloud.authority
     url = f"{authority.rstrip('/')}/{tenant}/oauth2/v2.0/token"
-    answer = await ask(Question(url=url, form=form), lookup)
+    answer = await ask(Question(url=url, form=form), lookup.around.http)
     token = answer.text("access_token")
     if answer.status >= 400 or not token:
         raise answer.refusal()
@@ -65,7 +65,7 @@ async def _read(vault: AzureKeyVault, secret: AzureKeyVaultSecret, token: str, l
         query={"api-version": _API_VERSION},
         headers={"Authorization": f"Bearer {token}"},
     )
-    answer = await ask(question, lookup)
+    answer = await ask(question, lookup.around.http)
     value = answer.text("value")
     if answer.status >= 400 or value is None:
         raise answer.refusal()

@@ -58,7 +58,7 @@ async def _by_metadata_server(lookup: Lookup) -> GcpLogin:
 
 
 async def _token(question: Question, lookup: Lookup) -> str:
-    answer = await ask(question, lookup)
+    answer = await ask(question, lookup.around.http)
     token = answer.text("access_token")
     if answer.status >= 400 or not token:
         raise answer.refusal()
@@ -66,7 +66,7 @@ async def _token(question: Question, lookup: Lookup) -> str:
 
 
 async def _project_of_server(question: Question, lookup: Lookup) -> str:
-    answer = await ask(question, lookup)
+    answer = await ask(question, lookup.around.http)
     return answer.text("projectId") or ""
 
 

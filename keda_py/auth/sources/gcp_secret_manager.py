@@ -53,7 +53,7 @@ async def _read(secret: GcpSecretManagerSecret, login: GcpLogin, lookup: Lookup)
     question = Question(
         url=f"{endpoint.rstrip('/')}/v1/{name}:access", headers={"Authorization": f"Bearer {login.token}"}
     )
-    answer = await ask(question, lookup)
+    answer = await ask(question, lookup.around.http)
     data = answer.text("payload", "data")
     if answer.status >= 400 or data is None:
         raise answer.refusal()
