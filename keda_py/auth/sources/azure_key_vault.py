@@ -17,8 +17,8 @@ from keda_py.apis.trigger_authentication import (
     AzureKeyVaultSecret,
 )
 from keda_py.auth.lookup.lookup import Lookup
-from keda_py.auth.sources.questions import Question, ask
 from keda_py.auth.sources.secret import read_secret_value
+from keda_py.cloud.questions import Question, ask
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.net.operator_identity import Destination
 

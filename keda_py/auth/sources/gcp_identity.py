@@ -10,7 +10,7 @@ import orjson
 from pydantic import BaseModel, SecretStr, ValidationError
 
 from keda_py.auth.lookup.lookup import Lookup
-from keda_py.auth.sources.questions import Question, ask
+from keda_py.cloud.questions import Question, ask
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.net.keys.private_keys import rs256
 

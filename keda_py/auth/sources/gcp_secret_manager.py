@@ -10,8 +10,8 @@ import os
 from keda_py.apis.trigger_authentication import GcpSecretManager, GcpSecretManagerSecret
 from keda_py.auth.lookup.lookup import Lookup
 from keda_py.auth.sources.gcp_identity import GcpLogin, log_in
-from keda_py.auth.sources.questions import Question, ask
 from keda_py.auth.sources.secret import read_secret_value
+from keda_py.cloud.questions import Question, ask
 from keda_py.errors import ConfigError, ScalerError
 
 RETRY_SECONDS = 60.0

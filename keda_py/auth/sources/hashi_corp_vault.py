@@ -13,9 +13,9 @@ from typing import NoReturn
 
 from keda_py.apis.trigger_authentication import HashiCorpVault, VaultPkiData, VaultSecret
 from keda_py.auth.lookup.lookup import Lookup
-from keda_py.auth.sources.questions import Answer, Question, ask
 from keda_py.auth.sources.service_account_file import read_service_account_file
 from keda_py.auth.sources.service_account_token import LIFE_USED, request_token
+from keda_py.cloud.questions import Answer, Question, ask
 from keda_py.errors import ConfigError
 from keda_py.net.credential_keys import Secret
 from keda_py.net.operator_identity import Destination

@@ -72,11 +72,13 @@ async def ask(question: Question, http: httpx.AsyncClient) -> Answer:
     except httpx.TimeoutException:
         raise ScalerError(f"{question.shown}: no answer in time") from None
     except httpx.UnsupportedProtocol:
-        raise ConfigError("the address of a vault must begin with http:// or https://") from None
+        raise ConfigError("the address of a vault or a login must begin with http:// or https://") from None
     except httpx.HTTPError as error:
         raise ScalerError(f"{question.shown}: {error}") from None
     except (httpx.InvalidURL, UnicodeError):
-        raise ConfigError("the address of a vault, or a header, has a character that HTTP does not allow") from None
+        raise ConfigError(
+            "the address of a vault or a login, or a header, has a character that HTTP does not allow"
+        ) from None
     try:
         check_json(response.content)
         body = orjson.loads(response.content)
