@@ -251,6 +251,7 @@ def _resolver(around: OperatorInputs, caches: Caches, reader: ClusterReader, dis
         client=around.client,
         watches=reader.watches,
         http=around.http,
+        http_timeout=around.settings.http.timeout.total_seconds(),
         clock=around.clock,
         object_namespace=around.settings.cluster.object_namespace,
         settings=around.settings.scaling,
@@ -258,6 +259,7 @@ def _resolver(around: OperatorInputs, caches: Caches, reader: ClusterReader, dis
         tokens=Issued(around.clock),
         logins=Issued(around.clock),
         certificates=Issued(around.clock),
+        credentials=Issued(around.clock),
     )
     known = ResolverCaches(
         authentications=caches.authentications,
