@@ -12,15 +12,13 @@ import httpx
 from keda_py import __version__
 from keda_py.answers.bounds import AnswerBounds
 from keda_py.answers.connections import PART_OF_DESCRIPTORS, Connections
-from keda_py.apis.parsing import parse_object
-from keda_py.apis.scaled_object import ScaledObject
 from keda_py.auth.cluster_resolver import ClusterResolver, ResolverCaches
 from keda_py.auth.lookup.issued import Issued
 from keda_py.auth.lookup.lookup import Surroundings as AuthSurroundings
 from keda_py.auth.lookup.target_pods import TargetPods
 from keda_py.clock import Clock
 from keda_py.core.fallback import FallbackState, read_health
-from keda_py.core.spec import ScalingSpec, build_spec
+from keda_py.core.spec import AS_WRITTEN, ScalingSpec
 from keda_py.errors import ConfigError
 from keda_py.external_metrics.query import Query
 from keda_py.kube.client import REQUEST_SECONDS, SHARE, KubeClient
@@ -181,6 +179,7 @@ def _parts(
         namespaces=Namespaces(around.client),
         targets=Targets(writer, caches, sources.discovery, around.clock),
         hpas=Hpas(writer, caches.hpas),
+        specs=AS_WRITTEN,
         reader=sources.reader,
         readings=readings,
         resolver=sources.resolver,
@@ -224,7 +223,7 @@ def _insight(
 
 def _query(parts: ScaledObjectDependencies, scaled_objects: Controller[ObjectState]) -> Query:
     targets = FallbackTarget(parts.client, parts.targets, parts.reader, scaled_objects.states)
-    return Query(readings=parts.readings, targets=targets, specs=partial(_find_spec, parts.caches))
+    return Query(readings=parts.readings, targets=targets, specs=partial(_find_spec, parts))
 
 
 def _admission(around: OperatorInputs, sources: _Sources) -> AdmissionServer:
@@ -233,10 +232,10 @@ def _admission(around: OperatorInputs, sources: _Sources) -> AdmissionServer:
     return AdmissionServer(around.settings, neighbours, sources.caches, events, around.instruments)
 
 
-def _find_spec(caches: Caches, key: Key) -> ScalingSpec | None:
-    live = caches.scaled_objects.get(*key)
+def _find_spec(parts: ScaledObjectDependencies, key: Key) -> ScalingSpec | None:
+    live = parts.caches.scaled_objects.get(*key)
     try:
-        return build_spec(parse_object(ScaledObject, live)) if live else None
+        return parts.specs.read(live) if live else None
     except ConfigError:
         return None
 

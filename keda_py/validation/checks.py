@@ -19,7 +19,7 @@ from keda_py.core.admission.checks import Check, check_of
 from keda_py.core.admission.findings import AdmissionWarning, Denial, Finding
 from keda_py.core.admission.others import check_authentication, check_scaled_job
 from keda_py.core.admission.scaled_object import check_scaled_object
-from keda_py.core.spec import ScalingSpec, build_spec
+from keda_py.core.spec import AS_WRITTEN, ScalingSpec
 from keda_py.errors import ConfigError
 from keda_py.sdk.checks import check_trigger, context_of
 from keda_py.sdk.context import SharedContext
@@ -72,7 +72,7 @@ class Validation:
 
     def _check_scaled_object(self, body: Mapping[str, object]) -> Iterator[Finding]:
         obj = parse_object(ScaledObject, body)
-        spec = build_spec(obj)
+        spec = AS_WRITTEN.of(obj)
         yield from check_scaled_object(obj, self._release.neighbourhood(spec))
         yield from self._check_triggers(spec.triggers, spec.namespace, spec)
 

@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import replace
 
+from keda_py.core.jobs.spec import JOBS_AS_WRITTEN
 from keda_py.kube.resources import SCALED_JOBS
 from keda_py.operator.controller.controller import Controller
 from keda_py.operator.controller.status import StatusWriter
@@ -37,6 +38,7 @@ class ScaledJobParts:
             clock=client.clock,
             client=client,
             caches=self.caches,
+            specs=JOBS_AS_WRITTEN,
             readings=self._readings,
             resolver=resolver,
             status=StatusWriter(client, SCALED_JOBS),

@@ -19,7 +19,7 @@ from keda_py.core.admission.checks import Check, check_of
 from keda_py.core.admission.findings import AdmissionWarning, Denial, Finding, Neighbourhood
 from keda_py.core.admission.others import check_scaled_job
 from keda_py.core.admission.scaled_object import check_scaled_object
-from keda_py.core.spec import ScalingSpec, build_spec
+from keda_py.core.spec import AS_WRITTEN, ScalingSpec
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import Obj
 from keda_py.operator.admission.webhook.extent import check_extent, judged_parts
@@ -123,7 +123,7 @@ class Reviewer:
 
     async def _judge_scaled_object(self, body: Obj, request: AdmissionRequest) -> Iterable[Finding]:
         obj = parse_object(ScaledObject, body)
-        around = await self._around(build_spec(obj))
+        around = await self._around(AS_WRITTEN.of(obj))
         return self._check_scaled_object(obj, around, dry_run=bool(request.dry_run))
 
     def _check_scaled_object(self, obj: ScaledObject, around: Neighbourhood, *, dry_run: bool) -> Iterator[Finding]:
