@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from typing import Annotated
 from urllib.parse import urlsplit
 
+from keda_py.cloud.aws_sessions import AWS_ERRORS
 from keda_py.sdk.metadata_values import read_int
 from keda_py.sdk.scaler import AUTH, ENV, META, ConfigError, Reading, Scaler, ScalerContext, ScalerError, named, sources
 from scalers.shared.aws.aws import AwsAuthMetadata, aws_identity
-from scalers.shared.aws.aws_session import AWS_ERRORS, AwsClient, AwsService, aws_client
+from scalers.shared.aws.aws_clients import AwsClient, AwsService, aws_client
 from scalers.shared.target import check_target
 
 

@@ -6,6 +6,7 @@ from datetime import timedelta
 from functools import cached_property
 from typing import Annotated, Literal
 
+from keda_py.cloud.azure_clouds import CLOUDS, scope_of
 from keda_py.sdk.scaler import (
     AUTH,
     META,
@@ -25,16 +26,11 @@ from scalers.shared.auth_modes import AuthMode, AuthModesMetadata, auth_headers,
 from scalers.shared.aws.aws import AwsAuthMetadata
 from scalers.shared.aws.aws_signature import AwsSigner
 from scalers.shared.azure_workload import azure_token
-from scalers.shared.bearer_token import Signer
+from scalers.shared.bearer_token import BearerToken, Signer
 from scalers.shared.gcp import GcpAuthMetadata, gcp_token
 from scalers.shared.http_answer import HttpQuestion, get
 from scalers.shared.target import check_target
 
-_AZURE_SCOPES = {
-    "AzurePublicCloud": "https://prometheus.monitor.azure.com/.default",
-    "AzureUSGovernmentCloud": "https://prometheus.monitor.azure.us/.default",
-    "AzureChinaCloud": "https://prometheus.monitor.azure.cn/.default",
-}
 _GCP_SCOPE = "https://www.googleapis.com/auth/monitoring.read"
 _PUBLIC_QUERY = RedirectRule(public=frozenset({"query"}))
 _HONOURED: frozenset[AuthMode] = frozenset({"bearer", "basic", "tls", "custom"})
@@ -96,8 +92,10 @@ class PrometheusScaler(Scaler[PrometheusMetadata]):
         to = Destination(url=self.metadata.server_address, field="serverAddress")
         if self.context.pod_identity.provider == "azure-workload":
             azure = replace(to, service="azure prometheus")
-            self._signer = await azure_token(self.context, _azure_scope(self.metadata), azure)
-        self._signer = await gcp_token(self.context, self.metadata, _GCP_SCOPE, to) or self._signer
+            scope, authority = _azure_scope(self.metadata)
+            self._signer = BearerToken(await azure_token(self.context, scope, azure, authority))
+        if source := await gcp_token(self.context, self.metadata, _GCP_SCOPE, to):
+            self._signer = BearerToken(source)
         if region := self.metadata.aws_region:
             amazon = replace(to, service="amazon prometheus")
             self._signer = await AwsSigner.open(self.context, self.metadata, ("aps", region), amazon)
@@ -169,13 +167,15 @@ def _redirects(metadata: PrometheusMetadata) -> RedirectRule:
     return RedirectRule() if others else _PUBLIC_QUERY
 
 
-def _azure_scope(metadata: PrometheusMetadata) -> str:
+def _azure_scope(metadata: PrometheusMetadata) -> tuple[str, str]:
+    """What to ask for, and the login of the cloud; "" where only the operator's environment tells it."""
     if metadata.cloud != "Private":
-        return _AZURE_SCOPES[metadata.cloud]
+        cloud = CLOUDS[metadata.cloud]
+        return scope_of(cloud.prometheus), cloud.authority
     if not metadata.azure_managed_prometheus_resource_url:
         key = "azureManagedPrometheusResourceURL"
         raise ConfigError(f"{key} must be provided for Private cloud type: write the resource's URL", field=key)
-    return metadata.azure_managed_prometheus_resource_url
+    return metadata.azure_managed_prometheus_resource_url, ""
 
 
 def _number(value: float | str) -> float:

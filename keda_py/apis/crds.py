@@ -1,19 +1,15 @@
-"""The six CustomResourceDefinitions, generated from the models: `keda-py crds`, the chart and the embedded cluster.
+"""The CustomResourceDefinitions, generated from the table of kinds: `keda-py crds`, the chart, the embedded cluster.
 
 `structural` turns pydantic's JSON schema into what the API server accepts: no references, no `null`, no titles.
 Field for field the result says what KEDA's CRDs say, so that its manifests apply unchanged; `status.kedaPy` is ours.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel
 
-from keda_py.apis.cloud_event_source import CloudEventSource, ClusterCloudEventSource
-from keda_py.apis.scaled_job import ScaledJob
-from keda_py.apis.scaled_object import ScaledObject
-from keda_py.apis.trigger_authentication import ClusterTriggerAuthentication, TriggerAuthentication
+from keda_py.apis.kinds import KINDS, VERSION, Column, Kind
 
 Schema = dict[str, Any]
 
@@ -21,112 +17,30 @@ _INTEGER_FORMATS = {2**31 - 1: "int32", 2**63 - 1: "int64"}
 _COPIED = ("description", "minLength", "minItems", "pattern")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
-    """A printer column: what `kubectl get` shows; priority 1 only with `-o wide`."""
-
-    name: str
-    path: str
-    type: str = "string"
-    priority: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
-    """What a CRD says besides its schema."""
-
-    model: type[BaseModel]
-    group: str
-    scope: str
-    columns: tuple[Column, ...]
-    short_names: tuple[str, ...] = ()
-
-
-def _condition(name: str) -> Column:
-    return Column(name=name, path=f'.status.conditions[?(@.type=="{name}")].status')
-
-
-_BOUNDS = (
-    Column(name="Min", path=".spec.minReplicaCount", type="integer"),
-    Column(name="Max", path=".spec.maxReplicaCount", type="integer"),
-)
-_TYPES_AND_AGE = (
-    Column(name="Triggers", path=".status.triggersTypes"),
-    Column(name="Authentications", path=".status.authenticationsTypes"),
-    Column(name="Age", path=".metadata.creationTimestamp", type="date"),
-)
-_SOURCES = (
-    Column(name="PodIdentity", path=".spec.podIdentity.provider"),
-    Column(name="Secret", path=".spec.secretTargetRef[*].name"),
-    Column(name="Env", path=".spec.env[*].name"),
-)
-_FILE = Column(name="FilePath", path=".spec.filePath")
-_VAULT_AND_USERS = (
-    Column(name="VaultAddress", path=".spec.hashiCorpVault.address"),
-    Column(name="ScaledObjects", path=".status.scaledobjects", priority=1),
-    Column(name="ScaledJobs", path=".status.scaledjobs", priority=1),
-)
-
-KINDS = (
-    Kind(
-        model=ScaledObject,
-        group="keda.sh",
-        scope="Namespaced",
-        short_names=("so",),
-        columns=(
-            Column(name="ScaleTargetKind", path=".status.scaleTargetKind"),
-            Column(name="ScaleTargetName", path=".spec.scaleTargetRef.name"),
-            *_BOUNDS,
-            *map(_condition, ("Ready", "Active", "Fallback", "Paused")),
-            *_TYPES_AND_AGE,
-        ),
-    ),
-    Kind(
-        model=ScaledJob,
-        group="keda.sh",
-        scope="Namespaced",
-        short_names=("sj",),
-        columns=(*_BOUNDS, *map(_condition, ("Ready", "Active", "Paused")), *_TYPES_AND_AGE),
-    ),
-    Kind(
-        model=TriggerAuthentication,
-        group="keda.sh",
-        scope="Namespaced",
-        short_names=("ta", "triggerauth"),
-        columns=(*_SOURCES, *_VAULT_AND_USERS),
-    ),
-    Kind(
-        model=ClusterTriggerAuthentication,
-        group="keda.sh",
-        scope="Cluster",
-        short_names=("cta", "clustertriggerauth"),
-        columns=(*_SOURCES, _FILE, *_VAULT_AND_USERS),
-    ),
-    Kind(model=CloudEventSource, group="eventing.keda.sh", scope="Namespaced", columns=(_condition("Active"),)),
-    Kind(model=ClusterCloudEventSource, group="eventing.keda.sh", scope="Cluster", columns=(_condition("Active"),)),
-)
-
-
 def build_crds() -> list[Schema]:
     """The CRDs as `apiextensions.k8s.io/v1` objects, always the same and in the same order."""
-    return [_crd(kind) for kind in KINDS]
+    return [crd_of(kind) for kind in KINDS]
 
 
-def _crd(kind: Kind) -> Schema:
-    name = kind.model.__name__
-    plural = f"{name.lower()}s"
-    names = {"kind": name, "listKind": f"{name}List", "plural": plural, "singular": name.lower()}
+def crd_of(kind: Kind) -> Schema:
+    """The CRD of one row."""
+    names = {
+        "kind": kind.name,
+        "listKind": f"{kind.name}List",
+        "plural": kind.plural,
+        "singular": kind.singular,
+    }
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{plural}.{kind.group}"},
+        "metadata": {"name": f"{kind.plural}.{kind.group}"},
         "spec": {
             "group": kind.group,
             "names": names | ({"shortNames": list(kind.short_names)} if kind.short_names else {}),
             "scope": kind.scope,
             "versions": [
                 {
-                    "name": "v1alpha1",
+                    "name": VERSION,
                     "served": True,
                     "storage": True,
                     "subresources": {"status": {}},

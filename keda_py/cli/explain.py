@@ -26,7 +26,6 @@ NOTES = (
     "who asks needs the verb get on scaledobjects.insight.keda-py.dev, or scaledjobs."
 )
 ATTEMPTS = 6
-KINDS = {"scaledobject": "scaledobjects", "so": "scaledobjects", "scaledjob": "scaledjobs", "sj": "scaledjobs"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,13 +52,16 @@ def run(arguments: list[str]) -> int:
 
 def _read(text: str) -> Named:
     """[[KIND/]NAMESPACE/]NAME. Raises ConfigError."""
+    from keda_py.apis.kinds import KINDS
+
+    plurals = {word: kind.plural for kind in KINDS if kind.has_triggers for word in (kind.singular, *kind.short_names)}
     parts = text.split("/")
     kind, namespace, name, *rest = ["scaledobject", "default"][: max(3 - len(parts), 0)] + parts
-    if kind not in KINDS or not namespace or not name or rest:
+    if kind not in plurals or not namespace or not name or rest:
         raise ConfigError(
             f"{text!r} names no object; write NAMESPACE/NAME, or scaledjob/NAMESPACE/NAME for a ScaledJob"
         )
-    return Named(resource=KINDS[kind], namespace=namespace, name=name)
+    return Named(resource=plurals[kind], namespace=namespace, name=name)
 
 
 async def _ask(kubeconfig: str, named: Named) -> dict[str, Any]:

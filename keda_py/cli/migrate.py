@@ -105,7 +105,7 @@ def _block(severity: str, message: str, remedy: str, names: list[str]) -> str:
 
 
 def _summary(findings: Sequence["Finding"], installation: "Installation", all_of_them: bool) -> str:
-    from keda_py.migration.installation import OURS
+    from keda_py.kube.resources import OURS
 
     counts = Counter(str(finding.severity) for finding in findings)
     looked_at = sum(len(installation.of(resource)) for resource in OURS)

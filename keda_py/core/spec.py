@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from keda_py.apis.scaled_object import Fallback, ScaledObject, ScaleTrigger, ScalingModifiers
 from keda_py.core.object_key import ObjectKey
+from keda_py.core.spec_source import SpecSource
 from keda_py.errors import ConfigError
 
 PAUSED = "autoscaling.keda.sh/paused"
@@ -192,3 +193,7 @@ def _parse_time(text: str) -> datetime:
     except ValueError:
         raise ConfigError(f'{field}: "{text}" is not a time; leave it out', field=field) from None
     return time if time.tzinfo is not None else time.replace(tzinfo=UTC)
+
+
+AS_WRITTEN = SpecSource(model=ScaledObject, build=build_spec)
+"""The specs of manifests alone."""

@@ -8,6 +8,11 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 from urllib.parse import quote
 
+from keda_py.apis.cloud_event_source import CloudEventSource, ClusterCloudEventSource
+from keda_py.apis.kinds import KINDS, VERSION, Kind, kind_of
+from keda_py.apis.scaled_job import ScaledJob
+from keda_py.apis.scaled_object import ScaledObject
+from keda_py.apis.trigger_authentication import ClusterTriggerAuthentication, TriggerAuthentication
 from keda_py.errors import ConfigError
 
 Obj: TypeAlias = dict[str, Any]
@@ -137,25 +142,18 @@ SELF_SUBJECT_ACCESS_REVIEWS = Resource(
     namespaced=False,
 )
 
-SCALED_OBJECTS = Resource(group="keda.sh", version="v1alpha1", kind="ScaledObject", plural="scaledobjects")
-SCALED_JOBS = Resource(group="keda.sh", version="v1alpha1", kind="ScaledJob", plural="scaledjobs")
-TRIGGER_AUTHENTICATIONS = Resource(
-    group="keda.sh", version="v1alpha1", kind="TriggerAuthentication", plural="triggerauthentications"
-)
-CLUSTER_TRIGGER_AUTHENTICATIONS = Resource(
-    group="keda.sh",
-    version="v1alpha1",
-    kind="ClusterTriggerAuthentication",
-    plural="clustertriggerauthentications",
-    namespaced=False,
-)
-CLOUD_EVENT_SOURCES = Resource(
-    group="eventing.keda.sh", version="v1alpha1", kind="CloudEventSource", plural="cloudeventsources"
-)
-CLUSTER_CLOUD_EVENT_SOURCES = Resource(
-    group="eventing.keda.sh",
-    version="v1alpha1",
-    kind="ClusterCloudEventSource",
-    plural="clustercloudeventsources",
-    namespaced=False,
-)
+
+def resource_of(kind: Kind) -> Resource:
+    """One of our own kinds."""
+    return Resource(
+        group=kind.group, version=VERSION, kind=kind.name, plural=kind.plural, namespaced=kind.scope == "Namespaced"
+    )
+
+
+OURS = tuple(map(resource_of, KINDS))
+SCALED_OBJECTS = resource_of(kind_of(ScaledObject))
+SCALED_JOBS = resource_of(kind_of(ScaledJob))
+TRIGGER_AUTHENTICATIONS = resource_of(kind_of(TriggerAuthentication))
+CLUSTER_TRIGGER_AUTHENTICATIONS = resource_of(kind_of(ClusterTriggerAuthentication))
+CLOUD_EVENT_SOURCES = resource_of(kind_of(CloudEventSource))
+CLUSTER_CLOUD_EVENT_SOURCES = resource_of(kind_of(ClusterCloudEventSource))

@@ -7,10 +7,9 @@ without a gap.
 from collections.abc import Iterator, Sequence
 
 from keda_py.apis.foreign import maps_at, name_of, namespace_of, text_at, title_of
-from keda_py.apis.parsing import parse_object
-from keda_py.apis.scaled_object import ScaledObject, ScaleTrigger
+from keda_py.apis.scaled_object import ScaleTrigger
 from keda_py.core.metric_names import normalise
-from keda_py.core.spec import ScalingSpec, build_spec
+from keda_py.core.spec import AS_WRITTEN, ScalingSpec
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import HORIZONTAL_POD_AUTOSCALERS, Obj
 from keda_py.migration.findings import Finding, Severity
@@ -25,7 +24,7 @@ from keda_py.validation.release import completed
 def check_adoption(scaled_object: Obj, installation: Installation, lendings: SharedContext) -> Iterator[Finding]:
     """What would become of its HPA; nothing for an object that has none, or that cannot be understood."""
     try:
-        spec = build_spec(parse_object(ScaledObject, completed(scaled_object)))
+        spec = AS_WRITTEN.read(completed(scaled_object))
     except ConfigError:
         return  # told by the validation
     found = next((one for one in installation.of(HORIZONTAL_POD_AUTOSCALERS) if _belongs(one, scaled_object)), None)

@@ -9,9 +9,15 @@ from collections.abc import Iterator
 import re2
 
 from keda_py.apis.foreign import list_at, map_at, maps_at, name_of, text_at, texts_at, title_of, value_at
-from keda_py.kube.resources import API_SERVICES, CUSTOM_RESOURCE_DEFINITIONS, VALIDATING_WEBHOOK_CONFIGURATIONS, Obj
+from keda_py.kube.resources import (
+    API_SERVICES,
+    CUSTOM_RESOURCE_DEFINITIONS,
+    OURS,
+    VALIDATING_WEBHOOK_CONFIGURATIONS,
+    Obj,
+)
 from keda_py.migration.findings import Finding, Severity
-from keda_py.migration.installation import OURS, Installation
+from keda_py.migration.installation import Installation
 
 OLDEST = (1, 26)
 EXTERNAL_METRICS = "v1beta1.external.metrics.k8s.io"

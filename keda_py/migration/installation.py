@@ -13,33 +13,18 @@ from keda_py.errors import Forbidden, NotFound
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import (
     API_SERVICES,
-    CLOUD_EVENT_SOURCES,
-    CLUSTER_CLOUD_EVENT_SOURCES,
-    CLUSTER_TRIGGER_AUTHENTICATIONS,
     CUSTOM_RESOURCE_DEFINITIONS,
     DEPLOYMENTS,
     HORIZONTAL_POD_AUTOSCALERS,
     LEASES,
     LIMIT_RANGES,
-    SCALED_JOBS,
-    SCALED_OBJECTS,
+    OURS,
     STATEFUL_SETS,
-    TRIGGER_AUTHENTICATIONS,
     VALIDATING_WEBHOOK_CONFIGURATIONS,
     Obj,
     Resource,
 )
 from keda_py.kube.transport import Request
-
-OURS = (
-    SCALED_OBJECTS,
-    SCALED_JOBS,
-    TRIGGER_AUTHENTICATIONS,
-    CLUSTER_TRIGGER_AUTHENTICATIONS,
-    CLOUD_EVENT_SOURCES,
-    CLUSTER_CLOUD_EVENT_SOURCES,
-)
-"""KEDA's own kinds."""
 
 READ = (
     *OURS,

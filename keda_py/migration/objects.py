@@ -11,7 +11,8 @@ from typing import Any
 import yaml
 
 from keda_py.apis.foreign import maps_at, text_at, title_of
-from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS, Obj
+from keda_py.apis.kinds import KINDS
+from keda_py.kube.resources import SCALED_OBJECTS, Obj, resource_of
 from keda_py.migration.adoption import check_adoption
 from keda_py.migration.findings import Finding, Severity
 from keda_py.migration.installation import Installation
@@ -43,7 +44,7 @@ def check_objects(installation: Installation, lendings: SharedContext) -> Iterat
 
 def _check_types(installation: Installation) -> Iterator[Finding]:
     users: defaultdict[str, list[str]] = defaultdict(list)
-    for resource in (SCALED_OBJECTS, SCALED_JOBS):
+    for resource in [resource_of(kind) for kind in KINDS if kind.has_triggers]:
         for body in installation.of(resource):
             for trigger_type in sorted(_types(body) - set(registry.trigger_types())):
                 users[trigger_type].append(title_of(body))

@@ -12,8 +12,6 @@ import httpx
 from keda_py import __version__
 from keda_py.answers.bounds import AnswerBounds
 from keda_py.answers.connections import PART_OF_DESCRIPTORS, Connections
-from keda_py.apis.parsing import parse_object
-from keda_py.apis.scaled_object import ScaledObject
 from keda_py.auth.cluster_resolver import ClusterResolver, ResolverCaches
 from keda_py.auth.lookup.issued import Issued
 from keda_py.auth.lookup.lookup import Surroundings as AuthSurroundings
@@ -21,7 +19,7 @@ from keda_py.auth.lookup.target_pods import TargetPods
 from keda_py.clock import Clock
 from keda_py.core.fallback import FallbackState, read_health
 from keda_py.core.object_key import ObjectKey
-from keda_py.core.spec import ScalingSpec, build_spec
+from keda_py.core.spec import AS_WRITTEN, ScalingSpec
 from keda_py.errors import ConfigError
 from keda_py.external_metrics.query import Query
 from keda_py.kube.client import REQUEST_SECONDS, SHARE, KubeClient
@@ -182,6 +180,7 @@ def _parts(
         namespaces=Namespaces(around.client),
         targets=Targets(writer, caches, sources.discovery, around.clock),
         hpas=Hpas(writer, caches.hpas),
+        specs=AS_WRITTEN,
         reader=sources.reader,
         readings=readings,
         resolver=sources.resolver,
@@ -225,7 +224,7 @@ def _insight(
 
 def _query(parts: ScaledObjectDependencies, scaled_objects: Controller[ObjectState]) -> Query:
     targets = FallbackTarget(parts.client, parts.targets, parts.reader, scaled_objects.states)
-    return Query(readings=parts.readings, targets=targets, specs=partial(_find_spec, parts.caches))
+    return Query(readings=parts.readings, targets=targets, specs=partial(_find_spec, parts))
 
 
 def _admission(around: OperatorInputs, sources: _Sources) -> AdmissionServer:
@@ -234,10 +233,10 @@ def _admission(around: OperatorInputs, sources: _Sources) -> AdmissionServer:
     return AdmissionServer(around.settings, neighbours, sources.caches, events, around.instruments)
 
 
-def _find_spec(caches: Caches, key: ObjectKey) -> ScalingSpec | None:
-    live = caches.scaled_objects.get(key.namespace, key.name)
+def _find_spec(parts: ScaledObjectDependencies, key: ObjectKey) -> ScalingSpec | None:
+    live = parts.caches.scaled_objects.get(key.namespace, key.name)
     try:
-        return build_spec(parse_object(ScaledObject, live)) if live else None
+        return parts.specs.read(live) if live else None
     except ConfigError:
         return None
 
@@ -253,6 +252,7 @@ def _resolver(around: OperatorInputs, caches: Caches, reader: ClusterReader, dis
         client=around.client,
         watches=reader.watches,
         http=around.http,
+        http_timeout=around.settings.http.timeout.total_seconds(),
         clock=around.clock,
         object_namespace=around.settings.cluster.object_namespace,
         settings=around.settings.scaling,
@@ -260,6 +260,7 @@ def _resolver(around: OperatorInputs, caches: Caches, reader: ClusterReader, dis
         tokens=Issued(around.clock),
         logins=Issued(around.clock),
         certificates=Issued(around.clock),
+        credentials=Issued(around.clock),
     )
     known = ResolverCaches(
         authentications=caches.authentications,

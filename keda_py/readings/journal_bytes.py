@@ -12,6 +12,7 @@ never an error.
 from struct import Struct
 from zlib import crc32
 
+from keda_py.apis.kinds import KINDS as TABLE
 from keda_py.core.object_key import ObjectKey
 from keda_py.core.quarantine import MOST_DEATHS, Hold, Mark, Trace, Work
 
@@ -23,7 +24,8 @@ SIZE = HEADER + SLOTS * SLOT
 ON_CPU = 3
 """Which of the header's 32-bit cells names the group whose step has begun and not ended."""
 
-KINDS = ("ScaledObject", "ScaledJob")
+KINDS = tuple(kind.name for kind in TABLE if kind.has_triggers)
+"""A journal tells them by their place here, so a new one stands behind these."""
 LONGEST_NAMESPACE, LONGEST_NAME = 63, 253
 _MARKS = frozenset(Mark)
 _MARK_AND_GROUP = Struct("<BxxxI")

@@ -5,22 +5,21 @@ object that the schema refuses is not looked at any further. Of a workload only 
 ScaledObject sets it.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, TypeVar
+from typing import Any
 
-from pydantic import BaseModel
-
-from keda_py.apis.cloud_event_source import CloudEventSource, ClusterCloudEventSource
 from keda_py.apis.foreign import map_at, title_of
+from keda_py.apis.kinds import KINDS
 from keda_py.apis.parsing import parse_object
 from keda_py.apis.scaled_job import ScaledJob
 from keda_py.apis.scaled_object import ScaledObject, ScaleTrigger
-from keda_py.apis.trigger_authentication import ClusterTriggerAuthentication, TriggerAuthentication
+from keda_py.apis.trigger_authentication import TriggerAuthentication
+from keda_py.core.admission.checks import Check, check_of
 from keda_py.core.admission.findings import AdmissionWarning, Denial, Finding
-from keda_py.core.admission.others import check_authentication, check_cloud_event_source, check_scaled_job
+from keda_py.core.admission.others import check_authentication, check_scaled_job
 from keda_py.core.admission.scaled_object import check_scaled_object
-from keda_py.core.spec import ScalingSpec, build_spec
+from keda_py.core.spec import AS_WRITTEN, ScalingSpec
 from keda_py.errors import ConfigError
 from keda_py.sdk.checks import check_trigger, context_of
 from keda_py.sdk.context import SharedContext
@@ -28,9 +27,6 @@ from keda_py.validation.documents import Document
 from keda_py.validation.problems import Problem
 from keda_py.validation.release import Release, completed
 from keda_py.validation.schemas import check_schema, our_kinds
-
-M = TypeVar("M", bound=BaseModel)
-Check = Callable[[dict[str, Any]], Iterator[Finding]]
 
 
 def is_ours(document: Document) -> bool:
@@ -47,12 +43,10 @@ class Validation:
         self._documents, self._lendings = documents, lendings
         self._release = Release(documents)
         self._checks: dict[str, Check] = {
+            **{kind.name: check_of(kind.model) for kind in KINDS},
             "ScaledObject": self._check_scaled_object,
             "ScaledJob": self._check_scaled_job,
             "TriggerAuthentication": self._check_authentication,
-            "ClusterTriggerAuthentication": _by(ClusterTriggerAuthentication, check_authentication),
-            "CloudEventSource": _by(CloudEventSource, check_cloud_event_source),
-            "ClusterCloudEventSource": _by(ClusterCloudEventSource, check_cloud_event_source),
         }
 
     def problems(self) -> Iterator[Problem]:
@@ -76,13 +70,13 @@ class Validation:
         except ConfigError as error:
             yield Denial(message=str(error), reason="invalid-object", field=error.field)
 
-    def _check_scaled_object(self, body: dict[str, Any]) -> Iterator[Finding]:
+    def _check_scaled_object(self, body: Mapping[str, object]) -> Iterator[Finding]:
         obj = parse_object(ScaledObject, body)
-        spec = build_spec(obj)
+        spec = AS_WRITTEN.of(obj)
         yield from check_scaled_object(obj, self._release.neighbourhood(spec))
         yield from self._check_triggers(spec.triggers, spec.namespace, spec)
 
-    def _check_scaled_job(self, body: dict[str, Any]) -> Iterator[Finding]:
+    def _check_scaled_job(self, body: Mapping[str, object]) -> Iterator[Finding]:
         obj = parse_object(ScaledJob, body)
         yield from check_scaled_job(obj)
         for index, trigger in enumerate(obj.spec.triggers):
@@ -99,7 +93,7 @@ class Validation:
             context = context_of(trigger, index, self._lendings, spec)
             yield from check_trigger(trigger, self._release.parameters(trigger, namespace), context, spec)
 
-    def _check_authentication(self, body: dict[str, Any]) -> Iterator[Finding]:
+    def _check_authentication(self, body: Mapping[str, object]) -> Iterator[Finding]:
         obj = parse_object(TriggerAuthentication, body)
         yield from check_authentication(obj)
         if obj.spec.file_path:
@@ -140,10 +134,6 @@ def _deny_kind(api_version: str, kind: str) -> Denial:
     near = get_close_matches(kind.lower(), spelt, n=1)
     remedy = f'did you mean "{spelt[near[0]]}"?' if near else f"its kinds are {', '.join(known)}"
     return Denial(message=f'kind: "{api_version}" has no {kind}; {remedy}', reason="schema", field="kind")
-
-
-def _by(model: type[M], check: Callable[[M], Iterator[Finding]]) -> Check:
-    return lambda body: check(parse_object(model, body))
 
 
 def _problem(document: Document, finding: Finding) -> Problem:

@@ -17,7 +17,7 @@ from keda_py.apis.trigger_authentication import ClusterTriggerAuthentication, Tr
 from keda_py.apis.wire import ObjectMeta, Wire
 from keda_py.apis.workloads import Container, HorizontalPodAutoscaler, LimitRange, Workload
 from keda_py.core.admission.findings import Neighbourhood, Rival, rival_of
-from keda_py.core.spec import ScalingSpec, TargetSpec, build_spec
+from keda_py.core.spec import AS_WRITTEN, ScalingSpec, TargetSpec
 from keda_py.errors import ConfigError
 from keda_py.validation.documents import Document
 
@@ -99,7 +99,7 @@ class Release:
     def _index(self, scaled_objects: Iterable[ScaledObject]) -> None:
         for found in scaled_objects:
             try:
-                spec = build_spec(found)
+                spec = AS_WRITTEN.of(found)
             except ConfigError:
                 continue
             self._by_target.setdefault(_target(spec), rival_of(spec))

@@ -11,7 +11,7 @@ from datetime import timedelta
 
 import httpx
 
-from keda_py.sdk.scaler import NO_REDIRECTS, RedirectRule, ScalerContext, ScalerError
+from keda_py.sdk.scaler import RedirectRule, ScalerContext, ScalerError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +32,7 @@ class HttpQuestion:
 async def get(context: ScalerContext, question: HttpQuestion) -> httpx.Response:
     """The answer, read whole, whatever its status. Raises ScalerError when none came."""
     timeout = question.timeout.total_seconds() if question.timeout else context.http_timeout
-    with _as_scaler_error("Get", question.url, timeout):
+    with _as_scaler_error(question.url, timeout):
         url = httpx.URL(question.url)
         if question.parameters:
             url = url.copy_merge_params(dict(question.parameters))
@@ -42,18 +42,8 @@ async def get(context: ScalerContext, question: HttpQuestion) -> httpx.Response:
         return await context.http.get(url, headers=question.headers, timeout=timeout, extensions=extensions)
 
 
-async def post_form(context: ScalerContext, url: str, form: Mapping[str, str]) -> httpx.Response:
-    """The answer to a form that proves who asks, read whole, whatever its status; no redirect is followed.
-
-    Raises ScalerError when none came.
-    """
-    with _as_scaler_error("Post", url, context.http_timeout):
-        extensions = {"redirects": NO_REDIRECTS}
-        return await context.http.post(url, data=dict(form), timeout=context.http_timeout, extensions=extensions)
-
-
 @contextmanager
-def _as_scaler_error(verb: str, url: str, timeout: float) -> Iterator[None]:
+def _as_scaler_error(url: str, timeout: float) -> Iterator[None]:
     try:
         yield
         return
@@ -64,7 +54,7 @@ def _as_scaler_error(verb: str, url: str, timeout: float) -> Iterator[None]:
     except (httpx.InvalidURL, UnicodeError):
         # The text of these errors repeats the address or the header.
         reason = "the address or a header has a character that HTTP does not allow"
-    raise ScalerError(f'{verb} "{shown(url)}": {reason}')
+    raise ScalerError(f'Get "{shown(url)}": {reason}')
 
 
 def shown(url: str) -> str:

@@ -8,14 +8,15 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from keda_py.cloud.aws import AmbientIdentity, AssumedRole, AwsIdentity
 from keda_py.errors import ScalerError
 from keda_py.net.credential_keys import CredentialKey, OpenKey
 from keda_py.sdk.context import EngineContext, SharedContext
 from keda_py.sdk.scaler import Destination, PodIdentity, TlsSettings
 from keda_py.testing import IdentityRule, lendings
 from scalers.prometheus import PrometheusMetadata
-from scalers.shared.aws.aws import AmbientIdentity, AssumedRole, AwsIdentity, aws_identity
-from scalers.shared.aws.aws_session import AwsService, aws_client
+from scalers.shared.aws.aws import aws_identity
+from scalers.shared.aws.aws_clients import AwsService, aws_client
 from scalers.shared.azure_workload import azure_token
 from scalers.shared.gcp import gcp_token
 from tests.certificates import Authority

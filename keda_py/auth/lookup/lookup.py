@@ -8,6 +8,7 @@ import binascii
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Any
 
 import httpx
 
@@ -28,11 +29,15 @@ Troubles = Mapping[str, Mapping[str, str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What all resolutions of a process share. `object_namespace` is where cluster-wide credentials are kept."""
+    """What all resolutions of a process share. `object_namespace` is where cluster-wide credentials are kept.
+
+    `http_timeout`: seconds. `credentials`: sessions and sources of tokens, of whatever type their maker gave them.
+    """
 
     client: KubeClient
     watches: NamedWatches
     http: httpx.AsyncClient
+    http_timeout: float
     clock: Clock
     object_namespace: str
     settings: ScalingSettings
@@ -40,6 +45,7 @@ class Surroundings:
     tokens: Issued[tuple[str, datetime]]
     logins: Issued[str]
     certificates: Issued[Mapping[str, object]]
+    credentials: Issued[Any]
 
 
 @dataclass(slots=True, kw_only=True)

@@ -1,32 +1,27 @@
 """`awsSecretManager`: secrets of AWS Secrets Manager, by an access key or as a pod identity.
 
 A secret that cannot be read is told in the log and gives no parameter, as in KEDA; the trigger is resolved again soon.
-Only this file of the package needs an AWS library, imported late: it costs 0.7 s and 25 MiB.
+The session is of `keda_py/cloud/aws.py`; AWS' library is imported late.
 """
 
-import asyncio
-import logging
-import os
 from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import orjson
+from pydantic import SecretStr
 
-from keda_py.apis.trigger_authentication import AuthPodIdentity, AwsSecretManager, AwsSecretManagerSecret
+from keda_py.apis.trigger_authentication import AwsSecretManager, AwsSecretManagerSecret
+from keda_py.auth.lookup.cloud_context import ResolvingContext
 from keda_py.auth.lookup.lookup import Lookup
 from keda_py.auth.lookup.pod_template import PodTemplate
 from keda_py.auth.sources.pod_identity import read_pod_identity
 from keda_py.auth.sources.secret import read_secret_value
+from keda_py.cloud import aws
 from keda_py.errors import ConfigError
 
-if TYPE_CHECKING:
-    from aiobotocore.session import AioSession
-
 RETRY_SECONDS = 60.0
-_SESSION_NAME = "keda-py"
-
-log = logging.getLogger(__name__)
+LONGEST_ANSWER = 512 * 1024
+"""Bytes. A secret has 64 KiB at most, which JSON may write with six characters each."""
 
 
 class SecretsClient(Protocol):
@@ -39,19 +34,21 @@ class SecretsClient(Protocol):
 
 async def read_aws(manager: AwsSecretManager, pod: PodTemplate | None, lookup: Lookup) -> dict[str, str]:
     """Raises ConfigError for an identity that cannot be, KubeError when its Secret cannot be known."""
-    from botocore.exceptions import BotoCoreError, ClientError
+    from keda_py.cloud.aws_sessions import AWS_ERRORS, client_config
 
-    refusals = (BotoCoreError, ClientError, OSError, TimeoutError)
+    identity = await _identity_of(manager, pod, lookup)
+    context, region = ResolvingContext(lookup), manager.region or None
     found: dict[str, str] = {}
     try:
-        session = await _open_session(manager, pod, lookup)
-        async with session.create_client("secretsmanager", region_name=manager.region or None) as client:
+        session = await aws.session(context, identity, manager.region)
+        config = client_config(context.http_timeout, LONGEST_ANSWER)
+        async with session.create_client("secretsmanager", region_name=region, config=config) as client:
             for secret in manager.secrets:
                 try:
                     found[secret.parameter] = await _read(client, secret, lookup)
-                except refusals as error:
+                except AWS_ERRORS as error:
                     _tell(error, secret.name, lookup)
-    except refusals as error:
+    except AWS_ERRORS as error:
         _tell(error, "", lookup)
     return found
 
@@ -73,55 +70,20 @@ def _select(text: str, secret: AwsSecretManagerSecret, lookup: Lookup) -> str:
     return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
-async def _open_session(manager: AwsSecretManager, pod: PodTemplate | None, lookup: Lookup) -> "AioSession":
-    from aiobotocore.session import get_session
-
-    session = get_session()
+async def _identity_of(manager: AwsSecretManager, pod: PodTemplate | None, lookup: Lookup) -> aws.AwsIdentity:
     if manager.credentials is not None:
         key = await read_secret_value(manager.credentials.access_key, lookup)
         secret = await read_secret_value(manager.credentials.access_secret_key, lookup)
-        session.set_credentials(key, secret)
-        return session
+        return aws.AccessKey(key_id=SecretStr(key), secret=SecretStr(secret))
     identity = manager.pod_identity
     if identity is None or identity.provider not in ("aws", "aws-eks"):
         raise ConfigError(
             "awsSecretManager: set credentials, or podIdentity with provider aws", field="spec.awsSecretManager"
         )
     role = (await read_pod_identity(identity, pod, lookup)).get("awsRoleArn", "")
-    if role:
-        given = await _assume(role, identity, manager.region)
-        session.set_credentials(given["AccessKeyId"], given["SecretAccessKey"], given["SessionToken"])
-    return session
-
-
-async def _assume(role: str, identity: AuthPodIdentity, region: str) -> Mapping[str, str]:
-    """Credentials of a role: by web identity where the operator has one, else by the operator's own identity."""
-    from aiobotocore.config import AioConfig
-    from aiobotocore.session import get_session
-    from botocore import UNSIGNED
-    from botocore.exceptions import ClientError
-
-    who = {"RoleArn": role, "RoleSessionName": _SESSION_NAME}
-    if token_file := os.environ.get("AWS_WEB_IDENTITY_TOKEN_FILE", ""):
-        unsigned = AioConfig(signature_version=UNSIGNED)
-        async with get_session().create_client("sts", region_name=region or None, config=unsigned) as sts:
-            try:
-                token = await asyncio.to_thread(_read_token, token_file)
-                answer = await sts.assume_role_with_web_identity(**who, WebIdentityToken=token)
-                return _credentials(answer)
-            except (ClientError, OSError):
-                log.debug("role does not trust the web identity; trying the operator's own", extra={"role": role})
-    external = {"ExternalId": identity.external_id} if identity.external_id else {}
-    async with get_session().create_client("sts", region_name=region or None) as sts:
-        return _credentials(await sts.assume_role(**who, **external))
-
-
-def _read_token(path: str) -> str:
-    return Path(path).read_text(encoding="utf-8").strip()
-
-
-def _credentials(answer: Mapping[str, Mapping[str, str]]) -> Mapping[str, str]:
-    return answer["Credentials"]
+    if not role:
+        return aws.AmbientIdentity()
+    return aws.AssumedRole(arn=role, external_id=identity.external_id, by_web_identity=True)
 
 
 def _tell(error: Exception, name: str, lookup: Lookup) -> None:

@@ -1,13 +1,9 @@
 """`azureKeyVault`: secrets of Azure Key Vault, as a service principal or by workload identity. Failures are raised.
 
-Workload identity is the operator's own: where it may go is decided in `net/operator_identity.py`.
+The token is of `keda_py/cloud/azure.py`, which asks whether the operator's own identity may go to login and vault.
 """
 
-import asyncio
-import os
-from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from pydantic import SecretStr
 
 from keda_py.apis.trigger_authentication import (
     AuthPodIdentity,
@@ -16,45 +12,30 @@ from keda_py.apis.trigger_authentication import (
     AzureKeyVaultCredentials,
     AzureKeyVaultSecret,
 )
+from keda_py.auth.lookup.cloud_context import ResolvingContext
 from keda_py.auth.lookup.lookup import Lookup
-from keda_py.auth.sources.questions import Question, ask
 from keda_py.auth.sources.secret import read_secret_value
-from keda_py.errors import ConfigError, ScalerError
+from keda_py.cloud import azure
+from keda_py.cloud.azure_clouds import CLOUDS, scope_of
+from keda_py.cloud.questions import Question, ask
+from keda_py.errors import ConfigError
 from keda_py.net.operator_identity import Destination
 
 _API_VERSION = "7.4"
-_ASSERTION = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 _FIELD = "spec.azureKeyVault"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cloud:
-    """Where to log in, and for which resource."""
-
-    authority: str
-    resource: str
-
-
-CLOUDS: Mapping[str, Cloud] = {
-    "AzurePublicCloud": Cloud(authority="https://login.microsoftonline.com", resource="https://vault.azure.net"),
-    "AzureUSGovernmentCloud": Cloud(
-        authority="https://login.microsoftonline.us", resource="https://vault.usgovcloudapi.net"
-    ),
-    "AzureChinaCloud": Cloud(authority="https://login.chinacloudapi.cn", resource="https://vault.azure.cn"),
-}
 
 
 async def read_azure(vault: AzureKeyVault, lookup: Lookup) -> dict[str, str]:
     """Raises ConfigError for what the user must fix, ScalerError when Azure refuses or does not answer."""
-    cloud = _cloud_of(vault.cloud)
-    form = await _login_form(vault, cloud, lookup)
-    form |= {"scope": f"{cloud.resource.rstrip('/')}/.default"}
-    tenant, authority = form.pop("tenant"), form.pop("authority", "") or cloud.authority
-    url = f"{authority.rstrip('/')}/{tenant}/oauth2/v2.0/token"
-    answer = await ask(Question(url=url, form=form), lookup)
-    token = answer.text("access_token")
-    if answer.status >= 400 or not token:
-        raise answer.refusal()
+    authority, resource = _cloud_of(vault.cloud)
+    source = await azure.token_source(
+        ResolvingContext(lookup),
+        await _identity_of(vault, lookup),
+        scope_of(resource),
+        to=Destination(url=vault.vault_uri, field=f"{_FIELD}.vaultUri", service="azure key vault"),
+        login=Destination(url=authority, field=f"{_FIELD}.cloud.activeDirectoryEndpoint", service="azure login"),
+    )
+    token = (await source.token()).get_secret_value()
     return {secret.parameter: await _read(vault, secret, token, lookup) for secret in vault.secrets}
 
 
@@ -65,14 +46,15 @@ async def _read(vault: AzureKeyVault, secret: AzureKeyVaultSecret, token: str, l
         query={"api-version": _API_VERSION},
         headers={"Authorization": f"Bearer {token}"},
     )
-    answer = await ask(question, lookup)
+    answer = await ask(question, lookup.around.http)
     value = answer.text("value")
     if answer.status >= 400 or value is None:
         raise answer.refusal()
     return value
 
 
-def _cloud_of(cloud: AzureKeyVaultCloud | None) -> Cloud:
+def _cloud_of(cloud: AzureKeyVaultCloud | None) -> tuple[str, str]:
+    """Where to log in, and for which resource."""
     kind = cloud.type if cloud else "AzurePublicCloud"
     if cloud and kind.lower() == "private":
         for name, value in (
@@ -81,78 +63,39 @@ def _cloud_of(cloud: AzureKeyVaultCloud | None) -> Cloud:
         ):
             if not value:
                 raise ConfigError(f"azureKeyVault.cloud.{name}: is required for cloud type Private", field=_FIELD)
-        return Cloud(authority=cloud.active_directory_endpoint, resource=cloud.key_vault_resource_url)
+        return cloud.active_directory_endpoint, cloud.key_vault_resource_url
     for name, known in CLOUDS.items():
         if name.lower() == kind.lower():
-            return known
+            return known.authority, known.key_vault
     raise ConfigError(
         f'azureKeyVault.cloud.type: "{kind}" is unknown; use {", ".join(CLOUDS)} or Private', field=_FIELD
     )
 
 
-async def _login_form(vault: AzureKeyVault, cloud: Cloud, lookup: Lookup) -> dict[str, str]:
-    """What proves who asks, with `tenant`, and `authority` where the identity has one of its own."""
+async def _identity_of(vault: AzureKeyVault, lookup: Lookup) -> azure.AzureIdentity:
     if vault.pod_identity is not None and vault.pod_identity.provider == "azure-workload":
-        _check_identity(vault, vault.pod_identity, cloud, lookup)
-        return await asyncio.to_thread(_workload_form, vault.pod_identity)
+        return _workload_identity(vault.pod_identity)
     if vault.credentials is None:
         raise ConfigError(
             "azureKeyVault: clientID, tenantID and clientSecret are expected when not using a pod identity provider",
             field=f"{_FIELD}.credentials",
         )
-    return await _principal_form(vault.credentials, lookup)
+    return await _principal(vault.credentials, lookup)
 
 
-def _check_identity(vault: AzureKeyVault, identity: AuthPodIdentity, cloud: Cloud, lookup: Lookup) -> None:
-    """Raises ConfigError where login or vault is an address that the operator's identity must not go to."""
-    chosen = identity.identity_authority_host
-    field = f"{_FIELD}.podIdentity.identityAuthorityHost"
-    if not chosen and not os.environ.get("AZURE_AUTHORITY_HOST"):
-        chosen, field = cloud.authority, f"{_FIELD}.cloud.activeDirectoryEndpoint"
-    if chosen:
-        login = Destination(url=chosen, field=field, service="azure login")
-        lookup.check_identity("federated token of Azure", login)
-    secrets = Destination(url=vault.vault_uri, field=f"{_FIELD}.vaultUri", service="azure key vault")
-    lookup.check_identity("token of Azure", secrets)
+def _workload_identity(identity: AuthPodIdentity) -> azure.WorkloadIdentity:
+    return azure.WorkloadIdentity(
+        client_id=identity.identity_id,
+        tenant_id=identity.identity_tenant_id,
+        authority_host=identity.identity_authority_host,
+        field=f"{_FIELD}.podIdentity",
+    )
 
 
-async def _principal_form(credentials: AzureKeyVaultCredentials, lookup: Lookup) -> dict[str, str]:
+async def _principal(credentials: AzureKeyVaultCredentials, lookup: Lookup) -> azure.ClientSecret:
     secret = await read_secret_value(credentials.client_secret, lookup)
     if not secret:
         raise ConfigError("azureKeyVault.credentials.clientSecret: its Secret or key is missing", field=_FIELD)
-    return {
-        "grant_type": "client_credentials",
-        "client_id": credentials.client_id,
-        "client_secret": secret,
-        "tenant": credentials.tenant_id,
-    }
-
-
-def _workload_form(identity: AuthPodIdentity) -> dict[str, str]:
-    """The operator's environment, overridden by the podIdentity."""
-    wanted = {
-        "AZURE_CLIENT_ID": identity.identity_id,
-        "AZURE_TENANT_ID": identity.identity_tenant_id,
-        "AZURE_AUTHORITY_HOST": identity.identity_authority_host,
-        "AZURE_FEDERATED_TOKEN_FILE": "",
-    }
-    found = {name: given or os.environ.get(name, "") for name, given in wanted.items()}
-    if missing := [name for name, value in found.items() if not value and name != "AZURE_AUTHORITY_HOST"]:
-        raise ConfigError(
-            f"podIdentity azure-workload: {', '.join(missing)} is missing: set it in the operator's environment "
-            "or the podIdentity",
-            field=f"{_FIELD}.podIdentity",
-        )
-    file = found["AZURE_FEDERATED_TOKEN_FILE"]
-    try:
-        token = Path(file).read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ScalerError(f"AZURE_FEDERATED_TOKEN_FILE {file} cannot be read: {type(error).__name__}") from None
-    return {
-        "grant_type": "client_credentials",
-        "client_id": found["AZURE_CLIENT_ID"],
-        "client_assertion_type": _ASSERTION,
-        "client_assertion": token,
-        "tenant": found["AZURE_TENANT_ID"],
-        "authority": found["AZURE_AUTHORITY_HOST"],
-    }
+    return azure.ClientSecret(
+        tenant_id=credentials.tenant_id, client_id=credentials.client_id, secret=SecretStr(secret)
+    )

@@ -6,12 +6,16 @@ A secret that cannot be read is told in the log and gives no parameter, as in KE
 import base64
 import binascii
 import os
+from dataclasses import dataclass, field
+
+from pydantic import SecretStr
 
 from keda_py.apis.trigger_authentication import GcpSecretManager, GcpSecretManagerSecret
+from keda_py.auth.lookup.cloud_context import ResolvingContext
 from keda_py.auth.lookup.lookup import Lookup
-from keda_py.auth.sources.gcp_identity import GcpLogin, log_in
-from keda_py.auth.sources.questions import Question, ask
 from keda_py.auth.sources.secret import read_secret_value
+from keda_py.cloud import gcp
+from keda_py.cloud.questions import Question, ask
 from keda_py.errors import ConfigError, ScalerError
 
 RETRY_SECONDS = 60.0
@@ -19,11 +23,19 @@ _ENDPOINT_VARIABLE = "CLOUDSDK_API_ENDPOINT_OVERRIDES_SECRETMANAGER"
 """As gcloud has it; for private endpoints."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Login:
+    """A token, and the project that names without one belong to."""
+
+    token: str = field(repr=False)
+    project: str
+
+
 async def read_gcp(manager: GcpSecretManager, lookup: Lookup) -> dict[str, str]:
     """Raises ConfigError without an identity, KubeError when its Secret cannot be known."""
     found: dict[str, str] = {}
     try:
-        login = await log_in(await _key_of(manager, lookup), lookup)
+        login = await _log_in(await _identity_of(manager, lookup), lookup)
     except ScalerError as error:
         _tell(error, "", lookup)
         return found
@@ -35,25 +47,32 @@ async def read_gcp(manager: GcpSecretManager, lookup: Lookup) -> dict[str, str]:
     return found
 
 
-async def _key_of(manager: GcpSecretManager, lookup: Lookup) -> str:
-    """The JSON key of a service account, "" for the operator's own identity."""
+async def _identity_of(manager: GcpSecretManager, lookup: Lookup) -> gcp.GcpIdentity:
     if manager.credentials is not None:
         key = await read_secret_value(manager.credentials.client_secret, lookup)
         if not key:
             raise ConfigError("gcpSecretManager.credentials.clientSecret: its Secret or key is missing")
-        return key
+        return gcp.ServiceAccountKey(json=SecretStr(key), field="gcpSecretManager.credentials.clientSecret")
     if manager.pod_identity is None or manager.pod_identity.provider != "gcp":
         raise ConfigError("gcpSecretManager: set credentials, or podIdentity with provider gcp")
-    return ""
+    return gcp.OperatorIdentity()
 
 
-async def _read(secret: GcpSecretManagerSecret, login: GcpLogin, lookup: Lookup) -> str:
+async def _log_in(identity: gcp.GcpIdentity, lookup: Lookup) -> _Login:
+    """Raises ConfigError and ScalerError."""
+    context = ResolvingContext(lookup)
+    source = await gcp.token_source(context, identity, gcp.CLOUD_PLATFORM)
+    token = (await source.token()).get_secret_value()
+    return _Login(token=token, project=await gcp.project_of(context, identity))
+
+
+async def _read(secret: GcpSecretManagerSecret, login: _Login, lookup: Lookup) -> str:
     endpoint = os.environ.get(_ENDPOINT_VARIABLE) or "https://secretmanager.googleapis.com"
     name = f"projects/{login.project}/secrets/{secret.id}/versions/{secret.version or 'latest'}"
     question = Question(
         url=f"{endpoint.rstrip('/')}/v1/{name}:access", headers={"Authorization": f"Bearer {login.token}"}
     )
-    answer = await ask(question, lookup)
+    answer = await ask(question, lookup.around.http)
     data = answer.text("payload", "data")
     if answer.status >= 400 or data is None:
         raise answer.refusal()

@@ -13,9 +13,9 @@ from typing import NoReturn
 
 from keda_py.apis.trigger_authentication import HashiCorpVault, VaultPkiData, VaultSecret
 from keda_py.auth.lookup.lookup import Lookup
-from keda_py.auth.sources.questions import Answer, Question, ask
 from keda_py.auth.sources.service_account_file import read_service_account_file
 from keda_py.auth.sources.service_account_token import LIFE_USED, request_token
+from keda_py.cloud.questions import Answer, Question, ask
 from keda_py.errors import ConfigError
 from keda_py.net.credential_keys import Secret
 from keda_py.net.operator_identity import Destination
@@ -55,7 +55,7 @@ class _Session:
 
     async def read(self, secret: VaultSecret) -> Mapping[str, object]:
         """The data of a path; {} if it has no data."""
-        return _data_of(await ask(self._question(secret.path), self.lookup))
+        return _data_of(await ask(self._question(secret.path), self.lookup.around.http))
 
     async def issue(self, secret: VaultSecret) -> Mapping[str, object]:
         """A new certificate; a fresh one is used again for a minute, and replaced before it ends."""
@@ -64,7 +64,7 @@ class _Session:
         question = self._question(secret.path, form)
 
         async def ask_for_it() -> Mapping[str, object]:
-            return _data_of(await ask(question, self.lookup))
+            return _data_of(await ask(question, self.lookup.around.http))
 
         details = (f"{name}={value}" for name, value in sorted(form.items()))
         what = ("vault certificate", self.vault.address, self.vault.namespace, secret.path, *details)
@@ -96,7 +96,7 @@ async def _log_in(vault: HashiCorpVault, lookup: Lookup) -> _Login:
 
     async def log_in() -> str:
         form = {"jwt": jwt, "role": role}
-        answer = await ask(_question(vault, f"auth/{mount}/login", {}, form), lookup)
+        answer = await ask(_question(vault, f"auth/{mount}/login", {}, form), lookup.around.http)
         token = answer.text("auth", "client_token")
         if answer.status >= 400 or not token:
             raise answer.refusal()

@@ -11,7 +11,7 @@ from keda_py.apis.workloads import HorizontalPodAutoscaler
 from keda_py.core.admission.findings import AdmissionWarning, Denial, Finding, Neighbourhood, deny, deny_triggers
 from keda_py.core.admission.modifiers import check_modifiers
 from keda_py.core.admission.resources import check_requests
-from keda_py.core.spec import NAME_LABEL, ScalingSpec, TargetSpec, build_spec
+from keda_py.core.spec import AS_WRITTEN, NAME_LABEL, ScalingSpec, TargetSpec
 from keda_py.core.spec_rules import check_bounds
 from keda_py.errors import ConfigError
 
@@ -26,7 +26,7 @@ _TARGET = "spec.scaleTargetRef"
 
 def check_scaled_object(obj: ScaledObject, around: Neighbourhood, *, dry_run: bool = False) -> Iterator[Finding]:
     """Every finding, denials and warnings. Raises ConfigError for metadata that no API server would write."""
-    spec = build_spec(obj)
+    spec = AS_WRITTEN.of(obj)
     yield from _check_names(spec)
     yield from deny_triggers(spec.triggers)
     yield from _check_bounds(spec)

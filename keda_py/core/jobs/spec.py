@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal
 from keda_py.apis.go_values import parse_float
 from keda_py.apis.scaled_job import ScaledJob, ScaledJobSpec
 from keda_py.core.spec import PAUSED, TriggersSpec, parse_bool_annotation
+from keda_py.core.spec_source import SpecSource
 from keda_py.errors import ConfigError
 
 JOB_NAME_LABEL = "scaledjob.keda.sh/name"
@@ -131,3 +132,7 @@ def _parse_share(text: str) -> float | None:
 
 def _or(value: int | None, default: int) -> int:
     return default if value is None else value
+
+
+JOBS_AS_WRITTEN = SpecSource(model=ScaledJob, build=build_job_spec)
+"""The specs of manifests alone."""

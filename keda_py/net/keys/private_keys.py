@@ -4,8 +4,7 @@ OpenSSL believes what a key says of itself, and computes with it on the event lo
 minutes to be believed, one signature with them two seconds. So what a key is stands in a list, how large it is has a
 bound, and a password's price is read before it is paid (`sealed_keys.py`). That its primes are prime is not asked, as
 in Go: it takes 0.3 s for a key of 4 096 bits, and a wrong one harms only who wrote it. That its numbers belong together
-is, since OpenSSL need not end with others. Next: `keda_py/net/tls.py`; `auth/sources/gcp_identity.py`,
-`scalers/shared/gcp.py`.
+is, since OpenSSL need not end with others. Next: `keda_py/net/tls.py`, `keda_py/cloud/gcp.py`.
 """
 
 from typing import TYPE_CHECKING

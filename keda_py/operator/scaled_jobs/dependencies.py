@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+from keda_py.apis.scaled_job import ScaledJob
+from keda_py.core.jobs.spec import JobScalingSpec
+from keda_py.core.spec_source import SpecSource
 from keda_py.operator.controller.dependencies import Dependencies
 from keda_py.operator.scaled_jobs.caches import JobCaches
 
@@ -11,3 +14,4 @@ class ScaledJobDependencies(Dependencies):
     """What ScaledJobs need beyond it: the Jobs, as far as they are known."""
 
     caches: JobCaches
+    specs: SpecSource[ScaledJob, JobScalingSpec]

@@ -5,6 +5,7 @@
 
 from dataclasses import dataclass
 
+from keda_py.core.jobs.spec import JOBS_AS_WRITTEN
 from keda_py.operator.controller.controller import Controller
 from keda_py.operator.controller.dependencies import Dependencies
 from keda_py.operator.scaled_jobs.caches import JobCaches
@@ -43,6 +44,7 @@ def assemble_jobs(shared: Dependencies, settings: Settings) -> ScaledJobParts:
         quarantine=shared.quarantine,
         tells_unknown_keys=shared.tells_unknown_keys,
         caches=caches,
+        specs=JOBS_AS_WRITTEN,
     )
     controller = Controller(parts, ScaledJobs(parts), settings.scaling.scaled_job_workers)
     return ScaledJobParts(caches=caches, controller=controller)

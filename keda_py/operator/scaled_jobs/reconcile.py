@@ -8,12 +8,10 @@ import logging
 from dataclasses import dataclass, field
 from typing import Any
 
-from keda_py.apis.parsing import parse_object
-from keda_py.apis.scaled_job import ScaledJob
 from keda_py.core import conditions
 from keda_py.core.conditions import ConditionValue, read_condition, with_condition
 from keda_py.core.jobs import conditions as job_conditions
-from keda_py.core.jobs.spec import JobScalingSpec, build_job_spec, check_metric_types
+from keda_py.core.jobs.spec import JobScalingSpec, check_metric_types
 from keda_py.core.metric_names import MetricSet
 from keda_py.core.spec_rules import check_triggers
 from keda_py.errors import ConfigError
@@ -56,7 +54,7 @@ class JobReconciler:
         try:
             await ensure_finalizer(self._parts.client, SCALED_JOBS, live)
             with step(steps.READ if "jobTargetRef" in live["spec"] else steps.NO_JOB):
-                spec = build_job_spec(parse_object(ScaledJob, live))
+                spec = self._parts.specs.read(live)
             if spec.paused:
                 await self._pause(state, live, change)
             else:

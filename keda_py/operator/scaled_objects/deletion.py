@@ -6,9 +6,7 @@ Behaviour reference, section 3.4. The HPA follows through its ownerReference.
 
 import logging
 
-from keda_py.apis.parsing import parse_object
-from keda_py.apis.scaled_object import ScaledObject
-from keda_py.core.spec import ScalingSpec, build_spec
+from keda_py.core.spec import ScalingSpec
 from keda_py.errors import ConfigError, Invalid, KubeError, NotFound
 from keda_py.kube.client import PatchKind
 from keda_py.kube.discovery import ScaleTarget
@@ -61,7 +59,7 @@ async def _restore(parts: ScaledObjectDependencies, state: ObjectState, live: Ob
     if not resolved or original is None:
         return
     try:
-        spec = build_spec(parse_object(ScaledObject, live))
+        spec = parts.specs.read(live)
         if spec.restore_original:
             await _put_back(parts, state, spec, ScaleTarget(**resolved), original)
     except (ConfigError, KubeError) as error:

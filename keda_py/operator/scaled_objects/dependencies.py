@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+from keda_py.apis.scaled_object import ScaledObject
+from keda_py.core.spec import ScalingSpec
+from keda_py.core.spec_source import SpecSource
 from keda_py.operator.cluster.caches import Caches
 from keda_py.operator.cluster.namespaces import Namespaces
 from keda_py.operator.cluster.reader import ClusterReader
@@ -12,10 +15,11 @@ from keda_py.operator.scaled_objects.targets import Targets
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScaledObjectDependencies(Dependencies):
-    """What ScaledObjects need beyond it: the whole cluster as far as it is known, scale targets, HPAs."""
+    """What ScaledObjects need beyond it: the whole cluster as far as it is known, scale targets, HPAs, specs."""
 
     caches: Caches
     namespaces: Namespaces
     targets: Targets
     hpas: Hpas
+    specs: SpecSource[ScaledObject, ScalingSpec]
     reader: ClusterReader

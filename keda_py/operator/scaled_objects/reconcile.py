@@ -10,15 +10,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from keda_py.apis.parsing import parse_object
-from keda_py.apis.scaled_object import ScaledObject
 from keda_py.core import conditions
 from keda_py.core.activity import restore_activity
 from keda_py.core.conditions import READY, ConditionValue, read_condition, with_condition
 from keda_py.core.fallback import has_valid_fallback
 from keda_py.core.hpa.manifest import build_hpa
 from keda_py.core.metric_names import COMPOSITE_METRIC, MetricSet
-from keda_py.core.spec import NAME_LABEL, ScalingSpec, build_spec
+from keda_py.core.spec import NAME_LABEL, ScalingSpec
 from keda_py.core.spec_rules import check_bounds, check_triggers
 from keda_py.errors import ConfigError, Forbidden, Invalid, KubeError, NotFound, ScalerError
 from keda_py.kube.resources import SCALED_OBJECTS, Obj
@@ -57,7 +55,7 @@ class Reconciler:
         spec: ScalingSpec | None = None
         try:
             with _step("ScaledObject cannot be read"):
-                spec = build_spec(parse_object(ScaledObject, live))
+                spec = self._parts.specs.read(live)
             await self._prepare(state, spec, live, fields)
         except StepError as error:
             await self._report_failure(state, spec, live, fields, error)

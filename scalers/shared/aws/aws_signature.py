@@ -1,19 +1,23 @@
 """AWS Signature Version 4 on plain HTTP questions, for services of AWS that speak another protocol (Prometheus)."""
 
 from dataclasses import replace
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import httpx
 
+from keda_py.cloud import aws
 from keda_py.sdk.scaler import Destination, ScalerContext, ScalerError
-from scalers.shared.aws.aws import AwsAuthMetadata, aws_identity, check_identity
+from scalers.shared.aws.aws import AwsAuthMetadata, aws_identity
 from scalers.shared.http_answer import HttpQuestion
+
+if TYPE_CHECKING:
+    from aiobotocore.session import AioSession
 
 
 class AwsSigner:
     """Signs as one identity for one service and region."""
 
-    def __init__(self, session: object, service: str, region: str) -> None:
+    def __init__(self, session: "AioSession", service: str, region: str) -> None:
         self._session, self._service, self._region = session, service, region
 
     @classmethod
@@ -21,20 +25,17 @@ class AwsSigner:
         cls, context: ScalerContext, metadata: AwsAuthMetadata, scope: tuple[str, str], to: Destination
     ) -> Self:
         """`scope` is service and region. Raises ConfigError without an identity, and where that must not go."""
-        # Late: see aws_session; most triggers that could sign never do.
-        from scalers.shared.aws.aws_session import session_of
-
         service, region = scope
         identity = aws_identity(metadata, context.pod_identity)
-        check_identity(identity, to, context)
-        return cls(session_of(identity, region, context.http_timeout), service, region)
+        return cls(await aws.session(context, identity, region, to=to), service, region)
 
     async def sign(self, question: HttpQuestion) -> HttpQuestion:
         """The question with its parameters in the URL and the signature in the headers. Raises ScalerError."""
+        # Late: see aws_sessions; most triggers that could sign never do.
         from botocore.auth import SigV4Auth
         from botocore.awsrequest import AWSRequest
 
-        from scalers.shared.aws.aws_session import AWS_ERRORS, credentials_of
+        from keda_py.cloud.aws_sessions import AWS_ERRORS, credentials_of
 
         try:
             credentials = await credentials_of(self._session)

@@ -1,6 +1,11 @@
-"""The webhooks that we answer, one path a kind. Behaviour reference, section 12."""
+"""The webhooks that we answer, one path a kind of `apis/kinds.py`. Behaviour reference, section 12."""
 
 from dataclasses import dataclass
+
+from keda_py.apis.kinds import KINDS, VERSION, Kind, kind_of
+from keda_py.apis.scaled_job import ScaledJob
+from keda_py.apis.scaled_object import ScaledObject
+from keda_py.apis.trigger_authentication import ClusterTriggerAuthentication, TriggerAuthentication
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -13,22 +18,20 @@ class Webhook:
     plural: str
 
 
-def _webhook(kind: str, group: str, name: str) -> Webhook:
-    prefix = "/validate-" + group.replace(".", "-")
-    return Webhook(name=f"{name}.kb.io", path=f"{prefix}-v1alpha1-{kind}", group=group, plural=f"{kind}s")
+def webhook_of(kind: Kind) -> Webhook:
+    """The entry of a kind that is admitted."""
+    prefix = "/validate-" + kind.group.replace(".", "-")
+    return Webhook(
+        name=f"{kind.webhook}.kb.io",
+        path=f"{prefix}-{VERSION}-{kind.singular}",
+        group=kind.group,
+        plural=kind.plural,
+    )
 
 
-SCALED_OBJECT = _webhook("scaledobject", "keda.sh", "vscaledobject")
-SCALED_JOB = _webhook("scaledjob", "keda.sh", "vscaledjob")
-AUTHENTICATION = _webhook("triggerauthentication", "keda.sh", "vstriggerauthentication")
-CLUSTER_AUTHENTICATION = _webhook("clustertriggerauthentication", "keda.sh", "vsclustertriggerauthentication")
-EVENT_SOURCE = _webhook("cloudeventsource", "eventing.keda.sh", "vcloudeventsource")
-CLUSTER_EVENT_SOURCE = _webhook("clustercloudeventsource", "eventing.keda.sh", "vclustercloudeventsource")
-WEBHOOKS = (
-    SCALED_OBJECT,
-    SCALED_JOB,
-    AUTHENTICATION,
-    CLUSTER_AUTHENTICATION,
-    EVENT_SOURCE,
-    CLUSTER_EVENT_SOURCE,
-)
+ADMITTED = tuple(kind for kind in KINDS if kind.webhook)
+WEBHOOKS = tuple(map(webhook_of, ADMITTED))
+SCALED_OBJECT = webhook_of(kind_of(ScaledObject))
+SCALED_JOB = webhook_of(kind_of(ScaledJob))
+AUTHENTICATION = webhook_of(kind_of(TriggerAuthentication))
+CLUSTER_AUTHENTICATION = webhook_of(kind_of(ClusterTriggerAuthentication))

@@ -5,35 +5,25 @@ lists and maps before it is parsed, in everything else before models are made of
 """
 
 import gc
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import orjson
-from pydantic import BaseModel
 
 from keda_py.apis.admission_review import AdmissionRequest, AdmissionReview
-from keda_py.apis.cloud_event_source import CloudEventSource, ClusterCloudEventSource
 from keda_py.apis.foreign import map_at
 from keda_py.apis.parsing import parse_object
 from keda_py.apis.scaled_job import ScaledJob
 from keda_py.apis.scaled_object import ScaledObject, ScaleTrigger
-from keda_py.apis.trigger_authentication import ClusterTriggerAuthentication, TriggerAuthentication
+from keda_py.core.admission.checks import Check, check_of
 from keda_py.core.admission.findings import AdmissionWarning, Denial, Finding, Neighbourhood
-from keda_py.core.admission.others import check_authentication, check_cloud_event_source, check_scaled_job
+from keda_py.core.admission.others import check_scaled_job
 from keda_py.core.admission.scaled_object import check_scaled_object
-from keda_py.core.spec import ScalingSpec, build_spec
+from keda_py.core.spec import AS_WRITTEN, ScalingSpec
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import Obj
 from keda_py.operator.admission.webhook.extent import check_extent, judged_parts
-from keda_py.operator.admission.webhook.paths import (
-    AUTHENTICATION,
-    CLUSTER_AUTHENTICATION,
-    CLUSTER_EVENT_SOURCE,
-    EVENT_SOURCE,
-    SCALED_JOB,
-    SCALED_OBJECT,
-)
+from keda_py.operator.admission.webhook.paths import ADMITTED, SCALED_JOB, SCALED_OBJECT, webhook_of
 from keda_py.sdk.checks import warn_of_triggers
 from keda_py.sdk.context import SharedContext
 
@@ -43,7 +33,6 @@ MOST_WARNINGS = 20
 LONGEST_MESSAGE, LONGEST_WARNING = 4096, 1024
 """Characters; an API server shows less."""
 
-M = TypeVar("M", bound=BaseModel)
 Around = Callable[[ScalingSpec], Awaitable[Neighbourhood]]
 Judge = Callable[[Obj, AdmissionRequest], Awaitable[Iterable[Finding]]]
 
@@ -95,12 +84,9 @@ class Reviewer:
     def __init__(self, lendings: SharedContext, namespaces: Sequence[str], around: Around) -> None:
         self._lendings, self._namespaces, self._around = lendings, frozenset(namespaces), around
         self._judges: dict[str, Judge] = {
+            **{webhook_of(kind).path: _judge(check_of(kind.model)) for kind in ADMITTED},
+            SCALED_JOB.path: _judge(self._check_scaled_job),
             SCALED_OBJECT.path: self._judge_scaled_object,
-            SCALED_JOB.path: _judge(ScaledJob, self._check_scaled_job),
-            AUTHENTICATION.path: _judge(TriggerAuthentication, check_authentication),
-            CLUSTER_AUTHENTICATION.path: _judge(ClusterTriggerAuthentication, check_authentication),
-            EVENT_SOURCE.path: _judge(CloudEventSource, check_cloud_event_source),
-            CLUSTER_EVENT_SOURCE.path: _judge(ClusterCloudEventSource, check_cloud_event_source),
         }
 
     async def review(self, path: str, request: AdmissionRequest) -> Verdict:
@@ -137,14 +123,15 @@ class Reviewer:
 
     async def _judge_scaled_object(self, body: Obj, request: AdmissionRequest) -> Iterable[Finding]:
         obj = parse_object(ScaledObject, body)
-        around = await self._around(build_spec(obj))
+        around = await self._around(AS_WRITTEN.of(obj))
         return self._check_scaled_object(obj, around, dry_run=bool(request.dry_run))
 
     def _check_scaled_object(self, obj: ScaledObject, around: Neighbourhood, *, dry_run: bool) -> Iterator[Finding]:
         yield from check_scaled_object(obj, around, dry_run=dry_run)
         yield from self._warn(obj.spec.triggers)
 
-    def _check_scaled_job(self, obj: ScaledJob) -> Iterator[Finding]:
+    def _check_scaled_job(self, body: Mapping[str, object]) -> Iterator[Finding]:
+        obj = parse_object(ScaledJob, body)
         yield from check_scaled_job(obj)
         yield from self._warn(obj.spec.triggers)
 
@@ -152,11 +139,11 @@ class Reviewer:
         return warn_of_triggers(triggers, self._lendings)
 
 
-def _judge(model: type[M], check: Callable[[M], Iterable[Finding]]) -> Judge:
+def _judge(check: Check) -> Judge:
     """For kinds that are judged by themselves."""
 
     async def judge(body: Obj, request: AdmissionRequest) -> Iterable[Finding]:
-        return check(parse_object(model, body))
+        return check(body)
 
     return judge
 

@@ -1,15 +1,15 @@
-"""Clients of AWS services, shared between triggers with one service, region, endpoint and identity.
+"""Sessions of AWS' library, and what clients are opened with. Next: `scalers/shared/aws/aws_clients.py`.
 
-Importing aiobotocore costs 0.7 s and 25 MiB, and every client 3-70 ms of CPU: this file is imported by scalers that
-always need AWS, and late by those that rarely do.
+Importing aiobotocore costs 0.7 s and 25 MiB: this file is imported late, by those that always need AWS at once.
 """
 
+import asyncio
+import logging
 import os
 from collections.abc import Mapping
-from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Any
 
 from aiobotocore.awsrequest import AioAWSResponse
 from aiobotocore.config import AioConfig
@@ -23,74 +23,20 @@ from botocore.credentials import ReadOnlyCredentials
 from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, NoCredentialsError
 from botocore.parsers import ResponseParserError
 
-from keda_py.sdk.scaler import CredentialKey, Destination, ScalerContext, ScalerError
-from scalers.shared.aws.aws import AccessKey, AmbientIdentity, AssumedRole, AwsIdentity, check_identity, digest_of
+from keda_py.cloud.aws import AccessKey, AmbientIdentity, AssumedRole, AwsIdentity
 
 AWS_ERRORS = (BotoCoreError, ClientError, ResponseParserError, RecursionError, OSError, TimeoutError)
 """What a call may raise; their texts name operation and endpoint, never a credential."""
 
-_LONGEST_ANSWER = 64 * 1024
-"""Bytes; what we ask for is a few counts or a credential, and it is parsed on the loop."""
+LONGEST_ANSWER = 64 * 1024
+"""Bytes. What is asked for is mostly a few counts or a credential, and it is parsed on the loop."""
 
 _SESSION_NAME = "keda-py"
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AwsService:
-    """Which client: `endpoint` "" is the service's own, which its region decides; a region has no dots."""
-
-    service: str
-    region: str
-    endpoint: str
-    identity: AwsIdentity
-
-    def key(self, tenant: str) -> CredentialKey:
-        """Under which its client is shared."""
-        what = ("aws", self.service, self.region, self.endpoint)
-        return CredentialKey(tenant=tenant, credential=digest_of(self.identity), what=what)
+log = logging.getLogger(__name__)
 
 
-class AwsClient(Protocol):
-    """What aiobotocore generates; every operation is a coroutine that takes keywords."""
-
-    def __getattr__(self, operation: str) -> "AwsOperation":
-        """`client.get_queue_attributes`."""
-        ...
-
-
-class AwsOperation(Protocol):
-    """One operation."""
-
-    async def __call__(self, **parameters: object) -> Mapping[str, object]:
-        """Raises one of AWS_ERRORS."""
-        ...
-
-
-async def aws_client(service: AwsService, context: ScalerContext) -> AwsClient:
-    """The shared client; asks AWS nothing yet.
-
-    Raises ScalerError when it cannot be made, ConfigError for an endpoint where the operator's identity must not go.
-    """
-    if service.endpoint:
-        check_identity(service.identity, Destination(url=service.endpoint, field="awsEndpoint"), context)
-
-    async def open_client() -> tuple[AwsClient, AsyncExitStack]:
-        stack = AsyncExitStack()
-        try:
-            client = await stack.enter_async_context(_create(service, context))
-        except AWS_ERRORS as error:
-            raise ScalerError(f"no client for AWS {service.service} in {service.region}: {error}") from error
-        return client, stack
-
-    client, _ = await context.shared(service.key(context.namespace), open_client, _close)
-    return client
-
-
-async def _close(opened: tuple[AwsClient, AsyncExitStack]) -> None:
-    await opened[1].aclose()
-
-
-def session_of(identity: AwsIdentity, region: str, timeout: float) -> AioSession:
+def open_session(identity: AwsIdentity, region: str, timeout: float) -> AioSession:
     """A session with the identity's credentials, renewed by themselves where they expire."""
     session = get_session()
     match identity:
@@ -113,27 +59,12 @@ async def credentials_of(session: AioSession) -> ReadOnlyCredentials:
     return await credentials.get_frozen_credentials()
 
 
-def _create(service: AwsService, context: ScalerContext) -> "AsyncContext":
-    session = session_of(service.identity, service.region, context.http_timeout)
-    client: AsyncContext = session.create_client(
-        service.service,
-        region_name=service.region,
-        endpoint_url=service.endpoint or None,
-        config=_config(context.http_timeout),
-    )
-    return client
-
-
-class AsyncContext(Protocol):
-    """What `create_client` returns."""
-
-    async def __aenter__(self) -> AwsClient: ...
-
-    async def __aexit__(self, *error: object) -> None: ...
-
-
 class _ShortAnswers(AIOHTTPSession):  # type: ignore[misc]  # it has no types
     """Reads no more of an answer than we have a use for: an endpoint may be whatever a trigger names."""
+
+    def __init__(self, *arguments: Any, longest: int, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._longest = longest
 
     async def send(self, request: AWSPreparedRequest) -> AioAWSResponse:
         request.stream_output = True  # else it is read here, however long it is
@@ -146,8 +77,8 @@ class _ShortAnswers(AIOHTTPSession):  # type: ignore[misc]  # it has no types
         try:
             async for chunk in answer.raw.content.iter_any():
                 body += chunk
-                if len(body) > _LONGEST_ANSWER:
-                    raise HTTPClientError(error=f"the answer is over {_LONGEST_ANSWER} bytes")
+                if len(body) > self._longest:
+                    raise HTTPClientError(error=f"the answer is over {self._longest} bytes")
         except HttpError as error:
             raise HTTPClientError(error=type(error).__name__) from None
         finally:
@@ -155,9 +86,10 @@ class _ShortAnswers(AIOHTTPSession):  # type: ignore[misc]  # it has no types
         return bytes(body)
 
 
-def _config(timeout: float, **options: object) -> AioConfig:
+def client_config(timeout: float, longest_answer: int = LONGEST_ANSWER, **options: object) -> AioConfig:
+    """For every client: time-outs in seconds, one more try, and answers of so many bytes at most."""
     return AioConfig(
-        http_session_cls=_ShortAnswers,
+        http_session_cls=partial(_ShortAnswers, longest=longest_answer),
         connect_timeout=timeout,
         read_timeout=timeout,
         retries={"total_max_attempts": 2},
@@ -177,24 +109,31 @@ class _RoleCredentials:
         token_file = os.environ.get("AWS_WEB_IDENTITY_TOKEN_FILE", "")
         if self._role.by_web_identity and token_file:
             try:
-                return await self._by_web_identity(_read_token(token_file))
+                return await self._by_web_identity(await asyncio.to_thread(_read_token, token_file))
             except (ClientError, OSError):
                 # As KEDA: a role that does not trust the token may still trust the operator's own role.
-                return await self._by_own_identity()
+                log.debug(
+                    "role does not trust the web identity; trying the operator's own", extra={"role": self._role.arn}
+                )
         return await self._by_own_identity()
 
     async def _by_own_identity(self) -> dict[str, str]:
         external = {"ExternalId": self._role.external_id} if self._role.external_id else {}
-        async with get_session().create_client("sts", region_name=self._region, config=_config(self._timeout)) as sts:
+        async with get_session().create_client(
+            "sts", region_name=self._region or None, config=client_config(self._timeout)
+        ) as sts:
             return _shape(await sts.assume_role(RoleArn=self._role.arn, RoleSessionName=_SESSION_NAME, **external))
 
     async def _by_web_identity(self, token: str) -> dict[str, str]:
-        unsigned = _config(self._timeout, signature_version=UNSIGNED)
-        async with get_session().create_client("sts", region_name=self._region, config=unsigned) as sts:
+        async with self._sts(client_config(self._timeout, signature_version=UNSIGNED)) as sts:
             answer = await sts.assume_role_with_web_identity(
                 RoleArn=self._role.arn, RoleSessionName=_SESSION_NAME, WebIdentityToken=token
             )
             return _shape(answer)
+
+    def _sts(self, config: AioConfig) -> Any:
+        """A client of STS as the operator, whatever it is."""
+        return get_session().create_client("sts", region_name=self._region or None, config=config)
 
 
 def _read_token(path: str) -> str:

@@ -1,4 +1,4 @@
-"""HTTP questions to vaults and token endpoints, with the shared client; they follow no redirect.
+"""HTTP questions to vaults and token endpoints, with the client that all share; they follow no redirect.
 
 Errors show verb, address without its query, and status; never a body, which may repeat a secret.
 """
@@ -10,7 +10,6 @@ from typing import Literal
 import httpx
 import orjson
 
-from keda_py.auth.lookup.lookup import Lookup
 from keda_py.core.documents.json_guard import check_json
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.net.redirect_rule import EXTENSION, NO_REDIRECTS
@@ -24,7 +23,7 @@ class Question:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     query: Mapping[str, str] = field(default_factory=dict)
     form: Mapping[str, str] | None = field(default=None, repr=False)
-    json: Mapping[str, str] | None = field(default=None, repr=False)
+    json: Mapping[str, object] | None = field(default=None, repr=False)
 
     @property
     def verb(self) -> Literal["GET", "POST"]:
@@ -58,10 +57,10 @@ class Answer:
         return ScalerError(f"{self.question.shown}: status {self.status}")
 
 
-async def ask(question: Question, lookup: Lookup) -> Answer:
+async def ask(question: Question, http: httpx.AsyncClient) -> Answer:
     """The answer, whatever its status. Raises ScalerError when none came, ConfigError for an impossible address."""
     try:
-        response = await lookup.around.http.request(
+        response = await http.request(
             question.verb,
             question.url,
             headers=question.headers,
@@ -73,11 +72,13 @@ async def ask(question: Question, lookup: Lookup) -> Answer:
     except httpx.TimeoutException:
         raise ScalerError(f"{question.shown}: no answer in time") from None
     except httpx.UnsupportedProtocol:
-        raise ConfigError("the address of a vault must begin with http:// or https://") from None
+        raise ConfigError("the address of a vault or a login must begin with http:// or https://") from None
     except httpx.HTTPError as error:
         raise ScalerError(f"{question.shown}: {error}") from None
     except (httpx.InvalidURL, UnicodeError):
-        raise ConfigError("the address of a vault, or a header, has a character that HTTP does not allow") from None
+        raise ConfigError(
+            "the address of a vault or a login, or a header, has a character that HTTP does not allow"
+        ) from None
     try:
         check_json(response.content)
         body = orjson.loads(response.content)

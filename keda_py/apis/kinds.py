@@ -1,0 +1,146 @@
+"""The one table of our kinds: a kind is a row here, and a package of the operator that works on it.
+
+From a row come its CustomResourceDefinition (`crds.py`), its path at the API server (`kube/resources.py`), its webhook
+(`operator/admission/webhook/paths.py`), that `keda-py validate` reads it and that `keda-py migrate` looks at it. The
+checks of an admission are a row of `core/admission/checks.py`; a kind without one is only read. A test compares the
+charts' webhooks and rights with the table.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import BaseModel
+
+from keda_py.apis.cloud_event_source import CloudEventSource, ClusterCloudEventSource
+from keda_py.apis.scaled_job import ScaledJob
+from keda_py.apis.scaled_object import ScaledObject
+from keda_py.apis.trigger_authentication import ClusterTriggerAuthentication, TriggerAuthentication
+
+VERSION = "v1alpha1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """A printer column: what `kubectl get` shows; priority 1 only with `-o wide`."""
+
+    name: str
+    path: str
+    type: str = "string"
+    priority: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """A row: what is to be known of a kind besides its schema.
+
+    `webhook` is the entry's name in the ValidatingWebhookConfiguration before `.kb.io`, "" where no admission is asked.
+    `has_triggers`: it has `spec.triggers`, which are read and scaled on.
+    """
+
+    model: type[BaseModel]
+    group: str = "keda.sh"
+    scope: Literal["Namespaced", "Cluster"] = "Namespaced"
+    columns: tuple[Column, ...]
+    short_names: tuple[str, ...] = ()
+    webhook: str = ""
+    has_triggers: bool = False
+
+    @property
+    def name(self) -> str:
+        """As in an object's `kind`."""
+        return self.model.__name__
+
+    @property
+    def singular(self) -> str:
+        """As in `kubectl get scaledobject`."""
+        return self.name.lower()
+
+    @property
+    def plural(self) -> str:
+        """As in a URL."""
+        return f"{self.singular}s"
+
+    @property
+    def api_version(self) -> str:
+        """As in an object's `apiVersion`."""
+        return f"{self.group}/{VERSION}"
+
+
+def _condition(name: str) -> Column:
+    return Column(name=name, path=f'.status.conditions[?(@.type=="{name}")].status')
+
+
+_BOUNDS = (
+    Column(name="Min", path=".spec.minReplicaCount", type="integer"),
+    Column(name="Max", path=".spec.maxReplicaCount", type="integer"),
+)
+_TYPES_AND_AGE = (
+    Column(name="Triggers", path=".status.triggersTypes"),
+    Column(name="Authentications", path=".status.authenticationsTypes"),
+    Column(name="Age", path=".metadata.creationTimestamp", type="date"),
+)
+_SOURCES = (
+    Column(name="PodIdentity", path=".spec.podIdentity.provider"),
+    Column(name="Secret", path=".spec.secretTargetRef[*].name"),
+    Column(name="Env", path=".spec.env[*].name"),
+)
+_FILE = Column(name="FilePath", path=".spec.filePath")
+_VAULT_AND_USERS = (
+    Column(name="VaultAddress", path=".spec.hashiCorpVault.address"),
+    Column(name="ScaledObjects", path=".status.scaledobjects", priority=1),
+    Column(name="ScaledJobs", path=".status.scaledjobs", priority=1),
+)
+
+KINDS = (
+    Kind(
+        model=ScaledObject,
+        webhook="vscaledobject",
+        has_triggers=True,
+        short_names=("so",),
+        columns=(
+            Column(name="ScaleTargetKind", path=".status.scaleTargetKind"),
+            Column(name="ScaleTargetName", path=".spec.scaleTargetRef.name"),
+            *_BOUNDS,
+            *map(_condition, ("Ready", "Active", "Fallback", "Paused")),
+            *_TYPES_AND_AGE,
+        ),
+    ),
+    Kind(
+        model=ScaledJob,
+        webhook="vscaledjob",
+        has_triggers=True,
+        short_names=("sj",),
+        columns=(*_BOUNDS, *map(_condition, ("Ready", "Active", "Paused")), *_TYPES_AND_AGE),
+    ),
+    Kind(
+        model=TriggerAuthentication,
+        webhook="vstriggerauthentication",
+        short_names=("ta", "triggerauth"),
+        columns=(*_SOURCES, *_VAULT_AND_USERS),
+    ),
+    Kind(
+        model=ClusterTriggerAuthentication,
+        webhook="vsclustertriggerauthentication",
+        scope="Cluster",
+        short_names=("cta", "clustertriggerauth"),
+        columns=(*_SOURCES, _FILE, *_VAULT_AND_USERS),
+    ),
+    Kind(
+        model=CloudEventSource,
+        webhook="vcloudeventsource",
+        group="eventing.keda.sh",
+        columns=(_condition("Active"),),
+    ),
+    Kind(
+        model=ClusterCloudEventSource,
+        webhook="vclustercloudeventsource",
+        group="eventing.keda.sh",
+        scope="Cluster",
+        columns=(_condition("Active"),),
+    ),
+)
+
+
+def kind_of(model: type[BaseModel]) -> Kind:
+    """The row of a model."""
+    return next(kind for kind in KINDS if kind.model is model)

@@ -1,0 +1,169 @@
+"""Google: the JSON key of a service account, or the operator's own identity, exchanged for a token of Google.
+
+    source = await gcp.token_source(context, identity, scope, to=...)
+    secret = await source.token()
+
+The operator's own is, in this order, as for Google's libraries: the file that GOOGLE_APPLICATION_CREDENTIALS names (a
+key, or an external account of workload identity federation, see `gcp_external.py`), and the metadata server.
+"""
+
+import asyncio
+import base64
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import orjson
+from pydantic import BaseModel, SecretStr, ValidationError
+
+from keda_py.clock import Clock
+from keda_py.cloud.context import CloudContext
+from keda_py.cloud.gcp_external import ExternalAccount, external_account, is_external
+from keda_py.cloud.questions import Question, ask
+from keda_py.cloud.tokens import Token, TokenSource, ask_token, shared_source
+from keda_py.errors import ConfigError, ScalerError
+from keda_py.net.credential_keys import CredentialKey, credential_digest
+from keda_py.net.keys.private_keys import rs256
+from keda_py.net.operator_identity import Destination
+
+CLOUD_PLATFORM = "https://www.googleapis.com/auth/cloud-platform"
+"""The scope of everything that the account may do."""
+FILE_VARIABLE = "GOOGLE_APPLICATION_CREDENTIALS"
+
+_GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+_ASSERTION_SECONDS = 3600
+_FLAVOR = {"Metadata-Flavor": "Google"}
+_PROJECT_VARIABLES = ("CLOUDSDK_CORE_PROJECT", "GOOGLE_CLOUD_PROJECT")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceAccountKey:
+    """A key of the tenant's own: the JSON whole, and the field that holds it."""
+
+    json: SecretStr
+    field: str = "GoogleApplicationCredentials"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorIdentity:
+    """The operator's own, whatever it is."""
+
+
+GcpIdentity = ServiceAccountKey | OperatorIdentity
+
+
+class _Account(BaseModel):
+    client_email: str
+    private_key: SecretStr
+    token_uri: str
+    project_id: str = ""
+
+
+async def token_source(
+    context: CloudContext, identity: GcpIdentity, scope: str, *, to: Destination | None = None
+) -> TokenSource:
+    """The source of tokens for one scope, as in `CLOUD_PLATFORM`.
+
+    `to` is where the tokens will be sent, None for an address of Google's own or of the operator's environment. Raises
+    ConfigError for what is no key, and where the operator's identity must not go; ScalerError for a file that
+    cannot be read.
+    """
+    if isinstance(identity, OperatorIdentity) and to is not None:
+        context.check_identity("token of Google", to)
+    text, where = await _text_of(identity)
+    http, clock = context.http, context.clock
+
+    async def make() -> TokenSource:
+        if not text.get_secret_value():
+            return TokenSource(lambda: _of_metadata_server(http))
+        account = _parse(text, where, by_operator=isinstance(identity, OperatorIdentity))
+        if isinstance(account, ExternalAccount):
+            return TokenSource(lambda: account.token(http, scope))
+        return TokenSource(lambda: _of_account(http, clock, account, scope))
+
+    whose = credential_digest("the operator" if isinstance(identity, OperatorIdentity) else "a key", where, text)
+    key = CredentialKey(tenant=context.namespace, credential=whose, what=("gcp token", scope))
+    return await shared_source(context, key, make)
+
+
+async def project_of(context: CloudContext, identity: GcpIdentity) -> str:
+    """The project that names without one belong to: the key's, the environment's, the metadata server's; else ""."""
+    text, where = await _text_of(identity)
+    if text.get_secret_value():
+        account = _parse(text, where, by_operator=isinstance(identity, OperatorIdentity))
+        return account.project_id or _project_of_environment()
+    if project := _project_of_environment():
+        return project
+    question = Question(url=f"{_metadata_root()}/project/", query={"recursive": "true"}, headers=_FLAVOR)
+    return (await ask(question, context.http)).text("projectId") or ""
+
+
+async def _text_of(identity: GcpIdentity) -> tuple[SecretStr, str]:
+    """The JSON and the name of its place; "" for the metadata server."""
+    if isinstance(identity, ServiceAccountKey):
+        return identity.json, identity.field
+    path = os.environ.get(FILE_VARIABLE, "")
+    return SecretStr(await asyncio.to_thread(_read, path) if path else ""), f"{FILE_VARIABLE} {path}"
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ScalerError(f"{FILE_VARIABLE} {path} cannot be read: {type(error).__name__}") from None
+
+
+def _parse(text: SecretStr, where: str, *, by_operator: bool) -> _Account | ExternalAccount:
+    """An external account tells which file to read and where to send it: none but the installation's is believed."""
+    if is_external(text):
+        if by_operator:
+            return external_account(text, where)
+        message = (
+            f"{where}: an external account reads a file of the operator's: store the JSON key of a service account"
+        )
+        raise ConfigError(message, field=where)
+    try:
+        account = _Account.model_validate_json(text.get_secret_value())
+    except ValidationError:
+        message = f"{where}: not the JSON key of a service account: create one and store it whole"
+        raise ConfigError(message, field=where) from None
+    _signed({}, account.private_key, f"{where}: private_key")
+    return account
+
+
+def _metadata_root() -> str:
+    return f"http://{os.environ.get('GCE_METADATA_HOST') or 'metadata.google.internal'}/computeMetadata/v1"
+
+
+def _project_of_environment() -> str:
+    return next((os.environ[name] for name in _PROJECT_VARIABLES if os.environ.get(name)), "")
+
+
+async def _of_metadata_server(http: httpx.AsyncClient) -> Token:
+    url = f"{_metadata_root()}/instance/service-accounts/default/token"
+    return await ask_token(Question(url=url, headers=_FLAVOR), http)
+
+
+async def _of_account(http: httpx.AsyncClient, clock: Clock, account: _Account, scope: str) -> Token:
+    now = int(clock.now().timestamp())
+    claims = {
+        "iss": account.client_email,
+        "scope": scope,
+        "aud": account.token_uri,
+        "iat": now,
+        "exp": now + _ASSERTION_SECONDS,
+    }
+    form = {"grant_type": _GRANT, "assertion": _signed(claims, account.private_key, "private_key")}
+    return await ask_token(Question(url=account.token_uri, form=form), http)
+
+
+def _signed(claims: dict[str, object], key: SecretStr, field: str) -> str:
+    """A JSON Web Token by RS256. Raises ConfigError."""
+    head = b".".join(_base64(orjson.dumps(part)) for part in ({"alg": "RS256", "typ": "JWT"}, claims))
+    signature = rs256(key.get_secret_value(), head, field)
+    return b".".join((head, _base64(signature))).decode()
+
+
+def _base64(data: bytes) -> bytes:
+    return base64.urlsafe_b64encode(data).rstrip(b"=")

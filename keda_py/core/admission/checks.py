@@ -1,0 +1,43 @@
+"""Which checks an admission makes of a kind whose objects are judged by themselves: for the webhook and `validate`.
+
+Kinds with triggers are not listed: they are judged with these, and a ScaledObject with its neighbours. A kind that is
+listed nowhere is only read.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeVar
+
+from pydantic import BaseModel
+
+from keda_py.apis.cloud_event_source import CloudEventSource, ClusterCloudEventSource
+from keda_py.apis.parsing import parse_object
+from keda_py.apis.trigger_authentication import ClusterTriggerAuthentication, TriggerAuthentication
+from keda_py.core.admission.findings import Finding
+from keda_py.core.admission.others import check_authentication, check_cloud_event_source
+
+M = TypeVar("M", bound=BaseModel)
+Check = Callable[[Mapping[str, object]], Iterator[Finding]]
+"""Of an object as it was written; raises ConfigError for one that cannot be read."""
+
+
+def _by(model: type[M], check: Callable[[M], Iterator[Finding]]) -> tuple[type[BaseModel], Check]:
+    return model, lambda body: check(parse_object(model, body))
+
+
+_CHECKS: Mapping[type[BaseModel], Check] = dict(
+    (
+        _by(TriggerAuthentication, check_authentication),
+        _by(ClusterTriggerAuthentication, check_authentication),
+        _by(CloudEventSource, check_cloud_event_source),
+        _by(ClusterCloudEventSource, check_cloud_event_source),
+    )
+)
+
+
+def check_of(model: type[BaseModel]) -> Check:
+    """The check of a kind."""
+    return _CHECKS.get(model) or _by(model, _nothing_more)[1]
+
+
+def _nothing_more(_: BaseModel) -> Iterator[Finding]:
+    return iter(())

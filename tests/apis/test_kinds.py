@@ -1,0 +1,113 @@
+"""The one table of kinds: what a row brings, and that nothing else lists them."""
+
+import ast
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keda_py.apis.crds import build_crds, crd_of
+from keda_py.apis.kinds import KINDS, Column, Kind
+from keda_py.apis.wire import ObjectMeta, Wire
+from keda_py.core.admission.checks import check_of
+from keda_py.errors import ConfigError
+from keda_py.kube.resources import OURS, resource_of
+from keda_py.operator.admission.webhook.paths import WEBHOOKS, webhook_of
+from keda_py.readings import journal_bytes
+from keda_py.validation.schemas import our_kinds
+from tests.charts.rendering import only, render
+
+KEDA_PY = Path(__file__).parents[2] / "keda_py"
+ROWS = [pytest.param(kind, id=kind.name) for kind in KINDS]
+
+
+class ScalingScheduleSpec(Wire):
+    """A toy."""
+
+    region: str
+
+
+class ScalingSchedule(Wire):
+    """A kind that there may be one day."""
+
+    metadata: ObjectMeta
+    spec: ScalingScheduleSpec
+    status: ScalingScheduleSpec | None = None
+
+
+TOY = Kind(
+    model=ScalingSchedule,
+    webhook="vscalingschedule",
+    short_names=("ss",),
+    columns=(Column(name="Region", path=".spec.region"),),
+)
+
+
+def test_a_row_is_enough_for_a_definition_a_path_and_a_webhook() -> None:
+    spec = crd_of(TOY)["spec"]
+    assert spec["names"] == {
+        "kind": "ScalingSchedule",
+        "listKind": "ScalingScheduleList",
+        "plural": "scalingschedules",
+        "singular": "scalingschedule",
+        "shortNames": ["ss"],
+    }
+    (version,) = spec["versions"]
+    assert version["schema"]["openAPIV3Schema"]["properties"]["spec"]["required"] == ["region"]
+    assert resource_of(TOY).collection("shop") == "/apis/keda.sh/v1alpha1/namespaces/shop/scalingschedules"
+    webhook = webhook_of(TOY)
+    assert (webhook.name, webhook.path) == ("vscalingschedule.kb.io", "/validate-keda-sh-v1alpha1-scalingschedule")
+
+
+def test_a_kind_without_checks_of_its_own_is_read_all_the_same() -> None:
+    check = check_of(ScalingSchedule)
+    body: dict[str, Any] = {"metadata": {"name": "night"}, "spec": {"region": "eu"}}
+    assert list(check(body)) == []
+    with pytest.raises(ConfigError, match=r"spec\.region"):
+        list(check({**body, "spec": {}}))
+
+
+@pytest.mark.parametrize("kind", ROWS)
+def test_every_row_is_defined_served_admitted_and_validated(kind: Kind) -> None:
+    assert crd_of(kind) in build_crds()
+    assert resource_of(kind) in OURS
+    assert webhook_of(kind) in WEBHOOKS
+    assert (kind.api_version, kind.name) in our_kinds()
+    assert {len(build_crds()), len(OURS), len(WEBHOOKS), len(our_kinds())} == {len(KINDS)}
+
+
+def test_a_journal_of_an_older_process_is_read_with_the_same_kinds() -> None:
+    assert journal_bytes.KINDS[:2] == ("ScaledObject", "ScaledJob")
+
+
+def test_the_chart_registers_the_webhooks_of_the_table() -> None:
+    objects = render()
+    entries = only(objects, "ValidatingWebhookConfiguration", "keda-admission")["webhooks"]
+    told = {(one["clientConfig"]["service"]["path"], *one["rules"][0]["resources"]) for one in entries}
+    assert told == {(one.path, one.plural) for one in WEBHOOKS}
+
+
+@pytest.mark.parametrize("kind", ROWS)
+def test_the_chart_lets_the_operator_watch_the_kinds_of_the_table(kind: Kind) -> None:
+    rules = only(render(), "ClusterRole", "keda-operator")["rules"]
+    verbs = {
+        verb
+        for one in rules
+        if kind.group in one["apiGroups"] and kind.plural in one["resources"]
+        for verb in one["verbs"]
+    }
+    assert {"list", "watch"} <= verbs
+
+
+def test_no_other_file_lists_the_kinds() -> None:
+    lists = {}
+    for path in KEDA_PY.rglob("*.py"):
+        texts = {
+            node.value.lower()
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        }
+        named = [kind.name for kind in KINDS if {kind.singular, kind.plural} & texts]
+        if len(named) > 4:  # Events have types for four of them
+            lists[str(path.relative_to(KEDA_PY))] = named
+    assert lists == {}
