@@ -5,6 +5,7 @@ Importing aiobotocore costs 0.7 s and 25 MiB: this file is imported late, by tho
 
 import asyncio
 import logging
+import math
 import os
 from collections.abc import Mapping
 from functools import partial
@@ -30,6 +31,9 @@ AWS_ERRORS = (BotoCoreError, ClientError, ResponseParserError, RecursionError, O
 
 LONGEST_ANSWER = 64 * 1024
 """Bytes. What is asked for is mostly a few counts or a credential, and it is parsed on the loop."""
+
+FAILURE_SHARED_SECONDS = 1.0
+"""Who waited while a role was refused is told the same, instead of asking one after the other."""
 
 _SESSION_NAME = "keda-py"
 
@@ -103,9 +107,22 @@ class _RoleCredentials:
 
     def __init__(self, role: AssumedRole, region: str, timeout: float) -> None:
         self._role, self._region, self._timeout = role, region, timeout
+        self._failure: Exception | None = None
+        self._failed_at = -math.inf
 
     async def refresh(self) -> dict[str, str]:
-        """In the shape of botocore's refreshable credentials."""
+        """In the shape of botocore's refreshable credentials. Raises one of AWS_ERRORS."""
+        now = asyncio.get_running_loop().time
+        if self._failure is not None and now() < self._failed_at + FAILURE_SHARED_SECONDS:
+            raise self._failure.with_traceback(None)
+        self._failure = None
+        try:
+            return await self._ask()
+        except AWS_ERRORS as error:
+            self._failure, self._failed_at = error, now()
+            raise
+
+    async def _ask(self) -> dict[str, str]:
         token_file = os.environ.get("AWS_WEB_IDENTITY_TOKEN_FILE", "")
         if self._role.by_web_identity and token_file:
             try:

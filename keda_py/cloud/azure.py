@@ -70,9 +70,10 @@ async def token_source(
 ) -> TokenSource:
     """The source of tokens for one scope, as in "https://vault.azure.net/.default".
 
-    `to` is where the tokens will be sent, `login` the cloud's login and the field that names it; without, the login is
-    the one of the operator's environment or of the podIdentity. Raises ConfigError for what is missing, and where the
-    operator's identity must not go; a file that cannot be read is a ScalerError of the source.
+    `to` is where the tokens will be sent, `login` the cloud's login and the field that names it. A ClientSecret needs
+    it; for a WorkloadIdentity those of the podIdentity and of the operator's environment go before it. Raises
+    ConfigError for what is missing, and where the operator's identity must not go; a file that cannot be read is a
+    ScalerError of the source.
     """
     if isinstance(identity, WorkloadIdentity):
         _check(context, identity, to, login)

@@ -80,6 +80,7 @@ async def token_source(
         account = _parse(text, where, by_operator=isinstance(identity, OperatorIdentity))
         if isinstance(account, ExternalAccount):
             return TokenSource(lambda: account.token(http, scope))
+        _signed({}, account.private_key, f"{where}: private_key")  # a key that cannot sign is told at once
         return TokenSource(lambda: _of_account(http, clock, account, scope))
 
     whose = credential_digest("the operator" if isinstance(identity, OperatorIdentity) else "a key", where, text)
@@ -128,7 +129,6 @@ def _parse(text: SecretStr, where: str, *, by_operator: bool) -> _Account | Exte
     except ValidationError:
         message = f"{where}: not the JSON key of a service account: create one and store it whole"
         raise ConfigError(message, field=where) from None
-    _signed({}, account.private_key, f"{where}: private_key")
     return account
 
 

@@ -34,6 +34,23 @@ async def test_a_role_is_assumed_once_for_all_who_use_it(
     assert other is not sessions[0], "another external id may be refused"
 
 
+async def test_a_refusal_is_that_of_all_who_waited(
+    nowhere: EngineContext, server: HttpServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(request: web.Request) -> web.Response:
+        body = "<ErrorResponse><Error><Code>AccessDenied</Code><Message>no</Message></Error></ErrorResponse>"
+        return web.Response(status=403, text=body)
+
+    for name, value in {"ACCESS_KEY_ID": "OWN", "SECRET_ACCESS_KEY": "own", "ENDPOINT_URL_STS": server.url}.items():
+        monkeypatch.setenv(f"AWS_{name}", value)
+    server.answers["/"] = refuse
+    session = await aws.session(nowhere, aws.AssumedRole(arn=ROLE), "eu-west-1")
+    asked = (credentials_of(session) for _ in range(10))
+    outcomes = await asyncio.gather(*asked, return_exceptions=True)
+    assert all("AccessDenied" in str(one) for one in outcomes), outcomes
+    assert len(server.asked) == 1
+
+
 async def test_the_operators_own_may_be_an_eks_pod_identity(
     nowhere: EngineContext, server: HttpServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
