@@ -8,7 +8,8 @@ import asyncio
 import logging
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Iterator
+from datetime import timedelta
 from functools import partial
 
 from keda_py import __version__
@@ -83,23 +84,32 @@ async def run_operator(
         assembly = assemble(around)
         show_counts(assembly.parts, assembly.scaled_objects, assembly.jobs)
         async with assembly.serving:
-            parts = assembly.parts
-            servers = (assembly.admission.events.run, assembly.admission.run, assembly.serving.run)
-            watchdog = Watchdog(instruments.process, trigger_types_by_module(), process)
-            background = [watchdog.run, parts.caches.run, parts.reader.run, assembly.jobs.caches.run, *servers]
-            if assembly.election is not None:
-                background += [assembly.election.watch, assembly.standby_reader.run]
-            watching = [tasks.create_task(run()) for run in background]
+            watching = [tasks.create_task(run()) for run in _background(assembly, process)]
             working = tasks.create_task(_work(assembly, settings, started))
             await stopping.wait()
-            assembly.serving.leave()
-            working.cancel()
-            await asyncio.wait([working])
-            await asyncio.sleep(settings.serving.shutdown_delay.total_seconds())
-            await assembly.serving.aclose()
-            await assembly.parts.readings.aclose()
+            await _leave(assembly, working, settings.serving.shutdown_delay)
             for task in watching:
                 task.cancel()
+
+
+def _background(assembly: Assembly, process: OwnProcess) -> Iterator[Callable[[], Coroutine[object, None, None]]]:
+    """What runs from the start to the end, and writes nothing but Events about admission."""
+    parts = assembly.parts
+    yield Watchdog(parts.instruments.process, trigger_types_by_module(), process).run
+    yield from (parts.caches.run, parts.reader.run, assembly.jobs.caches.run)
+    yield from (assembly.admission.events.run, assembly.admission.run, assembly.serving.run)
+    if assembly.election is not None:
+        yield from (assembly.election.watch, assembly.standby_reader.run)
+
+
+async def _leave(assembly: Assembly, working: asyncio.Task[None], delay: timedelta) -> None:
+    """Writing stops at once; what is asked is answered for `delay`."""
+    assembly.serving.leave()
+    working.cancel()
+    await asyncio.wait([working])
+    await asyncio.sleep(delay.total_seconds())
+    await assembly.serving.aclose()
+    await assembly.parts.readings.aclose()
 
 
 async def _work(assembly: Assembly, settings: Settings, started: Started) -> None:

@@ -1,5 +1,7 @@
 """Our finalizer: put on what needs an orderly end, and taken off by one JSON patch that touches no other finalizer."""
 
+from collections.abc import Mapping
+
 from keda_py.errors import NotFound
 from keda_py.kube.client import KubeClient, PatchKind
 from keda_py.kube.resources import Obj, Resource
@@ -7,15 +9,32 @@ from keda_py.kube.resources import Obj, Resource
 FINALIZER = "finalizer.keda.sh"
 
 
-async def ensure_finalizer(client: KubeClient, resource: Resource, live: Obj) -> None:
-    """Add it where it is missing. Raises Conflict when another client wrote meanwhile, and other KubeErrors."""
+NO_LABELS: Mapping[str, str] = {}
+
+
+def has_finalizer(live: Obj) -> bool:
+    """Is the object held by us?"""
+    return FINALIZER in (live["metadata"].get("finalizers") or ())
+
+
+async def ensure_finalizer(
+    client: KubeClient, resource: Resource, live: Obj, labels: Mapping[str, str] = NO_LABELS
+) -> None:
+    """Add it, and labels, in one write, where they are missing.
+
+    Raises Conflict when another client wrote meanwhile, and other KubeErrors.
+    """
     meta = live["metadata"]
-    present = meta.get("finalizers") or []
-    if FINALIZER in present:
-        return
-    # A list is replaced whole by a merge patch: the version makes sure that no other finalizer is lost.
-    change = {"finalizers": [*present, FINALIZER], "resourceVersion": meta["resourceVersion"]}
-    await client.patch(resource.named(meta.get("namespace", ""), meta["name"]), {"metadata": change})
+    change: dict[str, object] = {}
+    if not has_finalizer(live):
+        change["finalizers"] = [*(meta.get("finalizers") or ()), FINALIZER]
+    present = meta.get("labels") or {}
+    if any(present.get(name) != text for name, text in labels.items()):
+        change["labels"] = labels
+    if change:
+        # A list is replaced whole by a merge patch: the version makes sure that no other finalizer is lost.
+        change["resourceVersion"] = meta["resourceVersion"]
+        await client.patch(resource.named(meta.get("namespace", ""), meta["name"]), {"metadata": change})
 
 
 async def remove_finalizer(client: KubeClient, resource: Resource, live: Obj) -> bool:
@@ -24,11 +43,10 @@ async def remove_finalizer(client: KubeClient, resource: Resource, live: Obj) ->
     Raises Invalid when the list has changed since `live` was seen (the next event brings the new one), and other
     KubeErrors.
     """
-    meta = live["metadata"]
-    present = meta.get("finalizers") or []
-    if FINALIZER not in present:
+    if not has_finalizer(live):
         return False
-    where = f"/metadata/finalizers/{present.index(FINALIZER)}"
+    meta = live["metadata"]
+    where = f"/metadata/finalizers/{meta['finalizers'].index(FINALIZER)}"
     patch = [{"op": "test", "path": where, "value": FINALIZER}, {"op": "remove", "path": where}]
     try:
         await client.patch(resource.named(meta.get("namespace", ""), meta["name"]), patch, PatchKind.JSON)

@@ -1,6 +1,6 @@
 """The decision record: why each object was scaled or not, and what comes next; in memory, bounded.
 
-Both scale loops note every decision here, as an entry that `entry_of` of their kind makes; `insight.py` serves
+Both scale loops note every decision here, as an entry that `entry_of` of their kind makes; `explain/insight.py` serves
 what was noted. Kept are the last changes of reason of each object, and what its last look saw. Nothing here is needed
 for scaling: after a restart it begins anew.
 """

@@ -1,22 +1,47 @@
-"""Events about scalers that have been built anew, of a ScaledObject or a ScaledJob.
+"""The scalers of an object of any kind: built in its reconcile, and told of once they stand.
 
-With KEDA_CHECK_UNEXPECTED_SCALERS_PARAMS=enabled they name the keys, too, that no scaler reads. Behaviour reference,
+With KEDA_CHECK_UNEXPECTED_SCALERS_PARAMS=enabled Events name the keys, too, that no scaler reads. Behaviour reference,
 section 13.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
-from keda_py.apis.scaled_object import ScaleTrigger
-from keda_py.kube.events import EventRecorder
+from keda_py.core.metric_names import MetricSet
+from keda_py.core.spec import TriggersSpec
 from keda_py.kube.resources import Obj
+from keda_py.operator.controller.dependencies import Dependencies
+from keda_py.operator.controller.state import Remembered
 from keda_py.sdk.registry import scaler_class
 
 
-def tell_built(events: EventRecorder, live: Obj, triggers: Sequence[ScaleTrigger], *, unknown_keys: bool) -> None:
-    """One Event a type; `unknown_keys`: and one for each key that no scaler reads."""
-    for kind in dict.fromkeys(trigger.type for trigger in triggers):
-        events.record(live, "Normal", "KEDAScalersStarted", f"Scaler {kind} is built")
-    for trigger in triggers if unknown_keys else ():
+async def build_scalers(parts: Dependencies, state: Remembered, spec: TriggersSpec, live: Obj) -> MetricSet:
+    """The metrics of a spec; others have the worker meanwhile. Raises ConfigError and ScalerError."""
+    before = parts.readings.built(state.key)
+    async with state.without_worker():
+        metrics = await parts.readings.build(spec)
+    if parts.readings.built(state.key) is not before:
+        _tell_built(parts, live, spec)
+    return metrics
+
+
+def used_types(spec: TriggersSpec) -> dict[str, str]:
+    """The status fields that name the trigger types and authentications of a spec, each once."""
+    references = (trigger.authentication_ref for trigger in spec.triggers)
+    return {
+        "triggersTypes": _joined(trigger.type for trigger in spec.triggers),
+        "authenticationsTypes": _joined(reference.name for reference in references if reference),
+    }
+
+
+def _tell_built(parts: Dependencies, live: Obj, spec: TriggersSpec) -> None:
+    """One Event a type; and one for each key that no scaler reads, where that is wanted."""
+    for kind in dict.fromkeys(trigger.type for trigger in spec.triggers):
+        parts.events.record(live, "Normal", "KEDAScalersStarted", f"Scaler {kind} is built")
+    for trigger in spec.triggers if parts.tells_unknown_keys else ():
         scaler = f"{trigger.type} ({trigger.name})" if trigger.name else trigger.type
         for key in scaler_class(trigger.type).metadata_model.unknown_keys(trigger.metadata):
-            events.record(live, "Warning", "KEDAScalerInfo", f"Unmatched input property {key} in scaler {scaler}")
+            parts.events.record(live, "Warning", "KEDAScalerInfo", f"Unmatched input property {key} in scaler {scaler}")
+
+
+def _joined(names: Iterable[str]) -> str:
+    return ",".join(dict.fromkeys(names))

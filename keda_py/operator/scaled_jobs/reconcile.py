@@ -18,7 +18,7 @@ from keda_py.errors import ConfigError
 from keda_py.kube.resources import SCALED_JOBS, Obj
 from keda_py.operator.controller.dependencies import WATCH_STARTED, WATCH_STOPPED
 from keda_py.operator.controller.finalizer import ensure_finalizer
-from keda_py.operator.controller.scalers import tell_built
+from keda_py.operator.controller.scalers import build_scalers, used_types
 from keda_py.operator.controller.state import about, fingerprint_of
 from keda_py.operator.controller.steps import StepError
 from keda_py.operator.scaled_jobs import steps
@@ -70,26 +70,15 @@ class JobReconciler:
         """Everything between a parsed spec and a scale loop that may run."""
         with step(steps.TRIGGERS):
             check_triggers(spec.triggers)
-        change.fields["triggersTypes"] = _joined(trigger.type for trigger in spec.triggers)
-        references = (trigger.authentication_ref for trigger in spec.triggers)
-        change.fields["authenticationsTypes"] = _joined(reference.name for reference in references if reference)
+        change.fields |= used_types(spec)
         await delete_earlier_generations(self._parts, self._tracker, state, spec, live)
         # Opening scalers may wait for a source; what is known by now can be read meanwhile.
         await self._write(state, change)
         with step(steps.BUILD):
-            metrics = await self._build_scalers(state, spec, live)
+            metrics = await build_scalers(self._parts, state, spec, live)
         with step(steps.METRIC_TYPE):
             check_metric_types(spec)
         self._start_loop(state, spec, metrics, live)
-
-    async def _build_scalers(self, state: ScaledJobState, spec: JobScalingSpec, live: Obj) -> MetricSet:
-        before = self._parts.readings.built(state.key)
-        async with state.without_worker():
-            metrics = await self._parts.readings.build(spec)
-        if self._parts.readings.built(state.key) is not before:
-            unknown = self._parts.tells_unknown_keys
-            tell_built(self._parts.events, live, spec.triggers, unknown_keys=unknown)
-        return metrics
 
     def _start_loop(self, state: ScaledJobState, spec: JobScalingSpec, metrics: MetricSet, live: Obj) -> None:
         if state.spec is None:
@@ -142,7 +131,3 @@ class JobReconciler:
         for kind, value in change.conditions.items():
             listed = with_condition(listed, kind, value)
         await self._parts.status.write(state, {**change.fields, "conditions": listed})
-
-
-def _joined(names: Any) -> str:
-    return ",".join(dict.fromkeys(names))

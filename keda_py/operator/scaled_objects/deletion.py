@@ -7,14 +7,13 @@ Behaviour reference, section 3.4. The HPA follows through its ownerReference.
 import logging
 
 from keda_py.core.spec import ScalingSpec
-from keda_py.errors import ConfigError, Invalid, KubeError, NotFound
-from keda_py.kube.client import PatchKind
+from keda_py.errors import ConfigError, KubeError
 from keda_py.kube.discovery import ScaleTarget
 from keda_py.kube.resources import SCALED_OBJECTS, Obj
 from keda_py.operator.controller.dependencies import WATCH_STOPPED
+from keda_py.operator.controller.finalizer import has_finalizer, remove_finalizer
 from keda_py.operator.controller.state import about
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
-from keda_py.operator.scaled_objects.reconcile import FINALIZER
 from keda_py.operator.scaled_objects.state import ObjectState
 from keda_py.operator.scaled_objects.targets import Count
 
@@ -29,28 +28,18 @@ async def finalize(parts: ScaledObjectDependencies, state: ObjectState, live: Ob
     state.stop()
     await parts.readings.forget(state.key)
     parts.instruments.forget(state.key)  # now: our watch tells only later that the object is gone
-    finalizers = live["metadata"].get("finalizers") or []
-    if FINALIZER not in finalizers:
+    if not has_finalizer(live):
         return
     await _restore(parts, state, live)
-    where = f"/metadata/finalizers/{finalizers.index(FINALIZER)}"
-    patch = [{"op": "test", "path": where, "value": FINALIZER}, {"op": "remove", "path": where}]
-    namespace, name = state.key.namespace, state.key.name
-    try:
-        await parts.client.patch(SCALED_OBJECTS.named(namespace, name), patch, PatchKind.JSON)
-    except NotFound:
+    if not await remove_finalizer(parts.client, SCALED_OBJECTS, live):
         return
-    except Invalid:
-        # The list changed since the cache saw it; the next event brings the new one.
-        log.debug("finalizers changed meanwhile", extra={"namespace": namespace, "scaledobject": name})
-        raise
-    if await parts.namespaces.is_terminating(namespace):
+    if await parts.namespaces.is_terminating(state.key.namespace):
         parts.events.announce(live, *DELETED)
     else:
         if was_running:
             parts.events.record(live, *WATCH_STOPPED)
         parts.tell(live, "Warning", *DELETED)
-    log.info("scaledobject deleted", extra={"namespace": namespace, "scaledobject": name})
+    log.info("scaledobject deleted", extra=about(state))
 
 
 async def _restore(parts: ScaledObjectDependencies, state: ObjectState, live: Obj) -> None:

@@ -21,7 +21,8 @@ from keda_py.core.spec_rules import check_bounds, check_triggers
 from keda_py.errors import ConfigError, Forbidden, Invalid, KubeError, NotFound, ScalerError
 from keda_py.kube.resources import SCALED_OBJECTS, Obj
 from keda_py.operator.controller.dependencies import WATCH_STARTED
-from keda_py.operator.controller.scalers import tell_built
+from keda_py.operator.controller.finalizer import ensure_finalizer
+from keda_py.operator.controller.scalers import build_scalers, used_types
 from keda_py.operator.controller.state import fingerprint_of
 from keda_py.operator.controller.steps import StepError
 from keda_py.operator.controller.troubles import log_trouble
@@ -30,7 +31,6 @@ from keda_py.operator.scaled_objects.pausing import pause, resume
 from keda_py.operator.scaled_objects.state import ObjectState
 from keda_py.operator.scaled_objects.targets import TargetError
 
-FINALIZER = "finalizer.keda.sh"
 STEP_OWN = "ScaledObject was refused by the API server"
 STEP_HOLD = "failed to scale target to paused replica count"
 STEP_TARGET = "ScaledObject doesn't have correct scaleTargetRef specification"
@@ -77,9 +77,7 @@ class Reconciler:
             check_bounds(spec)
         with _step(STEP_TRIGGERS):
             check_triggers(spec.triggers)
-        fields["triggersTypes"] = _joined(trigger.type for trigger in spec.triggers)
-        references = (trigger.authentication_ref for trigger in spec.triggers)
-        fields["authenticationsTypes"] = _joined(reference.name for reference in references if reference)
+        fields |= used_types(spec)
         # Opening scalers may wait for a source; what is known by now can be read meanwhile.
         await self._write(state, fields, {}, spec)
         with _step(STEP_HPA):
@@ -88,21 +86,12 @@ class Reconciler:
 
     async def _own(self, live: Obj, *, label: bool) -> None:
         """Finalizer and label, in one write, only where they are missing."""
-        meta = live["metadata"]
-        change: dict[str, Any] = {}
-        if FINALIZER not in (meta.get("finalizers") or ()):
-            change["finalizers"] = [*(meta.get("finalizers") or ()), FINALIZER]
-        if label and (meta.get("labels") or {}).get(NAME_LABEL) != meta["name"]:
-            change["labels"] = {NAME_LABEL: meta["name"]}
-        if change:
-            # A list is replaced whole by a merge patch: the version makes sure that no other finalizer is lost.
-            change["resourceVersion"] = meta["resourceVersion"]
-            path = SCALED_OBJECTS.named(meta["namespace"], meta["name"])
-            try:
-                await self._parts.client.patch(path, {"metadata": change})
-            except (Forbidden, Invalid) as error:
-                # Invalid: a newer schema refuses what an older one let in, and with it every write to the object.
-                raise StepError(f"{STEP_OWN}: {error}", error) from error
+        labels = {NAME_LABEL: live["metadata"]["name"]} if label else {}
+        try:
+            await ensure_finalizer(self._parts.client, SCALED_OBJECTS, live, labels)
+        except (Forbidden, Invalid) as error:
+            # Invalid: a newer schema refuses what an older one let in, and with it every write to the object.
+            raise StepError(f"{STEP_OWN}: {error}", error) from error
 
     async def _find_target(self, state: ObjectState, spec: ScalingSpec, live: Obj, fields: dict[str, Any]) -> None:
         try:
@@ -125,22 +114,13 @@ class Reconciler:
     async def _ensure_hpa(self, state: ObjectState, spec: ScalingSpec, live: Obj, fields: dict[str, Any]) -> MetricSet:
         if state.target is None:
             raise ConfigError("the scale target is not resolved")
-        metrics = await self._build_scalers(state, spec, live)
+        metrics = await build_scalers(self._parts, state, spec, live)
         desired = build_hpa(spec, metrics)
         await self._parts.hpas.ensure(spec, desired, state.status.get("hpaName", ""))
         fields["hpaName"] = spec.hpa_name
         fields["externalMetricNames"] = list(metrics.external_names) or None
         fields["resourceMetricNames"] = list(metrics.resource_names) or None
         fields["compositeScalerName"] = COMPOSITE_METRIC if spec.modifiers else None
-        return metrics
-
-    async def _build_scalers(self, state: ObjectState, spec: ScalingSpec, live: Obj) -> MetricSet:
-        before = self._parts.readings.built(state.key)
-        async with state.without_worker():
-            metrics = await self._parts.readings.build(spec)
-        if self._parts.readings.built(state.key) is not before:
-            unknown = self._parts.tells_unknown_keys
-            tell_built(self._parts.events, live, spec.triggers, unknown_keys=unknown)
         return metrics
 
     def _tell_broken_scaler(self, live: Obj, error: StepError) -> None:
@@ -209,7 +189,3 @@ def _step(step: str) -> Iterator[None]:
         yield
     except (ConfigError, ScalerError, TargetError, Forbidden, Invalid, NotFound) as error:
         raise StepError(f"{step}: {error}", error) from error
-
-
-def _joined(names: Any) -> str:
-    return ",".join(dict.fromkeys(names))
