@@ -9,8 +9,8 @@ from typing import Any
 class ObjectKey:
     """Kind, namespace ("" for a cluster-scoped kind) and name.
 
-    No tuple: one without its kind, or with its parts in another order, equals no key and cannot be indexed by mistake.
-    A look-up costs 0.1 us more than a tuple's, and a poll makes some twenty.
+    No tuple: what lacks its kind equals no key, and a key cannot be indexed or unpacked by mistake. A look-up costs 0.1
+    to 0.3 us more than a tuple's; a look makes 45 of them and takes 750 us.
     """
 
     kind: str

@@ -19,6 +19,7 @@ from keda_py.apis.workloads import Container, HorizontalPodAutoscaler, LimitRang
 from keda_py.core.admission.findings import Neighbourhood, Rival, rival_of
 from keda_py.core.spec import AS_WRITTEN, ScalingSpec, TargetSpec
 from keda_py.errors import ConfigError
+from keda_py.kube.informers.cache import NamespacedName
 from keda_py.validation.documents import Document
 
 M = TypeVar("M", bound=BaseModel)
@@ -54,7 +55,7 @@ class Release:
         self._authentications = self._named("TriggerAuthentication", TriggerAuthentication)
         self._cluster_authentications = self._named("ClusterTriggerAuthentication", ClusterTriggerAuthentication)
         self._by_target: dict[tuple[str, str, str], Rival] = {}
-        self._by_hpa: dict[tuple[str, str], Rival] = {}
+        self._by_hpa: dict[NamespacedName, Rival] = {}
         for found in self._grouped("ScaledObject", ScaledObject).values():
             self._index(found)
 
@@ -115,7 +116,7 @@ class Release:
                 continue
         return found
 
-    def _named(self, kind: str, model: type[M]) -> dict[tuple[str, str], M]:
+    def _named(self, kind: str, model: type[M]) -> dict[NamespacedName, M]:
         found = {}
         for body in self._bodies[kind]:
             try:

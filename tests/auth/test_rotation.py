@@ -8,7 +8,14 @@ from redis.asyncio import Redis
 
 from keda_py.clock import FakeClock
 from keda_py.core.object_key import ObjectKey
-from keda_py.kube.resources import CONFIG_MAPS, DEPLOYMENTS, SCALED_OBJECTS, SECRETS, TRIGGER_AUTHENTICATIONS
+from keda_py.kube.resources import (
+    CONFIG_MAPS,
+    DEPLOYMENTS,
+    SCALED_JOBS,
+    SCALED_OBJECTS,
+    SECRETS,
+    TRIGGER_AUTHENTICATIONS,
+)
 from keda_py.testing import A_SATURDAY
 from tests.auth.world import (
     World,
@@ -20,6 +27,7 @@ from tests.auth.world import (
     open_world,
     redis_trigger,
     resolve,
+    scaled_job,
     scaled_object,
     secret,
     started,
@@ -208,6 +216,32 @@ async def test_the_status_of_an_authentication_is_no_change_of_it(world: World, 
         assert told == []
         await world.patch(SECRETS, "redis", {"stringData": {"password": "new"}})
         await eventually(lambda: told == [(ObjectKey("ScaledObject", "default", "app"), 0)])
+
+
+async def test_a_scaledjob_by_the_name_of_a_scaledobject_is_told_and_forgotten_by_itself(
+    world: World, guarded_redis: int
+) -> None:
+    trigger = redis_trigger("redis", address=f"127.0.0.1:{guarded_redis}")
+    await world.apply(
+        secret("redis", password="old"),
+        authentication("redis", secretTargetRef=[from_key("password", "redis", "password")]),
+        deployment("app"),
+        scaled_object("app", trigger, pollingInterval=3600),
+        scaled_job("app", trigger, pollingInterval=3600),
+    )
+    object_key, job_key = (ObjectKey(kind, "default", "app") for kind in ("ScaledObject", "ScaledJob"))
+    async with started(world) as operator:
+        readings, told = operator.parts.readings, set[object]()
+        operator.parts.resolver.subscribe(lambda key, _: told.add(key))
+        await eventually(lambda: readings.built(object_key) and readings.built(job_key))
+        await world.patch(SECRETS, "redis", {"stringData": {"password": "new"}})
+        await eventually(lambda: told == {object_key, job_key})
+        await world.delete(SCALED_JOBS, "app")
+        await eventually(lambda: readings.keys() == (object_key,))
+        told.clear()
+        await world.patch(SECRETS, "redis", {"stringData": {"password": "old"}})
+        await eventually(lambda: told)
+        assert told == {object_key}
 
 
 async def test_a_bound_token_is_replaced_before_it_ends(tmp_path: Path) -> None:

@@ -141,6 +141,17 @@ def scaled_object(name: str, *triggers: Obj, **spec: Any) -> Obj:
     }
 
 
+def scaled_job(name: str, *triggers: Obj, **spec: Any) -> Obj:
+    """One Job for each piece of work, in a container that does nothing."""
+    pod = {"containers": [{"name": "app", "image": "app"}], "restartPolicy": "Never"}
+    return {
+        "apiVersion": "keda.sh/v1alpha1",
+        "kind": "ScaledJob",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"jobTargetRef": {"template": {"spec": pod}}, "triggers": list(triggers), **spec},
+    }
+
+
 def redis_trigger(authentication: str = "", kind: str = "", **metadata: str) -> Obj:
     trigger: Obj = {"type": "redis", "metadata": {"listName": "jobs", "listLength": "5", **metadata}}
     if authentication:

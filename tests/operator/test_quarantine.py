@@ -70,7 +70,7 @@ class Lives:
 
 
 async def _worked_on(journal: Journal, live: Obj, work: Any) -> Any:
-    return await journal.run((work_on(live["kind"], live),), work)
+    return await journal.run((work_on(ObjectKey.of(live["kind"], live), live),), work)
 
 
 @pytest.fixture
@@ -191,7 +191,7 @@ async def test_a_question_that_comes_when_it_is_due_is_a_trial(lives: Lives, sou
     await world.seconds(5)
     await world.stop()
     live = world.get(SCALED_OBJECTS, "app")
-    work = work_on("ScaledObject", live)
+    work = work_on(ObjectKey.of("ScaledObject", live), live)
     journal = Journal(memoryview(bytearray(SIZE)), lives.now)
     journal.inherited = (Hold(work=work, deaths=0, died=lives.now, seconds=30),)
     quarantine = Quarantine(world.clock, journal)
@@ -347,7 +347,8 @@ async def test_a_namespace_of_many_deaths_waits_as_a_whole_also_what_is_new_in_i
     world = lives.world
     await create(world, sources, "poison", "neighbour")
     journal = Journal(memoryview(lives.memory), lives.now)
-    poison = work_on("ScaledObject", world.get(SCALED_OBJECTS, "poison"))
+    live = world.get(SCALED_OBJECTS, "poison")
+    poison = work_on(ObjectKey.of("ScaledObject", live), live)
     journal.keep(Hold(work=poison, deaths=NAMESPACE_DEATHS, died=lives.now, seconds=2400))
     await lives.begin(lives.left())
     await create(world, sources, "new")
@@ -385,7 +386,7 @@ async def test_an_object_that_is_gone_by_now_is_forgotten(lives: Lives, sources:
     live = world.get(SCALED_OBJECTS, "poison")
     await world.delete(SCALED_OBJECTS, "poison")
     journal = Journal(memoryview(lives.memory), lives.now)
-    journal.keep(Hold(work=work_on("ScaledObject", live), deaths=1, died=lives.now, seconds=3600))
+    journal.keep(Hold(work=work_on(ObjectKey.of("ScaledObject", live), live), deaths=1, died=lives.now, seconds=3600))
     await lives.begin(lives.left())
     assert (await read_page(world))['keda_py_objects_held_back{type="scaledobject"}'] == 0
 

@@ -146,7 +146,7 @@ class Controller(Generic[StateT]):
             if live is None:
                 delay = await self._attempt(state)
             else:
-                work = work_on(self.kind, live)
+                work = work_on(state.key, live)
                 delay = await self._parts.quarantine.run(work, live, partial(self._attempt, state))
         if delay is not None:
             self.queue.add(key, delay)
@@ -198,7 +198,7 @@ class Controller(Generic[StateT]):
 
     async def _holds_back(self, state: StateT, live: Obj) -> bool:
         """Whether nothing may be done with an object, because a process died of it; that is told. Raises KubeError."""
-        held = self._parts.quarantine.find(work_on(self.kind, live), live)
+        held = self._parts.quarantine.find(work_on(state.key, live), live)
         if held is None or held.trying:
             return False
         await hold_back(self._parts, state, live, held)

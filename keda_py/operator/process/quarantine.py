@@ -231,8 +231,8 @@ class Quarantine:
         return int(self._clock.now().timestamp())
 
 
-def work_on(kind: str, live: Obj) -> Work:
+def work_on(key: ObjectKey, live: Obj) -> Work:
     """How the journal calls an object as the API server has it now."""
     metadata = live["metadata"]
     edition = edition_of(str(metadata.get("uid", "")), int(metadata.get("generation", 0)))
-    return Work(ObjectKey.of(kind, live), edition)
+    return Work(key, edition)

@@ -24,7 +24,7 @@ class GuardedQuestions:
         live = self._find(namespace, scaled_object)
         if live is None:
             return await self._questions.answer(namespace, metric, scaled_object)
-        work = work_on(SCALED_OBJECTS.kind, live)
+        work = work_on(ObjectKey(SCALED_OBJECTS.kind, namespace, scaled_object), live)
         if refusal := self._quarantine.refusal(work, live):
             raise QueryError(f"{PREFIX}{refusal}")
         asking = partial(self._questions.answer, namespace, metric, scaled_object)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from keda_py.kube.events import EventRecorder
+from keda_py.kube.informers.cache import NamespacedName, key_of
 from keda_py.kube.informers.informer import Informer
 from keda_py.kube.resources import Obj
 
@@ -41,7 +42,7 @@ class Cautions:
 
     def __init__(self, events: EventRecorder, informer: Informer) -> None:
         self._events, self._informer = events, informer
-        self._waiting: OrderedDict[tuple[str, str], tuple[float, Judged]] = OrderedDict()
+        self._waiting: OrderedDict[NamespacedName, tuple[float, Judged]] = OrderedDict()
         informer.subscribe(self._on_change)
 
     def expect(self, judged: Judged) -> None:
@@ -59,7 +60,7 @@ class Cautions:
     def _on_change(self, old: Obj | None, new: Obj | None) -> None:
         if new is None or not self._waiting:
             return
-        key = new["metadata"].get("namespace", ""), new["metadata"]["name"]
+        key = key_of(new)
         until, judged = self._waiting.get(key, (0.0, None))
         if judged is not None and judged.is_seen(old, new):
             del self._waiting[key]
