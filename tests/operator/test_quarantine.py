@@ -241,7 +241,9 @@ async def test_what_is_held_back_can_be_deleted(lives: Lives, sources: Sources) 
     assert lives.world.find(SCALED_OBJECTS, "poison") is None
 
 
-async def test_what_is_held_back_and_waits_for_a_foreign_finalizer_costs_nothing(lives: Lives, sources: Sources) -> None:
+async def test_what_is_held_back_and_waits_for_a_foreign_finalizer_costs_nothing(
+    lives: Lives, sources: Sources
+) -> None:
     world = lives.world
     await create(world, sources, "poison")
     await lives.died("poison")

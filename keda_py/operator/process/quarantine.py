@@ -100,7 +100,7 @@ class Quarantine:
     def find(self, work: Work, live: Obj) -> Held | None:
         """What holds an object back, or did until its trial began; None for one that is free, or on its way out."""
         if live["metadata"].get("deletionTimestamp"):
-            self.forget(work.owner)  # a hold that nobody tries any more would be due for ever
+            self.forget(work.owner)  # a hold that is not tried any more would be due for ever
             return None
         if self._proven.get(work.owner) == work.edition:
             return None
