@@ -11,7 +11,6 @@ import ssl
 import tempfile
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 
 from keda_py.errors import ConfigError
 from keda_py.net.tls import minimum_version, restrict_ciphers
@@ -115,8 +114,7 @@ class ServerTls:
 
 def load_pair(context: ssl.SSLContext, certificate: ServingCertificate) -> None:
     """OpenSSL reads keys from files only; this one is readable to us alone, and gone at once."""
-    with tempfile.TemporaryDirectory(prefix="keda-py-") as folder:
-        path = Path(folder, "tls.pem")
-        path.touch(mode=0o600)
-        path.write_bytes(certificate.key + b"\n" + certificate.certificate)
-        context.load_cert_chain(path)
+    with tempfile.NamedTemporaryFile(prefix="keda-py-", suffix=".pem") as file:
+        file.write(certificate.key + b"\n" + certificate.certificate)
+        file.flush()
+        context.load_cert_chain(file.name)
