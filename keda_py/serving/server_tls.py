@@ -11,7 +11,6 @@ import ssl
 import tempfile
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 
 from keda_py.errors import ConfigError
 from keda_py.net.tls import minimum_version, restrict_ciphers
@@ -45,11 +44,9 @@ class ServerTls:
     def context(self, *, asks_clients: bool, insists: bool = False) -> ssl.SSLContext:
         """What a port listens with; `asks_clients` for a certificate, which they may do without unless it `insists`."""
         mode = (ssl.CERT_REQUIRED if insists else ssl.CERT_OPTIONAL) if asks_clients else ssl.CERT_NONE
-        outer = self._build(mode)
-        if self._certificate is None:
-            self._current[mode] = outer
-        else:
-            self._current.setdefault(mode, outer)
+        if mode not in self._current:
+            self._current[mode] = self._build(mode)
+        outer = self._bare(mode)
 
         def hand_over(connection: ssl.SSLObject, name: str | None, context: ssl.SSLContext) -> None:
             connection.context = self._current[mode]
@@ -79,9 +76,11 @@ class ServerTls:
             raise ConfigError("client CA: not a PEM certificate") from error
 
     def _rebuild(self) -> None:
-        self._current = {mode: self._build(mode) for mode in {ssl.CERT_NONE, ssl.CERT_OPTIONAL, *self._current}}
+        # Where no port listens yet, one context shows whether certificate and authorities are any good.
+        self._current = {mode: self._build(mode) for mode in self._current or (ssl.CERT_OPTIONAL,)}
 
-    def _build(self, mode: ssl.VerifyMode) -> ssl.SSLContext:
+    def _bare(self, mode: ssl.VerifyMode) -> ssl.SSLContext:
+        """What is settled before a certificate is chosen; that and the authorities are of the current context."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = self._min_version
         if self._min_version >= ssl.TLSVersion.TLSv1_2:  # older versions have no such ciphers
@@ -90,9 +89,14 @@ class ServerTls:
         # A resumed session is not verified again; every connection of ours is.
         context.num_tickets = 0
         context.options |= ssl.OP_NO_TICKET | ssl.OP_NO_RENEGOTIATION
+        context.verify_mode = mode
         if mode is not ssl.CERT_NONE:
-            context.verify_mode = mode
             context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+        return context
+
+    def _build(self, mode: ssl.VerifyMode) -> ssl.SSLContext:
+        context = self._bare(mode)
+        if mode is not ssl.CERT_NONE:
             for text in self._authorities:
                 context.load_verify_locations(cadata=text)
             if mode is ssl.CERT_OPTIONAL:
@@ -110,8 +114,7 @@ class ServerTls:
 
 def load_pair(context: ssl.SSLContext, certificate: ServingCertificate) -> None:
     """OpenSSL reads keys from files only; this one is readable to us alone, and gone at once."""
-    with tempfile.TemporaryDirectory(prefix="keda-py-") as folder:
-        path = Path(folder, "tls.pem")
-        path.touch(mode=0o600)
-        path.write_bytes(certificate.key + b"\n" + certificate.certificate)
-        context.load_cert_chain(path)
+    with tempfile.NamedTemporaryFile(prefix="keda-py-", suffix=".pem") as file:
+        file.write(certificate.key + b"\n" + certificate.certificate)
+        file.flush()
+        context.load_cert_chain(file.name)

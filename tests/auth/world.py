@@ -20,6 +20,7 @@ from keda_py.operator.assembly import Assembly
 from tests.definitions import DEFINITIONS
 from tests.kubeconfigs import token_kubeconfig
 from tests.operators import running_operator
+from tests.plain_http import plain_http
 
 Obj = dict[str, Any]
 PAUSE = 0.02
@@ -92,10 +93,10 @@ async def eventually(look: Callable[[], Any], seconds: float = 10.0) -> Any:
 async def open_world(folder: Path, clock: Clock | None = None) -> AsyncIterator[World]:
     """A cluster that knows our kinds."""
     clock = clock or SystemClock()
-    async with LocalCluster(clock) as cluster:
+    async with LocalCluster(clock) as cluster, plain_http(cluster) as url:
         await cluster.apply(DEFINITIONS)
         kubeconfig = folder / "kubeconfig"
-        kubeconfig.write_text(token_kubeconfig(cluster), encoding="utf-8")
+        kubeconfig.write_text(token_kubeconfig(cluster, url=url), encoding="utf-8")
         async with KubeClient(clock, str(kubeconfig)) as client:
             yield World(cluster, client, kubeconfig)
 

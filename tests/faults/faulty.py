@@ -49,13 +49,13 @@ class FaultyApi:
 
 
 @asynccontextmanager
-async def serve_faulty(cluster: LocalCluster) -> AsyncIterator[tuple[FaultyApi, int]]:
-    """The front and its port."""
+async def serve_faulty(cluster: LocalCluster) -> AsyncIterator[tuple[FaultyApi, str]]:
+    """The front and its URL."""
     api = FaultyApi(cluster)
     server = ApiServer(api.answer, cluster.identity, cluster.clock, cluster.identity.server_context("127.0.0.1"))
     await server.start()
     try:
-        yield api, server.port
+        yield api, server.url
     finally:
         await server.stop()
 

@@ -137,9 +137,9 @@ async def _go_through(scenario: Scenario, folder: Path, flags: Mapping[str, str]
     loop = asyncio.get_running_loop()
     assert isinstance(loop, JumpingLoop)
     options = ClusterOptions(enforce_rbac=True)
-    async with http_server() as server, build_world(folder, server, options=options) as world:
-        api, port = await world.stack.enter_async_context(serve_faulty(world.cluster))
-        world.cable = await world.stack.enter_async_context(Cable(port))
+    async with http_server() as server, build_world(folder, server, options=options, tls=True) as world:
+        api, url = await world.stack.enter_async_context(serve_faulty(world.cluster))
+        world.cable = await world.stack.enter_async_context(Cable(url))
         world.flags = dict(flags)
         world.source_seconds = 200.0  # the loop's: the source may be asked while time leaps
         one = Ordeal(world, api, loop)

@@ -3,20 +3,22 @@
 import asyncio
 from contextlib import suppress
 from typing import Self
+from urllib.parse import urlsplit
 
 
 class Cable:
-    """An async context manager: forwards bytes between `port` and the API server while it is plugged in."""
+    """An async context manager: forwards bytes between `url` and the API server while it is plugged in."""
 
-    def __init__(self, target_port: int) -> None:
-        self._target_port = target_port
+    def __init__(self, api_server: str) -> None:
+        """`api_server` is its URL, http or https."""
+        self._target = urlsplit(api_server)
         self._plugged = True
         self._writers: set[asyncio.StreamWriter] = set()
         self._server: asyncio.Server | None = None
 
     @property
     def url(self) -> str:
-        return f"https://127.0.0.1:{self.port}"
+        return f"{self._target.scheme}://127.0.0.1:{self.port}"
 
     @property
     def port(self) -> int:
@@ -50,7 +52,7 @@ class Cable:
         try:
             if not self._plugged:
                 return
-            far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._target_port)
+            far_reader, far_writer = await asyncio.open_connection(self._target.hostname, self._target.port)
             ends.add(far_writer)
             self._writers.add(far_writer)
             if not writer.transport.is_closing():

@@ -11,7 +11,6 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import aiohttp
 
@@ -105,7 +104,7 @@ class Replicas:
 
     async def start(self, name: str, env: Mapping[str, str] = FAST, **flags: str) -> Replica:
         """Start one, and return when it is ready to serve."""
-        cable = await self.stack.enter_async_context(Cable(urlsplit(self.cluster.url).port or 0))
+        cable = await self.stack.enter_async_context(Cable(self.cluster.url))
         kubeconfig = self.folder / name
         kubeconfig.write_text(token_kubeconfig(self.cluster, url=cable.url))
         port = free_port()

@@ -40,7 +40,7 @@ def on_a_jumping_loop(scenario: Callable[[World, JumpingLoop], Awaitable[None]],
         loop = asyncio.get_running_loop()
         assert isinstance(loop, JumpingLoop)
         options = ClusterOptions(enforce_rbac=True)
-        async with http_server() as server, build_world(folder, server, options=options) as world:
+        async with http_server() as server, build_world(folder, server, options=options, tls=True) as world:
             world.user = OPERATOR
             await world.client.create(CLUSTER_ROLES, _role([EVERYTHING]))
             await world.client.create(BINDINGS, _binding())

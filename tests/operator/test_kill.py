@@ -60,7 +60,7 @@ async def every_kill(tmp_path: Path, server: HttpServer) -> AsyncIterator[EveryK
             for number in itertools.count(1):
                 folder = tmp_path / str(number)
                 folder.mkdir()
-                async with build_world(folder, server, tasks) as world:
+                async with build_world(folder, server, tasks, tls=True) as world:
                     await world.start()
                     if not await _live_through(world, story, number):
                         return number - 1

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from keda_py.clock import FakeClock
 from keda_py.kube.client import KubeClient, PatchKind
@@ -37,6 +36,7 @@ from tests.http_server import HttpServer
 from tests.kubeconfigs import token_kubeconfig
 from tests.operator.cable import Cable
 from tests.operators import FLAGS
+from tests.plain_http import plain_http
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 NAMESPACE = "default"
@@ -53,6 +53,8 @@ class World:
 
     clock: FakeClock
     cluster: LocalCluster
+    api_server: str
+    """The URL that the operator gets, through `cable`."""
     client: KubeClient
     server: HttpServer
     kubeconfig: Path
@@ -123,7 +125,7 @@ class World:
         if self.operator is not None:
             self.operator.cancel()
             self.operator = None
-        self.cable = await self.stack.enter_async_context(Cable(_port(self.cluster)))
+        self.cable = await self.stack.enter_async_context(Cable(self.api_server))
 
     async def seconds(self, seconds: float) -> None:
         await self.clock.advance(seconds)
@@ -203,21 +205,28 @@ async def build_world(
     server: HttpServer,
     tasks: asyncio.TaskGroup | None = None,
     options: ClusterOptions | None = None,
+    *,
+    tls: bool = False,
 ) -> AsyncIterator[World]:
-    """A cluster with our CRDs and without an operator; `tasks` may outlive it, as a killed operator does."""
+    """A cluster with our CRDs and without an operator; `tasks` may outlive it, as a killed operator does.
+
+    With `tls` client and operator speak it: for tests of what becomes of connections.
+    """
     clock = FakeClock(NOON)
     async with AsyncExitStack() as stack:
         tasks = tasks or await stack.enter_async_context(asyncio.TaskGroup())
         cluster = await stack.enter_async_context(LocalCluster(clock, options))
-        cable = await stack.enter_async_context(Cable(_port(cluster)))
+        api_server = cluster.url if tls else await stack.enter_async_context(plain_http(cluster))
+        cable = await stack.enter_async_context(Cable(api_server))
         await cluster.apply(DEFINITIONS)
         direct, cabled = folder / "direct", folder / "cabled"
-        direct.write_text(token_kubeconfig(cluster))
+        direct.write_text(token_kubeconfig(cluster, url=api_server))
         cabled.write_text(token_kubeconfig(cluster, url=cable.url))
         client = await stack.enter_async_context(KubeClient(clock, str(direct)))
         world = World(
             clock=clock,
             cluster=cluster,
+            api_server=api_server,
             client=client,
             server=server,
             kubeconfig=cabled,
@@ -232,7 +241,3 @@ async def build_world(
         finally:
             if world.operator is not None:
                 await world.kill()
-
-
-def _port(cluster: LocalCluster) -> int:
-    return urlsplit(cluster.url).port or 0

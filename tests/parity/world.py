@@ -27,6 +27,7 @@ from keda_py.operator.assembly import Assembly
 from tests.definitions import DEFINITIONS
 from tests.kubeconfigs import token_kubeconfig
 from tests.operators import running_operator
+from tests.plain_http import plain_http
 from tests.servers import free_port
 
 A_SATURDAY = datetime(2026, 11, 21, 5, 56, tzinfo=UTC)
@@ -161,8 +162,8 @@ async def a_world(directory: Path, *, hpa_sync_seconds: float = 5.0) -> AsyncIte
     stabilisation = ControllerOptions(downscale_stabilization=timedelta(seconds=10))
     options = ClusterOptions(hpa_sync_seconds=hpa_sync_seconds, hpa=stabilisation)
     kubeconfig = directory / "kubeconfig"
-    async with LocalCluster(clock, options) as cluster:
-        kubeconfig.write_text(token_kubeconfig(cluster))
+    async with LocalCluster(clock, options) as cluster, plain_http(cluster) as url:
+        kubeconfig.write_text(token_kubeconfig(cluster, url=url))
         await cluster.apply(DEFINITIONS)
         async with KubeClient(clock, str(kubeconfig)) as client:
             yield World(cluster, clock, client, kubeconfig)

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 from aiohttp import web
+from pydantic import SecretStr
 
-from keda_py.cloud.aws import AmbientIdentity, AssumedRole, AwsIdentity
+from keda_py.cloud.aws import AccessKey, AmbientIdentity, AssumedRole, AwsIdentity
+from keda_py.cloud.aws_sessions import credentials_of, open_session
 from keda_py.errors import ScalerError
 from keda_py.net.credential_keys import CredentialKey, OpenKey
 from keda_py.sdk.context import EngineContext, SharedContext
@@ -175,3 +177,13 @@ async def test_a_session_cookie_is_given_to_no_other_tenant(bench: Any) -> None:
         stranger = await bench.opened("prometheus", ask(server.url), namespace=BANK)
         with pytest.raises(ScalerError, match="status: 401"):
             await stranger.read()
+
+
+async def test_the_files_that_describe_amazons_services_are_read_once_and_no_credential_goes_with_them() -> None:
+    """They are megabytes of JSON, parsed on the loop."""
+    keys = [
+        AccessKey(key_id=SecretStr(tenant), secret=SecretStr(tenant), token=SecretStr("")) for tenant in ("red", "blue")
+    ]
+    red, blue = (open_session(key, "eu-west-1", 3.0) for key in keys)
+    assert red.get_component("data_loader") is blue.get_component("data_loader")
+    assert [(await credentials_of(session)).access_key for session in (red, blue)] == ["red", "blue"]

@@ -10,7 +10,6 @@ import ssl
 import tempfile
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from pathlib import Path
 
 from cryptography import x509
 from cryptography.x509.oid import NameOID
@@ -136,11 +135,10 @@ def impersonated(name: str, groups: tuple[str, ...]) -> User:
 
 def load_pair(context: ssl.SSLContext, pair: KeyPair) -> None:
     """Put certificate and key into a context; OpenSSL takes them from a file only."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "pair.pem")
-        path.touch(mode=0o600)
-        path.write_bytes(pair.key + pair.certificate)
-        context.load_cert_chain(path)
+    with tempfile.NamedTemporaryFile(suffix=".pem") as file:  # readable to us alone
+        file.write(pair.key + pair.certificate)
+        file.flush()
+        context.load_cert_chain(file.name)
 
 
 def _with_authenticated(user: User) -> User:

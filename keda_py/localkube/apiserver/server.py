@@ -39,7 +39,7 @@ class ApiServer:
         answer: Callable[[Call], Awaitable[Answer]],
         authenticator: Authenticator,
         clock: Clock,
-        context: ssl.SSLContext,
+        context: ssl.SSLContext | None,
     ) -> None:
         self._answer, self._authenticator = answer, authenticator
         self._clock, self._context = clock, context
@@ -65,7 +65,7 @@ class ApiServer:
     @property
     def url(self) -> str:
         """Where clients connect."""
-        return f"https://{self.host}:{self.port}"
+        return f"http{'s' if self._context else ''}://{self.host}:{self.port}"
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
         with self._clock.busy():
