@@ -5,7 +5,7 @@ from typing import Annotated
 from urllib.parse import urlsplit
 
 from keda_py.cloud.aws_sessions import AWS_ERRORS
-from keda_py.sdk.metadata_values import read_int
+from keda_py.sdk.metadata_values import parse_int
 from keda_py.sdk.scaler import AUTH, ENV, META, ConfigError, Reading, Scaler, ScalerContext, ScalerError, named, sources
 from scalers.shared.aws.aws import AwsAuthMetadata, aws_identity
 from scalers.shared.aws.aws_clients import AwsClient, AwsService, aws_client
@@ -85,7 +85,7 @@ class AwsSqsQueueScaler(Scaler[AwsSqsQueueMetadata]):
         if text is None:
             raise ScalerError(f"SQS queue {self._queue_name}: the answer has no {name}")
         try:
-            return float(read_int(text if isinstance(text, str) else ""))
+            return float(parse_int(text if isinstance(text, str) else ""))
         except ValueError:
             raise ScalerError(f"SQS queue {self._queue_name}: {name} is not a number") from None
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from keda_py.core.values.quantity import parse_number
 from keda_py.errors import KubeError
-from keda_py.sdk.metadata_values import read_float, read_int
+from keda_py.sdk.metadata_values import parse_float, parse_int
 from keda_py.sdk.scaler import ConfigError, Reading, Scaler, ScalerContext, ScalerError, TriggerMetadata
 from scalers.shared import gjson
 from scalers.shared.location import YAML_INLINE_BYTES, scalar_in_yaml
@@ -106,7 +106,7 @@ class KubernetesResourceScaler(Scaler[KubernetesResourceMetadata]):
                 case _, _, int() | float():
                     return float(value)
                 case "number", "int64", str():
-                    return float(read_int(value))
+                    return float(parse_int(value))
                 case _, _, str():
                     only_quantities = metadata.format == "json" or metadata.value_type == "quantity"
                     return parse_number(value) if only_quantities else _float_or_quantity(value)
@@ -119,6 +119,6 @@ class KubernetesResourceScaler(Scaler[KubernetesResourceMetadata]):
 
 def _float_or_quantity(text: str) -> float:
     try:
-        return read_float(text)
+        return parse_float(text)
     except ValueError:
         return parse_number(text)

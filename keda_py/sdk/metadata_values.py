@@ -10,15 +10,23 @@ import re2
 
 from keda_py.apis.go_values import parse_duration
 
-_INT = re2.compile(r"[+-]?[0-9]+")
-_FLOAT = re2.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+# As JSON writes numbers, which is how KEDA reads them: no "+3", "007", ".5" and "5.".
+_INT = re2.compile(r"-?(0|[1-9][0-9]*)")
+_FLOAT = re2.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+_SIGNED = re2.compile(r"[+-]?[0-9]+")
+_DECIMAL = re2.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _INT64 = 2**63
 _LONGEST_RANGE = 100_000
 
 
 def read_int(text: str) -> int:
-    """A decimal int64: "5.0" and "1_000", which Python's int or pydantic would take, are refused."""
-    if not _INT.fullmatch(text):
+    """An int64: "5.0" and "1_000", which Python's int or pydantic would take, are refused."""
+    return parse_int(text if _INT.fullmatch(text) else "")
+
+
+def parse_int(text: str) -> int:
+    """An int64 as a source may write it, "+7" and "007" too: Go's strconv.ParseInt."""
+    if not _SIGNED.fullmatch(text):
         raise ValueError("is not a whole number: write digits only, such as 5")
     value = int(text) if len(text) < 21 else _INT64
     if not -_INT64 <= value < _INT64:
@@ -28,7 +36,12 @@ def read_int(text: str) -> int:
 
 def read_float(text: str) -> float:
     """A finite decimal number; "NaN" and "Inf" are refused, no threshold can use them."""
-    if not _FLOAT.fullmatch(text):
+    return parse_float(text if _FLOAT.fullmatch(text) else "")
+
+
+def parse_float(text: str) -> float:
+    """A finite number as a source may write it, "+7", ".5" and "5." too."""
+    if not _DECIMAL.fullmatch(text):
         raise ValueError("is not a number: write digits with a decimal point, such as 5 or 0.25")
     value = float(text)
     if abs(value) == float("inf"):

@@ -3,7 +3,7 @@
 from typing import Annotated, ClassVar, Literal
 
 from keda_py.core.values.quantity import parse_milli
-from keda_py.sdk.metadata_values import read_int
+from keda_py.sdk.metadata_values import parse_int
 from keda_py.sdk.scaler import ConfigError, ResourceMetric, Scaler, ScalerContext, TriggerMetadata, removed
 
 _INT32_MAX = 2**31 - 1
@@ -59,7 +59,7 @@ def _target_type(metric_type: str) -> Literal["Utilization", "AverageValue"]:
 
 def _check_percentage(value: str) -> None:
     try:
-        percent = read_int(value)
+        percent = parse_int(value)
     except ValueError:
         message = f'strconv.ParseInt: parsing "{value}": invalid syntax; value: write a whole percentage, such as 60'
         raise ConfigError(message, field="value") from None

@@ -1,0 +1,16 @@
+"""Triggers as the engine gives them to scalers, from plain texts."""
+
+from collections.abc import Mapping
+
+from keda_py.sdk.scaler import Trigger
+
+
+def trigger_of(
+    trigger_type: str,
+    metadata: Mapping[str, str],
+    *,
+    env: Mapping[str, str] | None = None,
+    auth: Mapping[str, str] | None = None,
+) -> Trigger:
+    """A trigger with everything resolved."""
+    return Trigger(type=trigger_type, metadata=metadata, env=env or {}, auth=auth or {})
