@@ -11,6 +11,7 @@ from keda_py.clock import FakeClock
 from keda_py.errors import ConfigError
 from keda_py.net.credential_keys import SharingKey
 from keda_py.net.operator_identity import IdentityRule
+from keda_py.net.secret_texts import as_secrets
 from keda_py.sdk.context import EngineContext
 from keda_py.sdk.offline import A_SATURDAY, Object, Objects, lendings
 from keda_py.sdk.registry import AnyScaler
@@ -22,6 +23,7 @@ __all__ = [
     "FakeClock",
     "IdentityRule",
     "Objects",
+    "as_secrets",
     "check_scaler",
     "config_map",
     "endpoint_slice",

@@ -28,6 +28,7 @@ from keda_py.errors import ConfigError
 from keda_py.kube.informers.informer import Informer
 from keda_py.kube.informers.named_watches import Reference
 from keda_py.kube.resources import CLUSTER_TRIGGER_AUTHENTICATIONS, TRIGGER_AUTHENTICATIONS, Obj, Resource
+from keda_py.net.secret_texts import Secrets
 
 CLUSTER_KIND = "ClusterTriggerAuthentication"
 
@@ -178,7 +179,7 @@ def _uses_service_account(spec: TriggerAuthenticationSpec) -> bool:
     return needs_service_account(spec.pod_identity) or needs_service_account(manager.pod_identity if manager else None)
 
 
-async def _read_env(pod: PodTemplate | None, container: str, lookup: Lookup, *, takes_env: bool) -> dict[str, str]:
+async def _read_env(pod: PodTemplate | None, container: str, lookup: Lookup, *, takes_env: bool) -> Secrets:
     if pod is None:
         return {}
     try:

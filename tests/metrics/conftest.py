@@ -12,6 +12,7 @@ from keda_py.auth.resolver import Resolved
 from keda_py.clock import FakeClock
 from keda_py.core.fallback import FallbackState
 from keda_py.core.spec import ScalingSpec, build_spec
+from keda_py.net.secret_texts import EMPTY, as_secrets
 from keda_py.readings.failures import Failures
 from keda_py.readings.readings import Key, Readings
 from keda_py.readings.scaler_set import ScalerSource
@@ -136,7 +137,7 @@ class Passwords:
     auth: dict[str, str] = field(default_factory=dict)
 
     async def resolve(self, spec: ScalingSpec, trigger_index: int) -> Resolved:
-        return Resolved(auth=dict(self.auth))
+        return Resolved(auth=as_secrets(self.auth))
 
 
 @dataclass
@@ -195,7 +196,7 @@ async def world(lent: SharedContext) -> AsyncIterator[World]:
     resolver = Passwords()
 
     def build(trigger: Trigger, context: ScalerContext) -> AnyScaler:
-        opened_with.append(trigger.auth.get("password", ""))
+        opened_with.append(trigger.auth.get("password", EMPTY).get_secret_value())
         metadata = TapMetadata.parse(trigger.metadata, trigger.env, trigger.auth)
         return (PlainScaler if trigger.type == "plain" else TapScaler)(metadata, context, taps)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from keda_py.net.secret_texts import as_secrets
 from keda_py.sdk.context import EngineContext, SharedContext
 from keda_py.sdk.registry import AnyScaler, build
 from keda_py.sdk.scaler import PodIdentity, Trigger
@@ -95,7 +96,9 @@ class Bench:
         )
         namespace = context.pop("namespace", "default")
         own = EngineContext(lendings=lent, namespace=namespace, scaled_object="app", trigger_index=0, **context)
-        scaler = build(Trigger(type=trigger_type, metadata=metadata, env=env, auth=auth or {}), own)
+        scaler = build(
+            Trigger(type=trigger_type, metadata=metadata, env=as_secrets(env), auth=as_secrets(auth or {})), own
+        )
         self._opened.append((scaler, own))
         return scaler
 

@@ -12,6 +12,7 @@ from keda_py.answers.connections import Connections
 from keda_py.answers.tenants import acting_for
 from keda_py.errors import ScalerError
 from keda_py.net.http import HttpClientSpec
+from keda_py.net.secret_texts import as_secrets
 from keda_py.sdk.context import EngineContext, SharedContext
 from keda_py.sdk.registry import AnyScaler, build
 from keda_py.sdk.scaler import Trigger
@@ -68,7 +69,7 @@ async def opened(lent: SharedContext, namespace: str, kind: str, metadata: dict[
     async with AsyncExitStack() as stack:
         stack.push_async_callback(context.aclose)
         with acting_for(namespace):
-            scaler = build(Trigger(type=kind, metadata=metadata, env={}, auth=auth), context)
+            scaler = build(Trigger(type=kind, metadata=metadata, env={}, auth=as_secrets(auth)), context)
             stack.push_async_callback(scaler.aclose)
             await scaler.open()
         yield scaler

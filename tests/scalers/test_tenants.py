@@ -10,6 +10,7 @@ from aiohttp import web
 
 from keda_py.errors import ScalerError
 from keda_py.net.credential_keys import CredentialKey, OpenKey
+from keda_py.net.secret_texts import as_secrets
 from keda_py.sdk.context import EngineContext, SharedContext
 from keda_py.sdk.scaler import Destination, PodIdentity, TlsSettings
 from keda_py.testing import IdentityRule, lendings
@@ -94,7 +95,7 @@ Token = Callable[[EngineContext], Awaitable[object]]
 def gcp(lent: SharedContext, namespace: str, email: str, key: str) -> Awaitable[object]:
     account = json.dumps({"client_email": email, "private_key": key, "token_uri": "https://g"})
     auth = {"GoogleApplicationCredentials": account}
-    metadata = PrometheusMetadata.parse(ask("https://prometheus"), {}, auth)
+    metadata = PrometheusMetadata.parse(ask("https://prometheus"), {}, as_secrets(auth))
     return gcp_token(context(lent, namespace), metadata, "scope", TO)
 
 
@@ -133,7 +134,7 @@ async def test_a_token_of_the_operators_own_identity_is_shared_within_a_tenant(
 
 def access_key(secret: str) -> AwsIdentity:
     auth = {"awsAccessKeyID": "AKID", "awsSecretAccessKey": secret}
-    return aws_identity(PrometheusMetadata.parse(ask("https://p"), {}, auth), PodIdentity())
+    return aws_identity(PrometheusMetadata.parse(ask("https://p"), {}, as_secrets(auth)), PodIdentity())
 
 
 async def test_a_client_of_amazon_is_for_one_identity_of_one_tenant(lent: SharedContext) -> None:

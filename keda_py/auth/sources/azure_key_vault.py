@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import SecretStr
+
 from keda_py.apis.trigger_authentication import (
     AuthPodIdentity,
     AzureKeyVault,
@@ -17,7 +19,7 @@ from keda_py.apis.trigger_authentication import (
     AzureKeyVaultSecret,
 )
 from keda_py.auth.lookup.lookup import Lookup
-from keda_py.auth.sources.questions import Question, ask
+from keda_py.auth.sources.questions import Question, Sent, ask, bearer
 from keda_py.auth.sources.secret import read_secret_value
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.net.operator_identity import Destination
@@ -35,6 +37,15 @@ class Cloud:
     resource: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Login:
+    """What proves who asks; `authority` where the identity has one of its own."""
+
+    form: Sent
+    tenant: str
+    authority: str = ""
+
+
 CLOUDS: Mapping[str, Cloud] = {
     "AzurePublicCloud": Cloud(authority="https://login.microsoftonline.com", resource="https://vault.azure.net"),
     "AzureUSGovernmentCloud": Cloud(
@@ -44,29 +55,28 @@ CLOUDS: Mapping[str, Cloud] = {
 }
 
 
-async def read_azure(vault: AzureKeyVault, lookup: Lookup) -> dict[str, str]:
+async def read_azure(vault: AzureKeyVault, lookup: Lookup) -> dict[str, SecretStr]:
     """Raises ConfigError for what the user must fix, ScalerError when Azure refuses or does not answer."""
     cloud = _cloud_of(vault.cloud)
-    form = await _login_form(vault, cloud, lookup)
-    form |= {"scope": f"{cloud.resource.rstrip('/')}/.default"}
-    tenant, authority = form.pop("tenant"), form.pop("authority", "") or cloud.authority
-    url = f"{authority.rstrip('/')}/{tenant}/oauth2/v2.0/token"
+    login = await _login(vault, cloud, lookup)
+    form = {**login.form, "scope": f"{cloud.resource.rstrip('/')}/.default"}
+    url = f"{(login.authority or cloud.authority).rstrip('/')}/{login.tenant}/oauth2/v2.0/token"
     answer = await ask(Question(url=url, form=form), lookup)
-    token = answer.text("access_token")
+    token = answer.secret("access_token")
     if answer.status >= 400 or not token:
         raise answer.refusal()
     return {secret.parameter: await _read(vault, secret, token, lookup) for secret in vault.secrets}
 
 
-async def _read(vault: AzureKeyVault, secret: AzureKeyVaultSecret, token: str, lookup: Lookup) -> str:
+async def _read(vault: AzureKeyVault, secret: AzureKeyVaultSecret, token: SecretStr, lookup: Lookup) -> SecretStr:
     path = f"secrets/{secret.name}/{secret.version}".rstrip("/")
     question = Question(
         url=f"{vault.vault_uri.rstrip('/')}/{path}",
         query={"api-version": _API_VERSION},
-        headers={"Authorization": f"Bearer {token}"},
+        headers=bearer(token),
     )
     answer = await ask(question, lookup)
-    value = answer.text("value")
+    value = answer.secret("value")
     if answer.status >= 400 or value is None:
         raise answer.refusal()
     return value
@@ -90,17 +100,16 @@ def _cloud_of(cloud: AzureKeyVaultCloud | None) -> Cloud:
     )
 
 
-async def _login_form(vault: AzureKeyVault, cloud: Cloud, lookup: Lookup) -> dict[str, str]:
-    """What proves who asks, with `tenant`, and `authority` where the identity has one of its own."""
+async def _login(vault: AzureKeyVault, cloud: Cloud, lookup: Lookup) -> _Login:
     if vault.pod_identity is not None and vault.pod_identity.provider == "azure-workload":
         _check_identity(vault, vault.pod_identity, cloud, lookup)
-        return await asyncio.to_thread(_workload_form, vault.pod_identity)
+        return await asyncio.to_thread(_workload_login, vault.pod_identity)
     if vault.credentials is None:
         raise ConfigError(
             "azureKeyVault: clientID, tenantID and clientSecret are expected when not using a pod identity provider",
             field=f"{_FIELD}.credentials",
         )
-    return await _principal_form(vault.credentials, lookup)
+    return await _principal_login(vault.credentials, lookup)
 
 
 def _check_identity(vault: AzureKeyVault, identity: AuthPodIdentity, cloud: Cloud, lookup: Lookup) -> None:
@@ -116,19 +125,19 @@ def _check_identity(vault: AzureKeyVault, identity: AuthPodIdentity, cloud: Clou
     lookup.check_identity("token of Azure", secrets)
 
 
-async def _principal_form(credentials: AzureKeyVaultCredentials, lookup: Lookup) -> dict[str, str]:
+async def _principal_login(credentials: AzureKeyVaultCredentials, lookup: Lookup) -> _Login:
     secret = await read_secret_value(credentials.client_secret, lookup)
     if not secret:
         raise ConfigError("azureKeyVault.credentials.clientSecret: its Secret or key is missing", field=_FIELD)
-    return {
+    form: dict[str, str | SecretStr] = {
         "grant_type": "client_credentials",
         "client_id": credentials.client_id,
         "client_secret": secret,
-        "tenant": credentials.tenant_id,
     }
+    return _Login(form=form, tenant=credentials.tenant_id)
 
 
-def _workload_form(identity: AuthPodIdentity) -> dict[str, str]:
+def _workload_login(identity: AuthPodIdentity) -> _Login:
     """The operator's environment, overridden by the podIdentity."""
     wanted = {
         "AZURE_CLIENT_ID": identity.identity_id,
@@ -145,14 +154,13 @@ def _workload_form(identity: AuthPodIdentity) -> dict[str, str]:
         )
     file = found["AZURE_FEDERATED_TOKEN_FILE"]
     try:
-        token = Path(file).read_text(encoding="utf-8").strip()
+        token = SecretStr(Path(file).read_text(encoding="utf-8").strip())
     except (OSError, UnicodeDecodeError) as error:
         raise ScalerError(f"AZURE_FEDERATED_TOKEN_FILE {file} cannot be read: {type(error).__name__}") from None
-    return {
+    form: dict[str, str | SecretStr] = {
         "grant_type": "client_credentials",
         "client_id": found["AZURE_CLIENT_ID"],
         "client_assertion_type": _ASSERTION,
         "client_assertion": token,
-        "tenant": found["AZURE_TENANT_ID"],
-        "authority": found["AZURE_AUTHORITY_HOST"],
     }
+    return _Login(form=form, tenant=found["AZURE_TENANT_ID"], authority=found["AZURE_AUTHORITY_HOST"])

@@ -3,7 +3,7 @@
 import asyncio
 import base64
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
@@ -24,7 +24,7 @@ _METADATA = "/computeMetadata/v1"
 class GcpLogin:
     """A token, and the project that names without one belong to."""
 
-    token: str = field(repr=False)
+    token: SecretStr
     project: str
 
 
@@ -35,14 +35,17 @@ class _ServiceAccount(BaseModel):
     project_id: str = ""
 
 
-async def log_in(key: str, lookup: Lookup) -> GcpLogin:
+async def log_in(key: SecretStr, lookup: Lookup) -> GcpLogin:
     """By this JSON key; "" is the operator's own identity. Raises ConfigError and ScalerError."""
     if not key and (path := os.environ.get("GOOGLE_APPLICATION_CREDENTIALS", "")):
         key = await asyncio.to_thread(_read_key, path)
     if not key:
         return await _by_metadata_server(lookup)
     account = _parse(key)
-    form = {"grant_type": _GRANT, "assertion": _assertion(account, int(lookup.around.clock.now().timestamp()))}
+    form: dict[str, str | SecretStr] = {
+        "grant_type": _GRANT,
+        "assertion": _assertion(account, int(lookup.around.clock.now().timestamp())),
+    }
     token = await _token(Question(url=account.token_uri, form=form), lookup)
     return GcpLogin(token=token, project=account.project_id or _project_of_environment())
 
@@ -57,9 +60,9 @@ async def _by_metadata_server(lookup: Lookup) -> GcpLogin:
     return GcpLogin(token=token, project=project)
 
 
-async def _token(question: Question, lookup: Lookup) -> str:
+async def _token(question: Question, lookup: Lookup) -> SecretStr:
     answer = await ask(question, lookup)
-    token = answer.text("access_token")
+    token = answer.secret("access_token")
     if answer.status >= 400 or not token:
         raise answer.refusal()
     return token
@@ -75,7 +78,7 @@ def _project_of_environment() -> str:
     return next((os.environ[name] for name in names if os.environ.get(name)), "")
 
 
-def _assertion(account: _ServiceAccount, now: int) -> str:
+def _assertion(account: _ServiceAccount, now: int) -> SecretStr:
     """A JSON Web Token by RS256."""
     claims = {
         "iss": account.client_email,
@@ -86,22 +89,22 @@ def _assertion(account: _ServiceAccount, now: int) -> str:
     }
     head = b".".join(_base64(orjson.dumps(part)) for part in ({"alg": "RS256", "typ": "JWT"}, claims))
     signature = rs256(account.private_key.get_secret_value(), head, "gcp credentials: private_key")
-    return b".".join((head, _base64(signature))).decode()
+    return SecretStr(b".".join((head, _base64(signature))).decode())
 
 
 def _base64(data: bytes) -> bytes:
     return base64.urlsafe_b64encode(data).rstrip(b"=")
 
 
-def _parse(text: str) -> _ServiceAccount:
+def _parse(key: SecretStr) -> _ServiceAccount:
     try:
-        return _ServiceAccount.model_validate_json(text)
+        return _ServiceAccount.model_validate_json(key.get_secret_value())
     except ValidationError:
         raise ConfigError("gcp credentials: not the JSON key of a service account; store it whole") from None
 
 
-def _read_key(path: str) -> str:
+def _read_key(path: str) -> SecretStr:
     try:
-        return Path(path).read_text(encoding="utf-8")
+        return SecretStr(Path(path).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise ScalerError(f"GOOGLE_APPLICATION_CREDENTIALS {path} cannot be read: {type(error).__name__}") from None

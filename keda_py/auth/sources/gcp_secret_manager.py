@@ -7,21 +7,24 @@ import base64
 import binascii
 import os
 
+from pydantic import SecretStr
+
 from keda_py.apis.trigger_authentication import GcpSecretManager, GcpSecretManagerSecret
 from keda_py.auth.lookup.lookup import Lookup
 from keda_py.auth.sources.gcp_identity import GcpLogin, log_in
-from keda_py.auth.sources.questions import Question, ask
+from keda_py.auth.sources.questions import Question, ask, bearer
 from keda_py.auth.sources.secret import read_secret_value
 from keda_py.errors import ConfigError, ScalerError
+from keda_py.net.secret_texts import EMPTY
 
 RETRY_SECONDS = 60.0
 _ENDPOINT_VARIABLE = "CLOUDSDK_API_ENDPOINT_OVERRIDES_SECRETMANAGER"
 """As gcloud has it; for private endpoints."""
 
 
-async def read_gcp(manager: GcpSecretManager, lookup: Lookup) -> dict[str, str]:
+async def read_gcp(manager: GcpSecretManager, lookup: Lookup) -> dict[str, SecretStr]:
     """Raises ConfigError without an identity, KubeError when its Secret cannot be known."""
-    found: dict[str, str] = {}
+    found: dict[str, SecretStr] = {}
     try:
         login = await log_in(await _key_of(manager, lookup), lookup)
     except ScalerError as error:
@@ -35,7 +38,7 @@ async def read_gcp(manager: GcpSecretManager, lookup: Lookup) -> dict[str, str]:
     return found
 
 
-async def _key_of(manager: GcpSecretManager, lookup: Lookup) -> str:
+async def _key_of(manager: GcpSecretManager, lookup: Lookup) -> SecretStr:
     """The JSON key of a service account, "" for the operator's own identity."""
     if manager.credentials is not None:
         key = await read_secret_value(manager.credentials.client_secret, lookup)
@@ -44,21 +47,19 @@ async def _key_of(manager: GcpSecretManager, lookup: Lookup) -> str:
         return key
     if manager.pod_identity is None or manager.pod_identity.provider != "gcp":
         raise ConfigError("gcpSecretManager: set credentials, or podIdentity with provider gcp")
-    return ""
+    return EMPTY
 
 
-async def _read(secret: GcpSecretManagerSecret, login: GcpLogin, lookup: Lookup) -> str:
+async def _read(secret: GcpSecretManagerSecret, login: GcpLogin, lookup: Lookup) -> SecretStr:
     endpoint = os.environ.get(_ENDPOINT_VARIABLE) or "https://secretmanager.googleapis.com"
     name = f"projects/{login.project}/secrets/{secret.id}/versions/{secret.version or 'latest'}"
-    question = Question(
-        url=f"{endpoint.rstrip('/')}/v1/{name}:access", headers={"Authorization": f"Bearer {login.token}"}
-    )
+    question = Question(url=f"{endpoint.rstrip('/')}/v1/{name}:access", headers=bearer(login.token))
     answer = await ask(question, lookup)
-    data = answer.text("payload", "data")
+    data = answer.secret("payload", "data")
     if answer.status >= 400 or data is None:
         raise answer.refusal()
     try:
-        return base64.b64decode(data).decode()
+        return SecretStr(base64.b64decode(data.get_secret_value()).decode())
     except (binascii.Error, UnicodeDecodeError):
         raise ScalerError(f"{question.shown}: the secret is not text") from None
 

@@ -19,6 +19,7 @@ from keda_py.core.cloud_events import Origin
 from keda_py.core.spec import TriggersSpec
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import Obj
+from keda_py.net.secret_texts import EMPTY
 from keda_py.operator.cloud_events.sinks import ENDPOINT, URI, EventGridSink, HttpSink, Sink, check_address
 from keda_py.operator.controller.work_queue import Key
 from keda_py.settings.settings import ClusterSettings
@@ -74,7 +75,7 @@ class Destinations:
         if (provider := resolved.pod_identity.provider) not in ("", "none"):
             text = f'{_REFERENCE}: podIdentity "{provider}" cannot be used here; give an accessKey'
             raise ConfigError(text, field=_REFERENCE)
-        key = resolved.auth.get("accessKey", "")
+        key = resolved.auth.get("accessKey", EMPTY).get_secret_value()
         if not (key and key.isascii() and key.isprintable()):
             text = f"{_REFERENCE}: no access key; refer to a TriggerAuthentication with parameter accessKey"
             raise ConfigError(text, field=_REFERENCE)
