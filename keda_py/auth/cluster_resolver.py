@@ -2,7 +2,7 @@
 
 `readings/scaler_set.py` asks when it builds a scaler, and again when a reading failed; nothing is read per poll.
 Afterwards `subscribe` tells which triggers were built from an object that has changed since, so that a rotated secret
-reaches its scalers at once. Next: `sources.py`, the order in which sources overwrite each other.
+reaches its scalers at once. Next: `sources/all_sources.py`, the order in which sources overwrite each other.
 """
 
 import logging

@@ -1,7 +1,8 @@
 """Failures in a row, by object and metric: what a fallback is decided by.
 
-Counted by the replica that leads, which begins with what `status.health` says and writes it there (`telling.py`). The
-others count nothing: for them the status is all there is. `readings.py` tells every outcome.
+Counted by the replica that leads, which begins with what `status.health` says and writes it there
+(`operator/scaled_objects/`). The others count nothing: for them the status is all there is. `readings.py` tells every
+outcome.
 """
 
 from collections.abc import Callable, Collection, Mapping

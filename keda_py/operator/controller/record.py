@@ -1,8 +1,8 @@
 """The decision record: why each object was scaled or not, and what comes next; in memory, bounded.
 
-Both scale loops note every decision here, as an entry that `entries.py` and `jobs/entries.py` make; `insight.py` serves
-what was noted. Kept are the last changes of reason of each object, and what its last look saw. Nothing here is needed
-for scaling: after a restart it begins anew.
+Both scale loops note every decision here, as an entry that `scaled_objects/record_entries.py` and
+`scaled_jobs/record_entries.py` make; `explain/insight.py` serves what was noted. Kept are the last changes of reason of
+each object, and what its last look saw. Nothing here is needed for scaling: after a restart it begins anew.
 """
 
 import math

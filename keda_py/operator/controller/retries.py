@@ -1,6 +1,7 @@
 """Work on keys that is tried again, later with each failure in a row; what goes wrong is said once.
 
-For objects that need no memory beyond that: `authentications.py` and `cloud_events/sources.py` work inside `attempt`.
+For objects that need no memory beyond that: `authentications/authentications.py` and `cloud_events/sources.py` work
+inside `attempt`.
 """
 
 import logging

@@ -1,1 +1,1 @@
-"""ScaledJobs: a Job for each piece of waiting work. `controller.py` puts the parts together."""
+"""ScaledJobs: a Job for each piece of waiting work. `parts.py` puts the parts together."""

@@ -1,4 +1,5 @@
-"""A kind of its own, in what `controller/kind.py` asks for: queue, workers, retries, memory and finalizer are there."""
+"""A kind of its own, in what `operator/controller/kind.py` asks for: queue, workers, retries, memory and finalizer are
+there."""
 
 import asyncio
 from dataclasses import dataclass

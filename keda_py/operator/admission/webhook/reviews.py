@@ -1,6 +1,6 @@
 """An admission review, from its bytes to its verdict: cheap refusals first, then the kind's checks.
 
-The checks are pure (`keda_py/core/admission*.py`). A body is bounded in bytes before it comes here (`server.py`), in
+The checks are pure (`keda_py/core/admission/`). A body is bounded in bytes before it comes here (`server.py`), in
 lists and maps before it is parsed, in everything else before models are made of it (`extent.py`).
 """
 
