@@ -15,7 +15,7 @@ from keda_py.net.credential_keys import credential_digest
 from keda_py.net.secret_texts import as_secrets, plain
 from keda_py.sdk import registry
 from keda_py.sdk.scaler import AUTH, ENV, META, Trigger, TriggerMetadata
-from keda_py.testing import EngineContext, lendings
+from keda_py.testing import EngineContext, shared_context
 
 MARK = "m4rked"
 FORMS = ("{}", "{}:80", "https://me:{}@host/{}", "-1{}", "1,{}", '{{"{}": 1}}', "{}=1;{}", "0.5 {}")
@@ -54,11 +54,11 @@ def given(trigger_type: str, key: str, source: str, text: str) -> Trigger:
 @pytest.mark.parametrize("form", FORMS)
 async def test_no_value_between_shows_what_an_environment_or_an_authentication_gave(form: str) -> None:
     text, shown, raised = form.replace("{}", MARK), dict[str, str](), 0
-    async with lendings() as lent:
+    async with shared_context() as lent:
         for trigger_type, key, source in private_keys():
             trigger = given(trigger_type, key, source, text)
             seen = [repr(trigger), repr(Resolved(env=trigger.env, auth=trigger.auth))]
-            context = EngineContext(lendings=lent, namespace="shop", scaled_object="app", trigger_index=0)
+            context = EngineContext(shared_context=lent, namespace="shop", scaled_object="app", trigger_index=0)
             try:
                 scaler = registry.build(trigger, context)
                 seen += [repr(scaler), repr(scaler.metadata), str(scaler.metadata), repr(context)]

@@ -269,7 +269,7 @@ def _resolver(around: OperatorInputs, caches: Caches, reader: ClusterReader, dis
 
 def _scaler_source(around: OperatorInputs, reader: ClusterReader, resolver: ClusterResolver) -> ScalerSource:
     timeout = around.settings.http.timeout.total_seconds()
-    lendings = SharedContext(
+    shared_context = SharedContext(
         clock=around.clock,
         http=around.http,
         http_timeout=timeout,
@@ -281,7 +281,7 @@ def _scaler_source(around: OperatorInputs, reader: ClusterReader, resolver: Clus
         connections=around.connections,
         identities=_identities(around.settings),
     )
-    return ScalerSource(lendings=lendings, build=registry.build, resolver=resolver, journal=around.journal)
+    return ScalerSource(shared_context=shared_context, build=registry.build, resolver=resolver, journal=around.journal)
 
 
 def _reach(settings: Settings) -> Reach:

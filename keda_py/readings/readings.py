@@ -75,7 +75,7 @@ class Readings:
         failures: Failures | None = None,
     ) -> None:
         self._scalers, self._tasks, self._on_reading, self._observer = scalers, tasks, on_reading, observer
-        self._clock = scalers.lendings.clock
+        self._clock = scalers.shared_context.clock
         self._watched: dict[Key, _Watched] = {}
         self._failures = failures or Failures()
         engine = Engine(
@@ -244,7 +244,7 @@ class Readings:
             return
         self._phases.leave(watched.source)
         for meter in watched.meters:
-            meter.retire(self._scalers.lendings.http_timeout if seconds is None else seconds)
+            meter.retire(self._scalers.shared_context.http_timeout if seconds is None else seconds)
         self._spawn(self._close_when_idle(watched))
 
     async def _close_when_idle(self, watched: _Watched) -> None:

@@ -29,7 +29,7 @@ from keda_py.sdk.scaler import (
     sharing_key,
     sources,
 )
-from keda_py.testing import lendings
+from keda_py.testing import shared_context
 
 KEY = ("shop", "app")
 
@@ -184,7 +184,7 @@ TIMEOUT = 0.1
 
 @pytest.fixture
 async def lent() -> AsyncIterator[SharedContext]:
-    async with lendings() as lent:
+    async with shared_context() as lent:
         yield lent
 
 
@@ -212,7 +212,7 @@ async def world(lent: SharedContext) -> AsyncIterator[World]:
         identities=lent.identities,
     )
     async with asyncio.TaskGroup() as tasks:
-        source = ScalerSource(lendings=short, build=build, resolver=resolver)
+        source = ScalerSource(shared_context=short, build=build, resolver=resolver)
         shared = Shared()
         failures = Failures(lambda key: shared.health, lambda: shared.leads)
         readings = Readings(scalers=source, tasks=tasks, on_reading=told.append, failures=failures)

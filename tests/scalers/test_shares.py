@@ -16,7 +16,7 @@ from keda_py.net.secret_texts import as_secrets
 from keda_py.sdk.context import EngineContext, SharedContext
 from keda_py.sdk.registry import AnyScaler, build
 from keda_py.sdk.scaler import Trigger
-from keda_py.testing import lendings
+from keda_py.testing import shared_context
 
 SHARE = 2
 SECONDS = 20.0
@@ -57,14 +57,14 @@ async def silent() -> AsyncIterator[Silent]:
 @pytest.fixture
 async def lent() -> AsyncIterator[SharedContext]:
     spec = HttpClientSpec(timeout=1.0, connections=Connections(share=SHARE))
-    async with lendings(http=spec) as lent:
+    async with shared_context(http=spec) as lent:
         yield lent
         assert lent.connections.held == 0
 
 
 @asynccontextmanager
 async def opened(lent: SharedContext, namespace: str, kind: str, metadata: dict[str, str]) -> AsyncIterator[AnyScaler]:
-    context = EngineContext(lendings=lent, namespace=namespace, scaled_object="app", trigger_index=0)
+    context = EngineContext(shared_context=lent, namespace=namespace, scaled_object="app", trigger_index=0)
     auth = {"awsAccessKeyID": "a", "awsSecretAccessKey": "b"} if kind == "aws-sqs-queue" else {}
     async with AsyncExitStack() as stack:
         stack.push_async_callback(context.aclose)

@@ -13,7 +13,7 @@ from keda_py.net.credential_keys import CredentialKey, OpenKey
 from keda_py.net.secret_texts import as_secrets
 from keda_py.sdk.context import EngineContext, SharedContext
 from keda_py.sdk.scaler import Destination, PodIdentity, TlsSettings
-from keda_py.testing import IdentityRule, lendings
+from keda_py.testing import IdentityRule, shared_context
 from scalers.prometheus import PrometheusMetadata
 from scalers.shared.aws.aws import AmbientIdentity, AssumedRole, AwsIdentity, aws_identity
 from scalers.shared.aws.aws_session import AwsService, aws_client
@@ -29,7 +29,7 @@ TO = Destination(url="https://prometheus", field="serverAddress")
 
 
 def context(lent: SharedContext, namespace: str, **more: Any) -> EngineContext:
-    return EngineContext(lendings=lent, namespace=namespace, scaled_object="app", trigger_index=0, **more)
+    return EngineContext(shared_context=lent, namespace=namespace, scaled_object="app", trigger_index=0, **more)
 
 
 @pytest.mark.parametrize("other", [{"password": "rubbish"}, {}], ids=["rubbish", "none"])
@@ -119,7 +119,7 @@ async def test_a_token_of_the_operators_own_identity_is_shared_within_a_tenant(
     metadata = PrometheusMetadata.parse(ask("https://prometheus"), {}, {})
     identities = [PodIdentity(provider="azure-workload", identity_id=one) for one in ("a", "b")]
     by_google = PodIdentity(provider="gcp")
-    async with lendings(identities=IdentityRule(hosts=("prometheus",))) as lent:
+    async with shared_context(identities=IdentityRule(hosts=("prometheus",))) as lent:
         for first, second, ask_for in (
             (identities[0], identities[1], lambda own: azure_token(own, "scope", TO)),
             (by_google, None, lambda own: gcp_token(own, metadata, "scope", TO)),

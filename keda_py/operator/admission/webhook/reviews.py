@@ -92,8 +92,8 @@ def _json_object(body: bytes) -> Obj:
 class Reviewer:
     """Judges reviews. `namespaces` are those that this operator watches, all for none; `around` finds neighbours."""
 
-    def __init__(self, lendings: SharedContext, namespaces: Sequence[str], around: Around) -> None:
-        self._lendings, self._namespaces, self._around = lendings, frozenset(namespaces), around
+    def __init__(self, shared_context: SharedContext, namespaces: Sequence[str], around: Around) -> None:
+        self._shared_context, self._namespaces, self._around = shared_context, frozenset(namespaces), around
         self._judges: dict[str, Judge] = {
             SCALED_OBJECT.path: self._judge_scaled_object,
             SCALED_JOB.path: _judge(ScaledJob, self._check_scaled_job),
@@ -149,7 +149,7 @@ class Reviewer:
         yield from self._warn(obj.spec.triggers)
 
     def _warn(self, triggers: Sequence[ScaleTrigger]) -> Iterator[AdmissionWarning]:
-        return warn_of_triggers(triggers, self._lendings)
+        return warn_of_triggers(triggers, self._shared_context)
 
 
 def _judge(model: type[M], check: Callable[[M], Iterable[Finding]]) -> Judge:
