@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import orjson
 from aiohttp import web
 
-from keda_py.external_metrics.discovery import PROBES
+from keda_py.external_metrics.discovery import PROBES, ROOT
 from keda_py.external_metrics.question import JSON, Answer, Question, question_of
 from keda_py.external_metrics.routing import Route
 from keda_py.serving.asked import Asked, read_request
@@ -51,7 +51,8 @@ class MetricsServer:
         self._stages, self._not_ready = stages, not_ready
         app = web.Application(middlewares=[self._guard], client_max_size=MAX_BODY_BYTES)
         # The middleware answers everything, `OPTIONS *` too; without a route aiohttp would make a 404 each time first.
-        app.router.add_route("*", "/{path:.*}", _unreached)
+        for prefix in (f"{ROOT}/namespaces", ""):  # the first is found fastest
+            app.router.add_route("*", f"{prefix}/{{path:.*}}", _unreached)
         self._server = LimitedServer(app)
 
     async def start(self, host: str, port: int, tls: ssl.SSLContext) -> int:
