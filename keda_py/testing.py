@@ -1,7 +1,7 @@
 """For tests of scalers, this project's and yours: real contexts, objects of a cluster in memory, one contract check.
 
-`lendings()` lends what the operator lends, on a FakeClock and with a real HTTP client; `check_scaler` tells whether a
-scaler class keeps the SDK's contract.
+`shared_context()` lends what the operator lends, on a FakeClock and with a real HTTP client; `check_scaler` tells
+whether a scaler class keeps the SDK's contract; `as_secrets` wraps the texts of a `Trigger`'s `env` and `auth`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,8 +11,9 @@ from keda_py.clock import FakeClock
 from keda_py.errors import ConfigError
 from keda_py.net.credential_keys import SharingKey
 from keda_py.net.operator_identity import IdentityRule
+from keda_py.net.secret_texts import as_secrets
 from keda_py.sdk.context import EngineContext
-from keda_py.sdk.offline import A_SATURDAY, Object, Objects, lendings
+from keda_py.sdk.offline import A_SATURDAY, Object, Objects, shared_context
 from keda_py.sdk.registry import AnyScaler
 from keda_py.sdk.scaler import ExternalMetric, ResourceMetric, Trigger, TriggerMetadata
 
@@ -22,12 +23,13 @@ __all__ = [
     "FakeClock",
     "IdentityRule",
     "Objects",
+    "as_secrets",
     "check_scaler",
     "config_map",
     "endpoint_slice",
-    "lendings",
     "pod",
     "secret",
+    "shared_context",
 ]
 
 

@@ -7,7 +7,7 @@ import pytest
 from keda_py.errors import ConfigError, Forbidden
 from keda_py.sdk.context import Reach, SharedResources
 from keda_py.sdk.scaler import KubeReader, OpenKey, ScalerError
-from keda_py.testing import EngineContext, Objects, config_map, endpoint_slice, lendings, pod, secret
+from keda_py.testing import EngineContext, Objects, config_map, endpoint_slice, pod, secret, shared_context
 
 KEY = OpenKey(what=("pool",))
 
@@ -68,9 +68,9 @@ async def test_a_user_that_gives_up_waiting_does_not_take_the_resource_from_the_
 
 async def test_a_context_gives_back_what_its_scaler_took() -> None:
     pool = Pool()
-    async with lendings() as lent:
+    async with shared_context() as lent:
         first, second = (
-            EngineContext(lendings=lent, namespace="default", scaled_object="app", trigger_index=index)
+            EngineContext(shared_context=lent, namespace="default", scaled_object="app", trigger_index=index)
             for index in (0, 1)
         )
         await first.shared(KEY, pool.open, pool.close)
@@ -106,8 +106,8 @@ SLICES = "endpointslices.discovery.k8s.io"
 
 
 async def reader_of(namespace: str, reach: Reach) -> KubeReader:
-    async with lendings(kube=THINGS, reach=reach) as lent:
-        return EngineContext(lendings=lent, namespace=namespace, scaled_object="app", trigger_index=0).kube
+    async with shared_context(kube=THINGS, reach=reach) as lent:
+        return EngineContext(shared_context=lent, namespace=namespace, scaled_object="app", trigger_index=0).kube
 
 
 async def test_a_trigger_reads_its_own_namespace() -> None:

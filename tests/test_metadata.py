@@ -7,6 +7,7 @@ import pytest
 from pydantic import Field, HttpUrl, SecretStr, model_validator
 
 from keda_py.errors import ConfigError
+from keda_py.net.secret_texts import as_secrets
 from keda_py.sdk.metadata import (
     AUTH,
     ENV,
@@ -47,7 +48,7 @@ class Credentials(TriggerMetadata):
 
 
 def parse(model: type[TriggerMetadata], metadata: dict[str, str], **sources: dict[str, str]) -> Any:
-    return model.parse(metadata, sources.get("env", {}), sources.get("auth", {}))
+    return model.parse(metadata, as_secrets(sources.get("env", {})), as_secrets(sources.get("auth", {})))
 
 
 @pytest.mark.parametrize(
@@ -152,7 +153,7 @@ def test_every_wrong_key_is_named_in_one_error() -> None:
 
 def test_a_removed_key_names_the_trigger_type_as_keda_does() -> None:
     with pytest.raises(ConfigError, match=r"^scaler acme info: The 'type' setting is DEPRECATED.$"):
-        Credentials.parse({**GOOD, "type": "x"}, {"TOKEN": "t"}, {}, trigger_type="acme")
+        Credentials.parse({**GOOD, "type": "x"}, as_secrets({"TOKEN": "t"}), {}, trigger_type="acme")
 
 
 def test_no_error_and_no_representation_tells_what_came_from_elsewhere() -> None:
@@ -192,8 +193,7 @@ def test_a_model_lists_its_keys() -> None:
 
 
 def test_a_trigger_shows_neither_the_environment_nor_the_parameters_that_it_was_resolved_with() -> None:
-    shown = repr(
-        Trigger(type="redis", metadata={"listName": "jobs"}, env={"PASSWORD": "s3cret"}, auth={"key": "h1dden"})
-    )
+    env, auth = as_secrets({"PASSWORD": "s3cret"}), as_secrets({"key": "h1dden"})
+    shown = repr(Trigger(type="redis", metadata={"listName": "jobs"}, env=env, auth=auth))
     assert "jobs" in shown
     assert not any(secret in shown for secret in ("s3cret", "h1dden"))

@@ -11,7 +11,7 @@ from keda_py.errors import ConfigError
 from keda_py.sdk import registry
 from keda_py.sdk.checks import warn_of_triggers
 from keda_py.sdk.scaler import Scaler, Trigger
-from keda_py.testing import EngineContext, lendings
+from keda_py.testing import EngineContext, shared_context
 
 BUILT_IN = {
     "aws-sqs-queue",
@@ -47,8 +47,8 @@ def test_an_unknown_type_is_refused_with_its_neighbours() -> None:
 
 
 async def test_build_names_the_type_in_every_refusal() -> None:
-    async with lendings() as lent:
-        context = EngineContext(lendings=lent, namespace="default", scaled_object="app", trigger_index=0)
+    async with shared_context() as lent:
+        context = EngineContext(shared_context=lent, namespace="default", scaled_object="app", trigger_index=0)
         with pytest.raises(ConfigError) as parsing:
             registry.build(Trigger(type="prometheus", metadata={}), context)
         with pytest.raises(ConfigError) as building:
@@ -118,6 +118,6 @@ def test_a_third_party_that_is_broken_is_the_users_error(trigger_type: str, reas
 @pytest.mark.usefixtures("third_party")
 async def test_a_third_party_scaler_that_cannot_be_made_ends_no_admission() -> None:
     trigger = ScaleTrigger(type="acme", metadata={"queue": "orders"})
-    async with lendings() as lent:
+    async with shared_context() as lent:
         found = [warning.message for warning in warn_of_triggers([trigger], lent)]
     assert found == ["spec.triggers[0]: acme fails with ValueError: a bug in that scaler"]

@@ -6,10 +6,12 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-FOLDERS = ("keda_py", "scalers")
+FOLDERS = ("keda_py", "scalers", "charts", "examples")
+SUFFIXES = {".py", ".md", ".tpl", ".yaml", ".json", ".txt"}
 NOUNS = ("name", "number", "address", "type", "kind", "text", "time", "object")
 PHRASES = (
     *("whoever", "whatever is", "nobody", "somebody", "that is none", "there is none"),
+    *("lendings", "namesakes"),
     *(f"is no {noun}" for noun in NOUNS),
 )
 ALLOWED: frozenset[str] = frozenset()
@@ -28,8 +30,9 @@ def hits_in(text: str, allowed: Collection[str] = ALLOWED) -> list[tuple[int, st
 
 
 def hits(folders: Iterable[str] = FOLDERS) -> list[str]:
-    """`path:line: text` of each line of our code that has a phrase."""
-    paths = [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
+    """`path:line: text` of each line of our code, charts and examples that has a phrase."""
+    found = (path for folder in folders for path in sorted((ROOT / folder).rglob("*")))
+    paths = [path for path in found if path.suffix in SUFFIXES and path.is_file()]
     return [
         f"{path.relative_to(ROOT)}:{line}: {text}"
         for path in paths

@@ -2,7 +2,7 @@
 
 `readings/scaler_set.py` asks when it builds a scaler, and again when a reading failed; nothing is read per poll.
 Afterwards `subscribe` tells which triggers were built from an object that has changed since, so that a rotated secret
-reaches its scalers at once. Next: `sources.py`, the order in which sources overwrite each other.
+reaches its scalers at once. Next: `sources/all_sources.py`, the order in which sources overwrite each other.
 """
 
 import logging
@@ -23,12 +23,13 @@ from keda_py.auth.resolver import Resolved
 from keda_py.auth.sources.all_sources import read_sources
 from keda_py.auth.sources.pod_identity import needs_service_account, pod_identity_of
 from keda_py.clock import Timer
-from keda_py.core.object_key import ObjectKey
 from keda_py.core.spec import TriggersSpec
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ConfigError
 from keda_py.kube.informers.informer import Informer
 from keda_py.kube.informers.named_watches import Reference
 from keda_py.kube.resources import CLUSTER_TRIGGER_AUTHENTICATIONS, TRIGGER_AUTHENTICATIONS, Obj, Resource
+from keda_py.net.secret_texts import Secrets
 
 CLUSTER_KIND = "ClusterTriggerAuthentication"
 
@@ -175,7 +176,7 @@ def _uses_service_account(spec: TriggerAuthenticationSpec) -> bool:
     return needs_service_account(spec.pod_identity) or needs_service_account(manager.pod_identity if manager else None)
 
 
-async def _read_env(pod: PodTemplate | None, container: str, lookup: Lookup, *, takes_env: bool) -> dict[str, str]:
+async def _read_env(pod: PodTemplate | None, container: str, lookup: Lookup, *, takes_env: bool) -> Secrets:
     if pod is None:
         return {}
     try:

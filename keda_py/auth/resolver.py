@@ -1,19 +1,19 @@
 """What a trigger is given besides its own metadata: the contract between the engine and whatever resolves it."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from keda_py.core.spec import TriggersSpec
+from keda_py.net.secret_texts import Secrets
 from keda_py.sdk.scaler import PodIdentity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolved:
-    """The environment of the target's container and the parameters of the TriggerAuthentication; may hold secrets."""
+    """The environment of the target's container and the parameters of the TriggerAuthentication, by name."""
 
-    env: Mapping[str, str] = field(default_factory=dict, repr=False)
-    auth: Mapping[str, str] = field(default_factory=dict, repr=False)
+    env: Secrets = field(default_factory=dict)
+    auth: Secrets = field(default_factory=dict)
     pod_identity: PodIdentity = field(default_factory=PodIdentity)
 
 

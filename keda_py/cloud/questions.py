@@ -9,10 +9,15 @@ from typing import Literal
 
 import httpx
 import orjson
+from pydantic import SecretStr
 
 from keda_py.core.documents.json_guard import check_json
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.net.redirect_rule import EXTENSION, NO_REDIRECTS
+from keda_py.net.secret_texts import plain
+
+Sent = Mapping[str, str | SecretStr]
+"""Headers, or fields of a form; unwrapped by `ask` alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,9 +25,9 @@ class Question:
     """A GET, or a POST of a form or of JSON."""
 
     url: str
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    headers: Sent = field(default_factory=dict, repr=False)
     query: Mapping[str, str] = field(default_factory=dict)
-    form: Mapping[str, str] | None = field(default=None, repr=False)
+    form: Sent | None = field(default=None, repr=False)
     json: Mapping[str, object] | None = field(default=None, repr=False)
 
     @property
@@ -52,9 +57,19 @@ class Answer:
             found = found.get(step) if isinstance(found, dict) else None
         return found if isinstance(found, str) else None
 
+    def secret(self, *path: str) -> SecretStr | None:
+        """The text at a path of the body, wrapped; None if missing or not text."""
+        found = self.text(*path)
+        return None if found is None else SecretStr(found)
+
     def refusal(self) -> ScalerError:
         """What to raise for a status that is of no use."""
         return ScalerError(f"{self.question.shown}: status {self.status}")
+
+
+def bearer(token: SecretStr) -> Mapping[str, SecretStr]:
+    """The header that shows a token."""
+    return {"Authorization": SecretStr(f"Bearer {token.get_secret_value()}")}
 
 
 async def ask(question: Question, http: httpx.AsyncClient) -> Answer:
@@ -63,10 +78,10 @@ async def ask(question: Question, http: httpx.AsyncClient) -> Answer:
         response = await http.request(
             question.verb,
             question.url,
-            headers=question.headers,
+            headers=plain(question.headers),
             params=question.query or None,
-            data=question.form,
-            json=question.json,
+            data=plain(question.form) if question.form is not None else None,
+            json=_plain_json(question.json),
             extensions={EXTENSION: NO_REDIRECTS},
         )
     except httpx.TimeoutException:
@@ -85,3 +100,9 @@ async def ask(question: Question, http: httpx.AsyncClient) -> Answer:
     except ValueError:
         body = {}
     return Answer(question=question, status=response.status_code, body=body if isinstance(body, dict) else {})
+
+
+def _plain_json(fields: Mapping[str, object] | None) -> dict[str, object] | None:
+    if fields is None:
+        return None
+    return {name: one.get_secret_value() if isinstance(one, SecretStr) else one for name, one in fields.items()}

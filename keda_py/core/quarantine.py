@@ -21,7 +21,7 @@ from enum import IntEnum
 from typing import Any
 from zlib import crc32
 
-from keda_py.core.object_key import ObjectKey
+from keda_py.core.values.object_key import ObjectKey
 
 HOLD_SECONDS = (30, 300, 600, 1200, 2400, 3600)
 """How long, by the deaths that an object is blamed for, from one on."""

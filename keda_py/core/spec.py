@@ -10,8 +10,8 @@ from datetime import UTC, datetime, timedelta
 from typing import ClassVar
 
 from keda_py.apis.scaled_object import Fallback, ScaledObject, ScaleTrigger, ScalingModifiers
-from keda_py.core.object_key import ObjectKey
 from keda_py.core.spec_source import SpecSource
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ConfigError
 
 PAUSED = "autoscaling.keda.sh/paused"

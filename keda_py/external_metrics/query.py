@@ -14,9 +14,9 @@ from keda_py.core.fallback import (
     needs_replicas,
 )
 from keda_py.core.metric_names import MetricSet
-from keda_py.core.object_key import ObjectKey
 from keda_py.core.reading import Round
 from keda_py.core.spec import ScalingSpec
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ConfigError, KedaPyError, ScalerError
 from keda_py.readings.readings import Readings
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import orjson
 from aiohttp import web
 
-from keda_py.external_metrics.discovery import PROBES
+from keda_py.external_metrics.discovery import PROBES, ROOT
 from keda_py.external_metrics.question import JSON, Answer, Question, question_of
 from keda_py.external_metrics.routing import Route
 from keda_py.serving.asked import Asked, read_request
@@ -49,8 +49,11 @@ class MetricsServer:
 
     def __init__(self, stages: Stages, not_ready: Callable[[], str]) -> None:
         self._stages, self._not_ready = stages, not_ready
-        # Every path is answered by the one middleware, also where aiohttp knows of no route: there are none.
-        self._server = LimitedServer(web.Application(middlewares=[self._guard], client_max_size=MAX_BODY_BYTES))
+        app = web.Application(middlewares=[self._guard], client_max_size=MAX_BODY_BYTES)
+        # The middleware answers everything, `OPTIONS *` too; without a route aiohttp would make a 404 each time first.
+        for prefix in (f"{ROOT}/namespaces", ""):  # the first is found fastest
+            app.router.add_route("*", f"{prefix}/{{path:.*}}", _unreached)
+        self._server = LimitedServer(app)
 
     async def start(self, host: str, port: int, tls: ssl.SSLContext) -> int:
         """Listen; the port, which matters where `port` was 0. Raises OSError when the address is taken."""
@@ -77,7 +80,7 @@ class MetricsServer:
             log.exception("request failed", extra={"path": request.path})
             answer = _refusal(internal_error("internal error; the log tells more"))
         return web.Response(
-            body=answer.body, status=answer.status, content_type=answer.content_type, headers=answer.headers
+            body=answer.body, status=answer.status, content_type=answer.content_type, headers=answer.headers or None
         )
 
     async def _answer(self, request: web.Request) -> Answer:
@@ -99,6 +102,10 @@ class MetricsServer:
             raise method_not_allowed()
         reason = self._not_ready() if request.path == "/readyz" else ""
         return Answer(body=(reason or "ok").encode(), status=500 if reason else 200, content_type="text/plain")
+
+
+async def _unreached(request: web.Request) -> web.StreamResponse:
+    raise AssertionError(f"no middleware has answered {request.path}")
 
 
 def _refusal(error: StatusError) -> Answer:

@@ -1,6 +1,6 @@
 """A refusal of the API server -> the class of keda_py/errors.py that says who can fix it.
 
-Used by `client.py` for HTTP answers and by `reflector.py` for the ERROR events of a watch.
+Used by `client.py` for HTTP answers and by `informers/reflector.py` for the ERROR events of a watch.
 """
 
 from typing import Any

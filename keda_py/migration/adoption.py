@@ -21,7 +21,7 @@ from keda_py.sdk.scaler import Scaler, Trigger
 from keda_py.validation.release import completed
 
 
-def check_adoption(scaled_object: Obj, installation: Installation, lendings: SharedContext) -> Iterator[Finding]:
+def check_adoption(scaled_object: Obj, installation: Installation, shared_context: SharedContext) -> Iterator[Finding]:
     """What would become of its HPA; nothing for an object that has none, or that cannot be understood."""
     try:
         spec = AS_WRITTEN.read(completed(scaled_object))
@@ -40,7 +40,7 @@ def check_adoption(scaled_object: Obj, installation: Installation, lendings: Sha
             remedy="set spec.advanced.horizontalPodAutoscalerConfig.name to the name that it has",
         )
         return
-    if different := list(_renamed(spec, _external_names(found), lendings)):
+    if different := list(_renamed(spec, _external_names(found), shared_context)):
         message = f"metrics of HPA {name} get other names: {'; '.join(different)}"
         remedy = "nothing scales because of it; adapt dashboards that name them"
         yield Finding(severity=Severity.CHANGES, object=title_of(scaled_object), message=message, remedy=remedy)
@@ -62,18 +62,18 @@ def _external_names(hpa: Obj) -> Sequence[str]:
     return [name for name in names if name]
 
 
-def _renamed(spec: ScalingSpec, names: Sequence[str], lendings: SharedContext) -> Iterator[str]:
+def _renamed(spec: ScalingSpec, names: Sequence[str], shared_context: SharedContext) -> Iterator[str]:
     """ "s0-a becomes s0-b" for each trigger whose name is known without its credentials; a formula has one name."""
     for index, trigger in enumerate(() if spec.modifiers else spec.triggers):
-        ours = _metric_name(trigger, index, spec, lendings)
+        ours = _metric_name(trigger, index, spec, shared_context)
         theirs = [name for name in names if name.startswith(f"s{index}-")]
         if ours and len(theirs) == 1 and ours != theirs[0]:
             yield f"{theirs[0]} becomes {ours}"
 
 
-def _metric_name(trigger: ScaleTrigger, index: int, spec: ScalingSpec, lendings: SharedContext) -> str:
+def _metric_name(trigger: ScaleTrigger, index: int, spec: ScalingSpec, shared_context: SharedContext) -> str:
     """The name as our HPA has it; "" where that takes credentials, a server, or is no external metric."""
-    context = context_of(trigger, index, lendings, spec)
+    context = context_of(trigger, index, shared_context, spec)
     try:
         scaler = registry.build(Trigger(type=trigger.type, metadata=trigger.metadata), context)
     except ConfigError:

@@ -9,14 +9,14 @@ from keda_py.migration.identities import check_identities
 from keda_py.migration.installation import Installation
 from keda_py.migration.objects import check_objects
 from keda_py.sdk.context import SharedContext
-from keda_py.sdk.offline import lendings
+from keda_py.sdk.offline import shared_context
 
 _ORDER = tuple(Severity)
 
 
 async def check_migration(installation: Installation, read_flags: ReadFlags) -> tuple[Finding, ...]:
     """Everything that is known of the move. Opens no connection."""
-    async with lendings() as lent:
+    async with shared_context() as lent:
         found = list(_all(installation, read_flags, lent))
     return tuple(sorted(found, key=lambda finding: _ORDER.index(finding.severity)))
 

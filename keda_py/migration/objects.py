@@ -28,18 +28,18 @@ _NO_LINES = Lines(yaml.MappingNode("", [], yaml.Mark("", 0, 0, 0, "", 0)))
 _SHOWN = 5
 
 
-def check_objects(installation: Installation, lendings: SharedContext) -> Iterator[Finding]:
+def check_objects(installation: Installation, shared_context: SharedContext) -> Iterator[Finding]:
     """Type by type what is missing, then object by object what is wrong."""
     yield from _check_types(installation)
     documents = [
         Document(file="", body=body, lines=_NO_LINES) for kind in installation.objects.values() for body in kind
     ]
     bodies = {title_of(document.body): document.body for document in documents}
-    for problem in Validation(documents, lendings).problems():
+    for problem in Validation(documents, shared_context).problems():
         if not problem.message.startswith(_NO_SCALER):
             yield _judge(problem, bodies.get(problem.object))
     for scaled_object in installation.of(SCALED_OBJECTS):
-        yield from check_adoption(scaled_object, installation, lendings)
+        yield from check_adoption(scaled_object, installation, shared_context)
 
 
 def _check_types(installation: Installation) -> Iterator[Finding]:

@@ -2,7 +2,7 @@
 
 A token that was issued, a connection that has logged in, a TLS context with a private key: who brings another
 credential, or comes from another namespace, must not find it. So `auth/lookup/issued.py`, the shared resources of
-`context.py`, `tls.py` and the batches of `metrics/` take these keys and no others.
+`sdk/context.py`, `tls.py` and the batches of `readings/` take these keys and no others.
 
 Rules of this file: a key holds no secret, only a digest that another process would make differently; its repr does not
 even show that. A tenant is a namespace, "" for what belongs to the cluster. `what` tells apart whatever else differs:

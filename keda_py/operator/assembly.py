@@ -18,8 +18,8 @@ from keda_py.auth.lookup.lookup import Surroundings as AuthSurroundings
 from keda_py.auth.lookup.target_pods import TargetPods
 from keda_py.clock import Clock
 from keda_py.core.fallback import FallbackState, read_health
-from keda_py.core.object_key import ObjectKey
 from keda_py.core.spec import AS_WRITTEN, ScalingSpec
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ConfigError
 from keda_py.external_metrics.query import Query
 from keda_py.kube.client import REQUEST_SECONDS, SHARE, KubeClient
@@ -272,7 +272,7 @@ def _resolver(around: OperatorInputs, caches: Caches, reader: ClusterReader, dis
 
 def _scaler_source(around: OperatorInputs, reader: ClusterReader, resolver: ClusterResolver) -> ScalerSource:
     timeout = around.settings.http.timeout.total_seconds()
-    lendings = SharedContext(
+    shared_context = SharedContext(
         clock=around.clock,
         http=around.http,
         http_timeout=timeout,
@@ -284,7 +284,7 @@ def _scaler_source(around: OperatorInputs, reader: ClusterReader, resolver: Clus
         connections=around.connections,
         identities=_identities(around.settings),
     )
-    return ScalerSource(lendings=lendings, build=registry.build, resolver=resolver, journal=around.journal)
+    return ScalerSource(shared_context=shared_context, build=registry.build, resolver=resolver, journal=around.journal)
 
 
 def _reach(settings: Settings) -> Reach:

@@ -1,13 +1,14 @@
 """Failures in a row, by object and metric: what a fallback is decided by.
 
-Counted by the replica that leads, which begins with what `status.health` says and writes it there (`status.py`). The
-others count nothing: for them the status is all there is. `readings.py` tells every outcome.
+Counted by the replica that leads, which begins with what `status.health` says and writes it there
+(`operator/scaled_objects/status.py`). The others count nothing: for them the status is all there is. `readings.py`
+tells every outcome.
 """
 
 from collections.abc import Callable, Collection, Mapping
 
 from keda_py.core.fallback import FallbackState, count_outcome
-from keda_py.core.object_key import ObjectKey
+from keda_py.core.values.object_key import ObjectKey
 
 Stored = Callable[[ObjectKey], Mapping[str, FallbackState]]
 """What the status of an object says, by metric name."""

@@ -15,8 +15,8 @@ from functools import lru_cache
 from types import coroutine
 from typing import Any, TypeVar
 
-from keda_py.core.object_key import ObjectKey
 from keda_py.core.quarantine import Hold, Mark, Work, judge
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.readings.journal_bytes import HEADER, MAGIC, ON_CPU, SIZE, SLOT, SLOTS, pack, pack_hold, read
 
 T = TypeVar("T")

@@ -13,8 +13,8 @@ from struct import Struct
 from zlib import crc32
 
 from keda_py.apis.kinds import KINDS as TABLE
-from keda_py.core.object_key import ObjectKey
 from keda_py.core.quarantine import MOST_DEATHS, Hold, Mark, Trace, Work
+from keda_py.core.values.object_key import ObjectKey
 
 MAGIC = b"kedapyJ1"
 HEADER, SLOT = 64, 352

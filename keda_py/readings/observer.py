@@ -2,8 +2,8 @@
 
 from typing import Protocol
 
-from keda_py.core.object_key import ObjectKey
 from keda_py.core.reading import MetricReading
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.readings.scaler_set import ScalerSet
 
 

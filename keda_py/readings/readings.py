@@ -17,10 +17,10 @@ from typing import Any
 
 from keda_py.core.fallback import FallbackState, has_valid_fallback
 from keda_py.core.metric_names import MetricSet
-from keda_py.core.object_key import ObjectKey
 from keda_py.core.polling_grid import Grid, Phases
 from keda_py.core.reading import MetricReading, Outcome, Round
 from keda_py.core.spec import TriggersSpec
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.net.credential_keys import SharingKey
 from keda_py.readings.batching import Engine, Sources
@@ -68,7 +68,7 @@ class Readings:
         failures: Failures | None = None,
     ) -> None:
         self._scalers, self._tasks, self._on_reading, self._observer = scalers, tasks, on_reading, observer
-        self._clock = scalers.lendings.clock
+        self._clock = scalers.shared_context.clock
         self._watched: dict[ObjectKey, _Watched] = {}
         self._failures = failures or Failures()
         engine = Engine(
@@ -237,7 +237,7 @@ class Readings:
             return
         self._phases.leave(watched.source)
         for meter in watched.meters:
-            meter.retire(self._scalers.lendings.http_timeout if seconds is None else seconds)
+            meter.retire(self._scalers.shared_context.http_timeout if seconds is None else seconds)
         self._spawn(self._close_when_idle(watched))
 
     async def _close_when_idle(self, watched: _Watched) -> None:

@@ -39,7 +39,7 @@ BuildScaler = Callable[[Trigger, ScalerContext], AnyScaler]
 class ScalerSource:
     """Where scalers come from; `keda_py.sdk.registry.build` is the usual `build`."""
 
-    lendings: SharedContext
+    shared_context: SharedContext
     build: BuildScaler
     resolver: Resolver
     journal: Journal = field(default_factory=Journal.in_memory)
@@ -47,14 +47,14 @@ class ScalerSource:
     @property
     def timeout(self) -> float:
         """Seconds for each step of building."""
-        return self.lendings.http_timeout + GRACE_SECONDS
+        return self.shared_context.http_timeout + GRACE_SECONDS
 
     async def open(self, spec: TriggersSpec, index: int) -> "OpenScaler":
         """Resolve, build and open the scaler of a trigger. Raises ConfigError or ScalerError."""
         trigger = spec.triggers[index]
         resolved = await self.resolve(spec, index)
         context = EngineContext(
-            lendings=self.lendings,
+            shared_context=self.shared_context,
             namespace=spec.namespace,
             scaled_object=spec.name,
             trigger_index=index,

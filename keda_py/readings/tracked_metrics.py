@@ -7,9 +7,9 @@ from datetime import datetime
 
 from keda_py.clock import SystemClock
 from keda_py.core.metric_names import NamedMetric
-from keda_py.core.object_key import ObjectKey
 from keda_py.core.polling_grid import Grid
 from keda_py.core.reading import MetricReading, Outcome, Reading
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.net.credential_keys import SharingKey
 from keda_py.readings.guard import guard, shorten

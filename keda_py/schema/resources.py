@@ -1,7 +1,7 @@
 """What the API server serves: one `Resource` per group, version and plural, in discovery order.
 
-`builtins.py` holds the table of the built-in kinds; CustomResourceDefinitions and APIServices add to the `Registry` at
-run time. Next in the flow: `store.py`, which keeps the objects of each resource.
+`localkube/builtin/builtins.py` holds the table of the built-in kinds; CustomResourceDefinitions and APIServices add to
+the `Registry` at run time. Next in the flow: `localkube/store/store.py`, which keeps the objects of each resource.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,7 +1,7 @@
 """Refusals in the API server's own words: every error a client can see is built here.
 
-Raised by the store, the patches and the routes; `server.py` turns one into a `Status` body. Clients branch on `reason`
-and `details`, people read `message`: both follow the recordings of a real API server.
+Raised by the store, the patches and the routes; `localkube/apiserver/server.py` turns one into a `Status` body. Clients
+branch on `reason` and `details`, people read `message`: both follow the recordings of a real API server.
 """
 
 from collections.abc import Sequence

@@ -22,11 +22,11 @@ from keda_py.sdk.registry import AnyScaler
 from keda_py.sdk.scaler import MetricType, Scaler, Trigger
 
 
-def warn_of_triggers(triggers: Sequence[ScaleTrigger], lendings: SharedContext) -> Iterator[AdmissionWarning]:
+def warn_of_triggers(triggers: Sequence[ScaleTrigger], shared_context: SharedContext) -> Iterator[AdmissionWarning]:
     """All that is wrong, or doubtful, in any trigger, as warnings."""
     for index, trigger in enumerate(triggers):
         parameters = frozenset[str]() if trigger.authentication_ref is None else None
-        for finding in check_trigger(trigger, parameters, context_of(trigger, index, lendings, None), None):
+        for finding in check_trigger(trigger, parameters, context_of(trigger, index, shared_context, None), None):
             text = finding.message if finding.field in finding.message else f"{finding.field}: {finding.message}"
             yield AdmissionWarning(message=text, field=finding.field)
 
@@ -53,10 +53,12 @@ def check_trigger(
         yield from _check_built(trigger, context, spec)
 
 
-def context_of(trigger: ScaleTrigger, index: int, lendings: SharedContext, spec: ScalingSpec | None) -> EngineContext:
+def context_of(
+    trigger: ScaleTrigger, index: int, shared_context: SharedContext, spec: ScalingSpec | None
+) -> EngineContext:
     """What a scaler would be lent, as far as it matters before it is opened."""
     return EngineContext(
-        lendings=lendings,
+        shared_context=shared_context,
         namespace=spec.namespace if spec else "default",
         scaled_object=spec.name if spec else "",
         trigger_index=index,

@@ -144,7 +144,7 @@ class SharedContext:
 class EngineContext:
     """`keda_py.sdk.scaler.ScalerContext` for one trigger."""
 
-    lendings: SharedContext
+    shared_context: SharedContext
     namespace: str
     scaled_object: str
     trigger_index: int
@@ -157,32 +157,32 @@ class EngineContext:
     @property
     def clock(self) -> Clock:
         """The clock of decisions."""
-        return self.lendings.clock
+        return self.shared_context.clock
 
     @property
     def http(self) -> httpx.AsyncClient:
         """The shared HTTP client."""
-        return self.lendings.http
+        return self.shared_context.http
 
     @property
     def http_timeout(self) -> float:
         """Seconds."""
-        return self.lendings.http_timeout
+        return self.shared_context.http_timeout
 
     @property
     def kube(self) -> KubeReader:
         """The trigger's namespace, read only."""
-        return OwnNamespace(self.lendings.kube, self.namespace, self.lendings.reach)
+        return OwnNamespace(self.shared_context.kube, self.namespace, self.shared_context.reach)
 
     def tls_context(self, settings: TlsSettings) -> ssl.SSLContext:
         """The TLS context for these settings."""
-        return self.lendings.tls.get(settings, self.namespace)
+        return self.shared_context.tls.get(settings, self.namespace)
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[None]:
         """One of the namespace's share, waited for half as long as a question may take: it may be tried twice."""
         try:
-            give_back = await self.lendings.connections.take(None, self.http_timeout / 2)
+            give_back = await self.shared_context.connections.take(None, self.http_timeout / 2)
         except NoRoom as error:
             raise ScalerError(str(error)) from None
         try:
@@ -192,13 +192,13 @@ class EngineContext:
 
     def check_identity(self, identity: str, to: Destination) -> None:
         """Whether the operator's own identity may go there."""
-        self.lendings.identities.check(identity, to)
+        self.shared_context.identities.check(identity, to)
 
     async def shared(
         self, key: SharingKey, factory: Callable[[], Awaitable[T]], close: Callable[[T], Awaitable[None]]
     ) -> T:
         """A shared resource, given back by `aclose`."""
-        resource = await self.lendings.resources.take(key, factory, close)
+        resource = await self.shared_context.resources.take(key, factory, close)
         self._taken.append(key)
         return resource
 
@@ -211,7 +211,7 @@ class EngineContext:
         timeout: float | None = None,
     ) -> T:
         """`function(text, *arguments)`: here where the text is short, else in a process of its own."""
-        answers = self.lendings.answers
+        answers = self.shared_context.answers
         if size_of(text) <= inline_bytes:
             return function(text, *arguments)
         answers.check(text)
@@ -221,4 +221,4 @@ class EngineContext:
     async def aclose(self) -> None:
         """Give back everything that the scaler took."""
         while self._taken:
-            await self.lendings.resources.give_back(self._taken.pop())
+            await self.shared_context.resources.give_back(self._taken.pop())

@@ -6,8 +6,8 @@ result. Rule of this file: only text that came from the trigger's own metadata i
 the environment or from a TriggerAuthentication may be a secret.
 """
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cache, partial
 from types import NoneType, UnionType
@@ -21,6 +21,7 @@ from pydantic_core import ErrorDetails
 
 from keda_py.apis.go_values import parse_bool
 from keda_py.errors import ConfigError
+from keda_py.net.secret_texts import EMPTY, Secrets
 from keda_py.sdk.metadata_values import read_choice, read_duration, read_float, read_int, read_ints, read_list, read_map
 
 Source = Literal["metadata", "env", "auth"]
@@ -131,9 +132,7 @@ class TriggerMetadata(BaseModel):
     """True where every further key has a meaning outside this project (external scalers)."""
 
     @classmethod
-    def parse(
-        cls, metadata: Mapping[str, str], env: Mapping[str, str], auth: Mapping[str, str], *, trigger_type: str = ""
-    ) -> Self:
+    def parse(cls, metadata: Mapping[str, str], env: Secrets, auth: Secrets, *, trigger_type: str = "") -> Self:
         """Typed metadata. Raises ConfigError that names every wrong key, its value (never a secret's) and the remedy.
 
         `env` is the environment of the target's container, `auth` the parameters of a TriggerAuthentication.
@@ -149,6 +148,12 @@ class TriggerMetadata(BaseModel):
         if problems:
             raise ConfigError("; ".join(problems.values()), field=_first_name(cls, problems))
         return parsed
+
+    def __repr_args__(self) -> "Iterator[tuple[str | None, object]]":
+        """What may come from an environment or a TriggerAuthentication is not shown, whatever its type."""
+        private = {key.field for key in self.declared_keys() if key.secret or set(key.order) - {META}}
+        for name, value in super().__repr_args__():
+            yield name, "**********" if name in private and value else value
 
     @classmethod
     def certain_problems(
@@ -196,7 +201,7 @@ class _Found:
 
     key: Key
     shown: str
-    value: object = None
+    value: object = field(default=None, repr=False)
     error: str = ""
 
     def problem(self, trigger_type: str) -> str:
@@ -205,41 +210,37 @@ class _Found:
         return f"{self.key.name}: {self.shown} {self.error}"
 
 
-def _find(
-    model: type[TriggerMetadata], metadata: Mapping[str, str], env: Mapping[str, str], auth: Mapping[str, str]
-) -> list[_Found]:
+def _find(model: type[TriggerMetadata], metadata: Mapping[str, str], env: Secrets, auth: Secrets) -> list[_Found]:
     found = []
     for key in model.declared_keys():
         text, source = _lookup(key, metadata, env, auth)
         if not text:
             continue
-        shown = f'"{text}"' if source == META and not key.secret else "the value (not shown)"
+        shown = f'"{text.get_secret_value()}"' if source == META and not key.secret else "the value (not shown)"
         if key.removed:
             found.append(_Found(key=key, shown=shown))
             continue
         try:
-            found.append(_Found(key=key, shown=shown, value=key.read(text)))
+            found.append(_Found(key=key, shown=shown, value=key.read(text.get_secret_value())))
         except ValueError as error:
             found.append(_Found(key=key, shown=shown, error=str(error)))
     return found
 
 
-def _lookup(
-    key: Key, metadata: Mapping[str, str], env: Mapping[str, str], auth: Mapping[str, str]
-) -> tuple[str, Source]:
+def _lookup(key: Key, metadata: Mapping[str, str], env: Secrets, auth: Secrets) -> tuple[SecretStr, Source]:
     """The first non-empty text and where it is from; sources outrank names."""
     for source in key.order:
         for name in key.names:
             match source:
                 case "metadata":
-                    text = metadata.get(name, "")
+                    text = SecretStr(metadata.get(name, ""))
                 case "auth":
-                    text = auth.get(name, "")
+                    text = auth.get(name, EMPTY)
                 case "env":
-                    text = env.get(metadata.get(f"{name}FromEnv", ""), "")
-            if text := text.strip():
+                    text = env.get(metadata.get(f"{name}FromEnv", ""), EMPTY)
+            if text := SecretStr(text.get_secret_value().strip()):
                 return text, source
-    return "", META
+    return EMPTY, META
 
 
 def _may_come(key: Key, metadata: Mapping[str, str], auth: Collection[str] | None) -> bool:

@@ -1,6 +1,6 @@
 """What scalers are lent where there is no operator: by commands that judge manifests, and by tests.
 
-In: objects in memory, and a clock. Out: the lendings of `context.py`, with a real HTTP client and nothing to ask.
+In: objects in memory, and a clock. Out: the shared_context of `context.py`, with a real HTTP client and nothing to ask.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -17,7 +17,7 @@ from keda_py.sdk.context import EVERY, Reach, SharedContext, SharedResources
 from keda_py.sdk.scaler import KubeReader
 
 A_SATURDAY = datetime(2026, 11, 21, 5, 56, tzinfo=UTC)
-"""Where a FakeClock of `lendings` starts."""
+"""Where a FakeClock of `shared_context` starts."""
 
 Object = Mapping[str, Any]
 _AS_KEDA = Reach(endpoints_of=frozenset({EVERY}))
@@ -52,7 +52,7 @@ class Objects:
 
 
 @asynccontextmanager
-async def lendings(
+async def shared_context(
     *,
     clock: Clock | None = None,
     kube: KubeReader | None = None,
@@ -60,7 +60,7 @@ async def lendings(
     reach: Reach = _AS_KEDA,
     identities: IdentityRule | None = None,
 ) -> AsyncIterator[SharedContext]:
-    """What the engine lends to all scalers; `EngineContext(lendings=..., namespace=...)` makes one trigger's.
+    """What the engine lends to all scalers; `EngineContext(shared_context=..., namespace=...)` makes one trigger's.
 
     `reach` is what triggers may read of other namespaces: as in KEDA; an operator's is `Reach()` unless told otherwise.
     `identities` says where the operator's own identity may go; by default nowhere that a tenant names.

@@ -30,6 +30,7 @@ from keda_py.net.keys.private_keys import rs256
 from keda_py.net.names import addresses
 from keda_py.net.operator_identity import Destination
 from keda_py.net.redirect_rule import NO_REDIRECTS, RedirectRule
+from keda_py.net.secret_texts import Secrets
 from keda_py.net.tls import TlsSettings
 from keda_py.sdk.metadata import (
     AUTH,
@@ -320,5 +321,5 @@ class Trigger:
 
     type: str
     metadata: Mapping[str, str]
-    env: Mapping[str, str] = field(default_factory=dict, repr=False)
-    auth: Mapping[str, str] = field(default_factory=dict, repr=False)
+    env: Secrets = field(default_factory=dict)
+    auth: Secrets = field(default_factory=dict)

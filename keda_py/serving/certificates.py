@@ -1,6 +1,6 @@
 """Making and reading the certificates that we serve with: an authority of our own, and one leaf for all services.
 
-Pure but for the randomness of keys. `rotation.py` decides when to make which. Extensions are complete (subject
+Pure but for the randomness of keys. `renewal/rotation.py` decides when to make which. Extensions are complete (subject
 alternative names, key usages, key identifiers), because strict verification (Python 3.13's default, and Go's for
 names) refuses certificates without them. Behaviour reference, section 13.4.
 """

@@ -1,7 +1,7 @@
 """Replicas among themselves: how one shows another that it belongs here, and recognises it.
 
-All replicas share an authority (`certificate_secret.py`, or files that another tool keeps). A peer is who shows a
-client certificate by it for our own name, and nothing else makes one a peer. Where we have the authority's key, each
+All replicas share an authority (`renewal/certificate_secret.py`, or files that another tool keeps). A peer is who shows
+a client certificate by it for our own name, and nothing else makes one a peer. Where we have the authority's key, each
 replica issues its client certificate for itself and keeps it in memory; where we have not, the one that is served is
 shown, if it is also meant for clients. `operator/standby/forwarding.py` asks and is asked this way.
 """

@@ -11,8 +11,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disa
 
 from keda_py.core.evaluation import Evaluation
 from keda_py.core.metric_names import COMPOSITE_METRIC
-from keda_py.core.object_key import ObjectKey
 from keda_py.core.reading import MetricReading
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import EmptyAnswer, ScalerError
 from keda_py.net.http.observed import HttpExchange
 from keda_py.readings.http_requests import asked_for

@@ -12,7 +12,7 @@ from typing import TypeVar, cast
 from prometheus_client import Histogram
 from prometheus_client.metrics import MetricWrapperBase
 
-from keda_py.core.object_key import ObjectKey
+from keda_py.core.values.object_key import ObjectKey
 
 Labels = tuple[str, ...]
 Scope = tuple[str, ...]

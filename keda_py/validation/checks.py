@@ -39,8 +39,8 @@ def is_ours(document: Document) -> bool:
 class Validation:
     """The checks over one set of files."""
 
-    def __init__(self, documents: Sequence[Document], lendings: SharedContext) -> None:
-        self._documents, self._lendings = documents, lendings
+    def __init__(self, documents: Sequence[Document], shared_context: SharedContext) -> None:
+        self._documents, self._shared_context = documents, shared_context
         self._release = Release(documents)
         self._checks: dict[str, Check] = {
             **{kind.name: check_of(kind.model) for kind in KINDS},
@@ -90,7 +90,7 @@ class Validation:
         self, triggers: Sequence[ScaleTrigger], namespace: str, spec: ScalingSpec | None
     ) -> Iterator[Finding]:
         for index, trigger in enumerate(triggers):
-            context = context_of(trigger, index, self._lendings, spec)
+            context = context_of(trigger, index, self._shared_context, spec)
             yield from check_trigger(trigger, self._release.parameters(trigger, namespace), context, spec)
 
     def _check_authentication(self, body: Mapping[str, object]) -> Iterator[Finding]:

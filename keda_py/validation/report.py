@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from keda_py.sdk.offline import lendings
+from keda_py.sdk.offline import shared_context
 from keda_py.validation.checks import Validation, is_ours
 from keda_py.validation.documents import Document, DocumentError, read_documents
 from keda_py.validation.problems import Problem
@@ -23,7 +23,7 @@ async def validate_texts(texts: Mapping[str, str]) -> Report:
     problems: list[Problem] = []
     for file, text in texts.items():
         documents += _readable(text, file, problems)
-    async with lendings() as lent:
+    async with shared_context() as lent:
         problems += Validation(documents, lent).problems()
     order = {file: index for index, file in enumerate(texts)}
     problems.sort(key=lambda problem: (order[problem.file], problem.line))

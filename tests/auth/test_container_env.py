@@ -6,6 +6,7 @@ import pytest
 
 from keda_py.auth.lookup.container_env import expand
 from keda_py.errors import ConfigError, NotFound
+from keda_py.net.secret_texts import as_secrets
 from tests.auth.world import (
     Obj,
     World,
@@ -39,7 +40,7 @@ ENV = {"A": "1", "B": "$(A)", "EMPTY": ""}
     ],
 )
 def test_references_are_expanded(text: str, expanded: str) -> None:
-    assert expand(text, ENV) == expanded
+    assert expand(text, as_secrets(ENV)).get_secret_value() == expanded
 
 
 def key_of(kind: str, name: str, key: str, **more: Any) -> Obj:

@@ -7,7 +7,7 @@ import pytest
 from redis.asyncio import Redis
 
 from keda_py.clock import FakeClock
-from keda_py.core.object_key import ObjectKey
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.kube.resources import (
     CONFIG_MAPS,
     DEPLOYMENTS,

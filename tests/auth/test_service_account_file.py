@@ -13,7 +13,7 @@ async def test_a_file_larger_than_any_token_is_not_read_to_its_end(tmp_path: Pat
     claims = base64.urlsafe_b64encode(b'{"sub": "system:serviceaccount:keda:keda-operator"}').decode().rstrip("=")
     token, file = f"head.{claims}.signature", tmp_path / "token"
     file.write_text(f"{token}\n")
-    assert await read_service_account_file(str(file)) == token
+    assert (await read_service_account_file(str(file))).get_secret_value() == token
     file.write_text(token + 70_000 * "\n")
     with pytest.raises(ConfigError, match="is over 65536 bytes, so no token"):
         await read_service_account_file(str(file))

@@ -4,19 +4,23 @@ import asyncio
 import base64
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import SecretStr
+
 from keda_py.apis.parsing import parse_object
 from keda_py.apis.scaled_object import ScaledObject
-from keda_py.auth.resolver import Resolved
 from keda_py.clock import Clock, SystemClock
 from keda_py.core.spec import build_spec
 from keda_py.errors import NotFound
 from keda_py.kube.client import KubeClient, PatchKind
 from keda_py.kube.resources import DEPLOYMENTS, EVENTS, SCALED_OBJECTS, Resource
 from keda_py.localkube.cluster import LocalCluster
+from keda_py.net.secret_texts import EMPTY, plain
 from keda_py.operator.assembly import Assembly
+from keda_py.sdk.scaler import PodIdentity
 from tests.definitions import DEFINITIONS
 from tests.kubeconfigs import token_kubeconfig
 from tests.operators import running_operator
@@ -180,10 +184,19 @@ def from_key(parameter: str, name: str, key: str) -> Obj:
     return {"parameter": parameter, "name": name, "key": key}
 
 
+@dataclass(frozen=True, kw_only=True)
+class Given:
+    """What a trigger is given, unwrapped."""
+
+    env: dict[str, str]
+    auth: dict[str, str]
+    pod_identity: PodIdentity
+
+
 async def resolve(
     world: World, trigger: Obj, target: str = "app", namespace: str = "default", **target_ref: str
-) -> Resolved:
-    """What the running operator gives a trigger of an object that it has never heard of."""
+) -> Given:
+    """What the running operator gives a trigger of an object that it has never heard of; wrapped, each value of it."""
     assert world.operator is not None
     manifest = scaled_object("asker", trigger, scaleTargetRef={"name": target, **target_ref})
     manifest["metadata"]["namespace"] = namespace
@@ -194,4 +207,7 @@ async def resolve(
         is_cluster_wide = reference.get("kind", "").startswith("Cluster")
         informer = caches.cluster_authentications if is_cluster_wide else caches.authentications
         await eventually(lambda: informer.get("" if is_cluster_wide else namespace, reference["name"]))
-    return await world.operator.parts.resolver.resolve(spec, 0)
+    found = await world.operator.parts.resolver.resolve(spec, 0)
+    shown = {repr(text) for text in (*found.env.values(), *found.auth.values())}
+    assert shown <= {repr(SecretStr("any")), repr(EMPTY)}, "a value that is not wrapped"
+    return Given(env=plain(found.env), auth=plain(found.auth), pod_identity=found.pod_identity)

@@ -7,7 +7,7 @@ import pytest
 from aiohttp import web
 
 from keda_py.sdk.context import EngineContext, SharedContext
-from keda_py.testing import IdentityRule, lendings
+from keda_py.testing import IdentityRule, shared_context
 from tests.http_server import HttpServer, http_server
 
 CLOUD_VARIABLES = (
@@ -35,19 +35,19 @@ async def server() -> AsyncIterator[HttpServer]:
 @pytest.fixture
 async def anywhere() -> AsyncIterator[EngineContext]:
     """Of an installation that lets its identity go anywhere."""
-    async with lendings(identities=IdentityRule(anywhere=True)) as lent:
+    async with shared_context(identities=IdentityRule(anywhere=True)) as lent:
         yield context_of(lent)
 
 
 @pytest.fixture
 async def nowhere() -> AsyncIterator[EngineContext]:
     """Of an installation that has named no host."""
-    async with lendings() as lent:
+    async with shared_context() as lent:
         yield context_of(lent)
 
 
 def context_of(lent: SharedContext, namespace: str = "shop") -> EngineContext:
-    return EngineContext(lendings=lent, namespace=namespace, scaled_object="app", trigger_index=0)
+    return EngineContext(shared_context=lent, namespace=namespace, scaled_object="app", trigger_index=0)
 
 
 def recording(sent: list[dict[str, Any]], answer: Any) -> Callable[[web.Request], Any]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from keda_py.core.object_key import ObjectKey
+from keda_py.core.values.object_key import ObjectKey
 
 WEB = ObjectKey("ScaledObject", "shop", "web")
 

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keda_py.core.object_key import ObjectKey
 from keda_py.core.quarantine import (
     BYSTANDER_SECONDS,
     HOLD_SECONDS,
@@ -27,6 +26,7 @@ from keda_py.core.quarantine import (
     read_held_back,
     write_held_back,
 )
+from keda_py.core.values.object_key import ObjectKey
 
 NOW = int(datetime(2026, 11, 20, 12, 0, tzinfo=UTC).timestamp())
 

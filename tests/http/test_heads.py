@@ -10,7 +10,7 @@ import pytest
 
 from keda_py.net.http import HttpClientSpec
 from keda_py.net.http.heads import MOST_INTERIM
-from keda_py.testing import lendings
+from keda_py.testing import shared_context
 from tests.costs import within
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -63,7 +63,7 @@ HEADERS = b"HTTP/1.1 200 OK\r\n" + b"".join(b"X-%d: %s\r\n" % (n, b"a" * 7000) f
     ids=["100 Continue", "103", "headers", "long head"],
 )
 async def test_heads_that_never_end_are_no_answer_and_cost_little(behaviour: Behaviour) -> None:
-    async with serving(behaviour) as server, lendings() as lent:
+    async with serving(behaviour) as server, shared_context() as lent:
         with within(0.3), pytest.raises(httpx.RemoteProtocolError, match="not HTTP, or its head is too long"):
             await lent.http.get(server.url, timeout=30)
         async with asyncio.timeout(10):
@@ -71,13 +71,13 @@ async def test_heads_that_never_end_are_no_answer_and_cost_little(behaviour: Beh
 
 
 async def test_a_few_answers_before_the_answer_are_skipped() -> None:
-    async with serving(sends(CONTINUE * MOST_INTERIM + ANSWER)) as server, lendings() as lent:
+    async with serving(sends(CONTINUE * MOST_INTERIM + ANSWER)) as server, shared_context() as lent:
         assert (await lent.http.get(server.url)).text == "found"
 
 
 @pytest.mark.parametrize("more", [ANSWER, CONTINUE, b"HTTP/1.1 204 \r\n\r\n"])
 async def test_answers_to_what_was_not_asked_cost_little_and_end_the_connection(more: bytes) -> None:
-    async with serving(flood(more, ANSWER)) as server, lendings() as lent:
+    async with serving(flood(more, ANSWER)) as server, shared_context() as lent:
         with within(0.3):
             assert (await lent.http.get(server.url, timeout=30)).text == "found"
             async with asyncio.timeout(10):
@@ -92,7 +92,7 @@ async def test_a_connection_that_rests_is_closed_when_it_answers_unasked() -> No
         await asked.wait()
         await flood(ANSWER)(writer)
 
-    async with serving(behave) as server, lendings() as lent:
+    async with serving(behave) as server, shared_context() as lent:
         assert (await lent.http.get(server.url)).text == "found"
         with within(0.3):
             asked.set()
@@ -103,7 +103,7 @@ async def test_a_connection_that_rests_is_closed_when_it_answers_unasked() -> No
 async def test_what_follows_a_body_that_is_not_read_yet_is_parsed_in_pieces_too() -> None:
     packed = gzip.compress(bytes(900_000))
     head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(packed)
-    async with serving(flood(ANSWER, head + packed)) as server, lendings() as lent:
+    async with serving(flood(ANSWER, head + packed)) as server, shared_context() as lent:
         with within(0.3):
             assert len((await lent.http.get(server.url, timeout=30)).content) == 900_000
             async with asyncio.timeout(10):
@@ -118,5 +118,5 @@ async def test_a_long_body_comes_whole(keep_alive: bool) -> None:
     sized = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
     for answer in (chunked, sized):
         spec = HttpClientSpec(keep_alive=keep_alive)
-        async with serving(sends(answer)) as server, lendings(http=spec) as lent:
+        async with serving(sends(answer)) as server, shared_context(http=spec) as lent:
             assert (await lent.http.get(server.url, timeout=30)).content == body

@@ -11,7 +11,7 @@ import pytest
 from aiohttp.resolver import AsyncResolver
 
 from keda_py.net.names import addresses
-from keda_py.testing import lendings
+from keda_py.testing import shared_context
 from tests.busy_threads import no_thread_left
 from tests.http_server import http_server
 
@@ -58,7 +58,7 @@ async def name_server() -> AsyncIterator[NameServer]:
 
 
 async def test_a_name_is_looked_up_while_every_thread_is_taken() -> None:
-    async with http_server() as server, lendings() as lent, no_thread_left():
+    async with http_server() as server, shared_context() as lent, no_thread_left():
         server.answers["/"] = "found"
         answer = await lent.http.get(f"http://localhost:{server.port}/", timeout=5)
         assert answer.text == "found"
@@ -66,7 +66,7 @@ async def test_a_name_is_looked_up_while_every_thread_is_taken() -> None:
 
 async def test_names_that_are_never_answered_hold_up_no_other() -> None:
     dead = [f"dead{number}" for number in range(100)]
-    async with name_server() as names, http_server() as server, lendings() as lent, asyncio.TaskGroup() as tasks:
+    async with name_server() as names, http_server() as server, shared_context() as lent, asyncio.TaskGroup() as tasks:
         server.answers["/"] = "found"
         waiting = [tasks.create_task(lent.http.get(f"http://{name}.example/", timeout=60)) for name in dead]
         async with asyncio.timeout(30):
@@ -81,7 +81,7 @@ async def test_names_that_are_never_answered_hold_up_no_other() -> None:
 
 
 async def test_a_name_that_is_never_answered_ends_with_its_request() -> None:
-    async with name_server(), lendings() as lent:
+    async with name_server(), shared_context() as lent:
         with pytest.raises(httpx.ConnectTimeout):
             await lent.http.get("http://dead.example/", timeout=0.2)
 

@@ -11,7 +11,7 @@ from aiohttp import web
 from keda_py.net.redirect_rule import NO_REDIRECTS, RedirectRule
 from keda_py.net.tls import TlsContexts
 from keda_py.sdk.scaler import TlsSettings
-from keda_py.testing import lendings
+from keda_py.testing import shared_context
 from tests.certificates import Authority
 from tests.http_server import HttpServer, http_server
 
@@ -32,7 +32,7 @@ async def other() -> AsyncIterator[HttpServer]:
 
 @pytest.fixture
 async def client() -> AsyncIterator[httpx.AsyncClient]:
-    async with lendings() as lent:
+    async with shared_context() as lent:
         yield lent.http
 
 
@@ -75,7 +75,7 @@ async def test_a_client_certificate_is_not_shown_to_another_origin(tmp_path: Pat
     shows = contexts.get(TlsSettings(ca=ours.cert, cert=pair.cert, key=pair.key), "shop")
     trusts = contexts.get(TlsSettings(ca=ours.cert), "shop")
     async with (
-        lendings() as lent,
+        shared_context() as lent,
         http_server(ours.server_context(tmp_path)) as server,
         http_server(ours.server_context(tmp_path)) as there,
     ):
@@ -148,7 +148,7 @@ async def test_credentials_stay_with_a_redirect_within_the_origin(
 
 async def test_a_redirect_from_https_to_http_is_never_followed(tmp_path: Path, other: HttpServer) -> None:
     ours = Authority()
-    async with lendings() as lent, http_server(ours.server_context(tmp_path)) as server:
+    async with shared_context() as lent, http_server(ours.server_context(tmp_path)) as server:
         send_away(server, f"{other.url}/there")
         trusts = lent.tls.get(TlsSettings(ca=ours.cert), "shop")
         with pytest.raises(httpx.HTTPError, match=f"redirected from https to {other.url}"):

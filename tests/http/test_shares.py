@@ -14,7 +14,7 @@ from keda_py.answers.tenants import acting_for
 from keda_py.cli.operator import loop_factory
 from keda_py.net.http import HttpClientSpec
 from keda_py.net.http.sockets import Sockets
-from keda_py.testing import lendings
+from keda_py.testing import shared_context
 
 SECONDS = 20.0
 SHARE, PER_HOST = 6, 2
@@ -66,7 +66,7 @@ async def source() -> AsyncIterator[Source]:
 @asynccontextmanager
 async def client() -> AsyncIterator[httpx.AsyncClient]:
     spec = HttpClientSpec(timeout=SECONDS, connections=Connections(share=SHARE, per_host=PER_HOST))
-    async with lendings(http=spec) as lent:
+    async with shared_context(http=spec) as lent:
         yield lent.http
         assert spec.connections.held == 0
 

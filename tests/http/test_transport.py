@@ -18,7 +18,7 @@ from keda_py.answers.tenants import acting_for
 from keda_py.net.http import HttpClientSpec, Proxies
 from keda_py.net.tls import TlsContexts
 from keda_py.sdk.scaler import TlsSettings
-from keda_py.testing import A_SATURDAY, FakeClock, lendings
+from keda_py.testing import A_SATURDAY, FakeClock, shared_context
 from tests.certificates import Authority
 from tests.http_server import HttpServer, http_server
 
@@ -31,7 +31,7 @@ async def server() -> AsyncIterator[HttpServer]:
 
 @pytest.fixture
 async def client() -> AsyncIterator[httpx.AsyncClient]:
-    async with lendings() as lent:
+    async with shared_context() as lent:
         yield lent.http
 
 
@@ -88,14 +88,14 @@ async def test_an_answer_that_unpacks_to_too_much_is_refused(server: HttpServer)
         return web.Response(body=gzip.compress(bytes(4_000_000)), headers={"Content-Encoding": "gzip"})
 
     server.answers["/"] = bomb
-    async with lendings(http=HttpClientSpec(answers=AnswerBounds(100_000))) as lent:
+    async with shared_context(http=HttpClientSpec(answers=AnswerBounds(100_000))) as lent:
         with pytest.raises(httpx.ReadError, match="over 100000 bytes"):
             await lent.http.get(server.url)
 
 
 async def test_an_answer_that_says_it_is_too_long_is_not_read_and_the_setting_is_named() -> None:
     head = b"HTTP/1.1 200 OK\r\nContent-Length: 1048577\r\n\r\n"
-    async with raw_server(head) as url, lendings() as lent:  # which never sends the body
+    async with raw_server(head) as url, shared_context() as lent:  # which never sends the body
         with pytest.raises(httpx.ReadError, match="over 1048576 bytes.* set KEDA_HTTP_MAX_RESPONSE_BYTES higher"):
             await lent.http.get(url)
 
@@ -131,7 +131,7 @@ async def test_slow_large_answers_to_one_tenant_leave_room_for_another(
 
     server.answers["/"] = large
     spec = HttpClientSpec(connections=Connections(per_host=200))
-    async with slow_server(head, body) as url, lendings(http=spec) as lent, asyncio.TaskGroup() as tasks:
+    async with slow_server(head, body) as url, shared_context(http=spec) as lent, asyncio.TaskGroup() as tasks:
 
         async def ask(seconds: float) -> str:
             with acting_for("hostile"), pytest.raises(httpx.HTTPError) as refused:
@@ -153,7 +153,10 @@ async def test_slow_large_answers_to_one_tenant_leave_room_for_another(
 
 
 async def test_when_too_many_answers_to_a_tenant_wait_for_room_the_next_is_refused_at_once() -> None:
-    async with slow_server(SIZED) as url, lendings(http=HttpClientSpec(connections=Connections(per_host=400))) as lent:
+    async with (
+        slow_server(SIZED) as url,
+        shared_context(http=HttpClientSpec(connections=Connections(per_host=400))) as lent,
+    ):
         async with asyncio.TaskGroup() as tasks:
             refused = asyncio.Event()
 
@@ -189,7 +192,7 @@ async def test_connections_are_kept_between_requests(client: httpx.AsyncClient, 
 
 async def test_keep_alive_can_be_switched_off(server: HttpServer) -> None:
     server.answers["/"] = "x"
-    async with lendings(http=HttpClientSpec(keep_alive=False)) as lent:
+    async with shared_context(http=HttpClientSpec(keep_alive=False)) as lent:
         await lent.http.get(server.url)
         await lent.http.get(server.url)
     assert server.asked[0].transport is not server.asked[1].transport
@@ -206,7 +209,10 @@ async def test_no_more_connections_to_one_host_than_allowed(server: HttpServer) 
         return web.Response(text="x")
 
     server.answers["/"] = count
-    async with lendings(http=HttpClientSpec(connections=Connections(per_host=2))) as lent, asyncio.TaskGroup() as tasks:
+    async with (
+        shared_context(http=HttpClientSpec(connections=Connections(per_host=2))) as lent,
+        asyncio.TaskGroup() as tasks,
+    ):
         for _ in range(8):
             tasks.create_task(lent.http.get(server.url))
     assert most == 2
@@ -310,12 +316,12 @@ async def test_a_proxy_is_used(server: HttpServer) -> None:
 
     server.answers["/x"] = forward
     proxies = Proxies(http=URL(server.url))
-    async with lendings(http=HttpClientSpec(proxies=proxies)) as lent:
+    async with shared_context(http=HttpClientSpec(proxies=proxies)) as lent:
         assert (await lent.http.get("http://somewhere.example/x")).text == "proxied http://somewhere.example/x"
 
 
 async def test_a_proxy_that_is_not_there_is_a_proxy_error() -> None:
-    async with lendings(http=HttpClientSpec(proxies=Proxies(http=URL("http://127.0.0.1:1")))) as lent:
+    async with shared_context(http=HttpClientSpec(proxies=Proxies(http=URL("http://127.0.0.1:1")))) as lent:
         with pytest.raises(httpx.ProxyError):
             await lent.http.get("http://somewhere.example/x")
 
@@ -329,7 +335,7 @@ async def test_virtual_time_stands_still_while_a_request_is_under_way(server: Ht
         return web.Response(text="x")
 
     server.answers["/"] = slow
-    async with lendings(clock=clock) as lent, asyncio.TaskGroup() as tasks:
+    async with shared_context(clock=clock) as lent, asyncio.TaskGroup() as tasks:
 
         async def ask() -> None:
             await lent.http.get(server.url)

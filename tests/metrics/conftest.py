@@ -13,8 +13,9 @@ from keda_py.auth.resolver import Resolved
 from keda_py.clock import FakeClock
 from keda_py.core.fallback import FallbackState
 from keda_py.core.jobs.spec import build_job_spec
-from keda_py.core.object_key import ObjectKey
 from keda_py.core.spec import ScalingSpec, build_spec
+from keda_py.core.values.object_key import ObjectKey
+from keda_py.net.secret_texts import EMPTY, as_secrets
 from keda_py.readings.failures import Failures
 from keda_py.readings.readings import Readings
 from keda_py.readings.scaler_set import ScalerSource
@@ -31,7 +32,7 @@ from keda_py.sdk.scaler import (
     sharing_key,
     sources,
 )
-from keda_py.testing import lendings
+from keda_py.testing import shared_context
 
 KEY = ObjectKey("ScaledObject", "shop", "app")
 
@@ -139,7 +140,7 @@ class Passwords:
     auth: dict[str, str] = field(default_factory=dict)
 
     async def resolve(self, spec: ScalingSpec, trigger_index: int) -> Resolved:
-        return Resolved(auth=dict(self.auth))
+        return Resolved(auth=as_secrets(self.auth))
 
 
 @dataclass
@@ -192,7 +193,7 @@ TIMEOUT = 0.1
 
 @pytest.fixture
 async def lent() -> AsyncIterator[SharedContext]:
-    async with lendings() as lent:
+    async with shared_context() as lent:
         yield lent
 
 
@@ -204,7 +205,7 @@ async def world(lent: SharedContext) -> AsyncIterator[World]:
     resolver = Passwords()
 
     def build(trigger: Trigger, context: ScalerContext) -> AnyScaler:
-        opened_with.append(trigger.auth.get("password", ""))
+        opened_with.append(trigger.auth.get("password", EMPTY).get_secret_value())
         metadata = TapMetadata.parse(trigger.metadata, trigger.env, trigger.auth)
         return (PlainScaler if trigger.type == "plain" else TapScaler)(metadata, context, taps)
 
@@ -220,7 +221,7 @@ async def world(lent: SharedContext) -> AsyncIterator[World]:
         identities=lent.identities,
     )
     async with asyncio.TaskGroup() as tasks:
-        source = ScalerSource(lendings=short, build=build, resolver=resolver)
+        source = ScalerSource(shared_context=short, build=build, resolver=resolver)
         shared = Shared()
         failures = Failures(lambda key: shared.health, lambda: shared.leads)
         readings = Readings(scalers=source, tasks=tasks, on_reading=told.append, failures=failures)

@@ -14,9 +14,9 @@ from keda_py.core.evaluation import Evaluation, MetricValue, evaluate
 from keda_py.core.fallback import FallbackState, count_outcome, has_valid_fallback
 from keda_py.core.metric_names import MetricSet, name_metrics
 from keda_py.core.metric_specs import ExternalMetric, ResourceMetric
-from keda_py.core.object_key import ObjectKey
 from keda_py.core.reading import MetricReading, Round
 from keda_py.core.spec import ScalingSpec, build_spec
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.core.values.quantity import to_milli
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.external_metrics.query import TURN_SECONDS, Query, QueryError

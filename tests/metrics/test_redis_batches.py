@@ -8,8 +8,8 @@ from redis.asyncio import Redis
 
 from keda_py.apis.scaled_object import ScaledObject
 from keda_py.auth.resolver import NothingResolved
-from keda_py.core.object_key import ObjectKey
 from keda_py.core.spec import build_spec
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ScalerError
 from keda_py.readings.readings import Readings
 from keda_py.readings.scaler_set import ScalerSource
@@ -33,7 +33,9 @@ async def poll_all(readings, keys):
 
 @pytest.fixture
 async def readings(lent):
-    source = ScalerSource(lendings=replace(lent, http_timeout=1.0), build=registry.build, resolver=NothingResolved())
+    source = ScalerSource(
+        shared_context=replace(lent, http_timeout=1.0), build=registry.build, resolver=NothingResolved()
+    )
     async with asyncio.TaskGroup() as tasks:
         readings = Readings(scalers=source, tasks=tasks, on_reading=lambda key: None)
         yield readings

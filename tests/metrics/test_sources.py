@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from keda_py.core.object_key import ObjectKey
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ScalerError
 from keda_py.sdk.scaler import OpenKey, Reading, sharing_key
 

@@ -8,8 +8,8 @@ from types import FrameType
 
 import pytest
 
-from keda_py.core.object_key import ObjectKey
 from keda_py.core.quarantine import Mark, Work
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.operator.process.hang import EXIT_CODE, TICK_SECONDS, Hang, ThreadTimes, stack_of, times_of
 from keda_py.readings.journal import Journal
 from keda_py.readings.journal_bytes import SIZE, read

@@ -10,7 +10,7 @@ from aiohttp import web
 
 from keda_py.clock import SystemClock
 from keda_py.core.jobs.spec import JOB_NAME_LABEL
-from keda_py.core.object_key import ObjectKey
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.kube.client import KubeClient
 from keda_py.operator.scaled_jobs.caches import JobCaches
 from tests.kube.faulty_server import (

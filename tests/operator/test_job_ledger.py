@@ -10,7 +10,7 @@ from keda_py.apis.parsing import parse_object
 from keda_py.apis.scaled_job import ScaledJob
 from keda_py.core.jobs.counts import Tally
 from keda_py.core.jobs.spec import build_job_spec
-from keda_py.core.object_key import ObjectKey
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import Invalid, KubeError, Unavailable
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import JOBS, SCALED_JOBS

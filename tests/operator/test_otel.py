@@ -11,7 +11,7 @@ from collections.abc import Callable
 import pytest
 from opentelemetry.metrics import NoOpHistogram
 
-from keda_py.core.object_key import ObjectKey
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS
 from keda_py.telemetry.otel import MOST_TIMED, Timed, exporting

@@ -13,8 +13,8 @@ from aiohttp import web
 
 from keda_py.cli.explanation import print_explanation
 from keda_py.core.evaluation import MetricValue
-from keda_py.core.object_key import ObjectKey
 from keda_py.core.quarantine import HOLD_SECONDS, NAMESPACE_DEATHS, Hold
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import KubeError
 from keda_py.external_metrics.query import QueryError
 from keda_py.kube.client import Request

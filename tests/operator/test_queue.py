@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
 from keda_py.clock import FakeClock
-from keda_py.core.object_key import ObjectKey
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.operator.controller.work_queue import DueQueue
 
 A, B = ObjectKey("ScaledObject", "shop", "a"), ObjectKey("ScaledObject", "shop", "b")

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from keda_py.core.object_key import ObjectKey
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import Unavailable
 from keda_py.kube.resources import SCALED_OBJECTS
 from keda_py.operator.controller.troubles import REMEMBERED, log_recovery, log_trouble

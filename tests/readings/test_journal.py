@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keda_py.core.object_key import ObjectKey
 from keda_py.core.quarantine import Hold, Mark, Trace, Work
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.readings.journal import Journal
 from keda_py.readings.journal_bytes import HEADER, MAGIC, SIZE, SLOT, SLOTS, pack, read
 from keda_py.readings.journal_file import NO_FOLDER, open_journal

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
+from keda_py.net.secret_texts import as_secrets
 from keda_py.sdk.context import EngineContext, SharedContext
 from keda_py.sdk.registry import AnyScaler, build
 from keda_py.sdk.scaler import PodIdentity, Trigger
-from keda_py.testing import lendings
+from keda_py.testing import shared_context
 from tests.servers import free_port, prometheus_command, redis_command, running, wait_ready
 
 
@@ -60,7 +61,7 @@ def aws_endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture
 async def lent() -> AsyncIterator[SharedContext]:
     """What the engine lends, on a FakeClock and a cluster without objects."""
-    async with lendings() as lent:
+    async with shared_context() as lent:
         yield lent
 
 
@@ -94,8 +95,10 @@ class Bench:
             identities=context.pop("identities", self.lent.identities),
         )
         namespace = context.pop("namespace", "default")
-        own = EngineContext(lendings=lent, namespace=namespace, scaled_object="app", trigger_index=0, **context)
-        scaler = build(Trigger(type=trigger_type, metadata=metadata, env=env, auth=auth or {}), own)
+        own = EngineContext(shared_context=lent, namespace=namespace, scaled_object="app", trigger_index=0, **context)
+        scaler = build(
+            Trigger(type=trigger_type, metadata=metadata, env=as_secrets(env), auth=as_secrets(auth or {})), own
+        )
         self._opened.append((scaler, own))
         return scaler
 

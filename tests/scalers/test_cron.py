@@ -7,7 +7,7 @@ import pytest
 
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.sdk.scaler import Trigger
-from keda_py.testing import A_SATURDAY, EngineContext, FakeClock, check_scaler, lendings
+from keda_py.testing import A_SATURDAY, EngineContext, FakeClock, check_scaler, shared_context
 from scalers.cron import CronScaler
 from tests.scalers.conftest import Bench
 
@@ -16,7 +16,7 @@ SEOUL = {"timezone": "Asia/Seoul", "start": "30 08 * * *", "end": "30 19 * * *",
 
 async def test_a_window_is_open_from_its_start_until_just_before_its_end() -> None:
     clock = FakeClock(A_SATURDAY)  # 14:56 in Seoul
-    async with lendings(clock=clock) as lent:
+    async with shared_context(clock=clock) as lent:
         scaler = await Bench(lent).opened("cron", SEOUL)
         inside = await scaler.read()
         assert (inside.value, inside.active) == (10.0, True)
@@ -65,5 +65,5 @@ async def test_metadata_that_is_refused(bench: Bench, changes: Any, message: str
 
 
 async def test_the_contract_is_kept(bench: Bench) -> None:
-    context = EngineContext(lendings=bench.lent, namespace="default", scaled_object="app", trigger_index=0)
+    context = EngineContext(shared_context=bench.lent, namespace="default", scaled_object="app", trigger_index=0)
     await check_scaler(CronScaler, Trigger(type="cron", metadata=SEOUL), context)

@@ -9,7 +9,7 @@ import pytest
 from aiohttp import web
 
 from keda_py.errors import ScalerError
-from keda_py.testing import Objects, config_map, lendings
+from keda_py.testing import Objects, config_map, shared_context
 from tests.http_server import http_server
 from tests.scalers.conftest import Bench
 
@@ -101,7 +101,7 @@ async def test_an_answer_that_is_written_to_hurt_is_an_error_soon(
         return web.Response(body=text)
 
     metadata = {"valueLocation": where, "targetValue": "5", "format": format, "timeout": "20s"}
-    async with http_server() as server, lendings() as lent:
+    async with http_server() as server, shared_context() as lent:
         server.answers["/"] = answer
         bench = Bench(lent)
         scaler = await bench.opened("metrics-api", {"url": server.url, **metadata})
@@ -122,7 +122,7 @@ def of_objects() -> dict[str, tuple[str, str, str]]:
 @pytest.mark.parametrize(("format", "text", "where"), list(of_objects().values()), ids=list(of_objects()))
 async def test_an_object_that_is_written_to_hurt_is_an_error_soon(format: str, text: str, where: str) -> None:
     metadata = {"resourceKind": "ConfigMap", "resourceName": "texts", "key": "it", "format": format}
-    async with lendings(kube=Objects(configmaps=[config_map("texts", {"it": text})])) as lent:
+    async with shared_context(kube=Objects(configmaps=[config_map("texts", {"it": text})])) as lent:
         bench = Bench(lent)
         scaler = await bench.opened(
             "kubernetes-resource", {**metadata, "valueLocation": where, "targetValue": "5"}, timeout=20.0
@@ -151,7 +151,7 @@ async def test_an_answer_of_prometheus_that_is_written_to_hurt_is_an_error_soon(
     async def answer(request: web.Request) -> web.Response:
         return web.Response(body=text)
 
-    async with http_server() as server, lendings() as lent:
+    async with http_server() as server, shared_context() as lent:
         server.answers["/api/v1/query"] = answer
         bench = Bench(lent)
         metadata = {"serverAddress": server.url, "query": "up", "threshold": "5", "timeout": "20s"}
@@ -184,7 +184,7 @@ async def test_a_server_that_is_no_redis_is_an_error_soon(reply: bytes, words: s
                 elif line.strip().lower() in (b"ping", b"setinfo", b"select"):
                     writer.write(b"+OK\r\n")
 
-    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server, lendings() as lent:
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server, shared_context() as lent:
         bench, port = Bench(lent), server.sockets[0].getsockname()[1]
         scaler = await bench.opened("redis", {"address": f"127.0.0.1:{port}", "listName": "jobs"})
         with little_of_the_loop(), pytest.raises(ScalerError, match=words) as wrong:
@@ -210,7 +210,7 @@ async def test_an_endpoint_that_is_not_sqs_is_an_error_soon(text: bytes, words: 
     async def answer(request: web.Request) -> web.Response:
         return web.Response(body=text, content_type="application/x-amz-json-1.0")
 
-    async with http_server() as server, lendings() as lent:
+    async with http_server() as server, shared_context() as lent:
         server.answers["/"] = answer
         bench = Bench(lent)
         metadata = {"queueURL": f"{server.url}/1/jobs", "awsRegion": "eu-west-1", "awsEndpoint": server.url}

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from keda_py.errors import ConfigError, ScalerError
-from keda_py.testing import Objects, config_map, lendings, secret
+from keda_py.testing import Objects, config_map, secret, shared_context
 from tests.scalers.conftest import Bench
 
 DATA = {
@@ -29,7 +29,7 @@ def at(key: str, kind: str = "ConfigMap", **metadata: str) -> dict[str, str]:
 
 
 async def read(metadata: dict[str, str]) -> float:
-    async with lendings(kube=OBJECTS) as lent:
+    async with shared_context(kube=OBJECTS) as lent:
         return (await (await Bench(lent).opened("kubernetes-resource", metadata)).read()).value
 
 

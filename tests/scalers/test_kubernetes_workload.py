@@ -6,7 +6,7 @@ import pytest
 
 from keda_py.errors import ConfigError, Forbidden, ScalerError
 from keda_py.sdk.scaler import Trigger
-from keda_py.testing import EngineContext, Objects, check_scaler, lendings, pod
+from keda_py.testing import EngineContext, Objects, check_scaler, pod, shared_context
 from scalers.kubernetes_workload import KubernetesWorkloadScaler
 from tests.scalers.conftest import Bench
 
@@ -23,7 +23,7 @@ PODS = [
 
 @pytest.mark.parametrize(("by_node", "count"), [("false", 4), ("true", 2)])
 async def test_pods_that_have_not_ended_count_or_the_nodes_that_they_are_on(by_node: str, count: int) -> None:
-    async with lendings(kube=Objects(pods=PODS)) as lent:
+    async with shared_context(kube=Objects(pods=PODS)) as lent:
         metadata = {"podSelector": "app=web", "value": "1", "groupByNode": by_node}
         scaler = await Bench(lent).opened("kubernetes-workload", metadata)
         assert (await scaler.read()).value == count
@@ -40,7 +40,7 @@ async def test_an_api_server_that_refuses_is_an_error_of_the_poll() -> None:
         async def pods(self, namespace: str, label_selector: str) -> Any:
             raise Forbidden("pods is forbidden", status=403, reason="Forbidden")
 
-    async with lendings(kube=Closed()) as lent:
+    async with shared_context(kube=Closed()) as lent:
         scaler = await Bench(lent).opened("kubernetes-workload", {"podSelector": "app=web", "value": "1"})
         with pytest.raises(ScalerError, match="pods is forbidden"):
             await scaler.read()
@@ -78,6 +78,6 @@ async def test_under_a_formula_the_value_may_be_zero(bench: Bench) -> None:
 
 
 async def test_the_contract_is_kept(bench: Bench) -> None:
-    context = EngineContext(lendings=bench.lent, namespace="default", scaled_object="app", trigger_index=0)
+    context = EngineContext(shared_context=bench.lent, namespace="default", scaled_object="app", trigger_index=0)
     trigger = Trigger(type="kubernetes-workload", metadata={"podSelector": "app=web", "value": "1"})
     await check_scaler(KubernetesWorkloadScaler, trigger, context)

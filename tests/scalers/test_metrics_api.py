@@ -10,7 +10,7 @@ from aiohttp import web
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.sdk.context import Reach
 from keda_py.sdk.scaler import Trigger
-from keda_py.testing import EngineContext, Objects, check_scaler, endpoint_slice, lendings
+from keda_py.testing import EngineContext, Objects, check_scaler, endpoint_slice, shared_context
 from scalers.metrics_api import MetricsAPIScaler
 from tests.certificates import Authority
 from tests.http_server import HttpServer, http_server
@@ -249,7 +249,7 @@ async def test_endpoints_of_a_service_are_aggregated(aggregation: str, value: fl
             endpoint_slice("jobs", ["127.0.0.9"], port=server.port, ready=False),
             endpoint_slice("other", ["127.0.0.9"], port=server.port),
         ]
-        async with lendings(kube=Objects(endpointslices=slices)) as lent:
+        async with shared_context(kube=Objects(endpointslices=slices)) as lent:
             bench = Bench(lent)
             metadata = ask(f"http://jobs.default.svc:{server.port}/value", aggregateFromKubeServiceEndpoints="true")
             scaler = await bench.opened("metrics-api", {**metadata, "aggregationType": aggregation})
@@ -266,7 +266,7 @@ async def test_the_endpoints_of_another_namespace_are_asked_only_where_that_is_a
         slices[0]["metadata"]["namespace"] = "bank" if "bank" in host else ""
         metadata = ask(f"http://{host}:{server.port}/value", aggregateFromKubeServiceEndpoints="true")
         for reach, allowed in ((Reach(), False), (Reach(endpoints_of=frozenset({"bank"})), "bank" in host)):
-            async with lendings(kube=Objects(endpointslices=slices), reach=reach) as lent:
+            async with shared_context(kube=Objects(endpointslices=slices), reach=reach) as lent:
                 bench = Bench(lent)
                 scaler = await bench.opened("metrics-api", metadata)
                 if allowed:
@@ -281,7 +281,7 @@ async def test_the_endpoints_of_another_namespace_are_asked_only_where_that_is_a
 async def test_a_service_without_endpoints_and_one_whose_endpoints_all_fail_are_errors() -> None:
     metadata = ask("http://jobs.default.svc:1/value", aggregateFromKubeServiceEndpoints="true")
     kube = Objects()
-    async with lendings(kube=kube) as lent:
+    async with shared_context(kube=kube) as lent:
         bench = Bench(lent)
         scaler = await bench.opened("metrics-api", metadata)
         with pytest.raises(ScalerError, match="Service default/jobs has no ready endpoint"):
@@ -336,7 +336,7 @@ async def test_under_a_formula_no_target_is_needed(bench: Bench) -> None:
 
 
 async def test_the_contract_is_kept(bench: Bench) -> None:
-    context = EngineContext(lendings=bench.lent, namespace="default", scaled_object="app", trigger_index=0)
+    context = EngineContext(shared_context=bench.lent, namespace="default", scaled_object="app", trigger_index=0)
     await check_scaler(MetricsAPIScaler, Trigger(type="metrics-api", metadata=ask("http://a")), context)
 
 

@@ -384,5 +384,5 @@ async def test_triggers_with_the_same_tls_share_a_context(bench: Any) -> None:
 
 
 async def test_the_contract_is_kept(bench: Any) -> None:
-    context = EngineContext(lendings=bench.lent, namespace="default", scaled_object="app", trigger_index=0)
+    context = EngineContext(shared_context=bench.lent, namespace="default", scaled_object="app", trigger_index=0)
     await check_scaler(PrometheusScaler, Trigger(type="prometheus", metadata=ask("http://p")), context)

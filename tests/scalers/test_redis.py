@@ -200,5 +200,5 @@ async def test_metadata_that_is_refused(bench: Any, metadata: Any, auth: Any, me
 
 
 async def test_the_contract_is_kept(bench: Any, redis_port: int) -> None:
-    context = EngineContext(lendings=bench.lent, namespace="default", scaled_object="app", trigger_index=0)
+    context = EngineContext(shared_context=bench.lent, namespace="default", scaled_object="app", trigger_index=0)
     await check_scaler(RedisScaler, Trigger(type="redis", metadata=on(redis_port)), context)

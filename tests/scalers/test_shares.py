@@ -12,10 +12,11 @@ from keda_py.answers.connections import Connections
 from keda_py.answers.tenants import acting_for
 from keda_py.errors import ScalerError
 from keda_py.net.http import HttpClientSpec
+from keda_py.net.secret_texts import as_secrets
 from keda_py.sdk.context import EngineContext, SharedContext
 from keda_py.sdk.registry import AnyScaler, build
 from keda_py.sdk.scaler import Trigger
-from keda_py.testing import lendings
+from keda_py.testing import shared_context
 
 SHARE = 2
 SECONDS = 20.0
@@ -56,19 +57,19 @@ async def silent() -> AsyncIterator[Silent]:
 @pytest.fixture
 async def lent() -> AsyncIterator[SharedContext]:
     spec = HttpClientSpec(timeout=1.0, connections=Connections(share=SHARE))
-    async with lendings(http=spec) as lent:
+    async with shared_context(http=spec) as lent:
         yield lent
         assert lent.connections.held == 0
 
 
 @asynccontextmanager
 async def opened(lent: SharedContext, namespace: str, kind: str, metadata: dict[str, str]) -> AsyncIterator[AnyScaler]:
-    context = EngineContext(lendings=lent, namespace=namespace, scaled_object="app", trigger_index=0)
+    context = EngineContext(shared_context=lent, namespace=namespace, scaled_object="app", trigger_index=0)
     auth = {"awsAccessKeyID": "a", "awsSecretAccessKey": "b"} if kind == "aws-sqs-queue" else {}
     async with AsyncExitStack() as stack:
         stack.push_async_callback(context.aclose)
         with acting_for(namespace):
-            scaler = build(Trigger(type=kind, metadata=metadata, env={}, auth=auth), context)
+            scaler = build(Trigger(type=kind, metadata=metadata, env={}, auth=as_secrets(auth)), context)
             stack.push_async_callback(scaler.aclose)
             await scaler.open()
         yield scaler

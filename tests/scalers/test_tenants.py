@@ -13,9 +13,10 @@ from keda_py.cloud.aws import AccessKey, AmbientIdentity, AssumedRole, AwsIdenti
 from keda_py.cloud.aws_sessions import credentials_of, open_session
 from keda_py.errors import ScalerError
 from keda_py.net.credential_keys import CredentialKey, OpenKey
+from keda_py.net.secret_texts import as_secrets
 from keda_py.sdk.context import EngineContext, SharedContext
 from keda_py.sdk.scaler import Destination, PodIdentity, TlsSettings
-from keda_py.testing import IdentityRule, lendings
+from keda_py.testing import IdentityRule, shared_context
 from scalers.prometheus import PrometheusMetadata
 from scalers.shared.aws.aws import aws_identity
 from scalers.shared.aws.aws_clients import AwsService, aws_client
@@ -31,7 +32,7 @@ TO = Destination(url="https://prometheus", field="serverAddress")
 
 
 def context(lent: SharedContext, namespace: str, **more: Any) -> EngineContext:
-    return EngineContext(lendings=lent, namespace=namespace, scaled_object="app", trigger_index=0, **more)
+    return EngineContext(shared_context=lent, namespace=namespace, scaled_object="app", trigger_index=0, **more)
 
 
 @pytest.mark.parametrize("other", [{"password": "rubbish"}, {}], ids=["rubbish", "none"])
@@ -97,7 +98,7 @@ Token = Callable[[EngineContext], Awaitable[object]]
 def gcp(lent: SharedContext, namespace: str, email: str, key: str) -> Awaitable[object]:
     account = json.dumps({"client_email": email, "private_key": key, "token_uri": "https://g"})
     auth = {"GoogleApplicationCredentials": account}
-    metadata = PrometheusMetadata.parse(ask("https://prometheus"), {}, auth)
+    metadata = PrometheusMetadata.parse(ask("https://prometheus"), {}, as_secrets(auth))
     return gcp_token(context(lent, namespace), metadata, "scope", TO)
 
 
@@ -121,7 +122,7 @@ async def test_a_token_of_the_operators_own_identity_is_shared_within_a_tenant(
     metadata = PrometheusMetadata.parse(ask("https://prometheus"), {}, {})
     identities = [PodIdentity(provider="azure-workload", identity_id=one) for one in ("a", "b")]
     by_google = PodIdentity(provider="gcp")
-    async with lendings(identities=IdentityRule(hosts=("prometheus",))) as lent:
+    async with shared_context(identities=IdentityRule(hosts=("prometheus",))) as lent:
         for first, second, ask_for in (
             (identities[0], identities[1], lambda own: azure_token(own, "scope", TO)),
             (by_google, None, lambda own: gcp_token(own, metadata, "scope", TO)),
@@ -136,7 +137,7 @@ async def test_a_token_of_the_operators_own_identity_is_shared_within_a_tenant(
 
 def access_key(secret: str) -> AwsIdentity:
     auth = {"awsAccessKeyID": "AKID", "awsSecretAccessKey": secret}
-    return aws_identity(PrometheusMetadata.parse(ask("https://p"), {}, auth), PodIdentity())
+    return aws_identity(PrometheusMetadata.parse(ask("https://p"), {}, as_secrets(auth)), PodIdentity())
 
 
 async def test_a_client_of_amazon_is_for_one_identity_of_one_tenant(lent: SharedContext) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from keda_py.sdk.scaler import Trigger
+from keda_py.testing import as_secrets
 
 
 def trigger_of(
@@ -13,4 +14,4 @@ def trigger_of(
     auth: Mapping[str, str] | None = None,
 ) -> Trigger:
     """A trigger with everything resolved."""
-    return Trigger(type=trigger_type, metadata=metadata, env=env or {}, auth=auth or {})
+    return Trigger(type=trigger_type, metadata=metadata, env=as_secrets(env or {}), auth=as_secrets(auth or {}))

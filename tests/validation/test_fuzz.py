@@ -21,7 +21,7 @@ from keda_py.sdk import registry
 from keda_py.sdk.checks import context_of
 from keda_py.sdk.context import EngineContext, SharedContext
 from keda_py.sdk.scaler import Trigger
-from keda_py.testing import lendings
+from keda_py.testing import shared_context
 from keda_py.validation.checks import Validation
 from keda_py.validation.documents import DocumentError, read_documents
 from tests.properties import examples
@@ -34,7 +34,7 @@ thorough = examples(150)
 @pytest.fixture(scope="module")
 def lent() -> Iterator[tuple[SharedContext, asyncio.Runner]]:
     with asyncio.Runner() as runner:
-        lending = lendings()
+        lending = shared_context()
         yield runner.run(lending.__aenter__()), runner
         runner.run(lending.__aexit__(None, None, None))
 

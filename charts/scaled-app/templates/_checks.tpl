@@ -19,7 +19,7 @@
 
 {{- define "scaled-app.checkTime" -}}
 {{- if not (regexMatch "^[0-5]?[0-9] ([01]?[0-9]|2[0-3])$" .time) }}
-{{- fail (printf "%s: %q is no time of day; write minute and hour as cron does: \"30 08\" is 08:30" .key .time) }}
+{{- fail (printf "%s: %q is not a time of day; write minute and hour as cron does: \"30 08\" is 08:30" .key .time) }}
 {{- end }}
 {{- end }}
 

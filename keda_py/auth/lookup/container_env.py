@@ -5,13 +5,14 @@ with A=1, "$(A)$$(A)$(B)" is "1$(A)$(B)". Values may be secrets, so none is ever
 """
 
 import logging
-from collections.abc import Mapping
 
 import re2
+from pydantic import SecretStr
 
 from keda_py.auth.lookup.lookup import Lookup
 from keda_py.auth.lookup.pod_template import Container, EnvFromSource, EnvVar, KeySelector, PodTemplate
 from keda_py.errors import ConfigError
+from keda_py.net.secret_texts import EMPTY, Secrets
 
 _REFERENCE = re2.compile(r"\$(?:\$|\(([^)]*)\))")
 
@@ -34,12 +35,12 @@ def find_container(pod: PodTemplate, name: str) -> Container | None:
     )
 
 
-async def read_container_env(pod: PodTemplate, name: str, lookup: Lookup) -> dict[str, str]:
+async def read_container_env(pod: PodTemplate, name: str, lookup: Lookup) -> dict[str, SecretStr]:
     """The variables by name. Raises ConfigError where an object that is not optional is missing, and KubeError."""
     container = find_container(pod, name)
     if container is None:
         return {}
-    env: dict[str, str] = {}
+    env: dict[str, SecretStr] = {}
     for source in container.env_from:
         env |= await _read_source(source, lookup)
     for variable in container.env:
@@ -49,18 +50,20 @@ async def read_container_env(pod: PodTemplate, name: str, lookup: Lookup) -> dic
     return env
 
 
-def expand(text: str, env: Mapping[str, str]) -> str:
+def expand(text: str, env: Secrets) -> SecretStr:
     """`$(NAME)` replaced where the name is known, `$$` by `$`, everything else as it is."""
 
     def replace(match: "re2._Match[str]") -> str:
         name = match.group(1)
-        return "$" if name is None else env.get(name, match.group(0))
+        if name is None:
+            return "$"
+        return env[name].get_secret_value() if name in env else match.group(0)
 
-    return str(_REFERENCE.sub(replace, text))
+    return SecretStr(_REFERENCE.sub(replace, text))
 
 
-async def _read_source(source: EnvFromSource, lookup: Lookup) -> dict[str, str]:
-    found: dict[str, str] = {}
+async def _read_source(source: EnvFromSource, lookup: Lookup) -> dict[str, SecretStr]:
+    found: dict[str, SecretStr] = {}
     namespace = lookup.spec.namespace
     if source.config_map_ref is not None:
         data = await lookup.config_map(source.config_map_ref.name, namespace)
@@ -71,7 +74,7 @@ async def _read_source(source: EnvFromSource, lookup: Lookup) -> dict[str, str]:
     return {f"{source.prefix}{key}": value for key, value in found.items()}
 
 
-async def _read_variable(variable: EnvVar, env: Mapping[str, str], lookup: Lookup) -> str | None:
+async def _read_variable(variable: EnvVar, env: Secrets, lookup: Lookup) -> SecretStr | None:
     """None where the variable is skipped."""
     origin = variable.value_from
     if variable.value or origin is None:
@@ -88,7 +91,7 @@ async def _read_variable(variable: EnvVar, env: Mapping[str, str], lookup: Looku
     return None
 
 
-def _existing(data: Mapping[str, str] | None, kind: str, name: str, *, optional: bool) -> Mapping[str, str]:
+def _existing(data: Secrets | None, kind: str, name: str, *, optional: bool) -> Secrets:
     if data is None and not optional:
         raise ConfigError(
             f'{kind} "{name}", which the container\'s environment refers to, does not exist: '
@@ -97,11 +100,11 @@ def _existing(data: Mapping[str, str] | None, kind: str, name: str, *, optional:
     return data or {}
 
 
-def _key_of(data: Mapping[str, str] | None, kind: str, selector: KeySelector) -> str | None:
+def _key_of(data: Secrets | None, kind: str, selector: KeySelector) -> SecretStr | None:
     """None for an optional object that is missing: what `envFrom` said of the variable then stands."""
     if data is None and selector.optional:
         return None
-    return _existing(data, kind, selector.name, optional=False).get(selector.key, "")
+    return _existing(data, kind, selector.name, optional=False).get(selector.key, EMPTY)
 
 
 def _is_withheld(lookup: Lookup) -> bool:

@@ -7,7 +7,7 @@ built from it, or would have been had it been there.
 from collections import defaultdict
 from collections.abc import Iterable
 
-from keda_py.core.object_key import ObjectKey
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.kube.informers.named_watches import NamedWatches, Reference
 from keda_py.kube.resources import CLUSTER_TRIGGER_AUTHENTICATIONS, TRIGGER_AUTHENTICATIONS, Resource
 

@@ -6,7 +6,7 @@ change, and have the scaler renewed and its source asked twice with every poll.
 
 from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from keda_py.clock import Clock
@@ -20,7 +20,7 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, slots=True)
 class _Entry(Generic[V]):
-    value: V
+    value: V = field(repr=False)
     until: float
 
 

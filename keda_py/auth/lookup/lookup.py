@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any
 
 import httpx
+from pydantic import SecretStr
 
 from keda_py.auth.lookup.dependencies import Dependencies, User
 from keda_py.auth.lookup.issued import Issued
@@ -21,6 +22,7 @@ from keda_py.kube.informers.named_watches import NamedWatches, Reference
 from keda_py.kube.resources import CONFIG_MAPS, SECRETS, SERVICE_ACCOUNTS, Obj, Resource
 from keda_py.net.credential_keys import CredentialKey, Secret, What, credential_digest
 from keda_py.net.operator_identity import Destination, IdentityRule
+from keda_py.net.secret_texts import EMPTY, SecretData, Secrets, as_secrets
 from keda_py.settings.settings import ScalingSettings
 
 Troubles = Mapping[str, Mapping[str, str]]
@@ -42,9 +44,9 @@ class Surroundings:
     object_namespace: str
     settings: ScalingSettings
     identities: IdentityRule
-    tokens: Issued[tuple[str, datetime]]
-    logins: Issued[str]
-    certificates: Issued[Mapping[str, object]]
+    tokens: Issued[tuple[SecretStr, datetime]]
+    logins: Issued[SecretStr]
+    certificates: Issued[SecretData]
     credentials: Issued[Any]
 
 
@@ -93,7 +95,7 @@ class Lookup:
         self.note(reference)
         return await self.around.watches.read(reference)
 
-    async def secret(self, name: str, namespace: str | None = None) -> Mapping[str, str] | None:
+    async def secret(self, name: str, namespace: str | None = None) -> Secrets | None:
         """The texts in a Secret, None if it does not exist.
 
         Under KEDA_RESTRICT_SECRET_ACCESS the operator's namespace is read, whatever `namespace` says.
@@ -104,10 +106,10 @@ class Lookup:
         live = await self.read(SECRETS, wanted, name)
         return None if live is None else {key: _decode(text) for key, text in (live.get("data") or {}).items()}
 
-    async def config_map(self, name: str, namespace: str | None = None) -> Mapping[str, str] | None:
-        """The texts in a ConfigMap, None if it does not exist."""
+    async def config_map(self, name: str, namespace: str | None = None) -> Secrets | None:
+        """The texts in a ConfigMap, None if it does not exist; some keep secrets there."""
         live = await self.read(CONFIG_MAPS, self.namespace if namespace is None else namespace, name)
-        return None if live is None else live.get("data") or {}
+        return None if live is None else as_secrets(live.get("data") or {})
 
     async def service_account(self, name: str) -> Obj | None:
         """A ServiceAccount of the ScaledObject's namespace."""
@@ -131,8 +133,8 @@ def tell_trouble(about: Mapping[str, str]) -> str:
     return f'{kind} "{about["source"]}"{key}; what is read from it is empty until it is there'
 
 
-def _decode(text: str) -> str:
+def _decode(text: str) -> SecretStr:
     try:
-        return base64.b64decode(text).decode(errors="replace")
+        return SecretStr(base64.b64decode(text).decode(errors="replace"))
     except (binascii.Error, ValueError):
-        return ""
+        return EMPTY

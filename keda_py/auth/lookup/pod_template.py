@@ -1,7 +1,7 @@
 """Of a scale target's pod template what authentication reads: the containers' environment and the ServiceAccount.
 
 The operator's caches keep exactly this of every workload, as compact JSON (`keep_pod`): objects would need ten times
-the memory. Read by `container_env.py` and `pod_identity.py`.
+the memory. Read by `container_env.py` and `auth/sources/pod_identity.py`.
 """
 
 import orjson

@@ -3,6 +3,8 @@
 The order is that of the behaviour reference, section 11.1; `filePath` stands for all others. One provider per file.
 """
 
+from pydantic import SecretStr
+
 from keda_py.apis.trigger_authentication import TriggerAuthenticationSpec
 from keda_py.auth.lookup.lookup import Lookup
 from keda_py.auth.lookup.pod_template import PodTemplate
@@ -21,7 +23,7 @@ from keda_py.auth.sources.service_account_token import read_bound_tokens
 
 async def read_sources(
     spec: TriggerAuthenticationSpec, kind: str, pod: PodTemplate | None, lookup: Lookup
-) -> dict[str, str]:
+) -> dict[str, SecretStr]:
     """The parameters. Raises ConfigError, KubeError, and ScalerError where a vault does not answer."""
     found = await read_pod_identity(spec.pod_identity, pod, lookup)
     found |= await read_environment(spec.env, pod, lookup)
@@ -36,8 +38,10 @@ async def read_sources(
     return found
 
 
-async def _read_vaults(spec: TriggerAuthenticationSpec, pod: PodTemplate | None, lookup: Lookup) -> dict[str, str]:
-    found: dict[str, str] = {}
+async def _read_vaults(
+    spec: TriggerAuthenticationSpec, pod: PodTemplate | None, lookup: Lookup
+) -> dict[str, SecretStr]:
+    found: dict[str, SecretStr] = {}
     if spec.hashi_corp_vault:
         found |= await read_vault(spec.hashi_corp_vault, lookup)
     if spec.azure_key_vault:

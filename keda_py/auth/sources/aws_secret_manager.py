@@ -18,6 +18,7 @@ from keda_py.auth.sources.pod_identity import read_pod_identity
 from keda_py.auth.sources.secret import read_secret_value
 from keda_py.cloud import aws
 from keda_py.errors import ConfigError
+from keda_py.net.secret_texts import EMPTY
 
 RETRY_SECONDS = 60.0
 LONGEST_ANSWER = 512 * 1024
@@ -32,13 +33,13 @@ class SecretsClient(Protocol):
         ...
 
 
-async def read_aws(manager: AwsSecretManager, pod: PodTemplate | None, lookup: Lookup) -> dict[str, str]:
+async def read_aws(manager: AwsSecretManager, pod: PodTemplate | None, lookup: Lookup) -> dict[str, SecretStr]:
     """Raises ConfigError for an identity that cannot be, KubeError when its Secret cannot be known."""
     from keda_py.cloud.aws_sessions import AWS_ERRORS, client_config
 
     identity = await _identity_of(manager, pod, lookup)
     context, region = ResolvingContext(lookup), manager.region or None
-    found: dict[str, str] = {}
+    found: dict[str, SecretStr] = {}
     try:
         session = await aws.session(context, identity, manager.region)
         config = client_config(context.http_timeout, LONGEST_ANSWER)
@@ -53,34 +54,35 @@ async def read_aws(manager: AwsSecretManager, pod: PodTemplate | None, lookup: L
     return found
 
 
-async def _read(client: SecretsClient, secret: AwsSecretManagerSecret, lookup: Lookup) -> str:
+async def _read(client: SecretsClient, secret: AwsSecretManagerSecret, lookup: Lookup) -> SecretStr:
     which = {"VersionId": secret.version_id, "VersionStage": secret.version_stage}
     chosen = {name: value for name, value in which.items() if value}
-    text = str((await client.get_secret_value(SecretId=secret.name, **chosen)).get("SecretString", ""))
+    answer = await client.get_secret_value(SecretId=secret.name, **chosen)
+    text = SecretStr(str(answer.get("SecretString", "")))
     return _select(text, secret, lookup) if secret.secret_key else text
 
 
-def _select(text: str, secret: AwsSecretManagerSecret, lookup: Lookup) -> str:
+def _select(text: SecretStr, secret: AwsSecretManagerSecret, lookup: Lookup) -> SecretStr:
     """One key of a secret that is a JSON object."""
     try:
-        value = orjson.loads(text)[secret.secret_key]
+        value = orjson.loads(text.get_secret_value())[secret.secret_key]
     except (orjson.JSONDecodeError, KeyError, TypeError):
         lookup.note_missing("key of an aws secret", secret.name, secret.secret_key)
-        return ""
-    return value if isinstance(value, str) else orjson.dumps(value).decode()
+        return EMPTY
+    return SecretStr(value if isinstance(value, str) else orjson.dumps(value).decode())
 
 
 async def _identity_of(manager: AwsSecretManager, pod: PodTemplate | None, lookup: Lookup) -> aws.AwsIdentity:
     if manager.credentials is not None:
         key = await read_secret_value(manager.credentials.access_key, lookup)
         secret = await read_secret_value(manager.credentials.access_secret_key, lookup)
-        return aws.AccessKey(key_id=SecretStr(key), secret=SecretStr(secret))
+        return aws.AccessKey(key_id=key, secret=secret)
     identity = manager.pod_identity
     if identity is None or identity.provider not in ("aws", "aws-eks"):
         raise ConfigError(
             "awsSecretManager: set credentials, or podIdentity with provider aws", field="spec.awsSecretManager"
         )
-    role = (await read_pod_identity(identity, pod, lookup)).get("awsRoleArn", "")
+    role = (await read_pod_identity(identity, pod, lookup)).get("awsRoleArn", EMPTY).get_secret_value()
     if not role:
         return aws.AmbientIdentity()
     return aws.AssumedRole(arn=role, external_id=identity.external_id, by_web_identity=True)

@@ -17,7 +17,7 @@ from keda_py.auth.lookup.lookup import Lookup
 from keda_py.auth.sources.secret import read_secret_value
 from keda_py.cloud import azure
 from keda_py.cloud.azure_clouds import CLOUDS, scope_of
-from keda_py.cloud.questions import Question, ask
+from keda_py.cloud.questions import Question, ask, bearer
 from keda_py.errors import ConfigError
 from keda_py.net.operator_identity import Destination
 
@@ -25,7 +25,7 @@ _API_VERSION = "7.4"
 _FIELD = "spec.azureKeyVault"
 
 
-async def read_azure(vault: AzureKeyVault, lookup: Lookup) -> dict[str, str]:
+async def read_azure(vault: AzureKeyVault, lookup: Lookup) -> dict[str, SecretStr]:
     """Raises ConfigError for what the user must fix, ScalerError when Azure refuses or does not answer."""
     authority, resource = _cloud_of(vault.cloud)
     source = await azure.token_source(
@@ -35,19 +35,19 @@ async def read_azure(vault: AzureKeyVault, lookup: Lookup) -> dict[str, str]:
         to=Destination(url=vault.vault_uri, field=f"{_FIELD}.vaultUri", service="azure key vault"),
         login=Destination(url=authority, field=f"{_FIELD}.cloud.activeDirectoryEndpoint", service="azure login"),
     )
-    token = (await source.token()).get_secret_value()
+    token = await source.token()
     return {secret.parameter: await _read(vault, secret, token, lookup) for secret in vault.secrets}
 
 
-async def _read(vault: AzureKeyVault, secret: AzureKeyVaultSecret, token: str, lookup: Lookup) -> str:
+async def _read(vault: AzureKeyVault, secret: AzureKeyVaultSecret, token: SecretStr, lookup: Lookup) -> SecretStr:
     path = f"secrets/{secret.name}/{secret.version}".rstrip("/")
     question = Question(
         url=f"{vault.vault_uri.rstrip('/')}/{path}",
         query={"api-version": _API_VERSION},
-        headers={"Authorization": f"Bearer {token}"},
+        headers=bearer(token),
     )
     answer = await ask(question, lookup.around.http)
-    value = answer.text("value")
+    value = answer.secret("value")
     if answer.status >= 400 or value is None:
         raise answer.refusal()
     return value
@@ -96,6 +96,4 @@ async def _principal(credentials: AzureKeyVaultCredentials, lookup: Lookup) -> a
     secret = await read_secret_value(credentials.client_secret, lookup)
     if not secret:
         raise ConfigError("azureKeyVault.credentials.clientSecret: its Secret or key is missing", field=_FIELD)
-    return azure.ClientSecret(
-        tenant_id=credentials.tenant_id, client_id=credentials.client_id, secret=SecretStr(secret)
-    )
+    return azure.ClientSecret(tenant_id=credentials.tenant_id, client_id=credentials.client_id, secret=secret)

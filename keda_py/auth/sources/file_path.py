@@ -7,14 +7,16 @@ import asyncio
 from pathlib import Path
 
 import orjson
+from pydantic import SecretStr
 
 from keda_py.auth.lookup.lookup import Lookup
 from keda_py.errors import ConfigError
+from keda_py.net.secret_texts import as_secrets
 
 _FIELD = "spec.filePath"
 
 
-async def read_file(path: str, lookup: Lookup, kind: str) -> dict[str, str]:
+async def read_file(path: str, lookup: Lookup, kind: str) -> dict[str, SecretStr]:
     """The parameters. Raises ConfigError, which never repeats what the file holds; `kind` is the reference's."""
     if kind != "ClusterTriggerAuthentication":
         raise ConfigError(
@@ -30,7 +32,7 @@ async def read_file(path: str, lookup: Lookup, kind: str) -> dict[str, str]:
     return await asyncio.to_thread(_read, Path(root), path)
 
 
-def _read(root: Path, path: str) -> dict[str, str]:
+def _read(root: Path, path: str) -> dict[str, SecretStr]:
     try:
         real = (root / path).resolve(strict=True)
         if not real.is_relative_to(root.resolve()):
@@ -44,4 +46,4 @@ def _read(root: Path, path: str) -> dict[str, str]:
         raise ConfigError(f'filePath "{path!r}": is not a file name; write a relative path', field=_FIELD) from None
     if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
         raise ConfigError(f'filePath "{path}": must hold one JSON object whose values are texts', field=_FIELD)
-    return found
+    return as_secrets(found)

@@ -6,7 +6,7 @@ A secret that cannot be read is told in the log and gives no parameter, as in KE
 import base64
 import binascii
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from pydantic import SecretStr
 
@@ -15,7 +15,7 @@ from keda_py.auth.lookup.cloud_context import ResolvingContext
 from keda_py.auth.lookup.lookup import Lookup
 from keda_py.auth.sources.secret import read_secret_value
 from keda_py.cloud import gcp
-from keda_py.cloud.questions import Question, ask
+from keda_py.cloud.questions import Question, ask, bearer
 from keda_py.errors import ConfigError, ScalerError
 
 RETRY_SECONDS = 60.0
@@ -27,13 +27,13 @@ _ENDPOINT_VARIABLE = "CLOUDSDK_API_ENDPOINT_OVERRIDES_SECRETMANAGER"
 class _Login:
     """A token, and the project that names without one belong to."""
 
-    token: str = field(repr=False)
+    token: SecretStr
     project: str
 
 
-async def read_gcp(manager: GcpSecretManager, lookup: Lookup) -> dict[str, str]:
+async def read_gcp(manager: GcpSecretManager, lookup: Lookup) -> dict[str, SecretStr]:
     """Raises ConfigError without an identity, KubeError when its Secret cannot be known."""
-    found: dict[str, str] = {}
+    found: dict[str, SecretStr] = {}
     try:
         login = await _log_in(await _identity_of(manager, lookup), lookup)
     except ScalerError as error:
@@ -52,7 +52,7 @@ async def _identity_of(manager: GcpSecretManager, lookup: Lookup) -> gcp.GcpIden
         key = await read_secret_value(manager.credentials.client_secret, lookup)
         if not key:
             raise ConfigError("gcpSecretManager.credentials.clientSecret: its Secret or key is missing")
-        return gcp.ServiceAccountKey(json=SecretStr(key), field="gcpSecretManager.credentials.clientSecret")
+        return gcp.ServiceAccountKey(json=key, field="gcpSecretManager.credentials.clientSecret")
     if manager.pod_identity is None or manager.pod_identity.provider != "gcp":
         raise ConfigError("gcpSecretManager: set credentials, or podIdentity with provider gcp")
     return gcp.OperatorIdentity()
@@ -62,22 +62,20 @@ async def _log_in(identity: gcp.GcpIdentity, lookup: Lookup) -> _Login:
     """Raises ConfigError and ScalerError."""
     context = ResolvingContext(lookup)
     source = await gcp.token_source(context, identity, gcp.CLOUD_PLATFORM)
-    token = (await source.token()).get_secret_value()
+    token = await source.token()
     return _Login(token=token, project=await gcp.project_of(context, identity))
 
 
-async def _read(secret: GcpSecretManagerSecret, login: _Login, lookup: Lookup) -> str:
+async def _read(secret: GcpSecretManagerSecret, login: _Login, lookup: Lookup) -> SecretStr:
     endpoint = os.environ.get(_ENDPOINT_VARIABLE) or "https://secretmanager.googleapis.com"
     name = f"projects/{login.project}/secrets/{secret.id}/versions/{secret.version or 'latest'}"
-    question = Question(
-        url=f"{endpoint.rstrip('/')}/v1/{name}:access", headers={"Authorization": f"Bearer {login.token}"}
-    )
+    question = Question(url=f"{endpoint.rstrip('/')}/v1/{name}:access", headers=bearer(login.token))
     answer = await ask(question, lookup.around.http)
-    data = answer.text("payload", "data")
+    data = answer.secret("payload", "data")
     if answer.status >= 400 or data is None:
         raise answer.refusal()
     try:
-        return base64.b64decode(data).decode()
+        return SecretStr(base64.b64decode(data.get_secret_value()).decode())
     except (binascii.Error, UnicodeDecodeError):
         raise ScalerError(f"{question.shown}: the secret is not text") from None
 

@@ -11,23 +11,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn
 
+from pydantic import SecretStr
+
 from keda_py.apis.trigger_authentication import HashiCorpVault, VaultPkiData, VaultSecret
 from keda_py.auth.lookup.lookup import Lookup
 from keda_py.auth.sources.service_account_file import read_service_account_file
 from keda_py.auth.sources.service_account_token import LIFE_USED, request_token
-from keda_py.cloud.questions import Answer, Question, ask
+from keda_py.cloud.questions import Answer, Question, Sent, ask
 from keda_py.errors import ConfigError
 from keda_py.net.credential_keys import Secret
 from keda_py.net.operator_identity import Destination
+from keda_py.net.secret_texts import EMPTY, SecretData
 
 _FIELD = "spec.hashiCorpVault"
 
 
-async def read_vault(vault: HashiCorpVault, lookup: Lookup) -> dict[str, str]:
+async def read_vault(vault: HashiCorpVault, lookup: Lookup) -> dict[str, SecretStr]:
     """Raises ConfigError for what the user must fix, ScalerError when Vault refuses or does not answer."""
     session = _Session(vault=vault, lookup=lookup, login=await _log_in(vault, lookup))
-    found: dict[str, str] = {}
-    read: dict[tuple[str, bool, VaultPkiData | None], Mapping[str, object]] = {}
+    found: dict[str, SecretStr] = {}
+    read: dict[tuple[str, bool, VaultPkiData | None], SecretData] = {}
     for secret in vault.secrets:
         # Certificate and key of one issue belong together, so equal questions are asked once.
         question = (secret.path, secret.type == "pki", secret.pki_data)
@@ -41,7 +44,7 @@ async def read_vault(vault: HashiCorpVault, lookup: Lookup) -> dict[str, str]:
 class _Login:
     """A token of Vault, and the credential it was given for: that lasts, while tokens are given anew each minute."""
 
-    token: str = field(repr=False)
+    token: SecretStr
     credential: tuple[Secret, ...] = field(repr=False)
 
 
@@ -53,24 +56,24 @@ class _Session:
     lookup: Lookup
     login: _Login
 
-    async def read(self, secret: VaultSecret) -> Mapping[str, object]:
+    async def read(self, secret: VaultSecret) -> SecretData:
         """The data of a path; {} if it has no data."""
         return _data_of(await ask(self._question(secret.path), self.lookup.around.http))
 
-    async def issue(self, secret: VaultSecret) -> Mapping[str, object]:
+    async def issue(self, secret: VaultSecret) -> SecretData:
         """A new certificate; a fresh one is used again for a minute, and replaced before it ends."""
         wanted = (secret.pki_data or VaultPkiData()).model_dump()
         form = {name: str(value) for name, value in wanted.items() if value}
         question = self._question(secret.path, form)
 
-        async def ask_for_it() -> Mapping[str, object]:
+        async def ask_for_it() -> SecretData:
             return _data_of(await ask(question, self.lookup.around.http))
 
         details = (f"{name}={value}" for name, value in sorted(form.items()))
         what = ("vault certificate", self.vault.address, self.vault.namespace, secret.path, *details)
         key = self.lookup.key(what, *self.login.credential)
         data = await self.lookup.around.certificates.get(key, ask_for_it)
-        if isinstance(ends := data.get("expiration"), int | float):
+        if isinstance(ends := data.get_secret_value().get("expiration"), int | float):
             self.lookup.resolve_again_in(max(LIFE_USED * (ends - self.lookup.around.clock.now().timestamp()), 0.0))
         return data
 
@@ -79,7 +82,10 @@ class _Session:
 
 
 def _question(
-    vault: HashiCorpVault, path: str, headers: Mapping[str, str], form: Mapping[str, str] | None = None
+    vault: HashiCorpVault,
+    path: str,
+    headers: Sent,
+    form: Sent | None = None,
 ) -> Question:
     namespace = {"X-Vault-Namespace": vault.namespace} if vault.namespace else {}
     url = f"{vault.address.rstrip('/')}/v1/{path.strip('/')}"
@@ -94,10 +100,10 @@ async def _log_in(vault: HashiCorpVault, lookup: Lookup) -> _Login:
     role = role or _refuse("role", "k8s role not in config: set it")
     jwt, whose = await _jwt(vault, lookup)
 
-    async def log_in() -> str:
-        form = {"jwt": jwt, "role": role}
+    async def log_in() -> SecretStr:
+        form: dict[str, str | SecretStr] = {"jwt": jwt, "role": role}
         answer = await ask(_question(vault, f"auth/{mount}/login", {}, form), lookup.around.http)
-        token = answer.text("auth", "client_token")
+        token = answer.secret("auth", "client_token")
         if answer.status >= 400 or not token:
             raise answer.refusal()
         return token
@@ -107,10 +113,10 @@ async def _log_in(vault: HashiCorpVault, lookup: Lookup) -> _Login:
     return _Login(token=await lookup.around.logins.get(key, log_in), credential=credential)
 
 
-def _token(vault: HashiCorpVault, lookup: Lookup) -> str:
+def _token(vault: HashiCorpVault, lookup: Lookup) -> SecretStr:
     """The object's own, or VAULT_TOKEN where that goes first or there is no other."""
-    own = vault.credential.token.get_secret_value() if vault.credential and vault.credential.token else ""
-    operators = os.environ.get("VAULT_TOKEN", "")
+    own = vault.credential.token if vault.credential and vault.credential.token else EMPTY
+    operators = SecretStr(os.environ.get("VAULT_TOKEN", ""))
     first = lookup.around.identities.puts_operator_first(by_installation=lookup.cluster_wide)
     if own and not (first and operators):
         return own
@@ -120,7 +126,7 @@ def _token(vault: HashiCorpVault, lookup: Lookup) -> str:
     return operators
 
 
-async def _jwt(vault: HashiCorpVault, lookup: Lookup) -> tuple[str, tuple[Secret, ...]]:
+async def _jwt(vault: HashiCorpVault, lookup: Lookup) -> tuple[SecretStr, tuple[Secret, ...]]:
     """A ServiceAccount's token, and what tells whose it is: a requested one is another each minute."""
     credential = vault.credential
     if credential and (name := credential.service_account_name):
@@ -141,24 +147,25 @@ def _refuse(field_name: str, text: str) -> NoReturn:
     raise ConfigError(f"hashiCorpVault.{field_name} {text}", field=f"{_FIELD}.{field_name}")
 
 
-def _data_of(answer: Answer) -> Mapping[str, object]:
+def _data_of(answer: Answer) -> SecretData:
     if answer.status == 404:
-        return {}
+        return SecretData({})
     if answer.status >= 400:
         raise answer.refusal()
     data = answer.body.get("data")
-    return data if isinstance(data, dict) else {}
+    return SecretData(data if isinstance(data, dict) else {})
 
 
-def _value_of(secret: VaultSecret, data: Mapping[str, object], lookup: Lookup) -> str:
+def _value_of(secret: VaultSecret, wrapped: SecretData, lookup: Lookup) -> SecretStr:
     """Type "" finds out which engine it is: version 2 has everything below `data`."""
+    data = wrapped.get_secret_value()
     inner = data.get("data")
     if secret.type == "secretV2" or (not secret.type and isinstance(inner, dict)):
         data = inner if isinstance(inner, dict) else {}
     value = data.get(secret.key)
     if secret.type == "pki" and isinstance(value, Sequence) and not isinstance(value, str):
-        return "\n".join(str(item) for item in value)
+        return SecretStr("\n".join(str(item) for item in value))
     if not isinstance(value, str):
         lookup.note_missing("key of a vault secret", secret.path, secret.key)
-        return ""
-    return value
+        return EMPTY
+    return SecretStr(value)

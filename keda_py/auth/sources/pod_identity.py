@@ -4,10 +4,13 @@ AWS roles may be those of the scale target's ServiceAccount (annotation `eks.ama
 provider aws with identityOwner workload, optional for aws-eks. Behaviour reference, section 11.3.
 """
 
+from pydantic import SecretStr
+
 from keda_py.apis.trigger_authentication import AuthPodIdentity
 from keda_py.auth.lookup.lookup import Lookup
 from keda_py.auth.lookup.pod_template import PodTemplate
 from keda_py.errors import ConfigError
+from keda_py.net.secret_texts import as_secrets
 from keda_py.sdk.scaler import PodIdentity
 
 ROLE_ANNOTATION = "eks.amazonaws.com/role-arn"
@@ -38,7 +41,7 @@ def needs_service_account(identity: AuthPodIdentity | None) -> bool:
 
 async def read_pod_identity(
     identity: AuthPodIdentity | None, pod: PodTemplate | None, lookup: Lookup
-) -> dict[str, str]:
+) -> dict[str, SecretStr]:
     """Parameter awsRoleArn where there is a role. Raises ConfigError and KubeError."""
     if identity is None:
         return {}
@@ -50,7 +53,7 @@ async def read_pod_identity(
                 "leave it out, or set identityOwner to keda",
                 field="spec.podIdentity.roleArn",
             )
-        return {"awsRoleArn": identity.role_arn}
+        return as_secrets({"awsRoleArn": identity.role_arn})
     if not needs_service_account(identity):
         return {}
     role = await _role_of_service_account(pod, lookup)
@@ -60,7 +63,7 @@ async def read_pod_identity(
             f"{ROLE_ANNOTATION}; add it, or set identityOwner to keda",
             field="spec.podIdentity.identityOwner",
         )
-    return {"awsRoleArn": role}
+    return as_secrets({"awsRoleArn": role})
 
 
 async def _role_of_service_account(pod: PodTemplate | None, lookup: Lookup) -> str:

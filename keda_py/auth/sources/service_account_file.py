@@ -10,6 +10,7 @@ import binascii
 from pathlib import Path
 
 import orjson
+from pydantic import SecretStr
 
 from keda_py.errors import ConfigError
 
@@ -20,12 +21,12 @@ _LARGEST_TOKEN = 64 * 1024
 """Bytes. Some files below /proc never end, and reading one would hold a thread and fill the memory."""
 
 
-async def read_service_account_file(path: str) -> str:
+async def read_service_account_file(path: str) -> SecretStr:
     """The token; "" stands for the operator's own. Raises ConfigError, which repeats nothing of the file."""
     return await asyncio.to_thread(_read, Path(path or OWN_TOKEN))
 
 
-def _read(path: Path) -> str:
+def _read(path: Path) -> SecretStr:
     try:
         if not path.is_file():
             raise ConfigError(f"serviceAccount {path}: is not a regular file; name the file of a token", field=_FIELD)
@@ -38,7 +39,7 @@ def _read(path: Path) -> str:
         raise ConfigError(f"serviceAccount {path} cannot be read: {type(error).__name__}", field=_FIELD) from None
     if not _subject(token).startswith(_SUBJECT):
         raise ConfigError(f"serviceAccount {path}: does not hold the token of a ServiceAccount", field=_FIELD)
-    return token
+    return SecretStr(token)
 
 
 def _subject(token: str) -> str:

@@ -6,16 +6,19 @@ A token is asked for anew when four fifths of its life are over, so that no read
 from collections.abc import Sequence
 from datetime import datetime
 
+from pydantic import SecretStr
+
 from keda_py.apis.trigger_authentication import BoundServiceAccountToken
 from keda_py.auth.lookup.lookup import Lookup
 from keda_py.errors import NotFound, Unavailable
 from keda_py.kube.resources import SERVICE_ACCOUNTS
 from keda_py.kube.transport import Request
+from keda_py.net.secret_texts import EMPTY
 
 LIFE_USED = 0.8
 
 
-async def read_bound_tokens(entries: Sequence[BoundServiceAccountToken], lookup: Lookup) -> dict[str, str]:
+async def read_bound_tokens(entries: Sequence[BoundServiceAccountToken], lookup: Lookup) -> dict[str, SecretStr]:
     """A ServiceAccount that is missing is an empty text. Raises KubeError when no token can be had."""
     found = {}
     for entry in entries:
@@ -24,16 +27,16 @@ async def read_bound_tokens(entries: Sequence[BoundServiceAccountToken], lookup:
         except NotFound:
             lookup.note_missing("serviceaccount", entry.service_account_name)
             lookup.resolve_again_in(LIFE_USED * lookup.around.settings.token_expiry.total_seconds())
-            token = ""
+            token = EMPTY
         found[entry.parameter] = token
     return found
 
 
-async def request_token(namespace: str, name: str, lookup: Lookup) -> str:
+async def request_token(namespace: str, name: str, lookup: Lookup) -> SecretStr:
     """A token of a ServiceAccount; the trigger is resolved again before it ends. Raises KubeError."""
     clock = lookup.around.clock
 
-    async def issue() -> tuple[str, datetime]:
+    async def issue() -> tuple[SecretStr, datetime]:
         seconds = int(lookup.around.settings.token_expiry.total_seconds())
         request = Request(
             method="POST",
@@ -47,7 +50,7 @@ async def request_token(namespace: str, name: str, lookup: Lookup) -> str:
         )
         status = (await lookup.around.client.send(request)).get("status") or {}
         try:
-            return str(status["token"]), datetime.fromisoformat(status["expirationTimestamp"])
+            return SecretStr(str(status["token"])), datetime.fromisoformat(status["expirationTimestamp"])
         except (KeyError, ValueError):
             raise Unavailable(f"TokenRequest for ServiceAccount {name}: the answer has no token") from None
 

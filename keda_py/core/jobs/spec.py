@@ -1,6 +1,6 @@
 """ScaledJob -> JobScalingSpec: defaults applied, annotations understood, effective bounds.
 
-Pure; the sibling of `spec.py`. Behaviour reference, sections 10.2 and 10.3. Next in the flow: `jobs.py`.
+Pure; the sibling of `spec.py`. Behaviour reference, sections 10.2 and 10.3. Next in the flow: `counts.py`.
 """
 
 import math

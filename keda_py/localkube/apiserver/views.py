@@ -1,7 +1,7 @@
 """From stored objects to what a client asked to see: another version of the kind, a Table, metadata alone.
 
-A kind is stored in one version; `conversions.py` knows the few that look different in another. Items of a list of
-built-in kinds carry no apiVersion and kind, those of custom resources do, as with a real server.
+A kind is stored in one version; `builtin/conversions.py` knows the few that look different in another. Items of a list
+of built-in kinds carry no apiVersion and kind, those of custom resources do, as with a real server.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,6 +1,6 @@
 """Request bodies: JSON, YAML or kubectl's protobuf into a dict that is of the right kind, named as the path says.
 
-Next in the flow: `preparation.py`, which prunes, defaults and validates it.
+Next in the flow: `store/preparation.py`, which prunes, defaults and validates it.
 """
 
 from typing import Any

@@ -1,7 +1,7 @@
 """CustomResourceDefinitions: the status that clients wait for, and a deletion that takes the instances along.
 
-`custom_resources.py` serves a definition's resources from the moment it is stored, so its names are accepted at once.
-Finalizers of instances are honoured: this controller keeps a deleted definition until the last instance is gone.
+`store/custom_resources.py` serves a definition's resources from the moment it is stored, so its names are accepted at
+once. Finalizers of instances are honoured: this controller keeps a deleted definition until the last instance is gone.
 """
 
 from collections.abc import Iterable

@@ -1,7 +1,7 @@
 """The only node's agent: starts every pod that appears, makes it Ready when its start-up time is over, ends Jobs' pods.
 
 Works on the pods that `replicasets.py`, `statefulsets.py`, `jobs.py` and users create; what it writes comes from
-`pods.py`.
+`shared/pods.py`.
 """
 
 from collections.abc import Iterable

@@ -1,7 +1,8 @@
 """A request and its answer as plain values, free of the HTTP server's types.
 
-`server.py` makes a `Call` of each request; `routes.py` finds out what it asks for and returns an `Answer`. Query
-parameters are read as the real server reads them (booleans as Go does: kubernetes_asyncio sends `watch=True`).
+`apiserver/server.py` makes a `Call` of each request; `apiserver/routes.py` finds out what it asks for and returns an
+`Answer`. Query parameters are read as the real server reads them (booleans as Go does: kubernetes_asyncio sends
+`watch=True`).
 """
 
 from collections.abc import AsyncGenerator, Mapping

@@ -1,6 +1,6 @@
 """Label and field selectors: parsed once, matched against plain objects.
 
-Refusals use the real parser's words. Next in the flow: `store.py`, which filters lists and watches with them.
+Refusals use the real parser's words. Next in the flow: `store/store.py`, which filters lists and watches with them.
 """
 
 from dataclasses import dataclass

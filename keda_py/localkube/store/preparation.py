@@ -1,7 +1,7 @@
 """From a decoded body to an object fit to be stored: pruned, completed, validated by the schema of its kind.
 
 Unknown fields are dropped with a warning, or refused when the client asks for strict validation. Next in the flow:
-`admission.py`, then the store.
+`access/admission.py`, then the store.
 """
 
 from collections.abc import Callable, Sequence

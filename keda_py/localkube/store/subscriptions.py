@@ -1,7 +1,7 @@
 """What a watcher sees of the store's events, and what it costs virtual time.
 
 An event that a watcher has not taken yet is work in flight: the subscription holds the clock from the first undelivered
-event until the watcher asks for one more. Next in the flow: `watches.py`, which writes events to sockets.
+event until the watcher asks for one more. Next in the flow: `apiserver/watches.py`, which writes events to sockets.
 """
 
 import asyncio

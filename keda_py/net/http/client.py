@@ -11,7 +11,7 @@ from keda_py.answers.bounds import AnswerBounds
 from keda_py.answers.connections import Connections
 from keda_py.clock import Clock, SystemClock
 from keda_py.net.http.observed import HttpExchange, ObservedTransport
-from keda_py.net.http.own_subject_certificates import Namesakes
+from keda_py.net.http.own_subject_certificates import OwnSubjectCertificates
 from keda_py.net.http.redirects import GuardedClient
 from keda_py.net.http.transport import AiohttpTransport, Limits, Trust
 from keda_py.net.proxies import Proxies
@@ -47,7 +47,10 @@ def http_client(
     """The shared client; `tls` serves requests that bring no context of their own, `observe` hears of each exchange."""
     transport = AiohttpTransport(
         clock=clock,
-        trust=Trust(make_context=partial(tls.get, TlsSettings(), ""), namesakes=Namesakes(tls, SystemClock())),
+        trust=Trust(
+            make_context=partial(tls.get, TlsSettings(), ""),
+            own_subject_certificates=OwnSubjectCertificates(tls, SystemClock()),
+        ),
         proxies=spec.proxies,
         limits=Limits(
             connections=spec.connections,

@@ -72,7 +72,7 @@ class _Memory(Generic[T]):
         self._known.pop(server, None)
 
 
-class Namesakes:
+class OwnSubjectCertificates:
     """Servers with such certificates. `clock` tells the time that certificates are valid at."""
 
     def __init__(self, contexts: TlsContexts, clock: Clock) -> None:

@@ -24,7 +24,7 @@ from keda_py.answers.ledger import NoRoom
 from keda_py.answers.tenants import tenant
 from keda_py.clock import Clock
 from keda_py.net.http.heads import BoundedConnector
-from keda_py.net.http.own_subject_certificates import Namesakes
+from keda_py.net.http.own_subject_certificates import OwnSubjectCertificates
 from keda_py.net.http.sockets import Sockets
 from keda_py.net.proxies import Proxies
 
@@ -53,7 +53,7 @@ class Trust:
     """
 
     make_context: Callable[[], ssl.SSLContext]
-    namesakes: Namesakes
+    own_subject_certificates: OwnSubjectCertificates
     _made: list[ssl.SSLContext] = field(default_factory=list)
 
     @property
@@ -200,9 +200,9 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
         if url.scheme == "http" and self._proxies.for_url(url) is None:
             return await self._send_with(request, url, None)
         context = request.extensions.get("ssl") or self._trust.context
-        server, namesakes = (url.raw_host or "", url.port or 0), self._trust.namesakes
+        server, own_subject_certificates = (url.raw_host or "", url.port or 0), self._trust.own_subject_certificates
         proxied = self._proxies.for_url(url) is not None
-        used = context if proxied else namesakes.context_for(context, server)
+        used = context if proxied else own_subject_certificates.context_for(context, server)
         clock, seconds = asyncio.get_running_loop().time, request.extensions.get("timeout", {}).get("connect")
         began = clock()
         try:
@@ -211,10 +211,12 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
             refusal = error.certificate_error
             if proxied or not isinstance(refusal, ssl.SSLCertVerificationError):
                 raise
-            learning = namesakes.learn(context, used, server, refusal)
+            learning = own_subject_certificates.learn(context, used, server, refusal)
             if not await _in_time(learning, _left(seconds, clock() - began)):
                 raise
-        return await self._send_with(request, url, namesakes.context_for(context, server), clock() - began)
+        return await self._send_with(
+            request, url, own_subject_certificates.context_for(context, server), clock() - began
+        )
 
     async def _send_with(
         self, request: httpx.Request, url: URL, context: ssl.SSLContext | None, spent: float = 0.0

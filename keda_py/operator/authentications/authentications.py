@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from functools import partial
 
-from keda_py.core.object_key import ObjectKey
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.kube.informers.cache import key_of
 from keda_py.kube.informers.informer import Informer
 from keda_py.kube.resources import CLUSTER_TRIGGER_AUTHENTICATIONS, Obj, Resource

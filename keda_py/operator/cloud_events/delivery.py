@@ -16,7 +16,7 @@ from zlib import crc32
 from keda_py.answers.tenants import acting_for
 from keda_py.clock import Clock
 from keda_py.core.cloud_events import CloudEvent
-from keda_py.core.object_key import ObjectKey
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.operator.cloud_events.ordered_queue import OrderedQueue
 from keda_py.operator.cloud_events.sinks import Sink, SinkError
 from keda_py.telemetry.cloud_event_metrics import CloudEventMetrics

@@ -16,10 +16,11 @@ from keda_py.apis.parsing import parse_object
 from keda_py.apis.scaled_object import ScaleTrigger
 from keda_py.auth.cluster_resolver import ClusterResolver
 from keda_py.core.cloud_events import Origin
-from keda_py.core.object_key import ObjectKey
 from keda_py.core.spec import TriggersSpec
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import CLOUD_EVENT_SOURCES, CLUSTER_CLOUD_EVENT_SOURCES, Obj
+from keda_py.net.secret_texts import EMPTY
 from keda_py.operator.cloud_events.sinks import ENDPOINT, URI, EventGridSink, HttpSink, Sink, check_address
 from keda_py.settings.settings import ClusterSettings
 
@@ -81,7 +82,7 @@ class Destinations:
         if (provider := resolved.pod_identity.provider) not in ("", "none"):
             text = f'{_REFERENCE}: podIdentity "{provider}" cannot be used here; give an accessKey'
             raise ConfigError(text, field=_REFERENCE)
-        key = resolved.auth.get("accessKey", "")
+        key = resolved.auth.get("accessKey", EMPTY).get_secret_value()
         if not (key and key.isascii() and key.isprintable()):
             text = f"{_REFERENCE}: no access key; refer to a TriggerAuthentication with parameter accessKey"
             raise ConfigError(text, field=_REFERENCE)

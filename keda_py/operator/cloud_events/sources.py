@@ -16,7 +16,7 @@ from uuid import uuid4
 from keda_py.apis.cloud_event_source import EventSubscription
 from keda_py.core.cloud_events import TYPES, CloudEvent, is_wanted, reaches
 from keda_py.core.conditions import ConditionValue, with_condition
-from keda_py.core.object_key import ObjectKey
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ConfigError
 from keda_py.kube.informers.cache import key_of
 from keda_py.kube.informers.informer import Informer

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from keda_py.apis.foreign import map_at, maps_at, namespace_of, text_at
-from keda_py.core.object_key import ObjectKey
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.kube.resources import CLUSTER_TRIGGER_AUTHENTICATIONS, TRIGGER_AUTHENTICATIONS, Obj
 
 BY_AUTHENTICATION = "authentication"

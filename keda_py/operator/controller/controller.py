@@ -15,7 +15,7 @@ from functools import partial
 from typing import Generic
 
 from keda_py.answers.tenants import acting_for
-from keda_py.core.object_key import ObjectKey
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.core.values.times import write_time
 from keda_py.errors import ConfigError, Forbidden, Invalid, KubeError, ScalerError
 from keda_py.kube.resources import Obj

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from keda_py.core.decision import Reason
 from keda_py.core.jobs.decision import JobReason
-from keda_py.core.object_key import ObjectKey
+from keda_py.core.values.object_key import ObjectKey
 
 OBJECT_ENTRIES = 50
 ALL_ENTRIES = 20_000

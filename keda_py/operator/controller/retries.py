@@ -1,6 +1,7 @@
 """Work on keys that is tried again, later with each failure in a row; what goes wrong is said once.
 
-For objects that need no memory beyond that: `authentications.py` and `cloud_events/sources.py` work inside `attempt`.
+For objects that need no memory beyond that: `authentications/authentications.py` and `cloud_events/sources.py` work
+inside `attempt`.
 """
 
 import logging
@@ -9,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from keda_py.answers.tenants import acting_for
-from keda_py.core.object_key import ObjectKey
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import KubeError, NotFound, ScalerError
 from keda_py.operator.controller.work_queue import DueQueue
 

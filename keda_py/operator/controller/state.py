@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from keda_py.core.metric_names import MetricSet
-from keda_py.core.object_key import ObjectKey
 from keda_py.core.spec import NAME_LABEL, TriggersSpec
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.kube.resources import Resource
 
 

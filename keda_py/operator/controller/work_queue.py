@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
 
 from keda_py.clock import Clock, Timer
-from keda_py.core.object_key import ObjectKey
+from keda_py.core.values.object_key import ObjectKey
 
 log = logging.getLogger(__name__)
 

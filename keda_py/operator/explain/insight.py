@@ -12,7 +12,7 @@ from math import isfinite
 import orjson
 
 from keda_py.clock import Clock
-from keda_py.core.object_key import ObjectKey
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.core.values.times import write_time
 from keda_py.external_metrics.discovery import INSIGHT, JOB_INSIGHT, Api
 from keda_py.external_metrics.question import Answer, Question

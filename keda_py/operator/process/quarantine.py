@@ -18,7 +18,6 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from keda_py.clock import Clock
-from keda_py.core.object_key import ObjectKey
 from keda_py.core.quarantine import (
     BYSTANDER_SECONDS,
     HOLD_SECONDS,
@@ -31,6 +30,7 @@ from keda_py.core.quarantine import (
     hold_in_bad_company,
     read_held_back,
 )
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.kube.resources import Obj
 from keda_py.readings.journal import Journal
 

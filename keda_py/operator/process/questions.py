@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 
 from keda_py.core.evaluation import MetricValue
-from keda_py.core.object_key import ObjectKey
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.external_metrics.metric_values import Questions
 from keda_py.external_metrics.query import PREFIX, QueryError
 from keda_py.kube.resources import SCALED_OBJECTS, Obj

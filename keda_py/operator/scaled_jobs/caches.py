@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from keda_py.apis.foreign import map_at, maps_at, name_of, namespace_of, text_at, texts_at
 from keda_py.core.jobs.spec import GENERATION, JOB_NAME_LABEL
-from keda_py.core.object_key import ObjectKey
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import KubeError
 from keda_py.kube.backoff import Backoff
 from keda_py.kube.client import KubeClient

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from keda_py.core.object_key import ObjectKey
 from keda_py.core.spec import ScalingSpec
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import KubeError
 from keda_py.kube.client import KubeClient
 from keda_py.kube.discovery import ScaleTarget

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from keda_py.core.conditions import hpa_active
-from keda_py.core.object_key import ObjectKey
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.kube.informers.cache import key_of
 from keda_py.kube.resources import Obj
 from keda_py.operator.controller.controller import Controller

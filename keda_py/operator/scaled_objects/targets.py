@@ -8,8 +8,8 @@ another client's write in between makes it fail instead of being overwritten.
 from dataclasses import dataclass
 
 from keda_py.clock import Clock
-from keda_py.core.object_key import ObjectKey
 from keda_py.core.spec import ScalingSpec
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import Forbidden, KubeError, NotFound
 from keda_py.kube.client import KubeClient
 from keda_py.kube.discovery import Discovery, ScaleTarget

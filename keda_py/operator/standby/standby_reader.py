@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 
-from keda_py.core.object_key import ObjectKey
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.kube.resources import SCALED_OBJECTS, Obj
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 

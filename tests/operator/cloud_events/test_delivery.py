@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry
 
 from keda_py.clock import FakeClock
 from keda_py.core.cloud_events import Origin
-from keda_py.core.object_key import ObjectKey
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.net.http import HttpClientSpec, http_client
 from keda_py.net.tls import TlsContexts
 from keda_py.operator.cloud_events.delivery import LANES, LAST_PAUSE_SECONDS, QUEUE_LIMIT, Delivery

@@ -1,8 +1,9 @@
-"""A kind of its own, in what `controller/kind.py` asks for: queue, workers, retries, memory and finalizer are there."""
+"""A kind of its own, in what `operator/controller/kind.py` asks for: queue, workers, retries, memory and finalizer are
+there."""
 
 import asyncio
 
-from keda_py.core.object_key import ObjectKey
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ConfigError
 from keda_py.kube.client import KubeClient
 from keda_py.kube.informers.informer import Informer

@@ -10,7 +10,7 @@ from keda_py.core.admission.findings import Neighbourhood
 from keda_py.core.spec import ScalingSpec
 from keda_py.operator.admission.webhook.paths import SCALED_OBJECT
 from keda_py.operator.admission.webhook.reviews import Reviewer
-from keda_py.testing import lendings
+from keda_py.testing import shared_context
 
 Obj = dict[str, Any]
 PATH = SCALED_OBJECT.path
@@ -42,5 +42,5 @@ async def nobody(_: ScalingSpec) -> Neighbourhood:
 
 @asynccontextmanager
 async def a_reviewer(*namespaces: str) -> AsyncIterator[Reviewer]:
-    async with lendings() as lent:
+    async with shared_context() as lent:
         yield Reviewer(lent, namespaces, nobody)

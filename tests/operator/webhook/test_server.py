@@ -16,7 +16,7 @@ from keda_py.core.spec import ScalingSpec
 from keda_py.errors import Unavailable
 from keda_py.operator.admission.webhook.reviews import Reviewer
 from keda_py.operator.admission.webhook.server import AT_ONCE, WAITING, WebhookServer
-from keda_py.testing import lendings
+from keda_py.testing import shared_context
 from tests.localkube.eventually import eventually
 from tests.operator.webhook.reviews import PATH, UID, review, scaled_object
 
@@ -41,7 +41,7 @@ class Served:
 
 @asynccontextmanager
 async def a_server(admits: Any = lambda certificate: True) -> AsyncIterator[Served]:
-    async with lendings() as lent, httpx.AsyncClient(timeout=30) as client:
+    async with shared_context() as lent, httpx.AsyncClient(timeout=30) as client:
         served = Served(client, 0)
         server = WebhookServer(
             Reviewer(lent, (), served.find), lambda told: served.reports.append(told["reviewed"]), admits

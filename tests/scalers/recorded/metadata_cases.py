@@ -47,7 +47,7 @@ class MetadataCase:
     def context(self, lent: SharedContext) -> EngineContext:
         """What the scaler is lent."""
         return EngineContext(
-            lendings=lent,
+            shared_context=lent,
             namespace="market",
             scaled_object="shop",
             trigger_index=self.index,

@@ -54,7 +54,7 @@ class NoCluster:
 
 
 @asynccontextmanager
-async def _lendings(orders: Orders) -> AsyncIterator[SharedContext]:
+async def _shared_context(orders: Orders) -> AsyncIterator[SharedContext]:
     """What scalers are lent that are only built."""
     clock, spec = SystemClock(), HttpClientSpec()
     tls = TlsContexts(orders.scaler_min_tls_version, orders.scaler_ciphers, orders.ca_dirs)
@@ -82,8 +82,8 @@ async def serve(wire: socket.socket) -> None:
     forward_logs(link, orders.log_level)
     tls = ServerTls(orders.min_tls_version, orders.ciphers)
     callers, inquiries = Callers(tls, orders.client_ca_file, orders.client_names), Inquiries(link)
-    async with _lendings(orders) as lendings, asyncio.TaskGroup() as tasks:
-        server = WebhookServer(Reviewer(lendings, orders.namespaces, inquiries.around), link.tell, callers.admits)
+    async with _shared_context(orders) as shared_context, asyncio.TaskGroup() as tasks:
+        server = WebhookServer(Reviewer(shared_context, orders.namespaces, inquiries.around), link.tell, callers.admits)
         listeners = [socket.socket(fileno=number) for number in orders.listeners]
         await server.port.serve(listeners, tls.context(asks_clients=callers.must_show, insists=callers.must_show))
         background = [tasks.create_task(callers.run()), tasks.create_task(_beat(link))]

@@ -1,7 +1,7 @@
 """What the webhook process asks the operator about an object, and what it makes of the answer.
 
-Pure. The operator's side is `../neighbours.py`; both speak plain JSON, so the answer is made into models here, off the
-operator's loop.
+Pure. The operator's side is `../related_objects.py`; both speak plain JSON, so the answer is made into models here, off
+the operator's loop.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,6 +1,6 @@
 """An admission review, from its bytes to its verdict: cheap refusals first, then the kind's checks.
 
-The checks are pure (`keda_py/core/admission*.py`). A body is bounded in bytes before it comes here (`server.py`), in
+The checks are pure (`keda_py/core/admission/`). A body is bounded in bytes before it comes here (`server.py`), in
 lists and maps before it is parsed, in everything else before models are made of it (`extent.py`).
 """
 
@@ -81,8 +81,8 @@ def _json_object(body: bytes) -> Obj:
 class Reviewer:
     """Judges reviews. `namespaces` are those that this operator watches, all for none; `around` finds neighbours."""
 
-    def __init__(self, lendings: SharedContext, namespaces: Sequence[str], around: Around) -> None:
-        self._lendings, self._namespaces, self._around = lendings, frozenset(namespaces), around
+    def __init__(self, shared_context: SharedContext, namespaces: Sequence[str], around: Around) -> None:
+        self._shared_context, self._namespaces, self._around = shared_context, frozenset(namespaces), around
         self._judges: dict[str, Judge] = {
             **{webhook_of(kind).path: _judge(check_of(kind.model)) for kind in ADMITTED},
             SCALED_JOB.path: _judge(self._check_scaled_job),
@@ -136,7 +136,7 @@ class Reviewer:
         yield from self._warn(obj.spec.triggers)
 
     def _warn(self, triggers: Sequence[ScaleTrigger]) -> Iterator[AdmissionWarning]:
-        return warn_of_triggers(triggers, self._lendings)
+        return warn_of_triggers(triggers, self._shared_context)
 
 
 def _judge(check: Check) -> Judge:

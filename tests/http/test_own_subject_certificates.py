@@ -19,7 +19,13 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from keda_py.clock import FakeClock, SystemClock
 from keda_py.net.http import HttpClientSpec, http_client
 from keda_py.net.http.issued_path import IssuedPath
-from keda_py.net.http.own_subject_certificates import LOOK_SECONDS, REFUSED_FOR, SERVERS, TRUSTED_FOR, Namesakes
+from keda_py.net.http.own_subject_certificates import (
+    LOOK_SECONDS,
+    REFUSED_FOR,
+    SERVERS,
+    TRUSTED_FOR,
+    OwnSubjectCertificates,
+)
 from keda_py.net.tls import TlsContexts, TlsSettings
 from keda_py.testing import A_SATURDAY
 from tests.busy_threads import no_thread_left
@@ -304,18 +310,18 @@ async def test_a_look_ends_with_the_time_of_its_request(tmp_path: Path) -> None:
 
 
 class Learning:
-    """`Namesakes` on a clock of its own, and what it says of a server."""
+    """`OwnSubjectCertificates` on a clock of its own, and what it says of a server."""
 
     def __init__(self, contexts: TlsContexts) -> None:
         self.clock = FakeClock(SystemClock().now())
-        self.namesakes = Namesakes(contexts, self.clock)
+        self.own_subject_certificates = OwnSubjectCertificates(contexts, self.clock)
         self.context = contexts.get(TlsSettings(), "shop")
 
     async def learn(self, server: HttpServer, host: str = "127.0.0.1") -> bool:
-        return await self.namesakes.learn(self.context, self.context, (host, server.port), refusal())
+        return await self.own_subject_certificates.learn(self.context, self.context, (host, server.port), refusal())
 
     def knows(self, server: HttpServer, host: str = "127.0.0.1") -> bool:
-        return self.namesakes.context_for(self.context, (host, server.port)) is not self.context
+        return self.own_subject_certificates.context_for(self.context, (host, server.port)) is not self.context
 
 
 async def test_a_server_is_looked_at_again_every_hour(tmp_path: Path) -> None:
@@ -374,4 +380,4 @@ async def test_another_refusal_than_a_self_signed_certificate_is_final(tmp_path:
     async with serving(tmp_path, ours, ours.namesake()) as server:
         where = ("127.0.0.1", server.port)
         expired = refusal(10)
-        assert not await learning.namesakes.learn(learning.context, learning.context, where, expired)
+        assert not await learning.own_subject_certificates.learn(learning.context, learning.context, where, expired)
