@@ -93,7 +93,7 @@ async def run_operator(
 
 
 def _background(assembly: Assembly, process: OwnProcess) -> Iterator[Callable[[], Coroutine[object, None, None]]]:
-    """What runs from the start to the end, and writes nothing but Events about admission."""
+    """What runs from the start to the end, whether this replica leads or not."""
     parts = assembly.parts
     yield Watchdog(parts.instruments.process, trigger_types_by_module(), process).run
     yield from (parts.caches.run, parts.reader.run, assembly.jobs.caches.run)

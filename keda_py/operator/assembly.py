@@ -104,7 +104,7 @@ def assemble(around: OperatorInputs) -> Assembly:
     settings, sources, election = around.settings, _sources(around), _election(around)
     leads = _leads(election)
 
-    def on_reading(key: ObjectKey) -> None:  # the controllers are made of them
+    def on_reading(key: ObjectKey) -> None:  # called once all is put together: controllers are made of readings
         (jobs.controller if key.kind == SCALED_JOBS.kind else scaled_objects).on_reading(key)
 
     readings = _readings(around, sources, leads, on_reading)

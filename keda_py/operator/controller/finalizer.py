@@ -1,14 +1,14 @@
-"""Our finalizer: put on what needs an orderly end, and taken off by one JSON patch that touches no other finalizer."""
+"""An orderly end: our finalizer, put on what needs one, and taken off by one JSON patch that touches no other."""
 
 from collections.abc import Mapping
 
 from keda_py.errors import NotFound
 from keda_py.kube.client import KubeClient, PatchKind
 from keda_py.kube.resources import Obj, Resource
+from keda_py.operator.controller.dependencies import Dependencies
+from keda_py.operator.controller.state import Remembered
 
 FINALIZER = "finalizer.keda.sh"
-
-
 NO_LABELS: Mapping[str, str] = {}
 
 
@@ -35,6 +35,15 @@ async def ensure_finalizer(
         # A list is replaced whole by a merge patch: the version makes sure that no other finalizer is lost.
         change["resourceVersion"] = meta["resourceVersion"]
         await client.patch(resource.named(meta.get("namespace", ""), meta["name"]), {"metadata": change})
+
+
+async def end_loop(parts: Dependencies, state: Remembered) -> bool:
+    """An object is being deleted: no look, no scaler and no series any more; True when its scale loop was running."""
+    was_running = state.spec is not None
+    state.stop()
+    await parts.readings.forget(state.key)
+    parts.instruments.forget(state.key)  # now: our watch tells only later that the object is gone
+    return was_running
 
 
 async def remove_finalizer(client: KubeClient, resource: Resource, live: Obj) -> bool:

@@ -11,7 +11,7 @@ from functools import partial
 from keda_py.kube.resources import SCALED_JOBS, Obj
 from keda_py.operator.controller.controller import Controller
 from keda_py.operator.controller.dependencies import WATCH_STOPPED
-from keda_py.operator.controller.finalizer import remove_finalizer
+from keda_py.operator.controller.finalizer import end_loop, remove_finalizer
 from keda_py.operator.controller.kind import Kind
 from keda_py.operator.controller.state import about
 from keda_py.operator.scaled_jobs.caches import owner_key
@@ -46,10 +46,7 @@ class ScaledJobs(Kind[ScaledJobState]):
 
     async def finalize(self, state: ScaledJobState, live: Obj) -> None:
         """Stop and let go; the Jobs follow through their ownerReferences. Raises KubeError."""
-        was_running = state.spec is not None
-        state.stop()
-        await self._parts.readings.forget(state.key)
-        self._parts.instruments.forget(state.key)  # now: our watch tells later that it is gone
+        was_running = await end_loop(self._parts, state)
         if await remove_finalizer(self._parts.client, SCALED_JOBS, live):
             if was_running:
                 self._parts.events.record(live, *WATCH_STOPPED)

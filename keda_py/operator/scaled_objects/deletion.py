@@ -11,7 +11,7 @@ from keda_py.errors import ConfigError, KubeError
 from keda_py.kube.discovery import ScaleTarget
 from keda_py.kube.resources import SCALED_OBJECTS, Obj
 from keda_py.operator.controller.dependencies import WATCH_STOPPED
-from keda_py.operator.controller.finalizer import has_finalizer, remove_finalizer
+from keda_py.operator.controller.finalizer import end_loop, has_finalizer, remove_finalizer
 from keda_py.operator.controller.state import about
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.state import ObjectState
@@ -24,10 +24,7 @@ log = logging.getLogger(__name__)
 
 async def finalize(parts: ScaledObjectDependencies, state: ObjectState, live: Obj) -> None:
     """Stop, restore, remove our finalizer. Raises KubeError when the finalizer could not be removed."""
-    was_running = state.spec is not None
-    state.stop()
-    await parts.readings.forget(state.key)
-    parts.instruments.forget(state.key)  # now: our watch tells only later that the object is gone
+    was_running = await end_loop(parts, state)
     if not has_finalizer(live):
         return
     await _restore(parts, state, live)
