@@ -52,7 +52,9 @@ class WorkerProcess:
             f"serve({limits.cpu_seconds!r}, {limits.memory!r})"
         )
         environment = {name: os.environ[name] for name in _FROM_ENVIRONMENT if name in os.environ}
-        options = ("-I", "-B", "-X", "utf8", "-c", script)
+        # -I hides PYTHONPYCACHEPREFIX: without it, what the operator has compiled is compiled anew at each start.
+        bytecode = ("-X", f"pycache_prefix={sys.pycache_prefix}") if sys.pycache_prefix else ()
+        options = ("-I", "-B", "-X", "utf8", *bytecode, "-c", script)
         try:
             process = await asyncio.create_subprocess_exec(
                 sys.executable, *options, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=environment, cwd="/"

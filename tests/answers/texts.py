@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 from collections.abc import Mapping
 
 from keda_py.errors import ScalerError
@@ -11,6 +12,10 @@ MIB = 2**20
 
 def length(text: bytes | str, *more: object) -> list[object]:
     return [len(text), type(text).__name__, *more]
+
+
+def bytecode_folder(text: bytes) -> str | None:
+    return sys.pycache_prefix
 
 
 def process_id(text: bytes) -> int:
