@@ -1,12 +1,15 @@
 """Servers that scalers ask, as processes of this machine: a free port each, ended by their own handle."""
 
+import fcntl
 import os
 import shutil
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from itertools import cycle
 from pathlib import Path
 
@@ -17,15 +20,28 @@ STARTUP_SECONDS = 30
 LOOPBACK = "127.0.0.1"
 
 
-# Below what the kernel hands out for connections: there somebody else may get the port before it is listened on.
-_PORTS_OF_A_WORKER = 1000
-_FIRST = 20_000 + _PORTS_OF_A_WORKER * int(os.environ.get("PYTEST_XDIST_WORKER", "gw10").removeprefix("gw"))
-_candidates = cycle(range(_FIRST, _FIRST + _PORTS_OF_A_WORKER))
+_PORTS_OF_A_PROCESS = 200
+_BLOCKS = range(20_000, 32_000, _PORTS_OF_A_PROCESS)
+"""Below what the kernel hands out for connections: there another process may get the port before it is listened on."""
 
 
 def free_port() -> int:
-    """Each worker has its own, and takes the next one each time."""
-    return next(port for port in _candidates if _is_free(port))
+    """Each process has its own, beside other workers and other suites on this machine, and takes the next one."""
+    return next(port for port in _candidates() if _is_free(port))
+
+
+@cache
+def _candidates() -> Iterator[int]:
+    """The ports of the first block that no other process has locked; the lock ends with this process."""
+    for first in _BLOCKS:
+        lock = os.open(Path(tempfile.gettempdir(), f"keda-py-tests-{first}"), os.O_CREAT | os.O_RDWR, 0o666)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(lock)
+        else:
+            return cycle(range(first, first + _PORTS_OF_A_PROCESS))
+    raise RuntimeError("every block of ports is in use by another test process")
 
 
 def _is_free(port: int) -> bool:
