@@ -9,27 +9,14 @@ Without EXCHANGES the exchanges of tier 1 are played, 20 a type at most. A diffe
 reason into `differences/<trigger type>.toml`, table `http`.
 """
 
-from collections.abc import AsyncIterator
-
 import pytest
 
 from keda_py.sdk.registry import trigger_types
 from tests.scalers.recorded.differences import check_differences
 from tests.scalers.recorded.http_cases import recorded_exchanges
-from tests.scalers.recorded.stage import Papers, Stage, open_stage
+from tests.scalers.recorded.stage import Stage
 
 KNOWN = [name for name in recorded_exchanges() if name in trigger_types()]
-
-
-@pytest.fixture(scope="session")
-def papers(tmp_path_factory: pytest.TempPathFactory) -> Papers:
-    return Papers(tmp_path_factory.mktemp("papers"))
-
-
-@pytest.fixture
-async def stage(papers: Papers) -> AsyncIterator[Stage]:
-    async with open_stage(papers) as stage:
-        yield stage
 
 
 @pytest.mark.parametrize("trigger_type", KNOWN)
