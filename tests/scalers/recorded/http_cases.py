@@ -33,7 +33,7 @@ from keda_py.readings.scaler_set import GRACE_SECONDS
 from keda_py.sdk.context import EngineContext, SharedContext
 from keda_py.sdk.registry import AnyScaler, build
 from keda_py.sdk.scaler import PodIdentity, Trigger
-from keda_py.testing import A_SATURDAY, IdentityRule, Objects, lendings
+from keda_py.testing import A_SATURDAY, IdentityRule, Objects, shared_context
 from tests.scalers.recorded.comparison import unlike_requests
 from tests.scalers.recorded.scripts import Asked, Script
 from tests.scalers.recorded.stage import Stage
@@ -105,7 +105,7 @@ class HttpCase:
             timeout=timeout / 1000 * QUICKER if timeout else 3.0, proxies=Proxies(http=proxy, https=proxy)
         )
         with _environment(stage, proxy, given.get("processEnv", {})):
-            async with lendings(
+            async with shared_context(
                 clock=clock,
                 kube=Objects(endpointslices=[_endpoint_slice(one) for one in given.get("endpointSlices", ())]),
                 http=http,
@@ -119,7 +119,7 @@ class HttpCase:
 
     async def _with_scaler(self, lent: SharedContext, given: Mapping[str, Any], script: Script) -> Played:
         context = EngineContext(
-            lendings=lent,
+            shared_context=lent,
             namespace="ns",
             scaled_object="app",
             trigger_index=given.get("triggerIndex", 0),

@@ -17,7 +17,7 @@ from keda_py.clock import FakeClock
 from keda_py.net.http import HttpClientSpec
 from keda_py.net.proxies import Proxies
 from keda_py.net.tls import TlsSettings
-from keda_py.testing import A_SATURDAY, lendings
+from keda_py.testing import A_SATURDAY, shared_context
 from tests.scalers.recorded.comparison import unlike, unlike_requests
 from tests.scalers.recorded.http_cases import HttpCase, recorded_exchanges
 from tests.scalers.recorded.likeness import Likeness
@@ -37,7 +37,7 @@ async def test_the_recorded_requests_reach_their_server_and_equal_themselves(tri
     proxy, clock = URL(stage.proxy), FakeClock(A_SATURDAY)
     http = HttpClientSpec(proxies=Proxies(http=proxy, https=proxy))
     problems = {}
-    async with lendings(clock=clock, http=http, tls=stage.papers.tls) as lent:
+    async with shared_context(clock=clock, http=http, tls=stage.papers.tls) as lent:
         for case in recorded_exchanges()[trigger_type]:
             if case.is_wanted and (found := await _ask_again(case, stage, lent.http, clock)):
                 problems[case.name] = found
