@@ -6,7 +6,7 @@ from redis.asyncio import Redis
 from redis.exceptions import NoScriptError, RedisError
 
 from keda_py.sdk.scaler import Reading, Scaler, ScalerContext, ScalerError, SharingKey
-from scalers.shared.redis_connection import RedisConnectionMetadata, RedisServer, connect, split_address, unreachable
+from scalers.shared.redis.connection import RedisConnectionMetadata, RedisServer, connect, split_address, unreachable
 from scalers.shared.target import check_target
 
 # Asks and counts in one step on the server; a key that is not there is a list of length 0.
