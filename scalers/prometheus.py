@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Annotated, Literal
 
 from keda_py.cloud.azure_clouds import CLOUDS, scope_of
+from keda_py.sdk.metadata_values import parse_float
 from keda_py.sdk.scaler import (
     AUTH,
     META,
@@ -33,6 +34,8 @@ from scalers.shared.target import check_target
 
 _GCP_SCOPE = "https://www.googleapis.com/auth/monitoring.read"
 _PUBLIC_QUERY = RedirectRule(public=frozenset({"query"}))
+_NOT_FINITE = frozenset({"nan", "inf"})
+"""As Prometheus writes them."""
 _HONOURED: frozenset[AuthMode] = frozenset({"bearer", "basic", "tls", "custom"})
 
 
@@ -182,6 +185,6 @@ def _number(value: float | str) -> float:
     if not isinstance(value, str):
         raise ScalerError("prometheus query api returned a sample value that is not text")
     try:
-        return float(value)
+        return float(value) if value.lower().lstrip("+-") in _NOT_FINITE else parse_float(value)
     except ValueError:
         raise ScalerError("prometheus query api returned a sample value that is not a number") from None

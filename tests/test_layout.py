@@ -4,7 +4,8 @@ import ast
 from collections import defaultdict
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+from tests.places import ROOT
+
 MOST_FILES = 16
 LOOSE = {"__init__", "__main__", "clock", "errors", "logs", "testing"}
 """The modules of `keda_py` itself, each a room of its own."""

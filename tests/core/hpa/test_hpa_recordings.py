@@ -7,7 +7,6 @@ Ready after 4 s, and report usage with a window of 15 s; pods that it takes away
 import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,10 +27,11 @@ from keda_py.core.hpa.metrics import MetricTarget, MetricValue, TargetType
 from keda_py.core.hpa.pods import Pod, ScaleTarget, UsageSample
 from keda_py.core.hpa.resources import ResourceSample
 from keda_py.core.values.quantity import parse_milli
+from tests.places import GOLDEN
 
 Json = dict[str, Any]
 
-RECORDING = json.loads((Path(__file__).parents[1] / "golden/hpa_controller.json").read_text())
+RECORDING = json.loads((GOLDEN / "hpa_controller.json").read_text())
 CASES: list[Json] = RECORDING["cases"]
 
 START = datetime(2026, 1, 5, 8, 0, tzinfo=UTC)

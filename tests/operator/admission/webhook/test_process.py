@@ -21,8 +21,8 @@ from keda_py.operator.admission.webhook.paths import AUTHENTICATION, CLUSTER_AUT
 from keda_py.operator.admission.webhook.process import MODULE, SILENCE_SECONDS
 from keda_py.serving.certificates import ServingCertificate, issue_client, make_authority, pem
 from tests.localkube.eventually import eventually
-from tests.operator.admission_world import AdmissionWorld, an_admission_world
-from tests.operator.webhook.reviews import CRON, review, scaled_object
+from tests.operator.admission.webhook.reviews import CRON, review, scaled_object
+from tests.operator.admission.world import AdmissionWorld, an_admission_world
 
 JSON = {"Content-Type": "application/json"}
 IDENTITY = {"provider": "aws", "roleArn": "arn:aws:iam::1:role/a", "identityOwner": "workload"}

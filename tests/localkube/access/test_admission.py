@@ -7,8 +7,8 @@ import pytest
 
 from keda_py.clock import SystemClock
 from keda_py.localkube.access.certificates import Authority
+from tests.localkube.access.webhook import NAME, Webhook
 from tests.localkube.client import CONFIGMAPS, SCALED_OBJECTS, Client, configmap, scaled_object
-from tests.localkube.webhook import NAME, Webhook
 
 WEBHOOKS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
 

@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,8 +13,9 @@ from keda_py.apis.scaled_job import ScaledJob
 from keda_py.core.jobs.counts import Demand, Queue, Tally, combine, jobs_to_create
 from keda_py.core.jobs.spec import JobScalingSpec, build_job_spec, check_metric_types, effective_bounds
 from keda_py.errors import ConfigError
+from tests.places import GOLDEN
 
-GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "scaledjobs.json").read_text(encoding="utf-8"))["cases"]
+RECORDED = json.loads((GOLDEN / "scaledjobs.json").read_text(encoding="utf-8"))["cases"]
 POLLS = 7
 """27 s at an interval of 5 s, and one more poll because KEDA's loop begins anew with its own first write."""
 
@@ -57,7 +57,7 @@ class Case:
         return counts
 
 
-ACCEPTED = [Case(number, case) for number, case in enumerate(GOLDEN) if "rejected" not in case]
+ACCEPTED = [Case(number, case) for number, case in enumerate(RECORDED) if "rejected" not in case]
 
 
 def name_of(case: Case) -> str:
@@ -81,7 +81,7 @@ def test_the_recording_that_differs_is_a_creation_counted_too_late() -> None:
 
 
 @pytest.mark.parametrize(
-    "case", [case for case in GOLDEN if "rejected" in case], ids=lambda case: case["rejected"][:40]
+    "case", [case for case in RECORDED if "rejected" in case], ids=lambda case: case["rejected"][:40]
 )
 def test_what_the_api_server_refuses_is_refused_from_a_file_too(case: dict[str, Any]) -> None:
     with pytest.raises(ConfigError):

@@ -10,7 +10,7 @@ import pytest
 from tests.documents import read_file
 from tests.localkube.eventually import eventually
 from tests.localkube.kubectl import needs_kubectl
-from tests.operator.admission_world import (
+from tests.operator.admission.world import (
     CPU,
     CRON,
     AdmissionWorld,
@@ -18,10 +18,11 @@ from tests.operator.admission_world import (
     deployment,
     scaled_object,
 )
+from tests.places import GOLDEN
 
 pytestmark = needs_kubectl
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "scaledobjects"
+RECORDED = GOLDEN / "scaledobjects"
 DENIED = 'admission webhook "vscaledobject.kb.io" denied the request: '
 SO = ("keda.sh/v1alpha1", "ScaledObject")
 
@@ -51,7 +52,7 @@ async def test_the_configuration_names_the_webhooks_as_keda_does(world: Admissio
 
 async def test_kubectl_prints_the_recorded_words_for_every_recorded_denial(world: AdmissionWorld) -> None:
     await world.apply(deployment("t", cpu="100m", memory="100Mi"))
-    cases = [read_file(path) for path in sorted(GOLDEN.glob("*.yaml"))]
+    cases = [read_file(path) for path in sorted(RECORDED.glob("*.yaml"))]
     denied = [case for case in cases if DENIED in (case["rejected"] or "")]
     assert len(denied) == 7
     for case in denied:

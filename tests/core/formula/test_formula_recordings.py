@@ -3,14 +3,14 @@
 import json
 import math
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
 from keda_py.core.formula.formula import FormulaError, compile_formula
 from keda_py.errors import ConfigError
+from tests.places import GOLDEN
 
-RECORDED = json.loads((Path(__file__).parent.parent / "golden" / "formula.json").read_text())
+RECORDED = json.loads((GOLDEN / "formula.json").read_text())
 NOW = datetime(2026, 11, 21, 6, 0, tzinfo=UTC)
 
 

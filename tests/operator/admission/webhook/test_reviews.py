@@ -21,7 +21,7 @@ from keda_py.operator.admission.webhook.reviews import (
     Verdict,
     read_review,
 )
-from tests.operator.webhook.reviews import CRON, PATH, UID, Obj, a_reviewer, review, scaled_object
+from tests.operator.admission.webhook.reviews import CRON, PATH, UID, Obj, a_reviewer, review, scaled_object
 
 
 @pytest.fixture

@@ -3,15 +3,15 @@
 import json
 from datetime import UTC, datetime
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from keda_py.core.cron.windows import check_expression, next_fire
 from keda_py.errors import ConfigError
+from tests.places import GOLDEN
 
-CASES = json.loads((Path(__file__).parents[1] / "golden/cron.json").read_text())["cases"]
+CASES = json.loads((GOLDEN / "cron.json").read_text())["cases"]
 FIRING = [case for case in CASES if "error" not in case]
 REFUSED = [case for case in CASES if "error" in case]
 

@@ -11,7 +11,7 @@ from keda_py.core.metric_names import NamedMetric
 from keda_py.core.metric_specs import ExternalMetric
 from keda_py.core.reading import MetricReading, Reading, Round
 from keda_py.errors import ScalerError
-from tests.core.test_jobs import spec_of
+from tests.core.jobs.test_counts import spec_of
 
 NOW = datetime(2026, 11, 20, 10, 30, tzinfo=UTC)
 EARLIER = NOW - timedelta(hours=3)

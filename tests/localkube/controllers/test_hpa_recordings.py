@@ -6,7 +6,6 @@ HTTPS. Only the pure arithmetic is tested in tests/core.
 
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import orjson
@@ -24,9 +23,10 @@ from keda_py.localkube.store.services import ServiceAddresses
 from keda_py.localkube.store.store import Store
 from keda_py.localkube.store.subscriptions import Event
 from tests.localkube.adapter import Adapter
+from tests.places import GOLDEN
 
 Obj = dict[str, Any]
-CASES: list[Obj] = orjson.loads(Path(__file__).parents[1].joinpath("golden/hpa_controller.json").read_bytes())["cases"]
+CASES: list[Obj] = orjson.loads(GOLDEN.joinpath("hpa_controller.json").read_bytes())["cases"]
 RECORDED = PlaneOptions(
     hpa=ControllerOptions(downscale_stabilization=timedelta(seconds=10)),
     hpa_sync_seconds=5,

@@ -14,7 +14,7 @@ from keda_py.localkube.cluster import ClusterOptions
 from keda_py.localkube.model.calls import User
 from tests.e2e.manifests import cron, deployment, metrics_api, scaled_object
 from tests.http_server import HttpServer
-from tests.operator.test_blindness import BINDINGS, CLUSTER_ROLES, EVERYTHING
+from tests.operator.cluster.test_blindness import BINDINGS, CLUSTER_ROLES, EVERYTHING
 from tests.operator.world import HPA, World, build_world
 
 INSIGHT = "/apis/insight.keda-py.dev/v1alpha1/namespaces/default/scaledobjects/app"
