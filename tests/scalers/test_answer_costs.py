@@ -10,17 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keda_py.errors import ScalerError
-from scalers.shared import exposition, gjson
-from scalers.shared.answers.prometheus_vector import INLINE_BYTES as VECTOR_INLINE_BYTES
-from scalers.shared.answers.prometheus_vector import read_vector
-from scalers.shared.answers.xml_tree import read_xml
-from scalers.shared.location import (
+from scalers.shared.answers import exposition, gjson
+from scalers.shared.answers.location import (
     XML_INLINE_BYTES,
     YAML_INLINE_BYTES,
     number_of,
     scalar_in_xml,
     scalar_in_yaml,
 )
+from scalers.shared.answers.prometheus_vector import INLINE_BYTES as VECTOR_INLINE_BYTES
+from scalers.shared.answers.prometheus_vector import read_vector
+from scalers.shared.answers.xml_tree import read_xml
 from tests.costs import SIZE, built_of, cpu_of, peak_of, thorough, within
 
 MIB = 2**20

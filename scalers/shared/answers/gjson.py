@@ -17,7 +17,7 @@ import orjson
 import re2
 
 from keda_py.errors import ScalerError
-from scalers.shared.location import plain
+from scalers.shared.answers.location import plain
 from scalers.shared.remembered import remembered
 
 
