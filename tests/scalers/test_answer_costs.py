@@ -136,7 +136,7 @@ def test_a_path_that_takes_too_many_steps_is_refused() -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["#(" * 9 + "a" + ")" * 9, ".".join("a" * 65), "@this", "{a}", "[a]", "#(@a==1)"],
+    ["#(" * 9 + "a" + ")" * 9, ".".join("a" * 65), "@pretty", "{a}", "[a]", "#(@a==1)"],
 )
 def test_a_path_that_is_too_deep_is_not_followed(path: str) -> None:
     with pytest.raises(ScalerError, match="is not supported"):
