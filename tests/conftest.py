@@ -35,14 +35,15 @@ settings.load_profile("suite")
 providers._get_local_constants = Constants
 
 FIRST = (
-    "parity/test_pause", "e2e/test_kill", "operator/test_fail_over", "e2e/test_process", "parity/test_ownership",
-    "faults/test_api_server", "charts/test_rights", "e2e/test_polling", "operator/test_life_of_objects",
-    "e2e/test_bad_sources", "operator/test_kill", "migration/test_check", "e2e/test_activation", "validation/test_fuzz",
-    "serving/test_memory", "kube/test_thin_import", "e2e/test_hpa", "operator/test_two_hundred_faults",
-    "examples/test_nightly_scale_down", "core/test_cron_walk", "serving/test_https", "e2e/test_cron",
-    "operator/test_insight", "charts/test_install", "test_cli", "operator/test_rolling_update", "e2e/test_explain",
+    "parity/test_pause", "e2e/test_kill", "operator/standby/test_fail_over", "e2e/test_process",
+    "parity/test_ownership", "faults/test_api_server", "charts/test_rights", "e2e/test_polling",
+    "operator/scaled_objects/test_life_of_objects", "e2e/test_bad_sources", "operator/process/test_kill",
+    "migration/test_check", "e2e/test_activation", "validation/test_fuzz", "serving/test_memory",
+    "kube/test_thin_import", "e2e/test_hpa", "operator/test_two_hundred_faults", "examples/test_nightly_scale_down",
+    "core/cron/test_cron_walk", "serving/test_https", "e2e/test_cron", "operator/explain/test_insight",
+    "charts/test_install", "cli/test_cli", "operator/standby/test_rolling_update", "e2e/test_explain",
     "demo/test_demo_run", "faults/test_meddling", "parity/test_takeover", "examples/test_cron_and_queue",
-    "operator/test_blindness",
+    "operator/cluster/test_blindness",
 )  # fmt: skip
 """The files that take longest, the longest first: begun last, one of them would keep a single worker busy at the end."""
 
@@ -62,9 +63,9 @@ def pytest_collection_finish() -> None:
 REAL_TIME = (
     TESTS / "e2e",
     TESTS / "hostile",
-    TESTS / "operator" / "test_fail_over.py",
-    TESTS / "operator" / "test_watchdog.py",
-    TESTS / "operator" / "webhook",
+    TESTS / "operator" / "standby" / "test_fail_over.py",
+    TESTS / "operator" / "process" / "test_watchdog.py",
+    TESTS / "operator" / "admission" / "webhook",
 )
 """Where other processes set the pace, or the loop's own delays are the subject."""
 

@@ -3,7 +3,8 @@
 import ast
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+from tests.places import ROOT
+
 PAGE = ROOT / "CONTRIBUTING.md"
 MARK = "layout"
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import re2
 
-ROOT = Path(__file__).parent.parent
+from tests.places import ROOT
+
 NAMED = re2.compile(r"`([A-Za-z0-9_.*-]+(?:/[A-Za-z0-9_.*-]+)*\.py|[A-Za-z0-9_-]+(?:/[A-Za-z0-9_-]+)*/)`")
 SOURCES = ("keda_py", "scalers", "tests")
 SAID_OF_OTHERS = {"x.py", "your_scaler.py", "acme.py"}

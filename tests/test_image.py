@@ -2,15 +2,13 @@
 
 import json
 import shlex
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from keda_py.settings.settings import Settings
 from tests.documents import read_all
-
-ROOT = Path(__file__).parents[1]
+from tests.places import ROOT
 
 
 def stages() -> list[list[tuple[str, str]]]:

@@ -10,8 +10,8 @@ import pytest
 from keda_py.cli import COMMANDS
 from keda_py.telemetry.prometheus import OperatorMetrics
 from tests.layout import layout
+from tests.places import ROOT
 
-ROOT = Path(__file__).parent.parent
 PAGES = {path.name: path.read_text(encoding="utf-8") for path in ROOT.glob("*.md")}
 README = PAGES["README.md"]
 SEVEN_FILES = (

@@ -1,11 +1,10 @@
 """`scalers/README.md` is what the scalers declare."""
 
-from pathlib import Path
-
 from keda_py.sdk.reference import render_reference
 from keda_py.sdk.registry import scaler_class, trigger_types
+from tests.places import ROOT
 
-README = Path(__file__).parent.parent / "scalers" / "README.md"
+README = ROOT / "scalers" / "README.md"
 
 
 def test_the_table_of_scalers_is_in_step_with_their_declarations() -> None:

@@ -3,9 +3,9 @@
 import re  # noqa: TID251 - constant patterns over our own files
 import sys
 from collections.abc import Collection, Iterable
-from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+from tests.places import ROOT
+
 FOLDERS = ("keda_py", "scalers", "charts", "examples")
 SUFFIXES = {".py", ".md", ".tpl", ".yaml", ".json", ".txt"}
 NOUNS = ("name", "number", "address", "type", "kind", "text", "time", "object")

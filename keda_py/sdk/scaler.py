@@ -48,6 +48,7 @@ from keda_py.sdk.metadata import (
 __all__ = [
     "AUTH",
     "ENV",
+    "LONGEST_TIMEOUT",
     "META",
     "NO_REDIRECTS",
     "ConfigError",

@@ -1,7 +1,6 @@
 """The one table of kinds: what a row brings, and that nothing else lists them."""
 
 import ast
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,8 +15,9 @@ from keda_py.operator.admission.webhook.paths import WEBHOOKS, webhook_of
 from keda_py.readings import journal_bytes
 from keda_py.validation.schemas import our_kinds
 from tests.charts.rendering import only, render
+from tests.places import ROOT
 
-KEDA_PY = Path(__file__).parents[2] / "keda_py"
+KEDA_PY = ROOT / "keda_py"
 ROWS = [pytest.param(kind, id=kind.name) for kind in KINDS]
 
 

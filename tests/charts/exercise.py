@@ -34,7 +34,7 @@ from tests.charts.rendering import Obj
 from tests.e2e.manifests import box_definition, boxen, deployment, metrics_api, scaled_object, workload
 from tests.e2e.world import KINDS, condition_of
 from tests.http_server import HttpServer
-from tests.localkube.webhook import Webhook
+from tests.localkube.access.webhook import Webhook
 
 MANY = NAMES_LIMIT + 2
 """More objects of a kind in one namespace than are followed one by one."""

@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from tests.documents import read_all
+from tests.places import ROOT
 
 helm = pytest.importorskip("helm_python", reason="pip install helm-python-sdk")
 
-CHARTS = Path(__file__).parents[2] / "charts"
+CHARTS = ROOT / "charts"
 KEDA_PY = CHARTS / "keda-py"
 SCALED_APP = CHARTS / "scaled-app"
 Obj = dict[str, Any]

@@ -2,15 +2,15 @@
 
 import ast
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from keda_py.core.jobs.spec import JOBS_AS_WRITTEN
 from keda_py.core.spec import AS_WRITTEN, ScalingSpec
 from keda_py.errors import ConfigError
+from tests.places import ROOT
 
-KEDA_PY = Path(__file__).parents[2] / "keda_py"
+KEDA_PY = ROOT / "keda_py"
 META = {"name": "app", "namespace": "shop"}
 SPEC = {"scaleTargetRef": {"name": "app"}, "triggers": [{"type": "cron", "metadata": {}}], "maxReplicaCount": 4}
 OBJECT = {"metadata": META, "spec": SPEC}

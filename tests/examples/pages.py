@@ -4,7 +4,9 @@ import re  # noqa: TID251 - constant patterns over our own READMEs
 from dataclasses import dataclass
 from pathlib import Path
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+from tests.places import ROOT
+
+EXAMPLES = ROOT / "examples"
 ENVIRONMENTS = ("develop", "release", "production")
 """Of nightly-scale-down."""
 FOLDERS = sorted(path for path in EXAMPLES.iterdir() if path.is_dir())

@@ -1,12 +1,11 @@
 """The list of the hostile cases in SECURITY.md."""
 
-from pathlib import Path
-
 import pytest
 
 from tests.hostile.cases import ALL, TITLE, render
+from tests.places import ROOT
 
-SECURITY = Path(__file__).parents[2] / "SECURITY.md"
+SECURITY = ROOT / "SECURITY.md"
 
 
 def test_every_case_has_a_name_of_its_own_and_a_sentence() -> None:

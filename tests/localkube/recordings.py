@@ -3,10 +3,11 @@
 import json
 import re  # noqa: TID251 - constant patterns over recorded text
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "apiserver.json"
+from tests.places import GOLDEN
+
+RECORDED = GOLDEN / "apiserver.json"
 REQUIRED_GROUPS = {
     *("apps", "autoscaling", "batch", "keda.sh", "events.k8s.io", "authentication.k8s.io", "authorization.k8s.io"),
     *("rbac.authorization.k8s.io", "admissionregistration.k8s.io", "apiextensions.k8s.io"),
@@ -24,7 +25,7 @@ _PLACEHOLDER = re.compile(r"<[^<>]*>")
 
 def exchanges() -> list[dict[str, Any]]:
     """Every exchange, in the order sent."""
-    recorded: list[dict[str, Any]] = json.loads(GOLDEN.read_text())["exchanges"]
+    recorded: list[dict[str, Any]] = json.loads(RECORDED.read_text())["exchanges"]
     return recorded
 
 

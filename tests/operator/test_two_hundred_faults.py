@@ -13,7 +13,7 @@ from keda_py.errors import KubeError
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import DEPLOYMENTS, SCALED_OBJECTS
 from tests.localkube.eventually import eventually
-from tests.operator.admission_world import AdmissionWorld, an_admission_world, deployment, scaled_object
+from tests.operator.admission.world import AdmissionWorld, an_admission_world, deployment, scaled_object
 from tests.validation.manifests import generated, mutated
 
 COUNT = 200

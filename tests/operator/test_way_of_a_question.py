@@ -3,7 +3,7 @@
 from itertools import groupby
 
 from keda_py.kube.transport import Request
-from tests.operator.test_sharing import OWN, ROOT, Neighbourhood, neighbourhood
+from tests.operator.standby.test_sharing import OWN, ROOT, Neighbourhood, neighbourhood
 from tests.operator.way import way_of_questions
 
 __all__ = ["neighbourhood"]

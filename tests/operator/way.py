@@ -8,7 +8,9 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-ROOT = Path(__file__).parents[2] / "keda_py"
+from tests.places import ROOT
+
+KEDA_PY = ROOT / "keda_py"
 BEGIN = "external_metrics/server.py"
 
 
@@ -31,14 +33,14 @@ class Way:
         if event != "call" or id(frame) in self._seen:
             return
         file = Path(frame.f_code.co_filename)
-        if not file.is_relative_to(ROOT):
+        if not file.is_relative_to(KEDA_PY):
             return
         self._seen[id(frame)] = frame
         try:
             task = asyncio.current_task()
         except RuntimeError:
             return
-        self._tasks.setdefault(task, []).append(file.relative_to(ROOT).as_posix())
+        self._tasks.setdefault(task, []).append(file.relative_to(KEDA_PY).as_posix())
 
 
 @contextmanager

@@ -1,7 +1,6 @@
 """The recorded cases of tests/golden/scaledobjects, and the same picture taken of our own cluster."""
 
 from base64 import b64encode
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -18,9 +17,10 @@ from keda_py.kube.resources import (
     Obj,
 )
 from tests.parity.world import World, workload
+from tests.places import GOLDEN
 from tests.servers import free_port
 
-CASES = Path(__file__).parents[1] / "golden" / "scaledobjects"
+CASES = GOLDEN / "scaledobjects"
 NAMES = tuple(sorted(path.stem for path in CASES.glob("*.yaml")))
 TARGETS = (DEPLOYMENTS, STATEFUL_SETS, REPLICA_SETS)
 ADDRESSES = {f"127.0.0.1:{port}": f"127.0.0.1:{free_port()}" for port in (16379, 19090, 19100)}

@@ -2,7 +2,6 @@
 
 import copy
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
@@ -10,8 +9,9 @@ from hypothesis import strategies as st
 from keda_py.sdk.registry import scaler_class, trigger_types
 from keda_py.validation.schemas import our_kinds
 from tests.documents import read_file
+from tests.places import GOLDEN
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "scaledobjects"
+RECORDED = GOLDEN / "scaledobjects"
 Obj = dict[str, Any]
 
 WORDS = [
@@ -113,7 +113,7 @@ ANNOTATIONS = [
 
 @cache
 def recorded() -> list[Obj]:
-    return [read_file(path)["input"] for path in sorted(GOLDEN.glob("*.yaml"))]
+    return [read_file(path)["input"] for path in sorted(RECORDED.glob("*.yaml"))]
 
 
 @st.composite

@@ -9,7 +9,7 @@ import logging
 
 from keda_py.core.jobs.decision import JobObservation, JobOutcome, decide_jobs
 from keda_py.core.jobs.spec import JobScalingSpec
-from keda_py.kube.resources import SCALED_JOBS, Obj
+from keda_py.operator.controller.after_look import record_events, schedule_next
 from keda_py.operator.controller.record import Entry
 from keda_py.operator.controller.state import about
 from keda_py.operator.scaled_jobs.cleanup import trim_history
@@ -39,12 +39,10 @@ class JobScaleLoop:
                 return
             look = await self._act(state, spec, seen)
             self._note(state, entry_of(look))
-            live = self._live(state)
-            for event in events_of(look):
-                self._parts.events.record(live, event.type, event.reason, event.note)
+            record_events(self._parts, state, self._parts.caches.scaled_jobs, events_of(look))
             state.failures, state.last_active = look.errors, look.decision.last_active
             await self._parts.status.write(state, status_of(look))
-            self._schedule(state, look)
+            schedule_next(self._parts, state, look.decision.look_again_at)
         finally:
             state.looking = False
 
@@ -91,17 +89,3 @@ class JobScaleLoop:
             log.info("created jobs", extra=about(state) | {"jobs": entry.jobs.created})
         if entry.error and (before is None or before.error != entry.error):
             log.warning("jobs were not created", extra=about(state) | {"error": entry.error})
-
-    def _schedule(self, state: ScaledJobState, look: JobLook) -> None:
-        """The next poll on its source's grid, or earlier where a change is known in advance."""
-        clock = self._parts.clock
-        delay = self._parts.readings.next_phase(state.key, clock.monotonic()) - clock.monotonic()
-        if look.decision.look_again_at is not None:
-            delay = min(delay, max((look.decision.look_again_at - clock.now()).total_seconds(), 0.0) + 0.001)
-        state.next_look = clock.monotonic() + delay
-
-    def _live(self, state: ScaledJobState) -> Obj:
-        namespace, name = state.key.namespace, state.key.name
-        known = self._parts.caches.scaled_jobs.get(namespace, name)
-        about_it = {"namespace": namespace, "name": name, "uid": state.uid}
-        return known or {"apiVersion": SCALED_JOBS.api_version, "kind": SCALED_JOBS.kind, "metadata": about_it}

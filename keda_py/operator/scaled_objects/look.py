@@ -16,7 +16,8 @@ from keda_py.core.reading import Round
 from keda_py.core.settlement import Outcome, settle
 from keda_py.core.spec import ScalingSpec
 from keda_py.errors import Conflict, KubeError
-from keda_py.kube.resources import SCALED_OBJECTS, Obj
+from keda_py.kube.resources import Obj
+from keda_py.operator.controller.after_look import record_events, schedule_next
 from keda_py.operator.controller.state import about
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.observing import Observed, observe
@@ -50,7 +51,7 @@ class ScaleLoop:
             self._tell(state, look)
             self._remember(state, look)
             await self._parts.status.write(state, status_of(look))
-            self._schedule(state, look.decision)
+            schedule_next(self._parts, state, look.decision.look_again_at)
         finally:
             state.looking = False
 
@@ -106,7 +107,7 @@ class ScaleLoop:
 
     def _tell(self, state: ObjectState, look: Look) -> None:
         """Record, metrics, log and Events."""
-        instruments, live = self._parts.instruments, self._live(state)
+        instruments = self._parts.instruments
         instruments.record_evaluation(state.key, look.evaluation)
         instruments.process.record_decision(look.decision.reason.value)
         if look.spec.fallback is not None:
@@ -114,8 +115,7 @@ class ScaleLoop:
         self._parts.record.note(state.key, entry_of(look))
         for level, message, extra in log_lines_of(look):
             log.log(level, message, extra=about(state) | extra)
-        for event in events_of(look):
-            self._parts.events.record(live, event.type, event.reason, event.note)
+        record_events(self._parts, state, self._parts.caches.scaled_objects, events_of(look))
 
     def _remember(self, state: ObjectState, look: Look) -> None:
         """What the next look begins with."""
@@ -137,23 +137,8 @@ class ScaleLoop:
             listed = with_condition(state.status.get("conditions") or conditions.INITIAL, "HPAActive", hpa)
             await self._parts.status.write(state, {"conditions": listed})
 
-    def _schedule(self, state: ObjectState, decision: Decision) -> None:
-        """The next poll on its source's grid, or earlier where a change is known in advance."""
-        clock = self._parts.clock
-        delay = self._parts.readings.next_phase(state.key, clock.monotonic()) - clock.monotonic()
-        if decision.look_again_at is not None:
-            delay = min(delay, max((decision.look_again_at - clock.now()).total_seconds(), 0.0) + 0.001)
-        state.next_look = clock.monotonic() + delay
-
     def _hpa_status(self, state: ObjectState) -> Obj:
         return self._parts.hpas.status(state.key.namespace, state.status.get("hpaName", ""))
-
-    def _live(self, state: ObjectState) -> Obj:
-        """The object as cached; its bare identity when it has just gone."""
-        namespace, name = state.key.namespace, state.key.name
-        kind = {"apiVersion": SCALED_OBJECTS.api_version, "kind": SCALED_OBJECTS.kind}
-        known = self._parts.caches.scaled_objects.get(namespace, name)
-        return known or kind | {"metadata": {"namespace": namespace, "name": name, "uid": state.uid}}
 
 
 def _before(state: ObjectState) -> Before:

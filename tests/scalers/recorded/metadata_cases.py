@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
-from pathlib import Path
 from typing import Any, TypeAlias
 
 from keda_py.apis.parsing import parse_object
@@ -19,9 +18,10 @@ from keda_py.errors import ConfigError, ScalerError
 from keda_py.sdk.context import EngineContext, SharedContext
 from keda_py.sdk.registry import build
 from keda_py.sdk.scaler import PodIdentity
+from tests.places import GOLDEN
 from tests.scalers.triggers import trigger_of
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "scaler_metadata.json"
+RECORDED = GOLDEN / "scaler_metadata.json"
 
 Shown: TypeAlias = tuple[str, str, int]
 """Name, target type, target in thousandths (a percentage for Utilization)."""
@@ -100,7 +100,7 @@ class MetadataCase:
 @cache
 def recorded_types() -> Mapping[str, tuple[MetadataCase, ...]]:
     """Every type of KEDA's builder, with its cases."""
-    types = json.loads(GOLDEN.read_text(encoding="utf-8"))["types"]
+    types = json.loads(RECORDED.read_text(encoding="utf-8"))["types"]
     return {name: tuple(MetadataCase(name, case) for case in cases) for name, cases in types.items()}
 
 

@@ -1,0 +1,35 @@
+"""What every look ends with, whatever the kind: its Events, and when the next one is due."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from keda_py.core.settlement import EventNote
+from keda_py.kube.informers.informer import Informer
+from keda_py.kube.resources import Obj
+from keda_py.operator.controller.dependencies import Dependencies
+from keda_py.operator.controller.state import Remembered
+
+LATE_SECONDS = 0.001
+"""After a boundary, never before it."""
+
+
+def record_events(parts: Dependencies, state: Remembered, cache: Informer, events: Iterable[EventNote]) -> None:
+    """Events about the object as cached; about its bare identity when it has just gone."""
+    live: Obj | None = None
+    for event in events:
+        live = live or cache.get(state.key.namespace, state.key.name) or _identity(state)
+        parts.events.record(live, event.type, event.reason, event.note)
+
+
+def schedule_next(parts: Dependencies, state: Remembered, change_at: datetime | None) -> None:
+    """The next poll on its source's grid, or earlier where a change is known in advance."""
+    clock = parts.clock
+    delay = parts.readings.next_phase(state.key, clock.monotonic()) - clock.monotonic()
+    if change_at is not None:
+        delay = min(delay, max((change_at - clock.now()).total_seconds(), 0.0) + LATE_SECONDS)
+    state.next_look = clock.monotonic() + delay
+
+
+def _identity(state: Remembered) -> Obj:
+    metadata = {"namespace": state.key.namespace, "name": state.key.name, "uid": state.uid}
+    return {"apiVersion": state.resource.api_version, "kind": state.key.kind, "metadata": metadata}

@@ -1,0 +1,251 @@
+"""The webhook as people meet it: kubectl writes, the API server asks the operator, kubectl prints what it said."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.documents import read_file
+from tests.localkube.eventually import eventually
+from tests.localkube.kubectl import needs_kubectl
+from tests.operator.admission.world import (
+    CPU,
+    CRON,
+    AdmissionWorld,
+    an_admission_world,
+    deployment,
+    scaled_object,
+)
+from tests.places import GOLDEN
+
+pytestmark = needs_kubectl
+
+RECORDED = GOLDEN / "scaledobjects"
+DENIED = 'admission webhook "vscaledobject.kb.io" denied the request: '
+SO = ("keda.sh/v1alpha1", "ScaledObject")
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[AdmissionWorld]:
+    async with an_admission_world(tmp_path) as running:
+        yield running
+
+
+async def test_the_configuration_names_the_webhooks_as_keda_does(world: AdmissionWorld) -> None:
+    found = await world.kubectl.json("get", "validatingwebhookconfiguration", "keda-admission")
+    hooks = {hook["name"]: hook for hook in found["webhooks"]}
+    assert {name: hook["clientConfig"]["url"].removeprefix(world.webhook) for name, hook in hooks.items()} == {
+        "vscaledobject.kb.io": "/validate-keda-sh-v1alpha1-scaledobject",
+        "vscaledjob.kb.io": "/validate-keda-sh-v1alpha1-scaledjob",
+        "vstriggerauthentication.kb.io": "/validate-keda-sh-v1alpha1-triggerauthentication",
+        "vsclustertriggerauthentication.kb.io": "/validate-keda-sh-v1alpha1-clustertriggerauthentication",
+        "vcloudeventsource.kb.io": "/validate-eventing-keda-sh-v1alpha1-cloudeventsource",
+        "vclustercloudeventsource.kb.io": "/validate-eventing-keda-sh-v1alpha1-clustercloudeventsource",
+    }
+    for hook in hooks.values():
+        assert hook["rules"][0]["operations"] == ["CREATE", "UPDATE"]
+        assert (hook["failurePolicy"], hook["sideEffects"], hook["timeoutSeconds"]) == ("Ignore", "None", 10)
+        assert (hook["matchPolicy"], hook["admissionReviewVersions"]) == ("Equivalent", ["v1"])
+
+
+async def test_kubectl_prints_the_recorded_words_for_every_recorded_denial(world: AdmissionWorld) -> None:
+    await world.apply(deployment("t", cpu="100m", memory="100Mi"))
+    cases = [read_file(path) for path in sorted(RECORDED.glob("*.yaml"))]
+    denied = [case for case in cases if DENIED in (case["rejected"] or "")]
+    assert len(denied) == 7
+    for case in denied:
+        outcome = await world.create(case["input"])
+        recorded = case["rejected"]
+        if "(1:" in recorded:  # what is wrong with a formula, and where, is said in our own words
+            recorded = recorded.partition("\n")[0] + "\n"
+        assert outcome.err.startswith(recorded)
+
+
+async def test_warnings_are_printed_and_become_events_but_not_on_a_dry_run(world: AdmissionWorld) -> None:
+    slow = {"minReplicaCount": 1, "pollingInterval": 30, "cooldownPeriod": 60}
+    dry = await world.create(scaled_object("dry", **slow), "--dry-run=server")
+    assert (dry.code, dry.err.count("Warning:")) == (0, 2)
+    real = await world.create(scaled_object("real", **slow))
+    polling, cooldown = real.err.strip().splitlines()
+    assert polling == (
+        "Warning: PollingInterval is configured but is not relevant. PollingInterval is only relevant when "
+        "minReplicaCount = 0 or idleReplicaCount = 0 or useCachedMetrics is enabled"
+    )
+    assert cooldown == (
+        "Warning: CooldownPeriod is configured but is not relevant. CooldownPeriod is only relevant when "
+        "minReplicaCount = 0 or idleReplicaCount = 0"
+    )
+
+    def told() -> list[dict[str, Any]]:
+        found = [event for event in world.events() if event["reason"] == "KEDAScalerInfo"]
+        return found if len({event["message"] for event in found}) == 2 else []
+
+    for event in await eventually(told):
+        assert event["involvedObject"]["name"] == "real"
+        assert (event["reportingComponent"], event["type"]) == ("keda-admission", "Normal")
+
+
+async def test_a_second_object_on_the_same_workload_or_hpa_is_denied(world: AdmissionWorld) -> None:
+    await world.apply(deployment(), scaled_object("first"))
+    await eventually(lambda: world.stored("autoscaling/v2", "HorizontalPodAutoscaler", "keda-hpa-first"))
+    second = await world.create(scaled_object("second"))
+    assert (
+        f"{DENIED}the workload 'web' of type 'apps/v1.Deployment' is already managed by the ScaledObject 'first'"
+        in second.err
+    )
+    advanced = {"horizontalPodAutoscalerConfig": {"name": "keda-hpa-first"}}
+    third = await world.create(scaled_object("third", target="elsewhere", advanced=advanced))
+    assert f"{DENIED}the HPA 'keda-hpa-first' is already managed by the ScaledObject 'first'" in third.err
+    line = 'keda_webhook_scaled_object_validation_errors_total{action="create",namespace="default",reason='
+    assert await world.metric(f'{line}"other-scaled-object"}}') == "1.0"
+    assert await world.metric(f'{line}"other-scaled-object-hpa"}}') == "1.0"
+    path = "/validate-keda-sh-v1alpha1-scaledobject"
+    reviews = f'controller_runtime_webhook_requests_total{{code="200",webhook="{path}"}}'
+    assert float(await world.metric(reviews) or 0) >= 3
+
+
+async def test_a_foreign_hpa_must_be_named_to_be_taken_over(world: AdmissionWorld) -> None:
+    hpa: dict[str, Any] = {
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": "old"},
+        "spec": {
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+            "maxReplicas": 3,
+            "metrics": [
+                {
+                    "type": "Resource",
+                    "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 50}},
+                }
+            ],
+        },
+    }
+    await world.apply(deployment(cpu="1"), hpa)
+    refused = await world.create(scaled_object())
+    assert f"{DENIED}the workload 'web' of type 'apps/v1.Deployment' is already managed by the hpa 'old'" in refused.err
+    obj = scaled_object()
+    obj["metadata"]["annotations"] = {"scaledobject.keda.sh/transfer-hpa-ownership": "true"}
+    unnamed = await world.create(obj)
+    assert (
+        f"{DENIED}the existing hpa 'old' for workload 'web' of type 'apps/v1.Deployment' must be specified by name in "
+        "advanced settings to enable ownership transfer" in unnamed.err
+    )
+    obj["spec"]["advanced"] = {"horizontalPodAutoscalerConfig": {"name": "old"}}
+    assert (await world.create(obj)).code == 0
+
+
+async def test_containers_without_requests_are_found_in_one_apply(world: AdmissionWorld) -> None:
+    bare = await world.apply(deployment(), scaled_object(minReplicaCount=1, triggers=[CPU]))
+    assert (
+        f"{DENIED}the scaledobject has a cpu trigger but the container app doesn't have the cpu request defined"
+        in bare.err
+    )
+    limits = {
+        "apiVersion": "v1",
+        "kind": "LimitRange",
+        "metadata": {"name": "defaults"},
+        "spec": {"limits": [{"type": "Container", "defaultRequest": {"cpu": "50m"}}]},
+    }
+    await world.apply(limits)
+
+    async def accepted() -> bool:
+        return (await world.create(scaled_object(minReplicaCount=1, triggers=[CPU]), "--dry-run=server")).code == 0
+
+    assert await accepted()
+
+
+async def test_a_target_that_does_not_exist_yet_is_a_warning(world: AdmissionWorld) -> None:
+    outcome = await world.create(scaled_object(minReplicaCount=1, triggers=[CPU]))
+    assert outcome.code == 0
+    assert "Warning: apps/v1.Deployment 'web' does not exist yet" in outcome.err
+
+
+async def test_triggers_that_nobody_serves_and_keys_that_nobody_reads_are_warned_of(world: AdmissionWorld) -> None:
+    odd = {**CRON, "metadata": {**CRON["metadata"], "timezome": "UTC", "two\nlines": "x"}}
+    outcome = await world.create(scaled_object(triggers=[odd, {"type": "crom", "metadata": {}}]))
+    assert outcome.code == 0
+    known, broken, unknown = outcome.err.splitlines()
+    near = 'cron does not read this key; did you mean "timezone"?'
+    assert known == f"Warning: spec.triggers[0].metadata.timezome: {near}"
+    assert broken.startswith("Warning: spec.triggers[0].metadata.two lines: cron does not read this key")
+    assert unknown == "Warning: spec.triggers[1].type: no scaler found for type: crom; nearest: cron"
+
+
+@pytest.mark.parametrize(
+    ("change", "warning"),
+    [
+        ({"timezone": "Asia/Soul"}, "timezone: 'Asia/Soul' is not a known time zone"),
+        ({"start": "0 25 * * *"}, "start: '0 25 * * *' is not a cron expression"),
+        ({"start": "0 20 * * *", "end": "0 20 * * *"}, "start and end can not have exactly same time"),
+        ({"desiredReplicas": "many"}, "desiredReplicas"),
+    ],
+)
+async def test_a_trigger_that_cannot_work_is_warned_of_when_it_is_applied(
+    world: AdmissionWorld, change: dict[str, str], warning: str
+) -> None:
+    outcome = await world.create(scaled_object(triggers=[{**CRON, "metadata": {**CRON["metadata"], **change}}]))
+    assert outcome.code == 0, "KEDA admits it"
+    (line,) = outcome.err.splitlines()
+    assert line.startswith("Warning: spec.triggers[0].metadata.")
+    assert warning in line
+
+
+async def test_other_kinds_are_judged_too(world: AdmissionWorld) -> None:
+    job = {
+        "apiVersion": "keda.sh/v1alpha1",
+        "kind": "ScaledJob",
+        "metadata": {"name": "job"},
+        "spec": {
+            "jobTargetRef": {"template": {"spec": {"containers": [{"name": "a", "image": "a"}]}}},
+            "triggers": [{**CRON, "name": "x"}, {**CRON, "name": "x"}],
+        },
+    }
+    twice = await world.create(job)
+    assert (
+        'admission webhook "vscaledjob.kb.io" denied the request: triggerName "x" is defined multiple times'
+        in twice.err
+    )
+    identity = {"provider": "aws", "roleArn": "arn:aws:iam::1:role/a", "identityOwner": "workload"}
+    for kind in ("TriggerAuthentication", "ClusterTriggerAuthentication"):
+        meta: dict[str, Any] = {"apiVersion": "keda.sh/v1alpha1", "kind": kind, "metadata": {"name": "auth"}}
+        outcome = await world.create({**meta, "spec": {"podIdentity": identity}})
+        hook = f'admission webhook "vs{kind.lower()}.kb.io" denied the request: '
+        assert f"{hook}roleArn of PodIdentity can't be set if KEDA isn't identityOwner" in outcome.err
+    kinds = ["keda.scaledobject.ready.v1"]
+    source = {
+        "apiVersion": "eventing.keda.sh/v1alpha1",
+        "kind": "CloudEventSource",
+        "metadata": {"name": "events"},
+        "spec": {
+            "destination": {"http": {"uri": "http://127.0.0.1"}},
+            "eventSubscription": {"includedEventTypes": kinds, "excludedEventTypes": kinds},
+        },
+    }
+    both = await world.create(source)
+    assert "setting included types and excluded types at the same time is not supported" in both.err
+
+
+async def test_an_object_that_became_wrong_can_still_be_deleted(world: AdmissionWorld) -> None:
+    await world.apply(deployment(cpu="1"), scaled_object(minReplicaCount=1, triggers=[CPU]))
+    await eventually(lambda: (world.stored(*SO, "so") or {}).get("metadata", {}).get("finalizers"))
+    await world.apply(deployment())
+    assert (await world.kubectl.try_run("delete", "so", "so", "--timeout=10s")).code == 0
+    assert world.stored(*SO, "so") is None
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status"),
+    [
+        pytest.param("/validate-keda-sh-v1alpha1-scaledobject", b"{", 400, id="no JSON"),
+        pytest.param("/validate-keda-sh-v1alpha1-scaledobject", b"[" * 100_000, 400, id="deep JSON"),
+        pytest.param("/validate-keda-sh-v1alpha1-scaledobject", b"{}", 400, id="no review"),
+        pytest.param("/validate-keda-sh-v1alpha1-scaledobject", b" " * 8_000_000, 413, id="too large"),
+        pytest.param("/validate", b"{}", 404, id="unknown path"),
+    ],
+)
+async def test_what_is_no_review_is_refused(world: AdmissionWorld, path: str, body: bytes, status: int) -> None:
+    async with httpx.AsyncClient(verify=False) as client:
+        headers = {"Content-Type": "application/json"}
+        assert (await client.post(f"{world.webhook}{path}", content=body, headers=headers)).status_code == status

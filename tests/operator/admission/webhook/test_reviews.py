@@ -1,0 +1,204 @@
+"""Whatever a body holds: a verdict, or the refusal of something malformed; never anything else, never for long."""
+
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from keda_py.apis.scaled_object import MOST_TRIGGERS
+from keda_py.operator.admission.webhook.extent import DEEPEST, LONGEST_TEXT, MOST_VALUES
+from keda_py.operator.admission.webhook.paths import SCALED_JOB, WEBHOOKS
+from keda_py.operator.admission.webhook.reviews import (
+    LONGEST_MESSAGE,
+    MOST_CONTAINERS,
+    MOST_WARNINGS,
+    Malformed,
+    Reviewer,
+    Verdict,
+    read_review,
+)
+from tests.operator.admission.webhook.reviews import CRON, PATH, UID, Obj, a_reviewer, review, scaled_object
+
+
+@pytest.fixture
+async def reviewer() -> AsyncIterator[Reviewer]:
+    async with a_reviewer() as made:
+        yield made
+
+
+async def judge(reviewer: Reviewer, body: bytes, path: str = PATH) -> Verdict:
+    return await reviewer.review(path, read_review(body))
+
+
+def message(verdict: Verdict) -> str:
+    response = verdict.response["response"]
+    assert not response["allowed"]
+    text: str = response["status"]["message"]
+    return text
+
+
+def nested(depth: int) -> Any:
+    value: Any = "x"
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+async def test_an_ordinary_object_is_allowed(reviewer: Reviewer) -> None:
+    verdict = await judge(reviewer, review(scaled_object()))
+    assert verdict.response["response"] == {"uid": UID, "allowed": True}
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ({"triggers": [CRON] * 50_000}, f"spec.triggers: has 50000 entries; at most {MOST_TRIGGERS} are allowed"),
+        ({"triggers": [{**CRON, "metadata": {str(n): "" for n in range(100_000)}}]}, f"more than {MOST_VALUES} values"),
+        ({"triggers": [{**CRON, "metadata": {str(n): n for n in range(100_000)}}]}, f"more than {MOST_VALUES} values"),
+        ({"triggers": [{**CRON, "name": "n" * 1_000_000}]}, f"at most {LONGEST_TEXT} are allowed"),
+        ({"triggers": [{**CRON, "metadata": {"k" * 1_000_000: ""}}]}, f"at most {LONGEST_TEXT} are allowed"),
+        ({"advanced": {"scalingModifiers": {"formula": "a+" * 500_000}}}, f"at most {LONGEST_TEXT} are allowed"),
+        ({"advanced": {"horizontalPodAutoscalerConfig": {"behavior": nested(200)}}}, f"more than {DEEPEST} deep"),
+        ({"k" * 1_000_000: 1}, f"at most {LONGEST_TEXT} are allowed"),
+    ],
+)
+async def test_what_is_too_large_to_be_judged_is_denied_and_says_so(reviewer: Reviewer, spec: Obj, words: str) -> None:
+    began = time.process_time()
+    verdict = await judge(reviewer, review(scaled_object(**spec)))
+    assert words in message(verdict)
+    assert verdict.denied == "too-large"
+    assert len(message(verdict)) <= LONGEST_MESSAGE
+    assert time.process_time() - began < 2, "50 000 triggers took 7 s"
+
+
+@pytest.mark.parametrize(("unknown", "warnings"), [(0, 0), (5, MOST_WARNINGS)])
+async def test_the_most_that_is_judged_is_judged_fast(reviewer: Reviewer, unknown: int, warnings: int) -> None:
+    odd = {**CRON, "metadata": {**CRON["metadata"], **{f"unknown{n}": "x" for n in range(unknown)}}}
+    body = review(scaled_object(triggers=[odd] * MOST_TRIGGERS))
+    began = time.process_time()
+    verdict = await judge(reviewer, body)
+    assert time.process_time() - began < 2
+    assert len(verdict.response["response"].get("warnings", ())) == warnings
+
+
+async def test_an_object_on_its_way_out_may_go_whatever_its_size(reviewer: Reviewer) -> None:
+    old = scaled_object(triggers=[CRON] * 2000)
+    new = {**old, "metadata": {**old["metadata"], "finalizers": []}}
+    old = {**old, "metadata": {**old["metadata"], "finalizers": ["finalizer.keda.sh"]}}
+    verdict = await judge(reviewer, review(new, oldObject=old, operation="UPDATE"))
+    assert verdict.response["response"]["allowed"]
+
+
+async def test_what_no_check_reads_does_not_count(reviewer: Reviewer) -> None:
+    obj = scaled_object()
+    obj["status"] = {"conditions": [{"type": "Ready"}] * 30_000}
+    obj["metadata"]["managedFields"] = [{"fieldsV1": {str(n): {} for n in range(30_000)}}]
+    obj["metadata"]["annotations"] = {"kubectl.kubernetes.io/last-applied-configuration": "x" * 200_000}
+    assert (await judge(reviewer, review(obj))).response["response"]["allowed"]
+    job = scaled_object(jobTargetRef={"template": {"args": ["x"] * 30_000, "script": "x" * 200_000}})
+    assert (await judge(reviewer, review(job), SCALED_JOB.path)).response["response"]["allowed"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(b"", id="nothing"),
+        pytest.param(b"{", id="half of it"),
+        pytest.param(b"\xff\xfe{}", id="no text"),
+        pytest.param(b"[]", id="a list"),
+        pytest.param(b"1e999", id="a number"),
+        pytest.param(b"{}", id="no request"),
+        pytest.param(b'{"request": []}', id="request a list"),
+        pytest.param(b"[" * 100_000, id="deep and unfinished"),
+        pytest.param(b"[" * 5000 + b"]" * 5000, id="deep"),
+        pytest.param(b'{"request": ' + b'{"a":' * 2000 + b"1" + b"}" * 2001, id="deep inside"),
+        pytest.param(b"[" + b"[]," * MOST_CONTAINERS + b"[]]", id="many lists"),
+        pytest.param(review(scaled_object(), uid="u" * 129), id="a long uid"),
+        pytest.param(review(scaled_object(), uid=""), id="no uid"),
+        pytest.param(review(scaled_object(), uid={"a": 1}), id="uid a map"),
+        pytest.param(review(scaled_object(), uid=7), id="uid a number"),
+        pytest.param(review(scaled_object(), operation="X" * 100), id="a long operation"),
+        pytest.param(review(scaled_object(), operation=None), id="no operation"),
+        pytest.param(review(scaled_object(), namespace="n" * 64), id="a long namespace"),
+        pytest.param(review([]), id="object a list"),
+        pytest.param(review("text"), id="object a text"),
+        pytest.param(review(scaled_object(), oldObject=[1]), id="old object a list"),
+        pytest.param(review(scaled_object()).replace(UID.encode(), b"\\ud800"), id="half a character"),
+    ],
+)
+def test_what_is_no_review_is_malformed_and_not_repeated(body: bytes) -> None:
+    with pytest.raises(Malformed) as refused:
+        read_review(body)
+    assert len(str(refused.value)) < 500
+
+
+@pytest.mark.parametrize("part", ["metadata", "spec"])
+@pytest.mark.parametrize("value", [None, [], [[]], "text", 7, -1.5, True, {}, {"finalizers": 3}, {"finalizers": "ab"}])
+@pytest.mark.parametrize("old", [None, {}, {"metadata": [1]}, {"metadata": {"finalizers": ["a", "b"]}}])
+async def test_wrong_types_are_denied_or_allowed_and_nothing_else(
+    reviewer: Reviewer, part: str, value: Any, old: Any
+) -> None:
+    body = review({**scaled_object(), part: value}, oldObject=old, operation="UPDATE")
+    for webhook in WEBHOOKS:
+        assert isinstance(await judge(reviewer, body, webhook.path), Verdict)
+
+
+async def test_of_two_keys_of_one_name_the_last_counts(reviewer: Reviewer) -> None:
+    twice = review(scaled_object()).replace(b'"operation"', b'"uid":"other","operation"')
+    assert (await judge(reviewer, twice)).response["response"]["uid"] == "other"
+
+
+@pytest.mark.parametrize("number", [b"9" * 30, b"9" * 5000, b"-1", b"1e400", b"1.5", b"99999999999"])
+@pytest.mark.parametrize("field", ["maxReplicaCount", "pollingInterval", "minReplicaCount"])
+async def test_huge_numbers_are_refused_like_wrong_ones(reviewer: Reviewer, number: bytes, field: str) -> None:
+    body = review(scaled_object(**{field: 12345})).replace(b"12345", number)
+    try:
+        verdict = await judge(reviewer, body)
+    except Malformed:
+        return
+    assert f"spec.{field}" in message(verdict)
+
+
+ANY_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False) | st.text(max_size=20),
+    lambda inside: st.lists(inside, max_size=4) | st.dictionaries(st.text(max_size=10), inside, max_size=4),
+    max_leaves=20,
+)
+PLACES = st.sampled_from(
+    [
+        ("metadata",), ("metadata", "name"), ("metadata", "namespace"), ("metadata", "annotations"),
+        ("metadata", "labels"), ("metadata", "finalizers"), ("metadata", "generation"), ("spec",),
+        ("spec", "triggers"), ("spec", "scaleTargetRef"), ("spec", "scaleTargetRef", "name"), ("spec", "advanced"),
+        ("spec", "fallback"), ("spec", "jobTargetRef"), ("spec", "podIdentity"), ("spec", "secretTargetRef"),
+        ("spec", "eventSubscription"), ("spec", "destination"), ("spec", "maxReplicaCount"), ("status",),
+    ]
+)  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(place=PLACES, value=ANY_JSON, webhook=st.sampled_from(WEBHOOKS))
+async def test_any_json_at_any_place_gets_a_verdict(
+    reviewer: Reviewer, place: tuple[str, ...], value: Any, webhook: Any
+) -> None:
+    obj = orjson.loads(orjson.dumps(scaled_object()))
+    *parents, last = place
+    holder = obj
+    for name in parents:
+        holder = holder[name]
+    holder[last] = value
+    try:
+        verdict = await judge(reviewer, review(obj), webhook.path)
+    except Malformed:
+        return
+    assert orjson.dumps(verdict.response)
+
+
+async def test_outside_of_the_watched_namespaces_nothing_is_judged() -> None:
+    async with a_reviewer("shop") as reviewer:
+        wrong = scaled_object(triggers=[])
+        assert (await judge(reviewer, review(wrong, namespace="other"))).response["response"]["allowed"]
+        assert not (await judge(reviewer, review(wrong, namespace="shop"))).response["response"]["allowed"]
