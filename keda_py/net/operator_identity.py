@@ -23,7 +23,15 @@ import httpx
 
 from keda_py.errors import ConfigError
 
-Service = Literal["azure login", "azure key vault", "azure prometheus", "amazon prometheus", "google"]
+Service = Literal[
+    "azure login",
+    "azure key vault",
+    "azure prometheus",
+    "azure postgresql",
+    "azure sql",
+    "amazon prometheus",
+    "google",
+]
 
 # Names below which only the cloud answers: a tenant's own instance there never gets to see a token.
 _OWN_HOSTS: Mapping[Service, Sequence[str]] = {
@@ -43,6 +51,16 @@ _OWN_HOSTS: Mapping[Service, Sequence[str]] = {
         "*.prometheus.monitor.azure.com",
         "*.prometheus.monitor.azure.us",
         "*.prometheus.monitor.azure.cn",
+    ),
+    "azure postgresql": (
+        "*.postgres.database.azure.com",
+        "*.postgres.database.usgovcloudapi.net",
+        "*.postgres.database.chinacloudapi.cn",
+    ),
+    "azure sql": (
+        "*.database.windows.net",
+        "*.database.usgovcloudapi.net",
+        "*.database.chinacloudapi.cn",
     ),
     # Not "*.amazonaws.com": load balancers and machines of everybody have names there.
     "amazon prometheus": ("aps-workspaces.*.amazonaws.com", "aps-workspaces.*.amazonaws.com.cn"),
