@@ -6,12 +6,14 @@ An address is shown without userinfo and query, since both may hold keys.
 import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from typing import Literal
 
 import httpx
+import orjson
 
-from keda_py.sdk.scaler import RedirectRule, ScalerContext, ScalerError
+from keda_py.sdk.scaler import AnswerTooLong, RedirectRule, ScalerContext, ScalerError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,31 +32,47 @@ class HttpQuestion:
 
 
 async def get(context: ScalerContext, question: HttpQuestion) -> httpx.Response:
-    """The answer, read whole, whatever its status. Raises ScalerError when none came."""
+    """The answer, read whole, whatever its status. Raises ScalerError when none came, AnswerTooLong for a long one."""
+    return await _send(context, "Get", question, None)
+
+
+async def post(context: ScalerContext, question: HttpQuestion, json: object) -> httpx.Response:
+    """The answer to a body of JSON, as `get` has it."""
+    headers = {"Content-Type": "application/json", **question.headers}
+    return await _send(context, "Post", replace(question, headers=headers), orjson.dumps(json))
+
+
+async def _send(
+    context: ScalerContext, verb: Literal["Get", "Post"], question: HttpQuestion, body: bytes | None
+) -> httpx.Response:
     timeout = question.timeout.total_seconds() if question.timeout else context.http_timeout
-    with _as_scaler_error(question.url, timeout):
+    with _as_scaler_error(f'{verb} "{shown(question.url)}"', timeout):
         url = httpx.URL(question.url)
         if question.parameters:
             url = url.copy_merge_params(dict(question.parameters))
         extensions: dict[str, object] = {"redirects": question.redirects}
         if question.tls is not None:
             extensions["ssl"] = question.tls
-        return await context.http.get(url, headers=question.headers, timeout=timeout, extensions=extensions)
+        return await context.http.request(
+            verb.upper(), url, content=body, headers=question.headers, timeout=timeout, extensions=extensions
+        )
 
 
 @contextmanager
-def _as_scaler_error(url: str, timeout: float) -> Iterator[None]:
+def _as_scaler_error(what: str, timeout: float) -> Iterator[None]:
     try:
         yield
         return
     except httpx.TimeoutException as error:
         reason = f"{error} ({timeout:g} s)" if str(error) else f"no answer in {timeout:g} s"
     except httpx.HTTPError as error:
+        if isinstance(error.__cause__, AnswerTooLong):
+            raise AnswerTooLong(f"{what}: {error}") from None
         reason = str(error)
     except (httpx.InvalidURL, UnicodeError):
         # The text of these errors repeats the address or the header.
         reason = "the address or a header has a character that HTTP does not allow"
-    raise ScalerError(f'Get "{shown(url)}": {reason}')
+    raise ScalerError(f"{what}: {reason}")
 
 
 def shown(url: str) -> str:
