@@ -7,7 +7,7 @@ from pydantic import SecretStr, model_validator
 
 from keda_py.cloud.tokens import TokenSource
 from keda_py.sdk.scaler import AUTH, ENV, META, ConfigError, Destination, ScalerContext, sources
-from scalers.shared.azure_workload import azure_token
+from scalers.shared.azure.azure_workload import azure_token
 from scalers.shared.databases.postgres import PostgresServer
 from scalers.shared.databases.postgres_address import PostgresAddress, address_of, parse_connection
 from scalers.shared.databases.query_scaler import QueryMetadata, QueryScaler

@@ -29,6 +29,11 @@ Service = Literal[
     "azure prometheus",
     "azure postgresql",
     "azure sql",
+    "azure storage",
+    "azure event hubs",
+    "azure monitor",
+    "azure data explorer",
+    "azure devops",
     "amazon prometheus",
     "google",
 ]
@@ -62,6 +67,20 @@ _OWN_HOSTS: Mapping[Service, Sequence[str]] = {
         "*.database.usgovcloudapi.net",
         "*.database.chinacloudapi.cn",
     ),
+    "azure storage": tuple(
+        f"*.{service}.{suffix}"
+        for service in ("blob", "queue")
+        for suffix in ("core.windows.net", "core.usgovcloudapi.net", "core.chinacloudapi.cn")
+    ),
+    # For AMQP alone: over HTTPS these names are Azure Relay's too, which hands headers on to a tenant's program.
+    "azure event hubs": ("*.servicebus.windows.net", "*.servicebus.usgovcloudapi.net", "*.servicebus.chinacloudapi.cn"),
+    "azure monitor": (
+        *("management.azure.com", "management.usgovcloudapi.net", "management.chinacloudapi.cn"),
+        *("api.loganalytics.io", "api.loganalytics.us", "api.loganalytics.azure.cn"),
+        *("api.applicationinsights.io", "api.applicationinsights.us", "api.applicationinsights.azure.cn"),
+    ),
+    "azure data explorer": ("*.kusto.windows.net", "*.kusto.usgovcloudapi.net", "*.kusto.chinacloudapi.cn"),
+    "azure devops": ("dev.azure.com", "*.visualstudio.com"),
     # Not "*.amazonaws.com": load balancers and machines of everybody have names there.
     "amazon prometheus": ("aps-workspaces.*.amazonaws.com", "aps-workspaces.*.amazonaws.com.cn"),
     "google": ("*.googleapis.com",),
