@@ -1,4 +1,4 @@
-"""Questions of scalers that read HTTP: the shared client, and errors that say what failed without telling a secret.
+"""Questions of scalers that ask by HTTP: the shared client, and errors that say what failed without telling a secret.
 
 An address is shown without userinfo and query, since both may hold keys.
 """
@@ -18,10 +18,13 @@ from keda_py.sdk.scaler import RedirectRule, ScalerContext, ScalerError
 class HttpQuestion:
     """What one trigger asks each time. `parameters` join those of `url`; `tls` None: the client's own trust.
 
-    `timeout` None or zero: the context's, as in KEDA. `redirects`: which of them may be followed.
+    `timeout` None or zero: the context's, as in KEDA. `redirects`: which of them may be followed. `content`: the body;
+    the header Content-Type is the caller's.
     """
 
     url: str
+    method: str = "GET"
+    content: bytes = field(default=b"", repr=False)
     parameters: Mapping[str, str | list[str]] = field(default_factory=dict, repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     timeout: timedelta | None = None
@@ -29,21 +32,33 @@ class HttpQuestion:
     redirects: RedirectRule = field(default_factory=RedirectRule)
 
 
-async def get(context: ScalerContext, question: HttpQuestion) -> httpx.Response:
+async def ask(context: ScalerContext, question: HttpQuestion) -> httpx.Response:
     """The answer, read whole, whatever its status. Raises ScalerError when none came."""
     timeout = question.timeout.total_seconds() if question.timeout else context.http_timeout
-    with _as_scaler_error(question.url, timeout):
+    with _as_scaler_error(question, timeout):
         url = httpx.URL(question.url)
         if question.parameters:
             url = url.copy_merge_params(dict(question.parameters))
         extensions: dict[str, object] = {"redirects": question.redirects}
         if question.tls is not None:
             extensions["ssl"] = question.tls
-        return await context.http.get(url, headers=question.headers, timeout=timeout, extensions=extensions)
+        return await context.http.request(
+            question.method,
+            url,
+            headers=question.headers,
+            content=question.content or None,
+            timeout=timeout,
+            extensions=extensions,
+        )
+
+
+async def get(context: ScalerContext, question: HttpQuestion) -> httpx.Response:
+    """As `ask`: a question without a method of its own is a GET."""
+    return await ask(context, question)
 
 
 @contextmanager
-def _as_scaler_error(url: str, timeout: float) -> Iterator[None]:
+def _as_scaler_error(question: HttpQuestion, timeout: float) -> Iterator[None]:
     try:
         yield
         return
@@ -54,7 +69,7 @@ def _as_scaler_error(url: str, timeout: float) -> Iterator[None]:
     except (httpx.InvalidURL, UnicodeError):
         # The text of these errors repeats the address or the header.
         reason = "the address or a header has a character that HTTP does not allow"
-    raise ScalerError(f'Get "{shown(url)}": {reason}')
+    raise ScalerError(f'{question.method.capitalize()} "{shown(question.url)}": {reason}')
 
 
 def shown(url: str) -> str:
