@@ -84,7 +84,7 @@ class MetadataCase:
             if server:
                 await scaler.open()
             # Without metrics in the recording, no server was there to say which there are.
-            specs = await scaler.specs() if "metrics" in given else ()
+            specs = await scaler.specs() if {"metrics", "error"} & given.keys() else ()
         finally:
             await scaler.aclose()
             await context.aclose()
