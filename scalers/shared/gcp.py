@@ -10,7 +10,17 @@ from pydantic import SecretStr
 
 from keda_py.cloud import gcp
 from keda_py.cloud.tokens import TokenSource
-from keda_py.sdk.scaler import AUTH, ENV, Destination, PodIdentity, ScalerContext, TriggerMetadata, named, sources
+from keda_py.sdk.scaler import (
+    AUTH,
+    ENV,
+    ConfigError,
+    Destination,
+    PodIdentity,
+    ScalerContext,
+    TriggerMetadata,
+    named,
+    sources,
+)
 
 
 class GcpAuthMetadata(TriggerMetadata):
@@ -33,6 +43,15 @@ def gcp_identity(metadata: GcpAuthMetadata, pod_identity: PodIdentity) -> gcp.Gc
         if json.get_secret_value():
             return gcp.ServiceAccountKey(json=json, field=field)
     return None
+
+
+def required_gcp_identity(metadata: GcpAuthMetadata, pod_identity: PodIdentity) -> gcp.GcpIdentity:
+    """As `gcp_identity`, where there must be one. Raises ConfigError."""
+    identity = gcp_identity(metadata, pod_identity)
+    if identity is None:
+        remedy = "give GoogleApplicationCredentials in a TriggerAuthentication, credentialsFromEnv, or podIdentity gcp"
+        raise ConfigError(f"google application credentials not found: {remedy}", field="GoogleApplicationCredentials")
+    return identity
 
 
 async def gcp_token(
