@@ -21,7 +21,7 @@ from keda_py.sdk.scaler import (
     sources,
 )
 from scalers.shared.answers.counts import INLINE_BYTES
-from scalers.shared.answers.mq_depth import read_depth, read_refusal
+from scalers.shared.brokers.mq_depth import read_depth, read_refusal
 from scalers.shared.credentials.basic import basic
 from scalers.shared.credentials.client_tls import ClientTlsMetadata, client_tls
 from scalers.shared.http_answer import HttpQuestion, ask

@@ -18,9 +18,9 @@ from keda_py.sdk.scaler import (
     sources,
 )
 from scalers.shared.answers.counts import INLINE_BYTES
-from scalers.shared.answers.pulsar_stats import backlog_of
 from scalers.shared.auth_modes import AuthMode, AuthModesMetadata, auth_headers, auth_tls
 from scalers.shared.bearer_token import BearerToken, Signer
+from scalers.shared.brokers.pulsar_stats import backlog_of
 from scalers.shared.credentials.client_credentials import ClientCredentials, client_credentials
 from scalers.shared.http_answer import HttpQuestion, get
 from scalers.shared.target import check_target

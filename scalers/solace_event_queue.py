@@ -21,7 +21,7 @@ from keda_py.sdk.scaler import (
     sources,
 )
 from scalers.shared.answers.counts import INLINE_BYTES
-from scalers.shared.answers.semp import queue_counts, vpn_state
+from scalers.shared.brokers.semp import queue_counts, vpn_state
 from scalers.shared.credentials.basic import basic
 from scalers.shared.http_answer import HttpQuestion, get
 
