@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Annotated, Literal
 
 from keda_py.cloud.azure_clouds import CLOUDS, scope_of
-from keda_py.sdk.metadata_values import parse_float
 from keda_py.sdk.scaler import (
     AUTH,
     META,
@@ -34,8 +33,6 @@ from scalers.shared.target import check_target
 
 _GCP_SCOPE = "https://www.googleapis.com/auth/monitoring.read"
 _PUBLIC_QUERY = RedirectRule(public=frozenset({"query"}))
-_NOT_FINITE = frozenset({"nan", "inf"})
-"""As Prometheus writes them."""
 _HONOURED: frozenset[AuthMode] = frozenset({"bearer", "basic", "tls", "custom"})
 
 
@@ -182,9 +179,13 @@ def _azure_scope(metadata: PrometheusMetadata) -> tuple[str, str]:
 
 
 def _number(value: float | str) -> float:
+    """As Go's strconv reads it: no spaces, no digits of other scripts, and 1e400 is out of range."""
     if not isinstance(value, str):
         raise ScalerError("prometheus query api returned a sample value that is not text")
     try:
-        return float(value) if value.lower().lstrip("+-") in _NOT_FINITE else parse_float(value)
+        number = float(value if value.isascii() and value == value.strip() else "")
     except ValueError:
-        raise ScalerError("prometheus query api returned a sample value that is not a number") from None
+        number = None
+    if number is None or (math.isinf(number) and "n" not in value.lower()):
+        raise ScalerError("prometheus query api returned a sample value that is not a number")
+    return number

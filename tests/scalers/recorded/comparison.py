@@ -7,6 +7,7 @@ import base64
 import io
 import re  # noqa: TID251 - constant patterns over our own recordings
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 from urllib.parse import parse_qs, parse_qsl, unquote
@@ -40,9 +41,18 @@ def unlike_requests(recorded: Sequence[Recorded], asked: Sequence[Asked], *, uno
 def unlike(recorded: Recorded, asked: Asked) -> list[str]:
     """How one request differs."""
     likeness = Likeness((asked.at, SystemClock().now()))
+    if "cbor" in recorded and asked.operation:
+        asked = _as_cbor(asked)
     return [*_unlike_line(recorded, asked, likeness), *_unlike_headers(recorded, asked, likeness)] + (
         [] if _same_body(recorded, asked, likeness) else [f"KEDA's body is {_body_of(recorded)}"]
     )
+
+
+def _as_cbor(asked: Asked) -> Asked:
+    """The same operation may be asked in the protocol of JSON: where it would be asked in the other one."""
+    service, _, operation = asked.operation.partition(".")
+    headers = {**asked.headers, "content-type": "application/cbor"}
+    return replace(asked, path=f"/service/{service}/operation/{operation}", headers=headers)
 
 
 _Pairs = list[tuple[Recorded | None, Asked | None]]

@@ -4,15 +4,16 @@ An exchange is played against the servers of a `Stage`: built and opened as the 
 each metric. What is asked while building counts to the first round: it is no matter to a user when a connection opens.
 """
 
+import asyncio
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from yarl import URL
@@ -39,11 +40,14 @@ from tests.scalers.recorded.scripts import Asked, Script
 from tests.scalers.recorded.stage import Stage
 from tests.scalers.triggers import trigger_of
 
+T = TypeVar("T")
 GOLDEN = Path(__file__).parents[2] / "golden" / "scaler_http.json"
 EXCHANGES = os.environ.get("EXCHANGES", "")
 """Which are played: those of tier 1, `all`, or the one of this name."""
 ENDS_EARLY, ENDS_LATE = "refused earlier than by KEDA", "refused later than by KEDA"
 """Differences of a kind of their own: both refuse, one when the scaler is built, one at the first reading."""
+_PATIENCE, _STEP = 0.02, 0.25
+"""Seconds that a call may take before virtual time goes on, and how far it goes each time."""
 _PLAY = "playing"
 _BROKEN = f"{_PLAY}: unexpected "
 """So the engine's guard calls what is neither ConfigError nor ScalerError: it equals no error of KEDA."""
@@ -145,7 +149,9 @@ class HttpCase:
 
     async def _opened(self, scaler: AnyScaler, context: EngineContext, played: Played) -> Sequence[NamedMetric]:
         seconds = context.http_timeout + GRACE_SECONDS
-        await guard(scaler.open(), seconds, what=_PLAY)
+        clock = context.clock
+        assert isinstance(clock, FakeClock)
+        await while_time_passes(clock, guard(scaler.open(), seconds, what=_PLAY))
         specs = await guard(scaler.specs(), seconds, what=_PLAY)
         metrics = name_metrics(_spec(self.type, context), [()] * context.trigger_index + [specs]).external
         played.metrics = [(one.name, one.metric_type, target_milli(one.target)) for one in metrics]
@@ -157,6 +163,27 @@ def recorded_exchanges() -> Mapping[str, tuple[HttpCase, ...]]:
     """Every type that was recorded, with its exchanges."""
     types = json.loads(GOLDEN.read_text(encoding="utf-8"))["types"]
     return {name: tuple(HttpCase(name, case) for case in cases) for name, cases in types.items()}
+
+
+async def while_time_passes(clock: FakeClock, call: Coroutine[Any, Any, T]) -> T:
+    """What the call returns or raises; where it sleeps, virtual time goes on, and fast."""
+
+    async def outcome() -> T | ConfigError | ScalerError:
+        try:
+            return await call
+        except (ConfigError, ScalerError) as error:
+            return error
+
+    async with asyncio.TaskGroup() as tasks:
+        task = tasks.create_task(outcome())
+        while not task.done():
+            await asyncio.wait({task}, timeout=_PATIENCE)
+            if not task.done():
+                await clock.advance(_STEP)
+    result = task.result()
+    if isinstance(result, ConfigError | ScalerError):
+        raise result
+    return result
 
 
 async def _built(trigger: Trigger, context: EngineContext) -> AnyScaler:
@@ -173,7 +200,7 @@ async def _poll(
             await clock.advance(given["callGapMs"] / 1000)
         for metric in metrics:
             before = len(script.asked)
-            got = await _read(scaler, metric)
+            got = await while_time_passes(clock, _read(scaler, metric))
             got["asked"] = tuple(script.asked[before:])
             played.rounds.append(Round(metric=metric.name, **got))
 

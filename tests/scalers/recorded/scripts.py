@@ -67,6 +67,12 @@ class Asked:
         """Of the query."""
         return parse_qsl(self.query, keep_blank_values=True)
 
+    @property
+    def operation(self) -> str:
+        """`Service.Operation` of what speaks the JSON of AWS; "" of everything else."""
+        is_json = self.headers.get("content-type", "").startswith("application/x-amz-json")
+        return self.headers.get("x-amz-target", "") if is_json else ""
+
     def __str__(self) -> str:
         where = f"{self.host}{self.path}" if self.host else self.path
         body = f" {self.body.decode(errors='replace')}" if self.body else ""
@@ -91,7 +97,11 @@ class Script:
         if delay := chosen.get("delayMs", 0):
             with suppress(TimeoutError):
                 await asyncio.wait_for(self.over.wait(), delay / 1000 * self._pace)
-        return _response(chosen)
+        return _response({**chosen, "body": chosen["cbor"]} if asked.operation and "cbor" in chosen else chosen)
+
+    def frames(self, kind: str) -> Sequence[Mapping[str, Any]]:
+        """All that is sent when a message of this type comes by a websocket."""
+        return [answer for answer in self._answers if answer.get("match") == f"WS {kind}"]
 
     def _choose(self, asked: Asked) -> Mapping[str, Any] | None:
         fitting = [index for index, answer in enumerate(self._answers) if _fits(answer, asked)]
@@ -120,7 +130,7 @@ def _fits(answer: Mapping[str, Any], asked: Asked) -> bool:
 
 
 def _matches(match: str, asked: Asked) -> bool:
-    """The order of parameters does not count, and the last may be a beginning. No websocket is served: "WS" never fits."""
+    """The order of parameters does not count, and the last may be a beginning. "WS" is of websockets: it never fits."""
     method, _, rest = match.partition(" ")
     path, question, query = rest.partition("?")
     if method != asked.method:
@@ -137,7 +147,7 @@ def _matches(match: str, asked: Asked) -> bool:
 
 def _response(chosen: Mapping[str, Any]) -> web.Response:
     body, kind = chosen.get("body", b""), "application/octet-stream"
-    if "bodyB64" in chosen:
+    if "bodyB64" in chosen and "body" not in chosen:
         body = base64.b64decode(chosen["bodyB64"])
     elif isinstance(body, str):
         body, kind = body.encode(), "text/plain"

@@ -19,7 +19,7 @@ from keda_py.net.proxies import Proxies
 from keda_py.net.tls import TlsSettings
 from keda_py.testing import A_SATURDAY, shared_context
 from tests.scalers.recorded.comparison import unlike, unlike_requests
-from tests.scalers.recorded.http_cases import HttpCase, recorded_exchanges
+from tests.scalers.recorded.http_cases import HttpCase, recorded_exchanges, while_time_passes
 from tests.scalers.recorded.likeness import Likeness
 from tests.scalers.recorded.scripts import Asked, Place, Script
 from tests.scalers.recorded.stage import Stage
@@ -147,6 +147,12 @@ def test_only_optional_requests_and_tries_may_be_missing_or_twice() -> None:
     assert unlike_requests([RECORDED, again], [ASKED, ASKED], unordered=False) == []
     assert unlike_requests([RECORDED], [ASKED, ASKED], unordered=False) != []
     assert unlike_requests([RECORDED], [], unordered=True) != []
+
+
+async def test_a_scaler_that_waits_before_it_tries_again_is_not_waited_for() -> None:
+    clock = FakeClock(A_SATURDAY)
+    await while_time_passes(clock, clock.sleep(10))
+    assert clock.now() >= A_SATURDAY + timedelta(seconds=10)
 
 
 def test_a_body_of_cbor_is_compared_by_value() -> None:

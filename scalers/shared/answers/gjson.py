@@ -1,8 +1,8 @@
 r"""The part of GJSON's path language that picks one value out of a JSON answer.
 
 `queues.0.length`, `queues.#` (how many), `queues.#.length` (each one's), `queues.#(name=="jobs").length` (the first
-that fits, `#(...)#` for all), `*` and `?` in names, `\.` for a dot in a name. Modifiers (`@reverse`) and multipaths
-(`{a,b}`, `[a,b]`) are refused: none of them can answer one number.
+that fits, `#(...)#` for all), `*` and `?` in names, `\.` for a dot in a name, `@this` for the whole answer. Other
+modifiers (`@reverse`) and multipaths (`{a,b}`, `[a,b]`) are refused: none of them can answer one number.
 
 A path is read once, into a function of a document, and followed within a budget of steps. It may run in another process
 (`ScalerContext.parse`), so this file imports little.
@@ -17,7 +17,7 @@ import orjson
 import re2
 
 from keda_py.errors import ScalerError
-from scalers.shared.location import plain
+from scalers.shared.answers.location import plain
 from scalers.shared.remembered import remembered
 
 
@@ -35,6 +35,7 @@ LONGEST: Final = 1_000
 MOST_STEPS: Final = 1_000_000
 """Items looked at, and characters of names compared with a pattern, in following a path once; a second at most."""
 
+_ITSELF = "@this"
 _DEEPEST = 64
 _DEEPEST_CONDITION = 8
 _CONDITION = re2.compile(r"([^=!<>%]*?)\s*(==|=|!=|<=|<|>=|>|!%|%)\s*(.*)")
@@ -98,9 +99,11 @@ def compile_path(path: str) -> _Follow:
 
 def _compile(path: str, depth: int) -> _Follow:
     steps = _split(path)
-    if len(steps) > _DEEPEST or depth > _DEEPEST_CONDITION or any(step[:1] in ("@", "{", "[", "!") for step in steps):
+    if len(steps) > _DEEPEST or depth > _DEEPEST_CONDITION:
         raise ValueError(path)
-    return _chain(steps, depth)
+    if any(step[:1] in ("@", "{", "[", "!") and step != _ITSELF for step in steps):
+        raise ValueError(path)
+    return _chain([step for step in steps if step != _ITSELF], depth)
 
 
 def _split(path: str) -> list[str]:
