@@ -33,7 +33,7 @@ def tansu(port: int, folder: Path, advertised: int | None = None) -> Iterator[in
         program.chmod(0o755)  # a wheel loses the bit
     told = f"tcp://{LOOPBACK}:{advertised or port}"
     command = [str(program), "broker", "--listener-url", f"tcp://{LOOPBACK}:{port}", "--advertised-listener-url", told]
-    with running([*command, "--storage-engine", "memory://tansu/"], port, folder / f"log-{port}"):
+    with running([*command, "--storage-engine", "memory://tansu/"], port, folder / f"log-{port}", at_once=True):
         yield port
 
 
