@@ -44,6 +44,7 @@ from keda_py.sdk.metadata import (
     separated_by,
     sources,
     url_unescaped,
+    variable,
 )
 
 __all__ = [
@@ -84,6 +85,7 @@ __all__ = [
     "sharing_key",
     "sources",
     "url_unescaped",
+    "variable",
 ]
 
 M = TypeVar("M", bound=TriggerMetadata)
