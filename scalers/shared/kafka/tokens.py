@@ -9,7 +9,7 @@ from aiokafka.abc import AbstractTokenProvider
 from keda_py.cloud import aws
 from keda_py.cloud.tokens import TokenSource
 from keda_py.sdk.scaler import Destination, ScalerContext, ScalerError
-from scalers.shared.client_credentials import ClientCredentials, client_credentials
+from scalers.shared.credentials.client_credentials import ClientCredentials, client_credentials
 from scalers.shared.kafka.metadata import BearerGrant, KafkaServers, MskIdentity
 
 if TYPE_CHECKING:
