@@ -14,11 +14,13 @@ from keda_py.sdk.metadata import (
     META,
     TriggerMetadata,
     named,
+    prefixed,
     ranges,
     removed,
     separated_by,
     sources,
     url_unescaped,
+    variable,
 )
 from keda_py.sdk.scaler import Trigger
 
@@ -181,6 +183,31 @@ def test_no_error_and_no_representation_tells_what_came_from_elsewhere() -> None
 def test_unknown_keys_are_listed_for_a_warning() -> None:
     metadata = {**GOOD, "queueUrl": "x", "token": "x", "lengthFromEnv": "x", "addresses": "x"}
     assert Credentials.unknown_keys(metadata) == ("lengthFromEnv", "queueUrl", "token")
+
+
+class Rows(TriggerMetadata):
+    query: str = ""
+    rows: Annotated[dict[str, str], prefixed("query.")] = {}
+
+
+def test_keys_that_begin_alike_are_one_mapping() -> None:
+    metadata = {"query": "x", "query.A": " a ", "query.B": "", "queries": "y"}
+    assert parse(Rows, metadata).rows == {"A": " a ", "B": ""}
+    assert parse(Rows, {}).rows == {}
+    assert Rows.unknown_keys(metadata) == ("queries",)
+    assert [key.name for key in Rows.declared_keys()] == ["query", "query.*"]
+
+
+class InAFile(TriggerMetadata):
+    file: Annotated[SecretStr, sources(ENV), variable("keyFromEnvFile")]
+
+
+def test_another_key_may_name_the_variable() -> None:
+    assert parse(InAFile, {"keyFromEnvFile": "KEY"}, env={"KEY": "/key"}).file.get_secret_value() == "/key"
+    assert InAFile.unknown_keys({"keyFromEnvFile": "KEY", "fileFromEnv": "KEY"}) == ("fileFromEnv",)
+    assert InAFile.certain_problems({"keyFromEnvFile": "KEY"}) == {}
+    with pytest.raises(ConfigError, match="set keyFromEnvFile in the trigger's metadata"):
+        parse(InAFile, {})
 
 
 def test_a_model_lists_its_keys() -> None:

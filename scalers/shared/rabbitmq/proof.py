@@ -6,7 +6,7 @@ from pydantic import SecretStr
 
 from keda_py.cloud.azure_clouds import scope_of
 from keda_py.sdk.scaler import Destination, ScalerContext
-from scalers.shared.azure_workload import azure_token
+from scalers.shared.azure.azure_workload import azure_token
 from scalers.shared.bearer_token import BearerToken, Signer
 from scalers.shared.client_credentials import ClientCredentials, client_credentials
 from scalers.shared.rabbitmq.metadata import RabbitmqMetadata

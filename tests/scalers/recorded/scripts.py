@@ -99,6 +99,10 @@ class Script:
                 await asyncio.wait_for(self.over.wait(), delay / 1000 * self._pace)
         return _response({**chosen, "body": chosen["cbor"]} if asked.operation and "cbor" in chosen else chosen)
 
+    def frames(self, kind: str) -> Sequence[Mapping[str, Any]]:
+        """All that is sent when a message of this type comes by a websocket."""
+        return [answer for answer in self._answers if answer.get("match") == f"WS {kind}"]
+
     def _choose(self, asked: Asked) -> Mapping[str, Any] | None:
         fitting = [index for index, answer in enumerate(self._answers) if _fits(answer, asked)]
         fresh = [index for index in fitting if self._given[index] < self._answers[index].get("times", 1)]
@@ -126,7 +130,7 @@ def _fits(answer: Mapping[str, Any], asked: Asked) -> bool:
 
 
 def _matches(match: str, asked: Asked) -> bool:
-    """The order of parameters does not count, and the last may be a beginning. No websocket is served: "WS" never fits."""
+    """The order of parameters does not count, and the last may be a beginning. "WS" is of websockets: it never fits."""
     method, _, rest = match.partition(" ")
     path, question, query = rest.partition("?")
     if method != asked.method:

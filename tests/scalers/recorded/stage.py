@@ -23,6 +23,7 @@ from keda_py.clock import Clock
 from keda_py.net.tls import TlsContexts, TlsSettings
 from tests.certificates import Authority
 from tests.scalers.recorded.scripts import Asked, Place, Script
+from tests.scalers.recorded.websockets import converse
 
 _NAME = re.compile(r"\{\{(\w+)\}\}")
 
@@ -127,9 +128,12 @@ class Stage:
                 return papers.gcp_key
         return self._names.get(name, otherwise)
 
-    async def answer(self, place: Place, request: web.BaseRequest) -> web.Response:
+    async def answer(self, place: Place, request: web.BaseRequest) -> web.StreamResponse:
         assert self._clock is not None, "no exchange has begun"
-        return await self._script.answer(await Asked.read(request, place, self._clock.now()))
+        asked = await Asked.read(request, place, self._clock.now())
+        if asked.headers.get("upgrade") == "websocket":
+            return await converse(request, asked, self._script)
+        return await self._script.answer(asked)
 
     def place(self, prefix: str, suffix: str, port: int) -> None:
         """What stands for a server on this port."""

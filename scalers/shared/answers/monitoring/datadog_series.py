@@ -1,7 +1,10 @@
-"""The answer of Datadog's query API: series of points, of which the last ones may have no value yet."""
+"""The answers of Datadog: series of its query API, whose last points may have no value yet; a value of its agent."""
 
-from keda_py.errors import ScalerError
-from scalers.shared.answers.json_values import at, items_of, number_or_none, read_json, short_text
+from contextlib import suppress
+
+from keda_py.core.values.quantity import parse_number
+from keda_py.errors import ConfigError, ScalerError
+from scalers.shared.answers.json_values import LONGEST_TEXT, at, items_of, number_or_none, read_json, short_text
 
 
 def read_series(text: bytes, offset: int) -> list[float | None]:
@@ -25,3 +28,24 @@ def _value(points: list[object], offset: int) -> float | None:
     if not values or last < offset:
         raise ScalerError("the time window has too few points for lastAvailablePointOffset: make age longer")
     return values[last - offset]
+
+
+def read_agent_value(text: bytes) -> float:
+    """The first item of an ExternalMetricValueList: a number, or a text that is a quantity. Raises ScalerError."""
+    match at(read_json(text), "items", 0, "value"):
+        case bool() | None | dict() | list():
+            pass
+        case int() | float() as number:
+            return float(number)
+        case str() as quantity if len(quantity) <= LONGEST_TEXT:
+            with suppress(ConfigError):
+                return parse_number(quantity)
+    raise ScalerError("the metric value must be of type number or a string representing a Quantity")
+
+
+def read_message(text: bytes) -> str:
+    """What a Status says, "" for anything else."""
+    try:
+        return short_text(at(read_json(text), "message"))
+    except ScalerError:
+        return ""

@@ -1,0 +1,4 @@
+"""What message brokers answer by HTTP and gRPC: Jolokia, SEMP, IBM MQ, Pulsar, liiklus.
+
+In: bytes, or an address and a name. Out: counts.
+"""
