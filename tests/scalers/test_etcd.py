@@ -1,7 +1,9 @@
 """`etcd` against a real etcd: plain, with users, and with TLS."""
 
+import asyncio
 import base64
 from collections.abc import Iterator
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +92,27 @@ async def test_a_user_logs_in_and_logs_in_again_when_the_token_ends(bench: Any, 
             with pytest.raises(ScalerError, match="status 40[01]") as wrong:
                 await refused.read()
             assert "hunter2" not in str(wrong.value)
+
+
+async def put_again_and_again(url: str, key: str, value: str) -> None:
+    """A change before a stream is open is not told."""
+    while True:
+        await put(url, key, value)
+        await asyncio.sleep(0.05)
+
+
+async def test_each_change_of_the_key_is_told_at_once(bench: Any, url: str) -> None:
+    await put(url, "told", "0")
+    scaler = await bench.opened("etcd", on(url, "told", activationValue="2"))
+    async with asyncio.timeout(20), aclosing(scaler.watch()) as stream:
+        async with asyncio.TaskGroup() as tasks:
+            writing = tasks.create_task(put_again_and_again(url, "told", "5"))
+            assert await anext(stream)
+            writing.cancel()
+        for text, active in (("2", False), ("words", False), ("3", True)):
+            await put(url, "told", text)
+            while await anext(stream) != active:
+                pass
 
 
 async def test_tls_with_a_client_certificate(bench: Any, tmp_path: Path) -> None:
