@@ -122,7 +122,7 @@ class EtcdScaler(Scaler[EtcdMetadata]):
         return Reading(value=value)
 
     async def watch(self) -> AsyncIterator[bool]:
-        """Activity at each change; a text that is no number counts as 0. The stream is opened again when it ends."""
+        """Activity at each change; a text without a number counts as 0. The stream is opened again when it ends."""
         pause, silence = _FIRST_PAUSE, 2.0 * self.metadata.watch_progress_notify_interval
         while True:
             try:
