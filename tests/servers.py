@@ -62,11 +62,13 @@ def _answers(port: int) -> bool:
 
 
 @contextmanager
-def running(command: Sequence[str], port: int, log: Path, *, at_once: bool = False) -> Iterator[None]:
+def running(
+    command: Sequence[str], port: int, log: Path, *, seconds: float = STARTUP_SECONDS, at_once: bool = False
+) -> Iterator[None]:
     """A server process that answers on its port; ended by its own handle, `at_once` without waiting for clients."""
     with log.open("wb") as output, subprocess.Popen(command, stdout=output, stderr=output) as process:
         try:
-            deadline = time.monotonic() + STARTUP_SECONDS
+            deadline = time.monotonic() + seconds
             while not _answers(port):
                 assert process.poll() is None, log.read_text()
                 assert time.monotonic() < deadline, f"{command[0]} does not listen: {log.read_text()}"
