@@ -198,8 +198,8 @@ async def test_nothing_of_the_operators_fills_a_gap(
     ],
 )
 async def test_a_connection_that_cannot_be_used_is_refused(bench: Bench, connection: str, message: str) -> None:
+    metadata = {"query": "SELECT 1", "targetQueryValue": "1"}
     with pytest.raises(ConfigError) as refused:
-        metadata = {"query": "SELECT 1", "targetQueryValue": "1"}
         await bench.opened("postgresql", metadata, auth={"connection": connection})
     assert message in str(refused.value)
     assert "hunter2" not in str(refused.value)
