@@ -17,7 +17,7 @@ import httpx
 from keda_py.clock import Clock
 from keda_py.core.metric_specs import ExternalMetric, MetricSpec, ResourceMetric
 from keda_py.core.reading import Reading
-from keda_py.errors import ConfigError, EmptyAnswer, ScalerError
+from keda_py.errors import AnswerTooLong, ConfigError, EmptyAnswer, ScalerError
 from keda_py.net.credential_keys import (
     CredentialDigest,
     CredentialKey,
@@ -44,6 +44,7 @@ from keda_py.sdk.metadata import (
     separated_by,
     sources,
     url_unescaped,
+    variable,
 )
 
 __all__ = [
@@ -52,6 +53,7 @@ __all__ = [
     "LONGEST_TIMEOUT",
     "META",
     "NO_REDIRECTS",
+    "AnswerTooLong",
     "ConfigError",
     "CredentialDigest",
     "CredentialKey",
@@ -84,6 +86,7 @@ __all__ = [
     "sharing_key",
     "sources",
     "url_unescaped",
+    "variable",
 ]
 
 M = TypeVar("M", bound=TriggerMetadata)

@@ -20,16 +20,22 @@ from keda_py.sdk.scaler import (
     TriggerMetadata,
     named,
     sources,
+    variable,
 )
 
 
 class GcpAuthMetadata(TriggerMetadata):
-    """Keys of the block; `credentialsFromEnv` names a variable that holds the key's JSON."""
+    """Keys of the block; `credentialsFromEnv` names a variable that holds the key's JSON.
+
+    `credentialsFromEnvFile` names one that holds the path of a file of the operator's, as in KEDA: such a key goes only
+    where the operator's own identity may go.
+    """
 
     google_application_credentials: Annotated[SecretStr, named("GoogleApplicationCredentials"), sources(AUTH)] = (
         SecretStr("")
     )
     credentials: Annotated[SecretStr, sources(ENV)] = SecretStr("")
+    credentials_file: Annotated[SecretStr, sources(ENV), variable("credentialsFromEnvFile")] = SecretStr("")
 
 
 def gcp_identity(metadata: GcpAuthMetadata, pod_identity: PodIdentity) -> gcp.GcpIdentity | None:
@@ -42,6 +48,8 @@ def gcp_identity(metadata: GcpAuthMetadata, pod_identity: PodIdentity) -> gcp.Gc
     ):
         if json.get_secret_value():
             return gcp.ServiceAccountKey(json=json, field=field)
+    if metadata.credentials_file.get_secret_value():
+        return gcp.KeyFile(path=metadata.credentials_file, field="credentialsFromEnvFile")
     return None
 
 
