@@ -10,7 +10,7 @@ from pydantic import SecretStr
 from keda_py.sdk.scaler import ScalerContext, ScalerError, SharingKey, TlsSettings, sharing_key
 from scalers.shared.databases import cql_frames as cql
 from scalers.shared.databases.session import LONGEST_ANSWER, NO_ROW, QueryRefused
-from scalers.shared.tcp import open_stream
+from scalers.shared.protocols.tcp import open_stream
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

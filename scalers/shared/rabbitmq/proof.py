@@ -2,13 +2,11 @@
 
 import base64
 
-from pydantic import SecretStr
-
 from keda_py.cloud.azure_clouds import scope_of
 from keda_py.sdk.scaler import Destination, ScalerContext
 from scalers.shared.azure.azure_workload import azure_token
 from scalers.shared.bearer_token import BearerToken, Signer
-from scalers.shared.client_credentials import ClientCredentials, client_credentials
+from scalers.shared.oauth2 import ClientGrant, client_token
 from scalers.shared.rabbitmq.metadata import RabbitmqMetadata
 
 
@@ -23,14 +21,14 @@ def basic_header(metadata: RabbitmqMetadata) -> dict[str, str]:
 async def signer_of(metadata: RabbitmqMetadata, context: ScalerContext) -> Signer | None:
     """None where user and password, or nothing, prove it. Raises ConfigError where the identity must not go."""
     if metadata.oauth_token_uri:
-        grant = ClientCredentials(
-            endpoint=metadata.oauth_token_uri,
-            client_id=SecretStr(metadata.client_id),
+        grant = ClientGrant(
+            url=metadata.oauth_token_uri,
+            client_id=metadata.client_id,
             client_secret=metadata.client_secret,
             scopes=tuple(metadata.scopes),
             parameters=tuple((name, values[0]) for name, values in metadata.endpoint_params.items()),
         )
-        return BearerToken(await client_credentials(context, grant))
+        return BearerToken(await client_token(context, grant))
     resource = metadata.workload_identity_resource
     if resource and context.pod_identity.provider == "azure-workload":
         to = Destination(url=metadata.address.api, field="host")
