@@ -4,22 +4,19 @@ from collections.abc import Mapping
 from typing import Annotated
 from urllib.parse import urlsplit
 
-from keda_py.cloud.aws_sessions import AWS_ERRORS
 from keda_py.sdk.metadata_values import parse_int
-from keda_py.sdk.scaler import AUTH, ENV, META, ConfigError, Reading, Scaler, ScalerContext, ScalerError, named, sources
-from scalers.shared.aws.aws import AwsAuthMetadata, aws_identity
-from scalers.shared.aws.aws_clients import AwsClient, AwsService, aws_client
+from keda_py.sdk.scaler import ENV, META, ConfigError, Reading, Scaler, ScalerContext, ScalerError, named, sources
+from scalers.shared.aws.aws import AwsServiceMetadata
+from scalers.shared.aws.aws_clients import AwsClient, ask, aws_client, aws_service
 from scalers.shared.target import check_target
 
 
-class AwsSqsQueueMetadata(AwsAuthMetadata):
+class AwsSqsQueueMetadata(AwsServiceMetadata):
     """Keys of `aws-sqs-queue`."""
 
     queue_length: int = 5
     activation_queue_length: int = 0
     queue_url: Annotated[str, named("queueURL"), sources(META, ENV)]
-    aws_region: Annotated[str, sources(META, AUTH)]
-    aws_endpoint: str = ""
     scale_on_in_flight: bool = True
     scale_on_delayed: bool = False
 
@@ -33,12 +30,7 @@ class AwsSqsQueueScaler(Scaler[AwsSqsQueueMetadata]):
         super().__init__(metadata, context)
         check_target(metadata.queue_length, "queueLength", context)
         self._queue_name = _queue_name(metadata.queue_url)
-        self._service = AwsService(
-            service="sqs",
-            region=metadata.aws_region,
-            endpoint=metadata.aws_endpoint,
-            identity=aws_identity(metadata, context.pod_identity),
-        )
+        self._service = aws_service("sqs", metadata, context)
         self._attributes = [
             "ApproximateNumberOfMessages",
             *(["ApproximateNumberOfMessagesNotVisible"] if metadata.scale_on_in_flight else []),
@@ -66,19 +58,15 @@ class AwsSqsQueueScaler(Scaler[AwsSqsQueueMetadata]):
 
     async def read(self, spec: object = None) -> Reading:
         """The sum of the chosen counts; one that AWS does not tell is an error."""
-        try:
-            with self.context.clock.busy():
-                answer = await self._ask()
-        except AWS_ERRORS as error:
-            raise ScalerError(f"SQS queue {self._queue_name}: {error or type(error).__name__}") from error
+        answer = await ask(
+            self.context,
+            f"SQS queue {self._queue_name}",
+            self._client.get_queue_attributes,
+            QueueUrl=self.metadata.queue_url,
+            AttributeNames=self._attributes,
+        )
         counts = answer.get("Attributes")
         return Reading(value=sum(self._count(counts, name) for name in self._attributes))
-
-    async def _ask(self) -> Mapping[str, object]:
-        async with self.context.connection():
-            return await self._client.get_queue_attributes(
-                QueueUrl=self.metadata.queue_url, AttributeNames=self._attributes
-            )
 
     def _count(self, counts: object, name: str) -> float:
         text = counts.get(name) if isinstance(counts, Mapping) else None

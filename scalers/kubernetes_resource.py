@@ -8,8 +8,8 @@ from keda_py.core.values.quantity import parse_number
 from keda_py.errors import KubeError
 from keda_py.sdk.metadata_values import parse_float, parse_int
 from keda_py.sdk.scaler import ConfigError, Reading, Scaler, ScalerContext, ScalerError, TriggerMetadata
-from scalers.shared import gjson
-from scalers.shared.location import YAML_INLINE_BYTES, scalar_in_yaml
+from scalers.shared.answers import gjson
+from scalers.shared.answers.location import YAML_INLINE_BYTES, scalar_in_yaml
 from scalers.shared.target import check_target
 
 _RESOURCES = {"ConfigMap": "configmaps", "Secret": "secrets"}

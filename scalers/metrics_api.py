@@ -7,16 +7,16 @@ from typing import Literal
 import httpx
 
 from keda_py.sdk.scaler import ConfigError, Reading, Scaler, ScalerContext, ScalerError
-from scalers.shared import exposition, gjson
-from scalers.shared.auth_modes import AuthMode, AuthModesMetadata, auth_headers, auth_parameters, auth_tls
-from scalers.shared.http_answer import HttpQuestion, get, shown
-from scalers.shared.location import (
+from scalers.shared.answers import exposition, gjson
+from scalers.shared.answers.location import (
     XML_INLINE_BYTES,
     YAML_INLINE_BYTES,
     number_of,
     scalar_in_xml,
     scalar_in_yaml,
 )
+from scalers.shared.auth_modes import AuthMode, AuthModesMetadata, auth_headers, auth_parameters, auth_tls
+from scalers.shared.http_answer import HttpQuestion, get, shown
 from scalers.shared.service_endpoints import aggregate, endpoint_urls
 from scalers.shared.target import check_target
 

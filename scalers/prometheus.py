@@ -179,9 +179,13 @@ def _azure_scope(metadata: PrometheusMetadata) -> tuple[str, str]:
 
 
 def _number(value: float | str) -> float:
+    """As Go's strconv reads it: no spaces, no digits of other scripts, and 1e400 is out of range."""
     if not isinstance(value, str):
         raise ScalerError("prometheus query api returned a sample value that is not text")
     try:
-        return float(value)
+        number = float(value if value.isascii() and value == value.strip() else "")
     except ValueError:
-        raise ScalerError("prometheus query api returned a sample value that is not a number") from None
+        number = None
+    if number is None or (math.isinf(number) and "n" not in value.lower()):
+        raise ScalerError("prometheus query api returned a sample value that is not a number")
+    return number

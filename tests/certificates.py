@@ -53,10 +53,10 @@ class Authority:
         builder = _builder(self._name, self._name, key, until).add_extension(addresses, critical=False)
         return _pair(_extended(builder, more).sign(self._key, hashes.SHA256()), key)
 
-    def leaf(self, name: str, password: str = "") -> Pair:
+    def leaf(self, name: str, password: str = "", hosts: Sequence[str] = LOOPBACK) -> Pair:
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-        addresses = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
+        addresses = x509.SubjectAlternativeName([_subject_of(host) for host in hosts])
         issuer_key = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
         cert = (
             _builder(subject, self._name, key)
@@ -75,6 +75,13 @@ class Authority:
         context.load_cert_chain(folder / "server.pem")
         context.verify_mode = ssl.CERT_REQUIRED if wants_client else ssl.CERT_NONE
         return context
+
+
+def _subject_of(host: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ip_address(host))
+    except ValueError:
+        return x509.DNSName(host)
 
 
 def _pair(cert: x509.Certificate, key: ec.EllipticCurvePrivateKey, password: str = "") -> Pair:

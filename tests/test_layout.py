@@ -64,7 +64,8 @@ def circle(graph: dict[str, set[str]]) -> list[str]:
 
 
 def test_no_folder_has_more_files_than_one_can_know() -> None:
-    folders = {path.parent for path in modules().values()}
+    # A trigger type is a file in `scalers`, however many there are.
+    folders = {path.parent for path in modules().values()} - {ROOT / "scalers"}
     counts = {str(folder.relative_to(ROOT)): len(list(folder.glob("*.py"))) for folder in folders}
     assert {name: count for name, count in counts.items() if count > MOST_FILES + 1} == {}
 

@@ -19,6 +19,7 @@ COMMANDS = {
     "local": "start an embedded cluster (and the operator) on this machine; prints a kubeconfig",
     "demo": "watch four days of autoscaling in under a minute, no Kubernetes needed",
     "validate": "check manifests without a cluster: file and line of what is wrong, exit code for CI",
+    "check-trigger": "build a trigger and read it once, from here: its value, or what is wrong",
     "migrate": "what would be different if keda-py took over from an installed KEDA; only reads",
     "explain": "why a ScaledObject woke, slept or stayed as it is, and what comes next",
     "crds": "print the CustomResourceDefinitions",
@@ -60,7 +61,7 @@ def _run(command: str, arguments: list[str]) -> int:
 
     code: int
     try:
-        code = importlib.import_module(f"keda_py.cli.{command}").run(arguments)
+        code = importlib.import_module(f"keda_py.cli.{command.replace('-', '_')}").run(arguments)
         sys.stdout.flush()
     except* BrokenPipeError:  # `keda-py crds | head`: the reader has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -90,7 +91,10 @@ def _unknown(command: str) -> int:
 
 
 def _help() -> str:
-    commands = "\n".join(f"  {paint(name, 'command')}{' ' * (12 - len(name))}{text}" for name, text in COMMANDS.items())
+    width = max(map(len, COMMANDS)) + 2
+    commands = "\n".join(
+        f"  {paint(name, 'command')}{' ' * (width - len(name))}{text}" for name, text in COMMANDS.items()
+    )
     return (
         f"{paint('usage:', 'heading')} keda-py COMMAND [FLAGS]\n\n"
         f"Event-driven autoscaling for Kubernetes, with KEDA's manifests. Version {__version__}.\n\n"

@@ -56,6 +56,7 @@ GcpIdentity = ServiceAccountKey | OperatorIdentity
 class _Account(BaseModel):
     client_email: str
     private_key: SecretStr
+    private_key_id: str = ""
     token_uri: str
     project_id: str = ""
 
@@ -80,7 +81,7 @@ async def token_source(
         account = _parse(text, where, by_operator=isinstance(identity, OperatorIdentity))
         if isinstance(account, ExternalAccount):
             return TokenSource(lambda: account.token(http, scope))
-        _signed({}, account.private_key, f"{where}: private_key")  # a key that cannot sign is told at once
+        _signed({}, account, f"{where}: private_key")  # a key that cannot sign is told at once
         return TokenSource(lambda: _of_account(http, clock, account, scope))
 
     whose = credential_digest("the operator" if isinstance(identity, OperatorIdentity) else "a key", where, text)
@@ -154,14 +155,15 @@ async def _of_account(http: httpx.AsyncClient, clock: Clock, account: _Account, 
         "iat": now,
         "exp": now + _ASSERTION_SECONDS,
     }
-    form = {"grant_type": _GRANT, "assertion": _signed(claims, account.private_key, "private_key")}
+    form = {"grant_type": _GRANT, "assertion": _signed(claims, account, "private_key")}
     return await ask_token(Question(url=account.token_uri, form=form), http)
 
 
-def _signed(claims: dict[str, object], key: SecretStr, field: str) -> str:
-    """A JSON Web Token by RS256. Raises ConfigError."""
-    head = b".".join(_base64(orjson.dumps(part)) for part in ({"alg": "RS256", "typ": "JWT"}, claims))
-    signature = rs256(key.get_secret_value(), head, field)
+def _signed(claims: dict[str, object], account: _Account, field: str) -> str:
+    """A JSON Web Token by RS256 that names its key, where the account does. Raises ConfigError."""
+    kid = {"kid": account.private_key_id} if account.private_key_id else {}
+    head = b".".join(_base64(orjson.dumps(part)) for part in ({"alg": "RS256", "typ": "JWT", **kid}, claims))
+    signature = rs256(account.private_key.get_secret_value(), head, field)
     return b".".join((head, _base64(signature))).decode()
 
 

@@ -93,9 +93,9 @@ def _name_external(spec: TriggersSpec, index: int, metric: ExternalMetric) -> Na
     return NamedMetric(
         trigger_index=index,
         trigger_name=trigger.name,
-        name=f"s{index}-{normalise(metric.name)}",
+        name=metric.name if metric.verbatim else f"s{index}-{normalise(metric.name)}",
         target=metric.target,
-        metric_type=_external_type(trigger.metric_type, f"spec.triggers[{index}].metricType"),
+        metric_type=metric.metric_type or _external_type(trigger.metric_type, f"spec.triggers[{index}].metricType"),
         spec=metric,
     )
 

@@ -6,10 +6,15 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExternalMetric:
-    """A metric that keda-py serves; `name` is not yet prefixed. `target` int: plain quantity, float: milli quantity."""
+    """A metric that keda-py serves; `name` is not yet prefixed. `target` int: plain quantity, float: milli quantity.
+
+    `metric_type` "": the trigger's `metricType` counts. `verbatim`: served under this very name, without a prefix.
+    """
 
     name: str
     target: int | float
+    metric_type: Literal["", "AverageValue", "Value"] = ""
+    verbatim: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -57,6 +57,18 @@ def named(*names: str) -> Names:
 
 
 @dataclass(frozen=True, slots=True)
+class Prefix:
+    """What the names of many keys begin with, which are one mapping."""
+
+    text: str
+
+
+def prefixed(text: str) -> Prefix:
+    """Collect all keys that begin so: `Annotated[dict[str, str], prefixed("query.")]`; from the metadata alone."""
+    return Prefix(text)
+
+
+@dataclass(frozen=True, slots=True)
 class Removed:
     """A key that once worked; giving it is an error."""
 
@@ -104,6 +116,7 @@ class Key:
     default: object
     secret: bool
     removed: str
+    prefix: str
     read: Callable[[str], object]
 
     @property
@@ -192,7 +205,8 @@ class TriggerMetadata(BaseModel):
             return ()
         known = {name for key in cls.declared_keys() if META in key.order for name in key.names}
         known |= {f"{name}FromEnv" for key in cls.declared_keys() if ENV in key.order for name in key.names}
-        return tuple(sorted(set(metadata) - known))
+        begins = tuple(key.prefix for key in cls.declared_keys() if key.prefix)
+        return tuple(sorted(name for name in set(metadata) - known if not name.startswith(begins)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,6 +227,10 @@ class _Found:
 def _find(model: type[TriggerMetadata], metadata: Mapping[str, str], env: Secrets, auth: Secrets) -> list[_Found]:
     found = []
     for key in model.declared_keys():
+        if key.prefix:
+            values = {name[len(key.prefix) :]: text for name, text in metadata.items() if name.startswith(key.prefix)}
+            found += [_Found(key=key, shown="what is given", value=values)] if values else []
+            continue
         text, source = _lookup(key, metadata, env, auth)
         if not text:
             continue
@@ -292,17 +310,19 @@ def _declared(field: str, info: FieldInfo) -> Key:
     order = next((mark.order for mark in info.metadata if isinstance(mark, Sources)), (META,))
     names = next((mark.names for mark in info.metadata if isinstance(mark, Names)), (to_camel(field),))
     text = next((mark.text for mark in info.metadata if isinstance(mark, Removed)), "")
+    prefix = next((mark.text for mark in info.metadata if isinstance(mark, Prefix)), "")
     form = next((mark for mark in info.metadata if isinstance(mark, TextForm)), TextForm())
     annotation = _without_none(info.annotation)
     return Key(
         field=field,
-        names=names,
+        names=(f"{prefix}*",) if prefix else names,
         order=order,
         type=_type_name(annotation),
         required=info.is_required(),
         default=None if info.is_required() else info.get_default(call_default_factory=True, validated_data={}),
         secret=annotation is SecretStr,
         removed=text,
+        prefix=prefix,
         read=_reader(annotation, form),
     )
 

@@ -59,15 +59,17 @@ async def shared_context(
     http: HttpClientSpec | None = None,
     reach: Reach = _AS_KEDA,
     identities: IdentityRule | None = None,
+    tls: TlsContexts | None = None,
 ) -> AsyncIterator[SharedContext]:
     """What the engine lends to all scalers; `EngineContext(shared_context=..., namespace=...)` makes one trigger's.
 
     `reach` is what triggers may read of other namespaces: as in KEDA; an operator's is `Reach()` unless told otherwise.
     `identities` says where the operator's own identity may go; by default nowhere that a tenant names.
+    `tls` makes the TLS contexts; by default what the system trusts is trusted.
     """
     clock = clock or FakeClock(A_SATURDAY)
     http = http or HttpClientSpec()
-    tls = TlsContexts()
+    tls = tls or TlsContexts()
     async with http.answers, http_client(http, clock, tls) as client:
         yield SharedContext(
             clock=clock,

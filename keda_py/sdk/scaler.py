@@ -38,6 +38,7 @@ from keda_py.sdk.metadata import (
     META,
     TriggerMetadata,
     named,
+    prefixed,
     ranges,
     removed,
     separated_by,
@@ -48,6 +49,7 @@ from keda_py.sdk.metadata import (
 __all__ = [
     "AUTH",
     "ENV",
+    "LONGEST_TIMEOUT",
     "META",
     "NO_REDIRECTS",
     "AnswerTooLong",
@@ -75,6 +77,7 @@ __all__ = [
     "addresses",
     "credential_digest",
     "named",
+    "prefixed",
     "ranges",
     "removed",
     "rs256",

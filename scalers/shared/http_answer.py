@@ -1,4 +1,4 @@
-"""Questions of scalers that read HTTP: the shared client, and errors that say what failed without telling a secret.
+"""Questions of scalers that ask by HTTP: the shared client, and errors that say what failed without telling a secret.
 
 An address is shown without userinfo and query, since both may hold keys.
 """
@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from typing import Literal
 
 import httpx
 import orjson
@@ -20,10 +19,13 @@ from keda_py.sdk.scaler import AnswerTooLong, RedirectRule, ScalerContext, Scale
 class HttpQuestion:
     """What one trigger asks each time. `parameters` join those of `url`; `tls` None: the client's own trust.
 
-    `timeout` None or zero: the context's, as in KEDA. `redirects`: which of them may be followed.
+    `timeout` None or zero: the context's, as in KEDA. `redirects`: which of them may be followed. `content`: the body;
+    the header Content-Type is the caller's.
     """
 
     url: str
+    method: str = "GET"
+    content: bytes = field(default=b"", repr=False)
     parameters: Mapping[str, str | list[str]] = field(default_factory=dict, repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     timeout: timedelta | None = None
@@ -31,22 +33,10 @@ class HttpQuestion:
     redirects: RedirectRule = field(default_factory=RedirectRule)
 
 
-async def get(context: ScalerContext, question: HttpQuestion) -> httpx.Response:
+async def ask(context: ScalerContext, question: HttpQuestion) -> httpx.Response:
     """The answer, read whole, whatever its status. Raises ScalerError when none came, AnswerTooLong for a long one."""
-    return await _send(context, "Get", question, None)
-
-
-async def post(context: ScalerContext, question: HttpQuestion, json: object) -> httpx.Response:
-    """The answer to a body of JSON, as `get` has it."""
-    headers = {"Content-Type": "application/json", **question.headers}
-    return await _send(context, "Post", replace(question, headers=headers), orjson.dumps(json))
-
-
-async def _send(
-    context: ScalerContext, verb: Literal["Get", "Post"], question: HttpQuestion, body: bytes | None
-) -> httpx.Response:
     timeout = question.timeout.total_seconds() if question.timeout else context.http_timeout
-    with _as_scaler_error(f'{verb} "{shown(question.url)}"', timeout):
+    with _as_scaler_error(question, timeout):
         url = httpx.URL(question.url)
         if question.parameters:
             url = url.copy_merge_params(dict(question.parameters))
@@ -54,12 +44,29 @@ async def _send(
         if question.tls is not None:
             extensions["ssl"] = question.tls
         return await context.http.request(
-            verb.upper(), url, content=body, headers=question.headers, timeout=timeout, extensions=extensions
+            question.method,
+            url,
+            headers=question.headers,
+            content=question.content or None,
+            timeout=timeout,
+            extensions=extensions,
         )
 
 
+async def get(context: ScalerContext, question: HttpQuestion) -> httpx.Response:
+    """As `ask`: a question without a method of its own is a GET."""
+    return await ask(context, question)
+
+
+async def post(context: ScalerContext, question: HttpQuestion, json: object) -> httpx.Response:
+    """As `ask`, with a body of JSON."""
+    headers = {"Content-Type": "application/json", **question.headers}
+    return await ask(context, replace(question, method="POST", content=orjson.dumps(json), headers=headers))
+
+
 @contextmanager
-def _as_scaler_error(what: str, timeout: float) -> Iterator[None]:
+def _as_scaler_error(question: HttpQuestion, timeout: float) -> Iterator[None]:
+    what = f'{question.method.capitalize()} "{shown(question.url)}"'
     try:
         yield
         return

@@ -3,7 +3,7 @@
 import pytest
 
 from keda_py.errors import ScalerError
-from scalers.shared.gjson import value_in
+from scalers.shared.answers.gjson import value_in
 
 PEOPLE = """{
   "name": {"first": "Tom", "last": "Anderson"},

@@ -179,7 +179,7 @@ async def test_a_server_that_is_no_redis_is_an_error_soon(reply: bytes, words: s
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with closing(writer):
             while line := await reader.readline():
-                if line.strip().lower() == b"evalsha":
+                if line.strip().lower() == b"llen":
                     writer.write(reply)
                 elif line.strip().lower() in (b"ping", b"setinfo", b"select"):
                     writer.write(b"+OK\r\n")

@@ -55,7 +55,7 @@ def ask(url: str, location: str = "count", **metadata: str) -> dict[str, str]:
         ("json", JSON, "components.0.str", 64),
         ("json", JSON, "components.0.k", 1000),
         ("json", JSON, "components.#", 1),
-        ("json", "7", "@this", None),
+        ("json", "7", "@this", 7),
         ("yaml", YAML, "count", 2.43),
         ("yaml", YAML, "components.0.tasks", 32),
         ("yaml", YAML, "components.0.str", 64),

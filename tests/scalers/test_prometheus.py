@@ -159,6 +159,8 @@ async def test_unsafe_ssl_believes_any_certificate(bench: Any, tmp_path: Path) -
         ('{"status":"success"}', "something else than a vector"),
         (VECTOR % '{"value":[1]}', "didn't return enough values"),
         (VECTOR % '{"value":[1,"many"]}', "is not a number"),
+        (VECTOR % '{"value":[1," 1"]}', "is not a number"),
+        (VECTOR % '{"value":[1,"1e400"]}', "is not a number"),
         (VECTOR % '{"value":[1,2]}', "is not text"),
     ],
 )

@@ -58,14 +58,14 @@ async def test_tenants_with_one_password_have_a_pool_each_and_without_any_they_s
         mine, same, theirs = [
             await bench.opened("redis", metadata, auth=GOOD, namespace=one) for one in (SHOP, SHOP, BANK)
         ]
-        assert mine._client is same._client
-        assert mine._client is not theirs._client
+        assert mine._redis is same._redis
+        assert mine._redis is not theirs._redis
         assert mine.batch_key == same.batch_key != theirs.batch_key
         assert isinstance(mine.batch_key, CredentialKey)
         assert "g00d" not in repr(mine.batch_key)
     metadata["port"] = str(redis_port)
     open_to_all = [await bench.opened("redis", metadata, namespace=one) for one in (SHOP, BANK)]
-    assert open_to_all[0]._client is open_to_all[1]._client
+    assert open_to_all[0]._redis is open_to_all[1]._redis
     assert open_to_all[0].batch_key == open_to_all[1].batch_key
     assert isinstance(open_to_all[0].batch_key, OpenKey)
 

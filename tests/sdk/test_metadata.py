@@ -14,6 +14,7 @@ from keda_py.sdk.metadata import (
     META,
     TriggerMetadata,
     named,
+    prefixed,
     ranges,
     removed,
     separated_by,
@@ -181,6 +182,19 @@ def test_no_error_and_no_representation_tells_what_came_from_elsewhere() -> None
 def test_unknown_keys_are_listed_for_a_warning() -> None:
     metadata = {**GOOD, "queueUrl": "x", "token": "x", "lengthFromEnv": "x", "addresses": "x"}
     assert Credentials.unknown_keys(metadata) == ("lengthFromEnv", "queueUrl", "token")
+
+
+class Rows(TriggerMetadata):
+    query: str = ""
+    rows: Annotated[dict[str, str], prefixed("query.")] = {}
+
+
+def test_keys_that_begin_alike_are_one_mapping() -> None:
+    metadata = {"query": "x", "query.A": " a ", "query.B": "", "queries": "y"}
+    assert parse(Rows, metadata).rows == {"A": " a ", "B": ""}
+    assert parse(Rows, {}).rows == {}
+    assert Rows.unknown_keys(metadata) == ("queries",)
+    assert [key.name for key in Rows.declared_keys()] == ["query", "query.*"]
 
 
 def test_a_model_lists_its_keys() -> None:

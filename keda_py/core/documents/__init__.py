@@ -2,5 +2,5 @@
 
 In: any text. Out: events no deeper than allowed, with scalars of the types that Kubernetes knows (`yaml_guard.py`), or
 one plain value without anything that multiplies (`yaml_values.py`); JSON of no more parts than are cheap to read
-(`json_guard.py`). Next: `keda_py/validation/documents.py` and `scalers/shared/location.py`.
+(`json_guard.py`). Next: `keda_py/validation/documents.py` and `scalers/shared/answers/location.py`.
 """

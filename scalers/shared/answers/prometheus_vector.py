@@ -1,8 +1,9 @@
-"""The answer of Prometheus' instant query: how many series it has, and the sample of the first."""
+"""The answer to an instant query of Prometheus or Loki: how many series it has, and the sample of the first."""
 
 from typing import Final, TypeAlias
 
 import orjson
+import re2
 
 from keda_py.errors import ScalerError
 
@@ -10,35 +11,46 @@ INLINE_BYTES: Final = 32 * 1024
 """A longer answer may take more than 10 ms."""
 LONGEST_NUMBER: Final = 400
 
+_NUMBER = re2.compile(r"(?i)[+-]?(inf|([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?)|nan")
+
 Sample: TypeAlias = "list[float | str | None]"
 """Time and value."""
 
 
-def read_vector(text: bytes) -> tuple[int, Sample]:
+def read_vector(text: bytes, source: str = "prometheus") -> tuple[int, Sample]:
     """The number of series, and the first one's sample, empty where it has none. Raises ScalerError."""
     try:
         document: object = orjson.loads(text)
     except orjson.JSONDecodeError:
-        raise _no_vector() from None
+        raise _no_vector(source) from None
     data = document.get("data") if isinstance(document, dict) else None
     if not isinstance(data, dict) or data.get("resultType", "vector") != "vector":
-        raise _no_vector()
+        raise _no_vector(source)
     result = data.get("result")  # servers written in Go say null where there is nothing
     if result is None:
         return 0, []
     if not isinstance(result, list):
-        raise _no_vector()
-    return len(result), _sample(result[0]) if result else []
+        raise _no_vector(source)
+    return len(result), _sample(result[0], source) if result else []
 
 
-def _sample(series: object) -> Sample:
+def sample_number(value: float | str, source: str = "prometheus") -> float:
+    """The value of a sample, which is written as a text, as Go reads it; "NaN" and "+Inf" too. Raises ScalerError."""
+    if not isinstance(value, str):
+        raise ScalerError(f"{source} query api returned a sample value that is not text")
+    if not _NUMBER.fullmatch(value):
+        raise ScalerError(f"{source} query api returned a sample value that is not a number")
+    return float(value)
+
+
+def _sample(series: object, source: str) -> Sample:
     if not isinstance(series, dict):
-        raise _no_vector()
+        raise _no_vector(source)
     value = series.get("value")
     if value is None:
         return []
     if not isinstance(value, list) or not all(_is_plain(part) for part in value[:2]):
-        raise _no_vector()
+        raise _no_vector(source)
     return value[:2]
 
 
@@ -46,5 +58,5 @@ def _is_plain(part: object) -> bool:
     return part is None or isinstance(part, int | float) or (isinstance(part, str) and len(part) <= LONGEST_NUMBER)
 
 
-def _no_vector() -> ScalerError:
-    return ScalerError("prometheus query api returned something else than a vector of series")
+def _no_vector(source: str) -> ScalerError:
+    return ScalerError(f"{source} query api returned something else than a vector of series")

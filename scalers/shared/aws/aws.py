@@ -20,6 +20,13 @@ class AwsAuthMetadata(TriggerMetadata):
     aws_session_token: Annotated[SecretStr, sources(AUTH)] = _NONE
 
 
+class AwsServiceMetadata(AwsAuthMetadata):
+    """The block, and where the service is; `awsEndpoint` "" is the service's own address in the region."""
+
+    aws_region: Annotated[str, sources(META, AUTH)]
+    aws_endpoint: str = ""
+
+
 def aws_identity(metadata: AwsAuthMetadata, pod_identity: PodIdentity) -> AwsIdentity:
     """The first identity that the trigger names, in KEDA's order. Raises ConfigError."""
     if pod_identity.provider == "aws":

@@ -14,6 +14,10 @@ from aiobotocore.session import AioSession
 from keda_py.cloud import aws
 from keda_py.cloud.aws_sessions import AWS_ERRORS, client_config
 from keda_py.sdk.scaler import CredentialKey, Destination, ScalerContext, ScalerError
+from scalers.shared.aws.aws import AwsServiceMetadata, aws_identity
+
+_OF_THE_PARSER = (ValueError, TypeError, LookupError, AttributeError)
+"""What botocore raises for an answer of another shape: a number where a list belongs, bytes that are no text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +33,16 @@ class AwsService:
         """Under which its client is shared."""
         what = ("aws", self.service, self.region, self.endpoint)
         return CredentialKey(tenant=tenant, credential=aws.digest_of(self.identity), what=what)
+
+
+def aws_service(name: str, metadata: AwsServiceMetadata, context: ScalerContext) -> AwsService:
+    """The service that a trigger names, as its identity. Raises ConfigError without one."""
+    return AwsService(
+        service=name,
+        region=metadata.aws_region,
+        endpoint=metadata.aws_endpoint,
+        identity=aws_identity(metadata, context.pod_identity),
+    )
 
 
 class AwsClient(Protocol):
@@ -67,6 +81,18 @@ async def aws_client(service: AwsService, context: ScalerContext) -> AwsClient:
     return client
 
 
+async def ask(context: ScalerContext, what: str, operation: AwsOperation, **parameters: object) -> Mapping[str, object]:
+    """The answer of one operation. Raises ScalerError, which begins with `what` is asked for."""
+    try:
+        with context.clock.busy():
+            async with context.connection():
+                return await operation(**parameters)
+    except AWS_ERRORS as error:
+        raise ScalerError(f"{what}: {error or type(error).__name__}") from error
+    except _OF_THE_PARSER as error:
+        raise ScalerError(f"{what}: the answer is not one of AWS ({type(error).__name__})") from error
+
+
 async def _close(opened: tuple[AwsClient, AsyncExitStack]) -> None:
     await opened[1].aclose()
 
@@ -76,7 +102,7 @@ def _create(session: AioSession, service: AwsService, timeout: float) -> "AsyncC
         service.service,
         region_name=service.region,
         endpoint_url=service.endpoint or None,
-        config=client_config(timeout),
+        config=client_config(timeout, parameter_validation=False),  # AWS says what it does not take
     )
     return client
 

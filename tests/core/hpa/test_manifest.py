@@ -215,3 +215,13 @@ def test_a_rule_that_is_no_longer_asked_for_is_taken_out_of_the_live_hpa() -> No
     live = live_of(desired)
     live["spec"] = {**live["spec"], "behavior": COMPLETED}
     assert differs(desired, live)
+
+
+def test_a_metric_may_have_a_type_and_a_name_of_its_own() -> None:
+    fixed = ExternalMetric(name="signalfx", target=4.0, metric_type="Value")
+    agents = ExternalMetric(name="datadogmetric@ns.x:a/b", target=2, verbatim=True)
+    metrics = name_metrics(spec_of("Utilization", "Value"), [[fixed], [agents]])
+    assert [(one.name, one.metric_type) for one in metrics.external] == [
+        ("s0-signalfx", "Value"),
+        ("datadogmetric@ns.x:a/b", "Value"),
+    ]

@@ -1,0 +1,168 @@
+"""Triggers built and read once, by an operator that scales nothing: it sees an embedded cluster with their credentials.
+
+Nothing is written to any cluster. The ScaledObject itself is not there: its spec goes straight to the operator's
+readings, one trigger at a time, so that one that cannot be built hides no other.
+"""
+
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from keda_py.apis.crds import build_crds
+from keda_py.check_trigger.references import NEEDED
+from keda_py.clock import SystemClock
+from keda_py.core.metric_names import MetricSet
+from keda_py.core.reading import MetricReading, Reading
+from keda_py.core.spec import ScalingSpec, TriggersSpec
+from keda_py.errors import ConfigError, ScalerError
+from keda_py.kube.resources import Obj
+from keda_py.localkube.cluster import LocalCluster
+from keda_py.operator.app import run_operator
+from keda_py.operator.assembly import Assembly
+from keda_py.readings.readings import Readings
+from keda_py.settings.settings import Settings, load_settings
+
+_LOOPBACK = "127.0.0.1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """One metric of a trigger. `target` and `activation` are what the value is compared with; `seconds` it took."""
+
+    metric: str
+    target: float
+    metric_type: str
+    activation: float
+    seconds: float
+    value: float | None = None
+    active: bool = False
+    note: str = ""
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What came of one trigger: `error` where it cannot be built, `by_hpa` the metrics that the HPA reads by itself.
+
+    `troubles` are credentials that are missing, a sentence each.
+    """
+
+    index: int
+    type: str
+    seconds: float
+    measured: tuple[Measured, ...] = ()
+    by_hpa: tuple[str, ...] = ()
+    error: str = ""
+    troubles: tuple[str, ...] = ()
+
+    @property
+    def works(self) -> bool:
+        """Built, and every metric read."""
+        return not self.error and not any(one.error for one in self.measured)
+
+
+async def try_triggers(spec: TriggersSpec, indexes: Sequence[int], objects: Iterable[Obj]) -> list[Answer]:
+    """Build and read these triggers; `objects` are what they are built from. Raises KedaPyError."""
+    async with _operator(spec.namespace, objects) as assembly:
+        readings, resolver = assembly.parts.readings, assembly.parts.resolver
+        answers = []
+        for index in indexes:
+            alone = _alone(spec, index)
+            answer = await _try(readings, alone, index)
+            missing = (trouble.removeprefix("trigger 0: ") for trouble in resolver.troubles(alone.key))
+            answers.append(replace(answer, troubles=tuple(missing)))
+            await readings.forget(alone.key)
+        return answers
+
+
+def _alone(spec: TriggersSpec, index: int) -> TriggersSpec:
+    """The object with that trigger only; its formula would ask for the others."""
+    one: dict[str, Any] = {"triggers": (spec.triggers[index],)}
+    return replace(spec, **one, modifiers=None) if isinstance(spec, ScalingSpec) else replace(spec, **one)
+
+
+async def _try(readings: Readings, spec: TriggersSpec, index: int) -> Answer:
+    began, kind = monotonic(), spec.triggers[0].type
+    try:
+        metrics = await readings.build(spec)
+        seen = await readings.poll(spec.key)
+    except (ConfigError, ScalerError) as error:
+        return Answer(index=index, type=kind, seconds=monotonic() - began, error=str(error))
+    scalers = readings.built(spec.key)
+    activation = scalers.activation(0) if scalers else 0.0
+    return Answer(
+        index=index,
+        type=kind,
+        seconds=monotonic() - began,
+        measured=tuple(_measured(one, index, activation) for one in (seen.readings if seen else ())),
+        by_hpa=_by_hpa(metrics),
+    )
+
+
+def _by_hpa(metrics: MetricSet) -> tuple[str, ...]:
+    return tuple(f"{one.name} {one.target_type} {one.target}" for one in metrics.resource)
+
+
+def _measured(one: MetricReading, index: int, activation: float) -> Measured:
+    outcome, metric = one.outcome, one.metric
+    read = isinstance(outcome, Reading)
+    return Measured(
+        metric=f"s{index}-{metric.name.removeprefix('s0-')}",
+        target=float(metric.target),
+        metric_type=metric.metric_type,
+        activation=activation,
+        seconds=one.seconds,
+        value=outcome.value if isinstance(outcome, Reading) else None,
+        active=isinstance(outcome, Reading) and bool(outcome.active),
+        note=outcome.note if isinstance(outcome, Reading) else "",
+        error="" if read else str(outcome),
+    )
+
+
+@asynccontextmanager
+async def _operator(namespace: str, objects: Iterable[Obj]) -> AsyncIterator[Assembly]:
+    """One as `keda-py operator` runs it, on free ports, with these objects in its cluster."""
+    stopping = asyncio.Event()
+    works: asyncio.Future[Assembly] = asyncio.get_running_loop().create_future()
+    with tempfile.TemporaryDirectory(prefix="keda-py-") as private:
+        async with LocalCluster() as cluster, asyncio.TaskGroup() as tasks:
+            await cluster.apply([*build_crds(), _namespace(namespace), *(_plain(one, namespace) for one in objects)])
+            settings = _settings(Path(private, "kubeconfig"), cluster.kubeconfig())
+            running = tasks.create_task(run_operator(settings, SystemClock(), stopping, works.set_result))
+            either: tuple[asyncio.Future[Any], ...] = (running, works)
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            try:
+                yield works.result()
+            finally:
+                stopping.set()
+
+
+def _settings(kubeconfig: Path, text: str) -> Settings:
+    kubeconfig.write_text(text, encoding="utf-8")
+    flags = {
+        "kubeconfig": str(kubeconfig),
+        "bind-address": _LOOPBACK,
+        **dict.fromkeys(("secure-port", "webhook-port", "metrics-bind-address", "health-probe-bind-address"), "0"),
+    }
+    return load_settings({flag: [value] for flag, value in flags.items()}, {})
+
+
+def _namespace(name: str) -> Obj:
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+
+
+def _plain(obj: Obj, namespace: str) -> Obj:
+    """Without what a cluster has written; a workload without pods."""
+    resource, metadata = NEEDED[obj["kind"]], obj["metadata"]
+    kept = {field: metadata[field] for field in ("name", "labels", "annotations") if metadata.get(field)}
+    if resource.namespaced:
+        kept["namespace"] = metadata.get("namespace") or namespace
+    plain = {field: value for field, value in obj.items() if field != "status"} | {"metadata": kept}
+    if isinstance(plain.get("spec"), dict) and "template" in plain["spec"]:
+        plain["spec"] = {**plain["spec"], "replicas": 0}
+    return plain

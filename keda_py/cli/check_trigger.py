@@ -1,0 +1,160 @@
+"""`keda-py check-trigger FILE`: does this trigger work? Built and read once from here, without scaling anything."""
+
+import argparse
+import asyncio
+import logging
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from keda_py.cli.parsers import command_parser
+from keda_py.errors import ConfigError
+
+if TYPE_CHECKING:
+    from keda_py.check_trigger.trial import Answer, Measured
+    from keda_py.core.spec import TriggersSpec
+    from keda_py.kube.resources import Obj
+
+DESCRIPTION = (
+    "Build the triggers of a ScaledObject or ScaledJob as the operator would, read each once from this machine, and "
+    "print value, target, activity and time, or what is wrong. Nothing is scaled and nothing is written."
+)
+EXAMPLES = (
+    ("keda-py check-trigger scaledobject.yaml secret.yaml", "with the credentials in the second file"),
+    ("keda-py check-trigger app.yaml --trigger 1 --kubeconfig ~/.kube/config", "credentials from a cluster"),
+    ("helm template app | keda-py check-trigger - --name web", "one of several objects"),
+)
+NOTES = (
+    "Without --kubeconfig only the files are known: a TriggerAuthentication, Secret or ConfigMap that they lack is\n"
+    "told as missing. Exit code: 0 all work, 1 one does not, 2 wrong usage."
+)
+_KINDS = ("ScaledObject", "ScaledJob")
+
+
+def run(arguments: list[str]) -> int:
+    """Print what came of each trigger."""
+    options = _parse(arguments)
+    logging.getLogger("keda_py").setLevel(logging.CRITICAL)
+    answers = asyncio.run(_try(options))
+    if options.output == "json":
+        body = [asdict(answer) for answer in answers]
+        sys.stdout.buffer.write(orjson.dumps(body, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+    else:
+        _print(answers)
+    return 0 if all(answer.works for answer in answers) else 1
+
+
+async def _try(options: argparse.Namespace) -> "Sequence[Answer]":
+    from keda_py.check_trigger.references import with_references  # heavy: not for --help
+    from keda_py.check_trigger.trial import try_triggers
+
+    documents = _read(options.files)
+    subject = _choose(documents, options.name)
+    namespace = subject["metadata"].get("namespace") or options.namespace
+    subject["metadata"]["namespace"] = namespace
+    spec = _spec(subject)
+    indexes = range(len(spec.triggers)) if options.trigger is None else [_index(options.trigger, spec)]
+    if not options.kubeconfig:
+        return await try_triggers(spec, indexes, await with_references(subject, documents, namespace, _nothing))
+    from keda_py.clock import SystemClock
+    from keda_py.kube.client import KubeClient
+
+    async with KubeClient(SystemClock(), options.kubeconfig) as client:
+        objects = await with_references(subject, documents, namespace, _Cluster(client).fetch)
+    return await try_triggers(spec, indexes, objects)
+
+
+class _Cluster:
+    """Where missing credentials are fetched from."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    async def fetch(self, resource: Any, namespace: str, name: str) -> "Obj | None":
+        """Raises KubeError."""
+        from keda_py.errors import NotFound
+
+        try:
+            live: Obj = await self._client.get(resource.named(namespace, name))
+        except NotFound:
+            return None
+        return live
+
+
+async def _nothing(resource: Any, namespace: str, name: str) -> None:
+    """Without a cluster."""
+
+
+def _read(files: Sequence[str]) -> "list[Obj]":
+    from keda_py.cli.manifests import read_texts
+    from keda_py.validation.documents import read_documents
+
+    return [one.body for name, text in read_texts(files) for one in read_documents(text, name)]
+
+
+def _choose(documents: "Sequence[Obj]", name: str) -> "Obj":
+    """The only object with triggers, or that of the name. Raises ConfigError."""
+    found = [one for one in documents if one.get("kind") in _KINDS]
+    chosen = [one for one in found if not name or one["metadata"]["name"] == name]
+    if len(chosen) == 1:
+        return chosen[0]
+    names = ", ".join(one["metadata"]["name"] for one in found) or "none"
+    raise ConfigError(f"--name: say which ScaledObject or ScaledJob is meant; the files have: {names}", field="name")
+
+
+def _spec(subject: "Obj") -> "TriggersSpec":
+    from keda_py.core.jobs.spec import JOBS_AS_WRITTEN
+    from keda_py.core.spec import AS_WRITTEN
+
+    return AS_WRITTEN.read(subject) if subject["kind"] == "ScaledObject" else JOBS_AS_WRITTEN.read(subject)
+
+
+def _index(index: int, spec: "TriggersSpec") -> int:
+    if index < len(spec.triggers):
+        return index
+    raise ConfigError(f"--trigger: {index} is too high; triggers are counted from 0 to {len(spec.triggers) - 1}")
+
+
+def _print(answers: "Sequence[Answer]") -> None:
+    from rich.console import Console
+
+    console = Console(highlight=False, soft_wrap=True)
+    for answer in answers:
+        console.print(f"[bold]trigger {answer.index}, {answer.type}[/]")
+        for label, text in _lines(answer):
+            console.print(f"  {label:<8}", end="")
+            console.print(text, markup=False, style="red" if label == "error" else None)
+
+
+def _lines(answer: "Answer") -> list[tuple[str, str]]:
+    lines = [("error", answer.error)] if answer.error else []
+    for one in answer.measured:
+        lines += _metric_lines(one)
+    lines += [("metric", f"{one}: the HPA reads it by itself") for one in answer.by_hpa]
+    return [*lines, *(("missing", text) for text in answer.troubles), ("took", f"{answer.seconds:.2f} s in all")]
+
+
+def _metric_lines(one: "Measured") -> list[tuple[str, str]]:
+    lines = [("metric", one.metric)]
+    if one.error:
+        return [*lines, ("error", one.error)]
+    note = f" ({one.note})" if one.note else ""
+    active = f"{'yes' if one.active else 'no'} (activation value {one.activation:g})"
+    value = "" if one.value is None else f"{one.value:g}"
+    return [*lines, ("value", f"{value}{note}"), ("target", f"{one.target:g} ({one.metric_type})"), ("active", active)]
+
+
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    usage = "keda-py check-trigger FILE... [FLAGS]"
+    parser = command_parser("check-trigger", DESCRIPTION, EXAMPLES, notes=NOTES, usage=usage)
+    add = parser.add_argument
+    add("files", metavar="FILE", nargs="+", help="manifests: file, folder, or - for standard input")
+    add("--trigger", type=int, metavar="N", help="that trigger alone, counted from 0 [all]")
+    add("--name", default="", help="which object, where the files have several")
+    add("-n", "--namespace", default="default", help="of objects that name none [default]")
+    add("--kubeconfig", default="", metavar="FILE", help="fetch what the files lack from this cluster")
+    add("-o", "--output", choices=("text", "json"), default="text", help="[text]")
+    return parser.parse_args(arguments)

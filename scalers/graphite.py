@@ -1,0 +1,82 @@
+"""Scale on the last value of a series that a query of Graphite renders."""
+
+import base64
+from functools import cached_property
+from typing import Annotated, Literal, Self
+
+from pydantic import SecretStr, model_validator
+
+from keda_py.sdk.scaler import AUTH, Reading, Scaler, ScalerContext, ScalerError, TriggerMetadata, sources
+from scalers.shared.answers.json_values import INLINE_BYTES
+from scalers.shared.answers.monitoring.graphite_render import read_render
+from scalers.shared.http_answer import HttpQuestion, get
+from scalers.shared.target import check_target
+
+
+class GraphiteMetadata(TriggerMetadata):
+    """Keys of `graphite`."""
+
+    server_address: str
+    query: str
+    threshold: float = 100.0
+    activation_threshold: float = 0.0
+    query_time: str
+    auth_mode: Literal["basic"] | None = None
+    username: Annotated[SecretStr, sources(AUTH)] = SecretStr("")
+    password: Annotated[SecretStr, sources(AUTH)] = SecretStr("")
+
+    @model_validator(mode="after")
+    def _check_basic(self) -> Self:
+        if self.auth_mode == "basic" and not self.username.get_secret_value():
+            raise ValueError("authMode: basic needs username: add it to the TriggerAuthentication")
+        return self
+
+
+class GraphiteScaler(Scaler[GraphiteMetadata]):
+    """Renders one series from `queryTime` until now; points without a value are passed over."""
+
+    def __init__(self, metadata: GraphiteMetadata, context: ScalerContext) -> None:
+        super().__init__(metadata, context)
+        check_target(metadata.threshold, "threshold", context)
+
+    @property
+    def metric_name(self) -> str:
+        """Always `graphite`; the prefix tells triggers apart."""
+        return "graphite"
+
+    @property
+    def target(self) -> float:
+        """`threshold`."""
+        return self.metadata.threshold
+
+    @property
+    def activation(self) -> float:
+        """`activationThreshold`."""
+        return self.metadata.activation_threshold
+
+    @cached_property
+    def _headers(self) -> dict[str, str]:
+        """As in KEDA, sent with and without a user."""
+        pair = f"{self.metadata.username.get_secret_value()}:{self.metadata.password.get_secret_value()}"
+        return {"Authorization": f"Basic {base64.b64encode(pair.encode()).decode()}"}
+
+    async def read(self, spec: object = None) -> Reading:
+        """Ask now; no series, and one without points, count as 0."""
+        metadata = self.metadata
+        question = HttpQuestion(
+            url=f"{metadata.server_address.rstrip('/')}/render",
+            parameters={"from": metadata.query_time, "target": metadata.query, "format": "json"},
+            headers=self._headers,
+        )
+        answer = await get(self.context, question)
+        if not answer.is_success:
+            raise ScalerError(f"graphite: the render API returned status {answer.status_code}")
+        series, points, value = await self.context.parse(read_render, answer.content, inline_bytes=INLINE_BYTES)
+        if series > 1:
+            raise ScalerError(f"graphite query {metadata.query} returned multiple series: make it return one")
+        if not points:
+            return Reading(value=0.0, note="no series or no points count as 0", empty=True)
+        if value is None:
+            text = f"no valid non-null response in query {metadata.query}, try increasing your queryTime"
+            raise ScalerError(f"graphite: {text} or check your query")
+        return Reading(value=value)

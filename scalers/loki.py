@@ -1,0 +1,102 @@
+"""Scale on the one value that a LogQL query of Loki answers."""
+
+import math
+from functools import cached_property
+from urllib.parse import urlsplit
+
+from keda_py.sdk.scaler import ConfigError, EmptyAnswer, Reading, RedirectRule, Scaler, ScalerContext, ScalerError
+from scalers.shared.answers.prometheus_vector import INLINE_BYTES, Sample, read_vector, sample_number
+from scalers.shared.auth_modes import AuthMode, AuthModesMetadata, auth_headers, auth_tls
+from scalers.shared.http_answer import HttpQuestion, get
+from scalers.shared.target import check_target
+
+_PATH = "/loki/api/v1/query"
+_BEGINNINGS = (_PATH, "/loki/api/v1", "/loki")
+_HONOURED: frozenset[AuthMode] = frozenset({"bearer", "basic", "tls", "custom"})
+_PUBLIC_QUERY = RedirectRule(public=frozenset({"query"}))
+
+
+class LokiMetadata(AuthModesMetadata):
+    """Keys of `loki`."""
+
+    server_address: str
+    query: str
+    threshold: float
+    activation_threshold: float = 0.0
+    tenant_name: str = ""
+    ignore_null_values: bool = True
+    unsafe_ssl: bool = False
+
+
+class LokiScaler(Scaler[LokiMetadata]):
+    """An instant query; exactly one series is an answer."""
+
+    def __init__(self, metadata: LokiMetadata, context: ScalerContext) -> None:
+        super().__init__(metadata, context)
+        check_target(metadata.threshold, "threshold", context)
+        self._url = _query_url(metadata.server_address)
+        self._tls = auth_tls(metadata, context, unsafe=metadata.unsafe_ssl)
+
+    @property
+    def metric_name(self) -> str:
+        """Always `loki`; the prefix tells triggers apart."""
+        return "loki"
+
+    @property
+    def target(self) -> float:
+        """`threshold`."""
+        return self.metadata.threshold
+
+    @property
+    def activation(self) -> float:
+        """`activationThreshold`."""
+        return self.metadata.activation_threshold
+
+    @cached_property
+    def _headers(self) -> dict[str, str]:
+        tenant = {"X-Scope-OrgID": self.metadata.tenant_name} if self.metadata.tenant_name else {}
+        return {**tenant, **auth_headers(self.metadata, _HONOURED)}
+
+    async def read(self, spec: object = None) -> Reading:
+        """Ask now; a server's refusal and an answer of another shape are errors."""
+        question = HttpQuestion(
+            url=self._url,
+            parameters={"query": self.metadata.query},
+            headers=self._headers,
+            tls=self._tls,
+            redirects=_PUBLIC_QUERY,
+        )
+        answer = await get(self.context, question)
+        if not answer.is_success:
+            raise ScalerError(f"loki query api returned error. status: {answer.status_code}")
+        count, sample = await self.context.parse(read_vector, answer.content, "loki", inline_bytes=INLINE_BYTES)
+        return self._reading(count, sample)
+
+    def _reading(self, series: int, sample: Sample) -> Reading:
+        if series > 1:
+            raise ScalerError(f"loki query {self.metadata.query} returned multiple elements: aggregate to one")
+        if not sample:
+            return self._empty()
+        if len(sample) == 1:
+            raise ScalerError(f"loki query {self.metadata.query} didn't return enough values")
+        if sample[1] is None:
+            return Reading(value=0.0, note="null counts as 0")
+        value = sample_number(sample[1], "loki")
+        return Reading(value=value, note="" if math.isfinite(value) else f"{value} counts as 0 in the metric")
+
+    def _empty(self) -> Reading:
+        if not self.metadata.ignore_null_values:
+            raise EmptyAnswer("loki metrics may be lost, the result is empty; ignoreNullValues is false")
+        return Reading(value=0.0, note="the result is empty and counts as 0 (ignoreNullValues)", empty=True)
+
+
+def _query_url(address: str) -> str:
+    """The path is added, unless the address has it; what else it has stays, but for its query."""
+    try:
+        url = urlsplit(address)
+    except ValueError:
+        message = "serverAddress: is not the address of a server: write it as http://loki:3100"
+        raise ConfigError(message, field="serverAddress") from None
+    path = url.path.rstrip("/")
+    beginning = next((path.removesuffix(known) for known in _BEGINNINGS if path.endswith(known)), path)
+    return url._replace(path=beginning + _PATH, query="", fragment="").geturl()

@@ -1,0 +1,168 @@
+"""Scale on the messages that a JetStream consumer of NATS has not acknowledged."""
+
+from collections.abc import Sequence
+from typing import Annotated, Self
+
+import httpx
+from pydantic import model_validator
+
+from keda_py.sdk.scaler import (
+    AUTH,
+    META,
+    Reading,
+    Scaler,
+    ScalerContext,
+    ScalerError,
+    SharingKey,
+    TriggerMetadata,
+    named,
+    sharing_key,
+    sources,
+)
+from scalers.shared.answers.jetstream import Consumer, read_consumers, read_server
+from scalers.shared.answers.json_fields import INLINE_BYTES
+from scalers.shared.http_answer import HttpQuestion, get
+from scalers.shared.target import check_target
+
+_MOST_SERVERS = 64
+
+Server = tuple[str, str]
+"""URL and name."""
+
+
+class NatsJetstreamMetadata(TriggerMetadata):
+    """Keys of `nats-jetstream`."""
+
+    account: Annotated[str, sources(AUTH, META)] = ""
+    account_id: Annotated[str, sources(AUTH, META), named("accountID")] = ""
+    stream: str
+    consumer: str
+    lag_threshold: int = 10
+    activation_lag_threshold: int = 0
+    use_https: bool = False
+    nats_server_monitoring_endpoint: Annotated[str, sources(AUTH, META)]
+
+    @model_validator(mode="after")
+    def _check_account(self) -> Self:
+        if not self.account and not self.account_id:
+            raise ValueError("no account name or id given: write account or accountID")
+        return self
+
+
+class NatsJetStreamScaler(Scaler[NatsJetstreamMetadata]):
+    """One question for all consumers of an account; in a cluster, the server that leads a consumer is asked."""
+
+    def __init__(self, metadata: NatsJetstreamMetadata, context: ScalerContext) -> None:
+        super().__init__(metadata, context)
+        check_target(metadata.lag_threshold, "lagThreshold", context)
+        endpoint = metadata.nats_server_monitoring_endpoint
+        scheme = "https" if metadata.use_https else "http"
+        self._endpoint = endpoint if "://" in endpoint else f"{scheme}://{endpoint}"
+        self._leader: Server | None = None
+
+    @property
+    def metric_name(self) -> str:
+        """`nats-jetstream-<stream>`."""
+        return f"nats-jetstream-{self.metadata.stream}"
+
+    @property
+    def target(self) -> int:
+        """`lagThreshold`."""
+        return self.metadata.lag_threshold
+
+    @property
+    def activation(self) -> float:
+        """`activationLagThreshold`."""
+        return float(self.metadata.activation_lag_threshold)
+
+    async def read(self, spec: object = None) -> Reading:
+        """Messages that wait and that are not acknowledged; a missing consumer is an error."""
+        (reading,) = await self.read_batch([self])
+        if isinstance(reading, ScalerError):
+            raise reading
+        return reading
+
+    @property
+    def batch_key(self) -> SharingKey:
+        """Endpoint and account."""
+        account = (self.metadata.account, self.metadata.account_id)
+        return sharing_key(self.context.namespace, ("nats-jetstream", self._endpoint), *account)
+
+    async def read_batch(self, scalers: "Sequence[Scaler[NatsJetstreamMetadata]]") -> "Sequence[Reading | ScalerError]":
+        """One question, or one for each server that leads; the leaders are searched where they are not known."""
+        ours = [scaler for scaler in scalers if isinstance(scaler, NatsJetStreamScaler)]
+        answers: Answers = {}
+        for leader in dict.fromkeys(scaler._leader for scaler in ours if scaler._leader):
+            await self._ask_leader(leader, [scaler for scaler in ours if scaler._leader == leader], answers)
+        if unknown := [scaler for scaler in ours if scaler not in answers]:
+            await self._ask_endpoint(unknown, answers)
+        return [answers[scaler] for scaler in ours]
+
+    async def _ask_leader(self, leader: Server, scalers: "list[NatsJetStreamScaler]", answers: "Answers") -> None:
+        """Those that it does not lead any more, or when it does not answer, are searched again."""
+        try:
+            _, found = await self._consumers(leader[0], scalers)
+        except ScalerError:
+            found = [None] * len(scalers)
+        for scaler, consumer in zip(scalers, found, strict=True):
+            if consumer is not None and consumer[1] == leader[1]:
+                answers[scaler] = Reading(value=float(consumer[0]))
+            else:
+                scaler._leader = None
+
+    async def _ask_endpoint(self, scalers: "list[NatsJetStreamScaler]", answers: "Answers") -> None:
+        clustered, found = await self._consumers(self._endpoint, scalers)
+        if clustered:
+            await self._search(scalers, answers)
+            return
+        for scaler, consumer in zip(scalers, found, strict=True):
+            metadata = scaler.metadata
+            missing = ScalerError(f'consumer "{metadata.consumer}" not found in stream "{metadata.stream}"')
+            answers[scaler] = missing if consumer is None else Reading(value=float(consumer[0]))
+
+    async def _search(self, scalers: "list[NatsJetStreamScaler]", answers: "Answers") -> None:
+        """Ask one server after the other which consumers it leads."""
+        for url, known_name in await self._servers():
+            left = [scaler for scaler in scalers if scaler not in answers]
+            if not left:
+                return
+            name = known_name or (await self._server(url))[0]
+            _, found = await self._consumers(url, left)
+            for scaler, consumer in zip(left, found, strict=True):
+                if consumer is not None and consumer[1] == name:
+                    scaler._leader, answers[scaler] = (url, name), Reading(value=float(consumer[0]))
+        for scaler in scalers:
+            answers.setdefault(scaler, ScalerError(f"leader node not found for consumer {scaler.metadata.consumer}"))
+
+    async def _servers(self) -> list[Server]:
+        """Those told to clients; else those of the cluster, which are called as their hosts."""
+        _, client_urls, cluster_urls = await self._server(self._endpoint)
+        urls = [(self._beside(url), "") for url in client_urls]
+        urls = urls or [(self._beside(url), url.partition(".")[0]) for url in cluster_urls]
+        return urls[:_MOST_SERVERS]
+
+    def _beside(self, address: str) -> str:
+        """The monitoring of another server; its port is the same on all."""
+        try:
+            return str(httpx.URL(self._endpoint).copy_with(host=address.rpartition(":")[0].strip("[]") or address))
+        except httpx.InvalidURL:
+            raise ScalerError("the server tells of another one whose address is none") from None
+
+    async def _server(self, url: str) -> tuple[str, list[str], list[str]]:
+        body = await self._ask(f"{url}/varz", {})
+        return await self.context.parse(read_server, body, inline_bytes=INLINE_BYTES)
+
+    async def _consumers(self, url: str, of: "list[NatsJetStreamScaler]") -> tuple[bool, list[Consumer | None]]:
+        account, account_id = self.metadata.account, self.metadata.account_id or self.metadata.account
+        body = await self._ask(f"{url}/jsz", {"acc": account_id, "consumers": "true", "config": "true"})
+        wanted = [(scaler.metadata.stream, scaler.metadata.consumer) for scaler in of]
+        return await self.context.parse(read_consumers, body, account, account_id, wanted, inline_bytes=INLINE_BYTES)
+
+    async def _ask(self, url: str, parameters: dict[str, str]) -> bytes:
+        answer = await get(self.context, HttpQuestion(url=url, parameters=parameters))
+        if not answer.is_success:
+            raise ScalerError(f"nats monitoring {url}: status {answer.status_code}")
+        return answer.content
+
+
+Answers = dict[NatsJetStreamScaler, Reading | ScalerError]

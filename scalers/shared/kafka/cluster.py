@@ -1,0 +1,234 @@
+"""A Kafka cluster as one user: the offsets of many groups and topics in few requests.
+
+Metadata of all topics in one request, what each group has committed in one, and the ends of all partitions in one for
+each broker that leads some. What fails for a topic, a group or a broker fails the questions that need it, no other.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from aiokafka.abc import AbstractTokenProvider
+from aiokafka.errors import for_code
+from aiokafka.protocol.api import Request
+from aiokafka.protocol.commit import OffsetFetchRequest
+from aiokafka.protocol.coordination import FindCoordinatorRequest
+from aiokafka.protocol.metadata import MetadataRequest
+from aiokafka.protocol.offset import OffsetRequest
+
+from keda_py.sdk.scaler import ConfigError, ScalerContext, ScalerError
+from scalers.shared.kafka.answers import INLINE_BYTES, read_answer
+from scalers.shared.kafka.connection import ERRORS, BrokerConnection, Undecoded, reason
+from scalers.shared.kafka.lag import Partition
+from scalers.shared.kafka.metadata import KafkaServers
+from scalers.shared.kafka.offsets import (
+    Address,
+    Answer,
+    GroupQuestion,
+    Known,
+    Layout,
+    answer_to,
+    by_topic,
+    layout_of,
+    numbers_in,
+    wanted_partitions,
+)
+from scalers.shared.kafka.tokens import token_provider
+
+K = TypeVar("K")
+T = TypeVar("T")
+
+_PORT = 9092
+_LATEST = -1
+_MOVED = (15, 16)
+"""COORDINATOR_NOT_AVAILABLE and NOT_COORDINATOR: ask for it anew."""
+
+
+async def open_cluster(servers: KafkaServers, context: ScalerContext) -> "Cluster":
+    """The shared cluster; it has answered once. Raises ScalerError, or ConfigError for what will never work."""
+    bootstrap = [_address(server) for server in servers.bootstrap]
+    tokens = await token_provider(servers, context)
+
+    async def make() -> Cluster:
+        cluster = Cluster(servers, bootstrap, context, tokens)
+        try:
+            async with context.connection():
+                with context.clock.busy():
+                    await cluster.layout([])
+        except BaseException:
+            await cluster.aclose()
+            raise
+        return cluster
+
+    return await context.shared(servers.key(context.namespace, "connections"), make, Cluster.aclose)
+
+
+def _address(server: str) -> Address:
+    host, colon, port = server.rpartition(":") if not server.endswith("]") else (server, "", "")
+    host = (host if colon else server).strip("[]")
+    if not host or (colon and not (port.isascii() and port.isdigit() and 0 < int(port[:6]) <= 65535)) or "@" in host:
+        raise ConfigError("bootstrapServers: write host:port, such as kafka:9092", field="bootstrapServers")
+    return host, int(port or _PORT)
+
+
+class Cluster:
+    """Its connections, by address; each is made when it is needed, and again when it is lost."""
+
+    def __init__(
+        self,
+        servers: KafkaServers,
+        bootstrap: Sequence[Address],
+        context: ScalerContext,
+        tokens: AbstractTokenProvider | None,
+    ) -> None:
+        self._servers, self._bootstrap, self._context, self._tokens = servers, bootstrap, context, tokens
+        self._tls = context.tls_context(servers.tls) if servers.tls else None
+        self._connections: dict[Address, BrokerConnection] = {}
+        self._locks: defaultdict[Address, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._coordinators: dict[str, Address] = {}
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        connections, self._connections = self._connections, {}
+        for connection in connections.values():
+            await connection.shut()
+
+    async def offsets(self, questions: Collection[GroupQuestion]) -> Mapping[GroupQuestion, Answer]:
+        """What each group has committed, and where its partitions end. Raises ScalerError when no broker answers."""
+        everything = {question.group for question in questions if not question.topics}
+        known = await _for_each(everything, lambda group: self._committed(group, None))
+        topics = {topic for question in questions for topic in question.topics}
+        topics |= {topic for found in known.values() if isinstance(found, dict) for topic, _ in found}
+        layout = await self.layout(sorted(topics))
+        wanted: dict[GroupQuestion, list[Partition] | ScalerError] = {}
+        for question in questions:
+            wanted[question] = wanted_partitions(question, known.get(question.group), layout)
+        committed = await self._committed_by_groups(wanted, known)
+        ends = await self._ends({one for part in wanted.values() if isinstance(part, list) for one in part}, layout)
+        return {question: answer_to(part, committed[question], ends) for question, part in wanted.items()}
+
+    async def layout(self, topics: Sequence[str]) -> Layout:
+        """Where these topics are. Raises ScalerError when no broker answers."""
+        return layout_of(await self._ask_any(MetadataRequest(list(topics), allow_auto_topic_creation=False)))
+
+    async def _ask_any(self, request: Request[Any]) -> dict[str, Any]:
+        """The first broker that answers. Raises the ScalerError of the last that does not."""
+        failure = ScalerError("kafka: no bootstrapServers")
+        for address in dict.fromkeys([*self._connections, *self._bootstrap]):
+            try:
+                return await self._ask(address, request)
+            except ScalerError as error:
+                failure = error
+        raise failure
+
+    async def _committed_by_groups(
+        self,
+        wanted: "Mapping[GroupQuestion, list[Partition] | ScalerError]",
+        known: "Mapping[str, Known | ScalerError]",
+    ) -> "Mapping[GroupQuestion, Known | ScalerError]":
+        """One request for each group, whatever the number of its topics and triggers."""
+        together: defaultdict[str, set[Partition]] = defaultdict(set)
+        for question, partitions in wanted.items():
+            if question.topics and isinstance(partitions, list):
+                together[question.group] |= set(partitions)
+        found = await _for_each(together, lambda group: self._committed(group, together[group]))
+        unasked = ScalerError("kafka: not asked")
+        return {one: (found if one.topics else known).get(one.group, unasked) for one in wanted}
+
+    async def _committed(self, group: str, partitions: Collection[Partition] | None) -> Known:
+        """The committed offsets of these partitions, or of all that have one."""
+        request = OffsetFetchRequest(group, None if partitions is None else list(by_topic(partitions).items()))
+        known = self._coordinators.get(group)
+        answer = await self._ask(known or await self._find_coordinator(group), request)
+        code = answer.get("error_code", 0)
+        if known and code in _MOVED:
+            answer = await self._ask(await self._find_coordinator(group), request)
+            code = answer.get("error_code", 0)
+        if code:
+            self._coordinators.pop(group, None)
+            raise ScalerError(f'kafka, group "{group}": {for_code(code).__name__}')
+        return numbers_in(answer, "offset")
+
+    async def _find_coordinator(self, group: str) -> Address:
+        answer = await self._ask_any(FindCoordinatorRequest(group, 0))
+        if code := answer["error_code"]:
+            raise ScalerError(f'kafka, coordinator of group "{group}": {for_code(code).__name__}')
+        self._coordinators[group] = address = (answer["host"], answer["port"])
+        return address
+
+    async def _ends(self, partitions: Collection[Partition], layout: Layout) -> Known:
+        """Where each partition ends, asked of its leader."""
+        ends: Known = {}
+        led: defaultdict[Address, list[Partition]] = defaultdict(list)
+        for partition in partitions:
+            if leader := layout.leaders.get(partition):
+                led[leader].append(partition)
+            else:
+                ends[partition] = ScalerError(f"kafka: partition {partition[1]} of {partition[0]} has no leader")
+        for leader, found in (await _for_each(led, lambda leader: self._ends_of(leader, led[leader]))).items():
+            ends |= dict.fromkeys(led[leader], found) if isinstance(found, ScalerError) else found
+        return ends
+
+    async def _ends_of(self, leader: Address, partitions: Collection[Partition]) -> Known:
+        asked = [(topic, [(one, _LATEST) for one in ones]) for topic, ones in by_topic(partitions).items()]
+        return numbers_in(await self._ask(leader, OffsetRequest(-1, 0, asked)), "offset")
+
+    async def _ask(self, address: Address, request: Request[Any]) -> dict[str, Any]:
+        """Once more on a new connection where a kept one turns out to be dead. Raises ScalerError."""
+        undecoded = Undecoded(request)
+        kept = self._connections.get(address)
+        try:
+            if kept is not None and kept.connected():
+                try:
+                    text = await kept.ask(undecoded)
+                except TimeoutError:
+                    raise
+                except ERRORS:
+                    text = await (await self._connect(address)).ask(undecoded)
+            else:
+                text = await (await self._connect(address)).ask(undecoded)
+        except ERRORS as error:
+            raise ScalerError(f"kafka {address[0]}:{address[1]}: {reason(error)}") from None
+        return await self._context.parse(
+            read_answer, text, undecoded.api_key, undecoded.version, inline_bytes=INLINE_BYTES
+        )
+
+    async def _connect(self, address: Address) -> BrokerConnection:
+        async with self._locks[address]:
+            connection = self._connections.get(address)
+            if connection is None or not connection.connected():
+                connection = self._new(address)
+                await connection.connect()
+                self._connections[address] = connection
+        return connection
+
+    def _new(self, address: Address) -> BrokerConnection:
+        servers = self._servers
+        return BrokerConnection(
+            *address,
+            client_id="keda-py",
+            request_timeout_ms=servers.timeout * 1000,
+            ssl_context=self._tls,
+            security_protocol=("SASL_" if servers.mechanism else "") + ("SSL" if self._tls else "PLAINTEXT"),
+            sasl_mechanism=servers.mechanism,
+            sasl_plain_username=servers.username.get_secret_value(),
+            sasl_plain_password=servers.password.get_secret_value(),
+            sasl_oauth_token_provider=self._tokens,
+        )
+
+
+async def _for_each(keys: Iterable[K], ask: Callable[[K], Awaitable[T]]) -> "dict[K, T | ScalerError]":
+    """All at once; one that fails has its error."""
+    answers: dict[K, T | ScalerError] = {}
+
+    async def one(key: K) -> None:
+        try:
+            answers[key] = await ask(key)
+        except ScalerError as error:
+            answers[key] = error
+
+    async with asyncio.TaskGroup() as tasks:
+        for key in keys:
+            tasks.create_task(one(key))
+    return answers

@@ -1,0 +1,95 @@
+"""The scaler behind `kafka` and `apache-kafka`: they differ in their keys only."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from keda_py.sdk.scaler import Reading, Scaler, ScalerContext, ScalerError, SharingKey
+from scalers.shared.extras import needs_extra
+from scalers.shared.kafka.lag import Offsets, Partition, group_lag
+from scalers.shared.kafka.metadata import GroupLagMetadata, KafkaServers
+
+if TYPE_CHECKING:
+    from scalers.shared.kafka.cluster import Cluster
+    from scalers.shared.kafka.offsets import GroupQuestion
+
+M = TypeVar("M", bound=GroupLagMetadata)
+
+
+class GroupLagScaler(Scaler[M]):
+    """All triggers of a namespace on one cluster and user share its connections, and few requests per poll."""
+
+    _cluster: "Cluster"
+    _question: "GroupQuestion"
+
+    def __init__(self, metadata: M, context: ScalerContext) -> None:
+        super().__init__(metadata, context)
+        self._rules = metadata.rules()
+        self._servers = self.servers()
+        self._batch_key = self._servers.key(context.namespace, "offsets")
+        self._numbers = frozenset(self.partition_limitation())
+        self._positions: Mapping[Partition, int] = {}
+
+    def topics(self) -> tuple[str, ...]:
+        """Empty: those for which the group has committed offsets."""
+        raise NotImplementedError
+
+    def partition_limitation(self) -> Iterable[int]:
+        """Empty: all partitions."""
+        raise NotImplementedError
+
+    def servers(self) -> KafkaServers:
+        """Which cluster, as which user. Raises ConfigError."""
+        raise NotImplementedError
+
+    @property
+    def metric_name(self) -> str:
+        """`kafka-<topics>`, or `kafka-<group>-topics`."""
+        return f"kafka-{','.join(self.topics()) or f'{self.metadata.consumer_group}-topics'}"
+
+    @property
+    def target(self) -> int:
+        """`lagThreshold`."""
+        return self.metadata.lag_threshold
+
+    @property
+    def activation(self) -> float:
+        """`activationLagThreshold`."""
+        return float(self.metadata.activation_lag_threshold)
+
+    async def open(self) -> None:
+        """Join the cluster's connections; its first user asks for its brokers."""
+        with needs_extra("kafka"):
+            from scalers.shared.kafka.cluster import open_cluster
+            from scalers.shared.kafka.offsets import GroupQuestion
+        self._question = GroupQuestion(self.metadata.consumer_group, self.topics())
+        self._cluster = await open_cluster(self._servers, self.context)
+
+    async def read(self, spec: object = None) -> Reading:
+        """The lag now; a topic, a partition or an offset that is not known is an error."""
+        (reading,) = await self.read_batch([self])
+        if isinstance(reading, ScalerError):
+            raise reading
+        return reading
+
+    @property
+    def batch_key(self) -> SharingKey:
+        """Bootstrap servers, user, TLS and time-out."""
+        return self._batch_key
+
+    async def read_batch(self, scalers: "Sequence[Scaler[M]]") -> "Sequence[Reading | ScalerError]":
+        """The lag of each, from one request to each broker that leads a partition, and one for each group."""
+        ours = [scaler for scaler in scalers if isinstance(scaler, GroupLagScaler)]
+        async with self.context.connection():
+            with self.context.clock.busy():
+                answers = await self._cluster.offsets({scaler._question for scaler in ours})
+        return [scaler._reading(answers[scaler._question]) for scaler in ours]
+
+    def _reading(self, found: "Mapping[Partition, Offsets] | ScalerError") -> Reading | ScalerError:
+        if isinstance(found, ScalerError):
+            return found
+        offsets = {one: at for one, at in found.items() if not self._numbers or one[1] in self._numbers}
+        if not offsets:
+            return ScalerError(f"{self.metric_name}: partitionLimitation leaves no partition of those that are there")
+        lag = group_lag(offsets, self._rules, self._positions)
+        self._positions = lag.positions
+        return Reading(value=float(lag.metric), active=lag.total > self.metadata.activation_lag_threshold)

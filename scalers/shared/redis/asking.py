@@ -1,0 +1,82 @@
+"""Questions to a Redis, wherever its keys are: all of a poll at once.
+
+An answer is what the server says, or the error that it says in its place: `ResponseError`. A server that does not
+answer is a ScalerError, of all questions or of those it should have answered.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from keda_py.sdk.scaler import ScalerContext, ScalerError
+from scalers.shared.redis.connection import Locate
+from scalers.shared.redis.server import RedisServer, client_for
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """The words of a command, and the key that it is about."""
+
+    key: str
+    words: tuple[str, ...]
+
+
+class RedisAsker(Protocol):
+    """One server, a cluster, or a master that sentinels know."""
+
+    async def ask(self, commands: Sequence[Command]) -> Sequence[object]:
+        """The answers in order, each perhaps a ResponseError or a ScalerError. Raises ScalerError."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        ...
+
+
+class OneRedis:
+    """All commands go to one server, in one round trip."""
+
+    def __init__(self, server: RedisServer, context: ScalerContext, locate: Locate | None = None) -> None:
+        self._server, self._context = server, context
+        self._client = client_for(server, context, locate)
+
+    async def ask(self, commands: Sequence[Command]) -> Sequence[object]:
+        """See `RedisAsker`."""
+        try:
+            with self._context.clock.busy():
+                return await ask_all(self._client, [command.words for command in commands])
+        except (RedisError, OSError) as error:
+            raise unreachable(self._server, error) from None
+
+    async def aclose(self) -> None:
+        """Close the pool."""
+        await self._client.aclose()
+
+
+async def ask_all(client: Redis, commands: Sequence[tuple[str, ...]]) -> Sequence[object]:
+    """One round trip. Raises RedisError, OSError."""
+    pipeline = client.pipeline(transaction=False)
+    for words in commands:
+        pipeline.execute_command(*words)
+    answers: Sequence[object] = await pipeline.execute(raise_on_error=False)
+    return answers
+
+
+async def answering(asker: RedisAsker) -> RedisAsker:
+    """The same, after it has answered a PING; closed where it does not. Raises ScalerError."""
+    try:
+        for answer in await asker.ask([Command(key="", words=("PING",))]):
+            if isinstance(answer, Exception):
+                raise ScalerError(str(answer))
+    except BaseException:
+        await asker.aclose()
+        raise
+    return asker
+
+
+def unreachable(server: RedisServer, error: Exception) -> ScalerError:
+    """One line that names the server; redis-py's texts hold no credentials."""
+    return ScalerError(f"connection to redis {server.address} failed: {error or type(error).__name__}")

@@ -1,0 +1,108 @@
+"""The length of a list, set, sorted set or hash: one command for each key while its type is known.
+
+A key's type is not known before it has been asked, and may change; a server says WRONGTYPE to the wrong command.
+"""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from redis.exceptions import ResponseError
+
+from keda_py.sdk.scaler import Reading, Scaler, ScalerContext, ScalerError, SharingKey
+from scalers.shared.redis.asking import Command, RedisAsker
+from scalers.shared.redis.metadata import RedisConnectionMetadata
+from scalers.shared.redis.place import Topology, place_of
+from scalers.shared.target import check_target
+
+_COUNTS = {b"none": "LLEN", b"list": "LLEN", b"set": "SCARD", b"zset": "ZCARD", b"hash": "HLEN"}
+
+
+class RedisLengthMetadata(RedisConnectionMetadata):
+    """Keys of `redis`, `redis-cluster` and `redis-sentinel`."""
+
+    list_length: int = 5
+    activation_list_length: int = 0
+    list_name: str
+
+
+class LengthScaler(Scaler[RedisLengthMetadata]):
+    """All triggers on one place and user share connections, and one round trip per poll."""
+
+    topology: ClassVar[Topology]
+
+    _redis: RedisAsker
+
+    def __init__(self, metadata: RedisLengthMetadata, context: ScalerContext) -> None:
+        super().__init__(metadata, context)
+        check_target(metadata.list_length, "listLength", context)
+        self._place = place_of(metadata, self.topology, context.http_timeout)
+        self._batch_key = self._place.key(context.namespace, "lengths")
+        self._count, self._kind = "LLEN", "value of another type"
+
+    @property
+    def metric_name(self) -> str:
+        """`redis-<listName>`."""
+        return f"redis-{self.metadata.list_name}"
+
+    @property
+    def target(self) -> int:
+        """`listLength`."""
+        return self.metadata.list_length
+
+    @property
+    def activation(self) -> float:
+        """`activationListLength`."""
+        return float(self.metadata.activation_list_length)
+
+    async def open(self) -> None:
+        """Join the connections; their first user sends a PING."""
+        self._redis = await self._place.join(self.context)
+
+    async def read(self, spec: object = None) -> Reading:
+        """The length now; a key that is missing has none, one of another type is an error."""
+        (reading,) = await self.read_batch([self])
+        if isinstance(reading, ScalerError):
+            raise reading
+        return reading
+
+    @property
+    def batch_key(self) -> SharingKey:
+        """Servers, user, database, TLS and time-out."""
+        return self._batch_key
+
+    async def read_batch(self, scalers: "Sequence[Scaler[RedisLengthMetadata]]") -> "Sequence[Reading | ScalerError]":
+        """All lengths in one round trip; in three where the type of a key has changed."""
+        ours = [scaler for scaler in scalers if isinstance(scaler, LengthScaler)]
+        answers = dict(zip(ours, await self._ask(ours), strict=True))
+        if wrong := [scaler for scaler, answer in answers.items() if _is_wrong_type(answer)]:
+            await self._learn(wrong)
+            answers.update(zip(wrong, await self._ask(wrong), strict=True))
+        return [scaler._reading(answers[scaler]) for scaler in ours]
+
+    async def _ask(self, scalers: "Sequence[LengthScaler]") -> Sequence[object]:
+        return await self._redis.ask([scaler._command(scaler._count) for scaler in scalers])
+
+    async def _learn(self, scalers: "Sequence[LengthScaler]") -> None:
+        kinds = await self._redis.ask([scaler._command("TYPE") for scaler in scalers])
+        for scaler, kind in zip(scalers, kinds, strict=True):
+            if isinstance(kind, bytes):
+                scaler._count, scaler._kind = _COUNTS.get(kind, "LLEN"), kind.decode("ascii", "replace")
+
+    def _command(self, word: str) -> Command:
+        return Command(key=self.metadata.list_name, words=(word, self.metadata.list_name))
+
+    def _reading(self, answer: object) -> Reading | ScalerError:
+        where = f'redis {self._place.servers[0].address}, key "{self.metadata.list_name}"'
+        match answer:
+            case int():
+                return Reading(value=float(answer))
+            case ScalerError():
+                return answer
+            case _ if _is_wrong_type(answer):
+                return ScalerError(f"{where}: holds a {self._kind}, not a list, set, sorted set or hash")
+            case _:
+                return ScalerError(f"{where}: {answer}")
+
+
+def _is_wrong_type(answer: object) -> bool:
+    return isinstance(answer, ResponseError) and str(answer).startswith("WRONGTYPE")

@@ -1,0 +1,64 @@
+"""What Redis servers say, read within bounds: anything longer could fill any memory."""
+
+import asyncio
+from typing import Any
+
+from redis._parsers import _AsyncRESP2Parser  # no public name for what `parser_class` takes
+from redis.exceptions import InvalidResponse
+
+_LONGEST_TEXT = 4096
+"""Bytes; we ask for counts and for addresses, and errors are a line of text."""
+_LONGEST_NUMBER = 20
+_MOST_LINES, _MOST_BYTES = 10_000, 2**20
+"""Of one reply; the longest are of stream groups with thousands of consumers, and of clusters in hundreds of pieces."""
+_LINES_AT_ONCE = 500
+"""Then the loop has its turn."""
+_DEEPEST = 8
+_NO_REPLY = "the server says something that is no reply to our commands"
+
+
+class BoundedReplies(_AsyncRESP2Parser):
+    """Numbers, short texts, errors, and lists of them."""
+
+    _lines = _bytes = _depth = 0
+
+    async def read_response(self, disable_decoding: bool = False) -> Any:
+        """One reply. Raises RedisError, also for one that is too long."""
+        self._lines = self._bytes = self._depth = 0
+        try:
+            return await super().read_response(disable_decoding)
+        except ValueError:  # MOVED without an address
+            raise InvalidResponse(_NO_REPLY) from None
+
+    async def _read_response(self, disable_decoding: bool = False) -> Any:
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise InvalidResponse(_NO_REPLY)
+        answer = await super()._read_response(disable_decoding)
+        self._depth -= 1
+        return answer
+
+    async def _readline(self) -> bytes:
+        try:
+            line = await super()._readline()
+        except ValueError:  # longer than the stream's own limit
+            raise InvalidResponse(_NO_REPLY) from None
+        number = line[1:].removeprefix(b"-")
+        is_number = number.isdigit() and len(number) <= _LONGEST_NUMBER
+        if len(line) > _LONGEST_TEXT or (line[:1] in (b":", b"$", b"*") and not is_number):
+            raise InvalidResponse(_NO_REPLY)
+        await self._count(len(line))
+        return line
+
+    async def _read(self, length: int) -> bytes:
+        if not 0 <= length <= _LONGEST_TEXT:
+            raise InvalidResponse(_NO_REPLY)
+        await self._count(length)
+        return await super()._read(length)
+
+    async def _count(self, size: int) -> None:
+        self._lines, self._bytes = self._lines + 1, self._bytes + size
+        if self._lines > _MOST_LINES or self._bytes > _MOST_BYTES:
+            raise InvalidResponse(_NO_REPLY)
+        if self._lines % _LINES_AT_ONCE == 0:
+            await asyncio.sleep(0)

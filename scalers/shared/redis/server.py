@@ -1,0 +1,59 @@
+"""One Redis server as one user, and the client for it with a connection pool of its own."""
+
+from dataclasses import dataclass
+
+from pydantic import SecretStr
+from redis.asyncio import BlockingConnectionPool, Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+
+from keda_py.sdk.scaler import ScalerContext, TlsSettings
+from scalers.shared.redis.connection import BoundedConnection, Locate
+from scalers.shared.redis.replies import BoundedReplies
+
+_CONNECTIONS = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RedisServer:
+    """One server as one user: triggers of a namespace with equal ones share a pool and a round trip."""
+
+    host: str
+    port: int
+    database: int
+    username: SecretStr
+    password: SecretStr
+    tls: TlsSettings | None
+    timeout: float
+
+    @property
+    def address(self) -> str:
+        """`host:port`, for error texts."""
+        return f"{self.host}:{self.port}"
+
+
+def client_for(server: RedisServer, context: ScalerContext, locate: Locate | None = None) -> Redis:
+    """A client that answers with what the server says, unchanged; `locate` tells where it is at each connection."""
+    password = server.password.get_secret_value()
+    pool = BlockingConnectionPool(
+        max_connections=_CONNECTIONS,
+        timeout=server.timeout,
+        host=server.host,
+        port=server.port,
+        db=server.database,
+        # A password alone is the default user's: a server that asks for none then accepts it, as KEDA's client has it.
+        username=server.username.get_secret_value() or ("default" if password else None),
+        password=password or None,
+        socket_connect_timeout=server.timeout,
+        socket_timeout=server.timeout,
+        protocol=2,  # known to every server
+        retry=Retry(NoBackoff(), 1),  # a kept connection may be dead; a server that is down is for the next poll
+        connection_class=BoundedConnection,
+        parser_class=BoundedReplies,
+        tls=context.tls_context(server.tls) if server.tls else None,
+        place=context.connection,
+        locate=locate,
+    )
+    client = Redis.from_pool(pool)
+    client.response_callbacks.clear()  # they trust the shape of what the server says
+    return client

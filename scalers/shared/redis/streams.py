@@ -1,0 +1,143 @@
+"""The backlog of a stream: its length, or what a consumer group has not acknowledged, or has not been given yet."""
+
+from collections.abc import Sequence
+from typing import ClassVar, Literal
+
+from redis.exceptions import ResponseError
+
+from keda_py.sdk.scaler import Reading, Scaler, ScalerContext, ScalerError, SharingKey
+from scalers.shared.redis.asking import Command, RedisAsker
+from scalers.shared.redis.metadata import RedisConnectionMetadata
+from scalers.shared.redis.place import Topology, place_of
+from scalers.shared.target import check_target
+
+Mode = Literal["length", "pending", "lag"]
+
+
+class RedisStreamsMetadata(RedisConnectionMetadata):
+    """Keys of `redis-streams`, `redis-cluster-streams` and `redis-sentinel-streams`."""
+
+    pending_entries_count: int = 5
+    stream_length: int = 5
+    lag_count: int = 0
+    stream: str
+    consumer_group: str = ""
+    activation_lag_count: int = 0
+
+    @property
+    def mode(self) -> Mode:
+        """Without a group the length counts; with one what is pending, or the lag where lagCount is given."""
+        if not self.consumer_group:
+            return "length"
+        return "lag" if self.lag_count else "pending"
+
+
+class StreamScaler(Scaler[RedisStreamsMetadata]):
+    """All triggers on one place and user share connections, and one round trip per poll."""
+
+    topology: ClassVar[Topology]
+
+    _redis: RedisAsker
+
+    def __init__(self, metadata: RedisStreamsMetadata, context: ScalerContext) -> None:
+        super().__init__(metadata, context)
+        key = {"length": "streamLength", "pending": "pendingEntriesCount", "lag": "lagCount"}[metadata.mode]
+        check_target(self.target, key, context)
+        self._place = place_of(metadata, self.topology, context.http_timeout)
+        self._batch_key = self._place.key(context.namespace, "streams")
+
+    @property
+    def metric_name(self) -> str:
+        """`redis-streams-<stream>`."""
+        return f"redis-streams-{self.metadata.stream}"
+
+    @property
+    def target(self) -> int:
+        """`streamLength`, `pendingEntriesCount` or `lagCount`, by mode."""
+        metadata = self.metadata
+        counts = {
+            "length": metadata.stream_length,
+            "pending": metadata.pending_entries_count,
+            "lag": metadata.lag_count,
+        }
+        return counts[metadata.mode]
+
+    @property
+    def activation(self) -> float:
+        """`activationLagCount`, in every mode."""
+        return float(self.metadata.activation_lag_count)
+
+    async def open(self) -> None:
+        """Join the connections; their first user sends a PING."""
+        self._redis = await self._place.join(self.context)
+
+    async def read(self, spec: object = None) -> Reading:
+        """The backlog now; a missing stream has none, but a missing group of it is an error where entries pend."""
+        (reading,) = await self.read_batch([self])
+        if isinstance(reading, ScalerError):
+            raise reading
+        return reading
+
+    @property
+    def batch_key(self) -> SharingKey:
+        """Servers, user, database, TLS and time-out."""
+        return self._batch_key
+
+    async def read_batch(self, scalers: "Sequence[Scaler[RedisStreamsMetadata]]") -> "Sequence[Reading | ScalerError]":
+        """All backlogs in one round trip; in two where the lag of a group is asked that is not there."""
+        ours = [scaler for scaler in scalers if isinstance(scaler, StreamScaler)]
+        answers = await self._redis.ask([scaler._command(scaler.metadata.mode) for scaler in ours])
+        readings = {scaler: scaler._reading(answer) for scaler, answer in zip(ours, answers, strict=True)}
+        if without := [scaler for scaler, reading in readings.items() if reading is None]:
+            lengths = await self._redis.ask([scaler._command("length") for scaler in without])
+            readings.update({scaler: scaler._number(one) for scaler, one in zip(without, lengths, strict=True)})
+        return [reading for reading in readings.values() if reading is not None]
+
+    def _command(self, mode: Mode) -> Command:
+        stream, group = self.metadata.stream, self.metadata.consumer_group
+        words = {"length": ("XLEN", stream), "pending": ("XPENDING", stream, group), "lag": ("XINFO", "GROUPS", stream)}
+        return Command(key=stream, words=words[mode])
+
+    def _reading(self, answer: object) -> Reading | ScalerError | None:
+        """None where the stream has no such group, whose lag is the whole stream."""
+        match self.metadata.mode:
+            case "pending":
+                return self._number(answer[0] if isinstance(answer, list) and answer else answer)
+            case "lag":
+                return self._lag(answer)
+            case "length":
+                return self._number(answer)
+
+    def _lag(self, answer: object) -> Reading | ScalerError | None:
+        if isinstance(answer, ResponseError) and "no such key" in str(answer):
+            return Reading(value=0.0, note="the stream is missing and counts as 0")
+        if not isinstance(answer, list):
+            return self._number(answer)
+        groups = [dict(zip(one[::2], one[1::2], strict=False)) for one in answer if _is_group(one)]
+        wanted = self.metadata.consumer_group.encode()
+        group = next((one for one in groups if one.get(b"name") == wanted), None)
+        if group is None:
+            return None
+        if b"lag" not in group:
+            return ScalerError(f"{self._where}: tells no lag: Redis 7.0 or newer is needed for lagCount")
+        if group[b"lag"] is None:
+            remedy = "use pendingEntriesCount or streamLength"
+            return ScalerError(f"{self._where}: cannot tell the lag after entries were deleted: {remedy}")
+        return self._number(group[b"lag"])
+
+    def _number(self, answer: object) -> Reading | ScalerError:
+        match answer:
+            case int():
+                return Reading(value=float(answer))
+            case ScalerError():
+                return answer
+            case _:
+                return ScalerError(f"{self._where}: {answer}")
+
+    @property
+    def _where(self) -> str:
+        return f'redis {self._place.servers[0].address}, stream "{self.metadata.stream}"'
+
+
+def _is_group(one: object) -> bool:
+    return isinstance(one, list) and all(isinstance(name, bytes) for name in one[::2])

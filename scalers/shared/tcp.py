@@ -1,0 +1,47 @@
+"""Connections of protocols that are neither HTTP nor a library's: to a name's numbers, and read within bounds."""
+
+import asyncio
+import ssl
+
+from keda_py.sdk.scaler import addresses
+
+
+class BoundedReader(asyncio.StreamReader):
+    """A line or a block that is longer than `longest` bytes is an error, before it is read."""
+
+    def __init__(self, longest: int) -> None:
+        super().__init__(limit=longest)
+        self._longest = longest
+
+    async def readexactly(self, n: int) -> bytes:
+        """So many bytes. Raises OSError for too many, IncompleteReadError where the connection ends before."""
+        if n > self._longest:
+            raise OSError(f"the server announces {n} bytes, more than any answer to our questions has")
+        return await super().readexactly(n)
+
+
+async def open_stream(
+    host: str, port: int, longest: int, tls: ssl.SSLContext | None = None
+) -> tuple[BoundedReader, asyncio.StreamWriter]:
+    """A connection to the first number of the name that takes one; asyncio's own look-up would wait for a thread.
+
+    To be given a time-out by who asks. Raises OSError.
+    """
+    *others, last = await addresses(host, port)
+    for number in others:
+        try:
+            return await _open(number, port, longest, tls, host)
+        except OSError:
+            continue
+    return await _open(last, port, longest, tls, host)
+
+
+async def _open(
+    number: str, port: int, longest: int, tls: ssl.SSLContext | None, name: str
+) -> tuple[BoundedReader, asyncio.StreamWriter]:
+    loop, reader = asyncio.get_running_loop(), BoundedReader(longest)
+    protocol = asyncio.StreamReaderProtocol(reader, loop=loop)
+    transport, _ = await loop.create_connection(
+        lambda: protocol, number, port, ssl=tls, server_hostname=name if tls else None
+    )
+    return reader, asyncio.StreamWriter(transport, protocol, reader, loop)

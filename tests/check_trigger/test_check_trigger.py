@@ -1,0 +1,146 @@
+"""`keda-py check-trigger`: one trigger, built and read once, from files and from a cluster."""
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from aiohttp import web
+
+from keda_py.apis.crds import build_crds
+from keda_py.check_trigger.references import Reference, references_in, with_references
+from keda_py.check_trigger.trial import Answer, try_triggers
+from keda_py.cli import main
+from keda_py.core.spec import AS_WRITTEN
+from keda_py.kube.resources import CONFIG_MAPS, DEPLOYMENTS, SECRETS, TRIGGER_AUTHENTICATIONS, Obj, Resource
+from keda_py.localkube.cluster import LocalCluster
+from tests.http_server import HttpServer, http_server
+
+CRON = {
+    "type": "cron",
+    "metadata": {"timezone": "Etc/UTC", "start": "0 0 * * *", "end": "59 23 * * *", "desiredReplicas": "3"},
+}
+TOKEN = {"kind": "Secret", "apiVersion": "v1", "metadata": {"name": "token"}, "stringData": {"token": "opensesame"}}
+AUTHENTICATION = {
+    "apiVersion": "keda.sh/v1alpha1",
+    "kind": "TriggerAuthentication",
+    "metadata": {"name": "api", "namespace": "shop"},
+    "spec": {"secretTargetRef": [{"parameter": "token", "name": "token", "key": "token"}]},
+}
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[HttpServer]:
+    async def answer(request: web.Request) -> web.StreamResponse:
+        allowed = request.headers.get("Authorization") == "Bearer opensesame"
+        return web.json_response({"value": 12} if allowed else {}, status=200 if allowed else 401)
+
+    async with http_server() as server:
+        server.answers["/value"] = answer
+        yield server
+
+
+def scaled_object(*triggers: Obj) -> Obj:
+    return {
+        "apiVersion": "keda.sh/v1alpha1",
+        "kind": "ScaledObject",
+        "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {"scaleTargetRef": {"name": "web"}, "triggers": list(triggers)},
+    }
+
+
+def asks(url: str) -> Obj:
+    metadata = {"url": f"{url}/value", "valueLocation": "value", "targetValue": "5", "authMode": "bearer"}
+    return {"type": "metrics-api", "metadata": metadata, "authenticationRef": {"name": "api"}}
+
+
+async def trial(subject: Obj, *objects: Obj) -> list[Answer]:
+    spec = AS_WRITTEN.read(subject)
+    return await try_triggers(spec, range(len(spec.triggers)), objects)
+
+
+async def test_each_trigger_is_built_and_read_with_the_credentials_of_the_files(server: HttpServer) -> None:
+    first, second = await trial(scaled_object(CRON, asks(server.url)), AUTHENTICATION, TOKEN)
+    assert [(one.value, one.active) for one in first.measured] == [(3.0, True)]
+    (measured,) = second.measured
+    assert (measured.metric, measured.value, measured.target) == ("s1-metric-api-value", 12.0, 5.0)
+    assert second.works
+
+
+async def test_a_credential_that_is_missing_is_named_and_what_came_of_it(server: HttpServer) -> None:
+    (answer,) = await trial(scaled_object(asks(server.url)), AUTHENTICATION)
+    assert not answer.works
+    assert 'Secret "token"' in " ".join(answer.troubles).replace("secret", "Secret")
+
+
+async def test_a_trigger_that_cannot_be_built_or_read_hides_no_other() -> None:
+    unbuilt = {"type": "cron", "metadata": {**CRON["metadata"], "desiredReplicas": "many"}}
+    unread = {"type": "cron", "metadata": {**CRON["metadata"], "timezone": "Mars/Base"}}
+    first, second, third = await trial(scaled_object(unbuilt, unread, CRON))
+    assert 'desiredReplicas: "many"' in first.error
+    assert ["unknown time zone Mars/Base" in one.error for one in second.measured] == [True]
+    assert third.works
+
+
+async def test_a_resource_trigger_is_the_hpas_to_read() -> None:
+    cpu = {"type": "cpu", "metricType": "Utilization", "metadata": {"value": "60"}}
+    (answer,) = await trial(scaled_object(cpu))
+    assert (answer.by_hpa, answer.works) == (("cpu Utilization 60",), True)
+
+
+def test_references_are_found_at_any_depth() -> None:
+    container = {
+        "env": [{"name": "A", "valueFrom": {"secretKeyRef": {"name": "deep", "key": "a"}}}],
+        "envFrom": [{"configMapRef": {"name": "all"}}],
+    }
+    found = set(references_in({"spec": {"template": {"spec": {"containers": [container]}}}}, "shop"))
+    assert found == {Reference(SECRETS, "shop", "deep"), Reference(CONFIG_MAPS, "shop", "all")}
+
+
+async def test_what_the_files_lack_is_fetched_and_what_that_refers_to_as_well() -> None:
+    cluster = {(TRIGGER_AUTHENTICATIONS, "api"): AUTHENTICATION, (SECRETS, "token"): TOKEN}
+    asked: list[tuple[Resource, str]] = []
+
+    async def fetch(resource: Resource, namespace: str, name: str) -> Obj | None:
+        asked.append((resource, name))
+        return cluster.get((resource, name))
+
+    objects = await with_references(scaled_object(asks("http://x")), [], "shop", fetch)
+    assert {one["kind"] for one in objects} == {"TriggerAuthentication", "Secret"}
+    assert (DEPLOYMENTS, "web") in asked
+
+
+async def test_the_command_prints_json_with_credentials_from_a_cluster(server: HttpServer, tmp_path: Path) -> None:
+    async with LocalCluster() as cluster:
+        await cluster.apply([*build_crds(), {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}])
+        await cluster.apply([AUTHENTICATION, {**TOKEN, "metadata": {"name": "token", "namespace": "shop"}}])
+        (tmp_path / "kubeconfig").write_text(cluster.kubeconfig())
+        (tmp_path / "app.yaml").write_text(yaml.safe_dump(scaled_object(asks(server.url))))
+        done = await _run("check-trigger", "app.yaml", "--kubeconfig", "kubeconfig", "-o", "json", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert [one["value"] for one in json.loads(done.stdout)[0]["measured"]] == [12.0]
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--name", "other"], "the files have: web"),
+        (["--trigger", "7"], "--trigger: 7 is too high; triggers are counted from 0 to 0"),
+    ],
+)
+def test_wrong_usage_is_told(flags: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "app.yaml"
+    file.write_text(yaml.safe_dump(scaled_object(CRON)))
+    assert main(["check-trigger", str(file), *flags]) == 2
+    assert said in capsys.readouterr().err
+
+
+async def _run(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "keda_py", *arguments]
+    options: dict[str, Any] = {"cwd": folder, "capture_output": True, "text": True, "timeout": 60}
+    return await asyncio.to_thread(subprocess.run, command, **options)
