@@ -39,6 +39,10 @@ class EmptyAnswer(ScalerError):
     """A metric source answered, with nothing in it."""
 
 
+class AnswerTooLong(ScalerError):
+    """A metric source answered with more than is read: where it can be asked for less, ask again."""
+
+
 class KubeError(KedaPyError):
     """The API server refused or failed; `status` 0 means that no answer came."""
 

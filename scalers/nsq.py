@@ -44,7 +44,7 @@ class NsqMetadata(TriggerMetadata):
     unsafe_ssl: Annotated[bool, sources(META, ENV)] = False
 
 
-class NSQScaler(Scaler[NsqMetadata]):
+class NsqScaler(Scaler[NsqMetadata]):
     """Asks each nsqlookupd for the nsqd, then each nsqd once; one that does not answer is an error."""
 
     def __init__(self, metadata: NsqMetadata, context: ScalerContext) -> None:

@@ -25,7 +25,7 @@ from scalers.shared.answers.prometheus_vector import INLINE_BYTES, Sample, read_
 from scalers.shared.auth_modes import AuthMode, AuthModesMetadata, auth_headers, auth_tls
 from scalers.shared.aws.aws import AwsAuthMetadata
 from scalers.shared.aws.aws_signature import AwsSigner
-from scalers.shared.azure_workload import azure_token
+from scalers.shared.azure.azure_workload import azure_token
 from scalers.shared.bearer_token import BearerToken, Signer
 from scalers.shared.gcp import GcpAuthMetadata, gcp_token
 from scalers.shared.http_answer import HttpQuestion, get

@@ -62,8 +62,8 @@ def _answers(port: int) -> bool:
 
 
 @contextmanager
-def running(command: Sequence[str], port: int, log: Path) -> Iterator[None]:
-    """A server process that answers on its port; ended by its own handle."""
+def running(command: Sequence[str], port: int, log: Path, *, at_once: bool = False) -> Iterator[None]:
+    """A server process that answers on its port; ended by its own handle, `at_once` without waiting for clients."""
     with log.open("wb") as output, subprocess.Popen(command, stdout=output, stderr=output) as process:
         try:
             deadline = time.monotonic() + STARTUP_SECONDS
@@ -73,7 +73,7 @@ def running(command: Sequence[str], port: int, log: Path) -> Iterator[None]:
                 time.sleep(0.02)
             yield
         finally:
-            process.terminate()
+            process.kill() if at_once else process.terminate()
             process.wait(10)
 
 

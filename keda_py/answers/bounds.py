@@ -12,7 +12,7 @@ from typing import Self, TypeVar, cast
 from keda_py.answers.ledger import MIB, ROOM, Ledger
 from keda_py.answers.process import Limits, Question
 from keda_py.answers.workers import Workers
-from keda_py.errors import ScalerError
+from keda_py.errors import AnswerTooLong
 
 T = TypeVar("T")
 
@@ -43,7 +43,7 @@ class AnswerBounds:
     def check(self, text: bytes | str) -> None:
         """Raises ScalerError for a text that is longer than an answer may be."""
         if size_of(text) > self.max_bytes:
-            raise ScalerError(too_long(self.max_bytes))
+            raise AnswerTooLong(too_long(self.max_bytes))
 
     async def parse(
         self, tenant: str, function: Callable[..., T], text: bytes | str, arguments: tuple[object, ...], seconds: float

@@ -23,7 +23,20 @@ import httpx
 
 from keda_py.errors import ConfigError
 
-Service = Literal["azure login", "azure key vault", "azure prometheus", "amazon prometheus", "google"]
+Service = Literal[
+    "azure login",
+    "azure key vault",
+    "azure prometheus",
+    "azure postgresql",
+    "azure sql",
+    "azure storage",
+    "azure event hubs",
+    "azure monitor",
+    "azure data explorer",
+    "azure devops",
+    "amazon prometheus",
+    "google",
+]
 
 # Names below which only the cloud answers: a tenant's own instance there never gets to see a token.
 _OWN_HOSTS: Mapping[Service, Sequence[str]] = {
@@ -44,6 +57,30 @@ _OWN_HOSTS: Mapping[Service, Sequence[str]] = {
         "*.prometheus.monitor.azure.us",
         "*.prometheus.monitor.azure.cn",
     ),
+    "azure postgresql": (
+        "*.postgres.database.azure.com",
+        "*.postgres.database.usgovcloudapi.net",
+        "*.postgres.database.chinacloudapi.cn",
+    ),
+    "azure sql": (
+        "*.database.windows.net",
+        "*.database.usgovcloudapi.net",
+        "*.database.chinacloudapi.cn",
+    ),
+    "azure storage": tuple(
+        f"*.{service}.{suffix}"
+        for service in ("blob", "queue")
+        for suffix in ("core.windows.net", "core.usgovcloudapi.net", "core.chinacloudapi.cn")
+    ),
+    # For AMQP alone: over HTTPS these names are Azure Relay's too, which hands headers on to a tenant's program.
+    "azure event hubs": ("*.servicebus.windows.net", "*.servicebus.usgovcloudapi.net", "*.servicebus.chinacloudapi.cn"),
+    "azure monitor": (
+        *("management.azure.com", "management.usgovcloudapi.net", "management.chinacloudapi.cn"),
+        *("api.loganalytics.io", "api.loganalytics.us", "api.loganalytics.azure.cn"),
+        *("api.applicationinsights.io", "api.applicationinsights.us", "api.applicationinsights.azure.cn"),
+    ),
+    "azure data explorer": ("*.kusto.windows.net", "*.kusto.usgovcloudapi.net", "*.kusto.chinacloudapi.cn"),
+    "azure devops": ("dev.azure.com", "*.visualstudio.com"),
     # Not "*.amazonaws.com": load balancers and machines of everybody have names there.
     "amazon prometheus": ("aps-workspaces.*.amazonaws.com", "aps-workspaces.*.amazonaws.com.cn"),
     "google": ("*.googleapis.com",),

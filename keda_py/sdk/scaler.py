@@ -17,7 +17,7 @@ import httpx
 from keda_py.clock import Clock
 from keda_py.core.metric_specs import ExternalMetric, MetricSpec, ResourceMetric
 from keda_py.core.reading import Reading
-from keda_py.errors import ConfigError, EmptyAnswer, ScalerError
+from keda_py.errors import AnswerTooLong, ConfigError, EmptyAnswer, ScalerError
 from keda_py.net.credential_keys import (
     CredentialDigest,
     CredentialKey,
@@ -53,6 +53,7 @@ __all__ = [
     "LONGEST_TIMEOUT",
     "META",
     "NO_REDIRECTS",
+    "AnswerTooLong",
     "ConfigError",
     "CredentialDigest",
     "CredentialKey",

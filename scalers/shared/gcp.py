@@ -13,6 +13,7 @@ from keda_py.cloud.tokens import TokenSource
 from keda_py.sdk.scaler import (
     AUTH,
     ENV,
+    ConfigError,
     Destination,
     PodIdentity,
     ScalerContext,
@@ -50,6 +51,15 @@ def gcp_identity(metadata: GcpAuthMetadata, pod_identity: PodIdentity) -> gcp.Gc
     if metadata.credentials_file.get_secret_value():
         return gcp.KeyFile(path=metadata.credentials_file, field="credentialsFromEnvFile")
     return None
+
+
+def required_gcp_identity(metadata: GcpAuthMetadata, pod_identity: PodIdentity) -> gcp.GcpIdentity:
+    """As `gcp_identity`, where there must be one. Raises ConfigError."""
+    identity = gcp_identity(metadata, pod_identity)
+    if identity is None:
+        remedy = "give GoogleApplicationCredentials in a TriggerAuthentication, credentialsFromEnv, or podIdentity gcp"
+        raise ConfigError(f"google application credentials not found: {remedy}", field="GoogleApplicationCredentials")
+    return identity
 
 
 async def gcp_token(

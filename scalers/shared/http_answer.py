@@ -3,15 +3,17 @@
 An address is shown without userinfo and query, since both may hold keys.
 """
 
+import base64
 import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 import httpx
+import orjson
 
-from keda_py.sdk.scaler import RedirectRule, ScalerContext, ScalerError
+from keda_py.sdk.scaler import AnswerTooLong, RedirectRule, ScalerContext, ScalerError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +35,7 @@ class HttpQuestion:
 
 
 async def ask(context: ScalerContext, question: HttpQuestion) -> httpx.Response:
-    """The answer, read whole, whatever its status. Raises ScalerError when none came."""
+    """The answer, read whole, whatever its status. Raises ScalerError when none came, AnswerTooLong for a long one."""
     timeout = question.timeout.total_seconds() if question.timeout else context.http_timeout
     with _as_scaler_error(question, timeout):
         url = httpx.URL(question.url)
@@ -57,19 +59,33 @@ async def get(context: ScalerContext, question: HttpQuestion) -> httpx.Response:
     return await ask(context, question)
 
 
+async def post(context: ScalerContext, question: HttpQuestion, json: object) -> httpx.Response:
+    """The answer to a body of JSON, as `ask` has it."""
+    headers = {"Content-Type": "application/json", **question.headers}
+    return await ask(context, replace(question, method="POST", headers=headers, content=orjson.dumps(json)))
+
+
 @contextmanager
 def _as_scaler_error(question: HttpQuestion, timeout: float) -> Iterator[None]:
+    what = f'{question.method.capitalize()} "{shown(question.url)}"'
     try:
         yield
         return
     except httpx.TimeoutException as error:
         reason = f"{error} ({timeout:g} s)" if str(error) else f"no answer in {timeout:g} s"
     except httpx.HTTPError as error:
+        if isinstance(error.__cause__, AnswerTooLong):
+            raise AnswerTooLong(f"{what}: {error}") from None
         reason = str(error)
     except (httpx.InvalidURL, UnicodeError):
         # The text of these errors repeats the address or the header.
         reason = "the address or a header has a character that HTTP does not allow"
-    raise ScalerError(f'{question.method.capitalize()} "{shown(question.url)}": {reason}')
+    raise ScalerError(f"{what}: {reason}")
+
+
+def basic(username: str, password: str) -> dict[str, str]:
+    """The header that shows user and password."""
+    return {"Authorization": f"Basic {base64.b64encode(f'{username}:{password}'.encode()).decode()}"}
 
 
 def shown(url: str) -> str:

@@ -20,7 +20,7 @@ from keda_py.testing import IdentityRule, shared_context
 from scalers.prometheus import PrometheusMetadata
 from scalers.shared.aws.aws import aws_identity
 from scalers.shared.aws.aws_clients import AwsService, aws_client
-from scalers.shared.azure_workload import azure_token
+from scalers.shared.azure.azure_workload import azure_token
 from scalers.shared.gcp import gcp_token
 from tests.certificates import Authority
 from tests.http_server import http_server

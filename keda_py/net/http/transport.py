@@ -23,6 +23,7 @@ from keda_py.answers.connections import Connections
 from keda_py.answers.ledger import NoRoom
 from keda_py.answers.tenants import tenant
 from keda_py.clock import Clock
+from keda_py.errors import AnswerTooLong
 from keda_py.net.http.heads import BoundedConnector
 from keda_py.net.http.own_subject_certificates import OwnSubjectCertificates
 from keda_py.net.http.sockets import Sockets
@@ -132,7 +133,8 @@ class _Body(httpx.AsyncByteStream):
     async def _take_room(self, size: int) -> None:
         """Be allowed to hold so many bytes."""
         if size > self._answers.max_bytes:
-            raise httpx.ReadError(too_long(self._answers.max_bytes), request=self._request)
+            text = too_long(self._answers.max_bytes)
+            raise httpx.ReadError(text, request=self._request) from AnswerTooLong(text)
         more, growing = size - self._room, bool(self._room)
         if more and not self._answers.ledger.try_take(self._tenant, more, growing=growing):
             await self._wait_for_room(more, growing=growing)

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 from pydantic import SecretStr
 from yarl import URL
 
-from keda_py.sdk.scaler import ConfigError, ScalerContext, ScalerError, SharingKey, TlsSettings, sharing_key
+from keda_py.sdk.scaler import ScalerContext, ScalerError, SharingKey, TlsSettings, sharing_key
+from scalers.shared.extras import needs_extra
+from scalers.shared.protocols.tcp import open_stream
 from scalers.shared.rabbitmq.address import RabbitAddress
-from scalers.shared.tcp import open_stream
 
 if TYPE_CHECKING:
     from aiormq import Channel, Connection
@@ -156,12 +157,8 @@ async def amqp_queues(server: AmqpServer, context: ScalerContext) -> AmqpQueues:
 
 def _failures() -> tuple[type[Exception], ...]:
     """What a connection may raise. Raises ConfigError without the library."""
-    try:
+    with needs_extra("rabbitmq"):
         from aiormq.exceptions import AMQPError
-    except ImportError:
-        raise ConfigError(
-            "rabbitmq by AMQP needs a library that is not installed: pip install 'keda-py[rabbitmq]'", field="host"
-        ) from None
     logging.getLogger("aiormq").setLevel(logging.CRITICAL)  # what it logs is in the error of the poll
     return (AMQPError, OSError, TimeoutError, asyncio.IncompleteReadError, RecursionError)
 

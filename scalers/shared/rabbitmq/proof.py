@@ -4,7 +4,7 @@ import base64
 
 from keda_py.cloud.azure_clouds import scope_of
 from keda_py.sdk.scaler import Destination, ScalerContext
-from scalers.shared.azure_workload import azure_token
+from scalers.shared.azure.azure_workload import azure_token
 from scalers.shared.bearer_token import BearerToken, Signer
 from scalers.shared.oauth2 import ClientGrant, client_token
 from scalers.shared.rabbitmq.metadata import RabbitmqMetadata

@@ -15,10 +15,14 @@ def workload_identity(pod_identity: PodIdentity) -> azure.WorkloadIdentity:
     )
 
 
-async def azure_token(context: ScalerContext, scope: str, to: Destination, authority: str = "") -> TokenSource:
+async def azure_token(
+    context: ScalerContext, scope: str, to: Destination, authority: str = "", own: azure.ClientSecret | None = None
+) -> TokenSource:
     """The shared source for this scope; `authority` is the login of the trigger's cloud, "" where it has no name.
 
-    Raises ConfigError, also where the operator's identity must not go.
+    `own` is a service principal of the tenant's, which goes before the operator's identity. Raises ConfigError, also
+    where the operator's identity must not go.
     """
+    identity = own or workload_identity(context.pod_identity)
     login = Destination(url=authority, field="cloud", service="azure login") if authority else None
-    return await azure.token_source(context, workload_identity(context.pod_identity), scope, to=to, login=login)
+    return await azure.token_source(context, identity, scope, to=to, login=login)

@@ -1,0 +1,151 @@
+"""Scale on the jobs that wait for an agent of a pool in Azure Pipelines."""
+
+from typing import Annotated, Final, Self
+from urllib.parse import quote
+
+from pydantic import SecretStr, field_validator, model_validator
+
+from keda_py.cloud.azure_clouds import CLOUDS, DEVOPS, scope_of
+from keda_py.sdk.scaler import (
+    AUTH,
+    ENV,
+    META,
+    ConfigError,
+    Destination,
+    ExternalMetric,
+    MetricSpec,
+    Reading,
+    Scaler,
+    ScalerContext,
+    ScalerError,
+    TriggerMetadata,
+    named,
+    sources,
+)
+from scalers.shared.answers.job_lists import INLINE_BYTES, count_waiting, pools
+from scalers.shared.azure.azure_workload import azure_token
+from scalers.shared.azure.cloud_keys import given
+from scalers.shared.bearer_token import BasicPassword, BearerToken, Signer
+from scalers.shared.http_answer import HttpQuestion, get
+from scalers.shared.target import check_target
+
+_USUAL_JOBS: Final = 250
+
+
+class AzurePipelinesMetadata(TriggerMetadata):
+    """Keys of `azure-pipelines`."""
+
+    organization_url: Annotated[str, named("organizationURL"), sources(ENV, AUTH, META)]
+    personal_access_token: Annotated[SecretStr, sources(AUTH, ENV)] = SecretStr("")
+    parent: str = ""
+    demands: list[str] = []
+    pool_name: str = ""
+    pool_id: Annotated[int, named("poolID")] = 0
+    target_pipelines_queue_length: int = 1
+    activation_target_pipelines_queue_length: int = 0
+    jobs_to_fetch: int | None = None
+    fetch_unfinished_jobs_only: bool | None = None
+    require_all_demands: bool = False
+    require_all_demands_and_ignore_others: bool = False
+    case_insensitive_demands_processing: bool = False
+
+    @field_validator("organization_url")
+    @classmethod
+    def _check_organization(cls, text: str) -> str:
+        if not text.rpartition("/")[2]:
+            message = (
+                "failed to extract organization name from organizationURL: write https://dev.azure.com/ORGANIZATION"
+            )
+            raise ValueError(message)
+        return text
+
+    @model_validator(mode="after")
+    def _check_pool(self) -> Self:
+        if not self.pool_name and not self.pool_id:
+            raise ValueError("no poolName or poolID given: set one")
+        if self.jobs_to_fetch is not None:
+            other = "parent" if self.parent else "fetchUnfinishedJobsOnly"
+            if self.parent or self.fetch_unfinished_jobs_only is not None:
+                raise ValueError(f"cannot specify both jobsToFetch and {other} at the same time: remove one")
+        return self
+
+
+class AzurePipelinesScaler(Scaler[AzurePipelinesMetadata]):
+    """The pool is looked up once; then one question each time."""
+
+    _signer: Signer
+
+    def __init__(self, metadata: AzurePipelinesMetadata, context: ScalerContext) -> None:
+        super().__init__(metadata, context)
+        check_target(metadata.target_pipelines_queue_length, "targetPipelinesQueueLength", context)
+        if context.pod_identity.provider != "azure-workload":
+            message = "no personalAccessToken given or podIdentity azure-workload configured: set one"
+            given(metadata.personal_access_token.get_secret_value(), "personalAccessToken", message)
+        self._pool = metadata.pool_id if not metadata.pool_name else 0
+
+    @property
+    def metric_name(self) -> str:
+        """`azure-pipelines-<id of the pool>`."""
+        return f"azure-pipelines-{self._pool}"
+
+    @property
+    def target(self) -> int:
+        """`targetPipelinesQueueLength`."""
+        return self.metadata.target_pipelines_queue_length
+
+    @property
+    def activation(self) -> float:
+        """`activationTargetPipelinesQueueLength`."""
+        return float(self.metadata.activation_target_pipelines_queue_length)
+
+    async def specs(self) -> tuple[MetricSpec, ...]:
+        """Known once the pool has been looked up."""
+        return (ExternalMetric(name=self.metric_name, target=self.target),)
+
+    async def open(self) -> None:
+        """Look up the pool. Raises ConfigError for a name that several pools have, or none."""
+        self._signer = await self._who()
+        metadata = self.metadata
+        by_name = {"poolName": metadata.pool_name} if metadata.pool_name else {"poolID": str(metadata.pool_id)}
+        found = await self.context.parse(pools, await self._ask("pools", by_name), inline_bytes=INLINE_BYTES)
+        if not metadata.pool_name:
+            return
+        if len(found) != 1:
+            what = "several agent pools have" if found else "no agent pool has"
+            raise ConfigError(f'poolName: {what} the name "{metadata.pool_name}": write poolID', field="poolName")
+        self._pool = found[0]
+
+    async def _who(self) -> Signer:
+        if self.context.pod_identity.provider != "azure-workload":
+            return BasicPassword(password=self.metadata.personal_access_token)
+        to = Destination(url=self.metadata.organization_url, field="organizationURL", service="azure devops")
+        authority = CLOUDS["AzurePublicCloud"].authority
+        return BearerToken(await azure_token(self.context, scope_of(DEVOPS), to, authority))
+
+    async def read(self, spec: object = None) -> Reading:
+        """The requests that wait now, and that these agents could take."""
+        metadata = self.metadata
+        body = await self._ask(f"pools/{self._pool}/jobrequests", self._how_many())
+        rule = "all" if metadata.require_all_demands else ""
+        count = await self.context.parse(
+            count_waiting,
+            body,
+            metadata.parent,
+            metadata.demands,
+            rule or ("ignore others" if metadata.require_all_demands_and_ignore_others else ""),
+            metadata.case_insensitive_demands_processing,
+            inline_bytes=INLINE_BYTES,
+        )
+        return Reading(value=float(count))
+
+    def _how_many(self) -> dict[str, str]:
+        if self.metadata.fetch_unfinished_jobs_only:
+            return {"completedRequestCount": "0"}
+        return {} if self.metadata.parent else {"$top": str(self.metadata.jobs_to_fetch or _USUAL_JOBS)}
+
+    async def _ask(self, path: str, parameters: dict[str, str]) -> bytes:
+        url = f"{self.metadata.organization_url}/_apis/distributedtask/{quote(path)}"
+        answer = await get(self.context, await self._signer.sign(HttpQuestion(url=url, parameters=parameters)))
+        if not answer.is_success:
+            raise ScalerError(f"the Azure DevOps REST API returned an error: {path}: status {answer.status_code}")
+        return answer.content

@@ -1,0 +1,130 @@
+"""Selenium Grid's answer: how many nodes of one kind its queue needs besides those that are there.
+
+The functions may run in another process (`ScalerContext.parse`), so this file imports little.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import orjson
+
+from keda_py.errors import ScalerError
+from scalers.shared.answers.plain_json import listed, mapping, read_json, whole
+from scalers.shared.answers.selenium_platforms import is_same_platform
+
+INLINE_BYTES: Final = 4 * 1024
+"""A longer answer may take more than 10 ms."""
+_DOWNLOADS: Final = "se:downloadsEnabled"
+_OF_VENDORS: Final = ("goog:", "moz:", "ms:", "se:")
+_MOST_PAIRS: Final = 1_000_000
+"""Requests times nodes that are compared."""
+
+Capabilities = Mapping[str, object]
+
+
+def count_nodes(text: bytes, kind: Mapping[str, str], nodes_take: int, own: Capabilities) -> int:
+    """New nodes for the matching requests of the queue, plus the matching sessions that go on.
+
+    `kind`: browser, session (its name in sessions), version, platform. `own`: further capabilities. Raises ScalerError.
+    """
+    data = _object(_object(read_json(text)).get("data"))
+    wanted = _Kind(kind, own)
+    nodes = [_Node.read(node, wanted) for node in _inside(data, "nodesInfo", "nodes")]
+    requests = _inside(data, "sessionsInfo", "sessionQueueRequests")
+    if len(nodes) * len(requests) > _MOST_PAIRS:
+        raise ScalerError("selenium grid: the queue is too long to be compared with the nodes")
+    unserved = sum(1 for request in requests if wanted.fits(_parsed(request)) and not _reserve(nodes))
+    new = -(-unserved // nodes_take) if nodes_take > 0 else unserved
+    return new + sum(node.sessions for node in nodes)
+
+
+def _object(value: object) -> Mapping[str, object]:
+    """Empty where it is null, as in KEDA."""
+    return {} if value is None else mapping(value)
+
+
+def _inside(data: Mapping[str, object], group: str, name: str) -> list[object]:
+    return listed(_object(data.get(group)).get(name))
+
+
+def _parsed(text: object) -> Capabilities | None:
+    """None where it is no JSON object: such a request is passed over, as in KEDA."""
+    try:
+        value = orjson.loads(text) if isinstance(text, str) else None
+    except orjson.JSONDecodeError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+@dataclass(slots=True)
+class _Node:
+    """`free` slots for requests of this kind, less those that are reserved; `sessions` of it go on."""
+
+    sessions: int
+    free: int = field(default=0)
+
+    @classmethod
+    def read(cls, value: object, kind: "_Kind") -> "_Node":
+        node = mapping(value)
+        slots = [_object(mapping(session).get("slot")) for session in listed(node.get("sessions"))]
+        sessions = sum(1 for slot in slots if kind.fits(_parsed(slot.get("stereotype")), running=True))
+        if str(node.get("status", "")).upper() != "UP":
+            return cls(sessions)
+        matching = sum(_slots(one, kind) for one in _stereotypes(node.get("stereotypes")))
+        # As in KEDA: where any slot of the kind is free, each free place of the node is.
+        free = whole(node.get("maxSession")) - whole(node.get("sessionCount"))
+        return cls(sessions, free if matching > sessions else 0)
+
+
+def _stereotypes(text: object) -> Sequence[object]:
+    try:
+        value = orjson.loads(text) if isinstance(text, str) else None
+    except orjson.JSONDecodeError:
+        return ()
+    return value if isinstance(value, list) else ()
+
+
+def _slots(value: object, kind: "_Kind") -> int:
+    stereotype = mapping(value)
+    capabilities = stereotype.get("stereotype")
+    fits = isinstance(capabilities, Mapping) and kind.fits(capabilities, running=True)
+    return whole(stereotype.get("slots")) if fits else 0
+
+
+def _reserve(nodes: Sequence[_Node]) -> bool:
+    """Take the next free slot; False if none is left."""
+    node = next((node for node in nodes if node.free > 0), None)
+    if node is not None:
+        node.free -= 1
+    return node is not None
+
+
+class _Kind:
+    """What the trigger's nodes are."""
+
+    def __init__(self, kind: Mapping[str, str], own: Capabilities) -> None:
+        self._kind = kind
+        self._downloads = own.get(_DOWNLOADS) is True
+        self._own = {name: value for name, value in own.items() if not name.startswith(_OF_VENDORS)}
+
+    def fits(self, found: Capabilities | None, *, running: bool = False) -> bool:
+        """Whether a request, or with `running` a slot, is of this kind."""
+        if found is None:
+            return False
+        kind, browser, version = self._kind, _text(found, "browserName").lower(), _text(found, "browserVersion")
+        browsers = {kind["browser"].lower()} | ({kind["session"].lower()} if running else set())
+        return (
+            browser in browsers
+            and (kind["version"].startswith(version) if version else not kind["version"])
+            and is_same_platform(kind["platform"], _text(found, "platformName"))
+            and (self._downloads or found.get(_DOWNLOADS) is not True)
+            and all(name in found and found[name] == value for name, value in self._own.items())
+        )
+
+
+def _text(found: Capabilities, name: str) -> str:
+    value = found.get(name, "")
+    if not isinstance(value, str):
+        raise ScalerError(f"selenium grid: {name} is not a text")
+    return value

@@ -1,0 +1,61 @@
+"""The key `cloud`: which of Azure's clouds a trigger means, and what a service is called there.
+
+`Private` is a cloud that has no name here: the trigger writes its addresses itself.
+"""
+
+from collections.abc import Callable, Iterable
+
+from keda_py.cloud.azure_clouds import CLOUDS, PRIVATE, AzureCloud, cloud_named
+from keda_py.sdk.scaler import ConfigError, ScalerContext, TriggerMetadata
+
+PUBLIC = CLOUDS["AzurePublicCloud"]
+
+
+class AzureCloudMetadata(TriggerMetadata):
+    """Keys of the block; names are read in small and capital letters, as in KEDA."""
+
+    cloud: str = "AzurePublicCloud"
+
+
+def cloud_of(metadata: AzureCloudMetadata) -> AzureCloud | None:
+    """None where it is Private. Raises ConfigError for a name that is not known."""
+    if metadata.cloud.lower() == PRIVATE.lower():
+        return None
+    if cloud := cloud_named(metadata.cloud):
+        return cloud
+    known = f"{', '.join(CLOUDS)} or {PRIVATE}"
+    raise ConfigError(f'cloud: invalid cloud environment "{metadata.cloud}": use {known}', field="cloud")
+
+
+def of_cloud(metadata: AzureCloudMetadata, pick: Callable[[AzureCloud], str], key: str, written: str) -> str:
+    """What a service is called in the trigger's cloud; where that is Private, what stands under the key."""
+    cloud = cloud_of(metadata)
+    if cloud is not None:
+        return pick(cloud)
+    return given(written, key, f"{key} must be provided for Private cloud type: write what the service is called there")
+
+
+def authority_of(metadata: AzureCloudMetadata, private: str = "") -> str:
+    """The login of the trigger's cloud; "" where only the operator's environment tells it."""
+    cloud = cloud_of(metadata)
+    return private if cloud is None else cloud.authority
+
+
+def given(value: str, key: str, otherwise: str) -> str:
+    """The value. Raises ConfigError with `otherwise` where it is empty."""
+    if not value:
+        raise ConfigError(otherwise, field=key)
+    return value
+
+
+def is_workload(context: ScalerContext, service: str, others: Iterable[str] = ()) -> bool:
+    """Whether podIdentity azure-workload asks. Raises ConfigError for one that the service does not know."""
+    provider = context.pod_identity.provider
+    if provider in ("", "none", *others):
+        return False
+    if provider == "azure-workload":
+        return True
+    remedy = "use azure-workload, or a credential of the TriggerAuthentication without podIdentity"
+    raise ConfigError(
+        f"podIdentity: pod identity {provider} is not supported for {service}: {remedy}", field="podIdentity"
+    )
