@@ -57,6 +57,12 @@ def test_every_type_tells_its_metric_and_what_it_needs_at_its_source() -> None:
     assert {name: facts for name, facts in told.items() if not all(facts)} == {}
 
 
+def test_every_key_is_explained() -> None:
+    pages = [page_of(name) for name in trigger_types()]
+    mute = [f"{page.type}: {key.name}" for page in pages for key, meaning in page.keys if not meaning and not key.removed]
+    assert mute == [], "write a docstring below the field, or a line into scalers/reference.toml"
+
+
 def test_the_file_of_facts_speaks_of_types_and_keys_that_exist() -> None:
     facts = tomllib.loads((SCALERS / "reference.toml").read_text(encoding="utf-8"))
     assert set(facts["types"]) <= set(recorded_types())
