@@ -59,7 +59,9 @@ def test_every_type_tells_its_metric_and_what_it_needs_at_its_source() -> None:
 
 def test_every_key_is_explained() -> None:
     pages = [page_of(name) for name in trigger_types()]
-    mute = [f"{page.type}: {key.name}" for page in pages for key, meaning in page.keys if not meaning and not key.removed]
+    mute = [
+        f"{page.type}: {key.name}" for page in pages for key, meaning in page.keys if not meaning and not key.removed
+    ]
     assert mute == [], "write a docstring below the field, or a line into scalers/reference.toml"
 
 
