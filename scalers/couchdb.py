@@ -108,7 +108,7 @@ class CouchdbScaler(Scaler[CouchdbMetadata]):
             gjson.scalars_in, answer.content, ["docs.#"], inline_bytes=gjson.INLINE_BYTES
         )
         if not isinstance(count, int):
-            return Reading(value=0.0, note="an answer without docs counts as 0")
+            raise ScalerError(f"couchdb: the answer of {path} has no docs to count")
         return Reading(value=float(count))
 
     def _query(self) -> dict[str, object]:

@@ -1,6 +1,10 @@
-"""Scale on the number in a key of etcd."""
+"""Scale on the number in a key of etcd; a change of it is told at once."""
 
+import asyncio
+import logging
 import math
+from collections.abc import AsyncIterator
+from contextlib import aclosing
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, SecretStr, model_validator
@@ -22,6 +26,10 @@ from scalers.shared.target import check_target
 _NONE = SecretStr("")
 _SECONDS = 5.0
 """Of a poll, as in KEDA."""
+_FIRST_PAUSE, _LONGEST_PAUSE = 2.0, 60.0
+"""Seconds before a stream that ended is opened again; twice as long each time."""
+
+log = logging.getLogger(__name__)
 
 
 class EtcdMetadata(TriggerMetadata):
@@ -112,6 +120,20 @@ class EtcdScaler(Scaler[EtcdMetadata]):
         if value is None:
             raise ScalerError(f"key {self.metadata.watch_key} holds no number")
         return Reading(value=value)
+
+    async def watch(self) -> AsyncIterator[bool]:
+        """Activity at each change; a text without a number counts as 0. The stream is opened again when it ends."""
+        pause, silence = _FIRST_PAUSE, 2.0 * self.metadata.watch_progress_notify_interval
+        while True:
+            try:
+                async with aclosing(self._etcd.changes(self.metadata.watch_key, silence)) as changes:
+                    async for text in changes:
+                        pause = _FIRST_PAUSE
+                        yield (_number(text) or 0.0) > self.metadata.activation_value
+            except ScalerError as error:
+                log.debug("stream of changes ended", extra={"seconds": pause, "error": str(error)})
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
 
 
 def _number(text: str) -> float | None:

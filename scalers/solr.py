@@ -80,6 +80,4 @@ def _reading(found: object) -> Reading:
             pass
         case int():
             return Reading(value=float(found))
-        case None:
-            return Reading(value=0.0, note="an answer without response.numFound counts as 0")
     raise ScalerError("solr answered with something else than a count in response.numFound")

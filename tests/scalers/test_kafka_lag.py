@@ -1,12 +1,16 @@
-"""What a consumer group's offsets are worth, in tables and in properties; no broker is asked."""
+"""What a consumer group's offsets are worth, and what is read of a broker's bytes; no broker is asked."""
 
+from contextlib import suppress
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from keda_py.errors import ScalerError
+from scalers.shared.kafka.answers import read_answer
 from scalers.shared.kafka.lag import GroupLag, LagRules, Offsets, Partition, group_lag
+from scalers.shared.kafka.offsets import layout_of, numbers_in
 from tests.properties import examples
 
 
@@ -101,3 +105,16 @@ def test_an_even_share_gives_each_replica_the_same_number_of_partitions(
     )
     assert rest == 0
     assert len(offsets) % replicas == 0
+
+
+@examples(500)
+@given(
+    form=st.sampled_from([(3, 1), (3, 5), (9, 1), (9, 3), (2, 1), (2, 3)]),
+    text=st.lists(
+        st.one_of(st.binary(max_size=4), st.sampled_from([b"\0\0\0\1", b"\0\1a", b"\xff\xff\xff\xff", b"\0" * 8]))
+    ),
+)
+def test_any_bytes_of_a_broker_are_read_or_refused(form: tuple[int, int], text: list[bytes]) -> None:
+    with suppress(ScalerError):
+        answer = read_answer(b"".join(text), *form)
+        layout_of(answer) if form[0] == 3 else numbers_in(answer, "offset")

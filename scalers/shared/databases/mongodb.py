@@ -162,4 +162,6 @@ def _wrong(what: str) -> ConfigError:
 
 
 def _said(error: BaseException) -> str:
-    return (str(error) or type(error).__name__)[:_LONGEST_TEXT]
+    """Without the library's own view of the cluster, which follows."""
+    text = str(error).partition(", Timeout:")[0].partition(", full error:")[0]
+    return (text or type(error).__name__)[:_LONGEST_TEXT]

@@ -4,6 +4,7 @@ Imported only where a trigger of SQL Server is opened: the libraries are of an e
 """
 
 import asyncio
+import logging
 import socket
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -34,6 +35,8 @@ class _Settings(str):
 def _context_of(cafile: str) -> SSL.Context:
     return cafile.context if isinstance(cafile, _Settings) else _of_file(cafile)
 
+
+logging.getLogger("pytds").setLevel(logging.WARNING)  # it tells of each query
 
 _of_file: Callable[[str], SSL.Context] = tls.create_context
 tls.create_context = _context_of
@@ -204,4 +207,6 @@ async def _run(thread: ThreadPoolExecutor, function: Callable[..., T], *argument
 
 
 def _said(error: BaseException) -> str:
-    return str(error) or type(error).__name__
+    """The server's own text where there is one."""
+    first = error.args[0] if error.args else ""
+    return first if isinstance(first, str) and first else str(error) or type(error).__name__

@@ -45,8 +45,9 @@ class QueryScaler(Scaler[Q], Generic[Q]):
     async def _find_server(self) -> Server:
         """Where to ask, and as who. Raises ConfigError."""
 
-    def _no_row(self) -> Reading | ScalerError:
-        return ScalerError("the query answers no row: select a count or a number")
+    def _no_row(self) -> Reading:
+        """What a query without any row counts as. Raises ScalerError."""
+        raise ScalerError("the query answers no row: select a count or a number")
 
     async def open(self) -> None:
         """Join the session; its first user connects."""

@@ -53,7 +53,7 @@ class Beanstalk:
             try:
                 async with asyncio.timeout(self._server.timeout):
                     return await self._ask_twice(names)
-            except (OSError, EOFError, ValueError) as error:
+            except (OSError, EOFError, ValueError, asyncio.LimitOverrunError) as error:
                 await self.aclose()
                 reason = "no answer in time" if isinstance(error, TimeoutError) else str(error) or type(error).__name__
                 raise ScalerError(f"beanstalkd {self._server.address}: {reason}") from None

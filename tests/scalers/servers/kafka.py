@@ -5,6 +5,7 @@ import base64
 import hashlib
 import hmac
 import os
+import signal
 import ssl
 import struct
 from collections import Counter
@@ -33,7 +34,7 @@ def tansu(port: int, folder: Path, advertised: int | None = None) -> Iterator[in
         program.chmod(0o755)  # a wheel loses the bit
     told = f"tcp://{LOOPBACK}:{advertised or port}"
     command = [str(program), "broker", "--listener-url", f"tcp://{LOOPBACK}:{port}", "--advertised-listener-url", told]
-    with running([*command, "--storage-engine", "memory://tansu/"], port, folder / f"log-{port}", at_once=True):
+    with running([*command, "--storage-engine", "memory://tansu/"], port, folder / f"log-{port}", end=signal.SIGKILL):
         yield port
 
 
