@@ -21,7 +21,7 @@ from scalers.apache_kafka import ApacheKafkaScaler
 from scalers.kafka import KafkaScaler
 from tests.certificates import Authority
 from tests.http_server import http_server
-from tests.scalers.servers.kafka import LIST_OFFSETS, METADATA, OFFSET_FETCH, front, tansu
+from tests.scalers.servers.kafka import API_VERSIONS, LIST_OFFSETS, METADATA, OFFSET_FETCH, front, tansu
 from tests.servers import free_port
 
 RunTansu = Callable[..., AbstractContextManager[int]]
@@ -270,6 +270,21 @@ async def test_a_restarted_broker_is_asked_at_once(bench: Any, run_tansu: RunTan
     with run_tansu(port):
         await fill(port, {"t": 1}, {"g": {("t", 0): 1}})
         assert (await scaler.read()).value == 2
+
+
+async def test_a_connection_that_falls_silent_is_replaced(bench: Any, behind: tuple[int, int]) -> None:
+    broker, advertised = behind
+    async with front(broker, advertised) as between:
+        await fill(advertised, {"silent": 1}, {})
+        scaler = await bench.opened("kafka", on(advertised, topic="silent"), timeout=0.6)
+        between.silent = True
+        async with asyncio.timeout(0.6):
+            with pytest.raises(ScalerError, match=r"no answer in 0\.3 s"):
+                await scaler.read()
+        between.silent = False
+        between.asked.clear()
+        assert (await scaler.read()).value == 3
+        assert between.asked[API_VERSIONS] == 1
 
 
 async def test_another_bootstrap_server_answers_for_one_that_is_down(bench: Any, filled: int) -> None:
