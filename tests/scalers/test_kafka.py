@@ -19,6 +19,7 @@ from keda_py.sdk.scaler import Trigger
 from keda_py.testing import EngineContext, check_scaler
 from scalers.apache_kafka import ApacheKafkaScaler
 from scalers.kafka import KafkaScaler
+from scalers.shared.extras import needs_extra
 from tests.certificates import Authority
 from tests.http_server import http_server
 from tests.scalers.servers.kafka import API_VERSIONS, LIST_OFFSETS, METADATA, OFFSET_FETCH, front, tansu
@@ -321,6 +322,12 @@ async def test_kerberos_is_refused_with_a_reason(bench: Any) -> None:
 async def test_settings_without_effect_are_told(bench: Any) -> None:
     scaler = bench.scaler("kafka", on(1, topic="a,b", version="2.0.0"))
     assert [caution.split()[0] for caution in scaler.cautions] == ["version", "topic"]
+
+
+def test_a_library_that_is_missing_is_named_with_its_remedy() -> None:
+    remedy = r"no_such_library is not installed: pip install 'keda-py\[kafka\]'"
+    with pytest.raises(ConfigError, match=remedy), needs_extra("kafka"):
+        import no_such_library  # noqa: F401
 
 
 @pytest.mark.parametrize(("kind", "scaler"), [("kafka", KafkaScaler), ("apache-kafka", ApacheKafkaScaler)])
