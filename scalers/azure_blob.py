@@ -16,9 +16,9 @@ from keda_py.sdk.scaler import (
     named,
     sources,
 )
-from scalers.shared.answers.azure_storage import INLINE_BYTES, count_blobs
 from scalers.shared.azure.storage import StorageAccount
 from scalers.shared.azure.storage_keys import AzureStorageMetadata, NamedAccount
+from scalers.shared.azure.storage_lists import INLINE_BYTES, count_blobs
 from scalers.shared.glob import pattern_of_glob
 from scalers.shared.target import check_target
 

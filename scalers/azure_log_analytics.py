@@ -21,9 +21,9 @@ from keda_py.sdk.scaler import (
     named,
     sources,
 )
-from scalers.shared.answers.azure_tables import INLINE_BYTES, cell_of_table
 from scalers.shared.azure.azure_workload import azure_token
 from scalers.shared.azure.cloud_keys import PUBLIC, AzureCloudMetadata, authority_of, of_cloud
+from scalers.shared.azure.measurements import INLINE_BYTES, cell_of_table
 from scalers.shared.azure.principal import principal_of
 from scalers.shared.bearer_token import BearerToken, Signer
 from scalers.shared.http_answer import HttpQuestion, post

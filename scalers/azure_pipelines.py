@@ -1,11 +1,12 @@
 """Scale on the jobs that wait for an agent of a pool in Azure Pipelines."""
 
+from dataclasses import replace
 from typing import Annotated, Final, Self
 from urllib.parse import quote
 
 from pydantic import SecretStr, field_validator, model_validator
 
-from keda_py.cloud.azure_clouds import CLOUDS, DEVOPS, scope_of
+from keda_py.cloud.azure_clouds import DEVOPS, scope_of
 from keda_py.sdk.scaler import (
     AUTH,
     ENV,
@@ -22,10 +23,11 @@ from keda_py.sdk.scaler import (
     named,
     sources,
 )
-from scalers.shared.answers.job_lists import INLINE_BYTES, count_waiting, pools
 from scalers.shared.azure.azure_workload import azure_token
-from scalers.shared.azure.cloud_keys import given
-from scalers.shared.bearer_token import BasicPassword, BearerToken, Signer
+from scalers.shared.azure.cloud_keys import PUBLIC, given
+from scalers.shared.bearer_token import BearerToken, Signer
+from scalers.shared.builds.job_lists import INLINE_BYTES, count_waiting, pools
+from scalers.shared.credentials.basic import basic
 from scalers.shared.http_answer import HttpQuestion, get
 from scalers.shared.target import check_target
 
@@ -73,7 +75,7 @@ class AzurePipelinesMetadata(TriggerMetadata):
 class AzurePipelinesScaler(Scaler[AzurePipelinesMetadata]):
     """The pool is looked up once; then one question each time."""
 
-    _signer: Signer
+    _signer: Signer | None = None
 
     def __init__(self, metadata: AzurePipelinesMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
@@ -104,7 +106,9 @@ class AzurePipelinesScaler(Scaler[AzurePipelinesMetadata]):
 
     async def open(self) -> None:
         """Look up the pool. Raises ConfigError for a name that several pools have, or none."""
-        self._signer = await self._who()
+        if self.context.pod_identity.provider == "azure-workload":
+            to = Destination(url=self.metadata.organization_url, field="organizationURL", service="azure devops")
+            self._signer = BearerToken(await azure_token(self.context, scope_of(DEVOPS), to, PUBLIC.authority))
         metadata = self.metadata
         by_name = {"poolName": metadata.pool_name} if metadata.pool_name else {"poolID": str(metadata.pool_id)}
         found = await self.context.parse(pools, await self._ask("pools", by_name), inline_bytes=INLINE_BYTES)
@@ -114,13 +118,6 @@ class AzurePipelinesScaler(Scaler[AzurePipelinesMetadata]):
             what = "several agent pools have" if found else "no agent pool has"
             raise ConfigError(f'poolName: {what} the name "{metadata.pool_name}": write poolID', field="poolName")
         self._pool = found[0]
-
-    async def _who(self) -> Signer:
-        if self.context.pod_identity.provider != "azure-workload":
-            return BasicPassword(password=self.metadata.personal_access_token)
-        to = Destination(url=self.metadata.organization_url, field="organizationURL", service="azure devops")
-        authority = CLOUDS["AzurePublicCloud"].authority
-        return BearerToken(await azure_token(self.context, scope_of(DEVOPS), to, authority))
 
     async def read(self, spec: object = None) -> Reading:
         """The requests that wait now, and that these agents could take."""
@@ -145,7 +142,12 @@ class AzurePipelinesScaler(Scaler[AzurePipelinesMetadata]):
 
     async def _ask(self, path: str, parameters: dict[str, str]) -> bytes:
         url = f"{self.metadata.organization_url}/_apis/distributedtask/{quote(path)}"
-        answer = await get(self.context, await self._signer.sign(HttpQuestion(url=url, parameters=parameters)))
+        question = HttpQuestion(url=url, parameters=parameters)
+        if self._signer is None:
+            question = replace(question, headers=basic(SecretStr(""), self.metadata.personal_access_token))
+        else:
+            question = await self._signer.sign(question)
+        answer = await get(self.context, question)
         if not answer.is_success:
             raise ScalerError(f"the Azure DevOps REST API returned an error: {path}: status {answer.status_code}")
         return answer.content

@@ -6,9 +6,9 @@ from pydantic import SecretStr
 
 from keda_py.sdk.metadata_values import parse_int
 from keda_py.sdk.scaler import AUTH, ENV, META, Reading, Scaler, ScalerContext, ScalerError, sources
-from scalers.shared.answers.azure_storage import INLINE_BYTES, count_messages
 from scalers.shared.azure.storage import StorageAccount
 from scalers.shared.azure.storage_keys import AzureStorageMetadata, NamedAccount
+from scalers.shared.azure.storage_lists import INLINE_BYTES, count_messages
 from scalers.shared.target import check_target
 
 _MOST_PEEKED: Final = 32

@@ -18,10 +18,10 @@ from keda_py.sdk.scaler import (
     ScalerError,
     sources,
 )
-from scalers.shared.answers.service_bus_feed import INLINE_BYTES, Kind, count_in_entry, counts_in_feed
 from scalers.shared.azure.azure_workload import azure_token
 from scalers.shared.azure.cloud_keys import AzureCloudMetadata, authority_of, given, is_workload, of_cloud
 from scalers.shared.azure.service_bus import read_namespace_connection
+from scalers.shared.azure.service_bus_feed import INLINE_BYTES, Kind, count_in_entry, counts_in_feed
 from scalers.shared.bearer_token import BearerToken, Signer
 from scalers.shared.http_answer import HttpQuestion, get
 from scalers.shared.patterns import pattern_problem

@@ -20,7 +20,8 @@ from keda_py.sdk.scaler import (
     sources,
 )
 from scalers.shared.answers import gjson
-from scalers.shared.http_answer import HttpQuestion, ask, basic
+from scalers.shared.credentials.basic import basic
+from scalers.shared.http_answer import HttpQuestion, ask
 from scalers.shared.target import check_target
 
 _NONE = SecretStr("")

@@ -7,7 +7,7 @@ import httpx
 from pydantic import SecretStr
 
 from keda_py.sdk.scaler import AUTH, ENV, Reading, Scaler, ScalerError, TriggerMetadata, named, sources
-from scalers.shared.answers.job_lists import INLINE_BYTES, count_jobs
+from scalers.shared.builds.job_lists import INLINE_BYTES, count_jobs
 from scalers.shared.http_answer import HttpQuestion, get
 
 

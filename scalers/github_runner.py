@@ -19,9 +19,9 @@ from keda_py.sdk.scaler import (
     rs256,
     sources,
 )
-from scalers.shared.answers.job_lists import count_for_labels, repositories, unfinished_runs
-from scalers.shared.github.github_api import GitHubApi, RateLimited
-from scalers.shared.github.github_app import installation_token
+from scalers.shared.builds.github_api import GitHubApi, RateLimited
+from scalers.shared.builds.github_app import installation_token
+from scalers.shared.builds.job_lists import count_for_labels, repositories, unfinished_runs
 from scalers.shared.target import check_target
 
 _PLAIN = sources(META, ENV)

@@ -22,7 +22,14 @@ if TYPE_CHECKING:
 
 _SERVICE: Final = "/com.github.bsideup.liiklus.LiiklusService/"
 _LONGEST_ANSWER: Final = 1024 * 1024
-_OPTIONS: Final = (("grpc.max_receive_message_length", _LONGEST_ANSWER), ("grpc.enable_retries", 0))
+_OPTIONS: Final = (
+    ("grpc.max_receive_message_length", _LONGEST_ANSWER),
+    ("grpc.enable_retries", 0),
+    # A server that is back is found by the next poll, not after the two minutes of gRPC's own back-off.
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.min_reconnect_backoff_ms", 100),
+    ("grpc.max_reconnect_backoff_ms", 1000),
+)
 
 
 class LiiklusMetadata(TriggerMetadata):

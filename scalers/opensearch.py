@@ -6,9 +6,9 @@ import orjson
 from pydantic import SecretStr, model_validator
 
 from keda_py.sdk.scaler import AUTH, ENV, META, NO_REDIRECTS, ScalerError, TlsSettings, named, sources
+from scalers.shared.credentials.basic import basic
 from scalers.shared.elastic.nodes import Nodes, nodes_of
 from scalers.shared.elastic.search import SearchMetadata, SearchScaler
-from scalers.shared.http_answer import basic
 
 _NONE = SecretStr("")
 

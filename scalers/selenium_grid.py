@@ -22,9 +22,9 @@ from keda_py.sdk.scaler import (
     TriggerMetadata,
     sources,
 )
-from scalers.shared.answers.selenium_grid import INLINE_BYTES, count_nodes
-from scalers.shared.bearer_token import BasicPassword
+from scalers.shared.credentials.basic import basic
 from scalers.shared.http_answer import HttpQuestion, post
+from scalers.shared.selenium.grid import INLINE_BYTES, count_nodes
 
 _SECRET = sources(AUTH, ENV)
 _NONE = SecretStr("")
@@ -94,7 +94,7 @@ class SeleniumGridScaler(Scaler[SeleniumGridMetadata]):
         own = self._capabilities()
         question = HttpQuestion(
             url=self.metadata.url.get_secret_value(),
-            headers=await self._headers(),
+            headers=self._headers(),
             tls=self._tls,
             redirects=_PUBLIC_QUESTION,
         )
@@ -127,12 +127,11 @@ class SeleniumGridScaler(Scaler[SeleniumGridMetadata]):
             raise ScalerError('capabilities: is no JSON object: write {"name": "value"}')
         return {**own, **({_DOWNLOADS: True} if self.metadata.enable_managed_downloads else {})}
 
-    async def _headers(self) -> Mapping[str, str]:
+    def _headers(self) -> Mapping[str, str]:
         metadata, kind = self.metadata, self.metadata.auth_type
         user, token = metadata.username.get_secret_value(), metadata.access_token.get_secret_value()
         if kind.lower() in ("", "basic") and user and metadata.password.get_secret_value():
-            signed = await BasicPassword(user=user, password=metadata.password).sign(HttpQuestion(url=""))
-            return signed.headers
+            return basic(metadata.username, metadata.password)
         if kind.lower() != "basic" and token:
             return {"Authorization": f"{kind} {token}".strip()}
         return {}

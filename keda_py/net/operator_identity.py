@@ -80,7 +80,8 @@ _OWN_HOSTS: Mapping[Service, Sequence[str]] = {
         *("api.applicationinsights.io", "api.applicationinsights.us", "api.applicationinsights.azure.cn"),
     ),
     "azure data explorer": ("*.kusto.windows.net", "*.kusto.usgovcloudapi.net", "*.kusto.chinacloudapi.cn"),
-    "azure devops": ("dev.azure.com", "*.visualstudio.com"),
+    # Not "*.visualstudio.com": programs of everybody have had names there.
+    "azure devops": ("dev.azure.com",),
     # Not "*.amazonaws.com": load balancers and machines of everybody have names there.
     "amazon prometheus": ("aps-workspaces.*.amazonaws.com", "aps-workspaces.*.amazonaws.com.cn"),
     "google": ("*.googleapis.com",),

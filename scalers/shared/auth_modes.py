@@ -9,7 +9,7 @@ from typing import Annotated, Literal, Self
 from pydantic import SecretStr, model_validator
 
 from keda_py.sdk.scaler import AUTH, META, ScalerContext, TlsSettings, TriggerMetadata, named, sources
-from scalers.shared.http_answer import basic
+from scalers.shared.credentials.basic import basic
 
 AuthMode = Literal["apiKey", "basic", "tls", "bearer", "custom", "oauth"]
 

@@ -3,7 +3,6 @@
 An address is shown without userinfo and query, since both may hold keys.
 """
 
-import base64
 import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -81,11 +80,6 @@ def _as_scaler_error(question: HttpQuestion, timeout: float) -> Iterator[None]:
         # The text of these errors repeats the address or the header.
         reason = "the address or a header has a character that HTTP does not allow"
     raise ScalerError(f"{what}: {reason}")
-
-
-def basic(username: str, password: str) -> dict[str, str]:
-    """The header that shows user and password."""
-    return {"Authorization": f"Basic {base64.b64encode(f'{username}:{password}'.encode()).decode()}"}
 
 
 def shown(url: str) -> str:

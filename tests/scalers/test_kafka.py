@@ -19,9 +19,10 @@ from keda_py.sdk.scaler import Trigger
 from keda_py.testing import EngineContext, check_scaler
 from scalers.apache_kafka import ApacheKafkaScaler
 from scalers.kafka import KafkaScaler
+from scalers.shared.extras import needs_extra
 from tests.certificates import Authority
 from tests.http_server import http_server
-from tests.scalers.servers.kafka import LIST_OFFSETS, METADATA, OFFSET_FETCH, front, tansu
+from tests.scalers.servers.kafka import API_VERSIONS, LIST_OFFSETS, METADATA, OFFSET_FETCH, front, tansu
 from tests.servers import free_port
 
 RunTansu = Callable[..., AbstractContextManager[int]]
@@ -272,6 +273,21 @@ async def test_a_restarted_broker_is_asked_at_once(bench: Any, run_tansu: RunTan
         assert (await scaler.read()).value == 2
 
 
+async def test_a_connection_that_falls_silent_is_replaced(bench: Any, behind: tuple[int, int]) -> None:
+    broker, advertised = behind
+    async with front(broker, advertised) as between:
+        await fill(advertised, {"silent": 1}, {})
+        scaler = await bench.opened("kafka", on(advertised, topic="silent"), timeout=0.6)
+        between.silent = True
+        async with asyncio.timeout(0.6):
+            with pytest.raises(ScalerError, match=r"no answer in 0\.3 s"):
+                await scaler.read()
+        between.silent = False
+        between.asked.clear()
+        assert (await scaler.read()).value == 3
+        assert between.asked[API_VERSIONS] == 1
+
+
 async def test_another_bootstrap_server_answers_for_one_that_is_down(bench: Any, filled: int) -> None:
     servers = f"127.0.0.1:1,127.0.0.1:{filled}"
     scaler = await bench.opened("kafka", on(filled, bootstrapServers=servers))
@@ -306,6 +322,12 @@ async def test_kerberos_is_refused_with_a_reason(bench: Any) -> None:
 async def test_settings_without_effect_are_told(bench: Any) -> None:
     scaler = bench.scaler("kafka", on(1, topic="a,b", version="2.0.0"))
     assert [caution.split()[0] for caution in scaler.cautions] == ["version", "topic"]
+
+
+def test_a_library_that_is_missing_is_named_with_its_remedy() -> None:
+    remedy = r"no_such_library is not installed: pip install 'keda-py\[kafka\]'"
+    with pytest.raises(ConfigError, match=remedy), needs_extra("kafka"):
+        import no_such_library  # noqa: F401
 
 
 @pytest.mark.parametrize(("kind", "scaler"), [("kafka", KafkaScaler), ("apache-kafka", ApacheKafkaScaler)])

@@ -1,5 +1,6 @@
 """`liiklus` against a gRPC server of the same service; its messages are made by Google's own library."""
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Any
@@ -122,6 +123,28 @@ async def test_a_server_that_is_not_there_is_an_error_of_the_poll(bench: Any) ->
     scaler = await bench.opened("liiklus", on(1))
     with pytest.raises(ScalerError, match=r"liiklus 127.0.0.1:1, GetOffsets: UNAVAILABLE"):
         await scaler.read()
+
+
+async def test_a_restarted_server_is_read_again(bench: Any) -> None:
+    async with serving() as liiklus:
+        liiklus.ends["clicks"] = {0: 1}
+        scaler = await bench.opened("liiklus", on(liiklus.port))
+        assert (await scaler.read()).value == 1
+    with pytest.raises(ScalerError, match="UNAVAILABLE"):
+        await scaler.read()
+    async with serving(liiklus.port) as again, asyncio.timeout(10):
+        again.ends["clicks"] = {0: 2}
+        while (value := await value_of(scaler)) is None:
+            await asyncio.sleep(0.02)
+        assert value == 2
+
+
+async def value_of(scaler: Any) -> float | None:
+    """None while it fails."""
+    try:
+        return (await scaler.read()).value
+    except ScalerError:
+        return None
 
 
 async def test_a_server_that_never_answers_is_given_up(bench: Any, silent_port: int) -> None:

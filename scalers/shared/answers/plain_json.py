@@ -6,17 +6,7 @@ What uses them may run in another process (`ScalerContext.parse`), so this file 
 from collections.abc import Mapping
 from typing import TypeGuard
 
-import orjson
-
 from keda_py.errors import ScalerError
-
-
-def read_json(text: bytes | str) -> object:
-    """Raises ScalerError; the error never repeats the text."""
-    try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError:
-        raise ScalerError("the answer is not JSON") from None
 
 
 def mapping(value: object) -> Mapping[str, object]:

@@ -32,6 +32,10 @@ _SIGNED_HEADERS = 11
 """Standard headers that are signed, each with an empty line here: a GET without conditions has none of them."""
 
 
+class MissingInStorage(ScalerError):
+    """Azure says that it is not there."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StorageAccount:
     """Where one service of an account answers, and what proves who asks."""
@@ -40,13 +44,14 @@ class StorageAccount:
     signer: Signer
 
     async def ask(self, context: ScalerContext, path: str, parameters: Mapping[str, str]) -> httpx.Response:
-        """An answer with status 200. Raises ScalerError with the code that Azure gives."""
+        """An answer with status 200. Raises ScalerError with the code that Azure gives, MissingInStorage for 404."""
         url = f"{self.endpoint}/{quote(path, safe='/')}"
         question = HttpQuestion(url=url, parameters=parameters, headers={"x-ms-version": _VERSION})
         answer = await get(context, await self.signer.sign(question))
         if answer.status_code != httpx.codes.OK:
             code = answer.headers.get("x-ms-error-code", "")[:100]
-            raise ScalerError(f"azure storage: {path}: status {answer.status_code} {code}".rstrip())
+            kind = MissingInStorage if answer.status_code == httpx.codes.NOT_FOUND else ScalerError
+            raise kind(f"azure storage: {path}: status {answer.status_code} {code}".rstrip())
         return answer
 
 

@@ -19,8 +19,8 @@ from keda_py.sdk.scaler import (
     named,
     sources,
 )
+from scalers.shared.credentials.basic import basic
 from scalers.shared.elastic.nodes import Nodes, nodes_of
-from scalers.shared.http_answer import basic
 
 _NONE = SecretStr("")
 _REFUSED = (401, 403)

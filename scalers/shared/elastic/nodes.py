@@ -8,7 +8,8 @@ import httpx
 import orjson
 
 from keda_py.sdk.scaler import ConfigError, RedirectRule, ScalerContext, ScalerError
-from scalers.shared.http_answer import HttpQuestion, ask, basic
+from scalers.shared.credentials.basic import basic
+from scalers.shared.http_answer import HttpQuestion, ask
 
 _JSON = {"Content-Type": "application/json"}
 

@@ -219,7 +219,7 @@ class Cluster:
         return BrokerConnection(
             *address,
             client_id="keda-py",
-            request_timeout_ms=servers.timeout * 1000,
+            request_timeout_ms=servers.timeout * 500,  # half of a poll: what never answers is shut before it ends
             ssl_context=self._tls,
             security_protocol=("SASL_" if servers.mechanism else "") + ("SSL" if self._tls else "PLAINTEXT"),
             sasl_mechanism=servers.mechanism,

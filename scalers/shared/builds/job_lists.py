@@ -8,7 +8,8 @@ from datetime import datetime
 from typing import Final
 
 from keda_py.errors import ScalerError
-from scalers.shared.answers.plain_json import listed, mapping, read_json, texts, whole
+from scalers.shared.answers.json_values import read_json
+from scalers.shared.answers.plain_json import listed, mapping, texts, whole
 
 INLINE_BYTES: Final = 16 * 1024
 """A longer answer may take more than 10 ms."""

@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 import httpx
 
 from keda_py.sdk.scaler import ScalerContext, ScalerError
-from scalers.shared.answers.job_lists import INLINE_BYTES
+from scalers.shared.builds.job_lists import INLINE_BYTES
 from scalers.shared.http_answer import HttpQuestion, get
 
 HEADERS: Final = {"Accept": "application/vnd.github.v3+json", "X-GitHub-Api-Version": "2022-11-28"}

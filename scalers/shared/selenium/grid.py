@@ -10,8 +10,9 @@ from typing import Final
 import orjson
 
 from keda_py.errors import ScalerError
-from scalers.shared.answers.plain_json import listed, mapping, read_json, whole
-from scalers.shared.answers.selenium_platforms import is_same_platform
+from scalers.shared.answers.json_values import read_json
+from scalers.shared.answers.plain_json import listed, mapping, whole
+from scalers.shared.selenium.platforms import is_same_platform
 
 INLINE_BYTES: Final = 4 * 1024
 """A longer answer may take more than 10 ms."""

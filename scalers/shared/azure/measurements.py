@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Final, TypeAlias
 
 from keda_py.errors import ScalerError
-from scalers.shared.answers.plain_json import is_number, listed, mapping, read_json
+from scalers.shared.answers.json_values import read_json
+from scalers.shared.answers.plain_json import is_number, listed, mapping
 
 INLINE_BYTES: Final = 32 * 1024
 """A longer answer may take more than 10 ms."""

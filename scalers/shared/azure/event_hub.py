@@ -1,0 +1,142 @@
+"""Event hubs over AMQP: which events their partitions hold. No other protocol tells that to who may only listen.
+
+Each question is a connection of the library's own. In: a host and who asks. Out: partitions.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from keda_py.cloud.tokens import TokenSource
+from keda_py.sdk.scaler import ScalerContext, ScalerError, SharingKey, TlsSettings
+from scalers.shared.extras import needs_extra
+
+if TYPE_CHECKING:
+    from azure.core.credentials import AccessToken
+    from azure.eventhub.aio import EventHubConsumerClient
+
+_AT_ONCE: Final = 4
+"""Connections."""
+_LIFE: Final = 3600
+"""Seconds that a signature lasts; a token is asked for again at each connection, its source keeps it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Partition:
+    """`last` -1: it has never had an event."""
+
+    name: str
+    first: int
+    last: int
+
+    @property
+    def events(self) -> int:
+        """All that it holds. As in KEDA, one event that is both first and last counts only as number 0."""
+        if self.last < 0 or (self.first == self.last and self.last):
+            return 0
+        return self.last - self.first + 1
+
+
+class EventHub(Protocol):
+    """What a scaler asks."""
+
+    async def partitions(self, context: ScalerContext) -> Sequence[Partition]:
+        """All of them. Raises ScalerError."""
+        ...
+
+
+class Credential:
+    """What the library asks for tokens: of signatures, or of Microsoft Entra ID."""
+
+    def __init__(self, kind: bytes, give: Callable[[str], Awaitable[str]], now: Callable[[], float]) -> None:
+        self.token_type, self._give, self._now = kind, give, now
+
+    async def get_token(self, *scopes: str, **_: object) -> "AccessToken":
+        """For an address, or a scope."""
+        from azure.core.credentials import AccessToken
+
+        return AccessToken(await self._give(scopes[0]), int(self._now()) + _LIFE)
+
+
+def by_signature(token: Callable[[str], str], now: Callable[[], float]) -> Credential:
+    """Signs each address."""
+
+    async def give(address: str) -> str:
+        return token(address)
+
+    return Credential(b"servicebus.windows.net:sastoken", give, now)
+
+
+def by_identity(source: TokenSource, now: Callable[[], float]) -> Credential:
+    """The tokens of a source, whatever the scope: it was made for that of Event Hubs."""
+
+    async def give(_: str) -> str:
+        return (await source.token()).get_secret_value()
+
+    return Credential(b"jwt", give, now)
+
+
+class AmqpEventHub:
+    """An EventHub behind the library's client."""
+
+    def __init__(self, client: "EventHubConsumerClient") -> None:
+        self._client = client
+
+    async def partitions(self, context: ScalerContext) -> Sequence[Partition]:
+        """Asked for a few at once: each costs a connection."""
+        async with _asking(context):
+            properties = await self._client.get_eventhub_properties()
+        limit = asyncio.Semaphore(_AT_ONCE)
+
+        async def one(name: str) -> Partition:
+            async with limit, _asking(context):
+                return _partition(name, await self._client.get_partition_properties(name))
+
+        return await asyncio.gather(*(one(name) for name in properties["partition_ids"]))
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._client.close()
+
+
+async def open_hub(
+    context: ScalerContext, key: SharingKey, host: str, name: str, credential: Credential
+) -> AmqpEventHub:
+    """The shared hub. Raises ConfigError where the library is missing."""
+    with needs_extra("azure-eventhub"):
+        from azure.eventhub.aio import EventHubConsumerClient
+
+    async def make() -> AmqpEventHub:
+        client = EventHubConsumerClient(
+            host,
+            name,
+            "$Default",
+            credential,  # type: ignore[arg-type]  # it needs no more of one than this has
+            retry_total=0,
+            auth_timeout=context.http_timeout,
+            ssl_context=context.tls_context(TlsSettings()),
+        )
+        return AmqpEventHub(client)
+
+    return await context.shared(key, make, AmqpEventHub.aclose)
+
+
+def _partition(name: str, found: dict[str, Any]) -> Partition:
+    first, last = found.get("beginning_sequence_number"), found.get("last_enqueued_sequence_number")
+    if not isinstance(first, int) or not isinstance(last, int):
+        raise ScalerError(f"event hubs: partition {name[:100]} has no sequence numbers")
+    return Partition(name=name, first=first, last=last)
+
+
+@asynccontextmanager
+async def _asking(context: ScalerContext) -> AsyncIterator[None]:
+    from azure.eventhub.exceptions import EventHubError
+
+    try:
+        async with context.connection():
+            with context.clock.busy():
+                yield
+    except (EventHubError, OSError) as error:
+        raise ScalerError(f"event hubs: {type(error).__name__}: {str(error)[:300]}") from None

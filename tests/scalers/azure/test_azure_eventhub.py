@@ -1,0 +1,118 @@
+"""azure-eventhub: checkpoints in a real Azurite, and a hub that a test writes; no server of the hub's own is to be had."""
+
+import json
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from keda_py.errors import ScalerError
+from keda_py.sdk.context import EngineContext, SharedContext
+from keda_py.sdk.scaler import Reading, ScalerContext
+from keda_py.testing import check_scaler
+from scalers.azure_eventhub import AzureEventHubScaler, behind
+from scalers.shared.azure.event_hub import EventHub, Partition
+from tests.scalers.conftest import Bench
+from tests.scalers.servers.azurite import Azurite
+from tests.scalers.triggers import trigger_of
+
+HUB = "Endpoint=sb://shop.servicebus.windows.net/;SharedAccessKeyName=r;SharedAccessKey=c2VjcmV0;EntityPath=clicks"
+BLOB = "shop.servicebus.windows.net/clicks"
+
+
+class WrittenHub:
+    def __init__(self, partitions: Sequence[Partition]) -> None:
+        self._partitions = partitions
+
+    async def partitions(self, context: ScalerContext) -> Sequence[Partition]:
+        return self._partitions
+
+
+class OfWrittenHub(AzureEventHubScaler):
+    """Its hub holds 100 events in the one partition and none in the other."""
+
+    partitions: Sequence[Partition] = (
+        Partition(name="0", first=1, last=100),
+        Partition(name="1", first=0, last=-1),
+    )
+
+    async def open_hub(self) -> EventHub:
+        return WrittenHub(self.partitions)
+
+
+async def read(lent: SharedContext, azurite: Azurite, metadata: Mapping[str, str]) -> Reading:
+    auth = {"connection": HUB, "storageConnection": azurite.connection()}
+    trigger = trigger_of("azure-eventhub", dict(metadata), auth=auth)
+    context = EngineContext(shared_context=lent, namespace="default", scaled_object="app", trigger_index=0)
+    scaler = OfWrittenHub(OfWrittenHub.metadata_model.parse(trigger.metadata, trigger.env, trigger.auth), context)
+    await scaler.open()
+    return await scaler.read()
+
+
+@pytest.mark.parametrize(
+    ("strategy", "container", "blob", "content"),
+    [
+        ("goSdk", "gosdk", "0", {"checkpoint": {"sequenceNumber": 90, "offset": "1"}, "partitionId": "0"}),
+        ("dapr", "dapr", "dapr-clicks-Readers-0", {"checkpoint": {"sequenceNumber": 90}, "partitionID": "0"}),
+        ("azureFunction", "", f"{BLOB}/Readers/0", {"SequenceNumber": 90, "PartitionId": "0"}),
+        ("", "", f"{BLOB}/Readers/0", {"SequenceNumber": 90, "PartitionId": "0"}),
+        ("", "older", "Readers/0", {"SequenceNumber": 90, "PartitionId": "0"}),
+        ("", "python", "Readers/0", {"sequence_number": 90, "partition_id": "0"}),
+    ],
+)
+async def test_each_form_of_checkpoint_is_read(
+    lent: SharedContext, azurite: Azurite, strategy: str, container: str, blob: str, content: Mapping[str, object]
+) -> None:
+    azurite.create_container(container or "azure-webjobs-eventhub")
+    azurite.put_blob(f"{container or 'azure-webjobs-eventhub'}/{blob}", json.dumps(content).encode())
+    keys = {"consumerGroup": "Readers", "checkpointStrategy": strategy, "blobContainer": container}
+    assert await read(lent, azurite, keys) == Reading(value=10.0, active=True)
+
+
+async def test_a_checkpoint_in_the_metadata_of_a_blob_is_read(lent: SharedContext, azurite: Azurite) -> None:
+    azurite.create_container("bymetadata")
+    azurite.put_blob(f"bymetadata/{BLOB}/readers/checkpoint/0", b"", sequencenumber="75", offset="9")
+    keys = {"consumerGroup": "Readers", "checkpointStrategy": "blobMetadata", "blobContainer": "bymetadata"}
+    assert (await read(lent, azurite, keys)).value == 25
+
+
+async def test_without_a_checkpoint_all_events_count_up_to_a_threshold_for_each_partition(
+    lent: SharedContext, azurite: Azurite
+) -> None:
+    keys = {"blobContainer": "nowhere", "unprocessedEventThreshold": "20"}
+    assert await read(lent, azurite, keys) == Reading(value=40.0, active=True)
+    assert await read(lent, azurite, {"blobContainer": "nowhere"}) == Reading(value=100.0, active=True)
+    above = {"blobContainer": "nowhere", "activationUnprocessedEventThreshold": "100"}
+    assert await read(lent, azurite, above) == Reading(value=100.0, active=False)
+
+
+async def test_a_checkpoint_of_another_form_is_an_error_that_says_so(lent: SharedContext, azurite: Azurite) -> None:
+    azurite.create_container("mistaken", "0")
+    with pytest.raises(ScalerError, match="checkpointStrategy"):
+        await read(lent, azurite, {"checkpointStrategy": "goSdk", "blobContainer": "mistaken"})
+
+
+@pytest.mark.parametrize(
+    ("last", "checkpoint", "events"),
+    [(10, 4, 6), (10, 10, 0), (4, 10, 0), (10, 2**63 - 100_001, 100_010), (2**63 - 1, 0, 0)],
+)
+def test_numbers_begin_anew_and_a_newer_checkpoint_means_no_events(last: int, checkpoint: int, events: int) -> None:
+    assert behind(last, checkpoint, 10_000) == events
+
+
+@pytest.mark.parametrize(("first", "last", "events"), [(0, -1, 0), (0, 0, 1), (1, 100, 100), (7, 7, 0)])
+def test_a_partition_knows_what_it_holds(first: int, last: int, events: int) -> None:
+    assert Partition(name="0", first=first, last=last).events == events
+
+
+async def test_a_hub_that_cannot_be_reached_is_an_error(bench: Bench) -> None:
+    auth = {"connection": HUB.replace("shop.servicebus.windows.net", "127.0.0.1"), "storageConnection": ""}
+    auth["storageConnection"] = "AccountName=a;AccountKey=c2VjcmV0"
+    scaler = await bench.opened("azure-eventhub", {}, auth=auth, timeout=2)
+    with pytest.raises(ScalerError, match="event hubs: ConnectError"):
+        await scaler.read()
+
+
+async def test_the_contract_of_scalers_holds(lent: SharedContext) -> None:
+    auth = {"connection": HUB, "storageConnection": "AccountName=a;AccountKey=c2VjcmV0"}
+    context = EngineContext(shared_context=lent, namespace="default", scaled_object="app", trigger_index=0)
+    await check_scaler(AzureEventHubScaler, trigger_of("azure-eventhub", {}, auth=auth), context)
