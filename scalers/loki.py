@@ -5,7 +5,7 @@ from functools import cached_property
 from urllib.parse import urlsplit
 
 from keda_py.sdk.scaler import ConfigError, EmptyAnswer, Reading, RedirectRule, Scaler, ScalerContext, ScalerError
-from scalers.shared.answers.prometheus_vector import INLINE_BYTES, Sample, read_vector, sample_number
+from scalers.shared.answers.monitoring.prometheus_vector import INLINE_BYTES, Sample, read_vector, sample_number
 from scalers.shared.auth_modes import AuthMode, AuthModesMetadata, auth_headers, auth_tls
 from scalers.shared.http_answer import HttpQuestion, get
 from scalers.shared.target import check_target

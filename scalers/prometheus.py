@@ -21,7 +21,7 @@ from keda_py.sdk.scaler import (
     named,
     sources,
 )
-from scalers.shared.answers.prometheus_vector import INLINE_BYTES, Sample, read_vector, sample_number
+from scalers.shared.answers.monitoring.prometheus_vector import INLINE_BYTES, Sample, read_vector, sample_number
 from scalers.shared.auth_modes import AuthMode, AuthModesMetadata, auth_headers, auth_tls
 from scalers.shared.aws.aws import AwsAuthMetadata
 from scalers.shared.aws.aws_signature import AwsSigner

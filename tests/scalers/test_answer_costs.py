@@ -18,8 +18,8 @@ from scalers.shared.answers.location import (
     scalar_in_xml,
     scalar_in_yaml,
 )
-from scalers.shared.answers.prometheus_vector import INLINE_BYTES as VECTOR_INLINE_BYTES
-from scalers.shared.answers.prometheus_vector import read_vector
+from scalers.shared.answers.monitoring.prometheus_vector import INLINE_BYTES as VECTOR_INLINE_BYTES
+from scalers.shared.answers.monitoring.prometheus_vector import read_vector
 from scalers.shared.answers.xml_tree import read_xml
 from tests.costs import SIZE, built_of, cpu_of, peak_of, thorough, within
 

@@ -4,7 +4,7 @@ from math import isfinite
 
 from keda_py.errors import ScalerError
 from scalers.shared.answers.json_values import at, items_of, read_json
-from scalers.shared.answers.prometheus_vector import sample_number
+from scalers.shared.answers.monitoring.prometheus_vector import sample_number
 
 MOST_OBSERVATIONS = 20_000
 
