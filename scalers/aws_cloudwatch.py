@@ -15,6 +15,8 @@ _FIRST_DAY = datetime.min.replace(tzinfo=UTC)
 """Periods are counted from here, as in Go: 1970 differs where a period does not divide a day."""
 _MOST_METRICS = 50
 """In one question. CloudWatch takes 500, whose answer would be parsed for 10 ms and more."""
+_MOST_POINTS = 100
+"""Of one metric; only the newest counts."""
 
 
 class AwsCloudwatchMetadata(AwsServiceMetadata):
@@ -53,6 +55,7 @@ class AwsCloudwatchScaler(Scaler[AwsCloudwatchMetadata]):
             check_metric(named, metadata.dimension_name, metadata.dimension_value, metadata.metric_unit)
         check_window(metadata.metric_stat_period, metadata.metric_collection_time)
         self._service = aws_service("cloudwatch", metadata, context)
+        self._points = metadata.metric_collection_time // metadata.metric_stat_period
         self._window = (metadata.metric_stat_period, metadata.metric_collection_time, metadata.metric_end_time_offset)
 
     @property
@@ -97,8 +100,8 @@ class AwsCloudwatchScaler(Scaler[AwsCloudwatchMetadata]):
 
     async def read_batch(self, scalers: "Sequence[Scaler[AwsCloudwatchMetadata]]") -> "Sequence[Reading | ScalerError]":
         """As few questions as CloudWatch and the loop allow."""
-        most = max(1, _MOST_METRICS * self.metadata.metric_stat_period // max(1, self.metadata.metric_collection_time))
-        parts = [scalers[first : first + most] for first in range(0, len(scalers), min(most, _MOST_METRICS))]
+        most = max(1, min(_MOST_METRICS, _MOST_METRICS // max(1, self._points)))
+        parts = [scalers[first : first + most] for first in range(0, len(scalers), most)]
         return [reading for part in parts for reading in await self._ask(part)]
 
     async def _ask(self, scalers: "Sequence[Scaler[AwsCloudwatchMetadata]]") -> "list[Reading | ScalerError]":
@@ -111,6 +114,7 @@ class AwsCloudwatchScaler(Scaler[AwsCloudwatchMetadata]):
             StartTime=start,
             EndTime=end,
             ScanBy="TimestampDescending",
+            **({"MaxDatapoints": _MOST_POINTS} if self._points > _MOST_POINTS else {}),
             MetricDataQueries=[_query(id, scaler.metadata) for id, scaler in zip(ids, scalers, strict=True)],
         )
         results = answer.get("MetricDataResults")

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from keda_py.net.keys.private_keys import plain_private_key
-from keda_py.sdk.messages import REMEDY
 from keda_py.sdk.scaler import ConfigError, ScalerContext, ScalerError, SharingKey, TlsSettings, sharing_key
+from scalers.shared.extras import needs_extra
 
 LONGEST_ANSWER = 64 * 1024
 """Bytes. Answers are a few numbers and names, and they are read on the loop."""
@@ -156,10 +156,8 @@ async def connect(server: GrpcServer, context: ScalerContext) -> GrpcConnection:
 def _library() -> Any:
     """grpcio, which is not imported before it is needed. Raises ConfigError where it is not installed."""
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # it writes to stderr what we tell as errors
-    try:
+    with needs_extra("grpc"):
         import grpc.aio
-    except ImportError:
-        raise ConfigError(f"gRPC needs libraries that are not installed: {REMEDY}") from None
     return grpc
 
 
