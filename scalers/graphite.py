@@ -1,6 +1,5 @@
 """Scale on the last value of a series that a query of Graphite renders."""
 
-import base64
 from functools import cached_property
 from typing import Annotated, Literal, Self
 
@@ -9,6 +8,7 @@ from pydantic import SecretStr, model_validator
 from keda_py.sdk.scaler import AUTH, Reading, Scaler, ScalerContext, ScalerError, TriggerMetadata, sources
 from scalers.shared.answers.json_values import INLINE_BYTES
 from scalers.shared.answers.monitoring.graphite_render import read_render
+from scalers.shared.credentials.basic import basic
 from scalers.shared.http_answer import HttpQuestion, get
 from scalers.shared.target import check_target
 
@@ -57,8 +57,7 @@ class GraphiteScaler(Scaler[GraphiteMetadata]):
     @cached_property
     def _headers(self) -> dict[str, str]:
         """As in KEDA, sent with and without a user."""
-        pair = f"{self.metadata.username.get_secret_value()}:{self.metadata.password.get_secret_value()}"
-        return {"Authorization": f"Basic {base64.b64encode(pair.encode()).decode()}"}
+        return basic(self.metadata.username, self.metadata.password)
 
     async def read(self, spec: object = None) -> Reading:
         """Ask now; no series, and one without points, count as 0."""

@@ -20,8 +20,8 @@ from keda_py.sdk.scaler import (
     named,
     sources,
 )
-from scalers.shared.answers.counts import INLINE_BYTES
-from scalers.shared.answers.mq_depth import read_depth, read_refusal
+from scalers.shared.answers.json_fields import INLINE_BYTES
+from scalers.shared.brokers.mq_depth import read_depth, read_refusal
 from scalers.shared.credentials.basic import basic
 from scalers.shared.credentials.client_tls import ClientTlsMetadata, client_tls
 from scalers.shared.http_answer import HttpQuestion, ask

@@ -19,8 +19,8 @@ from keda_py.sdk.scaler import (
     sharing_key,
     sources,
 )
-from scalers.shared.answers.jetstream import Consumer, read_consumers, read_server
 from scalers.shared.answers.json_fields import INLINE_BYTES
+from scalers.shared.brokers.jetstream import Consumer, read_consumers, read_server
 from scalers.shared.http_answer import HttpQuestion, get
 from scalers.shared.target import check_target
 

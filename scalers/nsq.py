@@ -20,7 +20,7 @@ from keda_py.sdk.scaler import (
     sources,
 )
 from scalers.shared.answers.json_fields import INLINE_BYTES
-from scalers.shared.answers.nsq_depths import read_depth, read_producers
+from scalers.shared.brokers.nsq_depths import read_depth, read_producers
 from scalers.shared.http_answer import HttpQuestion, get
 from scalers.shared.target import check_target
 
@@ -44,7 +44,7 @@ class NsqMetadata(TriggerMetadata):
     unsafe_ssl: Annotated[bool, sources(META, ENV)] = False
 
 
-class NSQScaler(Scaler[NsqMetadata]):
+class NsqScaler(Scaler[NsqMetadata]):
     """Asks each nsqlookupd for the nsqd, then each nsqd once; one that does not answer is an error."""
 
     def __init__(self, metadata: NsqMetadata, context: ScalerContext) -> None:

@@ -21,7 +21,7 @@ from keda_py.sdk.scaler import (
     named,
     sources,
 )
-from scalers.shared.answers.prometheus_vector import INLINE_BYTES, Sample, read_vector
+from scalers.shared.answers.prometheus_vector import INLINE_BYTES, Sample, read_vector, sample_number
 from scalers.shared.auth_modes import AuthMode, AuthModesMetadata, auth_headers, auth_tls
 from scalers.shared.aws.aws import AwsAuthMetadata
 from scalers.shared.aws.aws_signature import AwsSigner
@@ -143,7 +143,7 @@ class PrometheusScaler(Scaler[PrometheusMetadata]):
             raise ScalerError(f"prometheus query {self.metadata.query} didn't return enough values")
         if sample[1] is None:
             return Reading(value=-1.0, note="null counts as -1")
-        value = _number(sample[1])
+        value = sample_number(sample[1])
         if not math.isfinite(value):
             return self._null(f"the result is {value}", "prometheus query returns a value that is not a number")
         return Reading(value=value)
@@ -176,16 +176,3 @@ def _azure_scope(metadata: PrometheusMetadata) -> tuple[str, str]:
         key = "azureManagedPrometheusResourceURL"
         raise ConfigError(f"{key} must be provided for Private cloud type: write the resource's URL", field=key)
     return metadata.azure_managed_prometheus_resource_url, ""
-
-
-def _number(value: float | str) -> float:
-    """As Go's strconv reads it: no spaces, no digits of other scripts, and 1e400 is out of range."""
-    if not isinstance(value, str):
-        raise ScalerError("prometheus query api returned a sample value that is not text")
-    try:
-        number = float(value if value.isascii() and value == value.strip() else "")
-    except ValueError:
-        number = None
-    if number is None or (math.isinf(number) and "n" not in value.lower()):
-        raise ScalerError("prometheus query api returned a sample value that is not a number")
-    return number

@@ -17,12 +17,12 @@ from keda_py.sdk.scaler import (
     named,
     sources,
 )
-from scalers.shared.answers.counts import INLINE_BYTES
-from scalers.shared.answers.pulsar_stats import backlog_of
+from scalers.shared.answers.json_fields import INLINE_BYTES
 from scalers.shared.auth_modes import AuthMode, AuthModesMetadata, auth_headers, auth_tls
 from scalers.shared.bearer_token import BearerToken, Signer
-from scalers.shared.credentials.client_credentials import ClientCredentials, client_credentials
+from scalers.shared.brokers.pulsar_stats import backlog_of
 from scalers.shared.http_answer import HttpQuestion, get
+from scalers.shared.oauth2 import ClientGrant, client_token
 from scalers.shared.target import check_target
 
 _HONOURED: frozenset[AuthMode] = frozenset({"bearer", "basic"})
@@ -92,14 +92,14 @@ class PulsarScaler(Scaler[PulsarMetadata]):
         if "oauth" not in self.metadata.auth_modes:
             return
         parameters = ((name, text) for name, texts in self.metadata.endpoint_params.items() for text in texts[:1])
-        grant = ClientCredentials(
-            endpoint=self.metadata.oauth_token_uri,
-            client_id=SecretStr(self.metadata.client_id),
+        grant = ClientGrant(
+            url=self.metadata.oauth_token_uri,
+            client_id=self.metadata.client_id,
             client_secret=self.metadata.client_secret if self.metadata.client_secret else SecretStr("unused"),
             scopes=tuple(self.metadata.scopes),
             parameters=tuple(parameters),
         )
-        self._signer = BearerToken(await client_credentials(self.context, grant))
+        self._signer = BearerToken(await client_token(self.context, grant))
 
     async def read(self, spec: object = None) -> Reading:
         """The backlog now; a topic or a subscription that is not there is an error."""

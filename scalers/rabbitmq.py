@@ -16,7 +16,7 @@ from scalers.shared.target import check_target
 _OPERATIONS = ("sum", "avg", "max")
 
 
-class RabbitmqScaler(Scaler[RabbitmqMetadata]):
+class RabbitMQScaler(Scaler[RabbitmqMetadata]):
     """All triggers on one vhost as one user share a connection, and few questions per poll."""
 
     _management: Management
@@ -90,7 +90,7 @@ class RabbitmqScaler(Scaler[RabbitmqMetadata]):
 
     async def read_batch(self, scalers: "Sequence[Scaler[RabbitmqMetadata]]") -> "Sequence[Reading | ScalerError]":
         """All queues of this vhost in few questions, or through one channel."""
-        ours = [scaler for scaler in scalers if isinstance(scaler, RabbitmqScaler)]
+        ours = [scaler for scaler in scalers if isinstance(scaler, RabbitMQScaler)]
         names = [scaler.metadata.queue_name for scaler in ours]
         if self._by == "amqp":
             with self.context.clock.busy():

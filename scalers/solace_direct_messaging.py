@@ -20,7 +20,7 @@ from keda_py.sdk.scaler import (
     named,
     sources,
 )
-from scalers.shared.answers.semp import XML_INLINE_BYTES, client_rates, queued_for_clients
+from scalers.shared.brokers.semp import XML_INLINE_BYTES, client_rates, queued_for_clients
 from scalers.shared.credentials.basic import basic
 from scalers.shared.http_answer import HttpQuestion, ask
 

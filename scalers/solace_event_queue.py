@@ -20,8 +20,8 @@ from keda_py.sdk.scaler import (
     named,
     sources,
 )
-from scalers.shared.answers.counts import INLINE_BYTES
-from scalers.shared.answers.semp import queue_counts, vpn_state
+from scalers.shared.answers.json_fields import INLINE_BYTES
+from scalers.shared.brokers.semp import queue_counts, vpn_state
 from scalers.shared.credentials.basic import basic
 from scalers.shared.http_answer import HttpQuestion, get
 

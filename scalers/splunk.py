@@ -1,6 +1,5 @@
 """Scale on a field of the result of a saved search in Splunk."""
 
-import base64
 import math
 from functools import cached_property
 from typing import Annotated
@@ -22,6 +21,7 @@ from keda_py.sdk.scaler import (
 )
 from scalers.shared.answers.json_values import INLINE_BYTES
 from scalers.shared.answers.monitoring.splunk_export import read_field
+from scalers.shared.credentials.basic import basic
 from scalers.shared.http_answer import HttpQuestion, ask
 from scalers.shared.target import check_target
 
@@ -83,8 +83,7 @@ class SplunkScaler(Scaler[SplunkMetadata]):
     def _authorization(self, user: str) -> str:
         if token := self.metadata.api_token.get_secret_value():
             return f"Bearer {token}"
-        pair = f"{user}:{self.metadata.password.get_secret_value()}"
-        return f"Basic {base64.b64encode(pair.encode()).decode()}"
+        return basic(user, self.metadata.password)["Authorization"]
 
     async def read(self, spec: object = None) -> Reading:
         """Run it now; as in KEDA, the whole part of the value is compared with `activationValue`."""

@@ -1,6 +1,5 @@
 """Scale on a metrics query of Sumo Logic, or on the records of a log search."""
 
-import base64
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -23,6 +22,7 @@ from keda_py.sdk.scaler import (
     prefixed,
     sources,
 )
+from scalers.shared.credentials.basic import basic
 from scalers.shared.http_answer import HttpQuestion
 from scalers.shared.monitoring.sumologic_client import SumoLogic
 from scalers.shared.target import check_target
@@ -93,12 +93,11 @@ class SumoLogicScaler(Scaler[SumoLogicMetadata]):
     def __init__(self, metadata: SumoLogicMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
         check_target(metadata.threshold, "threshold", context)
-        pair = f"{metadata.access_id.get_secret_value()}:{metadata.access_key.get_secret_value()}"
         self._server = SumoLogic(
             context=context,
             question=HttpQuestion(
                 url=metadata.host.rstrip("/"),
-                headers={"Authorization": f"Basic {base64.b64encode(pair.encode()).decode()}"},
+                headers=basic(metadata.access_id, metadata.access_key),
                 tls=context.tls_context(TlsSettings(unsafe=True)) if metadata.unsafe_ssl else None,
             ),
             attempts=min(metadata.max_retries or _ATTEMPTS, _MOST_ATTEMPTS),

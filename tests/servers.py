@@ -2,7 +2,9 @@
 
 import fcntl
 import os
+import pwd
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -12,6 +14,7 @@ from contextlib import contextmanager
 from functools import cache
 from itertools import cycle
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -62,18 +65,26 @@ def _answers(port: int) -> bool:
 
 
 @contextmanager
-def running(command: Sequence[str], port: int, log: Path) -> Iterator[None]:
-    """A server process that answers on its port; ended by its own handle."""
-    with log.open("wb") as output, subprocess.Popen(command, stdout=output, stderr=output) as process:
+def running(
+    command: Sequence[str],
+    port: int,
+    log: Path,
+    *,
+    seconds: float = STARTUP_SECONDS,
+    end: signal.Signals = signal.SIGTERM,
+    **options: Any,
+) -> Iterator[None]:
+    """A server process that answers on its port; ended by its own handle. `options` are those of Popen."""
+    with log.open("wb") as output, subprocess.Popen(command, stdout=output, stderr=output, **options) as process:
         try:
-            deadline = time.monotonic() + STARTUP_SECONDS
+            deadline = time.monotonic() + seconds
             while not _answers(port):
                 assert process.poll() is None, log.read_text()
                 assert time.monotonic() < deadline, f"{command[0]} does not listen: {log.read_text()}"
                 time.sleep(0.02)
             yield
         finally:
-            process.terminate()
+            process.send_signal(end)
             process.wait(10)
 
 
@@ -90,6 +101,18 @@ def binary(name: str, package: str) -> str:
     if path is None:
         pytest.skip(f"needs {name}: apt-get install {package}")
     return path
+
+
+@contextmanager
+def unprivileged() -> Iterator[tuple[Path, dict[str, Any]]]:
+    """A folder, and the options of Popen for a server that refuses to be run by root: "nobody" has both."""
+    with tempfile.TemporaryDirectory(prefix="keda-py-") as name:
+        folder, options = Path(name), dict[str, Any](cwd=name)
+        if os.geteuid() == 0:
+            user = pwd.getpwnam("nobody")
+            os.chown(folder, user.pw_uid, user.pw_gid)
+            options |= {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+        yield folder, options
 
 
 def redis_command(port: int, folder: Path, *options: str) -> list[str]:

@@ -96,7 +96,7 @@ class ClusterResolver:
         trigger = spec.triggers[lookup.index]
         reference = trigger.authentication_ref
         found = self._find(reference, lookup) if reference else None
-        takes_env = any(key.endswith("FromEnv") for key in trigger.metadata) or bool(found and found.env)
+        takes_env = any("FromEnv" in key for key in trigger.metadata) or bool(found and found.env)
         pod = None
         container = self._pods.container(spec)
         if takes_env or container or (found and _uses_service_account(found)):

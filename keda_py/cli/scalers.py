@@ -1,37 +1,40 @@
 """`keda-py scalers [TYPE...]`: trigger types and their keys, from the registry, third parties' included."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from keda_py.cli.parsers import command_parser
 from keda_py.errors import ConfigError
-from keda_py.sdk.metadata import Key
-from keda_py.sdk.registry import scaler_class, trigger_types
+from keda_py.sdk.metadata import AUTH, ENV, META, Key
+from keda_py.sdk.reference import example_trigger
+from keda_py.sdk.registry import trigger_types
+from keda_py.sdk.type_pages import TypePage, names_of, page_of
 
 DESCRIPTION = (
     "List trigger types and their metadata keys; * marks a required key. With TYPE: everything about its keys."
 )
 EXAMPLES = (
     ("keda-py scalers", "all types"),
-    ("keda-py scalers redis aws-sqs-queue", "the keys of two types: type, default, where they may come from"),
+    ("keda-py scalers redis aws-sqs-queue", "two types: their keys, metric, permissions and an example"),
 )
-_WHERE = {"metadata": "metadata", "env": "<key>FromEnv", "auth": "TriggerAuthentication"}
+_WHERE = {META: "metadata", AUTH: "TriggerAuthentication"}
 _PIPED_WIDTH = 160
 
 
 def run(arguments: list[str]) -> int:
-    """Print one table, or one for each type asked for."""
+    """Print one table, or a page for each type asked for."""
     parser = command_parser("scalers", DESCRIPTION, EXAMPLES, usage="keda-py scalers [TYPE ...]")
     parser.add_argument("types", metavar="TYPE", nargs="*", help="a trigger type")
     wanted: Sequence[str] = parser.parse_args(arguments).types
     console = Console(width=None if sys.stdout.isatty() else _PIPED_WIDTH)
-    for table in map(_details, wanted) if wanted else [_overview()]:
-        console.print(table)
+    for part in (part for name in wanted for part in _details(page_of(name))) if wanted else (_overview(),):
+        console.print(part)
     return 0
 
 
@@ -39,20 +42,39 @@ def _overview() -> Table:
     table = _table("Trigger type", "What it scales on", "Keys")
     for name in trigger_types():
         try:
-            keys = ", ".join(f"{key.name}*" if key.required else key.name for key in _keys(name))
-            table.add_row(f"[bold]{escape(name)}[/]", escape(_summary(name)), escape(keys))
+            page = page_of(name)
         except ConfigError as error:  # one plug-in that cannot be imported does not hide the others
             table.add_row(f"[bold]{escape(name)}[/]", f"[red]{escape(str(error))}[/]", "")
+            continue
+        keys = [key for key, _ in page.keys if not key.removed]
+        names = ", ".join(f"{key.name}*" if key.required else key.name for key in keys)
+        table.add_row(f"[bold]{escape(name)}[/]", escape(page.summary), escape(names))
     return table
 
 
-def _details(name: str) -> Table:
-    table = _table("Key", "Type", "Default", "From", title=f"{name}: {_summary(name)}")
-    for key in _keys(name):
+def _details(page: TypePage) -> Iterator[Table | Text]:
+    yield _keys(page)
+    facts = {"Metric": page.metric, "Permissions": page.permissions, "Tested against": page.tested}
+    if told := "\n".join(f"{name}: {text}" for name, text in facts.items() if text):
+        yield Text(told)
+    if example := example_trigger(page):
+        yield Text(f"\n{example}")
+
+
+def _keys(page: TypePage) -> Table:
+    table = _table("Key", "Type", "Default", "From", "Meaning", title=f"{page.type}: {page.summary}")
+    for key, meaning in page.keys:
+        if key.removed:
+            continue
         default = "required" if key.required else _shown(key.default)
-        where = ", ".join(_WHERE[source] for source in key.order)
-        table.add_row(f"[bold]{escape(', '.join(key.names))}[/]", escape(key.type), escape(default), escape(where))
+        cells = (key.type, default, ", ".join(_places(key)), meaning)
+        table.add_row(f"[bold]{escape(', '.join(names_of(key)))}[/]", *map(escape, cells))
     return table
+
+
+def _places(key: Key) -> Iterator[str]:
+    for source in key.order:
+        yield from key.variables if source == ENV else (_WHERE[source],)
 
 
 def _table(*columns: str, title: str = "") -> Table:
@@ -60,15 +82,6 @@ def _table(*columns: str, title: str = "") -> Table:
     for column in columns:
         table.add_column(column, overflow="fold")
     return table
-
-
-def _keys(name: str) -> list[Key]:
-    return [key for key in scaler_class(name).metadata_model.declared_keys() if not key.removed]
-
-
-def _summary(name: str) -> str:
-    """The first line of the module's docstring."""
-    return (sys.modules[scaler_class(name).__module__].__doc__ or "").strip().partition("\n")[0]
 
 
 def _shown(default: object) -> str:

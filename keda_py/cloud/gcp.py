@@ -33,6 +33,8 @@ FILE_VARIABLE = "GOOGLE_APPLICATION_CREDENTIALS"
 
 _GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 _ASSERTION_SECONDS = 3600
+_LONGEST_KEY = 64 * 1024
+"""Bytes."""
 _FLAVOR = {"Metadata-Flavor": "Google"}
 _PROJECT_VARIABLES = ("CLOUDSDK_CORE_PROJECT", "GOOGLE_CLOUD_PROJECT")
 
@@ -46,11 +48,22 @@ class ServiceAccountKey:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class KeyFile:
+    """A key in a file of the operator's, which a tenant names: it goes where the operator's own identity may go.
+
+    Files hold other things too: no error tells what is at the path, or whether anything is.
+    """
+
+    path: SecretStr
+    field: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorIdentity:
     """The operator's own, whatever it is."""
 
 
-GcpIdentity = ServiceAccountKey | OperatorIdentity
+GcpIdentity = ServiceAccountKey | KeyFile | OperatorIdentity
 
 
 class _Account(BaseModel):
@@ -70,7 +83,7 @@ async def token_source(
     ConfigError for what is no key, and where the operator's identity must not go; ScalerError for a file that
     cannot be read.
     """
-    if isinstance(identity, OperatorIdentity) and to is not None:
+    if isinstance(identity, OperatorIdentity | KeyFile) and to is not None:
         context.check_identity("token of Google", to)
     text, where = await _text_of(identity)
     http, clock = context.http, context.clock
@@ -103,8 +116,11 @@ async def project_of(context: CloudContext, identity: GcpIdentity) -> str:
 
 async def _text_of(identity: GcpIdentity) -> tuple[SecretStr, str]:
     """The JSON and the name of its place; "" for the metadata server."""
-    if isinstance(identity, ServiceAccountKey):
-        return identity.json, identity.field
+    match identity:
+        case ServiceAccountKey():
+            return identity.json, identity.field
+        case KeyFile():
+            return await asyncio.to_thread(_read_key, identity), identity.field
     path = os.environ.get(FILE_VARIABLE, "")
     return SecretStr(await asyncio.to_thread(_read, path) if path else ""), f"{FILE_VARIABLE} {path}"
 
@@ -114,6 +130,20 @@ def _read(path: str) -> str:
         return Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ScalerError(f"{FILE_VARIABLE} {path} cannot be read: {type(error).__name__}") from None
+
+
+def _read_key(file: KeyFile) -> SecretStr:
+    path = Path(file.path.get_secret_value())
+    try:
+        if path.is_file():
+            with path.open("rb") as opened:
+                text = SecretStr(opened.read(_LONGEST_KEY).decode())
+            _Account.model_validate_json(text.get_secret_value())
+            return text
+    except (OSError, ValueError):
+        pass
+    message = f"{file.field}: the operator has no readable key of a service account there: use a TriggerAuthentication"
+    raise ConfigError(message, field=file.field)
 
 
 def _parse(text: SecretStr, where: str, *, by_operator: bool) -> _Account | ExternalAccount:

@@ -27,6 +27,8 @@ Service = Literal[
     "azure login",
     "azure key vault",
     "azure prometheus",
+    "azure postgresql",
+    "azure sql",
     "azure storage",
     "azure event hubs",
     "azure monitor",
@@ -54,6 +56,16 @@ _OWN_HOSTS: Mapping[Service, Sequence[str]] = {
         "*.prometheus.monitor.azure.com",
         "*.prometheus.monitor.azure.us",
         "*.prometheus.monitor.azure.cn",
+    ),
+    "azure postgresql": (
+        "*.postgres.database.azure.com",
+        "*.postgres.database.usgovcloudapi.net",
+        "*.postgres.database.chinacloudapi.cn",
+    ),
+    "azure sql": (
+        "*.database.windows.net",
+        "*.database.usgovcloudapi.net",
+        "*.database.chinacloudapi.cn",
     ),
     "azure storage": tuple(
         f"*.{service}.{suffix}"

@@ -27,6 +27,7 @@ from keda_py.readings.batching import Engine, Sources
 from keda_py.readings.failures import Failures
 from keda_py.readings.formula_turns import FormulaTurns
 from keda_py.readings.observer import Observer, Unobserved
+from keda_py.readings.pushes import Pushes
 from keda_py.readings.scaler_set import ScalerSet, ScalerSource, build_set
 from keda_py.readings.tracked_metrics import TrackedMetric
 
@@ -79,6 +80,7 @@ class Readings:
             count_batch=observer.record_batch,
         )
         self._sources = Sources(engine)
+        self._pushes = Pushes(self._spawn, self._read_pushed)
         self.formulas = FormulaTurns()
         self._phases = Phases()
         self._building: defaultdict[ObjectKey, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -220,6 +222,7 @@ class Readings:
         for meter in meters:
             self._sources.join(meter)
         self._watched[key] = _Watched(scalers=scalers, meters=meters, grid=grid, batch_key=batch_key, source=source)
+        self._pushes.follow(scalers)
         self._failures.keep(key, _counted_metrics(scalers))
         self._observer.record_built(key, scalers)
 
@@ -236,6 +239,7 @@ class Readings:
         if watched is None:
             return
         self._phases.leave(watched.source)
+        self._pushes.end(watched.scalers)
         for meter in watched.meters:
             meter.retire(self._scalers.shared_context.http_timeout if seconds is None else seconds)
         self._spawn(self._close_when_idle(watched))
@@ -251,6 +255,16 @@ class Readings:
     def _poll_meter(self, meter: TrackedMetric) -> asyncio.Future[MetricReading]:
         meter.polled_at = self._clock.monotonic()
         return self._request(meter)
+
+    async def _read_pushed(self, scalers: ScalerSet, index: int) -> None:
+        """Read a trigger whose source tells of work; `on_reading` tells of the answer."""
+        watched = self._watched.get(scalers.spec.key)
+        for meter in watched.meters if watched is not None and watched.scalers is scalers else ():
+            if meter.metric.trigger_index == index:
+                if meter.flight:
+                    await asyncio.wait([meter.flight])  # it may have begun before there was work
+                meter.last_at = -math.inf
+                self._poll_meter(meter)
 
     def _request(self, meter: TrackedMetric, *, asked: bool = False) -> asyncio.Future[MetricReading]:
         if meter.flight:
@@ -289,7 +303,7 @@ class Readings:
         if not reading.asked or failed_before or reading.tells_of_work:
             self._on_reading(meter.key)
 
-    def _spawn(self, work: Coroutine[object, None, None]) -> None:
+    def _spawn(self, work: Coroutine[object, None, None]) -> asyncio.Task[None]:
         try:
             task = self._tasks.create_task(work)
         except RuntimeError:  # the group is ending, and so does its caller
@@ -297,6 +311,7 @@ class Readings:
             raise
         self._running.add(task)
         task.add_done_callback(self._running.discard)
+        return task
 
 
 def _counted_metrics(scalers: ScalerSet) -> Collection[str]:

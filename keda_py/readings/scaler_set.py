@@ -134,6 +134,8 @@ class ScalerSet:
         counted = Counter(metric.trigger_index for metric in metrics.external)
         self._several = frozenset(index for index, count in counted.items() if count > 1)
         self._renewing = asyncio.Lock()
+        self.on_renewed: Callable[[int], None] | None = None
+        """Told the index of a trigger whose scaler was replaced."""
 
     @property
     def scalers(self) -> tuple[AnyScaler, ...]:
@@ -188,6 +190,8 @@ class ScalerSet:
                 log.log(level, "scaler cannot be renewed", extra={**self._names(index), "error": str(error)})
                 return False
         log.info("scaler renewed with changed parameters", extra=self._names(index))
+        if self.on_renewed is not None:
+            self.on_renewed(index)
         await old.aclose()
         return True
 

@@ -57,6 +57,18 @@ def named(*names: str) -> Names:
 
 
 @dataclass(frozen=True, slots=True)
+class Variable:
+    """The key that names the variable of the environment, where `<key>FromEnv` is not it."""
+
+    key: str
+
+
+def variable(key: str) -> Variable:
+    """Say which key names the variable: `Annotated[str, sources(ENV), variable("credentialsFromEnvFile")]`."""
+    return Variable(key)
+
+
+@dataclass(frozen=True, slots=True)
 class Prefix:
     """What the names of many keys begin with, which are one mapping."""
 
@@ -117,12 +129,20 @@ class Key:
     secret: bool
     removed: str
     prefix: str
+    variable: str
     read: Callable[[str], object]
 
     @property
     def name(self) -> str:
         """The name that errors and documents use."""
         return self.names[0]
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The keys of the metadata that name a variable of the target's environment."""
+        if ENV not in self.order:
+            return ()
+        return (self.variable,) if self.variable else tuple(f"{name}FromEnv" for name in self.names)
 
 
 class TriggerMetadata(BaseModel):
@@ -204,7 +224,7 @@ class TriggerMetadata(BaseModel):
         if cls.passes_unknown_keys:
             return ()
         known = {name for key in cls.declared_keys() if META in key.order for name in key.names}
-        known |= {f"{name}FromEnv" for key in cls.declared_keys() if ENV in key.order for name in key.names}
+        known |= {name for key in cls.declared_keys() for name in key.variables}
         begins = tuple(key.prefix for key in cls.declared_keys() if key.prefix)
         return tuple(sorted(name for name in set(metadata) - known if not name.startswith(begins)))
 
@@ -255,7 +275,7 @@ def _lookup(key: Key, metadata: Mapping[str, str], env: Secrets, auth: Secrets) 
                 case "auth":
                     text = auth.get(name, EMPTY)
                 case "env":
-                    text = env.get(metadata.get(f"{name}FromEnv", ""), EMPTY)
+                    text = env.get(metadata.get(key.variable or f"{name}FromEnv", ""), EMPTY)
             if text := SecretStr(text.get_secret_value().strip()):
                 return text, source
     return EMPTY, META
@@ -264,7 +284,7 @@ def _lookup(key: Key, metadata: Mapping[str, str], env: Secrets, auth: Secrets) 
 def _may_come(key: Key, metadata: Mapping[str, str], auth: Collection[str] | None) -> bool:
     """From the environment or a TriggerAuthentication."""
     from_auth = AUTH in key.order and (auth is None or any(name in auth for name in key.names))
-    return from_auth or (ENV in key.order and any(f"{name}FromEnv" in metadata for name in key.names))
+    return from_auth or any(name in metadata for name in key.variables)
 
 
 def _explain(model: type[TriggerMetadata], detail: ErrorDetails, shown: Mapping[str, str]) -> str:
@@ -288,7 +308,7 @@ def _own_words(detail: ErrorDetails) -> str:
 def _places(key: Key) -> str:
     place = {
         META: f"{key.name} in the trigger's metadata",
-        ENV: f"{key.name}FromEnv in the trigger's metadata",
+        ENV: f"{key.variable or f'{key.name}FromEnv'} in the trigger's metadata",
         AUTH: f"parameter {key.name} in a TriggerAuthentication",
     }
     return " or ".join(place[source] for source in key.order)
@@ -311,6 +331,7 @@ def _declared(field: str, info: FieldInfo) -> Key:
     names = next((mark.names for mark in info.metadata if isinstance(mark, Names)), (to_camel(field),))
     text = next((mark.text for mark in info.metadata if isinstance(mark, Removed)), "")
     prefix = next((mark.text for mark in info.metadata if isinstance(mark, Prefix)), "")
+    names_variable = next((mark.key for mark in info.metadata if isinstance(mark, Variable)), "")
     form = next((mark for mark in info.metadata if isinstance(mark, TextForm)), TextForm())
     annotation = _without_none(info.annotation)
     return Key(
@@ -323,6 +344,7 @@ def _declared(field: str, info: FieldInfo) -> Key:
         secret=annotation is SecretStr,
         removed=text,
         prefix=prefix,
+        variable=names_variable,
         read=_reader(annotation, form),
     )
 

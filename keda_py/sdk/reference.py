@@ -1,22 +1,27 @@
-"""Every registered trigger type with its keys, from the scalers' own declarations: `scalers/README.md`.
+"""Every registered trigger type with its keys, from the pages of `type_pages.py`: `scalers/README.md`.
 
 `python -m keda_py.sdk.reference > scalers/README.md` writes it; a test tells when it is out of step. The command
-line's `keda-py scalers` shows the same keys.
+line's `keda-py scalers` shows the same.
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
 
-from keda_py.sdk.metadata import Key
-from keda_py.sdk.registry import scaler_class, trigger_types
+import yaml
 
+from keda_py.sdk.metadata import Key
+from keda_py.sdk.registry import trigger_types
+from keda_py.sdk.type_pages import TypePage, names_of, page_of
+
+_BAR = "\\|"
 _LETTER = {"metadata": "m", "env": "e", "auth": "a"}
 
 _HEAD = """\
 # Scalers
 
-Generated from the declarations in this folder by `python -m keda_py.sdk.reference > scalers/README.md`.
+Generated from the docstrings and keys of the files in this folder, and from `reference.toml` for what they cannot say,
+by `python -m keda_py.sdk.reference > scalers/README.md`.
 
 One file per trigger type; `shared/` holds what several types share. A scaler imports only `keda_py.sdk.scaler`, the
 pure core and its client library, and registers with one line under `[project.entry-points."keda_py.scalers"]`; a third
@@ -25,35 +30,61 @@ party's registers in the same way. To begin, read `redis.py`, then the docstring
 **Sources**, the first non-empty one counts: `m` the trigger's metadata; `e` metadata `<key>FromEnv`, which names a
 variable of the scale target's container; `a` a parameter of the TriggerAuthentication. Numbers are strict (`5`, not
 `5.0`, for an int), a duration is Go's (`1m30s`; a bare integer counts milliseconds), a list has commas, a map is
-`name=value,name=value`.
+`name=value,name=value`. The name of a metric gets the prefix `s<index of the trigger>-`. Every trigger may also have
+`metricType`, `name`, `useCachedMetrics` and `authenticationRef`, beside its metadata.
 """
 
 
 def render_reference() -> str:
     """The whole document, of every type that is installed here from this distribution or another."""
-    contents = [f"| [`{name}`](#{name}) | {_summary(name)} |" for name in trigger_types()]
-    table = "\n".join(["| type | what it does |", "|---|---|", *contents, ""])
-    return "\n".join([_HEAD, table, *(_section(name) for name in trigger_types())])
+    pages = [page_of(name) for name in trigger_types()]
+    contents = [f"| [`{page.type}`](#{page.type}) | {page.summary} | {page.tested} |" for page in pages]
+    table = "\n".join(["| type | what it does | tested against |", "|---|---|---|", *contents, ""])
+    return "\n".join([_HEAD, table, *(render_page(page) for page in pages)])
 
 
-def _section(trigger_type: str) -> str:
-    lines = [f"## `{trigger_type}`", "", _summary(trigger_type), "", "| key | sources | type | default |"]
-    rows = _rows(scaler_class(trigger_type).metadata_model.declared_keys())
-    return "\n".join([*lines, "|---|---|---|---|", *rows, ""])
+def render_page(page: TypePage) -> str:
+    """One type as a section."""
+    lines = [f"## `{page.type}`", "", page.summary, ""]
+    facts = {"Metric": page.metric, "Permissions": page.permissions, "Tested against": page.tested}
+    lines += [f"- **{name}**: {text}" for name, text in facts.items() if text]
+    lines += [""] if any(facts.values()) else []
+    lines += _table("key", page.settings)
+    lines += _table("parameter of a TriggerAuthentication", page.parameters)
+    return "\n".join([*lines, *_example(page)])
 
 
-def _summary(trigger_type: str) -> str:
-    """The first sentence of the scaler's file."""
-    module = sys.modules[scaler_class(trigger_type).__module__]
-    return (module.__doc__ or "").strip().partition("\n\n")[0].replace("\n", " ")
+def example_trigger(page: TypePage) -> str:
+    """An entry of `spec.triggers` as YAML; "" where no example is known."""
+    if not page.example and not page.auth:
+        return ""
+    trigger: dict[str, object] = {"type": page.type}
+    if page.metric_type:
+        trigger["metricType"] = page.metric_type
+    trigger["metadata"] = dict(page.example)
+    if page.auth:
+        trigger["authenticationRef"] = {"name": page.type}
+    text = yaml.safe_dump([trigger], sort_keys=False, width=200)
+    return f"{text.rstrip()}  # gives {', '.join(page.auth)}\n" if page.auth else text
 
 
-def _rows(keys: tuple[Key, ...]) -> Iterator[str]:
-    for key in keys:
-        names = " / ".join(f"`{name}`" for name in key.names)
+def _example(page: TypePage) -> list[str]:
+    text = example_trigger(page)
+    return ["```yaml", text.rstrip(), "```", ""] if text else []
+
+
+def _table(title: str, keys: Sequence[tuple[Key, str]]) -> list[str]:
+    if not keys:
+        return []
+    return [f"| {title} | sources | type | default | meaning |", "|---|---|---|---|---|", *_rows(keys), ""]
+
+
+def _rows(keys: Iterable[tuple[Key, str]]) -> Iterator[str]:
+    for key, meaning in keys:
+        names = " / ".join(f"`{name}`" for name in names_of(key))
         order = " > ".join(_LETTER[source] for source in key.order)
-        kind = key.type.replace("|", "\\|")
-        yield f"| {names} | {order} | {kind} | {_default(key)} |"
+        cells = (names, order, key.type, _default(key), meaning)
+        yield f"| {' | '.join(cell.replace('|', _BAR) for cell in cells)} |"
 
 
 def _default(key: Key) -> str:

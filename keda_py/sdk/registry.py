@@ -15,6 +15,8 @@ from keda_py.errors import ConfigError
 from keda_py.sdk.scaler import Scaler, ScalerContext, Trigger
 
 GROUP = "keda_py.scalers"
+REMOVED = "keda_py.removed_scalers"
+"""Types that are no more: each names a text that says what to use instead."""
 _OWN_DISTRIBUTION = "keda-py"
 
 AnyScaler = Scaler[Any]
@@ -65,5 +67,7 @@ def _entry_points() -> dict[str, EntryPoint]:
 
 
 def _suggestion(trigger_type: str) -> str:
+    for gone in entry_points(group=REMOVED, name=trigger_type):
+        return f": {gone.load()}"
     near = get_close_matches(trigger_type, trigger_types(), n=3)
     return f"; nearest: {', '.join(near)}" if near else "; `keda-py scalers` lists the types"

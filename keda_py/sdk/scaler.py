@@ -44,6 +44,7 @@ from keda_py.sdk.metadata import (
     separated_by,
     sources,
     url_unescaped,
+    variable,
 )
 
 __all__ = [
@@ -85,6 +86,7 @@ __all__ = [
     "sharing_key",
     "sources",
     "url_unescaped",
+    "variable",
 ]
 
 M = TypeVar("M", bound=TriggerMetadata)

@@ -3,13 +3,13 @@
 Each scaler honours some of the modes; a mode that it does not honour is accepted and does nothing, as with KEDA.
 """
 
-import base64
 import ssl
 from typing import Annotated, Literal, Self
 
 from pydantic import SecretStr, model_validator
 
 from keda_py.sdk.scaler import AUTH, META, ScalerContext, TlsSettings, TriggerMetadata, named, sources
+from scalers.shared.credentials.basic import basic
 
 AuthMode = Literal["apiKey", "basic", "tls", "bearer", "custom", "oauth"]
 
@@ -69,12 +69,12 @@ class AuthModesMetadata(TriggerMetadata):
 
 def auth_headers(metadata: AuthModesMetadata, honoured: frozenset[AuthMode]) -> dict[str, str]:
     """The headers of the modes that are on; of an API key only where it travels in a header."""
-    headers = {}
+    headers: dict[str, str] = {}
     for mode in honoured.intersection(metadata.auth_modes):
         match mode:
             case "basic":
                 user, password = metadata.username.get_secret_value(), metadata.password.get_secret_value()
-                headers["Authorization"] = f"Basic {base64.b64encode(f'{user}:{password}'.encode()).decode()}"
+                headers |= basic(user, password)
             case "bearer":
                 headers["Authorization"] = f"Bearer {metadata.bearer_token.get_secret_value()}"
             case "custom":

@@ -10,16 +10,32 @@ from pydantic import SecretStr
 
 from keda_py.cloud import gcp
 from keda_py.cloud.tokens import TokenSource
-from keda_py.sdk.scaler import AUTH, ENV, Destination, PodIdentity, ScalerContext, TriggerMetadata, named, sources
+from keda_py.sdk.scaler import (
+    AUTH,
+    ENV,
+    ConfigError,
+    Destination,
+    PodIdentity,
+    ScalerContext,
+    TriggerMetadata,
+    named,
+    sources,
+    variable,
+)
 
 
 class GcpAuthMetadata(TriggerMetadata):
-    """Keys of the block; `credentialsFromEnv` names a variable that holds the key's JSON."""
+    """Keys of the block; `credentialsFromEnv` names a variable that holds the key's JSON.
+
+    `credentialsFromEnvFile` names one that holds the path of a file of the operator's, as in KEDA: such a key goes only
+    where the operator's own identity may go.
+    """
 
     google_application_credentials: Annotated[SecretStr, named("GoogleApplicationCredentials"), sources(AUTH)] = (
         SecretStr("")
     )
     credentials: Annotated[SecretStr, sources(ENV)] = SecretStr("")
+    credentials_file: Annotated[SecretStr, sources(ENV), variable("credentialsFromEnvFile")] = SecretStr("")
 
 
 def gcp_identity(metadata: GcpAuthMetadata, pod_identity: PodIdentity) -> gcp.GcpIdentity | None:
@@ -32,7 +48,18 @@ def gcp_identity(metadata: GcpAuthMetadata, pod_identity: PodIdentity) -> gcp.Gc
     ):
         if json.get_secret_value():
             return gcp.ServiceAccountKey(json=json, field=field)
+    if metadata.credentials_file.get_secret_value():
+        return gcp.KeyFile(path=metadata.credentials_file, field="credentialsFromEnvFile")
     return None
+
+
+def required_gcp_identity(metadata: GcpAuthMetadata, pod_identity: PodIdentity) -> gcp.GcpIdentity:
+    """As `gcp_identity`, where there must be one. Raises ConfigError."""
+    identity = gcp_identity(metadata, pod_identity)
+    if identity is None:
+        remedy = "give GoogleApplicationCredentials in a TriggerAuthentication, credentialsFromEnv, or podIdentity gcp"
+        raise ConfigError(f"google application credentials not found: {remedy}", field="GoogleApplicationCredentials")
+    return identity
 
 
 async def gcp_token(

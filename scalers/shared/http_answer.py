@@ -59,9 +59,9 @@ async def get(context: ScalerContext, question: HttpQuestion) -> httpx.Response:
 
 
 async def post(context: ScalerContext, question: HttpQuestion, json: object) -> httpx.Response:
-    """As `ask`, with a body of JSON."""
+    """The answer to a body of JSON, as `ask` has it."""
     headers = {"Content-Type": "application/json", **question.headers}
-    return await ask(context, replace(question, method="POST", content=orjson.dumps(json), headers=headers))
+    return await ask(context, replace(question, method="POST", headers=headers, content=orjson.dumps(json)))
 
 
 @contextmanager

@@ -47,6 +47,9 @@ async def _ask(context: ScalerContext, grant: ClientGrant) -> Token:
     header = {"Authorization": SecretStr(f"Basic {base64.b64encode(pair).decode()}")}
     try:
         return await ask_token(Question(url=grant.url, headers=header, form=form), context.http)
-    except ScalerError:
+    except ScalerError as refused:
         form = {**form, "client_id": grant.client_id, "client_secret": grant.client_secret}
-        return await ask_token(Question(url=grant.url, form=form), context.http)
+        try:
+            return await ask_token(Question(url=grant.url, form=form), context.http)
+        except ScalerError:
+            raise refused from None

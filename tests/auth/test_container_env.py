@@ -121,6 +121,13 @@ async def test_the_environment_of_a_container(world: World, container: Obj, env:
     assert found.env == env
 
 
+async def test_a_variable_that_holds_a_path_is_resolved_too(world: World) -> None:
+    await world.apply(*SOURCES, deployment("app", env=[{"name": "KEY_FILE", "value": "/key.json"}]))
+    async with started(world):
+        found = await resolve(world, redis_trigger(credentialsFromEnvFile="KEY_FILE"))
+    assert found.env == {"KEY_FILE": "/key.json"}
+
+
 @pytest.mark.parametrize(
     ("container", "message"),
     [

@@ -141,8 +141,11 @@ def test_scalers_lists_types_with_their_keys(capsys: pytest.CaptureFixture[str])
 
 def test_one_trigger_type_is_explained_key_by_key(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["scalers", "cron"]) == 0
-    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert ["timezone", "string", "required", "metadata"] in rows
+    text = capsys.readouterr().out
+    rows = [line.split() for line in text.splitlines()]
+    assert ["timezone", "string", "required", "metadata", "IANA"] in [row[:5] for row in rows]
+    assert "Tested against: recorded readings of KEDA" in text
+    assert "- type: cron\n  metadata:\n" in text
 
 
 def test_an_unknown_trigger_type_gets_the_nearest_one(capsys: pytest.CaptureFixture[str]) -> None:

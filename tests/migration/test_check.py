@@ -50,7 +50,7 @@ CLUSTER_WIDE = "ClusterTriggerAuthentication"
 HTTPS_ONLY = (
     "ClusterTriggerAuthentication auth: spec.hashiCorpVault.address: http://vault: the operator's ServiceAccount"
 )
-KAFKA = {"type": "kafka", "metadata": {"topic": "t"}}
+UNKNOWN = {"type": "acme-queue", "metadata": {"topic": "t"}}
 NAMED_CRON = "s0-cron-UTC-08xxx-020xxx"
 
 
@@ -64,8 +64,8 @@ def told(found: tuple[Finding, ...], severity: str) -> str:
 
 BLOCKS = {
     "a trigger type without a scaler": (
-        [scaled_object(KAFKA)],
-        "trigger type kafka: has no scaler here; used by ScaledObject shop/web",
+        [scaled_object(UNKNOWN)],
+        "trigger type acme-queue: has no scaler here; used by ScaledObject shop/web",
     ),
     "an object that would be refused": (
         [scaled_object(minReplicaCount=3, maxReplicaCount=2)],
@@ -155,7 +155,7 @@ async def test_what_is_fine_asks_for_nothing_to_be_done_first(bodies: list[Obj])
 
 
 async def test_a_missing_type_is_told_once_however_many_use_it() -> None:
-    found = told(await findings(*(scaled_object(CRON, KAFKA, name=f"web-{n}") for n in range(9))), "blocks")
+    found = told(await findings(*(scaled_object(CRON, UNKNOWN, name=f"web-{n}") for n in range(9))), "blocks")
     assert found.count("\n") == 0
     assert "web-4 and 4 more" in found
 
@@ -176,7 +176,7 @@ async def test_an_identity_that_goes_where_it_may_is_not_told(fine: Obj) -> None
 
 
 async def test_the_worst_stands_first() -> None:
-    found = await findings(webhook("Fail"), definition({}), scaled_object(KAFKA))
+    found = await findings(webhook("Fail"), definition({}), scaled_object(UNKNOWN))
     assert found[0].severity.value == "blocks"
     assert sorted(found, key=lambda one: list(type(one.severity)).index(one.severity)) == list(found)
 

@@ -26,20 +26,20 @@ READ_ONLY = [
         "subjects": [{"kind": "User", "name": "reader", "apiGroup": "rbac.authorization.k8s.io"}],
     },
 ]
-KAFKA = {"type": "kafka", "metadata": {"topic": "t"}}
+UNKNOWN = {"type": "acme-queue", "metadata": {"topic": "t"}}
 
 
 @pytest.fixture
 def manifests(tmp_path: Path) -> Path:
     (tmp_path / "web.yaml").write_text(yaml.safe_dump(scaled_object(CRON)))
-    (tmp_path / "jobs.yaml").write_text(yaml.safe_dump(scaled_object(KAFKA, name="jobs")))
+    (tmp_path / "jobs.yaml").write_text(yaml.safe_dump(scaled_object(UNKNOWN, name="jobs")))
     return tmp_path
 
 
 def test_files_are_checked_without_a_cluster(manifests: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["migrate", "check", str(manifests)]) == 2
     printed = capsys.readouterr().out
-    assert "blocks: trigger type kafka: has no scaler here; used by ScaledObject shop/jobs" in printed
+    assert "blocks: trigger type acme-queue: has no scaler here; used by ScaledObject shop/jobs" in printed
     assert "2 KEDA objects looked at: 1 findings block the move" in printed
 
 
@@ -51,7 +51,7 @@ def test_what_only_one_file_says_leaves_the_other_alone(manifests: Path, capsys:
 def test_a_program_reads_json(manifests: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cli.main(["migrate", "check", "-o", "json", str(manifests)])
     found = orjson.loads(capsys.readouterr().out)
-    assert [one["object"] for one in found if one["severity"] == "blocks"] == ["trigger type kafka"]
+    assert [one["object"] for one in found if one["severity"] == "blocks"] == ["trigger type acme-queue"]
     assert all(set(one) == {"severity", "object", "message", "remedy"} for one in found)
 
 
@@ -77,7 +77,7 @@ async def test_a_cluster_is_looked_at_by_somebody_who_may_only_read(
     printed = capsys.readouterr().out
     if may_read:
         assert code == 2
-        assert "trigger type kafka: has no scaler here; used by ScaledObject shop/web" in printed
+        assert "trigger type acme-queue: has no scaler here; used by ScaledObject shop/web" in printed
         assert "leads by the Lease keda/operator.keda.sh, held by keda-operator-x" in printed
     else:
         assert code == 1
@@ -89,7 +89,7 @@ async def furnish(cluster: LocalCluster, kubeconfig: Path) -> None:
     async with KubeClient(SystemClock(), str(kubeconfig)) as client:
         for name in ("keda", "shop"):
             await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-        await client.create(SCALED_OBJECTS, scaled_object(KAFKA))
+        await client.create(SCALED_OBJECTS, scaled_object(UNKNOWN))
     await cluster.apply([accepted(operator("--leader-elect")), lease("keda-operator-x")])
 
 

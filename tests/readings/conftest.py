@@ -52,6 +52,8 @@ class Tap:
     flowing: asyncio.Event = field(default_factory=asyncio.Event)
     reading_now: int = 0
     most_at_once: int = 0
+    pushed: asyncio.Queue[bool | Exception] = field(default_factory=asyncio.Queue)
+    listeners: int = 0
 
 
 class TapMetadata(TriggerMetadata):
@@ -133,6 +135,24 @@ class PlainScaler(TapScaler):
         return
 
 
+class PushScaler(TapScaler):
+    """Reads a Tap, and listens to it."""
+
+    async def watch(self):
+        self.tap.listeners += 1
+        try:
+            while True:
+                active = await self.tap.pushed.get()
+                if isinstance(active, Exception):
+                    raise active
+                yield active
+        finally:
+            self.tap.listeners -= 1
+
+
+SCALERS = {"plain": PlainScaler, "push": PushScaler}
+
+
 @dataclass
 class Passwords:
     """A resolver whose answer tests can change."""
@@ -207,7 +227,7 @@ async def world(lent: SharedContext) -> AsyncIterator[World]:
     def build(trigger: Trigger, context: ScalerContext) -> AnyScaler:
         opened_with.append(trigger.auth.get("password", EMPTY).get_secret_value())
         metadata = TapMetadata.parse(trigger.metadata, trigger.env, trigger.auth)
-        return (PlainScaler if trigger.type == "plain" else TapScaler)(metadata, context, taps)
+        return SCALERS.get(trigger.type, TapScaler)(metadata, context, taps)
 
     short = SharedContext(
         clock=lent.clock,

@@ -273,6 +273,31 @@ async def test_the_key_of_a_gcp_service_account(bench: Any, server: HttpServer) 
     assert "s3cret" not in str(refused.value)
 
 
+async def test_a_key_in_a_file_of_the_operators(bench: Any, server: HttpServer, tmp_path: Path) -> None:
+    account = {"client_email": "me@x", "private_key": rsa_key(), "token_uri": f"{server.url}/token"}
+    (tmp_path / "key.json").write_text(json.dumps(account))
+    await token_server(server, "/token", grant_type="urn:ietf")
+    metadata = ask(server.url, credentialsFromEnvFile="KEY_FILE")
+    env, anywhere = {"KEY_FILE": str(tmp_path / "key.json")}, IdentityRule(anywhere=True)
+    scaler = await bench.opened("prometheus", metadata, env=env, identities=anywhere)
+    assert (await scaler.read()).value == 7
+    assert server.asked[-1].headers["Authorization"] == "Bearer t0ken"
+    with pytest.raises(ConfigError, match="serverAddress: .* token of Google goes over https only"):
+        await bench.opened("prometheus", metadata, env=env)
+
+
+async def test_no_error_tells_what_other_files_the_operator_has(bench: Any, tmp_path: Path) -> None:
+    (tmp_path / "other").write_text("s3cret")
+    (tmp_path / "long").write_text(" " * 100_000)
+    told = set()
+    for path in ("other", "long", "missing", "."):
+        metadata, env = ask("http://x", credentialsFromEnvFile="KEY_FILE"), {"KEY_FILE": str(tmp_path / path)}
+        with pytest.raises(ConfigError, match="credentialsFromEnvFile: the operator has no readable key") as refused:
+            await bench.opened("prometheus", metadata, env=env, identities=IdentityRule(anywhere=True))
+        told.add(str(refused.value))
+    assert len(told) == 1
+
+
 @pytest.mark.parametrize("by", ["a key", "the metadata server"])
 async def test_a_question_for_a_token_follows_no_redirect(
     bench: Any, server: HttpServer, by: str, monkeypatch: pytest.MonkeyPatch

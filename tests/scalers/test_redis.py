@@ -48,6 +48,32 @@ async def test_a_key_of_another_type_is_an_error(bench: Any, redis: Redis, redis
         await scaler.read()
 
 
+async def test_a_key_costs_one_command_a_poll_once_its_type_is_known(bench: Any, redis: Redis, redis_port: int) -> None:
+    await redis.sadd("jobs", "a", "b")
+    scaler = await bench.opened("redis", on(redis_port))
+    await redis.config_resetstat()
+    assert [(await scaler.read()).value for _ in range(3)] == [2, 2, 2]
+    stats = await redis.info("commandstats")
+    asked = {name.removeprefix("cmdstat_"): one["calls"] for name, one in stats.items()}
+    assert {name: asked.get(name) for name in ("llen", "type", "scard", "eval")} == {
+        "llen": 1,
+        "type": 1,
+        "scard": 3,
+        "eval": None,
+    }
+
+
+async def test_a_key_whose_type_changes_is_counted_all_the_same(bench: Any, redis: Redis, redis_port: int) -> None:
+    scaler = await bench.opened("redis", on(redis_port))
+    await redis.rpush("jobs", "a")
+    assert (await scaler.read()).value == 1
+    await redis.delete("jobs")
+    await redis.hset("jobs", mapping={"a": 1, "b": 2})
+    assert (await scaler.read()).value == 2
+    await redis.delete("jobs")
+    assert (await scaler.read()).value == 0
+
+
 async def test_metric_target_and_activation(bench: Any, redis_port: int) -> None:
     scaler = bench.scaler("redis", on(redis_port, listLength="7", activationListLength="2"))
     (spec,) = await scaler.specs()

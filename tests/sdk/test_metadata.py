@@ -20,6 +20,7 @@ from keda_py.sdk.metadata import (
     separated_by,
     sources,
     url_unescaped,
+    variable,
 )
 from keda_py.sdk.scaler import Trigger
 
@@ -195,6 +196,18 @@ def test_keys_that_begin_alike_are_one_mapping() -> None:
     assert parse(Rows, {}).rows == {}
     assert Rows.unknown_keys(metadata) == ("queries",)
     assert [key.name for key in Rows.declared_keys()] == ["query", "query.*"]
+
+
+class InAFile(TriggerMetadata):
+    file: Annotated[SecretStr, sources(ENV), variable("keyFromEnvFile")]
+
+
+def test_another_key_may_name_the_variable() -> None:
+    assert parse(InAFile, {"keyFromEnvFile": "KEY"}, env={"KEY": "/key"}).file.get_secret_value() == "/key"
+    assert InAFile.unknown_keys({"keyFromEnvFile": "KEY", "fileFromEnv": "KEY"}) == ("fileFromEnv",)
+    assert InAFile.certain_problems({"keyFromEnvFile": "KEY"}) == {}
+    with pytest.raises(ConfigError, match="set keyFromEnvFile in the trigger's metadata"):
+        parse(InAFile, {})
 
 
 def test_a_model_lists_its_keys() -> None:

@@ -39,6 +39,11 @@ def test_a_type_leads_to_its_class_and_file(trigger_type: str) -> None:
     assert scaler.__module__ == f"scalers.{trigger_type.replace('-', '_')}"
 
 
+def test_a_type_that_keda_has_removed_is_refused_with_what_to_use_instead() -> None:
+    with pytest.raises(ConfigError, match=r"^no scaler found for type: stan: NATS Streaming .* use nats-jetstream$"):
+        registry.scaler_class("stan")
+
+
 def test_an_unknown_type_is_refused_with_its_neighbours() -> None:
     with pytest.raises(ConfigError, match=r"^no scaler found for type: prometeus; nearest: prometheus$"):
         registry.scaler_class("prometeus")

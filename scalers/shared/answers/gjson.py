@@ -65,15 +65,28 @@ def scalar_in(text: bytes | str, path: str) -> object:
     return plain(value_in(text, path))
 
 
+def scalars_in(text: bytes | str, paths: Sequence[str]) -> list[object]:
+    """What `scalar_in` finds at each path of an object. Raises ScalerError for a document of another kind, too."""
+    document, steps = _document(text), Steps()
+    if not isinstance(document, dict):
+        raise ScalerError("the answer is not a JSON object")
+    found = [compile_path(path)(document, steps) for path in paths]
+    return [None if one is MISSING else plain(one) for one in found]
+
+
 def value_in(text: bytes | str, path: str) -> object:
     """The value at the path, None if missing. Raises ScalerError for what is not JSON, or not a known path."""
     follow = compile_path(path)
+    found = follow(_document(text), Steps())
+    return None if found is MISSING else found
+
+
+def _document(text: bytes | str) -> object:
     try:
         document: object = orjson.loads(text)
     except orjson.JSONDecodeError:
         raise ScalerError("the answer is not JSON") from None
-    found = follow(document, Steps())
-    return None if found is MISSING else found
+    return document
 
 
 def path_problem(path: str) -> str:

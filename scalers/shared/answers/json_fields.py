@@ -38,6 +38,11 @@ def whole(item: Object, name: str) -> int:
     return value
 
 
+def whole_or_none(item: Object, name: str) -> int | None:
+    """As `whole`; None, not 0, if missing or null. Raises ScalerError."""
+    return None if item.get(name) is None else whole(item, name)
+
+
 def number(item: Object, name: str) -> float:
     """Any number. Raises ScalerError."""
     value = item.get(name)

@@ -1,9 +1,9 @@
 """The answer to an instant query of Prometheus or Loki: how many series it has, and the sample of the first."""
 
+from math import isinf
 from typing import Final, TypeAlias
 
 import orjson
-import re2
 
 from keda_py.errors import ScalerError
 
@@ -11,7 +11,6 @@ INLINE_BYTES: Final = 32 * 1024
 """A longer answer may take more than 10 ms."""
 LONGEST_NUMBER: Final = 400
 
-_NUMBER = re2.compile(r"(?i)[+-]?(inf|([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?)|nan")
 
 Sample: TypeAlias = "list[float | str | None]"
 """Time and value."""
@@ -35,12 +34,19 @@ def read_vector(text: bytes, source: str = "prometheus") -> tuple[int, Sample]:
 
 
 def sample_number(value: float | str, source: str = "prometheus") -> float:
-    """The value of a sample, which is written as a text, as Go reads it; "NaN" and "+Inf" too. Raises ScalerError."""
+    """The value of a sample, a text, as Go's strconv reads it: no spaces, no digits of other scripts, no 1e400.
+
+    Raises ScalerError.
+    """
     if not isinstance(value, str):
         raise ScalerError(f"{source} query api returned a sample value that is not text")
-    if not _NUMBER.fullmatch(value):
+    try:
+        number = float(value if value.isascii() and value == value.strip() else "")
+    except ValueError:
+        number = None
+    if number is None or (isinf(number) and "n" not in value.lower()):
         raise ScalerError(f"{source} query api returned a sample value that is not a number")
-    return float(value)
+    return number
 
 
 def _sample(series: object, source: str) -> Sample:

@@ -1,4 +1,4 @@
-"""The HTTP interfaces of message brokers that several trigger types ask: Jolokia, SEMP.
+"""What message brokers answer by HTTP and gRPC: Jolokia, SEMP, IBM MQ, Pulsar, liiklus, NATS, NSQ.
 
-In: an address and a name. Out: counts.
+In: bytes, or an address and a name. Out: counts.
 """

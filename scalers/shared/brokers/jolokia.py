@@ -4,7 +4,7 @@ from http import HTTPStatus
 from urllib.parse import quote
 
 from keda_py.sdk.scaler import Reading, ScalerContext, ScalerError
-from scalers.shared.answers.counts import INLINE_BYTES, count_in, json_object
+from scalers.shared.answers.json_fields import INLINE_BYTES, json_object, whole_or_none
 from scalers.shared.http_answer import HttpQuestion, get
 
 
@@ -16,7 +16,7 @@ def path_part(name: str) -> str:
 def status_and_count(text: bytes) -> tuple[int | None, int | None]:
     """`status` and `value` of an answer. Raises ScalerError."""
     answer = json_object(text)
-    return count_in(answer, "status"), count_in(answer, "value")
+    return whole_or_none(answer, "status"), whole_or_none(answer, "value")
 
 
 async def read_count(context: ScalerContext, question: HttpQuestion, what: str) -> Reading:

@@ -24,7 +24,7 @@ def count_jobs(text: bytes) -> int:
 
 def pools(text: bytes) -> list[int]:
     """Azure Pipelines: the ids of the agent pools in a list. Raises ScalerError."""
-    return [whole(mapping(pool).get("id")) for pool in listed(mapping(read_json(text)).get("value"))][:2]
+    return [whole(mapping(pool).get("id")) for pool in listed_under("value", text)][:2]
 
 
 def count_waiting(text: bytes, parent: str, demands: Sequence[str], rule: str, small_letters: bool) -> int:
@@ -35,7 +35,7 @@ def count_waiting(text: bytes, parent: str, demands: Sequence[str], rule: str, s
     """
     own = {demand.lower() if small_letters else demand for demand in demands if not demand.startswith(_OF_EVERY_JOB)}
     found = 0
-    for request in map(mapping, listed(mapping(read_json(text)).get("value"))):
+    for request in map(mapping, listed_under("value", text)):
         if not _is_waiting(request):
             continue
         if parent:
@@ -67,6 +67,14 @@ def _fits(own: set[str], wanted: set[str], rule: str) -> bool:
             return wanted <= own
 
 
+def listed_under(name: str, text: bytes) -> Sequence[object]:
+    """The list of that name in an object. Raises ScalerError, also if it is missing: no jobs are an empty list."""
+    found = mapping(read_json(text))
+    if found.get(name) is None:
+        raise ScalerError(f"the answer has no list of {name}")
+    return listed(found[name])
+
+
 def repositories(text: bytes) -> list[str]:
     """GitHub: the names in a page of repositories. Raises ScalerError."""
     return texts([mapping(one).get("name") for one in listed(read_json(text))])
@@ -74,7 +82,7 @@ def repositories(text: bytes) -> list[str]:
 
 def unfinished_runs(text: bytes) -> list[int]:
     """GitHub: the ids of the workflow runs of a page that wait or run. Raises ScalerError."""
-    runs = [mapping(one) for one in listed(mapping(read_json(text)).get("workflow_runs"))]
+    runs = [mapping(one) for one in listed_under("workflow_runs", text)]
     return [whole(run.get("id")) for run in runs if whole(run.get("id")) and run.get("status") in _UNFINISHED]
 
 
@@ -83,6 +91,6 @@ def count_for_labels(text: bytes, labels: Sequence[str], unlabelled: bool) -> in
 
     `unlabelled`: whether those that ask for none count. Raises ScalerError.
     """
-    jobs = [mapping(one) for one in listed(mapping(read_json(text)).get("jobs"))]
+    jobs = [mapping(one) for one in listed_under("jobs", text)]
     wanted = [{label.lower() for label in texts(job.get("labels"))} for job in jobs if job.get("status") in _UNFINISHED]
     return sum(1 for one in wanted if (one <= set(labels) if one else unlabelled))

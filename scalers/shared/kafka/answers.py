@@ -10,9 +10,10 @@ from aiokafka.protocol.offset import OffsetRequest
 
 from keda_py.errors import ScalerError
 
-INLINE_BYTES: Final = 4 * 1024
+INLINE_BYTES: Final = 8 * 1024
 """A longer answer may take more than 10 ms: aiokafka reads field by field."""
 
+_UNUSED = {"replicas", "isr", "offline_replicas", "metadata", "timestamp", "is_internal", "rack"}
 _RESPONSES = {
     (form.API_KEY, form.API_VERSION): form.RESPONSE_TYPE
     for request in (MetadataRequest, FindCoordinatorRequest, OffsetFetchRequest, OffsetRequest)
@@ -21,9 +22,18 @@ _RESPONSES = {
 
 
 def read_answer(text: bytes, api_key: int, version: int) -> dict[str, Any]:
-    """The fields by name, as the protocol's guide has them. Raises ScalerError."""
+    """The fields that are used, by their names in the protocol's guide. Raises ScalerError."""
     try:
-        fields: dict[str, Any] = _RESPONSES[api_key, version].decode(text).to_object()
+        fields = _RESPONSES[api_key, version].decode(text).to_object()
     except (ValueError, struct.error, TypeError):
         raise ScalerError("a broker answers something that is not Kafka's protocol") from None
-    return fields
+    return {name: _used(value) for name, value in fields.items()}
+
+
+def _used(value: Any) -> Any:
+    match value:
+        case dict():
+            return {name: _used(inner) for name, inner in value.items() if name not in _UNUSED}
+        case list():
+            return [_used(one) for one in value]
+    return value

@@ -8,6 +8,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 from aiokafka.abc import AbstractTokenProvider
 from aiokafka.errors import for_code
@@ -41,6 +42,8 @@ T = TypeVar("T")
 
 _PORT = 9092
 _LATEST = -1
+_AT_ONCE = 32
+_MOST_CONNECTIONS = 128
 _MOVED = (15, 16)
 """COORDINATOR_NOT_AVAILABLE and NOT_COORDINATOR: ask for it anew."""
 
@@ -85,7 +88,7 @@ class Cluster:
         self._servers, self._bootstrap, self._context, self._tokens = servers, bootstrap, context, tokens
         self._tls = context.tls_context(servers.tls) if servers.tls else None
         self._connections: dict[Address, BrokerConnection] = {}
-        self._locks: defaultdict[Address, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._locks: WeakValueDictionary[Address, asyncio.Lock] = WeakValueDictionary()
         self._coordinators: dict[str, Address] = {}
 
     async def aclose(self) -> None:
@@ -195,20 +198,28 @@ class Cluster:
         )
 
     async def _connect(self, address: Address) -> BrokerConnection:
-        async with self._locks[address]:
+        if not address[0] or not 0 < address[1] <= 65535:
+            raise ConnectionError("the cluster names no host and port for this broker")
+        async with self._locks.setdefault(address, asyncio.Lock()):
             connection = self._connections.get(address)
             if connection is None or not connection.connected():
                 connection = self._new(address)
                 await connection.connect()
                 self._connections[address] = connection
+                await self._shut_oldest()
         return connection
+
+    async def _shut_oldest(self) -> None:
+        """A cluster may name brokers without end."""
+        if len(self._connections) > _MOST_CONNECTIONS:
+            await self._connections.pop(next(iter(self._connections))).shut()
 
     def _new(self, address: Address) -> BrokerConnection:
         servers = self._servers
         return BrokerConnection(
             *address,
             client_id="keda-py",
-            request_timeout_ms=servers.timeout * 1000,
+            request_timeout_ms=servers.timeout * 500,  # half of a poll: what never answers is shut before it ends
             ssl_context=self._tls,
             security_protocol=("SASL_" if servers.mechanism else "") + ("SSL" if self._tls else "PLAINTEXT"),
             sasl_mechanism=servers.mechanism,
@@ -219,14 +230,16 @@ class Cluster:
 
 
 async def _for_each(keys: Iterable[K], ask: Callable[[K], Awaitable[T]]) -> "dict[K, T | ScalerError]":
-    """All at once; one that fails has its error."""
+    """Many at once; one that fails has its error."""
     answers: dict[K, T | ScalerError] = {}
+    places = asyncio.Semaphore(_AT_ONCE)
 
     async def one(key: K) -> None:
-        try:
-            answers[key] = await ask(key)
-        except ScalerError as error:
-            answers[key] = error
+        async with places:
+            try:
+                answers[key] = await ask(key)
+            except ScalerError as error:
+                answers[key] = error
 
     async with asyncio.TaskGroup() as tasks:
         for key in keys:

@@ -87,27 +87,28 @@ def by_topic(partitions: Iterable[Partition]) -> dict[str, list[int]]:
 
 def layout_of(answer: Mapping[str, Any]) -> Layout:
     """Of the answer to a request for metadata."""
-    brokers = {one["node_id"]: (one["host"], one["port"]) for one in answer["brokers"]}
+    brokers = {one["node_id"]: (one["host"], one["port"]) for one in answer["brokers"] or ()}
     topics: dict[str, Sequence[Partition] | ScalerError] = {}
     leaders: dict[Partition, Address | None] = {}
-    for topic in answer["topics"]:
-        name = topic["topic"]
+    for topic in answer["topics"] or ():
+        name = str(topic["topic"])
         if code := topic["error_code"]:
             topics[name] = ScalerError(f'kafka, topic "{name}": {for_code(code).__name__}')
             continue
-        topics[name] = [(name, one["partition"]) for one in topic["partitions"]]
-        leaders |= {(name, one["partition"]): brokers.get(one["leader"]) for one in topic["partitions"]}
+        partitions = {(name, one["partition"]): brokers.get(one["leader"]) for one in topic["partitions"] or ()}
+        topics[name] = list(partitions)
+        leaders |= partitions
     return Layout(topics, leaders)
 
 
 def numbers_in(answer: Mapping[str, Any], field: str) -> Known:
     """A number for each partition of an answer, or the reason why it is missing."""
     found: Known = {}
-    for topic in answer["topics"]:
-        for one in topic["partitions"]:
+    for topic in answer["topics"] or ():
+        for one in topic["partitions"] or ():
             what = f"kafka: partition {one['partition']} of {topic['topic']}"
             code = one["error_code"]
-            found[topic["topic"], one["partition"]] = (
+            found[str(topic["topic"]), one["partition"]] = (
                 ScalerError(f"{what}: {for_code(code).__name__}") if code else one[field]
             )
     return found

@@ -9,8 +9,8 @@ from aiokafka.abc import AbstractTokenProvider
 from keda_py.cloud import aws
 from keda_py.cloud.tokens import TokenSource
 from keda_py.sdk.scaler import Destination, ScalerContext, ScalerError
-from scalers.shared.credentials.client_credentials import ClientCredentials, client_credentials
 from scalers.shared.kafka.metadata import BearerGrant, KafkaServers, MskIdentity
+from scalers.shared.oauth2 import ClientGrant, client_token
 
 if TYPE_CHECKING:
     from aiobotocore.session import AioSession
@@ -22,13 +22,13 @@ async def token_provider(servers: KafkaServers, context: ScalerContext) -> Abstr
     """What a connection asks for its token; None where it needs none. Raises ConfigError."""
     match servers.tokens:
         case BearerGrant() as grant:
-            credentials = ClientCredentials(
-                endpoint=grant.endpoint,
-                client_id=servers.username,
+            credentials = ClientGrant(
+                url=grant.endpoint,
+                client_id=servers.username.get_secret_value(),
                 client_secret=servers.password,
                 scopes=grant.scopes,
             )
-            return _Granted(await client_credentials(context, credentials), dict(grant.extensions))
+            return _Granted(await client_token(context, credentials), dict(grant.extensions))
         case MskIdentity() as msk:
             if not isinstance(msk.identity, aws.AccessKey):  # that is the tenant's own
                 for server in servers.bootstrap:

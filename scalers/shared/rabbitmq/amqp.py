@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 from pydantic import SecretStr
 from yarl import URL
 
-from keda_py.sdk.scaler import ConfigError, ScalerContext, ScalerError, SharingKey, TlsSettings, sharing_key
+from keda_py.sdk.scaler import ScalerContext, ScalerError, SharingKey, TlsSettings, sharing_key
+from scalers.shared.extras import needs_extra
+from scalers.shared.protocols.tcp import open_stream
 from scalers.shared.rabbitmq.address import RabbitAddress
-from scalers.shared.tcp import open_stream
 
 if TYPE_CHECKING:
     from aiormq import Channel, Connection
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 _LONGEST_FRAME = 16 * 1024
 """Bytes; frames that we ask for hold a number or a line of text, and the first one what the server can do."""
 _LONGEST_TEXT = 200
+_LONGEST_NAME = 255
 _PORTS = {"amqp": 5672, "amqps": 5671}
 
 
@@ -118,11 +120,13 @@ class AmqpQueues:
     async def _length(self, channel: "Channel", name: str) -> int | ScalerError:
         from aiormq.exceptions import AMQPChannelError
 
+        if len(name.encode()) > _LONGEST_NAME:
+            return ScalerError(f"queueName: more than {_LONGEST_NAME} bytes, which AMQP does not allow")
         try:
-            declared = await channel.queue_declare(name, passive=True)
+            declared = await channel.rpc(_declaration(name))
         except AMQPChannelError as error:
             return ScalerError(f'queue "{name}": {str(error)[:_LONGEST_TEXT]}')
-        return declared.message_count or 0
+        return getattr(declared, "message_count", None) or 0
 
     async def _channel(self) -> Any:
         if self._connection is None or not self._connection.is_opened:
@@ -156,14 +160,21 @@ async def amqp_queues(server: AmqpServer, context: ScalerContext) -> AmqpQueues:
 
 def _failures() -> tuple[type[Exception], ...]:
     """What a connection may raise. Raises ConfigError without the library."""
-    try:
+    with needs_extra("rabbitmq"):
         from aiormq.exceptions import AMQPError
-    except ImportError:
-        raise ConfigError(
-            "rabbitmq by AMQP needs a library that is not installed: pip install 'keda-py[rabbitmq]'", field="host"
-        ) from None
     logging.getLogger("aiormq").setLevel(logging.CRITICAL)  # what it logs is in the error of the poll
-    return (AMQPError, OSError, TimeoutError, asyncio.IncompleteReadError, RecursionError)
+    return (AMQPError, OSError, asyncio.IncompleteReadError, RecursionError, ValueError)
+
+
+def _declaration(name: str) -> Any:
+    """A passive declaration; to RabbitMQ any text is a name, and not to the library."""
+    from pamqp.commands import Queue
+
+    class Declare(Queue.Declare):
+        def validate(self) -> None:
+            pass
+
+    return Declare(queue=name, passive=True)
 
 
 def _transport_factory(server: AmqpServer, tls: ssl.SSLContext | None) -> Any:

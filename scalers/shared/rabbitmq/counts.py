@@ -89,6 +89,9 @@ def combined(queues: Sequence[Counts], operation: str) -> Counts:
 
 
 def _row(queue: Object) -> Row:
+    """A queue that has just been declared has no counts yet, which are 0; an answer about none is an error."""
+    if "name" not in queue and "messages" not in queue:
+        raise ScalerError("the answer tells of no queue: is the address that of the management interface?")
     stats = child(queue, "message_stats")
     published, delivered = (number(child(stats, f"{name}_details"), "rate") for name in ("publish", "deliver_get"))
     return string(queue, "name"), whole(queue, "messages"), whole(queue, "messages_ready"), published, delivered

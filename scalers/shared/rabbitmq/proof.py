@@ -1,11 +1,10 @@
 """Who asks the management interface: a user, a client of an OAuth 2 server, or the operator's identity in Azure."""
 
-import base64
-
 from keda_py.cloud.azure_clouds import scope_of
 from keda_py.sdk.scaler import Destination, ScalerContext
 from scalers.shared.azure.azure_workload import azure_token
 from scalers.shared.bearer_token import BearerToken, Signer
+from scalers.shared.credentials.basic import basic
 from scalers.shared.oauth2 import ClientGrant, client_token
 from scalers.shared.rabbitmq.metadata import RabbitmqMetadata
 
@@ -15,7 +14,7 @@ def basic_header(metadata: RabbitmqMetadata) -> dict[str, str]:
     user, password = (part.get_secret_value() for part in metadata.credentials)
     if not user:
         return {}
-    return {"Authorization": f"Basic {base64.b64encode(f'{user}:{password}'.encode()).decode()}"}
+    return basic(user, password)
 
 
 async def signer_of(metadata: RabbitmqMetadata, context: ScalerContext) -> Signer | None:

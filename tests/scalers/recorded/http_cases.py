@@ -96,11 +96,17 @@ class HttpCase:
 
     async def difference(self, stage: Stage) -> str:
         """How ours differs from the recording, "" if it does not."""
-        given = stage.filled({key: value for key, value in self.recorded.items() if key != "name"})
-        played = await self._play(stage, given)
+        given = self.given(stage)
+        played = await self.play(stage, given)
         return "".join(f"\n    {problem}" for problem in _differences(given, played))
 
-    async def _play(self, stage: Stage, given: Mapping[str, Any]) -> Played:
+    def given(self, stage: Stage, **other: Any) -> dict[str, Any]:
+        """The exchange with the addresses of the stage, and with other parts where they are named."""
+        written = {key: value for key, value in self.recorded.items() if key != "name"} | other
+        return dict(stage.filled(written))
+
+    async def play(self, stage: Stage, given: Mapping[str, Any]) -> Played:
+        """What ours does. Leaves nothing open."""
         clock, timeout = FakeClock(A_SATURDAY), given.get("httpTimeoutMs")
         script = Script(given["answers"], QUICKER if timeout else 1.0)
         stage.begin(script, clock)

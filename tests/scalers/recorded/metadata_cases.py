@@ -57,15 +57,15 @@ class MetadataCase:
             pod_identity=PodIdentity(provider=self.recorded.get("podIdentity", "none")),
         )
 
-    async def difference(self, lent: SharedContext) -> str:
-        """How ours differs from the recording, "" if it does not."""
+    async def difference(self, lent: SharedContext, server: Mapping[str, str] | None = None) -> str:
+        """How ours differs from the recording, "" if it does not. `server`: metadata that leads to one, to be asked."""
         try:
-            ours = await self._build(lent)
+            ours = await self._build(lent, server or {})
         except (ConfigError, ScalerError) as error:
             return self._unlike(str(error))
         if "error" in self.recorded:
             return f"KEDA refuses it ({self.recorded['error']}), ours has {ours}"
-        theirs = [_recorded(metric) for metric in self.recorded["metrics"]]
+        theirs = [_recorded(metric) for metric in self.recorded.get("metrics", ())]
         return "" if ours == theirs else f"KEDA has {theirs}, ours {ours}"
 
     def _unlike(self, error: str) -> str:
@@ -75,17 +75,20 @@ class MetadataCase:
         named = not names or any(name.lower() in error.lower() for name in names)
         return "" if named else f"KEDA names one of {names}, ours says: {error}"
 
-    async def _build(self, lent: SharedContext) -> list[Shown]:
+    async def _build(self, lent: SharedContext, server: Mapping[str, str]) -> list[Shown]:
         given = self.recorded
         context = self.context(lent)
-        trigger = trigger_of(self.type, given["metadata"], env=given.get("env"), auth=given.get("auth"))
+        trigger = trigger_of(self.type, {**given["metadata"], **server}, env=given.get("env"), auth=given.get("auth"))
         scaler = build(trigger, context)
         try:
-            specs = await scaler.specs()
+            if server:
+                await scaler.open()
+            # Without metrics in the recording, no server was there to say which there are.
+            specs = await scaler.specs() if {"metrics", "error"} & given.keys() else ()
         finally:
             await scaler.aclose()
             await context.aclose()
-        return _shown(name_metrics(self._spec(), [()] * self.index + [specs]))
+        return _shown(name_metrics(self._spec(), [()] * self.index + [specs])) if specs else []
 
     def _spec(self) -> Any:
         trigger = {"type": self.type, "metadata": {}, "metricType": self.recorded.get("metricType", "")}

@@ -6,7 +6,10 @@ from scalers.shared.answers.json_values import at, items_of, number_or_none, rea
 
 def read_render(text: bytes) -> tuple[int, bool, float | None]:
     """How many series, whether the first has points, and its last value that is not null. Raises ScalerError."""
-    series = items_of(read_json(text), "the whole")
+    answer = read_json(text)
+    if answer is None:
+        raise ScalerError("the answer is null, which is no list of series")
+    series = items_of(answer, "the whole")
     points = items_of(at(series, 0, "datapoints"), "datapoints")
     for point in reversed(points):
         if not isinstance(point, list) or not point:

@@ -7,7 +7,7 @@ import re2
 
 from keda_py.errors import ScalerError
 from keda_py.sdk.metadata_values import parse_int
-from scalers.shared.answers.counts import count_in, inner, json_object
+from scalers.shared.answers.json_fields import child, json_object, whole_or_none
 from scalers.shared.answers.xml_tree import read_xml
 
 XML_INLINE_BYTES: Final = 16 * 1024
@@ -25,14 +25,18 @@ _STATS: Final = (
 
 def vpn_state(text: bytes) -> str:
     """`up` where a message VPN is active. Raises ScalerError."""
-    return str(inner(_checked(text), "data").get("state", "unknown"))[:100]
+    return str(child(_checked(text), "data").get("state", "unknown"))[:100]
 
 
 def queue_counts(text: bytes) -> tuple[int, int, int]:
     """Messages in a queue, bytes of its spool, and messages received in a second. Raises ScalerError."""
     answer = _checked(text)
-    data, messages = inner(answer, "data"), inner(inner(answer, "collections"), "msgs")
-    found = (count_in(messages, "count"), count_in(data, "msgSpoolUsage"), count_in(data, "averageRxMsgRate"))
+    data, messages = child(answer, "data"), child(child(answer, "collections"), "msgs")
+    found = (
+        whole_or_none(messages, "count"),
+        whole_or_none(data, "msgSpoolUsage"),
+        whole_or_none(data, "averageRxMsgRate"),
+    )
     if found[0] is None or found[1] is None or found[2] is None:
         raise ScalerError("the answer lacks the queue's messages, its spool or its rate")
     return found[0], found[1], found[2]
@@ -40,7 +44,7 @@ def queue_counts(text: bytes) -> tuple[int, int, int]:
 
 def _checked(text: bytes) -> Mapping[str, Any]:
     answer = json_object(text)
-    code = count_in(inner(answer, "meta"), "responseCode")
+    code = whole_or_none(child(answer, "meta"), "responseCode")
     if code != _OK:
         raise ScalerError(f"solace semp api returned error status: {code}")
     return answer

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from keda_py.errors import ScalerError
-from scalers.shared.answers.counts import count_in, inner, json_object
+from scalers.shared.answers.json_fields import child, json_object, whole_or_none
 
 _LONGEST = 500
 """Characters of a message that are shown."""
@@ -17,7 +17,7 @@ def read_depth(text: bytes) -> int | None:
         raise ScalerError(str(message[0] if isinstance(message, list) else message)[:_LONGEST])
     if "parameters" not in response:
         raise ScalerError("the answer has no depth of the queue")
-    return count_in(inner(response, "parameters"), "curdepth")
+    return whole_or_none(child(response, "parameters"), "curdepth")
 
 
 def read_refusal(text: bytes) -> str:

@@ -1,0 +1,147 @@
+"""What is known of a trigger type, for people: from the scaler's docstrings and keys, and from a file of facts.
+
+The first paragraph of the scaler's module says what it measures; a docstring below a field of the model says what a key
+means; the docstring of `metric_name` says how the metric is called, those of `target` and `activation` which keys they
+are. What none of them can say is in the file `reference.toml` beside the scaler's module, if there is one:
+
+    [keys]                       # meanings by name, wherever nothing else explains the key
+    unsafeSsl = "..."
+    [types.my-queue]
+    permissions = "..."          # at the source
+    tested = "..."               # against which servers
+    keys = {listName = "..."}    # meanings for this type alone
+    metric = "..."               # its name, where `metric_name` does not tell
+    example = {listName = "jobs"}  # metadata that is taken as it stands
+    auth = {password = "..."}    # and parameters
+    metric_type = "Utilization"  # of the example, where it needs one
+
+Next in the flow: `reference.py` makes a document of all pages, `keda-py scalers TYPE` shows one.
+"""
+
+import ast
+import inspect
+import itertools
+import sys
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+from keda_py.sdk.metadata import AUTH, ENV, Key, TriggerMetadata
+from keda_py.sdk.registry import AnyScaler, scaler_class
+
+FACTS_FILE = "reference.toml"
+_TARGET = "The value that one replica should have; all together, with metricType Value."
+_ACTIVATION = "The trigger is active above this value."
+
+
+def names_of(key: Key) -> tuple[str, ...]:
+    """As they are written in a manifest: of a key that comes from an environment, what names the variable."""
+    return key.variables if key.order == (ENV,) else key.names
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypePage:
+    """One trigger type. `example` and `auth` are taken as they stand; "" and {} where nothing is known."""
+
+    type: str
+    summary: str
+    keys: tuple[tuple[Key, str], ...]
+    """Each with its meaning."""
+    metric: str
+    permissions: str
+    tested: str
+    example: Mapping[str, str]
+    auth: Mapping[str, str]
+    metric_type: str
+
+    @property
+    def parameters(self) -> tuple[tuple[Key, str], ...]:
+        """The keys that only a TriggerAuthentication gives."""
+        return tuple(one for one in self.keys if one[0].order == (AUTH,))
+
+    @property
+    def settings(self) -> tuple[tuple[Key, str], ...]:
+        """The keys that the trigger's metadata gives, itself or by a variable's name."""
+        return tuple(one for one in self.keys if one[0].order != (AUTH,))
+
+
+def page_of(trigger_type: str) -> TypePage:
+    """Everything that is known. Raises ConfigError for a type that is missing, or cannot be imported."""
+    return page_of_class(trigger_type, scaler_class(trigger_type))
+
+
+def page_of_class(trigger_type: str, scaler: type[AnyScaler]) -> TypePage:
+    """As `page_of`, of a class that need not be registered."""
+    facts = _facts(scaler.__module__)
+    own: Mapping[str, Any] = facts.get("types", {}).get(trigger_type, {})
+    meanings = {**facts.get("keys", {}), **_derived(scaler), **_field_docstrings(scaler), **own.get("keys", {})}
+    declared = scaler.metadata_model.declared_keys()
+    return TypePage(
+        type=trigger_type,
+        summary=_summary(scaler),
+        keys=tuple((key, next((meanings[name] for name in key.names if name in meanings), "")) for key in declared),
+        metric=own.get("metric") or _docstring(scaler, "metric_name"),
+        permissions=own.get("permissions", ""),
+        tested=own.get("tested", ""),
+        example=own.get("example", {}),
+        auth=own.get("auth", {}),
+        metric_type=own.get("metric_type", ""),
+    )
+
+
+def _summary(scaler: type[AnyScaler]) -> str:
+    text = sys.modules[scaler.__module__].__doc__ or ""
+    return text.strip().partition("\n\n")[0].replace("\n", " ")
+
+
+def _derived(scaler: type[AnyScaler]) -> dict[str, str]:
+    """Of the keys that the docstrings of two properties name: "`threshold`."."""
+    named = ((_docstring(scaler, "target"), _TARGET), (_docstring(scaler, "activation"), _ACTIVATION))
+    return {text.split("`")[1]: meaning for text, meaning in named if text.count("`") == 2}
+
+
+def _docstring(scaler: type[AnyScaler], name: str) -> str:
+    """The first paragraph of a property's own docstring; "" where it is inherited from the SDK."""
+    for owner in scaler.__mro__:
+        if name in vars(owner):
+            sdk = owner.__module__.startswith("keda_py.sdk.")
+            return "" if sdk else (inspect.getdoc(vars(owner)[name]) or "").partition("\n\n")[0].replace("\n", " ")
+    return ""
+
+
+def _field_docstrings(scaler: type[AnyScaler]) -> dict[str, str]:
+    """Name of a key -> the text below its field, of the model and those that it is made of."""
+    texts: dict[str, str] = {}
+    for owner in reversed(scaler.metadata_model.__mro__):
+        if issubclass(owner, TriggerMetadata):
+            texts |= dict(_docstrings_of(owner))
+    fields = {key.field: key.name for key in scaler.metadata_model.declared_keys()}
+    return {fields[field]: text for field, text in texts.items() if field in fields}
+
+
+@cache
+def _docstrings_of(model: type) -> tuple[tuple[str, str], ...]:
+    try:
+        tree = ast.parse(dedent(inspect.getsource(model)))
+    except (OSError, TypeError, SyntaxError):  # without its source, as in a frozen program
+        return ()
+    return tuple(_pairs(tree.body[0].body)) if isinstance(tree.body[0], ast.ClassDef) else ()
+
+
+def _pairs(body: list[ast.stmt]) -> Iterator[tuple[str, str]]:
+    for field, below in itertools.pairwise(body):
+        match field, below:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+                yield name, inspect.cleandoc(text).replace("\n", " ")
+
+
+@cache
+def _facts(module: str) -> Mapping[str, Any]:
+    """Of the file beside that module; nothing where it is missing."""
+    source = getattr(sys.modules[module], "__file__", None)
+    file = Path(source).with_name(FACTS_FILE) if source else None
+    return tomllib.loads(file.read_text(encoding="utf-8")) if file is not None and file.is_file() else {}

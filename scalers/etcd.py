@@ -1,0 +1,144 @@
+"""Scale on the number in a key of etcd; a change of it is told at once."""
+
+import asyncio
+import logging
+import math
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, SecretStr, model_validator
+
+from keda_py.sdk.scaler import (
+    AUTH,
+    ENV,
+    Reading,
+    Scaler,
+    ScalerContext,
+    ScalerError,
+    TlsSettings,
+    TriggerMetadata,
+    sources,
+)
+from scalers.shared.protocols.etcd import Etcd, EtcdUser, etcd
+from scalers.shared.target import check_target
+
+_NONE = SecretStr("")
+_SECONDS = 5.0
+"""Of a poll, as in KEDA."""
+_FIRST_PAUSE, _LONGEST_PAUSE = 2.0, 60.0
+"""Seconds before a stream that ended is opened again; twice as long each time."""
+
+log = logging.getLogger(__name__)
+
+
+class EtcdMetadata(TriggerMetadata):
+    """Keys of `etcd`."""
+
+    endpoints: Annotated[list[str], Field(min_length=1)]
+    watch_key: str
+    value: float
+    activation_value: float = 0.0
+    watch_progress_notify_interval: Annotated[int, Field(gt=0)] = 600
+    username: Annotated[SecretStr, sources(AUTH, ENV)] = _NONE
+    password: Annotated[SecretStr, sources(AUTH, ENV)] = _NONE
+    tls: Annotated[Literal["enable", "disable"], sources(AUTH)] = "disable"
+    cert: Annotated[SecretStr, sources(AUTH)] = _NONE
+    key: Annotated[SecretStr, sources(AUTH)] = _NONE
+    key_password: Annotated[SecretStr, sources(AUTH)] = _NONE
+    ca: Annotated[str, sources(AUTH)] = ""
+
+    @model_validator(mode="after")
+    def _check_pairs(self) -> Self:
+        if bool(self.username.get_secret_value()) != bool(self.password.get_secret_value()):
+            raise ValueError("username must be provided with password, and password with username")
+        if self.tls == "enable" and bool(self.cert.get_secret_value()) != bool(self.key.get_secret_value()):
+            raise ValueError("cert must be provided with key, and key with cert")
+        return self
+
+    def tls_settings(self) -> TlsSettings | None:
+        """None where TLS is off: an https endpoint is trusted by the system's authorities then."""
+        if self.tls != "enable":
+            return None
+        return TlsSettings(
+            ca=self.ca,
+            cert=self.cert.get_secret_value(),
+            key=self.key.get_secret_value(),
+            key_password=self.key_password.get_secret_value(),
+        )
+
+
+class EtcdScaler(Scaler[EtcdMetadata]):
+    """Asks the JSON gateway that every etcd has; the endpoint that answered last is asked first."""
+
+    _etcd: Etcd
+
+    def __init__(self, metadata: EtcdMetadata, context: ScalerContext) -> None:
+        super().__init__(metadata, context)
+        check_target(metadata.value, "value", context)
+        settings = metadata.tls_settings()
+        self._user = EtcdUser(
+            endpoints=tuple(metadata.endpoints),
+            username=metadata.username,
+            password=metadata.password,
+            tls=settings,
+            timeout=_SECONDS,
+        )
+        if settings is not None:
+            context.tls_context(settings)  # what is no certificate is refused at once
+
+    @property
+    def metric_name(self) -> str:
+        """`etcd-<watchKey>`."""
+        return f"etcd-{self.metadata.watch_key}"
+
+    @property
+    def target(self) -> float:
+        """`value`."""
+        return self.metadata.value
+
+    @property
+    def activation(self) -> float:
+        """`activationValue`."""
+        return self.metadata.activation_value
+
+    @property
+    def timeout(self) -> float:
+        """5 s, as in KEDA."""
+        return _SECONDS
+
+    async def open(self) -> None:
+        """Share what is known of these endpoints; nothing is asked yet."""
+        self._etcd = await etcd(self._user, self.context)
+
+    async def read(self, spec: object = None) -> Reading:
+        """The number now; a key that is missing or holds no number is an error."""
+        text = await self._etcd.value(self.metadata.watch_key)
+        if text is None:
+            raise ScalerError(f"key {self.metadata.watch_key} doesn't exist")
+        value = _number(text)
+        if value is None:
+            raise ScalerError(f"key {self.metadata.watch_key} holds no number")
+        return Reading(value=value)
+
+    async def watch(self) -> AsyncIterator[bool]:
+        """Activity at each change; a text without a number counts as 0. The stream is opened again when it ends."""
+        pause, silence = _FIRST_PAUSE, 2.0 * self.metadata.watch_progress_notify_interval
+        while True:
+            try:
+                async with aclosing(self._etcd.changes(self.metadata.watch_key, silence)) as changes:
+                    async for text in changes:
+                        pause = _FIRST_PAUSE
+                        yield (_number(text) or 0.0) > self.metadata.activation_value
+            except ScalerError as error:
+                log.debug("stream of changes ended", extra={"seconds": pause, "error": str(error)})
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text) if "_" not in text and len(text) <= 400 else math.nan
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None

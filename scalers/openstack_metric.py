@@ -1,0 +1,120 @@
+"""Scale on the newest measure of a metric of OpenStack's Gnocchi."""
+
+from datetime import timedelta
+from typing import Annotated
+from urllib.parse import quote
+
+import httpx
+import orjson
+
+from keda_py.sdk.scaler import ConfigError, Reading, Scaler, ScalerContext, ScalerError, named
+from scalers.shared.answers.json_fields import INLINE_BYTES
+from scalers.shared.http_answer import HttpQuestion, ask
+from scalers.shared.openstack.keystone import Granted, Keystone, KeystoneMetadata, check_keystone, keystone
+from scalers.shared.target import check_target
+
+_LONGEST = 300.0
+
+
+class OpenstackMetricMetadata(KeystoneMetadata):
+    """Keys of `openstack-metric`."""
+
+    metrics_url: Annotated[str, named("metricsURL")]
+    metric_id: Annotated[str, named("metricID")]
+    aggregation_method: str
+    granularity: int
+    threshold: float = 0.0
+    activation_threshold: float = 0.0
+    timeout: int = 30
+
+
+class OpenstackMetricScaler(Scaler[OpenstackMetricMetadata]):
+    """Asks whether the token is still good, and then for the measures since one granularity ago."""
+
+    _keystone: Keystone
+
+    def __init__(self, metadata: OpenstackMetricMetadata, context: ScalerContext) -> None:
+        super().__init__(metadata, context)
+        check_target(metadata.threshold, "threshold", context)
+        check_keystone(metadata)
+        if metadata.granularity < 1:
+            raise ConfigError("granularity value is less than 1: write seconds", field="granularity")
+
+    @property
+    def metric_name(self) -> str:
+        """`openstack-metric-<metricID>`."""
+        return f"openstack-metric-{self.metadata.metric_id}"
+
+    @property
+    def target(self) -> float:
+        """`threshold`."""
+        return self.metadata.threshold
+
+    @property
+    def activation(self) -> float:
+        """`activationThreshold`."""
+        return self.metadata.activation_threshold
+
+    @property
+    def timeout(self) -> float:
+        """`timeout`, in seconds."""
+        return min(float(self.metadata.timeout), _LONGEST) if self.metadata.timeout > 0 else self.context.http_timeout
+
+    async def open(self) -> None:
+        """Share the token of this credential, and ask for it."""
+        self._keystone = await keystone(self.context, self.metadata, self.timeout)
+        await self._keystone.granted()
+
+    async def read(self, spec: object = None) -> Reading:
+        """The measure now; no measure counts as 0, as in KEDA."""
+        granted = await self._good_token()
+        answer = await ask(self.context, self._question(granted))
+        if answer.status_code != httpx.codes.OK:
+            raise ScalerError(f"metric {self.metadata.metric_id}: status {answer.status_code}")
+        value = await self.context.parse(newest_measure, answer.content, inline_bytes=INLINE_BYTES)
+        if value is None:
+            return Reading(value=0.0, note="no measure counts as 0", empty=True)
+        return Reading(value=value)
+
+    async def _good_token(self) -> Granted:
+        granted = await self._keystone.granted()
+        token = granted.token.get_secret_value()
+        headers = {"X-Auth-Token": token, "X-Subject-Token": token, "Connection": "close"}
+        answer = await ask(self.context, HttpQuestion(method="HEAD", url=self._keystone.url, headers=headers))
+        if answer.is_success:
+            return granted
+        self._keystone.refused(granted)
+        return await self._keystone.granted()
+
+    def _question(self, granted: Granted) -> HttpQuestion:
+        metadata = self.metadata
+        start = self.context.clock.now() - timedelta(minutes=max(0, metadata.granularity // 60 - 1))
+        url = httpx.URL(metadata.metrics_url)
+        path = f"{url.path.rstrip('/')}/{quote(metadata.metric_id, safe='')}/measures"
+        return HttpQuestion(
+            url=str(url.copy_with(path=path)),
+            parameters={
+                "granularity": str(metadata.granularity),
+                "aggregation": metadata.aggregation_method,
+                "start": start.strftime("%Y-%m-%dT%H:%M:00"),
+            },
+            headers={"X-Auth-Token": granted.token.get_secret_value()},
+        )
+
+
+def newest_measure(text: bytes) -> float | None:
+    """The value of the last one, [time, granularity, value]; None without any. Raises ScalerError."""
+    try:
+        measures = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        raise ScalerError("the answer is not JSON") from None
+    if not isinstance(measures, list):
+        raise ScalerError("the answer is no list of measures")
+    if not measures:
+        return None
+    match measures[-1]:
+        case [_, _, bool()]:
+            pass
+        case [_, _, int() | float() as value]:
+            return float(value)
+    raise ScalerError("the last measure is not [time, granularity, number]")

@@ -1,0 +1,90 @@
+"""Scale on the number that a query of PostgreSQL answers."""
+
+from dataclasses import replace
+from typing import Annotated, Self
+
+from pydantic import SecretStr, model_validator
+
+from keda_py.cloud.tokens import TokenSource
+from keda_py.sdk.scaler import AUTH, ENV, META, ConfigError, Destination, ScalerContext, sources
+from scalers.shared.azure.azure_workload import azure_token
+from scalers.shared.databases.postgres import PostgresServer
+from scalers.shared.databases.postgres_address import PostgresAddress, address_of, parse_connection
+from scalers.shared.databases.query_scaler import QueryMetadata, QueryScaler
+from scalers.shared.target import check_target
+
+_SCOPE = "https://ossrdbms-aad.database.windows.net/.default"
+_NONE = SecretStr("")
+
+
+class PostgresqlMetadata(QueryMetadata):
+    """Keys of `postgresql`: a connection string, or host, port, userName, dbName and sslmode."""
+
+    target_query_value: float = 0.0
+    activation_target_query_value: float = 0.0
+    connection: Annotated[SecretStr, sources(AUTH, ENV)] = _NONE
+    host: Annotated[str, sources(AUTH, META)] = ""
+    port: Annotated[str, sources(AUTH, META)] = ""
+    user_name: Annotated[str, sources(AUTH, META)] = ""
+    db_name: Annotated[str, sources(AUTH, META)] = ""
+    sslmode: Annotated[str, sources(AUTH, META)] = ""
+    password: Annotated[SecretStr, sources(AUTH, ENV)] = _NONE
+
+    @model_validator(mode="after")
+    def _check_connection(self) -> Self:
+        if self.connection.get_secret_value():
+            return self
+        fields = {"host": self.host, "port": self.port, "userName": self.user_name, "dbName": self.db_name}
+        for name, value in {**fields, "sslmode": self.sslmode}.items():
+            if not value:
+                raise ValueError(f"no {name} given: set connection, or host, port, userName, dbName and sslmode")
+        return self
+
+    def at(self) -> PostgresAddress:
+        """Raises ConfigError."""
+        if text := self.connection.get_secret_value():
+            return parse_connection(text)
+        given = {"host": self.host, "port": self.port, "user": self.user_name, "database": self.db_name}
+        address = address_of({**given, "sslmode": self.sslmode}, "host")
+        return replace(address, password=self.password)
+
+
+class PostgresqlScaler(QueryScaler[PostgresqlMetadata]):
+    """One connection for all queries of a database and user."""
+
+    def __init__(self, metadata: PostgresqlMetadata, context: ScalerContext) -> None:
+        super().__init__(metadata, context)
+        if not metadata.target_query_value and not context.as_metric_source:
+            raise ConfigError("no targetQueryValue given: set targetQueryValue, not 0", field="targetQueryValue")
+        check_target(metadata.target_query_value, "targetQueryValue", context)
+
+    @property
+    def metric_name(self) -> str:
+        """Always `postgresql`; the prefix tells triggers apart."""
+        return "postgresql"
+
+    @property
+    def target(self) -> float:
+        """`targetQueryValue`."""
+        return self.metadata.target_query_value
+
+    @property
+    def activation(self) -> float:
+        """`activationTargetQueryValue`."""
+        return self.metadata.activation_target_query_value
+
+    async def _find_server(self) -> PostgresServer:
+        at = self.metadata.at()
+        return PostgresServer(at=at, timeout=self.timeout, token=await self._token(at))
+
+    async def _token(self, at: PostgresAddress) -> TokenSource | None:
+        """In place of a password, where podIdentity azure-workload proves who asks."""
+        if self.context.pod_identity.provider != "azure-workload":
+            return None
+        if self.metadata.connection.get_secret_value():
+            message = "connection: podIdentity azure-workload needs host, port, userName, dbName and sslmode instead"
+            raise ConfigError(message, field="connection")
+        if len(at.hosts) > 1:
+            raise ConfigError("host: podIdentity azure-workload goes to one host: name one", field="host")
+        to = Destination(url=f"https://{at.hosts[0][0]}", field="host", service="azure postgresql")
+        return await azure_token(self.context, _SCOPE, to)

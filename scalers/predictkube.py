@@ -1,0 +1,167 @@
+"""Scale on the forecast that PredictKube makes of a PromQL series, or on its last value if that is more."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from functools import cache, cached_property
+from typing import Annotated, Any, ClassVar, Self
+
+import re2
+from pydantic import BeforeValidator, SecretStr, model_validator
+
+from keda_py.core.values.urls import is_http_url
+from keda_py.sdk.messages import declare, parse
+from keda_py.sdk.scaler import (
+    AUTH,
+    EmptyAnswer,
+    Reading,
+    Scaler,
+    ScalerContext,
+    ScalerError,
+    TlsSettings,
+    sources,
+)
+from scalers.shared.answers.json_values import INLINE_BYTES
+from scalers.shared.answers.monitoring.prometheus_matrix import read_matrix
+from scalers.shared.auth_modes import AuthMode, AuthModesMetadata, auth_headers, auth_tls
+from scalers.shared.grpc.connection import GrpcConnection, GrpcServer, connect
+from scalers.shared.http_answer import HttpQuestion, get
+from scalers.shared.target import check_target
+
+PREDICT = "/services.MlEngineService/GetPredictMetric"
+API_KEY = "x-api-key"
+_HONOURED: frozenset[AuthMode] = frozenset({"bearer", "basic", "tls", "custom"})
+_TOKEN = re2.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*")
+_PART = re2.compile(r"([0-9]{1,6}(?:\.[0-9]{1,9})?)(w|d|h|ms|m|s)")
+_STEP_SECONDS = 300.0
+_LONGEST_SPAN = 40
+"""Characters."""
+_UNITS = {"w": "weeks", "d": "days", "h": "hours", "m": "minutes", "s": "seconds", "ms": "milliseconds"}
+
+
+def _span(text: object) -> timedelta:
+    """A duration of Go, with days and weeks too: "7d", "1d12h"."""
+    written = str(text)
+    parts = _PART.findall(written)
+    if not parts or len(written) > _LONGEST_SPAN or "".join(number + unit for number, unit in parts) != written:
+        raise ValueError("is not a duration: write it with its unit, as in 2h or 7d")
+    return sum((timedelta(**{_UNITS[unit]: float(number)}) for number, unit in parts), timedelta())
+
+
+Span = Annotated[str, BeforeValidator(lambda text: _span(text) and text)]
+"""Kept as it is written."""
+
+
+class PredictKubeMetadata(AuthModesMetadata):
+    """Keys of `predictkube`; the modes of authentication are Prometheus'."""
+
+    prometheus_address: str
+    query: str
+    predict_horizon: Span
+    query_step: Span
+    history_time_window: Span
+    api_key: Annotated[SecretStr, sources(AUTH)]
+    threshold: float = 0.0
+    activation_threshold: float = 0.0
+
+    @model_validator(mode="after")
+    def _check_forecast(self) -> Self:
+        if not is_http_url(self.prometheus_address):
+            raise ValueError("invalid prometheusAddress: write it as http://prometheus.monitoring:9090")
+        if not _TOKEN.fullmatch(self.api_key.get_secret_value()):
+            raise ValueError("invalid apiKey: PredictKube gives one of three parts with dots between")
+        return self
+
+
+class PredictKubeScaler(Scaler[PredictKubeMetadata]):
+    """Sends the history of the series to the service, which answers one number."""
+
+    service: ClassVar[GrpcServer] = GrpcServer(address="api.predictkube.com:443", tls=TlsSettings())
+    _connection: GrpcConnection
+
+    def __init__(self, metadata: PredictKubeMetadata, context: ScalerContext) -> None:
+        super().__init__(metadata, context)
+        check_target(metadata.threshold, "threshold", context)
+        self._tls = auth_tls(metadata, context, unsafe=False)
+        self._history, self._step = _span(metadata.history_time_window), _span(metadata.query_step)
+        self._horizon = round(_span(metadata.predict_horizon) / (self._step or timedelta(seconds=_STEP_SECONDS)))
+
+    @property
+    def metric_name(self) -> str:
+        """Always `predictkube-predictkube_metric`; the prefix tells triggers apart."""
+        return "predictkube-predictkube_metric"
+
+    @property
+    def target(self) -> float:
+        """`threshold`."""
+        return self.metadata.threshold
+
+    @property
+    def activation(self) -> float:
+        """`activationThreshold`."""
+        return self.metadata.activation_threshold
+
+    @property
+    def timeout(self) -> float:
+        """Seconds; Prometheus and the service take a time-out each."""
+        return 2 * self.context.http_timeout
+
+    async def open(self) -> None:
+        """Share the connection to the service, which connects when it is first asked."""
+        _messages()
+        self._connection = await connect(self.service, self.context)
+
+    @cached_property
+    def _headers(self) -> dict[str, str]:
+        return auth_headers(self.metadata, _HONOURED)
+
+    async def read(self, spec: object = None) -> Reading:
+        """The larger of forecast and last observation; the observation alone decides on activity, as in KEDA."""
+        observations = await self._observe()
+        if not observations:
+            raise EmptyAnswer("the query has no observations in historyTimeWindow")
+        last = observations[-1][1]
+        value = max(await self._forecast(observations), last)
+        return Reading(value=value, active=last > self.activation)
+
+    async def _observe(self) -> list[list[float]]:
+        now = self.context.clock.now().timestamp()
+        question = HttpQuestion(
+            url=f"{self.metadata.prometheus_address.rstrip('/')}/api/v1/query_range",
+            parameters={
+                "query": self.metadata.query,
+                "start": f"{now - self._history.total_seconds():.3f}",
+                "end": f"{now:.3f}",
+                "step": f"{self._step.total_seconds() or _STEP_SECONDS:g}",
+            },
+            headers=self._headers,
+            tls=self._tls,
+        )
+        answer = await get(self.context, question)
+        if not answer.is_success:
+            raise ScalerError(f"prometheus query api returned error. status: {answer.status_code}")
+        return await self.context.parse(read_matrix, answer.content, inline_bytes=INLINE_BYTES)
+
+    async def _forecast(self, observations: list[list[float]]) -> float:
+        messages = _messages()
+        items = [
+            {"timestamp": {"seconds": int(moment)}, "value": value, "metric_name": self.metric_name}
+            for moment, value in observations
+        ]
+        request = messages["ReqGetPredictMetric"](forecast_horizon=self._horizon, observations=items)
+        key = ((API_KEY, self.metadata.api_key.get_secret_value()),)
+        answer = await self._connection.ask(PREDICT, request.SerializeToString(), key)
+        return float(parse(messages["ResGetPredictMetric"], answer).result_metric)
+
+
+@cache
+def _messages() -> Mapping[str, Any]:
+    """Of PredictKube's protocol. Raises ConfigError where the library is not installed."""
+    return declare(
+        "services",
+        {
+            "Moment": {"seconds": (1, "int64")},
+            "Item": {"timestamp": (1, "Moment"), "value": (2, "double"), "metric_name": (3, "string")},
+            "ReqGetPredictMetric": {"forecast_horizon": (1, "int64"), "observations": (2, "repeated Item")},
+            "ResGetPredictMetric": {"result_metric": (1, "int64")},
+        },
+    )

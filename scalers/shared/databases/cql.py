@@ -1,0 +1,103 @@
+"""Cassandra and what speaks CQL: one connection to one node, which asks the others by itself."""
+
+import asyncio
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import SecretStr
+
+from keda_py.sdk.scaler import ScalerContext, ScalerError, SharingKey, TlsSettings, sharing_key
+from scalers.shared.databases import cql_frames as cql
+from scalers.shared.databases.session import LONGEST_ANSWER, NO_ROW, QueryRefused
+from scalers.shared.protocols.tcp import open_stream
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CqlServer:
+    """A `Server`: nodes in the order in which to try them."""
+
+    hosts: Sequence[tuple[str, int]]
+    keyspace: str
+    username: str
+    password: SecretStr
+    consistency: int
+    version: int
+    tls: TlsSettings | None
+    timeout: float
+
+    @property
+    def address(self) -> str:
+        """`host:port` of the first node."""
+        host, port = self.hosts[0]
+        return f"cassandra {host}:{port}"
+
+    def key(self, tenant: str, use: str) -> SharingKey:
+        """Always under the user."""
+        tls = self.tls or TlsSettings()
+        places = ",".join(f"{host}:{port}" for host, port in self.hosts)
+        how = (self.keyspace, self.consistency, self.version, self.timeout, self.tls is not None, tls.ca)
+        return sharing_key(tenant, ("cql", use, places, *how), self.username, self.password, *tls.credential, "user")
+
+    async def connect(self, context: ScalerContext) -> "CqlLink":
+        """To the first node that answers. Raises ScalerError, or ConfigError for TLS."""
+        tls = context.tls_context(self.tls) if self.tls else None
+        failure = ScalerError("no node")
+        for host, port in self.hosts:
+            try:
+                return await self._log_in(CqlLink(*await open_stream(host, port, LONGEST_ANSWER, tls), self))
+            except QueryRefused as error:
+                failure = ScalerError(f"{host}:{port}: the log-in is refused: {error}")
+            except (OSError, ScalerError) as error:
+                failure = ScalerError(f"{host}:{port}: connection failed: {str(error) or type(error).__name__}")
+        raise failure
+
+    async def _log_in(self, link: "CqlLink") -> "CqlLink":
+        try:
+            operation, _ = await link.ask(cql.STARTUP, cql.startup())
+            if operation == cql.AUTHENTICATE:
+                proof = cql.plain_log_in(self.username, self.password.get_secret_value())
+                operation, _ = await link.ask(cql.AUTH_RESPONSE, proof)
+            if operation not in (cql.READY, cql.AUTH_SUCCESS):
+                raise ScalerError("the server wants a log-in of another kind than user and password")
+            keyspace = self.keyspace.replace('"', '""')
+            await link.ask(cql.QUERY, cql.query(f'USE "{keyspace}"', self.consistency))
+        except BaseException:
+            await link.aclose()
+            raise
+        return link
+
+
+class CqlLink:
+    """A `Link`."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, server: CqlServer) -> None:
+        self._reader, self._writer, self._server = reader, writer, server
+
+    async def first(self, query: str) -> object:
+        """The first cell; a number of whatever width."""
+        operation, body = await self.ask(cql.QUERY, cql.query(query, self._server.consistency))
+        if operation != cql.RESULT:
+            raise ScalerError("the server says something that is no answer to a query")
+        try:
+            there, cell = cql.first_cell(body)
+        except ValueError as error:
+            raise ScalerError(f"the answer cannot be read: {error}") from None
+        return cell if there else NO_ROW
+
+    async def ask(self, operation: int, body: bytes) -> tuple[int, cql.Body]:
+        """Operation and body of the answer. Raises QueryRefused for an ERROR, ScalerError for a lost connection."""
+        try:
+            self._writer.write(cql.frame(self._server.version, operation, body))
+            await self._writer.drain()
+            _, flags, _, answered, length = cql.HEADER.unpack(await self._reader.readexactly(cql.HEADER.size))
+            answer = cql.Body.of(flags, await self._reader.readexactly(length))
+            if answered == cql.ERROR:
+                raise QueryRefused(f"error {answer.number():#06x}: {answer.string()}")
+        except (OSError, asyncio.IncompleteReadError, struct.error, ValueError) as error:
+            raise ScalerError(f"connection lost: {str(error) or type(error).__name__}") from None
+        return answered, answer
+
+    async def aclose(self) -> None:
+        """At once."""
+        self._writer.transport.abort()

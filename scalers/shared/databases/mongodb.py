@@ -1,0 +1,167 @@
+"""MongoDB by pymongo: one client for all triggers of one server and user.
+
+A connection string is a tenant's: what in it names a file of the operator, or asks for the operator's own identity at
+a cloud, is refused. Texts of the library are shown only where they cannot hold the string.
+"""
+
+import tempfile
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+from pydantic import SecretStr
+
+from keda_py.sdk.scaler import ConfigError, ScalerContext, ScalerError, SharingKey, TlsSettings, sharing_key
+from scalers.shared.extras import needs_extra
+
+if TYPE_CHECKING:
+    from pymongo import AsyncMongoClient
+
+_MECHANISMS = frozenset({"", "DEFAULT", "SCRAM-SHA-1", "SCRAM-SHA-256", "PLAIN", "MONGODB-X509"})
+_FILES = frozenset({"tlscafile", "tlscertificatekeyfile", "tlscrlfile"})
+_LONGEST_TEXT = 300
+_CONNECTIONS = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MongoServer:
+    """A connection string, with certificates beside it."""
+
+    uri: SecretStr
+    tls: TlsSettings | None
+    timeout: float
+
+    def key(self, tenant: str) -> SharingKey:
+        """The string may hold a password, so it is the credential as a whole."""
+        tls = self.tls or TlsSettings()
+        what = ("mongodb", self.timeout, self.tls is not None, tls.ca)
+        return sharing_key(tenant, what, self.uri, *tls.credential)
+
+
+class MongoClient:
+    """A client that has answered a ping."""
+
+    def __init__(self, client: "AsyncMongoClient[dict[str, Any]]", held: AsyncExitStack) -> None:
+        self._client, self._held = client, held
+
+    async def count(self, database: str, collection: str, query: str) -> int:
+        """How many documents match. Raises ScalerError."""
+        from bson.errors import BSONError
+        from bson.json_util import loads
+        from pymongo.errors import PyMongoError
+
+        if problem := query_problem(query):
+            raise ScalerError(problem)
+        try:
+            return await self._client[database][collection].count_documents(loads(query))
+        except (PyMongoError, BSONError, ValueError, TypeError, OSError) as error:
+            raise ScalerError(f"mongodb cannot count {database}.{collection}: {_said(error)}") from None
+
+    async def aclose(self) -> None:
+        """Close its connections."""
+        await self._client.close()
+        await self._held.aclose()
+
+
+def load_library() -> None:
+    """Raises ConfigError where it is missing."""
+    with needs_extra("mongodb"):
+        import pymongo  # noqa: F401
+
+
+def query_problem(query: str) -> str:
+    """Why a filter cannot be sent, "" where it can."""
+    try:
+        found = orjson.loads(query)
+    except orjson.JSONDecodeError:
+        return 'query: is not JSON: write a filter such as {"state": "open"}'
+    return "" if isinstance(found, dict) and found else 'query: is no filter: write one such as {"state": "open"}'
+
+
+async def connect(server: MongoServer, context: ScalerContext) -> MongoClient:
+    """The shared client. Raises ScalerError, or ConfigError for what is refused."""
+
+    async def opened() -> MongoClient:
+        held = AsyncExitStack()
+        await held.enter_async_context(context.connection())
+        try:
+            with context.clock.busy(), tempfile.TemporaryDirectory(prefix="keda-py-") as folder:
+                return MongoClient(await _pinged(server, context, Path(folder)), held)
+        except BaseException:
+            await held.aclose()
+            raise
+
+    return await context.shared(server.key(context.namespace), opened, MongoClient.aclose)
+
+
+async def _pinged(server: MongoServer, context: ScalerContext, folder: Path) -> "AsyncMongoClient[dict[str, Any]]":
+    from pymongo import AsyncMongoClient
+    from pymongo.errors import ConfigurationError, PyMongoError
+
+    _check(server.uri)
+    milliseconds = int(server.timeout * 1000)
+    options: dict[str, Any] = {
+        "serverSelectionTimeoutMS": milliseconds,
+        "connectTimeoutMS": milliseconds,
+        "socketTimeoutMS": milliseconds,
+        "timeoutMS": milliseconds,
+        "maxPoolSize": _CONNECTIONS,
+        "serverMonitoringMode": "poll",
+        "appname": "keda-py",
+        **_tls_options(server.tls, context, folder),
+    }
+    try:
+        client: AsyncMongoClient[dict[str, Any]] = AsyncMongoClient(server.uri.get_secret_value(), **options)
+    except (ConfigurationError, PyMongoError, ValueError, TypeError, OSError):
+        raise _wrong("cannot be used: write mongodb://user:password@host:27017/db") from None
+    try:
+        await client.admin.command("ping")
+    except BaseException as error:
+        await client.close()
+        if isinstance(error, PyMongoError | OSError):
+            raise ScalerError(f"mongodb cannot be reached: {_said(error)}") from None
+        raise
+    return client
+
+
+def _check(uri: SecretStr) -> None:
+    """Raises ConfigError for options that would use what is the operator's."""
+    _, _, query = uri.get_secret_value().partition("?")
+    given = {
+        name.lower(): value for name, _, value in (pair.partition("=") for pair in query.replace(";", "&").split("&"))
+    }
+    if files := sorted(_FILES & given.keys()):
+        raise _wrong(f"{files[0]} names a file of the operator: give ca, cert and key in a TriggerAuthentication")
+    if given.get("authmechanism", "").upper() not in _MECHANISMS:
+        raise _wrong(f"authMechanism is not one of {', '.join(sorted(_MECHANISMS - {''}))}")
+    if "%2f" in uri.get_secret_value().partition("?")[0].rpartition("@")[2].lower():
+        raise _wrong("names a socket of the operator's machine: name a host")
+
+
+def _tls_options(tls: TlsSettings | None, context: ScalerContext, folder: Path) -> dict[str, Any]:
+    """The library reads PEM from files only; they are there until it has connected."""
+    if tls is None:
+        return {}
+    context.tls_context(tls)  # looks at the texts
+    options: dict[str, Any] = {"tls": True}
+    if tls.ca:
+        (folder / "ca.pem").write_text(tls.ca, encoding="utf-8")
+        options["tlsCAFile"] = str(folder / "ca.pem")
+    if tls.cert:
+        (folder / "client.pem").write_text(f"{tls.cert}\n{tls.key}", encoding="utf-8")
+        options["tlsCertificateKeyFile"] = str(folder / "client.pem")
+        if tls.key_password:
+            options["tlsCertificateKeyFilePassword"] = tls.key_password
+    return options
+
+
+def _wrong(what: str) -> ConfigError:
+    return ConfigError(f"connectionString: {what}", field="connectionString")
+
+
+def _said(error: BaseException) -> str:
+    """Without the library's own view of the cluster, which follows."""
+    text = str(error).partition(", Timeout:")[0].partition(", full error:")[0]
+    return (text or type(error).__name__)[:_LONGEST_TEXT]

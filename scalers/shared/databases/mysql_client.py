@@ -1,0 +1,113 @@
+"""aiomysql's connection, bounded: how much a server may send, and that TLS is there where it is asked for.
+
+Imported only where a trigger of MySQL is opened: the library is of an extra.
+"""
+
+import asyncio
+from typing import Any
+
+import aiomysql
+from aiomysql.connection import Connection
+from pymysql.constants import CLIENT
+from pymysql.err import MySQLError, OperationalError
+
+from keda_py.sdk.scaler import ScalerError, addresses
+from scalers.shared.databases.session import LONGEST_ANSWER, NO_ROW, QueryRefused
+
+_OF_CLIENT = range(2000, 3000)
+"""Numbers of errors that the library itself raises: the connection is of no use any more."""
+
+
+class BoundedConnection(Connection):  # type: ignore[misc]  # the library has no types
+    """Connects to a number, since asyncio's own look-up of a name would wait for a thread."""
+
+    def __init__(self, *, must_encrypt: bool, **options: Any) -> None:
+        super().__init__(**options)
+        self._host: str
+        self._name, self._must_encrypt, self._left = self._host, must_encrypt, LONGEST_ANSWER
+
+    def begin(self) -> None:
+        """A new question: the server may answer in full length again."""
+        self._left = LONGEST_ANSWER
+
+    async def _connect(self) -> None:
+        *others, last = await addresses(self._name, self._port)
+        for self._host in others:
+            try:
+                await super()._connect()
+            except OperationalError as error:
+                if not isinstance(error.__cause__, OSError):
+                    raise
+            else:
+                return
+        self._host = last
+        await super()._connect()
+
+    async def _request_authentication(self) -> None:
+        self._host = self._name  # of the certificate
+        if self._must_encrypt and not self.server_capabilities & CLIENT.SSL:
+            raise OperationalError(2026, "the server does not speak TLS, which is asked for")
+        await super()._request_authentication()
+
+    async def _read_bytes(self, num_bytes: int) -> bytes:
+        self._left -= num_bytes
+        if self._left < 0:
+            self.close()
+            raise OperationalError(2020, f"the server sends more than {LONGEST_ANSWER} bytes")
+        read: bytes = await super()._read_bytes(num_bytes)
+        return read
+
+
+class MysqlLink:
+    """A `Link`."""
+
+    def __init__(self, connection: BoundedConnection) -> None:
+        self._connection = connection
+
+    async def first(self, query: str) -> object:
+        """The first cell. Further rows are not waited for: the connection is closed instead."""
+        self._connection.begin()
+        try:
+            cursor = await self._connection.cursor(aiomysql.SSCursor)
+            await cursor.execute(query)
+            row = await cursor.fetchone() if cursor.description else None
+            if row is not None and await cursor.fetchone() is not None:
+                self._connection.close()
+            else:
+                await cursor.close()
+        except (MySQLError, OSError, RuntimeError, asyncio.IncompleteReadError) as error:
+            raise self._explained(error) from None
+        return NO_ROW if row is None else row[0]
+
+    def _explained(self, error: Exception) -> ScalerError:
+        number = error.args[0] if error.args else 0
+        if isinstance(error, MySQLError) and number not in _OF_CLIENT and not self._connection.closed:
+            return QueryRefused(f"the query is refused: {explained(error)}")
+        return ScalerError(f"connection lost: {explained(error)}")
+
+    async def aclose(self) -> None:
+        """At once."""
+        self._connection.close()
+
+
+async def connected(options: dict[str, Any]) -> MysqlLink:
+    """Raises ScalerError."""
+    connection = BoundedConnection(autocommit=True, **options)
+    try:
+        await connection._connect()
+    except (MySQLError, OSError, RuntimeError, asyncio.IncompleteReadError) as error:
+        connection.close()
+        raise ScalerError(f"connection failed: {explained(error.__cause__ or error)}") from None
+    except BaseException:
+        connection.close()
+        raise
+    return MysqlLink(connection)
+
+
+def explained(error: BaseException) -> str:
+    """Number and text as MySQL shows them."""
+    match error.args:
+        case (int(number), str(text)) if isinstance(error, MySQLError):
+            return f"error {number}: {text}"
+        case _:
+            return str(error) or type(error).__name__

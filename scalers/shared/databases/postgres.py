@@ -1,0 +1,115 @@
+"""PostgreSQL by asyncpg. Prepared statements are not kept, so that a pooler in between may take turns."""
+
+import asyncio
+import ssl
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from keda_py.cloud.tokens import TokenSource
+from keda_py.sdk.scaler import ScalerContext, ScalerError, SharingKey, TlsSettings, sharing_key
+from scalers.shared.databases.bounded_loop import BoundedLoop
+from scalers.shared.databases.postgres_address import PostgresAddress
+from scalers.shared.databases.session import NO_ROW, QueryRefused
+from scalers.shared.extras import needs_extra
+
+_VERIFIED, _UNVERIFIED = TlsSettings(), TlsSettings(unsafe=True)
+_ATTEMPTS: dict[str, Sequence[TlsSettings | None]] = {
+    "disable": (None,),
+    "allow": (None, _UNVERIFIED),
+    "prefer": (_UNVERIFIED, None),
+    "require": (_UNVERIFIED,),
+    "verify-ca": (_VERIFIED,),
+    "verify-full": (_VERIFIED,),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PostgresServer:
+    """A `Server`. `token`: proves who the operator is, in place of a password; it goes over verified TLS only."""
+
+    at: PostgresAddress
+    timeout: float
+    token: TokenSource | None = None
+
+    @property
+    def address(self) -> str:
+        """`host:port` of the first host."""
+        host, port = self.at.hosts[0]
+        return f"postgresql {host}:{port}"
+
+    def key(self, tenant: str, use: str) -> SharingKey:
+        """Always under the user: there is no database without one."""
+        at = self.at
+        places = ",".join(f"{host}:{port}" for host, port in at.hosts)
+        settings = tuple((name, value) for name, value in sorted(at.settings.items()))
+        what = ("postgresql", use, places, at.database, at.sslmode, self.timeout, id(self.token) if self.token else 0)
+        return sharing_key(tenant, what, at.user, at.password, settings, "user")
+
+    async def connect(self, context: ScalerContext) -> "PostgresLink":
+        """To the first host that answers, by TLS as sslmode says. Raises ScalerError or ConfigError."""
+        asyncpg = _library()
+        failure = ScalerError("no host")
+        for host, port in self.at.hosts:
+            for tls in (_VERIFIED,) if self.token else _ATTEMPTS[self.at.sslmode]:
+                try:
+                    return await self._connect_to(asyncpg, (host, port), context.tls_context(tls) if tls else False)
+                except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
+                    failure = ScalerError(f"{host}:{port}: connection failed: {str(error) or type(error).__name__}")
+        raise failure
+
+    async def _connect_to(
+        self, asyncpg: ModuleType, place: tuple[str, int], tls: ssl.SSLContext | bool
+    ) -> "PostgresLink":
+        password = await self.token.token() if self.token else self.at.password
+        loop = BoundedLoop()
+        connection = await asyncpg.connect(
+            host=place[0],
+            port=place[1],
+            user=self.at.user,
+            password=password.get_secret_value(),  # "" too: with None, the operator's own variables and files count
+            database=self.at.database,
+            ssl=tls,
+            timeout=self.timeout,
+            statement_cache_size=0,
+            server_settings=dict(self.at.settings),
+            target_session_attrs="any",
+            loop=loop,
+        )
+        return PostgresLink(connection, loop, asyncpg)
+
+
+class PostgresLink:
+    """A `Link`."""
+
+    def __init__(self, connection: Any, loop: BoundedLoop, asyncpg: ModuleType) -> None:
+        self._connection, self._loop, self._asyncpg = connection, loop, asyncpg
+
+    async def first(self, query: str) -> object:
+        """The first cell; the server stops after one row."""
+        self._loop.begin()
+        try:
+            row = await self._connection.fetchrow(query)
+        except self._asyncpg.PostgresConnectionError as error:
+            raise ScalerError(f"connection lost: {error}") from None
+        except self._asyncpg.PostgresError as error:
+            if self._connection.is_closed():
+                raise ScalerError(f"connection lost: {error}") from None
+            raise QueryRefused(f"the query is refused: {error}") from None
+        except (self._asyncpg.InterfaceError, OSError, asyncio.IncompleteReadError) as error:
+            raise ScalerError(f"connection lost: {str(error) or type(error).__name__}") from None
+        if row is None:
+            return NO_ROW
+        return row[0] if len(row) else None
+
+    async def aclose(self) -> None:
+        """At once."""
+        self._connection.terminate()
+
+
+def _library() -> ModuleType:
+    with needs_extra("postgresql"):
+        import asyncpg
+    module: ModuleType = asyncpg
+    return module

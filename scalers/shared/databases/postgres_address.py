@@ -1,0 +1,134 @@
+"""Where a PostgreSQL is, as `connection` says it: a URL, or `key=value` pairs. Nothing of the operator's counts.
+
+Libraries fill gaps from PG* variables, ~/.pgpass and files that a text names: those are the operator's, so what names
+a file or a socket is refused.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+import re2
+from pydantic import SecretStr
+
+from keda_py.sdk.scaler import ConfigError
+
+SSL_MODES: Final = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
+_PAIR = re2.compile(r"\s*([A-Za-z_.]+)\s*=\s*('(?:[^'\\]|\\.)*'|(?:[^\s'\\]|\\.)*)")
+_NAMES = {"dbname": "database", "username": "user", "hostaddr": "host"}
+_FILES = frozenset({"passfile", "servicefile", "service", "sslcert", "sslkey", "sslrootcert", "sslcrl", "sslpassword"})
+_OF_CLIENTS = frozenset(
+    {
+        "connect_timeout",
+        "default_query_exec_mode",
+        "description_cache_capacity",
+        "fallback_application_name",
+        "gssencmode",
+        "krbspn",
+        "krbsrvname",
+        "min_read_buffer_size",
+        "sslnegotiation",
+        "sslsni",
+        "statement_cache_capacity",
+        "statement_cache_mode",
+        "target_session_attrs",
+    }
+)
+"""What tells a client, and not the server, what to do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PostgresAddress:
+    """Hosts with a port each, in the order in which to try them; `settings` are sent to the server."""
+
+    hosts: Sequence[tuple[str, int]]
+    user: str
+    password: SecretStr
+    database: str
+    sslmode: str
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+def parse_connection(text: str) -> PostgresAddress:
+    """Raises ConfigError that shows no value: there may be a password in any of them."""
+    try:
+        found = _of_url(text) if text.startswith(("postgres://", "postgresql://")) else _of_pairs(text)
+    except ValueError:
+        raise _wrong("is neither postgresql://user:password@host:5432/db nor host=... port=... pairs") from None
+    return address_of({_NAMES.get(name, name): value for name, value in found.items()}, "connection")
+
+
+def address_of(found: Mapping[str, str], field: str) -> PostgresAddress:
+    """From values by name. Raises ConfigError."""
+    if files := sorted(_FILES & found.keys()):
+        raise _wrong(f"{files[0]} names a file of the operator, which is not read: use --ca-dir for authorities", field)
+    own = {"host", "port", "user", "password", "database", "sslmode"} | _OF_CLIENTS
+    sslmode = found.get("sslmode", "prefer")
+    if sslmode not in SSL_MODES:
+        raise _wrong(f"sslmode is not one of {', '.join(SSL_MODES)}", field if field == "connection" else "sslmode")
+    user = found.get("user", "")
+    return PostgresAddress(
+        hosts=_hosts(found.get("host", ""), found.get("port", "5432"), field),
+        user=user,
+        password=SecretStr(found.get("password", "")),
+        database=found.get("database") or user,
+        sslmode=sslmode,
+        settings={name: value for name, value in found.items() if name not in own},
+    )
+
+
+def _hosts(hosts: str, ports: str, field: str) -> Sequence[tuple[str, int]]:
+    names = [host.strip().strip("[]") for host in hosts.split(",")]
+    numbers = [port.strip() or "5432" for port in ports.split(",")]
+    if len(numbers) == 1:
+        numbers *= len(names)
+    if not all(names) or any(name.startswith(("/", "@")) for name in names):
+        raise _wrong("names no host: a database is asked over TCP", field if field == "connection" else "host")
+    good = all(one.isascii() and one.isdigit() and 0 < int(one[:6]) <= 65535 for one in numbers)
+    if not good or len(numbers) != len(names):
+        raise _wrong("the port is not a number from 1 to 65535, one or as many as hosts", "port")
+    return [(name, int(number)) for name, number in zip(names, numbers, strict=True)]
+
+
+def _of_url(text: str) -> dict[str, str]:
+    parts = urlsplit(text)
+    credentials, _, places = parts.netloc.rpartition("@")
+    user, _, password = credentials.partition(":")
+    hosts, ports = zip(*map(_host_and_port, places.split(",")), strict=True)
+    given = {
+        "host": ",".join(hosts),
+        "port": ",".join(ports),
+        "user": unquote(user),
+        "password": unquote(password),
+        "database": unquote(parts.path.removeprefix("/")),
+    }
+    return {name: value for name, value in given.items() if value} | dict(parse_qsl(parts.query))
+
+
+def _host_and_port(place: str) -> tuple[str, str]:
+    if place.startswith("["):
+        host, _, port = place.partition("]")
+        return host[1:], port.removeprefix(":") or "5432"
+    host, _, port = place.partition(":")
+    return unquote(host), port or "5432"
+
+
+def _of_pairs(text: str) -> dict[str, str]:
+    found, end = {}, 0
+    while text[end:].strip():
+        pair = _PAIR.match(text, end)
+        if pair is None or pair.end() == end:
+            raise ValueError("a pair")
+        value = pair[2][1:-1] if pair[2].startswith("'") else pair[2]
+        found[pair[1]] = _unescape(value)
+        end = pair.end()
+    return found
+
+
+def _unescape(value: str) -> str:
+    return "\\".join(part.replace("\\", "") for part in value.split("\\\\"))
+
+
+def _wrong(what: str, field: str = "connection") -> ConfigError:
+    return ConfigError(f"{field}: {what}", field=field)

@@ -1,0 +1,98 @@
+"""The nodes of a cluster, each asked in its turn; where one does not answer, the next one is asked."""
+
+import ssl
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import httpx
+import orjson
+
+from keda_py.sdk.scaler import ConfigError, RedirectRule, ScalerContext, ScalerError
+from scalers.shared.credentials.basic import basic
+from scalers.shared.http_answer import HttpQuestion, ask
+
+_JSON = {"Content-Type": "application/json"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """A base address without credentials, and the headers that prove who asks."""
+
+    url: str
+    headers: Mapping[str, str] = field(repr=False)
+
+
+def nodes_of(addresses: Sequence[str], headers: Mapping[str, str]) -> list[Node]:
+    """User and password of an address go before the headers. Raises ConfigError that shows no address."""
+    made = []
+    for address in addresses:
+        try:
+            url = httpx.URL(address)
+        except httpx.InvalidURL:
+            url = httpx.URL("")
+        if url.scheme not in ("http", "https") or not url.host:
+            raise ConfigError(
+                "addresses: one is not an address: write http://host:9200, with commas between", field="addresses"
+            )
+        own = basic(url.username, url.password) if url.userinfo else headers
+        made.append(Node(url=str(url.copy_with(username=None, password=None)).rstrip("/"), headers=own))
+    return made
+
+
+class Nodes:
+    """The cluster as one trigger asks it."""
+
+    def __init__(
+        self, nodes: Sequence[Node], tls: ssl.SSLContext | None, context: ScalerContext, redirects: RedirectRule
+    ) -> None:
+        self._nodes, self._tls, self._context, self._redirects = nodes, tls, context, redirects
+        self._turn = 0
+
+    async def look(self, method: str) -> httpx.Response:
+        """At the root of the node whose turn it is, which stays its turn. Raises ScalerError."""
+        question = HttpQuestion(url="/", method=method, redirects=self._redirects)
+        return await self._ask(question)
+
+    def next_turn(self) -> None:
+        """The next node is the first to ask."""
+        self._turn += 1
+
+    async def post(self, path: str, body: object) -> httpx.Response:
+        """JSON, or a text that is JSON already; the answer whatever its status. Raises ScalerError."""
+        content = body.encode() if isinstance(body, str) else orjson.dumps(body)
+        question = HttpQuestion(url=path, method="POST", content=content, headers=_JSON, redirects=self._redirects)
+        try:
+            return await self._ask(question)
+        finally:
+            self.next_turn()
+
+    async def _ask(self, question: HttpQuestion) -> httpx.Response:
+        first = self._turn % len(self._nodes)
+        failure = ScalerError("no node")
+        for node in [*self._nodes[first:], *self._nodes[:first]]:
+            try:
+                return await ask(
+                    self._context,
+                    HttpQuestion(
+                        url=f"{node.url}{question.url}",
+                        method=question.method,
+                        content=question.content,
+                        headers={**node.headers, **question.headers},
+                        tls=self._tls,
+                        redirects=question.redirects,
+                    ),
+                )
+            except ScalerError as error:
+                failure = error
+        raise failure
+
+
+def check_status(answer: httpx.Response, product: str) -> None:
+    """Raises ScalerError for a status that is no answer to a question."""
+    match answer.status_code:
+        case 401:
+            raise ScalerError(f"{product} authentication failed (HTTP 401): check username and password")
+        case 403:
+            raise ScalerError(f"{product} authorization failed (HTTP 403): user has insufficient permissions")
+        case status if not answer.is_success:
+            raise ScalerError(f"{product} returned HTTP {status}")

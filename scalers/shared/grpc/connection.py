@@ -1,0 +1,177 @@
+"""Connections by gRPC: one for each server, TLS setting and credential of a tenant."""
+
+import asyncio
+import os
+import ssl
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from keda_py.net.keys.private_keys import plain_private_key
+from keda_py.sdk.messages import REMEDY
+from keda_py.sdk.scaler import ConfigError, ScalerContext, ScalerError, SharingKey, TlsSettings, sharing_key
+
+LONGEST_ANSWER = 64 * 1024
+"""Bytes. Answers are a few numbers and names, and they are read on the loop."""
+_LONGEST_REASON = 300
+_SCHEMES = ("dns:///", "passthrough:///")
+"""gRPC's other ones lead to sockets of the operator's own machine."""
+
+Metadata = Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrpcServer:
+    """One server as one client. `tls` None: plain text. `server_name`: which one its certificate has, "" its host."""
+
+    address: str
+    tls: TlsSettings | None = None
+    server_name: str = ""
+
+    def key(self, tenant: str) -> SharingKey:
+        """Under which its connection is shared; without a client certificate by all tenants."""
+        tls = self.tls or TlsSettings()
+        what = ("grpc", self.address, self.server_name, self.tls is not None, tls.ca, tls.unsafe)
+        return sharing_key(tenant, what, *tls.credential)
+
+
+def host_and_port(address: str, field: str) -> str:
+    """`host:port` of an address. Raises ConfigError."""
+    for scheme in _SCHEMES:
+        address = address.removeprefix(scheme)
+    host, _, port = address.rpartition(":")
+    if not host or not (port.isascii() and port.isdigit()) or "/" in host or "://" in address:
+        raise ConfigError(f'{field}: "{address}" is not host:port, such as scaler.shop:6000', field=field)
+    return address
+
+
+class GrpcConnection:
+    """A channel that connects by itself, again and again. Its answers are bytes."""
+
+    def __init__(self, server: GrpcServer, context: ScalerContext) -> None:
+        self._server, self._context = server, context
+        self._timeout = context.http_timeout
+        self._grpc = _library()
+        self._tls = context.tls_context(server.tls) if server.tls else None
+        self._channel: Any = None
+        self._opening = asyncio.Lock()
+
+    async def ask(self, path: str, request: bytes, metadata: Metadata = ()) -> bytes:
+        """The answer to one question, within the context's time-out. Raises ScalerError."""
+        channel = await self._open()
+        try:
+            async with self._context.connection():
+                asked = channel.unary_unary(path)(request, timeout=self._timeout, metadata=tuple(metadata))
+                answer: bytes = await asked
+        except self._grpc.aio.AioRpcError as error:
+            raise await self._failed(path, error) from None
+        return answer
+
+    async def follow(self, path: str, request: bytes, metadata: Metadata = ()) -> AsyncIterator[bytes]:
+        """The answers of a stream, as they come. Raises ScalerError when it breaks off."""
+        channel = await self._open()
+        call = channel.unary_stream(path)(request, metadata=tuple(metadata))
+        try:
+            async for answer in call:
+                yield answer
+        except self._grpc.aio.AioRpcError as error:
+            raise await self._failed(path, error) from None
+        finally:
+            call.cancel()
+
+    async def aclose(self) -> None:
+        """End everything that is asked."""
+        channel, self._channel = self._channel, None
+        if channel is not None:
+            await channel.close()
+
+    async def _failed(self, path: str, error: Any) -> ScalerError:
+        unsafe = self._server.tls is not None and self._server.tls.unsafe
+        if unsafe and error.code() == self._grpc.StatusCode.UNAVAILABLE:
+            await self.aclose()  # the certificate that was believed may have been replaced
+        method = path.rpartition("/")[2]
+        reason = str(error.details())[:_LONGEST_REASON]
+        return ScalerError(f"gRPC {self._server.address} {method}: {error.code().name}: {reason}")
+
+    async def _open(self) -> Any:
+        async with self._opening:
+            if self._channel is None:
+                self._channel = await self._connect()
+            return self._channel
+
+    async def _connect(self) -> Any:
+        options: list[tuple[str, object]] = [
+            ("grpc.lb_policy_name", "round_robin"),
+            ("grpc.max_receive_message_length", LONGEST_ANSWER),
+            ("grpc.initial_reconnect_backoff_ms", 200),
+            ("grpc.max_reconnect_backoff_ms", 5000),
+            # Tells when a server that is followed is gone; servers written in Go take no more than one in 5 minutes.
+            ("grpc.keepalive_time_ms", 310_000),
+        ]
+        if self._tls is None:
+            return self._grpc.aio.insecure_channel(self._server.address, options)
+        roots, name = await self._believed(self._tls)
+        if name := self._server.server_name or name:
+            options.append(("grpc.ssl_target_name_override", name))
+        credentials = self._grpc.ssl_channel_credentials(roots, *self._client_certificate())
+        return self._grpc.aio.secure_channel(self._server.address, credentials, options)
+
+    async def _believed(self, tls: ssl.SSLContext) -> tuple[bytes, str]:
+        """The authorities, PEM; for `unsafe` the certificate that the server shows, and a name that it has."""
+        if tls.verify_mode != ssl.CERT_NONE:
+            return "".join(ssl.DER_cert_to_PEM_cert(one) for one in tls.get_ca_certs(binary_form=True)).encode(), ""
+        certificate = await self._shown_certificate(tls)
+        return ssl.DER_cert_to_PEM_cert(certificate).encode(), _a_name_of(certificate)
+
+    async def _shown_certificate(self, tls: ssl.SSLContext) -> bytes:
+        host, _, port = self._server.address.rpartition(":")
+        try:
+            async with asyncio.timeout(self._timeout), self._context.connection():
+                _, writer = await asyncio.open_connection(host.strip("[]"), int(port), ssl=tls)
+                try:
+                    shown: bytes = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
+                finally:
+                    writer.close()
+        except (OSError, TimeoutError) as error:
+            raise ScalerError(f"gRPC {self._server.address}: {error or type(error).__name__}") from None
+        return shown
+
+    def _client_certificate(self) -> tuple[bytes | None, bytes | None]:
+        """Key and certificate, PEM."""
+        tls = self._server.tls
+        if tls is None or not tls.cert:
+            return None, None
+        return plain_private_key(tls.key, tls.key_password).encode(), tls.cert.encode()
+
+
+async def connect(server: GrpcServer, context: ScalerContext) -> GrpcConnection:
+    """The shared connection, which connects when it is first asked. Raises ConfigError."""
+
+    async def make() -> GrpcConnection:
+        return GrpcConnection(server, context)
+
+    return await context.shared(server.key(context.namespace), make, GrpcConnection.aclose)
+
+
+def _library() -> Any:
+    """grpcio, which is not imported before it is needed. Raises ConfigError where it is not installed."""
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # it writes to stderr what we tell as errors
+    try:
+        import grpc.aio
+    except ImportError:
+        raise ConfigError(f"gRPC needs libraries that are not installed: {REMEDY}") from None
+    return grpc
+
+
+def _a_name_of(certificate: bytes) -> str:
+    """One that gRPC will find in the certificate; "" if it has no name at all."""
+    from cryptography import x509
+
+    loaded = x509.load_der_x509_certificate(certificate)
+    try:
+        names = loaded.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except (x509.ExtensionNotFound, ValueError):
+        common = loaded.subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)
+        return str(common[0].value) if common else ""
+    found = [*names.get_values_for_type(x509.DNSName), *map(str, names.get_values_for_type(x509.IPAddress))]
+    return found[0].replace("*", "any") if found else ""

@@ -1,0 +1,132 @@
+"""What `external` and `external-push` share: a scaler elsewhere, asked by KEDA's protocol."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Self, TypeVar
+
+from pydantic import PrivateAttr, SecretStr
+
+from keda_py.net.secret_texts import EMPTY, Secrets
+from keda_py.sdk import external_protocol as protocol
+from keda_py.sdk.messages import parse
+from keda_py.sdk.scaler import (
+    AUTH,
+    ConfigError,
+    ExternalMetric,
+    Reading,
+    Scaler,
+    ScalerContext,
+    ScalerError,
+    TlsSettings,
+    TriggerMetadata,
+    named,
+    sources,
+)
+from scalers.shared.grpc.connection import GrpcConnection, GrpcServer, connect, host_and_port
+
+_FROM_ENV = "FromEnv"
+_MOST_METRICS = 100
+
+
+class ExternalMetadata(TriggerMetadata):
+    """Keys of both types; every other key is the scaler's, and passed on to it."""
+
+    passes_unknown_keys = True
+
+    scaler_address: str
+    enable_tls: Annotated[bool, named("enableTLS")] = False
+    unsafe_ssl: bool = False
+    ca_cert: Annotated[str, sources(AUTH)] = ""
+    tls_client_cert: Annotated[SecretStr, sources(AUTH)] = EMPTY
+    tls_client_key: Annotated[SecretStr, sources(AUTH)] = EMPTY
+
+    _passed: Mapping[str, SecretStr] = PrivateAttr(default_factory=dict)
+
+    @classmethod
+    def parse(cls, metadata: Mapping[str, str], env: Secrets, auth: Secrets, *, trigger_type: str = "") -> Self:
+        """As for every type, and with all that is passed on."""
+        parsed = super().parse(metadata, env, auth, trigger_type=trigger_type)
+        parsed._passed = _resolved(metadata, env)
+        return parsed
+
+    @property
+    def passed(self) -> Mapping[str, SecretStr]:
+        """All metadata, with what `...FromEnv` names in place of the name."""
+        return self._passed
+
+    def tls_settings(self) -> TlsSettings | None:
+        """None where the scaler is asked in plain text."""
+        cert, key = self.tls_client_cert.get_secret_value(), self.tls_client_key.get_secret_value()
+        if not (self.enable_tls or self.ca_cert or cert or key):
+            return None
+        return TlsSettings(ca=self.ca_cert, cert=cert, key=key, unsafe=self.unsafe_ssl)
+
+
+def _resolved(metadata: Mapping[str, str], env: Secrets) -> Mapping[str, SecretStr]:
+    """A variable that is empty or missing leaves nothing to pass on."""
+    passed = {}
+    for key, text in metadata.items():
+        value = env.get(text, EMPTY) if key.endswith(_FROM_ENV) else SecretStr(text)
+        if value.get_secret_value() or not key.endswith(_FROM_ENV):
+            passed[key] = value
+    return passed
+
+
+M = TypeVar("M", bound=ExternalMetadata)
+
+
+class ExternalMetricsScaler(Scaler[M]):
+    """Its metrics, values and activity are what the server says."""
+
+    _connection: GrpcConnection
+
+    def __init__(self, metadata: M, context: ScalerContext) -> None:
+        super().__init__(metadata, context)
+        if context.metric_type == "Utilization":
+            message = "metricType: Utilization is unsupported for external metrics: write AverageValue or Value"
+            raise ConfigError(message, field="metricType")
+        address = host_and_port(metadata.scaler_address, "scalerAddress")
+        self._server = GrpcServer(address=address, tls=metadata.tls_settings())
+
+    async def open(self) -> None:
+        """Share the connection to this server. Raises ConfigError for certificates that cannot be used."""
+        self._connection = await connect(self._server, self.context)
+
+    async def specs(self) -> tuple[ExternalMetric, ...]:
+        """What GetMetricSpec says now; a float target counts before an integer one. Raises ScalerError."""
+        answer = await self._ask(protocol.GET_METRIC_SPEC, self._reference(), "GetMetricSpecResponse")
+        if not 0 < len(answer.metricSpecs) <= _MOST_METRICS:
+            said = f"GetMetricSpec has {len(answer.metricSpecs)} metrics"
+            raise ScalerError(f"{self._server.address}: {said}: it must have 1 to {_MOST_METRICS}")
+        return tuple(self._spec(metric) for metric in answer.metricSpecs)
+
+    def _spec(self, metric: Any) -> ExternalMetric:
+        target = metric.targetSizeFloat if metric.targetSizeFloat > 0 else metric.targetSize
+        if target <= 0 or not metric.metricName:
+            said = f'metric "{metric.metricName}" with target {target:g}'
+            raise ScalerError(
+                f"{self._server.address}: GetMetricSpec has a {said}: an HPA needs a name and more than 0"
+            )
+        return ExternalMetric(name=metric.metricName, target=target)
+
+    async def read(self, spec: ExternalMetric | None = None) -> Reading:
+        """The values of one metric added up, as an HPA does, and whether the server calls it active."""
+        if spec is None:
+            spec, *_ = await self.specs()
+        question = protocol.messages()["GetMetricsRequest"](scaledObjectRef=self._reference(), metricName=spec.name)
+        answer = await self._ask(protocol.GET_METRICS, question, "GetMetricsResponse")
+        if not answer.metricValues:
+            raise ScalerError(f'{self._server.address}: GetMetrics has no value of "{spec.name}"')
+        values = [one.metricValueFloat if one.metricValueFloat > 0 else one.metricValue for one in answer.metricValues]
+        activity = await self._ask(protocol.IS_ACTIVE, self._reference(), "IsActiveResponse")
+        return Reading(value=float(sum(values)), active=activity.result)
+
+    async def _ask(self, method: str, question: Any, answer: str) -> Any:
+        data = await self._connection.ask(protocol.path(method), question.SerializeToString())
+        return parse(protocol.messages()[answer], data)
+
+    def _reference(self) -> Any:
+        return protocol.messages()["ScaledObjectRef"](
+            name=self.context.scaled_object,
+            namespace=self.context.namespace,
+            scalerMetadata={key: text.get_secret_value() for key, text in self.metadata.passed.items()},
+        )

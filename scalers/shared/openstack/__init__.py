@@ -1,0 +1,1 @@
+"""Services of OpenStack. In: who asks, by password or application credential. Out: tokens, and where services are."""

@@ -1,0 +1,84 @@
+"""Scale on how many documents of a Solr collection a query finds."""
+
+from typing import Annotated
+
+import httpx
+from pydantic import SecretStr
+
+from keda_py.sdk.scaler import (
+    AUTH,
+    META,
+    ConfigError,
+    Reading,
+    Scaler,
+    ScalerContext,
+    ScalerError,
+    TriggerMetadata,
+    sources,
+)
+from scalers.shared.answers import gjson
+from scalers.shared.credentials.basic import basic
+from scalers.shared.http_answer import HttpQuestion, ask
+from scalers.shared.target import check_target
+
+
+class SolrMetadata(TriggerMetadata):
+    """Keys of `solr`."""
+
+    host: str
+    collection: str
+    target_query_value: float
+    activation_target_query_value: float = 0.0
+    query: str = "*:*"
+    username: Annotated[str, sources(AUTH, META)]
+    password: Annotated[SecretStr, sources(AUTH, META)]
+
+
+class SolrScaler(Scaler[SolrMetadata]):
+    """A search whose documents are not looked at."""
+
+    def __init__(self, metadata: SolrMetadata, context: ScalerContext) -> None:
+        super().__init__(metadata, context)
+        if not metadata.target_query_value and not context.as_metric_source:
+            raise ConfigError("no targetQueryValue given: set targetQueryValue, not 0", field="targetQueryValue")
+        check_target(metadata.target_query_value, "targetQueryValue", context)
+
+    @property
+    def metric_name(self) -> str:
+        """Always `solr`; the prefix tells triggers apart."""
+        return "solr"
+
+    @property
+    def target(self) -> float:
+        """`targetQueryValue`."""
+        return self.metadata.target_query_value
+
+    @property
+    def activation(self) -> float:
+        """`activationTargetQueryValue`."""
+        return self.metadata.activation_target_query_value
+
+    async def read(self, spec: object = None) -> Reading:
+        """Search now; a refusal is an error, an answer without a count is 0 as in KEDA."""
+        metadata = self.metadata
+        question = HttpQuestion(
+            url=f"{metadata.host}/solr/{metadata.collection}/select",
+            parameters={"q": metadata.query, "wt": "json"},
+            headers=basic(metadata.username, metadata.password.get_secret_value()),
+        )
+        answer = await ask(self.context, question)
+        if answer.status_code != httpx.codes.OK:
+            raise ScalerError(f"solr answered with status {answer.status_code}: look at username, password, collection")
+        (found,) = await self.context.parse(
+            gjson.scalars_in, answer.content, ["response.numFound"], inline_bytes=gjson.INLINE_BYTES
+        )
+        return _reading(found)
+
+
+def _reading(found: object) -> Reading:
+    match found:
+        case bool():
+            pass
+        case int():
+            return Reading(value=float(found))
+    raise ScalerError("solr answered with something else than a count in response.numFound")

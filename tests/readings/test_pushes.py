@@ -1,0 +1,85 @@
+"""A source that tells of work is read at once; one that says there is no work is not."""
+
+import asyncio
+from collections.abc import Callable
+
+from keda_py.core.values.object_key import ObjectKey
+from keda_py.sdk.scaler import Reading
+
+KEY = ObjectKey("ScaledObject", "shop", "app")
+PUSH = {"type": "push"}
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(5):
+        while not holds():
+            await asyncio.sleep(0.005)
+
+
+async def test_work_that_a_source_tells_of_is_read_and_looked_at_at_once(world):
+    await world.build(PUSH)
+    await world.outcomes()
+    world.taps["a"].value = 7.0
+    world.taps["a"].pushed.put_nowait(True)
+    await until(lambda: world.told == [KEY, KEY])
+    assert await world.outcomes() == [Reading(value=7.0, active=True)]
+    assert world.taps["a"].reads == 2
+
+
+async def test_a_source_that_says_there_is_no_work_is_not_read(world):
+    await world.build(PUSH)
+    world.taps["a"].pushed.put_nowait(False)
+    await until(world.taps["a"].pushed.empty)
+    assert (world.taps["a"].reads, world.told) == (0, [])
+
+
+async def test_a_reading_that_began_before_the_work_is_not_the_answer(world):
+    await world.build(PUSH)
+    world.taps["a"].hangs = True
+    world.readings.begin(KEY)
+    world.taps["a"].pushed.put_nowait(True)
+    await until(lambda: world.taps["a"].reads == 1 and world.taps["a"].pushed.empty())
+    world.taps["a"].flowing.set()
+    await until(lambda: world.taps["a"].reads == 2)
+
+
+async def test_only_the_trigger_that_pushes_is_read(world):
+    await world.build({"metadata": {"tap": "b"}}, PUSH)
+    world.taps["a"].pushed.put_nowait(True)
+    await until(lambda: world.taps["a"].reads == 1)
+    assert world.taps["b"].reads == 0
+
+
+async def test_a_source_that_pushes_without_end_is_read_now_and_then(world):
+    await world.build(PUSH)
+    for _ in range(50):
+        world.taps["a"].pushed.put_nowait(True)
+    await until(lambda: world.taps["a"].reads == 1)
+    await asyncio.sleep(0.1)
+    assert world.taps["a"].reads == 1
+
+
+async def test_a_stream_that_fails_is_followed_again(world):
+    await world.build(PUSH)
+    world.taps["a"].pushed.put_nowait(ValueError("of a plug-in"))
+    world.taps["a"].pushed.put_nowait(True)
+    await until(lambda: world.taps["a"].reads == 1)
+
+
+async def test_an_object_that_is_forgotten_is_not_listened_to(world):
+    await world.build(PUSH)
+    await until(lambda: world.taps["a"].listeners == 1)
+    await world.build(PUSH, generation=2)
+    await until(lambda: world.taps["a"].listeners == 1)
+    await world.readings.forget(KEY)
+    await until(lambda: world.taps["a"].listeners == 0)
+
+
+async def test_the_scaler_that_takes_anothers_place_is_listened_to(world):
+    await world.build(PUSH)
+    await until(lambda: world.taps["a"].listeners == 1)
+    world.resolver.auth = {"password": "new"}
+    assert await world.readings.renew(KEY, [0])
+    world.taps["a"].pushed.put_nowait(True)
+    await until(lambda: world.taps["a"].reads == 1)
+    assert world.taps["a"].listeners == 1

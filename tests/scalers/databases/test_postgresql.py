@@ -1,0 +1,211 @@
+"""`postgresql` against a real PostgreSQL."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import asyncpg
+import pytest
+
+from keda_py.errors import ConfigError, ScalerError
+from keda_py.sdk.context import SharedContext
+from keda_py.testing import EngineContext, check_scaler
+from scalers.postgresql import PostgresqlScaler
+from tests.busy_threads import no_thread_left
+from tests.scalers.conftest import Bench
+from tests.scalers.servers.postgres import PASSWORD, USER
+from tests.scalers.servers.restartable import Restartable
+from tests.scalers.triggers import trigger_of
+
+AUTH = {"password": PASSWORD}
+
+
+@pytest.fixture
+async def admin(postgresql: Restartable) -> AsyncIterator[Any]:
+    connection = await asyncpg.connect(
+        host="127.0.0.1", port=postgresql.port, user=USER, password=PASSWORD, database="postgres", ssl=False
+    )
+    await connection.execute("DROP TABLE IF EXISTS jobs; CREATE TABLE jobs (state text)")
+    yield connection
+    await connection.close()
+
+
+def on(server: Restartable, query: str = "SELECT count(*) FROM jobs", **metadata: str) -> dict[str, str]:
+    place = {"host": "127.0.0.1", "port": str(server.port), "userName": USER, "dbName": "postgres"}
+    return {**place, "sslmode": "disable", "query": query, "targetQueryValue": "5", **metadata}
+
+
+async def test_a_count_and_other_numbers(bench: Bench, postgresql: Restartable, admin: Any) -> None:
+    await admin.execute("INSERT INTO jobs SELECT 'open' FROM generate_series(1, 7)")
+    read = {}
+    for query in (
+        "SELECT count(*) FROM jobs",
+        "SELECT 1.25::numeric",
+        "SELECT '3.5'",
+        "SELECT -2",
+        "SELECT 1 UNION ALL SELECT 2 ORDER BY 1",
+    ):
+        scaler = await bench.opened("postgresql", on(postgresql, query), auth=AUTH)
+        read[query] = (await scaler.read()).value
+    assert list(read.values()) == [7, 1.25, 3.5, -2, 1]
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("SELECT count(*) FROM nowhere", 'the query is refused: relation "nowhere" does not exist'),
+        ("SELEC 1", "the query is refused: syntax error"),
+        ("SELECT NULL", "the answer is NULL, which is not a number"),
+        ("SELECT 'many'", "the answer is text, which is not a number"),
+        ("SELECT true", "the answer is a bool, which is not a number"),
+        ("SELECT 1 WHERE false", "the query answers no row"),
+        ("SET application_name = 'x'", "the query answers no row"),
+        ("SELECT repeat('a', 3000000)", "connection lost"),
+    ],
+)
+async def test_what_is_no_number_is_an_error(
+    bench: Bench, postgresql: Restartable, admin: Any, query: str, message: str
+) -> None:
+    scaler = await bench.opened("postgresql", on(postgresql, query), auth=AUTH)
+    with pytest.raises(ScalerError) as refused:
+        await scaler.read()
+    assert message in str(refused.value)
+    assert f"postgresql 127.0.0.1:{postgresql.port}" in str(refused.value)
+
+
+async def test_not_a_number_counts_as_0_with_a_note(bench: Bench, postgresql: Restartable) -> None:
+    scaler = await bench.opened("postgresql", on(postgresql, "SELECT 'NaN'::float8"), auth=AUTH)
+    assert "counts as 0" in (await scaler.read()).note
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "postgresql://{user}:{password}@127.0.0.1:{port}/postgres",
+        "host=127.0.0.1 port={port} user={user} password='{password}' dbname=postgres",
+    ],
+)
+async def test_a_connection_string_of_either_form(bench: Bench, postgresql: Restartable, form: str) -> None:
+    connection = form.format(user=USER, password=PASSWORD, port=postgresql.port)
+    metadata = {"query": "SELECT 4", "targetQueryValue": "1"}
+    scaler = await bench.opened("postgresql", metadata, auth={"connection": connection})
+    assert (await scaler.read()).value == 4
+
+
+async def test_wrong_credentials_are_told_without_them(bench: Bench, postgresql: Restartable) -> None:
+    with pytest.raises(ScalerError) as wrong:
+        await bench.opened("postgresql", on(postgresql), auth={"password": "hunter2"})
+    assert "password authentication failed" in str(wrong.value)
+    assert "hunter2" not in str(wrong.value)
+
+
+async def test_all_queries_of_a_database_go_through_one_session(
+    bench: Bench, postgresql: Restartable, admin: Any
+) -> None:
+    queries = [f"SELECT {number}" for number in range(50)] + ["SELECT broken"]
+    scalers = [await bench.opened("postgresql", on(postgresql, query), auth=AUTH) for query in queries]
+    assert len({scaler.batch_key for scaler in scalers}) == 1
+    readings = await scalers[0].read_batch(scalers)
+    assert [reading.value for reading in readings[:50]] == list(range(50))
+    assert 'column "broken" does not exist' in str(readings[50])
+    sessions = await admin.fetchval("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'")
+    assert sessions == 2  # the scalers' and this one
+    other = await bench.opened("postgresql", on(postgresql, dbName="template1"), auth=AUTH)
+    assert other.batch_key != scalers[0].batch_key
+
+
+async def test_a_slow_query_is_given_up_and_the_next_one_is_answered(bench: Bench, postgresql: Restartable) -> None:
+    slow = await bench.opened("postgresql", on(postgresql, "SELECT 1 FROM pg_sleep(60)"), auth=AUTH, timeout=0.3)
+    quick = await bench.opened("postgresql", on(postgresql, "SELECT 1"), auth=AUTH, timeout=0.3)
+    assert slow.batch_key == quick.batch_key
+    with pytest.raises(ScalerError, match=r"no answer in 0\.3 s"):
+        await slow.read()
+    assert (await quick.read()).value == 1
+
+
+async def test_a_reading_that_is_cancelled_leaves_no_answer_for_the_next(bench: Bench, postgresql: Restartable) -> None:
+    slow = await bench.opened("postgresql", on(postgresql, "SELECT 1 FROM pg_sleep(60)"), auth=AUTH)
+    quick = await bench.opened("postgresql", on(postgresql, "SELECT 2"), auth=AUTH)
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.1):
+            await slow.read()
+    assert (await quick.read()).value == 2
+
+
+async def test_a_restarted_server_is_read_at_once(bench: Bench, postgresql: Restartable) -> None:
+    scaler = await bench.opened("postgresql", on(postgresql, "SELECT 3"), auth=AUTH)
+    assert (await scaler.read()).value == 3
+    postgresql.stop()
+    try:
+        with pytest.raises(ScalerError, match="connection failed"):
+            await scaler.read()
+    finally:
+        postgresql.start()
+    assert (await scaler.read()).value == 3
+
+
+async def test_tls_is_verified_or_not_as_sslmode_says(
+    bench: Bench, trusting: SharedContext, postgresql: Restartable
+) -> None:
+    encrypted = "SELECT ssl::int FROM pg_stat_ssl WHERE pid = pg_backend_pid()"
+    used = {}
+    for mode in ("disable", "allow", "prefer", "require"):
+        scaler = await bench.opened("postgresql", on(postgresql, encrypted, sslmode=mode), auth=AUTH)
+        used[mode] = (await scaler.read()).value
+    assert used == {"disable": 0, "allow": 0, "prefer": 1, "require": 1}
+    with pytest.raises(ScalerError, match="certificate verify failed"):
+        await bench.opened("postgresql", on(postgresql, encrypted, sslmode="verify-full"), auth=AUTH)
+    trusted = Bench(trusting)
+    try:
+        for host in ("127.0.0.1", "localhost"):
+            scaler = await trusted.opened(
+                "postgresql", on(postgresql, encrypted, sslmode="verify-full", host=host), auth=AUTH
+            )
+            assert (await scaler.read()).value == 1
+    finally:
+        await trusted.aclose()
+
+
+async def test_a_name_is_looked_up_while_every_thread_is_taken(bench: Bench, postgresql: Restartable) -> None:
+    async with no_thread_left():
+        scaler = await bench.opened("postgresql", on(postgresql, "SELECT 1", host="localhost"), auth=AUTH)
+        assert (await scaler.read()).value == 1
+
+
+async def test_a_server_that_never_answers_is_given_up(bench: Bench, silent_port: int) -> None:
+    silent = Restartable(silent_port, [], None, {})  # type: ignore[arg-type]
+    with pytest.raises(ScalerError, match=r"cannot be reached in 0\.2 s"):
+        await bench.opened("postgresql", on(silent), auth=AUTH, timeout=0.2)
+
+
+async def test_nothing_of_the_operators_fills_a_gap(
+    bench: Bench, postgresql: Restartable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PGPASSWORD", PASSWORD)
+    with pytest.raises(ScalerError, match="password authentication failed|empty password"):
+        await bench.opened("postgresql", on(postgresql))
+
+
+@pytest.mark.parametrize(
+    ("connection", "message"),
+    [
+        ("host=/var/run/postgresql user=a", "names no host"),
+        ("host=h passfile=/root/.pgpass", "passfile names a file of the operator"),
+        ("postgresql://u:hunter2@h/db?sslrootcert=/etc/ca.pem", "sslrootcert names a file of the operator"),
+        ("host=h port=x password=hunter2", "the port is not a number"),
+        ("host=h sslmode=perhaps", "sslmode is not one of disable"),
+        ("hunter2", "is neither postgresql://"),
+    ],
+)
+async def test_a_connection_that_cannot_be_used_is_refused(bench: Bench, connection: str, message: str) -> None:
+    metadata = {"query": "SELECT 1", "targetQueryValue": "1"}
+    with pytest.raises(ConfigError) as refused:
+        await bench.opened("postgresql", metadata, auth={"connection": connection})
+    assert message in str(refused.value)
+    assert "hunter2" not in str(refused.value)
+
+
+async def test_the_contract_is_kept(bench: Bench) -> None:
+    context = EngineContext(shared_context=bench.lent, namespace="default", scaled_object="app", trigger_index=0)
+    metadata = {"query": "SELECT 1", "targetQueryValue": "1", "connectionFromEnv": "PG"}
+    await check_scaler(PostgresqlScaler, trigger_of("postgresql", metadata, env={"PG": "host=h"}), context)

@@ -1,0 +1,97 @@
+"""A server of KEDA's protocol in the test's own process, which says what a test tells it to."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import grpc
+import grpc.aio
+import pytest
+
+from keda_py.sdk import external_protocol as protocol
+
+
+@dataclass
+class External:
+    """What it answers, and what it was asked."""
+
+    specs: list[dict[str, Any]] = field(default_factory=lambda: [{"metricName": "jobs", "targetSize": 5}])
+    values: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    active: bool = True
+    hangs: bool = False
+    raw: bytes | None = None
+    asked: list[Any] = field(default_factory=list)
+    streams: int = 0
+    told: asyncio.Queue[bool | None] = field(default_factory=asyncio.Queue)
+    """What StreamIsActive says next; None ends it."""
+    address: str = ""
+
+    async def answer(self, method: str, question: Any) -> bytes:
+        self.asked.append(question)
+        if self.hangs:
+            await asyncio.sleep(60)
+        if self.raw is not None:
+            return self.raw
+        classes = protocol.messages()
+        match method:
+            case protocol.GET_METRIC_SPEC:
+                answer = classes["GetMetricSpecResponse"](metricSpecs=self.specs)
+            case protocol.GET_METRICS:
+                answer = classes["GetMetricsResponse"](metricValues=self.values.get(question.metricName, []))
+            case _:
+                answer = classes["IsActiveResponse"](result=self.active)
+        return bytes(answer.SerializeToString())
+
+    async def stream(self, question: Any, context: Any) -> AsyncIterator[bytes]:
+        self.streams += 1
+        self.asked.append(question)
+        while (active := await self.told.get()) is not None:
+            yield bytes(protocol.messages()["IsActiveResponse"](result=active).SerializeToString())
+
+
+def handlers(external: External) -> grpc.GenericRpcHandler:
+    classes = protocol.messages()
+    reference, metrics = classes["ScaledObjectRef"].FromString, classes["GetMetricsRequest"].FromString
+
+    def unary(method: str) -> Any:
+        async def asked(question: Any, context: Any) -> bytes:
+            return await external.answer(method, question)
+
+        parse = metrics if method == protocol.GET_METRICS else reference
+        return grpc.unary_unary_rpc_method_handler(asked, request_deserializer=parse)
+
+    names = (protocol.IS_ACTIVE, protocol.GET_METRIC_SPEC, protocol.GET_METRICS)
+    stream = grpc.unary_stream_rpc_method_handler(external.stream, request_deserializer=reference)
+    methods = {name: unary(name) for name in names} | {protocol.STREAM_IS_ACTIVE: stream}
+    return grpc.method_handlers_generic_handler(protocol.SERVICE, methods)
+
+
+RunExternal = Callable[..., AbstractAsyncContextManager[External]]
+
+
+@pytest.fixture
+def run_external() -> RunExternal:
+    """`async with run_external() as external`; `credentials` for TLS, `port` brings one back."""
+
+    @asynccontextmanager
+    async def run(credentials: Any = None, port: int = 0, external: External | None = None) -> AsyncIterator[External]:
+        server, external = grpc.aio.server(), external or External()
+        server.add_generic_rpc_handlers((handlers(external),))
+        place = f"127.0.0.1:{port}"
+        bound = server.add_secure_port(place, credentials) if credentials else server.add_insecure_port(place)
+        external.address = f"127.0.0.1:{bound}"
+        await server.start()
+        try:
+            yield external
+        finally:
+            await server.stop(None)
+
+    return run
+
+
+@pytest.fixture
+async def external(run_external: RunExternal) -> AsyncIterator[External]:
+    async with run_external() as external:
+        yield external

@@ -1,0 +1,233 @@
+"""`external` and `external-push` against a server of their protocol."""
+
+import asyncio
+from typing import Any
+
+import grpc
+import pytest
+
+from keda_py.errors import ConfigError, ScalerError
+from keda_py.sdk.scaler import ExternalMetric
+from keda_py.testing import as_secrets
+from scalers.external import ExternalScaler
+from scalers.external_push import ExternalPushScaler
+from tests.certificates import Authority
+from tests.scalers.grpc.conftest import External, RunExternal
+from tests.scalers.recorded.metadata_cases import MetadataCase, recorded_types
+
+
+def on(external: External, **metadata: str) -> dict[str, str]:
+    return {"scalerAddress": external.address, **metadata}
+
+
+async def test_value_activity_and_target_are_what_the_server_says(bench: Any, external: External) -> None:
+    external.values["jobs"] = [{"metricName": "x", "metricValue": 7}]
+    scaler = await bench.opened("external", on(external))
+    (spec,) = await scaler.specs()
+    assert (spec, type(spec.target)) == (ExternalMetric(name="jobs", target=5), int)
+    for active in (True, False):
+        external.active = active
+        reading = await scaler.read(spec)
+        assert (reading.value, reading.active) == (7.0, active)
+
+
+async def test_several_metrics_are_read_by_name_and_floats_count_first(bench: Any, external: External) -> None:
+    external.specs = [
+        {"metricName": "a", "targetSize": 9, "targetSizeFloat": 2.5},
+        {"metricName": "b", "targetSize": 1},
+    ]
+    external.values = {
+        "a": [{"metricValue": 1, "metricValueFloat": 0.25}],
+        "b": [{"metricValue": 2}, {"metricValueFloat": 0.5}],
+    }
+    scaler = await bench.opened("external", on(external))
+    one, other = await scaler.specs()
+    assert (one.target, other.target) == (2.5, 1)
+    assert [(await scaler.read(spec)).value for spec in (one, other)] == [0.25, 2.5]
+
+
+async def test_the_server_is_told_all_metadata_and_what_variables_hold(bench: Any, external: External) -> None:
+    metadata = on(external, shade=" blue ", nameFromEnv="SHADE", goneFromEnv="NOPE", enableTLS="false")
+    scaler = await bench.opened("external", metadata, env={"SHADE": "deep"})
+    await scaler.specs()
+    (asked,) = external.asked
+    assert (asked.name, asked.namespace) == ("app", "default")
+    told = {"scalerAddress": external.address, "shade": " blue ", "nameFromEnv": "deep", "enableTLS": "false"}
+    assert dict(asked.scalerMetadata) == told
+    assert "deep" not in repr(scaler.metadata)
+
+
+@pytest.mark.parametrize("trigger_type", ["external", "external-push"])
+async def test_what_is_passed_on_is_as_recorded(bench: Any, trigger_type: str) -> None:
+    for case in recorded_types()[trigger_type]:
+        told = case.recorded.get("parsed", {}).get("_scalerMetadata")
+        if told is not None and "error" not in case.recorded:
+            given = case.recorded
+            scaler = bench.scaler(trigger_type, given["metadata"], env=given.get("env", {}), auth=given.get("auth"))
+            assert {key: text.get_secret_value() for key, text in scaler.metadata.passed.items()} == told, case.name
+
+
+LISTED = {
+    "server answers: neither": "An HPA takes no target of 0 or less.",
+    "server answers: negative int": "An HPA takes no target of 0 or less.",
+    "server answers: two metrics": "Every metric's name is normalised, this type's too.",
+    "server answers: same name twice": "A metric by two targets is refused.",
+    "server answers: empty name": "A metric has a name.",
+    "server answers: none": "A trigger without a metric is refused.",
+}
+
+
+def recorded_answers(trigger_type: str) -> list[MetadataCase]:
+    return [case for case in recorded_types()[trigger_type] if "server" in case.recorded]
+
+
+@pytest.mark.parametrize("trigger_type", ["external", "external-push"])
+async def test_metrics_are_those_of_recorded_answers(bench: Any, external: External, trigger_type: str) -> None:
+    differing = set()
+    for case in recorded_answers(trigger_type):
+        external.specs = case.recorded["server"]
+        if await case.difference(bench.lent, {"scalerAddress": external.address}):
+            differing.add(case.name)
+    assert differing == LISTED.keys() & {case.name for case in recorded_answers(trigger_type)}
+
+
+@pytest.mark.parametrize(
+    ("specs", "message"),
+    [
+        ([], "GetMetricSpec has 0 metrics"),
+        ([{"metricName": "a"}], 'metric "a" with target 0'),
+        ([{"metricName": "a", "targetSize": -1}], "with target -1"),
+        ([{"targetSize": 1}], 'metric ""'),
+        ([{"metricName": "a", "targetSize": 1}] * 101, "has 101 metrics"),
+    ],
+)
+async def test_metrics_that_an_hpa_cannot_use_are_an_error(
+    bench: Any, external: External, specs: Any, message: str
+) -> None:
+    external.specs = specs
+    with pytest.raises(ScalerError, match=message):
+        await (await bench.opened("external", on(external))).specs()
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        (b"\xff\xff", "the answer is no GetMetricsResponse"),
+        (b"", 'GetMetrics has no value of "jobs"'),
+        (b"\x0a\x00" * 40_000, "RESOURCE_EXHAUSTED"),
+    ],
+)
+async def test_an_answer_that_does_not_tell_is_an_error(
+    bench: Any, external: External, raw: bytes, message: str
+) -> None:
+    scaler = await bench.opened("external", on(external))
+    (spec,) = await scaler.specs()
+    external.raw = raw
+    with pytest.raises(ScalerError, match=message):
+        await scaler.read(spec)
+
+
+async def test_a_server_that_hangs_is_given_up(bench: Any, external: External) -> None:
+    external.hangs = True
+    scaler = await bench.opened("external", on(external), timeout=0.2)
+    with pytest.raises(ScalerError, match=r"GetMetricSpec: DEADLINE_EXCEEDED"):
+        await scaler.specs()
+
+
+async def test_a_restarted_server_is_read_again(bench: Any, run_external: RunExternal) -> None:
+    async with run_external() as external:
+        scaler = await bench.opened("external", on(external))
+        await scaler.specs()
+    with pytest.raises(ScalerError, match="UNAVAILABLE"):
+        await scaler.specs()
+    async with run_external(port=int(external.address.rpartition(":")[2]), external=external), asyncio.timeout(10):
+        while True:
+            try:
+                await scaler.specs()
+                break
+            except ScalerError:
+                await asyncio.sleep(0.05)
+
+
+async def test_tls_with_a_client_certificate(bench: Any, run_external: RunExternal) -> None:
+    ours = Authority()
+    server, client = ours.leaf("scaler"), ours.leaf("keda")
+    pair = [(server.key.encode(), server.cert.encode())]
+    credentials = grpc.ssl_server_credentials(pair, ours.cert.encode(), require_client_auth=True)
+    auth = {"caCert": ours.cert, "tlsClientCert": client.cert, "tlsClientKey": client.key}
+    async with run_external(credentials) as external:
+        assert await (await bench.opened("external", on(external), auth=auth)).specs()
+        for wrong in ({}, {"caCert": ours.cert}, {**auth, "caCert": Authority().cert}):
+            with pytest.raises(ScalerError, match="UNAVAILABLE"):
+                await (await bench.opened("external", on(external, enableTLS="true"), auth=wrong)).specs()
+
+
+async def test_tls_without_verification_follows_a_replaced_certificate(bench: Any, run_external: RunExternal) -> None:
+    def credentials() -> Any:
+        leaf = Authority().leaf("scaler", hosts=("scaler.shop",))
+        return grpc.ssl_server_credentials([(leaf.key.encode(), leaf.cert.encode())])
+
+    async with run_external(credentials()) as external:
+        scaler = await bench.opened("external", on(external, enableTLS="true", unsafeSsl="true"))
+        assert await scaler.specs()
+        strict = await bench.opened("external", on(external, enableTLS="true"))
+        with pytest.raises(ScalerError, match="UNAVAILABLE"):
+            await strict.specs()
+    async with run_external(credentials(), port=int(external.address.rpartition(":")[2])), asyncio.timeout(10):
+        while True:
+            try:
+                assert await scaler.specs()
+                break
+            except ScalerError:
+                await asyncio.sleep(0.05)
+
+
+@pytest.mark.parametrize(
+    "address", ["scaler", "unix:/run/containerd.sock", "unix:///x:1", "http://scaler:80", "xds:///a:1", ":6000", "a:b"]
+)
+async def test_an_address_is_host_and_port(bench: Any, address: str) -> None:
+    with pytest.raises(ConfigError, match="scalerAddress: .* is not host:port"):
+        bench.scaler("external", {"scalerAddress": address})
+
+
+async def test_half_a_client_certificate_is_refused(bench: Any, external: External) -> None:
+    with pytest.raises(ConfigError, match="belong together"):
+        await bench.opened("external", on(external), auth={"tlsClientCert": "x"})
+
+
+async def test_triggers_on_one_server_share_a_connection_unless_a_certificate_is_theirs(bench: Any) -> None:
+    address = {"scalerAddress": "scaler.shop:6000"}
+    one, other = [(await bench.opened("external", address, namespace=name))._connection for name in ("a", "b")]
+    assert one is other
+    leaf = Authority().leaf("keda")
+    auth = {"tlsClientCert": leaf.cert, "tlsClientKey": leaf.key}
+    mine, yours = [
+        (await bench.opened("external", address, auth=auth, namespace=name))._connection for name in ("a", "b")
+    ]
+    assert mine is not yours
+
+
+async def test_what_the_server_tells_is_heard_and_the_stream_is_opened_again(bench: Any, external: External) -> None:
+    scaler = await bench.opened("external-push", on(external))
+    stream = scaler.watch()
+    external.told.put_nowait(True)
+    external.told.put_nowait(False)
+    assert [await anext(stream), await anext(stream)] == [True, False]
+    external.told.put_nowait(None)
+    external.told.put_nowait(True)
+    async with asyncio.timeout(10):
+        assert await anext(stream) is True
+    assert external.streams == 2
+    await stream.aclose()
+
+
+async def test_external_does_not_listen(bench: Any, external: External) -> None:
+    assert (await bench.opened("external", on(external))).watch() is None
+
+
+@pytest.mark.parametrize(
+    ("scaler", "trigger_type"), [(ExternalScaler, "external"), (ExternalPushScaler, "external-push")]
+)
+async def test_metadata_of_both_types_reads_alike(bench: Any, scaler: Any, trigger_type: str) -> None:
+    metadata = scaler.metadata_model.parse({"scalerAddress": "a:1", "x": "y"}, as_secrets({}), as_secrets({}))
+    assert metadata.unknown_keys({"x": "y"}) == ()

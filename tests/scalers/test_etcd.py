@@ -1,0 +1,135 @@
+"""`etcd` against a real etcd: plain, with users, and with TLS."""
+
+import asyncio
+import base64
+from collections.abc import Iterator
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from keda_py.errors import ScalerError
+from keda_py.sdk.scaler import Trigger
+from keda_py.testing import EngineContext, check_scaler
+from scalers.etcd import EtcdScaler
+from tests.certificates import Authority
+from tests.scalers.servers.etcd import etcd
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with etcd(tmp_path_factory.mktemp("etcd")) as url:
+        yield url
+
+
+def coded(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+async def ask(url: str, path: str, question: dict[str, Any], token: str = "") -> Any:
+    headers = {"Authorization": token} if token else {}
+    async with httpx.AsyncClient(trust_env=False, headers=headers) as client:
+        return (await client.post(f"{url}/v3/{path}", json=question)).raise_for_status().json()
+
+
+async def put(url: str, key: str, value: str, token: str = "") -> None:
+    await ask(url, "kv/put", {"key": coded(key), "value": coded(value)}, token)
+
+
+def on(url: str, key: str = "load", **more: str) -> dict[str, str]:
+    return {"endpoints": url.partition("://")[2], "watchKey": key, "value": "5", **more}
+
+
+async def test_the_number_of_a_key(bench: Any, url: str) -> None:
+    await put(url, "load", "12.5")
+    scaler = await bench.opened("etcd", on(url))
+    assert (await scaler.read()).value == 12.5
+    await put(url, "load", "3")
+    assert (await scaler.read()).value == 3
+
+
+@pytest.mark.parametrize("text", ["many", "", "nan", "1_000", "inf"])
+async def test_a_key_without_a_number_is_an_error(bench: Any, url: str, text: str) -> None:
+    await put(url, "words", text)
+    scaler = await bench.opened("etcd", on(url, "words"))
+    with pytest.raises(ScalerError, match="key words holds no number"):
+        await scaler.read()
+
+
+async def test_a_missing_key_is_an_error(bench: Any, url: str) -> None:
+    scaler = await bench.opened("etcd", on(url, "gone"))
+    with pytest.raises(ScalerError, match="key gone doesn't exist"):
+        await scaler.read()
+
+
+async def test_the_endpoint_that_answers_is_found_and_kept(bench: Any, url: str) -> None:
+    await put(url, "load", "4")
+    there = url.partition("://")[2]
+    scaler = await bench.opened("etcd", on(url, endpoints=f"127.0.0.1:1,{there}"))
+    assert (await scaler.read()).value == 4
+    assert scaler._etcd._urls[0] == url
+    none = await bench.opened("etcd", on(url, endpoints="127.0.0.1:1"))
+    with pytest.raises(ScalerError, match=r'Post "http://127\.0\.0\.1:1/v3/kv/range"'):
+        await none.read()
+
+
+async def test_a_user_logs_in_and_logs_in_again_when_the_token_ends(bench: Any, tmp_path: Path) -> None:
+    with etcd(tmp_path) as url:
+        await put(url, "load", "7")
+        await ask(url, "auth/user/add", {"name": "root", "password": "s3cret"})
+        await ask(url, "auth/role/add", {"name": "root"})
+        await ask(url, "auth/user/grant", {"user": "root", "role": "root"})
+        await ask(url, "auth/enable", {})
+        good = {"username": "root", "password": "s3cret"}
+        scaler = await bench.opened("etcd", on(url), auth=good)
+        assert (await scaler.read()).value == 7
+        scaler._etcd._token = "ended.1"
+        assert (await scaler.read()).value == 7
+        for auth in ({}, {**good, "password": "hunter2"}):
+            refused = await bench.opened("etcd", on(url), auth=auth)
+            with pytest.raises(ScalerError, match="status 40[01]") as wrong:
+                await refused.read()
+            assert "hunter2" not in str(wrong.value)
+
+
+async def put_again_and_again(url: str, key: str, value: str) -> None:
+    """A change before a stream is open is not told."""
+    while True:
+        await put(url, key, value)
+        await asyncio.sleep(0.05)
+
+
+async def test_each_change_of_the_key_is_told_at_once(bench: Any, url: str) -> None:
+    await put(url, "told", "0")
+    scaler = await bench.opened("etcd", on(url, "told", activationValue="2"))
+    async with asyncio.timeout(20), aclosing(scaler.watch()) as stream:
+        async with asyncio.TaskGroup() as tasks:
+            writing = tasks.create_task(put_again_and_again(url, "told", "5"))
+            assert await anext(stream)
+            writing.cancel()
+        for text, active in (("2", False), ("words", False), ("3", True)):
+            await put(url, "told", text)
+            while await anext(stream) != active:
+                pass
+
+
+async def test_tls_with_a_client_certificate(bench: Any, tmp_path: Path) -> None:
+    authority = Authority()
+    client = authority.leaf("keda")
+    auth = {"tls": "enable", "ca": authority.cert, "cert": client.cert, "key": client.key}
+    with etcd(tmp_path, authority) as url:
+        scaler = await bench.opened("etcd", on(url), auth=auth)
+        with pytest.raises(ScalerError, match="key load doesn't exist"):
+            await scaler.read()
+        for wrong in ({}, {"tls": "enable"}, {"tls": "enable", "ca": authority.cert}):
+            refused = await bench.opened("etcd", on(url), auth=wrong)
+            with pytest.raises(ScalerError, match="Post"):
+                await refused.read()
+
+
+async def test_the_contract_is_kept(bench: Any, url: str) -> None:
+    await put(url, "load", "1")
+    context = EngineContext(shared_context=bench.lent, namespace="default", scaled_object="app", trigger_index=0)
+    await check_scaler(EtcdScaler, Trigger(type="etcd", metadata=on(url)), context)
