@@ -48,16 +48,20 @@ class AzureEventHubMetadata(AzureCloudMetadata):
     unprocessed_event_threshold: int = 64
     activation_unprocessed_event_threshold: int = 0
     stale_partition_info_threshold: int = 10_000
+    """A checkpoint that is ahead of its partition by less than so many events is newer than what the hub told."""
     connection: Annotated[SecretStr, sources(AUTH, ENV)] = _EMPTY
     consumer_group: str = "$Default"
     storage_connection: Annotated[SecretStr, sources(AUTH, ENV)] = _EMPTY
     storage_account_name: str = ""
+    """The account that holds the checkpoints, where podIdentity azure-workload asks for them."""
     blob_container: str = ""
     event_hub_namespace: Annotated[str, sources(META, ENV)] = ""
     event_hub_name: Annotated[str, sources(META, ENV)] = ""
+    """The hub, where the connection string names none as EntityPath."""
     checkpoint_strategy: str = ""
     endpoint_suffix: str = ""
     storage_endpoint_suffix: str = ""
+    """With cloud Private: what follows `blob.` in the name of the storage account's host."""
 
 
 class AzureEventHubScaler(Scaler[AzureEventHubMetadata]):

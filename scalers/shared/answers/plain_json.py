@@ -11,7 +11,7 @@ from keda_py.errors import ScalerError
 
 def mapping(value: object) -> Mapping[str, object]:
     """The value, if it is one. Raises ScalerError."""
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         raise ScalerError("the answer has another shape than expected")
     return value
 

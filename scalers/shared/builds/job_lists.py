@@ -11,7 +11,7 @@ from keda_py.errors import ScalerError
 from scalers.shared.answers.json_values import read_json
 from scalers.shared.answers.plain_json import listed, mapping, texts, whole
 
-INLINE_BYTES: Final = 16 * 1024
+INLINE_BYTES: Final = 8 * 1024
 """A longer answer may take more than 10 ms."""
 _UNFINISHED: Final = ("queued", "in_progress")
 _OF_EVERY_JOB: Final = "Agent.Version"

@@ -4,7 +4,7 @@ The functions may run in another process (`ScalerContext.parse`), so this file i
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 import orjson
@@ -18,8 +18,6 @@ INLINE_BYTES: Final = 4 * 1024
 """A longer answer may take more than 10 ms."""
 _DOWNLOADS: Final = "se:downloadsEnabled"
 _OF_VENDORS: Final = ("goog:", "moz:", "ms:", "se:")
-_MOST_PAIRS: Final = 1_000_000
-"""Requests times nodes that are compared."""
 
 Capabilities = Mapping[str, object]
 
@@ -32,10 +30,10 @@ def count_nodes(text: bytes, kind: Mapping[str, str], nodes_take: int, own: Capa
     data = _object(_object(read_json(text)).get("data"))
     wanted = _Kind(kind, own)
     nodes = [_Node.read(node, wanted) for node in _inside(data, "nodesInfo", "nodes")]
-    requests = _inside(data, "sessionsInfo", "sessionQueueRequests")
-    if len(nodes) * len(requests) > _MOST_PAIRS:
-        raise ScalerError("selenium grid: the queue is too long to be compared with the nodes")
-    unserved = sum(1 for request in requests if wanted.fits(_parsed(request)) and not _reserve(nodes))
+    matching = sum(
+        1 for request in _inside(data, "sessionsInfo", "sessionQueueRequests") if wanted.fits(_parsed(request))
+    )
+    unserved = max(0, matching - sum(node.free for node in nodes))
     new = -(-unserved // nodes_take) if nodes_take > 0 else unserved
     return new + sum(node.sessions for node in nodes)
 
@@ -58,12 +56,12 @@ def _parsed(text: object) -> Capabilities | None:
     return value if isinstance(value, dict) else None
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Node:
-    """`free` slots for requests of this kind, less those that are reserved; `sessions` of it go on."""
+    """`free` slots for requests of this kind; `sessions` of it go on."""
 
     sessions: int
-    free: int = field(default=0)
+    free: int = 0
 
     @classmethod
     def read(cls, value: object, kind: "_Kind") -> "_Node":
@@ -75,7 +73,7 @@ class _Node:
         matching = sum(_slots(one, kind) for one in _stereotypes(node.get("stereotypes")))
         # As in KEDA: where any slot of the kind is free, each free place of the node is.
         free = whole(node.get("maxSession")) - whole(node.get("sessionCount"))
-        return cls(sessions, free if matching > sessions else 0)
+        return cls(sessions, max(free, 0) if matching > sessions else 0)
 
 
 def _stereotypes(text: object) -> Sequence[object]:
@@ -91,14 +89,6 @@ def _slots(value: object, kind: "_Kind") -> int:
     capabilities = stereotype.get("stereotype")
     fits = isinstance(capabilities, Mapping) and kind.fits(capabilities, running=True)
     return whole(stereotype.get("slots")) if fits else 0
-
-
-def _reserve(nodes: Sequence[_Node]) -> bool:
-    """Take the next free slot; False if none is left."""
-    node = next((node for node in nodes if node.free > 0), None)
-    if node is not None:
-        node.free -= 1
-    return node is not None
 
 
 class _Kind:
