@@ -29,9 +29,9 @@ from keda_py.kube.resources import (
     Resource,
 )
 from keda_py.localkube.access.certificates import Authority
+from tests.builders import box_definition, boxen, deployment, metrics_api, scaled_object, workload
 from tests.charts.installed import SHOP, Installed
 from tests.charts.rendering import Obj
-from tests.e2e.manifests import box_definition, boxen, deployment, metrics_api, scaled_object, workload
 from tests.e2e.world import KINDS, condition_of
 from tests.http_server import HttpServer
 from tests.localkube.access.webhook import Webhook

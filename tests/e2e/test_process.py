@@ -12,7 +12,7 @@ from keda_py.clock import SystemClock
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import DEPLOYMENTS, LEASES, SCALED_OBJECTS
 from keda_py.kube.transport import Request
-from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests.builders import deployment, metrics_api, scaled_object
 from tests.e2e.processes import STARTED, Operator
 from tests.e2e.source import Source
 from tests.e2e.world import World, has_condition

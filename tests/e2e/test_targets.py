@@ -6,7 +6,7 @@ import pytest
 
 from keda_py.errors import NotFound
 from keda_py.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, SCALED_OBJECTS
-from tests.e2e.manifests import box_definition, boxen, metrics_api, scaled_object, workload
+from tests.builders import box_definition, boxen, metrics_api, scaled_object, workload
 from tests.e2e.source import Source
 from tests.e2e.world import KINDS, World, has_replicas
 

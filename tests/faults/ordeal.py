@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 from keda_py.kube.resources import DEPLOYMENTS, Obj
 from keda_py.localkube.cluster import ClusterOptions
-from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests.builders import deployment, metrics_api, scaled_object
 from tests.faults.faulty import FaultyApi, serve_faulty
 from tests.http_server import http_server
 from tests.operator.cable import Cable

@@ -6,7 +6,7 @@ A step is a turn of the event loop: after so many of them, from none to a few hu
 import asyncio
 
 from keda_py.kube.resources import DEPLOYMENTS, HORIZONTAL_POD_AUTOSCALERS, LEASES, SCALED_OBJECTS
-from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests.builders import deployment, metrics_api, scaled_object
 from tests.faults.ordeal import Ordeal, ordeal
 
 LEASE = "operator.keda.sh"

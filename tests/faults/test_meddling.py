@@ -15,7 +15,7 @@ from keda_py.kube.resources import (
     Resource,
 )
 from keda_py.localkube.model.calls import User
-from tests.e2e.manifests import cron, deployment, metrics_api, scaled_object
+from tests.builders import cron, deployment, metrics_api, scaled_object
 from tests.faults.faulty import of, refuses, writes
 from tests.faults.ordeal import Ordeal, ordeal
 from tests.operator.world import HPA

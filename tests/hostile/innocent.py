@@ -8,7 +8,7 @@ from redis.asyncio import Redis
 
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import DEPLOYMENTS, SCALED_OBJECTS, SECRETS, TRIGGER_AUTHENTICATIONS, Obj, Resource
-from tests.e2e.manifests import deployment, scaled_object
+from tests.builders import deployment, scaled_object
 from tests.e2e.world import has_condition
 from tests.hostile.waiting import until
 from tests.servers import LOOPBACK

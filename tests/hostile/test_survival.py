@@ -13,7 +13,7 @@ import pytest
 
 from keda_py.kube.resources import DEPLOYMENTS, SCALED_OBJECTS, Obj
 from keda_py.operator.process.hang import EXIT_CODE
-from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests.builders import deployment, metrics_api, scaled_object
 from tests.e2e.processes import STARTED, Process
 from tests.hostile.poison import install
 from tests.http_server import HttpServer, http_server

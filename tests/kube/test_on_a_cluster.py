@@ -30,7 +30,7 @@ from keda_py.kube.resources import (
 from keda_py.kube.scale import read_scale, write_scale
 from keda_py.kube.status import patch_status
 from keda_py.localkube.cluster import LocalCluster
-from tests.e2e.manifests import box_definition, boxen
+from tests.builders import box_definition, boxen
 from tests.kube.faulty_server import running, until
 from tests.kubeconfigs import token_kubeconfig
 

@@ -10,7 +10,7 @@ from keda_py.kube.client import Request
 from keda_py.kube.resources import CLUSTER_TRIGGER_AUTHENTICATIONS, DEPLOYMENTS, SCALED_JOBS, SCALED_OBJECTS
 from keda_py.localkube.store.subscriptions import Event
 from keda_py.telemetry.page import RENDER_SECONDS, MetricsPage
-from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests.builders import deployment, metrics_api, scaled_object
 from tests.operator.world import World
 
 

@@ -16,8 +16,8 @@ from keda_py.errors import ConfigError
 from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS
 from keda_py.telemetry.otel import MOST_TIMED, Timed, exporting
 from keda_py.telemetry.prometheus import OperatorMetrics
+from tests.builders import deployment, metrics_api, scaled_object
 from tests.collector import Collector, Point, grpc_collector
-from tests.e2e.manifests import deployment, metrics_api, scaled_object
 from tests.http_server import HttpServer, http_server
 from tests.operator.world import World
 

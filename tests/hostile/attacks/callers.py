@@ -11,7 +11,7 @@ import aiohttp
 
 from keda_py.errors import KubeError
 from keda_py.kube.transport import Request
-from tests.e2e.manifests import scaled_object
+from tests.builders import scaled_object
 from tests.hostile.attacks.payloads import nested
 from tests.hostile.attacks.ports import blind, exchange, hold
 from tests.hostile.attacks.triggers import cron

@@ -12,7 +12,7 @@ from keda_py.kube.resources import (
     SECRETS,
     TRIGGER_AUTHENTICATIONS,
 )
-from tests.e2e.manifests import deployment, scaled_object
+from tests.builders import deployment, scaled_object
 from tests.e2e.world import has_condition
 from tests.hostile import innocent
 from tests.hostile.attacks.triggers import Trigger, config, metrics_api, redis, using

@@ -13,7 +13,7 @@ from keda_py.kube.resources import (
     TRIGGER_AUTHENTICATIONS,
     Obj,
 )
-from tests.e2e.manifests import deployment, scaled_object
+from tests.builders import deployment, scaled_object
 from tests.hostile import innocent
 from tests.hostile.attacks.keys import slow_account, slow_password
 from tests.hostile.attacks.triggers import Trigger, config, cron, metrics_api, pods, prometheus, redis, using

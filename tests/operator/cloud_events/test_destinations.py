@@ -8,7 +8,7 @@ import pytest
 from aiohttp import web
 
 from keda_py.kube.resources import CLUSTER_TRIGGER_AUTHENTICATIONS, SECRETS, TRIGGER_AUTHENTICATIONS, Obj
-from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests.builders import deployment, metrics_api, scaled_object
 from tests.operator.cloud_events.test_sources import ACTIVE, cluster_source, conditions, create, source
 from tests.operator.world import NAMESPACE, World
 

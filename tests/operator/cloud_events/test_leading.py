@@ -3,7 +3,7 @@
 import asyncio
 
 from keda_py.kube.resources import SCALED_OBJECTS
-from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests.builders import deployment, metrics_api, scaled_object
 from tests.http_server import HttpServer
 from tests.operator.cloud_events.receiver import Receiver, until
 from tests.operator.cloud_events.test_sources import source

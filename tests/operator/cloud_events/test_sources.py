@@ -18,7 +18,7 @@ from keda_py.kube.resources import (
     Resource,
 )
 from keda_py.localkube.cluster import ClusterOptions
-from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests.builders import deployment, metrics_api, scaled_object
 from tests.http_server import HttpServer
 from tests.operator.cloud_events.receiver import Receiver, until
 from tests.operator.scaled_objects.test_events import NO_STATUS, allow

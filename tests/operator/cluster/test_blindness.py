@@ -12,7 +12,7 @@ from keda_py.kube.client import PatchKind
 from keda_py.kube.resources import DEPLOYMENTS, Obj, Resource
 from keda_py.localkube.cluster import ClusterOptions
 from keda_py.localkube.model.calls import User
-from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests.builders import deployment, metrics_api, scaled_object
 from tests.http_server import http_server
 from tests.operator.jumping import JumpingLoop
 from tests.operator.world import World, build_world

@@ -7,7 +7,7 @@ from keda_py.kube.resources import NAMESPACES, SCALED_OBJECTS
 from keda_py.localkube.store.subscriptions import Event
 from keda_py.operator.controller.workers import Workers
 from keda_py.telemetry.prometheus import OperatorMetrics
-from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests.builders import deployment, metrics_api, scaled_object
 from tests.e2e.world import has_condition
 from tests.operator.world import World
 

@@ -12,7 +12,7 @@ from keda_py.kube.resources import DEPLOYMENTS, HORIZONTAL_POD_AUTOSCALERS, SECR
 from keda_py.kube.transport import Request
 from keda_py.localkube.cluster import ClusterOptions
 from keda_py.localkube.model.calls import User
-from tests.e2e.manifests import cron, deployment, metrics_api, scaled_object
+from tests.builders import cron, deployment, metrics_api, scaled_object
 from tests.http_server import HttpServer
 from tests.operator.cluster.test_blindness import BINDINGS, CLUSTER_ROLES, EVERYTHING
 from tests.operator.world import HPA, World, build_world

@@ -12,7 +12,7 @@ from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS
 from keda_py.kube.transport import Request
 from keda_py.localkube.model.calls import User
-from tests.e2e.manifests import cron, deployment, metrics_api, scaled_object
+from tests.builders import cron, deployment, metrics_api, scaled_object
 from tests.operator.world import World
 
 NAMESPACE = "/apis/insight.keda-py.dev/v1alpha1/namespaces/default"

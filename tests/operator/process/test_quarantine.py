@@ -23,7 +23,7 @@ from keda_py.operator.process.quarantine import Quarantine, work_on
 from keda_py.operator.process.questions import GuardedQuestions
 from keda_py.readings.journal import Journal
 from keda_py.readings.journal_bytes import SIZE
-from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests.builders import deployment, metrics_api, scaled_object
 from tests.operator.test_metrics_page import read as read_page
 from tests.operator.world import World
 

@@ -1,7 +1,7 @@
 """Somebody else writes first: the operator looks again and decides anew, it never overwrites."""
 
 from keda_py.kube.resources import DEPLOYMENTS, SCALED_OBJECTS
-from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests.builders import deployment, metrics_api, scaled_object
 from tests.operator.meddler import meddling
 from tests.operator.world import World
 

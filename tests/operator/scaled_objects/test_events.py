@@ -6,7 +6,7 @@ from typing import Any
 from keda_py.kube.resources import DEPLOYMENTS, NAMESPACES, SCALED_JOBS, SCALED_OBJECTS, Obj, Resource
 from keda_py.localkube.cluster import ClusterOptions
 from keda_py.localkube.model.calls import User
-from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests.builders import deployment, metrics_api, scaled_object
 from tests.http_server import HttpServer
 from tests.operator.world import NAMESPACE, World, build_world
 

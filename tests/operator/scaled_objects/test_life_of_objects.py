@@ -6,7 +6,7 @@ from aiohttp import web
 
 from keda_py.kube.resources import DEPLOYMENTS, HORIZONTAL_POD_AUTOSCALERS, SCALED_OBJECTS
 from keda_py.localkube.store.subscriptions import Event
-from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests.builders import deployment, metrics_api, scaled_object
 from tests.operator.world import HPA, World
 
 PAUSED = "autoscaling.keda.sh/paused"

@@ -6,7 +6,7 @@ import pytest
 
 from keda_py.kube.resources import DEPLOYMENTS, HORIZONTAL_POD_AUTOSCALERS, SCALED_OBJECTS
 from keda_py.kube.transport import Request
-from tests.e2e.manifests import cron, deployment, metrics_api, scaled_object, workload
+from tests.builders import cron, deployment, metrics_api, scaled_object, workload
 from tests.operator.world import KINDS, World
 
 

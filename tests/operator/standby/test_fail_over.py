@@ -4,7 +4,7 @@ import asyncio
 import signal
 
 from keda_py.kube.resources import SCALED_OBJECTS
-from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests.builders import deployment, metrics_api, scaled_object
 from tests.e2e.processes import Process
 from tests.operator.replicas import FAST, Replicas, until
 

@@ -12,7 +12,7 @@ from keda_py.clock import SystemClock
 from keda_py.kube.resources import LEASES, SCALED_OBJECTS, SECRETS
 from keda_py.serving.certificates import Authority, ServingCertificate, issue, issue_client, read_authority
 from keda_py.serving.server_tls import load_pair
-from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests.builders import deployment, metrics_api, scaled_object
 from tests.operator.replicas import INSIGHT, METRICS, Replica, Replicas, blind, question, until
 
 METRIC = "s0-metric-api-value"

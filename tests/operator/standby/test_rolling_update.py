@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from keda_py.errors import KubeError
 from keda_py.kube.resources import API_SERVICES, SCALED_OBJECTS, VALIDATING_WEBHOOK_CONFIGURATIONS, Obj
 from keda_py.kube.transport import Request
-from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests.builders import deployment, metrics_api, scaled_object
 from tests.operator.replicas import Replica, Replicas, question, until
 from tests.servers import free_port
 
