@@ -99,7 +99,7 @@ class Ordeal:
         assert world.replicas() == 1
         await self.until(lambda: world.replicas() == 0 and world.condition("Active")[0] == "False", 30)
         assert world.operator is not None
-        assert not world.operator.done()
+        assert not world.operator.task.done()
         assert [record.getMessage() for record in self.shouts.records if record.exc_info] == []
         assert len(asyncio.all_tasks()) <= self._tasks + LEFT_BEHIND
         assert world.cluster.store.watchers <= self._watchers
