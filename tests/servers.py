@@ -16,6 +16,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.waiting import PAUSE
+
 STARTUP_SECONDS = 30
 LOOPBACK = "127.0.0.1"
 
@@ -70,7 +72,7 @@ def running(command: Sequence[str], port: int, log: Path) -> Iterator[None]:
             while not _answers(port):
                 assert process.poll() is None, log.read_text()
                 assert time.monotonic() < deadline, f"{command[0]} does not listen: {log.read_text()}"
-                time.sleep(0.02)
+                time.sleep(PAUSE)
             yield
         finally:
             process.terminate()
@@ -82,7 +84,7 @@ def wait_ready(url: str) -> None:
     deadline = time.monotonic() + STARTUP_SECONDS
     while httpx.get(url, trust_env=False).status_code != 200:
         assert time.monotonic() < deadline, f"{url} is not ready"
-        time.sleep(0.02)
+        time.sleep(PAUSE)
 
 
 def binary(name: str, package: str) -> str:

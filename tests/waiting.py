@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 PAUSE = 0.01
-"""Between two looks at something that tells nobody of its changes."""
+"""Between two looks at something that has no event for its changes."""
 CLOSING_SECONDS = 0.05
 """TLS connections close in the background, some turns of the loop after their session; no event tells of it."""
 

@@ -18,7 +18,7 @@ def resource_of(body: Obj) -> Resource:
 
 @dataclass(kw_only=True)
 class Actor:
-    """An administrator at work in one namespace; names are those of the usual objects, another namespace is told."""
+    """An administrator at work in one namespace, where no other is given; `name` is that of most built objects."""
 
     client: KubeClient
     namespace: str = "default"

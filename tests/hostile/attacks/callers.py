@@ -19,6 +19,9 @@ from tests.hostile.case import Case
 from tests.hostile.trial import Trial
 from tests.servers import LOOPBACK
 
+CROWD_SECONDS = 0.5
+"""So long the scrapers are at it before the wave goes on; they never end by themselves."""
+
 MIB = 2**20
 PATH = "/validate-keda-sh-v1alpha1-scaledobject"
 METRICS = "/apis/external.metrics.k8s.io/v1beta1/namespaces"
@@ -79,7 +82,7 @@ async def _scrapers(trial: Trial) -> None:
 
     for _ in range(20):
         trial.spawn(scrape())
-    await asyncio.sleep(0.5)
+    await asyncio.sleep(CROWD_SECONDS)
 
 
 async def _post(trial: Trial, body: bytes, path: str = PATH) -> int:
