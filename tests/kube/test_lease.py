@@ -193,6 +193,7 @@ async def test_a_lost_lease_ends_the_term_and_a_later_one_begins_another(client:
         assert not election.is_leader
         leases.fault = None
         await eventually(lambda: election.is_leader)
+        await eventually(lambda: terms != ["begun", "ended"])  # a turn of the loop later
         assert terms == ["begun", "ended", "begun"]
 
 

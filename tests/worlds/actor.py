@@ -24,7 +24,8 @@ class Actor:
     namespace: str = "default"
 
     async def create(self, *objects: Obj, namespace: str = "") -> Obj:
-        """Create objects where they say, or in `namespace`, or here; the last one as it was answered."""
+        """Create objects where they say, or in `namespace`, or here; the last one as it was answered, {} without any."""
+        created: Obj = {}
         for body in objects:
             resource = resource_of(body)
             where = {"namespace": namespace or self.namespace} if resource.namespaced else {}
