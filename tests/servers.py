@@ -19,6 +19,8 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.waiting import PAUSE
+
 STARTUP_SECONDS = 30
 LOOPBACK = "127.0.0.1"
 
@@ -81,7 +83,7 @@ def running(
             while not _answers(port):
                 assert process.poll() is None, log.read_text()
                 assert time.monotonic() < deadline, f"{command[0]} does not listen: {log.read_text()}"
-                time.sleep(0.02)
+                time.sleep(PAUSE)
             yield
         finally:
             process.send_signal(end)
@@ -93,7 +95,7 @@ def wait_ready(url: str) -> None:
     deadline = time.monotonic() + STARTUP_SECONDS
     while httpx.get(url, trust_env=False).status_code != 200:
         assert time.monotonic() < deadline, f"{url} is not ready"
-        time.sleep(0.02)
+        time.sleep(PAUSE)
 
 
 def binary(name: str, package: str) -> str:

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.auth.world import World, deployment, open_world, started
+from tests.auth.world import World, open_world, started
+from tests.builders import deployment
 from tests.servers import free_port, redis_command, running
 
 

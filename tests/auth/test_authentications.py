@@ -7,35 +7,28 @@ import pytest
 from keda_py.kube.resources import CLUSTER_TRIGGER_AUTHENTICATIONS as CTA
 from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS
 from keda_py.kube.resources import TRIGGER_AUTHENTICATIONS as TA
-from tests.auth.world import (
-    World,
-    authentication,
-    deployment,
-    eventually,
-    from_key,
-    redis_trigger,
-    scaled_object,
-    started,
-)
+from tests.auth.world import World, redis_trigger, started
+from tests.builders import a_namespace, authentication, container, deployment, from_key, scaled_job, scaled_object
+from tests.waiting import eventually
 
 # KEDA's own end-to-end tests allow about as much.
 SOON = 1.0
 
 
 async def users(world: World, name: str, resource: Any = TA) -> str:
-    return str(((await world.get(resource, name)).get("status") or {}).get("scaledobjects", ""))
+    return str((world.get(resource, name).get("status") or {}).get("scaledobjects", ""))
 
 
 async def test_the_status_lists_users_in_the_order_of_their_coming_and_drops_them_as_they_go(world: World) -> None:
     await world.apply(authentication("auth"), *(deployment(name) for name in ("one", "two")))
     async with started(world):
         for name, listed in (("two", "two"), ("one", "two,one")):
-            await world.apply(scaled_object(name, redis_trigger("auth"), redis_trigger("auth", listName="more")))
+            await world.apply(scaled_object(redis_trigger("auth"), redis_trigger("auth", listName="more"), name=name))
             await eventually(lambda want=listed: is_listed(world, want), SOON)
         await world.delete(SCALED_OBJECTS, "two")
         await eventually(lambda: is_listed(world, "one"), SOON)
         trigger = {"spec": {"triggers": [redis_trigger(address="127.0.0.1:1")]}}
-        await world.patch(SCALED_OBJECTS, "one", trigger)
+        await world.patch(SCALED_OBJECTS, trigger, "one")
         await eventually(lambda: is_listed(world, ""), SOON)
 
 
@@ -45,12 +38,12 @@ async def is_listed(world: World, wanted: str) -> bool:
 
 async def test_users_of_a_cluster_wide_one_are_listed_by_name_alone(world: World) -> None:
     cluster_wide = authentication("shared", "ClusterTriggerAuthentication")
-    other = scaled_object("app", redis_trigger("shared", "ClusterTriggerAuthentication"))
+    other = scaled_object(redis_trigger("shared", "ClusterTriggerAuthentication"))
     other["metadata"]["namespace"] = "other"
     await world.apply(
-        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "other"}},
+        a_namespace("other"),
         cluster_wide,
-        scaled_object("app", redis_trigger("shared", "ClusterTriggerAuthentication")),
+        scaled_object(redis_trigger("shared", "ClusterTriggerAuthentication")),
         other,
     )
 
@@ -67,8 +60,8 @@ async def test_events_tell_of_its_coming_its_changes_and_its_end(world: World, k
     async with started(world):
         await world.apply(authentication("auth", kind))
         await eventually(lambda: has_event(world, kind, f"{kind}Added", f"New {kind} configured"))
-        assert (await world.get(resource, "auth"))["metadata"]["finalizers"] == ["finalizer.keda.sh"]
-        await world.patch(resource, "auth", {"spec": {"env": [{"parameter": "a", "name": "A"}]}})
+        assert world.get(resource, "auth")["metadata"]["finalizers"] == ["finalizer.keda.sh"]
+        await world.patch(resource, {"spec": {"env": [{"parameter": "a", "name": "A"}]}}, "auth")
         updated = "ClusterTriggerAuthentication auth is updated"
         await eventually(lambda: has_event(world, kind, "ClusterTriggerAuthenticationUpdated", updated))
         await world.delete(resource, "auth")
@@ -77,15 +70,15 @@ async def test_events_tell_of_its_coming_its_changes_and_its_end(world: World, k
 
 
 async def has_event(world: World, kind: str, reason: str, note: str) -> bool:
-    return ("Normal", reason, note) in await world.events(kind, "auth")
+    return ("Normal", reason, note) in world.events("auth", kind)
 
 
 async def is_gone(world: World, resource: Any) -> bool:
-    return not await world.exists(resource, "auth")
+    return world.find(resource, "auth") is None
 
 
 async def test_an_operator_that_starts_lists_users_and_lets_go_of_what_is_being_deleted(world: World) -> None:
-    await world.apply(authentication("auth"), deployment("app"), scaled_object("app", redis_trigger("auth")))
+    await world.apply(authentication("auth"), deployment("app"), scaled_object(redis_trigger("auth")))
     held = authentication("held")
     held["metadata"]["finalizers"] = ["finalizer.keda.sh"]
     await world.apply(held)
@@ -94,35 +87,21 @@ async def test_an_operator_that_starts_lists_users_and_lets_go_of_what_is_being_
         await eventually(lambda: is_listed(world, "app"))
 
         async def held_is_gone() -> bool:
-            return not await world.exists(TA, "held")
+            return world.find(TA, "held") is None
 
         await eventually(held_is_gone)
 
 
 async def test_scaledjobs_use_authentications_like_scaledobjects(world: World) -> None:
-    job = {
-        "apiVersion": "keda.sh/v1alpha1",
-        "kind": "ScaledJob",
-        "metadata": {"name": "app", "namespace": "default"},
-        "spec": {
-            "jobTargetRef": {
-                "template": {
-                    "spec": {
-                        "restartPolicy": "Never",
-                        "containers": [{"name": "app", "image": "x", "env": [{"name": "LIST", "value": "jobs"}]}],
-                    }
-                }
-            },
-            "triggers": [{**redis_trigger("auth", listName=""), "metadata": {"listNameFromEnv": "LIST"}}],
-        },
-    }
+    trigger = {**redis_trigger("auth", listName=""), "metadata": {"listNameFromEnv": "LIST"}}
+    job = scaled_job(trigger, name="app", containers=[container(env=[{"name": "LIST", "value": "jobs"}])])
     await world.apply(authentication("auth", secretTargetRef=[from_key("address", "redis", "address")]), job)
 
     async def status() -> dict[str, str]:
-        return (await world.get(TA, "auth")).get("status") or {}
+        return world.get(TA, "auth").get("status") or {}
 
     async def is_refused() -> bool:
-        conditions = ((await world.get(SCALED_JOBS, "app")).get("status") or {}).get("conditions") or ()
+        conditions = (world.get(SCALED_JOBS, "app").get("status") or {}).get("conditions") or ()
         return any(one["type"] == "Ready" and one["status"] == "False" for one in conditions)
 
     async with started(world) as operator:

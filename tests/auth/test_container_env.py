@@ -6,18 +6,10 @@ import pytest
 
 from keda_py.auth.lookup.container_env import expand
 from keda_py.errors import ConfigError, NotFound
+from keda_py.kube.resources import Obj
 from keda_py.net.secret_texts import as_secrets
-from tests.auth.world import (
-    Obj,
-    World,
-    authentication,
-    config_map,
-    deployment,
-    redis_trigger,
-    resolve,
-    secret,
-    started,
-)
+from tests.auth.world import World, redis_trigger, resolve, started
+from tests.builders import authentication, config_map, deployment, secret
 
 ENV = {"A": "1", "B": "$(A)", "EMPTY": ""}
 

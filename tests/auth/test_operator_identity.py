@@ -11,7 +11,9 @@ import pytest
 from aiohttp import web
 
 from keda_py.errors import ConfigError, ScalerError
-from tests.auth.world import Obj, World, authentication, deployment, redis_trigger, resolve, started
+from keda_py.kube.resources import Obj
+from tests.auth.world import World, redis_trigger, resolve, started
+from tests.builders import authentication, deployment
 from tests.certificates import Authority
 from tests.http_server import HttpServer, http_server
 

@@ -17,21 +17,9 @@ from keda_py.kube.resources import (
     TRIGGER_AUTHENTICATIONS,
 )
 from keda_py.testing import A_SATURDAY
-from tests.auth.world import (
-    World,
-    authentication,
-    config_map,
-    deployment,
-    eventually,
-    from_key,
-    open_world,
-    redis_trigger,
-    resolve,
-    scaled_job,
-    scaled_object,
-    secret,
-    started,
-)
+from tests.auth.world import World, open_world, redis_trigger, resolve, started
+from tests.builders import authentication, config_map, deployment, from_key, scaled_job, scaled_object, secret
+from tests.waiting import eventually
 
 READY = ("True", "ScaledObjectReady")
 
@@ -60,10 +48,10 @@ async def test_scaling_goes_on_when_a_password_is_changed(
         secret("redis", password="old"),
         authentication("redis", secretTargetRef=[from_key("password", "redis", "password")]),
         deployment("app"),
-        scaled_object("app", redis_trigger("redis", address=f"127.0.0.1:{guarded_redis}")),
+        scaled_object(redis_trigger("redis", address=f"127.0.0.1:{guarded_redis}")),
     )
     async with started(world):
-        await eventually(lambda: world.condition("app", "Ready"), 5)
+        await eventually(lambda: world.condition("Ready") == READY, 5)
         await push_jobs(guarded_redis, "old", 5)
         await eventually(lambda: is_scaled(world, up=True))
         await push_jobs(guarded_redis, "old", 0)
@@ -71,22 +59,22 @@ async def test_scaling_goes_on_when_a_password_is_changed(
         rotate = {"stringData": {"password": "hunter2-new"}}
         if server_first:
             await change_password(guarded_redis, "old", "hunter2-new")
-            await world.patch(SECRETS, "redis", rotate)
+            await world.patch(SECRETS, rotate, "redis")
         else:
-            await world.patch(SECRETS, "redis", rotate)
+            await world.patch(SECRETS, rotate, "redis")
             await change_password(guarded_redis, "old", "hunter2-new")
         await push_jobs(guarded_redis, "hunter2-new", 5)
         await eventually(lambda: is_scaled(world, up=True), 4)
-        assert await world.condition("app", "Ready") == READY
+        assert world.condition("Ready", "app") == READY
     assert "hunter2-new" not in caplog.text
 
 
 async def is_scaled(world: World, *, up: bool) -> bool:
-    return (await world.replicas("app") > 0) is up
+    return (world.replicas("app") > 0) is up
 
 
 async def is_kind(world: World, kind: str, value: tuple[str, str]) -> bool:
-    return await world.condition("app", kind) == value
+    return world.condition(kind, "app") == value
 
 
 WITHIN = 2.0
@@ -120,12 +108,12 @@ async def openings(world: World) -> dict[str, object]:
 async def give_right_password(world: World, how: str) -> None:
     match how:
         case "ConfigMap":
-            await world.patch(CONFIG_MAPS, "app", {"data": {"password": "old"}})
+            await world.patch(CONFIG_MAPS, {"data": {"password": "old"}}, "app")
         case "TriggerAuthentication":
             right = {"configMapTargetRef": [from_key("password", "other", "password")]}
-            await world.patch(TRIGGER_AUTHENTICATIONS, "app", {"spec": right})
+            await world.patch(TRIGGER_AUTHENTICATIONS, {"spec": right}, "app")
         case "environment":
-            app = await world.get(DEPLOYMENTS, "app")
+            app = world.get(DEPLOYMENTS, "app")
             app["spec"]["template"]["spec"]["containers"][0]["env"][0]["value"] = "old"
             await world.client.update(DEPLOYMENTS.named("default", "app"), app)
 
@@ -137,7 +125,7 @@ async def test_what_could_not_be_built_is_tried_again_when_its_parameters_change
         trigger = redis_trigger(addressFromEnv="ADDRESS", passwordFromEnv="PASSWORD")
     other = redis_trigger("other", addressFromEnv="ADDRESS")
     await two_apps.apply(
-        scaled_object("app", trigger, pollingInterval=3600), scaled_object("other", other, pollingInterval=3600)
+        scaled_object(trigger, pollingInterval=3600), scaled_object(other, name="other", pollingInterval=3600)
     )
     async with started(two_apps):
         await eventually(lambda: is_kind(two_apps, "Ready", ("False", "ScaledObjectCheckFailed")))
@@ -161,7 +149,7 @@ async def test_a_change_renews_the_scalers_that_use_it_and_no_others(two_apps: W
     address = app["spec"]["template"]["spec"]["containers"][0]["env"][1]["value"]
     async with Redis.from_url(f"redis://{address}", password="old") as server:
         await server.config_set("requirepass", "")
-    await two_apps.apply(*(scaled_object(name, one, pollingInterval=3600) for name, one in triggers.items()))
+    await two_apps.apply(*(scaled_object(one, name=name, pollingInterval=3600) for name, one in triggers.items()))
     async with started(two_apps):
 
         async def both_stand() -> bool:
@@ -186,7 +174,7 @@ async def test_a_secret_that_comes_late_is_waited_for(world: World, guarded_redi
             secretTargetRef=[from_key("address", "redis", "address"), from_key("password", "redis", "password")],
         ),
         deployment("app"),
-        scaled_object("app", redis_trigger("redis"), pollingInterval=3600),
+        scaled_object(redis_trigger("redis"), pollingInterval=3600),
     )
     async with started(world) as operator:
         await eventually(lambda: is_kind(world, "Ready", ("False", "ScaledObjectCheckFailed")))
@@ -202,7 +190,7 @@ async def test_the_status_of_an_authentication_is_no_change_of_it(world: World, 
         secret("redis", password="old"),
         authentication("redis", secretTargetRef=[from_key("password", "redis", "password")]),
         deployment("app"),
-        scaled_object("app", redis_trigger("redis", address=f"127.0.0.1:{guarded_redis}"), pollingInterval=3600),
+        scaled_object(redis_trigger("redis", address=f"127.0.0.1:{guarded_redis}"), pollingInterval=3600),
     )
     async with started(world) as operator:
         told: list[object] = []
@@ -210,11 +198,11 @@ async def test_the_status_of_an_authentication_is_no_change_of_it(world: World, 
         await eventually(lambda: is_kind(world, "Ready", READY))
 
         async def is_listed() -> bool:
-            return bool((await world.get(TRIGGER_AUTHENTICATIONS, "redis")).get("status"))
+            return bool(world.get(TRIGGER_AUTHENTICATIONS, "redis").get("status"))
 
         await eventually(is_listed)
         assert told == []
-        await world.patch(SECRETS, "redis", {"stringData": {"password": "new"}})
+        await world.patch(SECRETS, {"stringData": {"password": "new"}}, "redis")
         await eventually(lambda: told == [(ObjectKey("ScaledObject", "default", "app"), 0)])
 
 
@@ -226,20 +214,20 @@ async def test_a_scaledjob_by_the_name_of_a_scaledobject_is_told_and_forgotten_b
         secret("redis", password="old"),
         authentication("redis", secretTargetRef=[from_key("password", "redis", "password")]),
         deployment("app"),
-        scaled_object("app", trigger, pollingInterval=3600),
-        scaled_job("app", trigger, pollingInterval=3600),
+        scaled_object(trigger, pollingInterval=3600),
+        scaled_job(trigger, name="app", pollingInterval=3600),
     )
     object_key, job_key = (ObjectKey(kind, "default", "app") for kind in ("ScaledObject", "ScaledJob"))
     async with started(world) as operator:
         readings, told = operator.parts.readings, set[object]()
         operator.parts.resolver.subscribe(lambda key, _: told.add(key))
         await eventually(lambda: readings.built(object_key) and readings.built(job_key))
-        await world.patch(SECRETS, "redis", {"stringData": {"password": "new"}})
+        await world.patch(SECRETS, {"stringData": {"password": "new"}}, "redis")
         await eventually(lambda: told == {object_key, job_key})
         await world.delete(SCALED_JOBS, "app")
         await eventually(lambda: readings.keys() == (object_key,))
         told.clear()
-        await world.patch(SECRETS, "redis", {"stringData": {"password": "old"}})
+        await world.patch(SECRETS, {"stringData": {"password": "old"}}, "redis")
         await eventually(lambda: told)
         assert told == {object_key}
 

@@ -6,25 +6,12 @@ from pathlib import Path
 import pytest
 
 from keda_py.errors import ConfigError
+from keda_py.kube.resources import Obj
 from keda_py.sdk.scaler import PodIdentity
-from tests.auth.world import (
-    Obj,
-    World,
-    authentication,
-    config_map,
-    deployment,
-    from_key,
-    redis_trigger,
-    resolve,
-    secret,
-    started,
-)
+from tests.auth.world import World, redis_trigger, resolve, started
+from tests.builders import a_namespace, authentication, config_map, deployment, from_key, secret
 
 CTA = "ClusterTriggerAuthentication"
-
-
-def namespace(name: str) -> Obj:
-    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
 
 
 async def test_a_later_source_overwrites_an_earlier_one(working: World) -> None:
@@ -61,7 +48,7 @@ async def test_a_later_source_overwrites_an_earlier_one(working: World) -> None:
 
 async def test_a_cluster_wide_one_has_its_secrets_in_the_operators_namespace(world: World) -> None:
     await world.apply(
-        namespace("keda"),
+        a_namespace("keda"),
         deployment("app"),
         secret("creds", password="here"),
         secret("creds", "keda", password="there"),
@@ -75,7 +62,7 @@ async def test_a_cluster_wide_one_has_its_secrets_in_the_operators_namespace(wor
 
 async def test_restricted_access_reads_secrets_there_whatever_was_meant(world: World) -> None:
     await world.apply(
-        namespace("keda"),
+        a_namespace("keda"),
         deployment("app"),
         secret("creds", password="here"),
         secret("creds", "keda", password="there"),
@@ -176,7 +163,7 @@ async def test_a_file_stands_for_every_other_source(world: World, tmp_path: Path
     (tmp_path / "secret.json").write_text(json.dumps({"password": "other"}))
     (tmp_path / "root" / "link.json").symlink_to(tmp_path / "secret.json")
     await world.apply(
-        namespace("keda"),
+        a_namespace("keda"),
         deployment("app"),
         secret("creds", "keda", a="1"),
         authentication("file", CTA, filePath="creds.json", secretTargetRef=[from_key("a", "creds", "a")]),

@@ -19,8 +19,10 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from keda_py.errors import KedaPyError
+from keda_py.kube.resources import Obj
 from keda_py.kube.transport import Request
-from tests.auth.world import Obj, World, authentication, deployment, redis_trigger, resolve, secret, started
+from tests.auth.world import World, redis_trigger, resolve, started
+from tests.builders import a_namespace, authentication, deployment, secret
 from tests.http_server import HttpServer, http_server
 
 SECRET = "s3cret-of-the-shop"
@@ -62,7 +64,7 @@ async def server() -> AsyncIterator[HttpServer]:
 @pytest.fixture
 async def tenants(world: World) -> AsyncIterator[World]:
     """A namespace "bank" besides the usual one, a ServiceAccount of one name in both; files may be sent to any vault."""
-    await world.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": BANK}}, deployment("app"))
+    await world.apply(a_namespace(BANK), deployment("app"))
     accounts = [{"name": "robot", "namespace": one} for one in (SHOP, BANK)]
     await world.apply(*({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta} for meta in accounts))
     async with started(world, operator_identity_anywhere="true"):

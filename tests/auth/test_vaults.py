@@ -13,7 +13,9 @@ from aiobotocore.session import get_session
 from aiohttp import web
 
 from keda_py.errors import ConfigError, ScalerError
-from tests.auth.world import Obj, World, authentication, redis_trigger, resolve, secret
+from keda_py.kube.resources import Obj
+from tests.auth.world import World, redis_trigger, resolve
+from tests.builders import authentication, secret
 from tests.http_server import HttpServer, http_server
 from tests.scalers.conftest import aws_endpoint
 

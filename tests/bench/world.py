@@ -17,7 +17,8 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 
 from keda_py.clock import SystemClock
 from keda_py.kube.client import KubeClient
-from keda_py.kube.resources import DEPLOYMENTS, HORIZONTAL_POD_AUTOSCALERS, NAMESPACES, SCALED_OBJECTS
+from keda_py.kube.resources import DEPLOYMENTS, HORIZONTAL_POD_AUTOSCALERS, NAMESPACES, SCALED_OBJECTS, Obj
+from tests.builders import a_namespace, bare_scaled_object, deployment
 
 NAMESPACE = "bench"
 LOOPBACK = "127.0.0.1"
@@ -36,8 +37,8 @@ class World:
     secure_port: int
 
     async def add_deployments(self, count: int) -> None:
-        await self.client.create(NAMESPACES, {"metadata": {"name": NAMESPACE}})
-        await _each(count, lambda i: self.client.create(DEPLOYMENTS, _deployment(f"d{i}")))
+        await self.client.create(NAMESPACES, a_namespace(NAMESPACE))
+        await _each(count, lambda i: self.client.create(DEPLOYMENTS, deployment(f"d{i}", namespace=NAMESPACE)))
 
     async def add_scaled_objects(self, count: int, interval: int, trigger: dict[str, object] | None = None) -> None:
         """`trigger` None: each has a Redis list of its own."""
@@ -190,26 +191,6 @@ def _is_ready(scaled_object: dict[str, Any]) -> bool:
     return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
 
 
-def _deployment(name: str) -> dict[str, Any]:
-    labels = {"app": name}
-    pod = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "main", "image": "example"}]}}
-    return {
-        "metadata": {"name": name, "namespace": NAMESPACE},
-        "spec": {"replicas": 0, "selector": {"matchLabels": labels}, "template": pod},
-    }
-
-
-def _scaled_object(index: int, interval: int, trigger: dict[str, object]) -> dict[str, Any]:
-    return {
-        "apiVersion": SCALED_OBJECTS.api_version,
-        "kind": SCALED_OBJECTS.kind,
-        "metadata": {"name": f"d{index}", "namespace": NAMESPACE},
-        "spec": {
-            "scaleTargetRef": {"name": f"d{index}"},
-            "minReplicaCount": 0,
-            "maxReplicaCount": 10,
-            "pollingInterval": interval,
-            "cooldownPeriod": 5,
-            "triggers": [trigger],
-        },
-    }
+def _scaled_object(index: int, interval: int, trigger: dict[str, object]) -> Obj:
+    spec = {"minReplicaCount": 0, "maxReplicaCount": 10, "pollingInterval": interval, "cooldownPeriod": 5}
+    return bare_scaled_object(trigger, name=f"d{index}", namespace=NAMESPACE, **spec)

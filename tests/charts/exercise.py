@@ -4,7 +4,6 @@ Each function is one story that ends when the cluster shows its outcome. Where a
 found somebody else's object, an answer that was lost), the story arranges the accident.
 """
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -29,12 +28,15 @@ from keda_py.kube.resources import (
     Resource,
 )
 from keda_py.localkube.access.certificates import Authority
+from tests import builders
+from tests.builders import box_definition, boxen, deployment, metrics_api, scaled_object, workload
 from tests.charts.installed import SHOP, Installed
 from tests.charts.rendering import Obj
-from tests.e2e.manifests import box_definition, boxen, deployment, metrics_api, scaled_object, workload
-from tests.e2e.world import KINDS, condition_of
+from tests.e2e.world import condition_of
 from tests.http_server import HttpServer
 from tests.localkube.access.webhook import Webhook
+from tests.waiting import eventually
+from tests.worlds.actor import KINDS
 
 MANY = NAMES_LIMIT + 2
 """More objects of a kind in one namespace than are followed one by one."""
@@ -65,10 +67,7 @@ def source(kind: str, **more: Any) -> Obj:
 
 
 def scaled_job(server: HttpServer, name: str, **spec: Any) -> Obj:
-    container = {"name": "work", "image": "work"}
-    job = {"template": {"spec": {"restartPolicy": "Never", "containers": [container]}}}
-    wanted = {"pollingInterval": 1, "maxReplicaCount": 2, "jobTargetRef": job, "triggers": [guarded(server)]}
-    return named("ScaledJob", name, spec=wanted | spec)
+    return builders.scaled_job(guarded(server), name=name, namespace=SHOP, **{"maxReplicaCount": 2, **spec})
 
 
 async def follow_sources(here: Installed, server: HttpServer, **tokens: Any) -> None:
@@ -228,9 +227,7 @@ async def spoil_the_certificates(here: Installed) -> None:
 
 
 async def until_asked(webhook: Webhook) -> None:
-    async with asyncio.timeout(30):
-        while not webhook.asked:
-            await asyncio.sleep(0.05)
+    await eventually(lambda: webhook.asked, 30)
 
 
 def generation(job: Obj) -> str:

@@ -16,11 +16,11 @@ from keda_py.kube.resources import (
     TRIGGER_AUTHENTICATIONS,
     VALIDATING_WEBHOOK_CONFIGURATIONS,
 )
+from tests.builders import box_definition, cron, deployment, metrics_api, scaled_object
 from tests.charts import exercise
 from tests.charts.installed import BANK, SHOP, Installed, installed
 from tests.charts.rendering import KEDA_PY, Obj, render
 from tests.charts.rights import given, noted
-from tests.e2e.manifests import box_definition, cron, deployment, metrics_api, scaled_object
 from tests.e2e.world import condition_of
 from tests.http_server import http_server
 

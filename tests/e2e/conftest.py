@@ -19,6 +19,7 @@ import pytest
 from keda_py.clock import SystemClock
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import NAMESPACES
+from tests.builders import a_namespace
 from tests.e2e.processes import Operator, Process
 from tests.e2e.source import Source, serve_source
 from tests.e2e.world import World, clear, kubectl
@@ -94,7 +95,7 @@ async def world(shared_operator: Operator | None, kubeconfig: Path) -> AsyncIter
     """A namespace of its own, watched over by an operator."""
     namespace = f"e2e-{uuid4().hex[:8]}"
     async with KubeClient(SystemClock(), str(kubeconfig)) as client:
-        await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+        await client.create(NAMESPACES, a_namespace(namespace))
         yield World(client, kubeconfig, namespace)
         await clear(client, namespace)
 

@@ -3,7 +3,7 @@
 import asyncio
 
 from keda_py.kube.resources import DEPLOYMENTS, SCALED_OBJECTS
-from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests.builders import deployment, metrics_api, scaled_object
 from tests.e2e.source import Source
 from tests.e2e.world import World, has_condition, has_replicas
 

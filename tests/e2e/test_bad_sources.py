@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from keda_py.kube.resources import DEPLOYMENTS
-from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests.builders import deployment, metrics_api, scaled_object
 from tests.e2e.source import NONSENSE, Source, serve_source
 from tests.e2e.world import World, has_replicas
 

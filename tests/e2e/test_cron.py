@@ -4,7 +4,7 @@ import asyncio
 from datetime import datetime, timedelta
 
 from keda_py.clock import SystemClock
-from tests.e2e.manifests import cron, deployment, scaled_object
+from tests.builders import cron, deployment, scaled_object
 from tests.e2e.world import World
 
 SOON = timedelta(seconds=8)

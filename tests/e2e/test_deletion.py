@@ -1,7 +1,7 @@
 """A ScaledObject goes: its finalizer is honoured, its HPA follows, the replicas stay or are given back."""
 
 from keda_py.kube.resources import DEPLOYMENTS, HORIZONTAL_POD_AUTOSCALERS, NAMESPACES, SCALED_OBJECTS
-from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests.builders import deployment, metrics_api, scaled_object
 from tests.e2e.source import Source
 from tests.e2e.world import World, has_condition
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests.builders import deployment, metrics_api, scaled_object
 from tests.e2e.processes import Operator
 from tests.e2e.source import Source
 from tests.e2e.world import World, kubectl

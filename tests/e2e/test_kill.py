@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from keda_py.kube.resources import DEPLOYMENTS, HORIZONTAL_POD_AUTOSCALERS, SCALED_OBJECTS, Obj
-from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests.builders import deployment, metrics_api, scaled_object
 from tests.e2e.processes import Operator
 from tests.e2e.source import Source
 from tests.e2e.world import Watch, World, has_condition, has_replicas

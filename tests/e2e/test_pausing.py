@@ -1,7 +1,7 @@
 """Pause annotations: the HPA goes, the replicas stay or take the asked count, and afterwards all is as before."""
 
 from keda_py.kube.resources import DEPLOYMENTS, HORIZONTAL_POD_AUTOSCALERS, SCALED_OBJECTS
-from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests.builders import deployment, metrics_api, scaled_object
 from tests.e2e.source import Source
 from tests.e2e.world import World, has_replicas
 

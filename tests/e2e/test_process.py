@@ -12,10 +12,11 @@ from keda_py.clock import SystemClock
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import DEPLOYMENTS, LEASES, SCALED_OBJECTS
 from keda_py.kube.transport import Request
-from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests.builders import deployment, metrics_api, scaled_object
 from tests.e2e.processes import STARTED, Operator
 from tests.e2e.source import Source
 from tests.e2e.world import World, has_condition
+from tests.waiting import eventually
 
 QUICK_LEASE = {
     "KEDA_OPERATOR_LEADER_ELECTION_LEASE_DURATION": "4s",
@@ -43,9 +44,11 @@ async def test_at_sigterm_it_is_not_ready_at_once_and_leaves_within_five_seconds
         sent, at = clock.now(), loop.time()
         async with asyncio.TaskGroup() as tasks:
             leaving = tasks.create_task(asyncio.to_thread(operator.end, signal.SIGTERM))
-            async with asyncio.timeout(1):
-                while await status(session, operator.readyz) != 503:
-                    await asyncio.sleep(0.02)
+
+            async def unready() -> bool:
+                return await status(session, operator.readyz) == 503
+
+            await eventually(unready, 1)
         assert leaving.result() == 0
         assert 2 <= loop.time() - at < 2 + 5
     live = await world.get(SCALED_OBJECTS)

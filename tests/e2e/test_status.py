@@ -1,7 +1,7 @@
 """What a user reads: status, conditions, Events, and what kubectl makes of them."""
 
 from keda_py.kube.resources import DEPLOYMENTS, SCALED_OBJECTS
-from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests.builders import deployment, metrics_api, scaled_object
 from tests.e2e.source import Source
 from tests.e2e.world import World, condition_of, has_condition
 

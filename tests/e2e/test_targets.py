@@ -6,9 +6,11 @@ import pytest
 
 from keda_py.errors import NotFound
 from keda_py.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, SCALED_OBJECTS
-from tests.e2e.manifests import box_definition, boxen, metrics_api, scaled_object, workload
+from tests.builders import box_definition, boxen, metrics_api, scaled_object, workload
 from tests.e2e.source import Source
-from tests.e2e.world import KINDS, World, has_replicas
+from tests.e2e.world import World, has_replicas
+from tests.waiting import PAUSE
+from tests.worlds.actor import KINDS
 
 
 @pytest.mark.parametrize("kind", ["StatefulSet", "ReplicaSet"])
@@ -57,6 +59,6 @@ async def _create(world: World, group: str, box: dict[str, object]) -> None:
             try:
                 await world.client.create(boxen(group), box)
             except NotFound:
-                await asyncio.sleep(0.2)
+                await asyncio.sleep(PAUSE)
             else:
                 return

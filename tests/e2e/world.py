@@ -7,30 +7,23 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from keda_py.errors import NotFound
-from keda_py.kube.client import KubeClient, PatchKind
+from keda_py.kube.client import KubeClient
 from keda_py.kube.informers.informer import Informer
 from keda_py.kube.informers.informer_spec import InformerSpec
 from keda_py.kube.resources import (
     DEPLOYMENTS,
     EVENTS,
-    HORIZONTAL_POD_AUTOSCALERS,
     NAMESPACES,
-    REPLICA_SETS,
     SCALED_OBJECTS,
-    STATEFUL_SETS,
     Obj,
     Resource,
     Selection,
 )
+from tests.worlds.actor import Actor
 
 SECONDS = 45.0
-KINDS = {
-    resource.kind: resource
-    for resource in (DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, SCALED_OBJECTS, HORIZONTAL_POD_AUTOSCALERS)
-}
 
 Condition = Callable[[Obj], bool]
 
@@ -85,37 +78,17 @@ class Watch:
         return counts
 
 
-@dataclass(frozen=True)
-class World:
-    """A namespace; `kubectl` runs the real one."""
+@dataclass(kw_only=True)
+class World(Actor):
+    """A namespace of any cluster; `kubectl` runs the real one."""
 
-    client: KubeClient
     kubeconfig: Path
-    namespace: str
-
-    async def create(self, *objects: Obj) -> Obj:
-        """Create the objects here; the last one as it was answered."""
-        for body in objects:
-            body["metadata"]["namespace"] = self.namespace
-            created = await self.client.create(KINDS[body["kind"]], body)
-        return created
 
     async def get(self, resource: Resource, name: str = "app") -> Obj:
         return await self.client.get(resource.named(self.namespace, name))
 
-    async def patch(self, resource: Resource, change: Any, name: str = "app") -> Obj:
-        return await self.client.patch(resource.named(self.namespace, name), change)
-
     async def replace_triggers(self, *triggers: Obj, name: str = "app") -> None:
-        path = SCALED_OBJECTS.named(self.namespace, name)
-        change = [{"op": "replace", "path": "/spec/triggers", "value": list(triggers)}]
-        await self.client.patch(path, change, PatchKind.JSON)
-
-    async def annotate(self, annotations: dict[str, str | None], name: str = "app") -> None:
-        await self.patch(SCALED_OBJECTS, {"metadata": {"annotations": annotations}}, name)
-
-    async def delete(self, resource: Resource, name: str = "app") -> None:
-        await self.client.delete(resource.named(self.namespace, name))
+        await self.patch(SCALED_OBJECTS, [{"op": "replace", "path": "/spec/triggers", "value": list(triggers)}], name)
 
     async def exists(self, resource: Resource, name: str = "app") -> bool:
         try:

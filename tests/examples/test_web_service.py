@@ -12,6 +12,7 @@ from tests.examples.play import Play, play
 from tests.http_server import HttpServer, http_server
 from tests.localkube.kubectl import needs_kubectl
 from tests.servers import free_port, prometheus_command, running, wait_ready
+from tests.waiting import PAUSE
 
 QUERY = 'sum(http_requests_in_flight{app="web"})'
 
@@ -41,7 +42,7 @@ async def in_flight(requests: int, pods: HttpServer, prometheus: str) -> None:
             found = (await client.get("/api/v1/query", params={"query": QUERY})).json()["data"]["result"]
             if found and float(found[0]["value"][1]) == requests:
                 return
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(PAUSE)
 
 
 def synchronise(at: Play) -> None:

@@ -1,6 +1,5 @@
 """The HTTPS server as the API server's aggregation layer and the HPA controller see it."""
 
-import asyncio
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -18,6 +17,7 @@ from keda_py.serving.certificates import make_certificate
 from keda_py.serving.server_tls import ServerTls
 from keda_py.serving.statuses import StatusError
 from tests.stages import stages
+from tests.waiting import connections_closed
 
 ROOT = "/apis/external.metrics.k8s.io/v1beta1"
 QUESTION = f"{ROOT}/namespaces/shop/s0-a-x"
@@ -64,8 +64,7 @@ def serve(world):
                 yield client
         finally:
             await server.aclose()
-            # The client's TLS connections close in the background, a turn of the loop later.
-            await asyncio.sleep(0.01)
+            await connections_closed()
 
     return start
 

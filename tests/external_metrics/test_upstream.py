@@ -20,7 +20,10 @@ from keda_py.external_metrics.upstream import AT_ONCE, CONNECTIONS, LARGEST_ANSW
 from keda_py.serving.statuses import StatusError
 from tests.certificates import Authority
 from tests.http_server import HttpServer, http_server
-from tests.localkube.eventually import eventually
+from tests.waiting import connections_closed, eventually, forever
+
+DRIP_SECONDS = 0.1
+"""Between two bytes of an answer that never ends; far less than the adapter may take."""
 
 PATH = "/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/nginx.net.requests"
 ITEM = {"metricName": "nginx.net.requests", "metricLabels": {"app": "web"}, "timestamp": "x", "value": "12500m"}
@@ -83,7 +86,7 @@ async def adapter(tmp_path: Path) -> AsyncIterator[Adapter]:
             adapter.connect(seconds=0.5)
             adapter.says(LIST)
             yield adapter
-        await asyncio.sleep(0.01)  # TLS connections close a turn of the loop later
+        await connections_closed()
 
 
 async def test_the_answer_is_passed_back_byte_for_byte(adapter):
@@ -175,7 +178,7 @@ async def test_a_compressed_answer_is_not_unpacked(adapter):
 
 async def test_an_upstream_that_is_slow_or_breaks_off_is_a_503(adapter):
     async def slow(request: web.Request) -> web.Response:
-        await asyncio.sleep(30)
+        await forever()
         raise AssertionError
 
     async def dripping(request: web.Request) -> web.StreamResponse:
@@ -183,7 +186,7 @@ async def test_an_upstream_that_is_slow_or_breaks_off_is_a_503(adapter):
         await response.prepare(request)
         for _ in range(300):
             await response.write(b" ")
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(DRIP_SECONDS)
         return response
 
     async def broken(request: web.Request) -> web.Response:

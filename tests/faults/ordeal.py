@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 from keda_py.kube.resources import DEPLOYMENTS, Obj
 from keda_py.localkube.cluster import ClusterOptions
-from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests.builders import deployment, metrics_api, scaled_object
 from tests.faults.faulty import FaultyApi, serve_faulty
 from tests.http_server import http_server
 from tests.operator.cable import Cable
@@ -99,7 +99,7 @@ class Ordeal:
         assert world.replicas() == 1
         await self.until(lambda: world.replicas() == 0 and world.condition("Active")[0] == "False", 30)
         assert world.operator is not None
-        assert not world.operator.done()
+        assert not world.operator.task.done()
         assert [record.getMessage() for record in self.shouts.records if record.exc_info] == []
         assert len(asyncio.all_tasks()) <= self._tasks + LEFT_BEHIND
         assert world.cluster.store.watchers <= self._watchers

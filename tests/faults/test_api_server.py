@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from keda_py.kube.resources import DEPLOYMENTS, HORIZONTAL_POD_AUTOSCALERS
-from tests.e2e.manifests import cron, deployment, metrics_api, scaled_object
+from tests.builders import cron, deployment, metrics_api, scaled_object
 from tests.faults.faulty import Fault, doubles, halves, hangs, lists, loses, refuses, says, waits, watches, writes
 from tests.faults.ordeal import Ordeal, go_through, ordeal
 

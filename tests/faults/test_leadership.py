@@ -3,11 +3,10 @@
 A step is a turn of the event loop: after so many of them, from none to a few hundred, somebody else holds the Lease.
 """
 
-import asyncio
-
 from keda_py.kube.resources import DEPLOYMENTS, HORIZONTAL_POD_AUTOSCALERS, LEASES, SCALED_OBJECTS
-from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests.builders import deployment, metrics_api, scaled_object
 from tests.faults.ordeal import Ordeal, ordeal
+from tests.waiting import turns
 
 LEASE = "operator.keda.sh"
 STEPS = (0, 10, 25, 50, 80, 120, 180, 260, 400)
@@ -22,8 +21,7 @@ def hand_lease_to(one: Ordeal, holder: str) -> None:
 
 
 async def lose_and_regain(one: Ordeal, steps: int) -> None:
-    for _ in range(steps):
-        await asyncio.sleep(0)
+    await turns(steps)
     hand_lease_to(one, "somebody-else")
     await one.live(3, step=3)
     hand_lease_to(one, "")

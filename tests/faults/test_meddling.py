@@ -1,6 +1,5 @@
 """Others who delete, edit and forbid what the operator works with: it waits, says so, and goes on when it may."""
 
-import base64
 from datetime import timedelta
 from typing import Any
 
@@ -15,7 +14,7 @@ from keda_py.kube.resources import (
     Resource,
 )
 from keda_py.localkube.model.calls import User
-from tests.e2e.manifests import cron, deployment, metrics_api, scaled_object
+from tests.builders import authentication, cron, deployment, from_key, metrics_api, scaled_object, secret
 from tests.faults.faulty import of, refuses, writes
 from tests.faults.ordeal import Ordeal, ordeal
 from tests.operator.world import HPA
@@ -106,12 +105,10 @@ async def test_an_hpa_that_somebody_fights_over_is_put_right_each_time(one: Orde
 @ordeal
 async def test_a_secret_that_is_deleted_and_made_again_is_taken_up_within_seconds(one: Ordeal) -> None:
     world = one.world
-    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "key"}, "data": {"key": _encoded("sesame")}}
-    parameter = [{"parameter": "apiKey", "name": "key", "key": "key"}]
-    kind = {"apiVersion": "keda.sh/v1alpha1", "kind": "TriggerAuthentication", "metadata": {"name": "auth"}}
+    key = authentication(secretTargetRef=[from_key("apiKey", "key", "key")])
     trigger = metrics_api(world.url, authenticationRef={"name": "auth"})
     trigger["metadata"] |= {"authMode": "apiKey"}
-    await world.cluster.apply([secret, {**kind, "spec": {"secretTargetRef": parameter}}])
+    await world.cluster.apply([secret("key", key="sesame"), key])
     world.jobs(1)
     await world.create(deployment(), scaled_object(trigger, cooldownPeriod=30, pollingInterval=5))
     await one.until(lambda: world.replicas() == 1 and world.condition("Ready")[0] == "True")
@@ -121,14 +118,10 @@ async def test_a_secret_that_is_deleted_and_made_again_is_taken_up_within_second
     await one.live(120, step=5)
     assert {version["spec"]["replicas"] for version in counts} <= {1}
     assert len(one.shouts.records) < 10
-    await world.cluster.apply([{**secret, "data": {"key": _encoded("open")}}])
+    await world.cluster.apply([secret("key", key="open")])
     await one.live(10)
     assert world.server.asked[-1].headers["X-API-KEY"] == "open"
     await one.assert_sound()
-
-
-def _encoded(text: str) -> str:
-    return base64.b64encode(text.encode()).decode()
 
 
 @ordeal

@@ -37,11 +37,7 @@ ELSEWHERE = {"spec": {"service": {"namespace": "datadog", "name": "adapter"}}}
 def content(world: World, path: ObjectPath) -> Obj | None:
     """What counts of it; None where there is none."""
     kind = next(r for r in (API_SERVICES, SERVICES, VALIDATING_WEBHOOK_CONFIGURATIONS) if r.plural in path.path)
-    found = world.cluster.store.find(
-        world.cluster.store.resources.get(kind.api_version, kind.kind),
-        "keda" if kind.namespaced else "",
-        path.path.rpartition("/")[2],
-    )
+    found = world.find(kind, path.path.rpartition("/")[2], "keda")
     return None if found is None else {key: found.get(key) for key in ("spec", "webhooks")}
 
 

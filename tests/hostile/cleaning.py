@@ -16,6 +16,7 @@ from keda_py.kube.resources import (
     TRIGGER_AUTHENTICATIONS,
     Resource,
 )
+from tests.waiting import PAUSE
 
 HOSTILE = "hostile"
 """The tenant's namespace."""
@@ -35,7 +36,7 @@ async def clean(client: KubeClient) -> list[str]:
         while left := await client.list(kind, HOSTILE):
             if time.monotonic() > deadline:
                 return [f"{len(left)} {kind.plural} were not let go within {SECONDS:g} s"]
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(PAUSE)
     return []
 
 

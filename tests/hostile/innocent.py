@@ -8,7 +8,8 @@ from redis.asyncio import Redis
 
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import DEPLOYMENTS, SCALED_OBJECTS, SECRETS, TRIGGER_AUTHENTICATIONS, Obj, Resource
-from tests.e2e.manifests import deployment, scaled_object
+from tests import builders
+from tests.builders import deployment, from_key, scaled_object, secret
 from tests.e2e.world import has_condition
 from tests.hostile.waiting import until
 from tests.servers import LOOPBACK
@@ -89,19 +90,9 @@ def _is_down(live: Obj) -> bool:
     return not _is_up(live)
 
 
-def secret(name: str, **texts: str) -> Obj:
-    return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": texts}
-
-
 def authentication(name: str, *parameters: str) -> Obj:
     """Of the Secret of the same name."""
-    references = [{"parameter": one, "name": name, "key": one} for one in parameters]
-    return {
-        "apiVersion": "keda.sh/v1alpha1",
-        "kind": "TriggerAuthentication",
-        "metadata": {"name": name},
-        "spec": {"secretTargetRef": references},
-    }
+    return builders.authentication(name, secretTargetRef=[from_key(one, name) for one in parameters])
 
 
 def scaled(name: str, trigger: Obj) -> list[tuple[Resource, Obj]]:

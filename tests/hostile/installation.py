@@ -14,6 +14,7 @@ from keda_py.clock import SystemClock
 from keda_py.errors import NotFound
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import NAMESPACES, VALIDATING_WEBHOOK_CONFIGURATIONS
+from tests.builders import a_namespace
 from tests.e2e.processes import STARTED, Operator, Process
 from tests.hostile import innocent
 from tests.hostile.cleaning import HOSTILE, clean_by_force
@@ -104,7 +105,7 @@ class Installation:
         """Namespaces, and the innocent tenant's objects."""
         async with self.open() as client:
             for name in (innocent.NAMESPACE, HOSTILE):
-                await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+                await client.create(NAMESPACES, a_namespace(name))
             for kind, body in innocent.manifests(self.sources):
                 body["metadata"]["namespace"] = innocent.NAMESPACE
                 await client.create(kind, body)

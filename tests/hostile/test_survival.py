@@ -13,11 +13,12 @@ import pytest
 
 from keda_py.kube.resources import DEPLOYMENTS, SCALED_OBJECTS, Obj
 from keda_py.operator.process.hang import EXIT_CODE
-from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests.builders import deployment, metrics_api, scaled_object
 from tests.e2e.processes import STARTED, Process
 from tests.hostile.poison import install
 from tests.http_server import HttpServer, http_server
-from tests.operator.replicas import FAST, Replicas, build_replicas, until
+from tests.operator.replicas import FAST, Replicas, build_replicas
+from tests.waiting import eventually
 
 PATIENCE = 90.0
 """Seconds; the machine may be short of CPU, and what hangs is counted in CPU time."""
@@ -70,7 +71,7 @@ class Pods:
         async def is_said() -> bool:
             return (await self.ready()).get("reason") == "ScaledObjectHeldBack"
 
-        await until(is_said, PATIENCE)
+        await eventually(is_said, PATIENCE)
         return str((await self.ready())["message"])
 
     async def scales_the_other(self) -> None:
@@ -120,7 +121,7 @@ async def test_one_object_ends_one_process_and_the_other_tenant_is_scaled(
     await pods.scales_the_other()
     assert await pods.poison_replicas() == 0
     await pods.mend()
-    await until(lambda: _is(pods.poison_replicas, 1), PATIENCE)
+    await eventually(lambda: _is(pods.poison_replicas, 1), PATIENCE)
     assert second.alive
 
 
@@ -128,7 +129,7 @@ async def test_each_replica_dies_of_it_once_at_most(pods: Pods) -> None:
     """It hangs the leader; the one that takes over hangs as well; then both know."""
     for name in ("one", "two"):
         await pods.start(name)
-    await until(lambda: _is_not(pods.replicas.holder, ""), PATIENCE)
+    await eventually(lambda: _is_not(pods.replicas.holder, ""), PATIENCE)
     leader = await pods.replicas.holder()
     follower = "two" if leader == "one" else "one"
     await pods.leads(leader)

@@ -13,6 +13,7 @@ from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import LEASES
 from tests.hostile.installation import Installation
 from tests.servers import LOOPBACK
+from tests.waiting import PAUSE
 
 FRESH_SECONDS = 5.0
 LEASE = LEASES.named("keda", "operator.keda.sh")
@@ -79,7 +80,7 @@ async def fresh_page(port: int) -> bytes:
     first = await page(port)
     deadline = time.monotonic() + FRESH_SECONDS
     while (now := await page(port)) == first and time.monotonic() < deadline:
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(PAUSE)
     return now
 
 

@@ -17,6 +17,7 @@ from tests.hostile.case import Case
 from tests.hostile.cleaning import HOSTILE, OURS, clean
 from tests.hostile.installation import Installation
 from tests.hostile.trial import Trial
+from tests.waiting import PAUSE
 
 SCALE_SECONDS, REST_SECONDS = 10.0, 5.0
 WRONG = (AssertionError, OSError, KubeError, TimeoutError, aiohttp.ClientError)
@@ -84,7 +85,7 @@ async def _measure_rest(installation: Installation, client: KubeClient, before: 
         after = await vitals.measure(installation, client)
         if not any(judge.rest(before, after)) or time.monotonic() > deadline:
             return after
-        await asyncio.sleep(0.1)
+        await asyncio.sleep(PAUSE)
 
 
 @asynccontextmanager

@@ -12,6 +12,8 @@ import orjson
 import yaml
 from aiohttp import web
 
+from tests.waiting import forever
+
 Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -70,7 +72,7 @@ def streams(*lines: Any, then: str = "close") -> Answer:
         for line in lines:
             await response.write(line if isinstance(line, bytes) else orjson.dumps(line) + b"\n")
         if then == "hang":
-            await asyncio.sleep(3600)
+            await forever()
         if then == "cut" and request.transport is not None:
             request.transport.abort()
         return response
@@ -79,7 +81,7 @@ def streams(*lines: Any, then: str = "close") -> Answer:
 
 
 async def hangs(_: web.Request) -> web.StreamResponse:
-    await asyncio.sleep(3600)
+    await forever()
     raise AssertionError("unreachable")
 
 
@@ -95,15 +97,6 @@ def listing(version: int, *items: dict[str, Any], more: str = "") -> dict[str, A
 
 def event(kind: str, obj: dict[str, Any]) -> dict[str, Any]:
     return {"type": kind, "object": obj}
-
-
-async def until(condition: Callable[[], bool], seconds: float = 5.0) -> None:
-    """Poll the world until it is as it should be."""
-    async with asyncio.timeout(seconds):
-        while True:
-            if condition():
-                return
-            await asyncio.sleep(0.01)
 
 
 @asynccontextmanager

@@ -36,9 +36,12 @@ from tests.kube.faulty_server import (
     serving,
     streams,
     thing,
-    until,
     write_kubeconfig,
 )
+from tests.waiting import eventually
+
+SLOW_SECONDS = 0.1
+"""Real time of an answer, while virtual time must stand still."""
 
 WEB = DEPLOYMENTS.named("ns", "web")
 GET = f"GET {WEB.path}"
@@ -246,7 +249,7 @@ async def test_virtual_time_stands_still_while_a_request_is_open(server: FaultyS
     order: list[str] = []
 
     async def slow(_: web.Request) -> web.StreamResponse:
-        await asyncio.sleep(0.1)
+        await asyncio.sleep(SLOW_SECONDS)
         order.append("answered")
         return web.json_response(thing("web", 7))
 
@@ -295,7 +298,7 @@ async def test_a_silent_stream_ends_as_unavailable(server: FaultyServer, client:
     with pytest.raises(Unavailable, match="no answer in time"):
         async with client.stream(request, quiet_seconds=0.1) as response:
             await response.content.read()
-    await until(lambda: len(server.seen) == 1)
+    await eventually(lambda: len(server.seen) == 1)
 
 
 async def test_requests_for_a_namespace_that_has_its_share_wait_for_its_own_and_nobody_else(
@@ -313,7 +316,7 @@ async def test_requests_for_a_namespace_that_has_its_share_wait_for_its_own_and_
                 await client.get(WEB)
 
         asking = [tasks.create_task(ask()) for _ in range(10)]
-        await until(lambda: len(server.seen) == 2)
+        await eventually(lambda: len(server.seen) == 2)
         for namespace in ("shop", ""):
             with acting_for(namespace):
                 assert (await client.get(free))["metadata"]["name"] == "free"

@@ -9,7 +9,11 @@ from keda_py.clock import FakeClock
 from keda_py.kube.client import KubeClient
 from keda_py.kube.events import EventRecorder
 from keda_py.kube.resources import Obj
-from tests.kube.faulty_server import FaultyServer, Shelf, hangs, refuses, running, status, until
+from tests.kube.faulty_server import FaultyServer, Shelf, hangs, refuses, running, status
+from tests.waiting import eventually
+
+AWAY_SECONDS = 0.3
+"""Real time in which a recorder that did not hear the refusal would have delivered."""
 
 OBJECT: Obj = {
     "apiVersion": "keda.sh/v1alpha1",
@@ -79,7 +83,7 @@ async def test_a_repeat_is_counted_on_the_first_event(events: Shelf, recorder: E
         recorder.record(OBJECT, "Normal", "Ready", "ready")
         await clock.advance(5.0)
         recorder.record(OBJECT, "Normal", "Ready", "ready")
-        await until(lambda: any("series" in event for event in events.objects.values()))
+        await eventually(lambda: any("series" in event for event in events.objects.values()))
     (event,) = events.objects.values()
     assert event["series"] == {"count": 2, "lastObservedTime": "2026-01-01T00:00:05.000000Z"}
 
@@ -126,10 +130,10 @@ async def test_a_server_that_was_away_gets_the_events_later(events: Shelf, recor
     events.fault = refuses(503, "ServiceUnavailable")
     async with running(recorder.run()):
         recorder.record(OBJECT, "Normal", "Ready", "ready")
-        await asyncio.sleep(0.3)
+        await asyncio.sleep(AWAY_SECONDS)
         assert not events.objects
         events.fault = None
-        await until(lambda: len(events.objects) == 1)
+        await eventually(lambda: len(events.objects) == 1)
     assert recorder.dropped == 0
 
 
@@ -142,7 +146,7 @@ async def test_an_event_that_makes_the_server_fail_keeps_no_other_back(events: S
     async with running(recorder.run()):
         for note in ("poison", "good", "better"):
             recorder.record(OBJECT, "Normal", "Ready", note)
-        await until(lambda: len(events.objects) == 2)
+        await eventually(lambda: len(events.objects) == 2)
     assert {one["note"] for one in events.objects.values()} == {"good", "better"}
 
 

@@ -25,9 +25,9 @@ from tests.kube.faulty_server import (
     serving,
     streams,
     thing,
-    until,
     write_kubeconfig,
 )
+from tests.waiting import eventually
 
 PATH = "/api/v1/configmaps"
 LIST, WATCH = f"GET {PATH}", f"WATCH {PATH}"
@@ -59,7 +59,7 @@ async def test_it_lists_what_is_in_memory_and_watches_from_there(server: FaultyS
     assert not informer.synced
     async with running(informer.run()):
         await informer.wait_synced()
-        await until(holds(informer, a=7, c=9))
+        await eventually(holds(informer, a=7, c=9))
     assert server.queries("GET") == [{"limit": "500", "resourceVersion": "0"}]
     watch = server.queries("WATCH")[0]
     assert (watch["resourceVersion"], watch["allowWatchBookmarks"]) == ("5", "true")
@@ -79,7 +79,7 @@ async def test_subscribers_hear_old_and_new_and_latecomers_hear_what_is_there(
     informer = Informer(client, SPEC)
     informer.subscribe(lambda old, new: heard.append((version(old), version(new))))
     async with running(informer.run()):
-        await until(lambda: len(heard) == 3)
+        await eventually(lambda: len(heard) == 3)
     assert heard == [(None, "1"), ("1", "6"), ("6", None)]
 
 
@@ -98,7 +98,7 @@ async def test_pages_are_joined_and_only_the_first_asks_for_a_version(server: Fa
     server.answer(WATCH, streams(then="hang"))
     informer = Informer(client, SPEC)
     async with running(informer.run()):
-        await until(holds(informer, a=1, b=2))
+        await eventually(holds(informer, a=1, b=2))
     assert server.queries("GET")[1] == {"limit": "500", "continue": "x"}
 
 
@@ -112,8 +112,8 @@ async def test_an_expired_version_leads_to_a_list_not_older_than_it(
     informer = Informer(client, SPEC)
     informer.subscribe(lambda old, new: heard.append((old, new)))
     async with running(informer.run()):
-        await until(holds(informer, a=8))
-        await until(lambda: len(server.queries("WATCH")) == 3)
+        await eventually(holds(informer, a=8))
+        await eventually(lambda: len(server.queries("WATCH")) == 3)
     assert server.queries("GET")[1] == {"limit": "500", "resourceVersion": "6", "resourceVersionMatch": "NotOlderThan"}
     assert server.queries("WATCH")[2]["resourceVersion"] == "9"
     assert [old["metadata"]["name"] for old, new in heard if old and new is None] == ["gone"]
@@ -127,7 +127,7 @@ async def test_a_list_that_cannot_be_that_new_asks_for_the_newest(
     server.answer(WATCH, streams(EXPIRED), streams(then="hang"))
     informer = Informer(client, SPEC)
     async with running(informer.run()):
-        await until(holds(informer, restored=2))
+        await eventually(holds(informer, restored=2))
     assert server.queries("GET")[2] == {"limit": "500"}
 
 
@@ -141,7 +141,7 @@ async def test_pages_that_expire_half_way_are_listed_anew(server: FaultyServer, 
     server.answer(WATCH, streams(then="hang"))
     informer = Informer(client, SPEC)
     async with running(informer.run()):
-        await until(holds(informer, b=8))
+        await eventually(holds(informer, b=8))
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ async def test_a_watch_that_ends_at_once_is_tried_again_with_pauses(
     server.answer(WATCH, broken)
     informer, started = Informer(client, SPEC), asyncio.get_running_loop().time()
     async with running(informer.run()):
-        await until(lambda: len(server.queries("WATCH")) >= 4)
+        await eventually(lambda: len(server.queries("WATCH")) >= 4)
         # At least half of 0.2 + 0.4 + 0.8 s of pauses between four attempts.
         assert asyncio.get_running_loop().time() - started >= 0.7
     assert versions(informer) == {"a": "1"}
@@ -181,7 +181,7 @@ async def test_a_cut_stream_goes_on_after_the_last_event_applied(server: FaultyS
     )
     informer = Informer(client, SPEC)
     async with running(informer.run()):
-        await until(holds(informer, a=6, b=7))
+        await eventually(holds(informer, a=6, b=7))
     assert [query["resourceVersion"] for query in server.queries("WATCH")] == ["5", "6"]
     assert len(server.queries("GET")) == 1
 
@@ -192,7 +192,7 @@ async def test_a_bookmark_moves_the_version_and_changes_nothing(server: FaultySe
     server.answer(WATCH, streams(bookmark), streams(then="hang"))
     informer = Informer(client, SPEC)
     async with running(informer.run()):
-        await until(lambda: len(server.queries("WATCH")) == 2)
+        await eventually(lambda: len(server.queries("WATCH")) == 2)
     assert server.queries("WATCH")[1]["resourceVersion"] == "50"
     assert versions(informer) == {"a": "1"}
 
@@ -202,7 +202,7 @@ async def test_a_line_of_five_megabytes_is_an_event_like_any_other(server: Fault
     server.answer(WATCH, streams(event("ADDED", thing("big", 6, data={"x": "x" * 5_000_000})), then="hang"))
     informer = Informer(client, SPEC)
     async with running(informer.run()):
-        await until(holds(informer, big=6))
+        await eventually(holds(informer, big=6))
 
 
 async def test_a_line_without_end_is_given_up_and_the_watch_goes_on(server: FaultyServer, client: KubeClient) -> None:
@@ -214,7 +214,7 @@ async def test_a_line_without_end_is_given_up_and_the_watch_goes_on(server: Faul
     )
     informer = Informer(client, SPEC)
     async with running(informer.run()):
-        await until(holds(informer, a=6))
+        await eventually(holds(informer, a=6))
 
 
 async def test_a_refused_list_is_an_unknown_not_an_empty_cluster(server: FaultyServer, client: KubeClient) -> None:
@@ -222,7 +222,7 @@ async def test_a_refused_list_is_an_unknown_not_an_empty_cluster(server: FaultyS
     server.answer(WATCH, streams(then="hang"))
     informer = Informer(client, SPEC)
     async with running(informer.run()):
-        await until(lambda: isinstance(informer.error, Forbidden))
+        await eventually(lambda: isinstance(informer.error, Forbidden))
         assert not informer.synced
         await informer.wait_synced()
     assert versions(informer) == {"a": "1"}
@@ -240,12 +240,12 @@ async def test_a_server_that_goes_away_is_noticed_and_told_once_each_time(
         informer = Informer(client, SPEC)
         async with running(informer.run()):
             async with serving(faulty, port=unused_tcp_port):
-                await until(lambda: informer.synced and informer.down_for() == 0.0)
-            await until(lambda: isinstance(informer.error, Unavailable))
-            await until(lambda: informer.down_for() > 0.3)
+                await eventually(lambda: informer.synced and informer.down_for() == 0.0)
+            await eventually(lambda: isinstance(informer.error, Unavailable))
+            await eventually(lambda: informer.down_for() > 0.3)
             assert versions(informer) == {"a": "6"}
             async with serving(faulty, port=unused_tcp_port):
-                await until(lambda: informer.down_for() == 0.0 and informer.error is None)
+                await eventually(lambda: informer.down_for() == 0.0 and informer.error is None)
     assert [record.message for record in caplog.records] == ["watch failing", "watch works again"] * 2
 
 
@@ -257,7 +257,7 @@ async def test_a_watch_that_opens_and_breaks_again_and_again_counts_as_down(
     informer = Informer(client, SPEC)
     async with running(informer.run()):
         await informer.wait_synced()
-        await until(lambda: informer.down_for() > 1.0)
+        await eventually(lambda: informer.down_for() > 1.0)
         assert len(server.queries("WATCH")) > 2
 
 
@@ -289,7 +289,7 @@ async def test_namespaces_are_followed_each_by_itself(server: FaultyServer, clie
     informer = Informer(client, InformerSpec(resource=CONFIG_MAPS, namespaces=("one", "two")))
     async with running(informer.run()):
         await informer.wait_synced()
-        await until(lambda: len(informer) == 2)
+        await eventually(lambda: len(informer) == 2)
     assert informer.get("one", "a")
     assert informer.get("two", "a")
     assert informer.get("one", "b") is None
@@ -304,7 +304,7 @@ async def test_one_object_is_followed_by_its_name(server: FaultyServer, client: 
     informer = Informer(client, InformerSpec(resource=CONFIG_MAPS, namespaces=("ns",), selection=selection))
     async with running(informer.run()):
         await informer.wait_synced()
-        await until(lambda: bool(server.queries("WATCH")))
+        await eventually(lambda: bool(server.queries("WATCH")))
     assert {query["fieldSelector"] for query in server.queries("GET") + server.queries("WATCH")} == {"metadata.name=a"}
 
 
@@ -344,7 +344,7 @@ async def test_an_object_that_is_no_longer_worth_keeping_is_gone(server: FaultyS
     spec = InformerSpec(resource=CONFIG_MAPS, transform=lambda obj: obj if obj["keep"] else None)
     informer = Informer(client, spec)
     async with running(informer.run()):
-        await until(holds(informer, c=7))
+        await eventually(holds(informer, c=7))
 
 
 async def test_an_index_finds_objects_and_forgets_what_no_longer_fits(server: FaultyServer, client: KubeClient) -> None:
@@ -365,6 +365,6 @@ async def test_an_index_finds_objects_and_forgets_what_no_longer_fits(server: Fa
 
     informer.subscribe(lambda old, new: found.append(names("x")))
     async with running(informer.run()):
-        await until(holds(informer, a=6))
+        await eventually(holds(informer, a=6))
     assert found == [["a"], ["a", "b"], ["b"], []]
     assert names("y") == ["a"]

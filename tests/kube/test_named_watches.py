@@ -20,8 +20,9 @@ from keda_py.kube.resources import CONFIG_MAPS, SECRETS
 from keda_py.localkube.cluster import ClusterOptions, LocalCluster
 from keda_py.localkube.model.calls import User
 from keda_py.testing import A_SATURDAY
-from tests.auth.world import config_map, eventually, secret
+from tests.builders import config_map, secret
 from tests.kube.faulty_server import FaultyServer, refuses
+from tests.waiting import eventually
 
 READER = User(name="reader", groups=("system:authenticated",))
 

@@ -30,9 +30,11 @@ from keda_py.kube.resources import (
 from keda_py.kube.scale import read_scale, write_scale
 from keda_py.kube.status import patch_status
 from keda_py.localkube.cluster import LocalCluster
-from tests.e2e.manifests import box_definition, boxen
-from tests.kube.faulty_server import running, until
+from tests import builders
+from tests.builders import box_definition, boxen, deployment
+from tests.kube.faulty_server import running
 from tests.kubeconfigs import token_kubeconfig
+from tests.waiting import PAUSE, eventually
 
 
 @pytest.fixture
@@ -57,22 +59,15 @@ async def client(cluster: str) -> AsyncIterator[KubeClient]:
 @pytest.fixture
 async def namespace(client: KubeClient) -> AsyncIterator[str]:
     name = f"kube-{uuid4().hex[:8]}"
-    await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    await client.create(NAMESPACES, builders.a_namespace(name))
     yield name
     await client.delete(NAMESPACES.named("", name))
 
 
 def config_map(namespace: str, name: str, **data: str) -> Obj:
-    metadata = {"namespace": namespace, "name": name, "labels": {"test": "kube"}}
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
-
-
-def deployment(namespace: str, replicas: int) -> Obj:
-    labels = {"app": "web"}
-    template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "scratch"}]}}
-    spec = {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template}
-    metadata = {"namespace": namespace, "name": "web"}
-    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
+    built = builders.config_map(name, namespace, **data)
+    built["metadata"]["labels"] = {"test": "kube"}
+    return built
 
 
 async def test_an_object_lives_and_dies_under_the_servers_rules(client: KubeClient, namespace: str) -> None:
@@ -100,7 +95,7 @@ async def test_an_object_is_applied_by_its_field_manager(client: KubeClient, nam
 
 
 async def test_a_refused_object_says_which_field(client: KubeClient, namespace: str) -> None:
-    wrong = deployment(namespace, 1)
+    wrong = deployment("web", 1, namespace=namespace)
     wrong["spec"]["selector"] = {"matchLabels": {"app": "other"}}
     with pytest.raises(Invalid, match=r"spec\.template\.metadata\.labels"):
         await client.create(DEPLOYMENTS, wrong)
@@ -116,7 +111,7 @@ async def test_an_informer_follows_a_namespace(client: KubeClient, namespace: st
         await client.create(CONFIG_MAPS, config_map(namespace, "after"))
         await client.patch(CONFIG_MAPS.named(namespace, "before"), {"data": {"x": "2"}})
         await client.delete(CONFIG_MAPS.named(namespace, "after"))
-        await until(lambda: "-after" in heard)
+        await eventually(lambda: "-after" in heard)
         before = informer.get(namespace, "before")
         assert before is not None
         assert (before["kind"], before["data"]) == ("ConfigMap", {"x": "2"})
@@ -132,7 +127,7 @@ async def test_an_informer_of_one_name_sees_no_other(client: KubeClient, namespa
         await informer.wait_synced()
         await client.create(CONFIG_MAPS, config_map(namespace, "other"))
         await client.create(CONFIG_MAPS, config_map(namespace, "wanted"))
-        await until(lambda: informer.get(namespace, "wanted") is not None)
+        await eventually(lambda: informer.get(namespace, "wanted") is not None)
         assert len(informer) == 1
 
 
@@ -144,7 +139,7 @@ async def test_a_thousand_objects_are_listed_in_pages_and_followed(client: KubeC
         for start in range(0, 1100, 50):
             names = [f"c{number}" for number in range(start, start + 50)]
             await asyncio.gather(*(client.create(CONFIG_MAPS, config_map(namespace, name)) for name in names))
-        await until(lambda: len(early) == 1100)
+        await eventually(lambda: len(early) == 1100)
         async with running(late.run()):
             await late.wait_synced()
             assert len(late) == 1100
@@ -153,7 +148,7 @@ async def test_a_thousand_objects_are_listed_in_pages_and_followed(client: KubeC
 
 
 async def test_replicas_go_through_scale_and_a_stale_version_is_a_conflict(client: KubeClient, namespace: str) -> None:
-    await client.create(DEPLOYMENTS, deployment(namespace, 0))
+    await client.create(DEPLOYMENTS, deployment("web", namespace=namespace))
     target = await Discovery(client).scale_target("apps/v1", "Deployment")
     seen = await read_scale(client, target, namespace, "web")
     assert (seen.replicas, seen.selector) == (0, "app=web")
@@ -185,7 +180,7 @@ async def test_a_custom_resource_is_discovered_scaled_and_given_a_status(client:
                     created = await client.create(kind, {**box, "spec": {"size": 2}})
                     break
                 except NotFound:
-                    await asyncio.sleep(0.1)
+                    await asyncio.sleep(PAUSE)
         discovery = Discovery(client)
         assert (await discovery.find(kind.api_version, "Box")).scale_api_version == "autoscaling/v1"
         target = await discovery.scale_target(kind.api_version, "Box")
@@ -229,13 +224,13 @@ async def test_a_lease_is_taken_renewed_and_released(client: KubeClient, namespa
     one, two = Election(client, spec("one")), Election(client, spec("two"))
     async with running(one.watch(), two.watch()):
         async with running(two.run(asyncio.Event().wait, "two:6443")):
-            await until(lambda: two.is_leader)
+            await eventually(lambda: two.is_leader)
             async with running(one.run(asyncio.Event().wait)):
-                await until(lambda: one.holder is not None and one.holder.address == "two:6443")
+                await eventually(lambda: one.holder is not None and one.holder.address == "two:6443")
                 assert not one.is_leader
         await two.release()
         async with running(one.run(asyncio.Event().wait)):
-            await until(lambda: one.is_leader)
+            await eventually(lambda: one.is_leader)
     lease = await client.get(LEASES.named(namespace, "operator.keda.sh"))
     assert lease["spec"]["holderIdentity"] == "one"
 
@@ -260,5 +255,5 @@ async def test_virtual_time_waits_until_a_change_has_been_heard(tmp_path: Path) 
                     for number in (1, 2, 3):
                         group.create_task(write(number))
                     await clock.advance(86400.0)
-                await until(lambda: len(heard) == 3)
+                await eventually(lambda: len(heard) == 3)
     assert heard == [3600.0, 7200.0, 10800.0]

@@ -76,24 +76,3 @@ def done(answer: Answer) -> Any:
     body = orjson.loads(answer.encode())
     assert answer.status < 300, body
     return body
-
-
-def configmap(name: str, **data: str) -> dict[str, Any]:
-    return {"metadata": {"name": name}, "data": data}
-
-
-def deployment(name: str, replicas: int = 1) -> dict[str, Any]:
-    labels = {"app": name}
-    template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "nginx"}]}}
-    return {
-        "metadata": {"name": name},
-        "spec": {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template},
-    }
-
-
-def scaled_object(name: str) -> dict[str, Any]:
-    trigger = {
-        "type": "cron",
-        "metadata": {"timezone": "UTC", "start": "0 8 * * *", "end": "0 9 * * *", "desiredReplicas": "2"},
-    }
-    return {"metadata": {"name": name}, "spec": {"scaleTargetRef": {"name": name}, "triggers": [trigger]}}

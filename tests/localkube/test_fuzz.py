@@ -17,6 +17,7 @@ from keda_py.localkube.cluster import LocalCluster
 from tests.localkube.client import CONFIGMAPS, DEPLOYMENTS, SCALED_OBJECTS, Client
 from tests.properties import examples
 from tests.validation.manifests import junk, mutated
+from tests.waiting import turns
 
 JSON = "application/json"
 PATCHES = (
@@ -149,8 +150,7 @@ class Fuzzed:
             assert isinstance(answer.body, dict)
             assert isinstance(answer.body["kind"], str)
             assert 200 <= answer.status < 500 or NO_MERGE_KEY in answer.body["message"]
-        for _ in range(TURNS):
-            await asyncio.sleep(0)
+        await turns(TURNS)
         self.cluster.store.restore(before)
 
 

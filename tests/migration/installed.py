@@ -2,13 +2,12 @@
 
 from typing import Any
 
-Obj = dict[str, Any]
+from keda_py.kube.resources import Obj
+from tests.builders import bare_scaled_object, cron, obj
+
 HELM = {"meta.helm.sh/release-name": "keda", "meta.helm.sh/release-namespace": "keda"}
 KEEP = {"helm.sh/resource-policy": "keep"}
-CRON = {
-    "type": "cron",
-    "metadata": {"timezone": "UTC", "start": "0 8 * * *", "end": "0 20 * * *", "desiredReplicas": "1"},
-}
+CRON = cron(desired=1)
 
 
 def operator(*arguments: str, image: str = "keda:2.20.2", replicas: int = 1, env: dict[str, str] | None = None) -> Obj:
@@ -46,8 +45,7 @@ def webhook(policy: str) -> Obj:
 
 
 def scaled_object(*triggers: Obj, name: str = "web", ready: str = "True", **spec: Any) -> Obj:
-    whole = {"scaleTargetRef": {"name": name}, "triggers": list(triggers or (CRON,)), **spec}
-    found = obj("keda.sh/v1alpha1", "ScaledObject", name, "shop", spec=whole)
+    found = bare_scaled_object(*triggers or (CRON,), name=name, namespace="shop", **spec)
     return found | {"status": {"conditions": [{"type": "Ready", "status": ready}]}}
 
 
@@ -56,8 +54,3 @@ def hpa(name: str, *metrics: str, owner: str = "web") -> Obj:
     found = obj("autoscaling/v2", "HorizontalPodAutoscaler", name, "shop", spec={"metrics": external, "maxReplicas": 1})
     found["metadata"]["ownerReferences"] = [{"kind": "ScaledObject", "name": owner}]
     return found
-
-
-def obj(api_version: str, kind: str, name: str, namespace: str = "", **parts: Any) -> Obj:
-    metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
-    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **parts}

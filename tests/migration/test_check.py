@@ -12,6 +12,7 @@ from keda_py.cli.migrate import read_keda_flags
 from keda_py.migration.check import check_migration
 from keda_py.migration.findings import Finding
 from keda_py.migration.installation import Installation, from_bodies
+from tests import builders
 from tests.migration.installed import (
     CRON,
     HELM,
@@ -30,8 +31,7 @@ from tests.validation.manifests import junk
 
 
 def authentication(kind: str = "TriggerAuthentication", **spec: Any) -> Obj:
-    metadata = {"name": "auth"} if kind.startswith("Cluster") else {"name": "auth", "namespace": "shop"}
-    return {"apiVersion": "keda.sh/v1alpha1", "kind": kind, "metadata": metadata, "spec": spec}
+    return builders.authentication(kind=kind, namespace="shop", **spec)
 
 
 def vault(address: str = "https://vault", authentication: str = "kubernetes", **more: Any) -> Obj:

@@ -13,6 +13,7 @@ from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import NAMESPACES, SCALED_OBJECTS
 from keda_py.localkube.cluster import ClusterOptions, LocalCluster
 from keda_py.localkube.model.calls import User
+from tests.builders import a_namespace
 from tests.definitions import DEFINITIONS
 from tests.migration.installed import CRON, Obj, lease, obj, operator, scaled_object
 
@@ -88,7 +89,7 @@ async def furnish(cluster: LocalCluster, kubeconfig: Path) -> None:
     await cluster.apply(DEFINITIONS)
     async with KubeClient(SystemClock(), str(kubeconfig)) as client:
         for name in ("keda", "shop"):
-            await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+            await client.create(NAMESPACES, a_namespace(name))
         await client.create(SCALED_OBJECTS, scaled_object(UNKNOWN))
     await cluster.apply([accepted(operator("--leader-elect")), lease("keda-operator-x")])
 

@@ -15,18 +15,17 @@ from typing import Any
 import aiohttp
 
 from keda_py.clock import SystemClock
-from keda_py.kube.client import KubeClient
-from keda_py.kube.resources import DEPLOYMENTS, LEASES, SCALED_OBJECTS, Obj
+from keda_py.kube.resources import LEASES
 from keda_py.localkube.access.identity import load_pair
-from keda_py.localkube.cluster import LocalCluster
-from keda_py.operator.app import run_operator
-from keda_py.settings.settings import load_settings
-from tests.definitions import DEFINITIONS
+from tests.builders import a_namespace
 from tests.e2e.processes import Process
 from tests.http_server import HttpServer
 from tests.kubeconfigs import token_kubeconfig
 from tests.operator.cable import Cable
+from tests.operators import Operator, launch
 from tests.servers import free_port
+from tests.waiting import connections_closed, eventually
+from tests.worlds.world import World, open_cluster
 
 LEASE = LEASES.named("keda", "operator.keda.sh")
 METRICS = "/apis/external.metrics.k8s.io/v1beta1"
@@ -63,8 +62,7 @@ class Replica:
 
     name: str
     cable: Cable
-    task: asyncio.Task[None]
-    stopping: asyncio.Event
+    operator: Operator
     port: int
     front_proxy: ssl.SSLContext
     session: aiohttp.ClientSession
@@ -89,12 +87,10 @@ class Replica:
             return False
 
 
-@dataclass
-class Replicas:
-    """The cluster, a client of its administrator, and the operators so far."""
+@dataclass(kw_only=True)
+class Replicas(World):
+    """The cluster and the operators so far."""
 
-    cluster: LocalCluster
-    client: KubeClient
     folder: Path
     source: HttpServer
     tasks: asyncio.TaskGroup
@@ -109,74 +105,52 @@ class Replicas:
         kubeconfig.write_text(token_kubeconfig(self.cluster, url=cable.url))
         port = free_port()
         given = {"kubeconfig": str(kubeconfig), "secure-port": str(port), **FLAGS}
-        listed = {flag: [value] for flag, value in (given | _dashed(flags)).items()}
-        settings = load_settings(listed, {"POD_NAME": name, **env})
-        stopping = asyncio.Event()
-        task = self.tasks.create_task(run_operator(settings, SystemClock(), stopping))
-        replica = Replica(name, cable, task, stopping, port, self._front_proxy(), self.session)
+        operator = launch(self.tasks, given | _dashed(flags), {"POD_NAME": name, **env})
+        replica = Replica(name, cable, operator, port, self._front_proxy(), self.session)
         self.running[name] = replica
-        await until(replica.is_ready)
+        await eventually(replica.is_ready)
         return replica
 
     async def spawn(self, name: str, env: Mapping[str, str] = FAST, **flags: str) -> Process:
         """Start one as a process of its own; it is not waited for."""
-        given = {"kubeconfig": str(self.folder / "admin"), "secure-port": str(free_port()), **FLAGS, **_dashed(flags)}
+        given = {"kubeconfig": str(self.kubeconfig), "secure-port": str(free_port()), **FLAGS, **_dashed(flags)}
         arguments = [f"--{flag}={value}" for flag, value in given.items()]
         process = Process(["operator", *arguments, "--zap-encoder=console"], {"POD_NAME": name, **env})
         self.stack.push_async_callback(asyncio.to_thread, process.end, signal.SIGKILL)
         return process
 
-    async def holder(self) -> str:
+    def holder(self) -> str:
         """Who holds the Lease, "" while nobody does."""
-        with suppress(Exception):
-            return str((await self.client.get(LEASE))["spec"].get("holderIdentity") or "")
-        return ""
+        lease = self.find(LEASES, LEASE.name, LEASE.namespace) or {"spec": {}}
+        return str(lease["spec"].get("holderIdentity") or "")
 
     async def held_by(self, name: str, seconds: float = 30.0) -> None:
-        async def is_held() -> bool:
-            return await self.holder() == name
-
-        await until(is_held, seconds)
+        await eventually(lambda: self.holder() == name, seconds)
 
     async def stop(self, replica: Replica) -> None:
         """SIGTERM, and wait until it has left."""
-        replica.stopping.set()
-        await replica.task
+        await replica.operator.stop()
         del self.running[replica.name]
 
     async def kill(self, replica: Replica) -> None:
         """As kill -9 looks from outside: neither API server nor anybody else hears of it again."""
         replica.cable.pull()
-        replica.task.cancel()
+        replica.operator.task.cancel()
         with suppress(asyncio.CancelledError):
-            await replica.task
+            await replica.operator.task
         del self.running[replica.name]
 
     async def scaled_to(self, count: int, seconds: float = 30.0) -> None:
         """Return once that many are asked of the Deployment."""
+        await eventually(lambda: self.replicas() == count, seconds)
 
-        async def is_scaled() -> bool:
-            live = await self.client.get(DEPLOYMENTS.named("default", "app"))
-            return bool(live["spec"]["replicas"] == count)
-
-        await until(is_scaled, seconds)
-
-    async def condition(self, kind: str, status: str, name: str = "app") -> None:
+    async def until_condition(self, kind: str, status: str, name: str = "app") -> None:
         """Return once the ScaledObject has it."""
-
-        async def is_so() -> bool:
-            live = await self.client.get(SCALED_OBJECTS.named("default", name))
-            listed = (live.get("status") or {}).get("conditions") or ()
-            return any((one["type"], one["status"]) == (kind, status) for one in listed)
-
-        await until(is_so)
+        await eventually(lambda: self.condition(kind, name)[0] == status)
 
     def jobs(self, count: float) -> None:
         """What the source says from now on."""
         self.source.answers["/jobs"] = f'{{"value": {count}}}'
-
-    async def create(self, *objects: Obj) -> None:
-        await self.cluster.apply([{**one, "metadata": {"namespace": "default", **one["metadata"]}} for one in objects])
 
     def _front_proxy(self) -> ssl.SSLContext:
         context = blind()
@@ -191,29 +165,27 @@ def blind() -> ssl.SSLContext:
     return context
 
 
-async def until(look: Any, seconds: float = 30.0) -> None:
-    """Look again until it is so."""
-    async with asyncio.timeout(seconds):
-        while not await look():
-            await asyncio.sleep(0.02)
-
-
 @asynccontextmanager
 async def build_replicas(folder: Path, source: HttpServer) -> AsyncIterator[Replicas]:
     """A cluster with our kinds and the namespace keda, and no operator yet."""
     async with AsyncExitStack() as stack:
-        cluster = await stack.enter_async_context(LocalCluster())
-        keda = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "keda"}}
-        await cluster.apply([*DEFINITIONS, keda])
-        kubeconfig = folder / "admin"
-        kubeconfig.write_text(token_kubeconfig(cluster))
-        client = await stack.enter_async_context(KubeClient(SystemClock(), str(kubeconfig)))
+        opened = await stack.enter_async_context(open_cluster(folder, SystemClock(), tls=True))
         session = await stack.enter_async_context(aiohttp.ClientSession())
         tasks = await stack.enter_async_context(asyncio.TaskGroup())
-        replicas = Replicas(cluster, client, folder, source, tasks, stack, session)
+        replicas = Replicas(
+            cluster=opened.cluster,
+            client=opened.client,
+            kubeconfig=opened.kubeconfig,
+            folder=folder,
+            source=source,
+            tasks=tasks,
+            stack=stack,
+            session=session,
+        )
+        await replicas.create(a_namespace("keda"))
         replicas.jobs(0)
         yield replicas
         for replica in list(replicas.running.values()):
             await replicas.stop(replica)
         await session.close()
-        await asyncio.sleep(0.05)  # connections end a few turns of the loop after their session
+        await connections_closed()

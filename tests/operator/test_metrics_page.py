@@ -10,7 +10,7 @@ from keda_py.kube.client import Request
 from keda_py.kube.resources import CLUSTER_TRIGGER_AUTHENTICATIONS, DEPLOYMENTS, SCALED_JOBS, SCALED_OBJECTS
 from keda_py.localkube.store.subscriptions import Event
 from keda_py.telemetry.page import RENDER_SECONDS, MetricsPage
-from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests.builders import deployment, metrics_api, scaled_job, scaled_object
 from tests.operator.world import World
 
 
@@ -147,11 +147,7 @@ async def test_a_formula_has_its_own_series(world: World) -> None:
 
 
 async def test_a_scaledjob_has_the_same_series_and_errors_of_its_own(world: World) -> None:
-    template = {"spec": {"containers": [{"name": "main", "image": "worker"}], "restartPolicy": "Never"}}
-    trigger = metrics_api(world.url, name="queue")
-    spec = {"jobTargetRef": {"template": template}, "pollingInterval": 1, "triggers": [trigger]}
-    meta = {"name": "work", "namespace": "default"}
-    manifest = {"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledJob", "metadata": meta, "spec": spec}
+    manifest = scaled_job(metrics_api(world.url, name="queue"), namespace="default")
     await world.client.create(SCALED_JOBS, manifest)
     await world.seconds(2)
     del world.server.answers["/jobs"]

@@ -1,12 +1,10 @@
 """An operator that pushes its metrics: KEDA's OpenTelemetry names and attributes, as a collector receives them."""
 
-import asyncio
 import logging
 import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
 
 import pytest
 from opentelemetry.metrics import NoOpHistogram
@@ -16,10 +14,11 @@ from keda_py.errors import ConfigError
 from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS
 from keda_py.telemetry.otel import MOST_TIMED, Timed, exporting
 from keda_py.telemetry.prometheus import OperatorMetrics
+from tests.builders import deployment, metrics_api, scaled_job, scaled_object
 from tests.collector import Collector, Point, grpc_collector
-from tests.e2e.manifests import deployment, metrics_api, scaled_object
 from tests.http_server import HttpServer, http_server
 from tests.operator.world import World
+from tests.waiting import eventually
 
 SCALED_OBJECT = {
     "namespace": "default",
@@ -51,16 +50,10 @@ async def pushing(quiet_world: World, collector: Collector) -> World:
     return quiet_world
 
 
-async def until(happened: Callable[[], object]) -> None:
-    async with asyncio.timeout(20):
-        while not happened():
-            await asyncio.sleep(0.02)
-
-
 async def next_export(collector: Collector) -> None:
     """One that began after now: the second, as the first may be under way."""
     seen = collector.exports
-    await until(lambda: collector.exports >= seen + 2)
+    await eventually(lambda: collector.exports >= seen + 2)
 
 
 async def test_values_activity_and_errors_have_kedas_names_and_attributes(pushing: World, collector: Collector) -> None:
@@ -112,12 +105,7 @@ async def test_http_requests_are_counted_and_timed_by_scaler_and_status(pushing:
 
 
 async def test_a_scaledjob_is_told_by_its_attributes(pushing: World, collector: Collector) -> None:
-    template = {"spec": {"containers": [{"name": "main", "image": "worker"}], "restartPolicy": "Never"}}
-    spec = {"jobTargetRef": {"template": template}, "pollingInterval": 1, "triggers": [metrics_api(pushing.url)]}
-    meta = {"name": "work", "namespace": "default"}
-    await pushing.client.create(
-        SCALED_JOBS, {"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledJob", "metadata": meta, "spec": spec}
-    )
+    await pushing.client.create(SCALED_JOBS, scaled_job(metrics_api(pushing.url), namespace="default"))
     await pushing.seconds(3)
     await next_export(collector)
     found = [one.attributes for one in collector.points("keda.scaler.active") if "scaledJob" in one.attributes]
@@ -132,7 +120,7 @@ async def test_a_total_that_has_ended_is_sent_as_0_so_that_no_collector_keeps_it
     await next_export(collector)
     await pushing.delete(SCALED_OBJECTS)
     await pushing.seconds(2)
-    await until(lambda: {"keda.resource.registered.count", "keda.trigger.registered.count"} <= collector.zeros)
+    await eventually(lambda: {"keda.resource.registered.count", "keda.trigger.registered.count"} <= collector.zeros)
     await next_export(collector)
     assert "keda.trigger.registered.count" not in collector.metrics
 
@@ -176,7 +164,7 @@ async def test_a_collector_that_refuses_is_told_of_once_and_once_when_it_takes_a
     caplog.set_level(logging.INFO, "keda_py")
     collector.status = 400
     async with exporting(OperatorMetrics()):
-        await until(lambda: len(collector.headers) > 5)
+        await eventually(lambda: len(collector.headers) > 5)
         collector.status = 200
         await next_export(collector)
         told = [record.message for record in caplog.records if record.name == "keda_py.telemetry.otel"]
@@ -210,7 +198,7 @@ async def test_grpc_is_spoken_where_the_environment_asks_for_it(monkeypatch: pyt
     async with grpc_collector() as collector:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
         async with exporting(OperatorMetrics()):
-            await until(lambda: collector.exports)
+            await eventually(lambda: collector.exports)
     (build,) = collector.points("keda.build.info")
     assert build.value == 1
     assert set(build.attributes) == {"version", "goversion", "goos", "goarch"}

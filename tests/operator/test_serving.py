@@ -16,6 +16,7 @@ from keda_py.serving.certificates import ServingCertificate, issue, make_certifi
 from tests.operator.world import World
 from tests.operators import running_operator
 from tests.servers import free_port
+from tests.waiting import connections_closed, eventually
 
 SECRET = SECRETS.named("keda", "kedaorg-certs")
 API_SERVICE = API_SERVICES.named("", "v1beta1.external.metrics.k8s.io")
@@ -69,12 +70,6 @@ async def named_authorities(world: World) -> set[bytes]:
     return {base64.b64decode(text) for text in texts}
 
 
-async def until(look, seconds: float = 10.0) -> None:
-    async with asyncio.timeout(seconds):
-        while not await look():
-            await asyncio.sleep(0.02)
-
-
 async def discovery_works(world: World) -> bool:
     """Whether the aggregation reaches the operator and believes it."""
     try:
@@ -117,10 +112,9 @@ async def test_a_leaf_that_runs_out_is_renewed_without_a_failed_request(rotating
         async def renewed() -> bool:
             return (await held(rotating)).certificate != old.certificate
 
-        await until(renewed)
+        await eventually(renewed)
         so_far = len(answers)
-        while len(answers) < so_far + 50:
-            await asyncio.sleep(0.01)
+        await eventually(lambda: len(answers) >= so_far + 50)
         done.set()
     assert (await held(rotating)).ca == kept.ca
     assert all(answers)
@@ -134,7 +128,7 @@ async def test_another_authority_in_the_secret_reaches_api_service_and_webhooks(
     async def names_it() -> bool:
         return await named_authorities(rotating) == {other.ca} and await discovery_works(rotating)
 
-    await until(names_it)
+    await eventually(names_it)
     assert await denies(rotating)
 
 
@@ -150,7 +144,7 @@ async def test_a_hijacked_api_service_and_a_deleted_secret_are_put_right(rotatin
         except KubeError:
             return False
 
-    await until(right)
+    await eventually(right)
     assert await discovery_works(rotating)
 
 
@@ -162,7 +156,7 @@ async def test_hpas_are_answered_through_the_front_proxy_and_strangers_are_not(r
     )
     assert b" 403 " in (await reader.read()).splitlines()[0]
     writer.close()
-    await asyncio.sleep(0.01)
+    await connections_closed()
 
 
 def _blind() -> ssl.SSLContext:

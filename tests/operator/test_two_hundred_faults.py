@@ -12,9 +12,9 @@ from keda_py.clock import SystemClock
 from keda_py.errors import KubeError
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import DEPLOYMENTS, SCALED_OBJECTS
-from tests.localkube.eventually import eventually
 from tests.operator.admission.world import AdmissionWorld, an_admission_world, deployment, scaled_object
 from tests.validation.manifests import generated, mutated
+from tests.waiting import eventually
 
 COUNT = 200
 SO = ("keda.sh/v1alpha1", "ScaledObject")

@@ -16,6 +16,7 @@ from keda_py.kube.resources import (
     TRIGGER_AUTHENTICATIONS,
     Obj,
 )
+from tests.builders import a_namespace
 from tests.parity.world import World, workload
 from tests.places import GOLDEN
 from tests.servers import free_port
@@ -52,7 +53,7 @@ def namespace_of(name: str) -> str:
 async def furnish(world: World, name: str) -> None:
     """The namespace of a case and the three workloads in it."""
     namespace = namespace_of(name)
-    await world.create_namespace(namespace)
+    await world.create(a_namespace(namespace))
     await world.create(*(workload(target.kind, env=ENV) for target in TARGETS), namespace=namespace)
 
 
@@ -72,7 +73,7 @@ def picture(world: World, case: Picture, name: str, rejected: str | None) -> Pic
         "hpa": [_trimmed(hpa, "spec") for hpa in world.all(HORIZONTAL_POD_AUTOSCALERS, namespace)],
         "scaledObject": _trimmed(live, "status") if live else None,
         "targetReplicas": {target.kind: world.get(target, "t", namespace)["spec"]["replicas"] for target in TARGETS},
-        "events": [list(event) for event in world.events(so, namespace)],
+        "events": [list(event) for event in world.events(so, namespace=namespace)],
     }
 
 

@@ -49,9 +49,9 @@ async def test_the_replicas_under_fallback(
         assert world.replicas("t") == 4
         await fail(world, source, 120)
         assert world.replicas("t") == wanted
-        assert world.condition("so", "Fallback") == EXISTS
-        assert world.condition("so", "Active")[:2] == ("True", "ScalerActive")
-        assert world.condition("so", "Ready")[0] == "True"
+        assert world.full_condition("Fallback", "so") == EXISTS
+        assert world.full_condition("Active", "so")[:2] == ("True", "ScalerActive")
+        assert world.full_condition("Ready", "so")[0] == "True"
 
 
 async def test_up_to_the_threshold_nothing_changes_and_the_hpa_hears_the_error(world: World, source: Source) -> None:
@@ -61,9 +61,9 @@ async def test_up_to_the_threshold_nothing_changes_and_the_hpa_hears_the_error(w
         await world.seconds(20)
         await fail(world, source, 300)
         assert world.replicas("t") == 4
-        assert world.condition("so", "Fallback") == NONE
-        assert world.condition("so", "Ready")[0] == "True"
-        assert world.condition("so", "HPAActive")[:2] == ("False", "FailedGetExternalMetric")
+        assert world.full_condition("Fallback", "so") == NONE
+        assert world.full_condition("Ready", "so")[0] == "True"
+        assert world.full_condition("HPAActive", "so")[:2] == ("False", "FailedGetExternalMetric")
         assert world.status("so")["health"][METRIC]["status"] == "Failing"
 
 
@@ -76,11 +76,11 @@ async def test_an_object_at_zero_is_lifted_by_its_fallback_and_told_of_by_events
         await fail(world, source)
         assert counts.seen == [0, 1, 3]
         assert world.reasons("so").count(ENTERED) == 1
-        assert world.condition("so", "Fallback") == EXISTS
+        assert world.full_condition("Fallback", "so") == EXISTS
         source.value = 0
         await world.seconds(120)
         assert counts.seen[-1] == 0
-        assert world.condition("so", "Fallback") == NONE
+        assert world.full_condition("Fallback", "so") == NONE
         assert world.status("so")["health"][METRIC] == {"numberOfFailures": 0, "status": "Happy"}
 
 
@@ -88,14 +88,14 @@ async def test_a_manifest_that_becomes_wrong_does_not_end_a_fallback(world: Worl
     await world.create(workload(replicas=1), scaled_object(source.trigger(), fallback=fallback()))
     async with world.operator():
         await fail(world, source, 120)
-        assert world.condition("so", "Fallback") == EXISTS
-        await world.patch(SCALED_OBJECTS, "so", {"spec": {"triggers": [{"type": "nothing", "metadata": {}}]}})
+        assert world.full_condition("Fallback", "so") == EXISTS
+        await world.patch(SCALED_OBJECTS, {"spec": {"triggers": [{"type": "nothing", "metadata": {}}]}}, "so")
         await world.seconds(5)
-        assert world.condition("so", "Ready")[1] == "ScaledObjectCheckFailed"
-        assert world.condition("so", "Fallback") == EXISTS
-        await world.patch(SCALED_OBJECTS, "so", {"spec": {"fallback": None}})
+        assert world.full_condition("Ready", "so")[1] == "ScaledObjectCheckFailed"
+        assert world.full_condition("Fallback", "so") == EXISTS
+        await world.patch(SCALED_OBJECTS, {"spec": {"fallback": None}}, "so")
         await world.seconds(5)
-        assert world.condition("so", "Fallback") == NONE
+        assert world.full_condition("Fallback", "so") == NONE
 
 
 async def test_a_poll_that_finds_the_source_well_again_says_so(world: World, source: Source) -> None:
@@ -103,7 +103,7 @@ async def test_a_poll_that_finds_the_source_well_again_says_so(world: World, sou
     await world.create(workload(replicas=0), spec)
     async with world.operator():
         await fail(world, source, 30)
-        assert world.condition("so", "Fallback") == EXISTS
+        assert world.full_condition("Fallback", "so") == EXISTS
         source.value = 0
         await world.seconds(60)
     assert [reason for reason in world.reasons("so") if "Fallback" in reason] == [ENTERED, LEFT]
@@ -124,7 +124,7 @@ async def test_without_ready_pods_a_value_has_no_fallback(world: World, source: 
     async with world.operator():
         await fail(world, source, 60)
         assert world.replicas("t") == 4
-        assert world.condition("so", "Ready")[0] == "True"
+        assert world.full_condition("Ready", "so")[0] == "True"
         assert any("no ready pods" in note for _, _, note in world.events("so"))
 
 
@@ -135,7 +135,7 @@ async def test_a_restart_neither_ends_nor_repeats_a_fallback(world: World, sourc
         counts = world.counts("t")
     async with world.operator():
         await world.seconds(60)
-        assert world.condition("so", "Fallback") == EXISTS
+        assert world.full_condition("Fallback", "so") == EXISTS
     assert counts.seen == [3]
     assert world.reasons("so").count(ENTERED) == 1
 

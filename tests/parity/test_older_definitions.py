@@ -43,5 +43,5 @@ async def test_a_status_that_the_cluster_cuts_is_written_once(
         written = world.writes(SCALED_OBJECTS)
         await world.seconds(600)
         assert world.writes(SCALED_OBJECTS) == written
-        assert world.condition("so", "Ready")[0] == "True"
+        assert world.full_condition("Ready", "so")[0] == "True"
     assert sum("drops" in record.getMessage() for record in caplog.records) == 1

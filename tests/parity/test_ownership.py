@@ -7,6 +7,7 @@ import pytest
 
 from keda_py.errors import KubeError
 from keda_py.kube.resources import DEPLOYMENTS, EVENTS, HORIZONTAL_POD_AUTOSCALERS, NAMESPACES, SCALED_OBJECTS, Obj
+from tests.builders import a_namespace, hpa
 from tests.parity.source import Source
 from tests.parity.world import World, scaled_object, workload
 
@@ -19,12 +20,9 @@ def named(name: str) -> Obj:
 
 
 def foreign_hpa(name: str) -> Obj:
-    return {
-        "apiVersion": "autoscaling/v2",
-        "kind": "HorizontalPodAutoscaler",
-        "metadata": {"name": name, "labels": {"team": "theirs"}},
-        "spec": {"maxReplicas": 2, "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "t"}},
-    }
+    theirs = hpa(name, "t")
+    theirs["metadata"]["labels"] = {"team": "theirs"}
+    return theirs
 
 
 def hpas(world: World) -> list[str]:
@@ -54,7 +52,7 @@ async def test_a_renamed_autoscaler_leaves_nothing_behind(world: World, source: 
         counts = world.counts("t")
         for name in ("first", "second", None):
             advanced = named(name) if name else None
-            await world.patch(SCALED_OBJECTS, "so", {"spec": {"advanced": advanced}})
+            await world.patch(SCALED_OBJECTS, {"spec": {"advanced": advanced}}, "so")
             await world.seconds(20)
             assert (hpas(world), world.status("so")["hpaName"]) == ([name or HPA], name or HPA)
         assert counts.seen == [4]
@@ -64,7 +62,7 @@ async def test_an_autoscaler_renamed_while_nobody_works_leaves_nothing_behind(wo
     await world.create(workload(), scaled_object(source.trigger()))
     async with world.operator():
         await world.seconds(5)
-    await world.patch(SCALED_OBJECTS, "so", {"spec": {"advanced": named("other")}})
+    await world.patch(SCALED_OBJECTS, {"spec": {"advanced": named("other")}}, "so")
     async with world.operator():
         await world.seconds(5)
         assert hpas(world) == ["other"]
@@ -74,10 +72,10 @@ async def test_edits_of_the_autoscaler_are_undone_and_a_deleted_one_comes_back(w
     await world.create(workload(), scaled_object(source.trigger()))
     async with world.operator():
         await world.seconds(5)
-        await world.patch(HORIZONTAL_POD_AUTOSCALERS, HPA, {"spec": {"maxReplicas": 99}})
+        await world.patch(HORIZONTAL_POD_AUTOSCALERS, {"spec": {"maxReplicas": 99}}, HPA)
         await world.seconds(1)
         assert world.hpa(HPA)["spec"]["maxReplicas"] == 10
-        await world.patch(HORIZONTAL_POD_AUTOSCALERS, HPA, {"metadata": {"ownerReferences": None}})
+        await world.patch(HORIZONTAL_POD_AUTOSCALERS, {"metadata": {"ownerReferences": None}}, HPA)
         await world.seconds(1)
         assert world.hpa(HPA)["metadata"]["ownerReferences"][0]["name"] == "so"
         await world.delete(HORIZONTAL_POD_AUTOSCALERS, HPA)
@@ -118,7 +116,7 @@ async def test_the_original_count_outlives_pauses_and_restarts(world: World, sou
     for count in ("7", None, "0", None):
         async with world.operator():
             await world.seconds(40)
-            await world.annotate("so", {"autoscaling.keda.sh/paused-replicas": count})
+            await world.annotate({"autoscaling.keda.sh/paused-replicas": count}, "so")
             await world.seconds(40)
             assert world.status("so")["originalReplicaCount"] == 2
     async with world.operator():
@@ -169,7 +167,7 @@ async def test_a_hundred_objects_deleted_meanwhile_go_within_seconds_of_the_oper
 
 
 async def test_a_namespace_of_a_hundred_objects_goes_and_nothing_is_written_there(world: World, source: Source) -> None:
-    await world.create_namespace("doomed")
+    await world.create(a_namespace("doomed"))
     await _fill(world, source, "doomed")
     async with world.operator():
         await world.seconds(30)
@@ -215,7 +213,7 @@ async def test_a_target_with_an_autoscaler_of_its_own_is_refused_unless_that_is_
         with pytest.raises(KubeError, match="is already managed by the hpa 'theirs'"):
             await world.create(scaled_object(source.trigger()))
         ignored = {"metadata": {"annotations": {"validations.keda.sh/hpa-ownership": "false"}}}
-        await world.patch(HORIZONTAL_POD_AUTOSCALERS, "theirs", ignored)
+        await world.patch(HORIZONTAL_POD_AUTOSCALERS, ignored, "theirs")
         await world.seconds(1)
         await world.create(scaled_object(source.trigger()))
         await world.seconds(5)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from keda_py.core.spec import FORCE_ACTIVATION, PAUSED, PAUSED_REPLICAS, PAUSED_SCALE_IN, PAUSED_SCALE_OUT
+from tests.builders import hpa
 from tests.parity.source import Source
 from tests.parity.world import World, scaled_object, workload
 
@@ -28,7 +29,7 @@ HPA = "keda-hpa-so"
 
 async def switch(world: World, pause: str) -> None:
     """The annotations of `pause` and no others."""
-    await world.annotate("so", {**NONE, **PAUSES[pause]})
+    await world.annotate({**NONE, **PAUSES[pause]}, "so")
 
 
 def is_stopped(pause: str) -> bool:
@@ -39,9 +40,9 @@ def check(world: World, pause: str) -> None:
     """What has to be so under any pause, whatever was before."""
     stopped, status = is_stopped(pause), world.status("so")
     assert (world.hpa(HPA) is None) == stopped
-    assert world.condition("so", "Paused")[0] == ("False" if pause in ("nothing", "forced") else "True")
+    assert world.full_condition("Paused", "so")[0] == ("False" if pause in ("nothing", "forced") else "True")
     message = "ScaledObject is paused" if stopped else "ScaledObject is defined correctly and is ready for scaling"
-    assert world.condition("so", "Ready") == ("True", "ScaledObjectReady", message)
+    assert world.full_condition("Ready", "so") == ("True", "ScaledObjectReady", message)
     assert status["originalReplicaCount"] == 1
     assert status.get("pausedReplicaCount") == (3 if "replicas" in pause or pause == "both" else None)
     if pause in ("paused-replicas", "both"):
@@ -145,7 +146,7 @@ async def test_scale_in_paused_keeps_the_last_replica_and_scale_out_paused_the_l
         source.value = 20
         await world.seconds(120)
         assert world.replicas("t") == 0
-        assert world.condition("so", "Active")[:2] == ("True", "ScalerActive")
+        assert world.full_condition("Active", "so")[:2] == ("True", "ScalerActive")
 
 
 async def test_forced_activation_lifts_from_zero_and_lasts_as_long_as_the_annotation(
@@ -157,7 +158,7 @@ async def test_forced_activation_lifts_from_zero_and_lasts_as_long_as_the_annota
         await switch(world, "forced")
         await world.seconds(120)
         assert world.replicas("t") == 1
-        assert "because activation is being forced by annotation" in world.condition("so", "Active")[2]
+        assert "because activation is being forced by annotation" in world.full_condition("Active", "so")[2]
         await switch(world, "nothing")
         await world.seconds(15)
         assert world.replicas("t") == 1, "the cooldown begins when the force ends"
@@ -170,7 +171,7 @@ async def test_a_count_that_is_none_is_refused_by_name(world: World, source: Sou
     await world.create(workload(), scaled_object(source.trigger(), annotations={PAUSED_REPLICAS: written}))
     async with world.operator():
         await world.seconds(5)
-        status, reason, message = world.condition("so", "Ready")
+        status, reason, message = world.full_condition("Ready", "so")
         assert (status, reason) == ("False", "ScaledObjectCheckFailed")
         assert f'{PAUSED_REPLICAS}: "{written}" is not a number' in message
         assert message.startswith("failed to scale target to paused replica count: ")
@@ -202,13 +203,7 @@ async def test_an_autoscaler_that_appears_under_a_pause_goes_away_again(world: W
 
 
 async def test_somebody_elses_autoscaler_survives_a_pause(world: World, source: Source) -> None:
-    theirs = {
-        "apiVersion": "autoscaling/v2",
-        "kind": "HorizontalPodAutoscaler",
-        "metadata": {"name": HPA},
-        "spec": {"maxReplicas": 2, "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "other"}},
-    }
-    await world.create(theirs, workload(), scaled_object(source.trigger(), annotations={PAUSED: "true"}))
+    await world.create(hpa(HPA, "other"), workload(), scaled_object(source.trigger(), annotations={PAUSED: "true"}))
     async with world.operator():
         await world.seconds(30)
         assert world.hpa(HPA) is not None

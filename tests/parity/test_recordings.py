@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders import a_namespace
 from tests.parity.comparison import differences
 from tests.parity.recordings import NAMES, REDIS, Picture, furnish, load, picture, play
 from tests.parity.world import a_world
@@ -51,7 +52,7 @@ def test_a_scaled_object_becomes_what_it_became_under_keda(
 
 async def _play_all(cases: dict[str, Picture], directory: Path) -> dict[str, Picture]:
     async with a_world(directory) as world:
-        await world.create_namespace("keda")
+        await world.create(a_namespace("keda"))
         await asyncio.gather(*(furnish(world, name) for name in cases))
         await world.seconds(2)
         async with world.guarded_operator():

@@ -86,14 +86,14 @@ async def test_a_paused_object_says_so_and_a_broken_one_has_no_reason(world: Wor
     await world.create(workload(), scaled_object(source.trigger()))
     async with world.operator():
         await world.seconds(60)
-        await world.annotate("so", {"autoscaling.keda.sh/paused": "true"})
+        await world.annotate({"autoscaling.keda.sh/paused": "true"}, "so")
         await world.seconds(5)
         assert world.status("so")["kedaPy"] == {"reason": "Paused", "since": "2026-11-21T05:57:00Z"}
-        await world.annotate("so", {"autoscaling.keda.sh/paused": None})
+        await world.annotate({"autoscaling.keda.sh/paused": None}, "so")
         trigger = {"type": "metrics-api", "metadata": {"url": "http://127.0.0.1:1"}}
-        await world.patch(SCALED_OBJECTS, "so", {"spec": {"triggers": [trigger]}})
+        await world.patch(SCALED_OBJECTS, {"spec": {"triggers": [trigger]}}, "so")
         await world.seconds(5)
-        assert world.condition("so", "Ready")[0] == "False"
+        assert world.full_condition("Ready", "so")[0] == "False"
         assert "kedaPy" not in world.status("so")
 
 

@@ -7,6 +7,7 @@ Lease, keda-py starts.
 from pathlib import Path
 
 from keda_py.kube.resources import LEASES, SCALED_OBJECTS, Obj
+from tests.builders import a_namespace
 from tests.parity.comparison import VERSION_LABEL
 from tests.parity.recordings import NAMES, TARGETS, Picture, furnish, load, namespace_of
 from tests.parity.world import World, a_world
@@ -22,7 +23,7 @@ async def leave_as_keda(world: World, name: str) -> None:
     case, namespace = CASES[name], namespace_of(name)
     await furnish(world, name)
     for target in TARGETS:
-        await world.patch(target, "t", {"spec": {"replicas": case["targetReplicas"][target.kind]}}, namespace)
+        await world.patch(target, {"spec": {"replicas": case["targetReplicas"][target.kind]}}, "t", namespace)
     await world.create(*case.get("extra", ()), namespace=namespace)
     recorded = case["scaledObject"]
     await world.create(
@@ -61,7 +62,7 @@ def kept(live: Obj) -> Picture:
 
 async def test_scalers_go_on_under_the_same_hpa_with_the_same_count(tmp_path: Path) -> None:
     async with a_world(tmp_path) as world:
-        await world.create_namespace("keda")
+        await world.create(a_namespace("keda"))
         await world.create(released_lease(), namespace="keda")
         for name in CASES:
             await leave_as_keda(world, name)

@@ -20,6 +20,7 @@ from keda_py.core.values.object_key import ObjectKey
 from keda_py.readings.journal import Journal
 from keda_py.readings.journal_bytes import HEADER, MAGIC, SIZE, SLOT, SLOTS, pack, read
 from keda_py.readings.journal_file import NO_FOLDER, open_journal
+from tests.waiting import forever
 
 ANOTHER_PROCESS = """
 import sys
@@ -132,7 +133,7 @@ async def test_a_cancellation_reaches_the_work_which_may_put_things_in_order(lef
 
     async def work() -> None:
         try:
-            await asyncio.sleep(60)
+            await forever()
         finally:
             await asyncio.sleep(0)
             tidied.append(left.traces())
@@ -151,7 +152,7 @@ async def test_time_outs_inside_work_behave_as_without_a_journal(left: Left) -> 
     async def work() -> str:
         try:
             async with asyncio.timeout(0.01):
-                await asyncio.sleep(60)
+                await forever()
         except TimeoutError:
             return "late"
         return "in time"

@@ -14,6 +14,7 @@ from keda_py.readings.readings import QUIET_SECONDS
 from keda_py.readings.tracked_metrics import TrackedMetric
 from keda_py.sdk.scaler import Reading
 from tests.costs import within
+from tests.waiting import eventually, turns
 
 KEY, JOB = ObjectKey("ScaledObject", "shop", "app"), ObjectKey("ScaledJob", "shop", "app")
 BATCHED = {"metadata": {"batch": "yes"}}
@@ -52,7 +53,8 @@ async def test_an_asker_that_gives_up_takes_nobodys_answer_away(world):
     async with asyncio.TaskGroup() as askers:
         impatient = askers.create_task(world.readings.ask(KEY, "s0-a-x"))
         patient = askers.create_task(world.readings.poll(KEY))
-        await asyncio.sleep(0.01)
+        await eventually(lambda: world.taps["a"].reading_now)
+        await turns()
         impatient.cancel()
         await asyncio.sleep(0)
         world.taps["a"].flowing.set()
@@ -272,7 +274,7 @@ async def test_who_asks_while_the_engine_closes_gets_an_error(world):
     world.taps["a"].hangs = True
     async with asyncio.TaskGroup() as askers:
         asking = askers.create_task(world.readings.poll(KEY))
-        await asyncio.sleep(0.01)
+        await eventually(lambda: world.taps["a"].reading_now)
         await world.readings.aclose()
     assert "shutting down" in str(asking.result().readings[0].outcome)
 

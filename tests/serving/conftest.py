@@ -27,8 +27,10 @@ from keda_py.serving.authorisation import Authorisation
 from keda_py.serving.certificates import ServingCertificate, make_certificate
 from keda_py.serving.reviews import AccessReviews, TokenReviews
 from keda_py.serving.server_tls import ServerTls
+from tests.builders import a_namespace
 from tests.kubeconfigs import token_kubeconfig
 from tests.stages import stages
+from tests.waiting import PAUSE, connections_closed, eventually
 
 LOOPBACK = "127.0.0.1"
 ROOT = "/apis/external.metrics.k8s.io/v1beta1"
@@ -90,10 +92,8 @@ class Served:
 
 async def accepted() -> None:
     """Return once no connection is being accepted or refused any more: each of those is a task of the loop's own."""
-    async with asyncio.timeout(5):
-        while any("LimitedServer._open" in repr(task) for task in asyncio.all_tasks()):
-            await asyncio.sleep(0.001)
-    await asyncio.sleep(0.001)
+    await eventually(lambda: not any("LimitedServer._open" in repr(task) for task in asyncio.all_tasks()), 5)
+    await asyncio.sleep(PAUSE)
 
 
 @pytest.fixture
@@ -101,8 +101,8 @@ async def cluster() -> AsyncIterator[LocalCluster]:
     async with LocalCluster(SystemClock(), ClusterOptions(enforce_rbac=True)) as running:
         await running.apply(
             [
-                {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "keda"}},
-                {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}},
+                a_namespace("keda"),
+                a_namespace("shop"),
                 bound("ClusterRole", "system:auth-delegator", OPERATOR.name),
                 bound("Role", "extension-apiserver-authentication-reader", OPERATOR.name, "kube-system"),
             ]
@@ -151,13 +151,12 @@ async def served(cluster: LocalCluster, tmp_path: Path) -> AsyncIterator[Served]
         answer = ExternalMetrics(AlwaysSeven(), SystemClock()).answer
         server = MetricsServer(stages(authenticate, authorise, answer), lambda: "")
         port = await server.start(LOOPBACK, 0, tls.context(asks_clients=True))
-        while not config.has_synced:
-            await asyncio.sleep(0.01)
+        await eventually(lambda: config.has_synced)
         yield Served(cluster, port, certificate, tls, config, exchanges)
         await accepted()
         await server.aclose()
         running.cancel()
-        await asyncio.sleep(0.01)
+        await connections_closed()
 
 
 @pytest.fixture(scope="session")

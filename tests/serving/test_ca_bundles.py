@@ -11,9 +11,9 @@ from keda_py.serving.certificates import make_certificate
 from keda_py.serving.renewal.ca_bundles import CaBundles
 from keda_py.serving.server_tls import ServerTls
 from keda_py.settings.settings import load_settings
-from tests.localkube.eventually import eventually
 from tests.serving.conftest import OPERATOR, bound, client_of, role
 from tests.serving.test_certificate_secret import RULES
+from tests.waiting import connections_closed, eventually
 
 API_SERVICE = {
     "apiVersion": "apiregistration.k8s.io/v1",
@@ -57,7 +57,7 @@ async def kept(cluster, folder, **flags: str) -> AsyncIterator[ServerTls]:
         running = tasks.create_task(CaBundles(client, tls, guarded_objects(settings)).run())
         yield tls
         running.cancel()
-    await asyncio.sleep(0.01)
+    await connections_closed()
 
 
 def api_service(cluster):

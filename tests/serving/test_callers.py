@@ -11,8 +11,11 @@ from keda_py.clock import SystemClock
 from keda_py.localkube.access.certificates import Authority
 from keda_py.localkube.access.identity import ADMIN, service_account
 from keda_py.localkube.model.calls import User
-from tests.localkube.eventually import eventually
 from tests.serving.conftest import HPA, QUESTION, ROOT, bound, role
+from tests.waiting import connections_closed, eventually
+
+TAKEN_UP_SECONDS = 0.1
+"""More than a watch takes to bring the change, which nothing shows when it is ignored."""
 
 READ_ALL = {"apiGroups": ["external.metrics.k8s.io"], "resources": ["*"], "verbs": ["get", "list"]}
 READ_ONE = {"apiGroups": ["external.metrics.k8s.io"], "resources": ["s0-x"], "verbs": ["list"]}
@@ -41,7 +44,7 @@ async def test_a_thousand_questions_of_the_hpa_controller_cost_one_review(served
 
         assert set(await asyncio.gather(*(ask(number) for number in range(1000)))) == {200}
     assert served.reviews("subjectaccessreviews") == 1
-    await asyncio.sleep(0.01)
+    await connections_closed()
 
 
 async def test_somebody_without_a_role_is_told_so_in_the_api_servers_words(served):
@@ -85,7 +88,7 @@ async def test_probes_are_open_to_everybody(served, path):
         client.get(f"https://localhost:{served.port}{path}") as answer,
     ):
         assert (answer.status, await answer.text()) == (200, "ok")
-    await asyncio.sleep(0.01)
+    await connections_closed()
 
 
 @pytest.mark.parametrize("path", [QUESTION, ROOT, "/apis", "/openapi/v2", "/version", "/", "/nowhere"])
@@ -196,7 +199,7 @@ async def test_a_spoilt_or_deleted_config_map_leaves_the_last_good_authorities_i
             }
         ]
     )
-    await asyncio.sleep(0.1)
+    await asyncio.sleep(TAKEN_UP_SECONDS)
     assert (await served.as_user(HPA))[0] == 200
 
 

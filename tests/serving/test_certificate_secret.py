@@ -13,8 +13,11 @@ from keda_py.localkube.cluster import LocalCluster
 from keda_py.serving.certificates import alternative_names, make_certificate, read_leaf
 from keda_py.serving.renewal.certificate_secret import SecretCertificates, SecretSpec, service_hosts
 from keda_py.serving.server_tls import ServerTls
-from tests.localkube.eventually import eventually
 from tests.serving.conftest import OPERATOR, bound, client_of, role
+from tests.waiting import connections_closed, eventually
+
+REFUSED_SECONDS = 0.2
+"""Long enough to be refused; a certificate would be there sooner."""
 
 SERVICES = ("keda-operator", "keda-metrics-apiserver", "keda-admission-webhooks")
 SPEC = SecretSpec(namespace="keda", name="kedaorg-certs", hosts=service_hosts(SERVICES, "keda", "cluster.local"))
@@ -46,7 +49,7 @@ async def replicas(cluster: LocalCluster, folder, count: int = 1) -> AsyncIterat
         yield shown
         for task in running:
             task.cancel()
-    await asyncio.sleep(0.01)
+    await connections_closed()
 
 
 def secret(cluster: LocalCluster):
@@ -126,10 +129,10 @@ async def test_without_permission_nothing_is_shown_until_it_is_given(cluster, tm
     async with client_of(cluster, tmp_path) as client, asyncio.TaskGroup() as tasks:
         tls = ServerTls()
         running = tasks.create_task(SecretCertificates(client, SPEC, tls, SystemClock()).run())
-        await asyncio.sleep(0.2)
+        await asyncio.sleep(REFUSED_SECONDS)
         assert tls.certificate is None
         await cluster.apply([role("keda", *RULES), bound("ClusterRole", "keda", OPERATOR.name)])
         async with asyncio.timeout(5):
             await tls.shown.wait()
         running.cancel()
-    await asyncio.sleep(0.01)
+    await connections_closed()

@@ -20,7 +20,7 @@ from keda_py.serving.ports.table import Limits
 from keda_py.serving.server_tls import ServerTls
 from keda_py.telemetry.page import AT_ONCE, PIECE_BYTES, MetricsPage
 from keda_py.telemetry.prometheus import OperatorMetrics
-from tests.localkube.eventually import eventually
+from tests.waiting import eventually
 
 ATTACKER, KUBELET = "127.0.0.2", "127.0.0.1"
 PROBE = b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from keda_py.serving.ports.gate import Crowded, Gate
+from tests.waiting import turns
 
 
 class Visits:
@@ -37,11 +38,6 @@ class Visits:
                     self.inside.remove(name)
         except Crowded:
             self.refused.append(name)
-
-
-async def turns() -> None:
-    for _ in range(5):
-        await asyncio.sleep(0)
 
 
 async def test_the_next_one_is_of_the_address_that_has_the_fewest_inside() -> None:

@@ -12,6 +12,10 @@ import aiohttp
 
 from tests.serving.conftest import HPA, QUESTION, ROOT, Served, accepted
 from tests.serving.test_https import exchange, malformed
+from tests.waiting import connections_closed
+
+COUNT_PAUSE = 0.5
+"""Between two counts of all memory, each of which takes long."""
 
 REQUESTS, WARM_UP, AT_ONCE = 5_000, 2_000, 16
 USERS = 50
@@ -97,7 +101,7 @@ async def test_five_thousand_mixed_requests_leave_memory_as_it_was(served: Serve
         codes = await crowd.ask(REQUESTS)
         async with asyncio.timeout(60):  # the last connections are still closing
             while await blocks() - before > REQUESTS / 10:
-                await asyncio.sleep(0.5)
+                await asyncio.sleep(COUNT_PAUSE)
     assert set(codes) == {0, 200, 400, 403}
     assert codes[200] == REQUESTS * 4 // 10
-    await asyncio.sleep(0.05)
+    await connections_closed()

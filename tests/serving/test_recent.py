@@ -6,6 +6,9 @@ import pytest
 
 from keda_py.serving.recent import Recent
 
+SHORT_SECONDS = 0.02
+"""So long an answer is remembered; one and a half of it is too late."""
+
 
 class Oracle:
     """Answers once it may; counts how often it was asked."""
@@ -30,10 +33,10 @@ async def test_many_who_wait_are_one_question():
 
 
 async def test_an_answer_is_forgotten_after_its_time_and_the_oldest_when_there_are_too_many():
-    short, small, oracle = Recent(0.02, 10), Recent(60, 3), Oracle()
+    short, small, oracle = Recent(SHORT_SECONDS, 10), Recent(60, 3), Oracle()
     oracle.may.set()
     assert await short.get("key", oracle.ask) == 1
-    await asyncio.sleep(0.03)
+    await asyncio.sleep(1.5 * SHORT_SECONDS)
     assert await short.get("key", oracle.ask) == 2
     for key in range(100):
         await small.get(key, oracle.ask)

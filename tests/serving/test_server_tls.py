@@ -21,6 +21,7 @@ from keda_py.serving.renewal.certificate_files import CertificatePaths, FileCert
 from keda_py.serving.renewal.rotation import settle
 from keda_py.serving.server_tls import ServerTls
 from tests.serving.conftest import accepted
+from tests.waiting import connections_closed, eventually
 
 NAMES = ("localhost", "127.0.0.1")
 
@@ -96,13 +97,11 @@ async def test_no_request_fails_while_certificates_rotate(port):
         for number in range(16):
             tasks.create_task(ask(fresh=number % 2 == 0))
         for number in range(20):
-            before = answered
-            while answered < before + 20:
-                await asyncio.sleep(0.005)
+            await eventually(lambda goal=answered + 20: answered >= goal)
             port.tls.show(settle(port.tls.certificate, (*NAMES, f"host-{number}"), SystemClock().now()))
         done.set()
     assert answered >= 400
-    await asyncio.sleep(0.02)
+    await connections_closed()
 
 
 async def test_a_pair_that_does_not_fit_leaves_the_old_one_in_place(port):

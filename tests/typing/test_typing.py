@@ -9,7 +9,7 @@ mypy = pytest.importorskip("mypy.api", reason="mypy comes with the extra dev")
 HERE = Path(__file__).parent
 
 
-@pytest.mark.parametrize("name", ["credential_keys.py"])
+@pytest.mark.parametrize("name", ["credential_keys.py", "sdk.py"])
 def test_what_must_be_refused_is_refused_and_nothing_else(name: str, tmp_path: Path) -> None:
     file = HERE / name
     root = HERE.parents[1]

@@ -5,38 +5,34 @@ from typing import Any
 import pytest
 import yaml
 
+from keda_py.kube.resources import Obj
 from keda_py.validation.problems import Problem
 from keda_py.validation.report import validate_texts
+from tests import builders
+from tests.builders import bare_scaled_object, cpu, cron, from_key, scaled_job
 
-CRON = {
-    "type": "cron",
-    "metadata": {"timezone": "UTC", "start": "0 8 * * *", "end": "0 20 * * *", "desiredReplicas": "2"},
-}
-CPU = {"type": "cpu", "metricType": "Utilization", "metadata": {"value": "60"}}
+CRON = cron()
+CPU = cpu()
 REDIS = {"type": "redis", "metadata": {"address": "127.0.0.1:6379", "listName": "jobs"}}
 
 
-def scaled_object(name: str = "web", namespace: str = "", **spec: Any) -> dict[str, Any]:
-    meta = {"name": name, **({"namespace": namespace} if namespace else {})}
-    body = {"scaleTargetRef": {"name": name}, "triggers": [CRON], **spec}
-    return {"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "metadata": meta, "spec": body}
+def scaled_object(name: str = "web", namespace: str = "", **spec: Any) -> Obj:
+    return bare_scaled_object(name=name, namespace=namespace, **spec)
 
 
-def deployment(name: str = "web", **requests: str) -> dict[str, Any]:
-    container = {"name": "app", "resources": {"requests": requests}}
-    spec = {"template": {"spec": {"containers": [container]}}}
-    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name}, "spec": spec}
+def deployment(name: str = "web", **requests: str) -> Obj:
+    """One that leaves its count to the ScaledObject."""
+    built = builders.deployment(name, resources={"requests": requests})
+    del built["spec"]["replicas"]
+    return built
 
 
-def authentication(*parameters: str) -> dict[str, Any]:
-    references = [{"parameter": one, "name": "creds", "key": one} for one in parameters]
-    meta = {"name": "auth"}
-    spec = {"secretTargetRef": references}
-    return {"apiVersion": "keda.sh/v1alpha1", "kind": "TriggerAuthentication", "metadata": meta, "spec": spec}
+def authentication(*parameters: str) -> Obj:
+    return builders.authentication(secretTargetRef=[from_key(one, "creds") for one in parameters])
 
 
-def secret(*keys: str) -> dict[str, Any]:
-    return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "creds"}, "stringData": dict.fromkeys(keys, "x")}
+def secret(*keys: str) -> Obj:
+    return builders.secret("creds", **dict.fromkeys(keys, "x"))
 
 
 async def found(*objects: dict[str, Any]) -> list[Problem]:
@@ -212,8 +208,7 @@ async def test_other_peoples_objects_are_not_judged() -> None:
 
 
 async def test_a_scaled_job_is_told_that_it_has_no_metric_type() -> None:
-    spec = {"jobTargetRef": {"template": {"spec": {"containers": []}}}, "triggers": [{**CRON, "metricType": "Value"}]}
-    job = {"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledJob", "metadata": {"name": "job"}, "spec": spec}
+    job = scaled_job({**CRON, "metricType": "Value"})
     assert (
         "error: spec.triggers[0].metricType: Cannot set metricType in ScaledJob triggers; remove it"
         in await sentences(job)

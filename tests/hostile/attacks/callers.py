@@ -11,13 +11,16 @@ import aiohttp
 
 from keda_py.errors import KubeError
 from keda_py.kube.transport import Request
-from tests.e2e.manifests import scaled_object
+from tests.builders import scaled_object
 from tests.hostile.attacks.payloads import nested
 from tests.hostile.attacks.ports import blind, exchange, hold
 from tests.hostile.attacks.triggers import cron
 from tests.hostile.case import Case
 from tests.hostile.trial import Trial
 from tests.servers import LOOPBACK
+
+CROWD_SECONDS = 0.5
+"""So long the scrapers are at it before the wave goes on; they never end by themselves."""
 
 MIB = 2**20
 PATH = "/validate-keda-sh-v1alpha1-scaledobject"
@@ -79,7 +82,7 @@ async def _scrapers(trial: Trial) -> None:
 
     for _ in range(20):
         trial.spawn(scrape())
-    await asyncio.sleep(0.5)
+    await asyncio.sleep(CROWD_SECONDS)
 
 
 async def _post(trial: Trial, body: bytes, path: str = PATH) -> int:

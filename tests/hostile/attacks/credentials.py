@@ -7,11 +7,12 @@ from typing import Any
 import orjson
 
 from keda_py.kube.resources import SECRETS, TRIGGER_AUTHENTICATIONS, Obj
+from tests.builders import secret
 from tests.hostile import innocent
 from tests.hostile.attacks.triggers import Trigger, metrics_api, prometheus, using
 from tests.hostile.case import Case
 from tests.hostile.cleaning import HOSTILE
-from tests.hostile.innocent import authentication, secret
+from tests.hostile.innocent import authentication
 from tests.hostile.sources import Behaviour, Source, says
 from tests.hostile.trial import SLICES, Trial
 

@@ -12,17 +12,20 @@ from keda_py.kube.resources import (
     SECRETS,
     TRIGGER_AUTHENTICATIONS,
 )
-from tests.e2e.manifests import deployment, scaled_object
+from tests.builders import deployment, scaled_object, secret
 from tests.e2e.world import has_condition
 from tests.hostile import innocent
 from tests.hostile.attacks.triggers import Trigger, config, metrics_api, redis, using
 from tests.hostile.case import Case
 from tests.hostile.cleaning import HOSTILE
-from tests.hostile.innocent import authentication, secret
+from tests.hostile.innocent import authentication
 from tests.hostile.sources import Behaviour, hangs, repeats, says, sends
 from tests.hostile.trial import SLICES, Trial
 from tests.hostile.waiting import until
 from tests.servers import LOOPBACK
+
+POOL_SECONDS = 1.0
+"""The polling interval: after it every question of the pool is under way."""
 
 NUMBER = b'{"value": 1}'
 
@@ -98,7 +101,7 @@ async def _pool(trial: Trial) -> None:
     """Slow questions to the very server that the innocent tenant asks, as long as they may take."""
     url = f"http://localhost:{trial.installation.sources.witness}/hang"
     await trial.scale_on(*(metrics_api(url, location=f"a{n}", timeout="1h") for n in range(150)))
-    await asyncio.sleep(1.0)
+    await asyncio.sleep(POOL_SECONDS)
 
 
 async def _redis_neighbour(trial: Trial) -> None:

@@ -13,15 +13,18 @@ from keda_py.kube.resources import (
     TRIGGER_AUTHENTICATIONS,
     Obj,
 )
-from tests.e2e.manifests import deployment, scaled_object
+from tests.builders import deployment, scaled_object, secret
 from tests.hostile import innocent
 from tests.hostile.attacks.keys import slow_account, slow_password
 from tests.hostile.attacks.triggers import Trigger, config, cron, metrics_api, pods, prometheus, redis, using
 from tests.hostile.case import Case
 from tests.hostile.cleaning import HOSTILE
-from tests.hostile.innocent import authentication, secret
+from tests.hostile.innocent import authentication
 from tests.hostile.sources import hangs, says
 from tests.hostile.trial import Trial
+
+EDIT_PAUSE = 0.05
+"""Between two changes, so that each is reconciled and none is merged with the next."""
 
 NUMBER = b'{"value": 1}'
 KIB = 1024
@@ -226,7 +229,7 @@ async def _versions(trial: Trial) -> None:
         version = f"v{index}{LONG[: 100 * KIB]}"
         change = {"spec": {"scaleTargetRef": {"apiVersion": version, "kind": "Thing"}}}
         await trial.client.patch(SCALED_OBJECTS.named(HOSTILE, name), change)
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(EDIT_PAUSE)
 
 
 NAMES = (

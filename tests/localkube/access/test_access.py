@@ -13,7 +13,8 @@ from keda_py.clock import FakeClock
 from keda_py.localkube.access.identity import service_account
 from keda_py.localkube.cluster import ClusterOptions, LocalCluster
 from keda_py.localkube.model.calls import User
-from tests.localkube.client import CONFIGMAPS, Client, configmap, done
+from tests.builders import config_map
+from tests.localkube.client import CONFIGMAPS, Client, done
 
 BOB = service_account("default", "bob")
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
@@ -122,7 +123,7 @@ async def test_without_a_role_nothing_is_allowed(strict: LocalCluster) -> None:
 
 async def test_a_role_allows_what_it_says_and_no_more(strict: LocalCluster) -> None:
     admin, bob = Client(strict), Client(strict, BOB)
-    await admin.create(CONFIGMAPS, configmap("a"))
+    await admin.create(CONFIGMAPS, config_map("a"))
     await allow(admin, "reader", apiGroups=[""], resources=["configmaps"], verbs=["get"], resourceNames=["a"])
     assert (await bob.get(f"{CONFIGMAPS}/a"))["metadata"]["name"] == "a"
     assert (await bob.ask("GET", f"{CONFIGMAPS}/kube-root-ca.crt")).status == 403
@@ -148,8 +149,8 @@ async def test_the_log_says_which_rule_of_which_role_allowed_a_request(
 
 async def test_an_owner_is_held_back_only_by_those_who_may_change_its_finalizers(strict: LocalCluster) -> None:
     admin, bob = Client(strict), Client(strict, BOB)
-    owner = (await admin.create(CONFIGMAPS, configmap("owner")))["metadata"]
-    owned = configmap("owned")
+    owner = (await admin.create(CONFIGMAPS, config_map("owner")))["metadata"]
+    owned = config_map("owned")
     reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner["uid"]}
     owned["metadata"]["ownerReferences"] = [reference | {"blockOwnerDeletion": True}]
     await allow(admin, "writer", apiGroups=[""], resources=["configmaps"], verbs=["create", "update", "get"])

@@ -7,8 +7,9 @@ import pytest
 
 from keda_py.clock import SystemClock
 from keda_py.localkube.access.certificates import Authority
+from tests.builders import bare_scaled_object, config_map
 from tests.localkube.access.webhook import NAME, Webhook
-from tests.localkube.client import CONFIGMAPS, SCALED_OBJECTS, Client, configmap, scaled_object
+from tests.localkube.client import CONFIGMAPS, SCALED_OBJECTS, Client
 
 WEBHOOKS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
 
@@ -26,10 +27,10 @@ async def install(client: Client, webhook: Webhook, **changes: Any) -> None:
 
 async def test_a_webhook_sees_every_change_of_what_it_asked_for(client: Client, webhook: Webhook) -> None:
     await install(client, webhook)
-    await client.create(SCALED_OBJECTS, scaled_object("web"))
+    await client.create(SCALED_OBJECTS, bare_scaled_object(name="web"))
     await client.merge(f"{SCALED_OBJECTS}/web", {"spec": {"maxReplicaCount": 9}})
     await client.merge(f"{SCALED_OBJECTS}/web/status", {"status": {"hpaName": "x"}})
-    await client.create(CONFIGMAPS, configmap("a"))
+    await client.create(CONFIGMAPS, config_map("a"))
     await client.ask("DELETE", f"{SCALED_OBJECTS}/web")
     assert [question["operation"] for question in webhook.asked] == ["CREATE", "UPDATE", "DELETE"]
     created, changed, deleted = webhook.asked
@@ -42,7 +43,7 @@ async def test_a_webhook_sees_every_change_of_what_it_asked_for(client: Client, 
 async def test_a_refusal_reaches_the_client_and_stores_nothing(client: Client, webhook: Webhook) -> None:
     await install(client, webhook)
     webhook.verdict = {"allowed": False, "status": {"code": 403, "message": "no cron on Fridays"}}
-    answer = await client.ask("POST", SCALED_OBJECTS, scaled_object("web"))
+    answer = await client.ask("POST", SCALED_OBJECTS, bare_scaled_object(name="web"))
     assert answer.status == 403
     assert answer.body["message"] == f'admission webhook "{NAME}" denied the request: no cron on Fridays'
     assert (await client.get(SCALED_OBJECTS))["items"] == []
@@ -51,13 +52,13 @@ async def test_a_refusal_reaches_the_client_and_stores_nothing(client: Client, w
 async def test_a_warning_reaches_the_client(client: Client, webhook: Webhook) -> None:
     await install(client, webhook)
     webhook.verdict = {"allowed": True, "warnings": ["the query is slow"]}
-    answer = await client.ask("POST", SCALED_OBJECTS, scaled_object("web"))
+    answer = await client.ask("POST", SCALED_OBJECTS, bare_scaled_object(name="web"))
     assert answer.headers["Warning"] == '299 - "the query is slow"'
 
 
 async def test_a_webhook_knows_of_a_dry_run(client: Client, webhook: Webhook) -> None:
     await install(client, webhook)
-    await client.create(SCALED_OBJECTS, scaled_object("web"), dryRun="All")
+    await client.create(SCALED_OBJECTS, bare_scaled_object(name="web"), dryRun="All")
     assert webhook.asked[0]["dryRun"] is True
 
 
@@ -67,7 +68,7 @@ async def test_a_webhook_that_hangs_fails_as_its_policy_says(
 ) -> None:
     await install(client, webhook, failurePolicy=policy, timeoutSeconds=1)
     webhook.hangs = True
-    answer = await client.ask("POST", SCALED_OBJECTS, scaled_object("web"))
+    answer = await client.ask("POST", SCALED_OBJECTS, bare_scaled_object(name="web"))
     assert answer.status == status
     if status == 500:
         assert f'failed calling webhook "{NAME}"' in answer.body["message"]
@@ -77,20 +78,20 @@ async def test_a_webhook_whose_certificate_is_not_trusted_is_not_believed(client
     stranger = Webhook(Authority("stranger", SystemClock().now()))
     config = {"url": f"https://localhost:{webhook.port}/vet", "caBundle": stranger.bundle}
     await install(client, webhook, clientConfig=config)
-    assert (await client.ask("POST", SCALED_OBJECTS, scaled_object("web"))).status == 500
+    assert (await client.ask("POST", SCALED_OBJECTS, bare_scaled_object(name="web"))).status == 500
     assert webhook.asked == []
 
 
 async def test_a_namespace_can_be_left_out(client: Client, webhook: Webhook) -> None:
     name = {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["default"]}
     await install(client, webhook, namespaceSelector={"matchExpressions": [name]})
-    await client.create(SCALED_OBJECTS, scaled_object("web"))
+    await client.create(SCALED_OBJECTS, bare_scaled_object(name="web"))
     assert webhook.asked == []
 
 
 async def test_objects_can_be_left_out(client: Client, webhook: Webhook) -> None:
     await install(client, webhook, objectSelector={"matchLabels": {"vet": "yes"}})
-    await client.create(SCALED_OBJECTS, scaled_object("web"))
+    await client.create(SCALED_OBJECTS, bare_scaled_object(name="web"))
     await client.merge(f"{SCALED_OBJECTS}/web", {"metadata": {"labels": {"vet": "yes"}}})
     assert [question["operation"] for question in webhook.asked] == ["UPDATE"]
 
@@ -103,5 +104,5 @@ async def test_a_webhook_behind_a_service_is_found(client: Client, webhook: Webh
     await client.create(f"{core}/endpoints", {"metadata": {"name": "vet"}, "subsets": [subset]})
     service = {"namespace": "default", "name": "vet", "path": "/vet", "port": 443}
     await install(client, webhook, clientConfig={"service": service, "caBundle": webhook.bundle})
-    await client.create(SCALED_OBJECTS, scaled_object("web"))
+    await client.create(SCALED_OBJECTS, bare_scaled_object(name="web"))
     assert len(webhook.asked) == 1

@@ -11,7 +11,7 @@ from keda_py.localkube.access.identity import ADMIN
 from keda_py.localkube.cluster import LocalCluster
 from keda_py.localkube.model.calls import User
 from tests.localkube.adapter import GROUP, VERSION, Adapter, Obj
-from tests.localkube.eventually import eventually
+from tests.waiting import eventually
 
 METRIC = f"/apis/{GROUP}/{VERSION}/namespaces/default/v-3?labelSelector=scaledobject.keda.sh%2Fname%3Dweb"
 

@@ -3,14 +3,15 @@
 import pytest
 
 from keda_py.localkube.cluster import LocalCluster
-from tests.localkube.client import CONFIGMAPS, DEPLOYMENTS, SCALED_OBJECTS, Client, configmap, deployment, scaled_object
+from tests.builders import bare_scaled_object, config_map, deployment
+from tests.localkube.client import CONFIGMAPS, DEPLOYMENTS, SCALED_OBJECTS, Client
 
 EVENT = {"metadata": {"name": "e"}, "involvedObject": {"kind": "Pod", "name": "p", "namespace": "default"}}
 
 
 async def filled(client: Client, *names: str) -> None:
     for name in names:
-        await client.create(CONFIGMAPS, configmap(name))
+        await client.create(CONFIGMAPS, config_map(name))
 
 
 async def test_pages_show_the_list_as_it_was_at_the_first(client: Client) -> None:
@@ -69,7 +70,7 @@ async def test_events_are_selected_in_the_words_of_either_api(client: Client) ->
 
 
 async def test_metadata_alone_can_be_asked_for(client: Client) -> None:
-    await client.create(DEPLOYMENTS, deployment("web"))
+    await client.create(DEPLOYMENTS, deployment("web", 1))
     form = {"accept": "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"}
     answer = await client.ask("GET", f"{DEPLOYMENTS}/web", headers=form)
     assert answer.body.keys() == {"kind", "apiVersion", "metadata"}
@@ -79,8 +80,8 @@ async def test_metadata_alone_can_be_asked_for(client: Client) -> None:
 
 
 async def test_items_of_custom_kinds_say_what_they_are_and_built_in_ones_do_not(client: Client) -> None:
-    await client.create(DEPLOYMENTS, deployment("web"))
-    await client.create(SCALED_OBJECTS, scaled_object("web"))
+    await client.create(DEPLOYMENTS, deployment("web", 1))
+    await client.create(SCALED_OBJECTS, bare_scaled_object(name="web"))
     assert "kind" not in (await client.get(DEPLOYMENTS))["items"][0]
     assert (await client.get(SCALED_OBJECTS))["items"][0]["kind"] == "ScaledObject"
 

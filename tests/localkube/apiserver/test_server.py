@@ -10,8 +10,9 @@ import orjson
 from keda_py.clock import FakeClock
 from keda_py.localkube.apiserver.server import STALLED_SECONDS
 from keda_py.localkube.cluster import LocalCluster
-from tests.localkube.client import CONFIGMAPS, Client, configmap
-from tests.localkube.eventually import eventually
+from tests.builders import config_map
+from tests.localkube.client import CONFIGMAPS, Client
+from tests.waiting import eventually
 
 
 def session(cluster: LocalCluster) -> aiohttp.ClientSession:
@@ -19,7 +20,7 @@ def session(cluster: LocalCluster) -> aiohttp.ClientSession:
 
 
 async def test_a_body_beyond_the_limit_is_refused(cluster: LocalCluster) -> None:
-    large = io.BytesIO(orjson.dumps(configmap("a", x="x" * 4_000_000)))
+    large = io.BytesIO(orjson.dumps(config_map("a", x="x" * 4_000_000)))
     async with session(cluster) as client, client.post(CONFIGMAPS, data=large) as response:
         assert (response.status, (await response.json())["reason"]) == (413, "RequestEntityTooLarge")
 
@@ -28,7 +29,7 @@ async def test_a_watch_arrives_line_by_line_and_ends_in_time(cluster: LocalClust
     query = {"watch": "1", "timeoutSeconds": "1", "allowWatchBookmarks": "1"}
     async with session(cluster) as watcher, watcher.get(CONFIGMAPS, params=query) as response:
         first = orjson.loads(await response.content.readline())
-        await client.create(CONFIGMAPS, configmap("a"))
+        await client.create(CONFIGMAPS, config_map("a"))
         second = orjson.loads(await response.content.readline())
         rest = [orjson.loads(line)["type"] for line in (await response.read()).splitlines()]
     assert [first["object"]["metadata"]["name"], second["object"]["metadata"]["name"]] == ["kube-root-ca.crt", "a"]
@@ -36,7 +37,7 @@ async def test_a_watch_arrives_line_by_line_and_ends_in_time(cluster: LocalClust
 
 
 async def test_an_error_event_ends_a_watch_from_a_forgotten_version(cluster: LocalCluster, client: Client) -> None:
-    await client.create(CONFIGMAPS, configmap("a"))
+    await client.create(CONFIGMAPS, config_map("a"))
     cluster.store.forget(cluster.store.revision)
     events = [event async for event in _events(cluster, resourceVersion="1")]
     assert [(event["type"], event["object"]["code"]) for event in events] == [("ERROR", 410)]
@@ -56,7 +57,7 @@ async def test_a_watcher_that_stops_reading_holds_time_for_seconds_only(
         # The first batch fills every buffer on the way, so that the second one has to wait.
         for names in ("abcdefghijklmnopqrst", "uvwxyz"):
             for name in names:
-                await client.create(CONFIGMAPS, configmap(name, x="x" * 1_000_000))
+                await client.create(CONFIGMAPS, config_map(name, x="x" * 1_000_000))
             async with asyncio.timeout(STALLED_SECONDS + 5):
                 await clock.advance(60)
         await eventually(lambda: cluster.store.watchers == 0)

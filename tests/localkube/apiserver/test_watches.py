@@ -5,18 +5,19 @@ from typing import Any
 import pytest
 
 from keda_py.clock import FakeClock
-from tests.localkube.client import CONFIGMAPS, DEPLOYMENTS, Client, configmap, deployment
+from tests.builders import config_map, deployment
+from tests.localkube.client import CONFIGMAPS, DEPLOYMENTS, Client
 
 INITIAL = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan", "allowWatchBookmarks": "true"}
 
 
 async def test_initial_events_end_with_a_marked_bookmark(client: Client) -> None:
-    await client.create(CONFIGMAPS, configmap("a"))
+    await client.create(CONFIGMAPS, config_map("a"))
     watch = await client.watch(CONFIGMAPS, **INITIAL)
     events = [await watch.next() for _ in range(3)]
     assert [event["type"] for event in events] == ["ADDED", "ADDED", "BOOKMARK"]
     assert events[-1]["object"]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
-    await client.create(CONFIGMAPS, configmap("b"))
+    await client.create(CONFIGMAPS, config_map("b"))
     assert (await watch.next())["object"]["metadata"]["name"] == "b"
     await watch.aclose()
 

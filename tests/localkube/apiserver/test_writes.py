@@ -6,30 +6,21 @@ import pytest
 
 from keda_py.clock import FakeClock
 from keda_py.localkube.cluster import LocalCluster
-from tests.localkube.client import (
-    CONFIGMAPS,
-    DEPLOYMENTS,
-    MERGE,
-    SCALED_OBJECTS,
-    Client,
-    configmap,
-    deployment,
-    done,
-    scaled_object,
-)
+from tests.builders import bare_scaled_object, config_map, deployment
+from tests.localkube.client import CONFIGMAPS, DEPLOYMENTS, MERGE, SCALED_OBJECTS, Client, done
 
 NAMESPACES = "/api/v1/namespaces"
 
 
 async def test_a_dry_run_answers_and_stores_nothing(client: Client) -> None:
-    created = await client.create(CONFIGMAPS, configmap("a"), dryRun="All")
+    created = await client.create(CONFIGMAPS, config_map("a"), dryRun="All")
     assert created["metadata"]["uid"]
     assert (await client.ask("GET", f"{CONFIGMAPS}/a")).status == 404
-    assert (await client.ask("POST", CONFIGMAPS, configmap("a"), dryRun="Some")).status == 400
+    assert (await client.ask("POST", CONFIGMAPS, config_map("a"), dryRun="Some")).status == 400
 
 
 async def test_nothing_is_created_in_a_missing_namespace(client: Client) -> None:
-    answer = await client.ask("POST", "/api/v1/namespaces/nowhere/configmaps", configmap("a"))
+    answer = await client.ask("POST", "/api/v1/namespaces/nowhere/configmaps", config_map("a"))
     assert (answer.status, answer.body["message"]) == (404, 'namespaces "nowhere" not found')
 
 
@@ -39,7 +30,7 @@ async def test_nothing_is_created_in_a_namespace_on_its_way_out(client: Client, 
     await client.create(path, {"metadata": {"name": "held", "finalizers": ["example.com/hold"]}})
     await client.ask("DELETE", f"{NAMESPACES}/going")
     await clock.settle()
-    answer = await client.ask("POST", path, configmap("a"))
+    answer = await client.ask("POST", path, config_map("a"))
     assert (answer.status, answer.body["reason"]) == (403, "Forbidden")
     assert answer.body["details"]["causes"][0]["reason"] == "NamespaceTerminating"
     await client.merge(f"{path}/held", {"metadata": {"finalizers": None}})
@@ -48,7 +39,7 @@ async def test_nothing_is_created_in_a_namespace_on_its_way_out(client: Client, 
 
 
 async def test_an_unknown_field_is_dropped_with_a_warning(client: Client) -> None:
-    manifest = scaled_object("web")
+    manifest = bare_scaled_object(name="web")
     manifest["spec"]["noSuchField"] = 1
     answer = await client.ask("POST", SCALED_OBJECTS, manifest)
     assert answer.headers["Warning"] == '299 - "unknown field \\"spec.noSuchField\\""'
@@ -58,23 +49,23 @@ async def test_an_unknown_field_is_dropped_with_a_warning(client: Client) -> Non
 
 
 async def test_a_custom_resource_is_replaced_by_version_only(client: Client) -> None:
-    await client.create(SCALED_OBJECTS, scaled_object("web"))
-    answer = await client.ask("PUT", f"{SCALED_OBJECTS}/web", scaled_object("web"))
+    await client.create(SCALED_OBJECTS, bare_scaled_object(name="web"))
+    answer = await client.ask("PUT", f"{SCALED_OBJECTS}/web", bare_scaled_object(name="web"))
     assert (answer.status, answer.body["details"]["causes"][0]["field"]) == (422, "metadata.resourceVersion")
     current = await client.get(f"{SCALED_OBJECTS}/web")
     assert (await client.ask("PUT", f"{SCALED_OBJECTS}/web", current)).status == 200
 
 
 async def test_an_object_cannot_be_renamed_or_moved(client: Client) -> None:
-    await client.create(CONFIGMAPS, configmap("a"))
-    renamed = await client.ask("PUT", f"{CONFIGMAPS}/a", configmap("b"))
+    await client.create(CONFIGMAPS, config_map("a"))
+    renamed = await client.ask("PUT", f"{CONFIGMAPS}/a", config_map("b"))
     assert "the name of the object (b) does not match the name on the URL (a)" in renamed.body["message"]
     moved = await client.ask("PATCH", f"{CONFIGMAPS}/a", {"metadata": {"namespace": "other"}}, MERGE)
     assert "the namespace of the provided object does not match" in moved.body["message"]
 
 
 async def test_a_scale_is_written_only_at_the_version_it_names(client: Client) -> None:
-    created = await client.create(DEPLOYMENTS, deployment("web"))
+    created = await client.create(DEPLOYMENTS, deployment("web", 1))
     scale = {"metadata": {"name": "web", "resourceVersion": "1"}, "spec": {"replicas": 2}}
     assert (await client.ask("PUT", f"{DEPLOYMENTS}/web/scale", scale)).status == 409
     scale["metadata"]["resourceVersion"] = created["metadata"]["resourceVersion"]
@@ -107,7 +98,7 @@ async def test_a_custom_resource_scales_where_its_definition_says(client: Client
 
 async def test_an_applier_loses_what_somebody_else_changes(client: Client) -> None:
     apply = {"content-type": "application/apply-patch+yaml"}
-    body = {"apiVersion": "v1", "kind": "ConfigMap", **configmap("a", x="1", y="1")}
+    body = config_map("a", x="1", y="1")
     assert (await client.ask("PATCH", f"{CONFIGMAPS}/a", body, apply, fieldManager="one")).status == 201
     await client.merge(f"{CONFIGMAPS}/a", {"data": {"x": "2"}}, fieldManager="two")
     answer = await client.ask("PATCH", f"{CONFIGMAPS}/a", body, apply, fieldManager="one")
@@ -126,7 +117,7 @@ async def test_a_collection_is_deleted_as_selected(client: Client) -> None:
 
 
 async def test_an_unknown_deletion_policy_is_refused(client: Client) -> None:
-    await client.create(CONFIGMAPS, configmap("a"))
+    await client.create(CONFIGMAPS, config_map("a"))
     answer = await client.ask("DELETE", f"{CONFIGMAPS}/a", {"propagationPolicy": "Perhaps"})
     assert answer.status == 400
 
@@ -145,7 +136,7 @@ async def test_yaml_is_read_too_and_its_dates_stay_text(client: Client, cluster:
 
 
 async def test_requests_are_counted_by_verb_and_resource(client: Client) -> None:
-    await client.create(DEPLOYMENTS, deployment("web"))
+    await client.create(DEPLOYMENTS, deployment("web", 1))
     await client.ask("GET", f"{DEPLOYMENTS}/nope/scale")
     text = (await client.ask("GET", "/metrics")).encode().decode()
     counted = [line for line in text.splitlines() if 'resource="deployments"' in line and "_created" not in line]

@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 
 from keda_py.localkube.plane import PlaneOptions
+from tests.builders import hpa
 from tests.localkube.controllers.world import Obj, World, workload
 
 CPU = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 50}}}
@@ -19,12 +20,9 @@ QUEUE = {
 
 def autoscaler(*metrics: Obj, name: str = "web", kind: str = "Deployment", maximum: int = 10) -> Obj:
     target = {"apiVersion": "apps/v1", "kind": kind, "name": name}
-    return {
-        "apiVersion": "autoscaling/v2",
-        "kind": "HorizontalPodAutoscaler",
-        "metadata": {"name": "web", "namespace": "default"},
-        "spec": {"scaleTargetRef": target, "minReplicas": 1, "maxReplicas": maximum, "metrics": list(metrics)},
-    }
+    return hpa(
+        "web", namespace="default", scaleTargetRef=target, minReplicas=1, maxReplicas=maximum, metrics=list(metrics)
+    )
 
 
 def conditions(world: World) -> dict[str, tuple[str, str, str]]:

@@ -1,13 +1,12 @@
-from tests.localkube.controllers.world import Obj, World, container
+from tests.builders import container, obj, usage
+from tests.localkube.controllers.world import Obj, World
 
 
 def job(completions: int = 1, parallelism: int = 1, **annotations: str) -> Obj:
-    declared = {f"local.keda-py.dev/{key.replace('_', '-')}": value for key, value in annotations.items()}
     pod = {"containers": [container()], "restartPolicy": "Never"}
-    template = {"metadata": {"annotations": declared}, "spec": pod}
+    template = {"metadata": {"annotations": usage(**annotations)}, "spec": pod}
     spec = {"completions": completions, "parallelism": parallelism, "backoffLimit": 1, "template": template}
-    metadata = {"name": "batch", "namespace": "default"}
-    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec}
+    return obj("batch/v1", "Job", "batch", "default", spec=spec)
 
 
 def status(world: World) -> Obj:

@@ -6,14 +6,15 @@ from types import TracebackType
 from typing import Any, Self
 
 from keda_py.clock import FakeClock
+from keda_py.kube.resources import Obj
 from keda_py.localkube.access.certificates import KeyPair
 from keda_py.localkube.apiserver.aggregation import Aggregation
 from keda_py.localkube.builtin.builtins import builtin_registry
 from keda_py.localkube.plane import ControlPlane, PlaneOptions
 from keda_py.localkube.store.services import ServiceAddresses
 from keda_py.localkube.store.store import Store
-
-Obj = dict[str, Any]
+from tests import builders
+from tests.builders import container, usage
 
 
 class World:
@@ -27,7 +28,7 @@ class World:
 
     async def __aenter__(self) -> Self:
         await self.plane.__aenter__()
-        self.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}})
+        self.create(builders.a_namespace("default"))
         return self
 
     async def __aexit__(
@@ -75,19 +76,9 @@ class World:
         return self.store.resources.get(api_version, kind)
 
 
-def container(name: str = "app", cpu: str = "100m", memory: str = "100Mi") -> Obj:
-    """A container that requests this much."""
-    return {"name": name, "image": "example/app", "resources": {"requests": {"cpu": cpu, "memory": memory}}}
-
-
 def workload(kind: str = "Deployment", name: str = "web", replicas: int = 2, **annotations: str) -> Obj:
-    """A Deployment, ReplicaSet or StatefulSet; annotations go on the pods, under our prefix, `_` read as `-`."""
-    declared = {f"local.keda-py.dev/{key.replace('_', '-')}": value for key, value in annotations.items()}
-    template = {"metadata": {"labels": {"app": name}, "annotations": declared}, "spec": {"containers": [container()]}}
-    spec = {"replicas": replicas, "selector": {"matchLabels": {"app": name}}, "template": template}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": kind,
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": spec,
-    }
+    """A workload, annotations go on the pods, under our prefix, `_` read as `-`."""
+    containers, told = [container(cpu="100m", memory="100Mi")], usage(**annotations)
+    built = builders.workload(kind, name, replicas, namespace="default", containers=containers, annotations=told)
+    built["spec"].pop("podManagementPolicy", "")  # by default the pods of a StatefulSet come one after the other
+    return built

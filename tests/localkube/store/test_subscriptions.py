@@ -11,6 +11,7 @@ from keda_py.localkube.model.selectors import FieldSelector, parse_labels
 from keda_py.localkube.store.store import Store
 from keda_py.localkube.store.subscriptions import BACKLOG
 from keda_py.schema.resources import Obj, Resource
+from tests.waiting import turns
 
 
 @pytest.fixture
@@ -75,8 +76,7 @@ async def test_time_stands_still_until_the_watcher_asks_for_more(
     async with asyncio.TaskGroup() as tasks:
         passing = tasks.create_task(clock.advance(10))
         event = await anext(watch)
-        for _ in range(clock.QUIET_TURNS * 2):
-            await asyncio.sleep(0)
+        await turns(clock.QUIET_TURNS * 2)
         assert (event.name, clock.monotonic()) == ("a", 0.0)
         await watch.aclose()
         await passing

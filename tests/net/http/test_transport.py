@@ -21,6 +21,14 @@ from keda_py.sdk.scaler import TlsSettings
 from keda_py.testing import A_SATURDAY, FakeClock, shared_context
 from tests.certificates import Authority
 from tests.http_server import HttpServer, http_server
+from tests.waiting import eventually, forever
+
+OVERLAP_SECONDS = 0.01
+"""So long each answer takes that requests at once are seen together."""
+DRIP_SECONDS = 0.05
+"""Between two bytes of an answer that takes longer than it may."""
+SLOW_SECONDS = 0.1
+"""Real time of an answer, while virtual time must stand still."""
 
 
 @pytest.fixture
@@ -139,8 +147,7 @@ async def test_slow_large_answers_to_one_tenant_leave_room_for_another(
             return str(refused.value)
 
         hostile = [tasks.create_task(ask(60)) for _ in range(60)]
-        while lent.answers.ledger.held < 20 * 2**20:
-            await asyncio.sleep(0.01)
+        await eventually(lambda: lent.answers.ledger.held >= 20 * 2**20)
         assert (
             await ask(0.3)
             == "no room for the answer in time, too many large answers are on their way to hostile at once"
@@ -204,7 +211,7 @@ async def test_no_more_connections_to_one_host_than_allowed(server: HttpServer) 
     async def count(request: web.Request) -> web.Response:
         nonlocal at_once, most
         at_once, most = at_once + 1, max(most, at_once + 1)
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(OVERLAP_SECONDS)
         at_once -= 1
         return web.Response(text="x")
 
@@ -230,7 +237,7 @@ async def test_an_unknown_host_is_a_connect_error(client: httpx.AsyncClient) -> 
 
 async def test_a_server_that_does_not_begin_to_answer(client: httpx.AsyncClient, server: HttpServer) -> None:
     async def hang(request: web.Request) -> web.Response:
-        await asyncio.sleep(5)
+        await forever()
         return web.Response()
 
     server.answers["/"] = hang
@@ -244,7 +251,7 @@ async def test_a_server_that_drips_is_given_up_as_a_whole(client: httpx.AsyncCli
         await answer.prepare(request)
         for _ in range(100):
             await answer.write(b"x")
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(DRIP_SECONDS)
         return answer
 
     server.answers["/"] = drip
@@ -331,7 +338,7 @@ async def test_virtual_time_stands_still_while_a_request_is_under_way(server: Ht
     answered_at: list[float] = []
 
     async def slow(request: web.Request) -> web.Response:
-        await asyncio.sleep(0.1)
+        await asyncio.sleep(SLOW_SECONDS)
         return web.Response(text="x")
 
     server.answers["/"] = slow

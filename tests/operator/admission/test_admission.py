@@ -7,8 +7,8 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.builders import authentication, scaled_job
 from tests.documents import read_file
-from tests.localkube.eventually import eventually
 from tests.localkube.kubectl import needs_kubectl
 from tests.operator.admission.world import (
     CPU,
@@ -19,6 +19,7 @@ from tests.operator.admission.world import (
     scaled_object,
 )
 from tests.places import GOLDEN
+from tests.waiting import eventually
 
 pytestmark = needs_kubectl
 
@@ -193,24 +194,14 @@ async def test_a_trigger_that_cannot_work_is_warned_of_when_it_is_applied(
 
 
 async def test_other_kinds_are_judged_too(world: AdmissionWorld) -> None:
-    job = {
-        "apiVersion": "keda.sh/v1alpha1",
-        "kind": "ScaledJob",
-        "metadata": {"name": "job"},
-        "spec": {
-            "jobTargetRef": {"template": {"spec": {"containers": [{"name": "a", "image": "a"}]}}},
-            "triggers": [{**CRON, "name": "x"}, {**CRON, "name": "x"}],
-        },
-    }
-    twice = await world.create(job)
+    twice = await world.create(scaled_job({**CRON, "name": "x"}, {**CRON, "name": "x"}))
     assert (
         'admission webhook "vscaledjob.kb.io" denied the request: triggerName "x" is defined multiple times'
         in twice.err
     )
     identity = {"provider": "aws", "roleArn": "arn:aws:iam::1:role/a", "identityOwner": "workload"}
     for kind in ("TriggerAuthentication", "ClusterTriggerAuthentication"):
-        meta: dict[str, Any] = {"apiVersion": "keda.sh/v1alpha1", "kind": kind, "metadata": {"name": "auth"}}
-        outcome = await world.create({**meta, "spec": {"podIdentity": identity}})
+        outcome = await world.create(authentication(kind=kind, podIdentity=identity))
         hook = f'admission webhook "vs{kind.lower()}.kb.io" denied the request: '
         assert f"{hook}roleArn of PodIdentity can't be set if KEDA isn't identityOwner" in outcome.err
     kinds = ["keda.scaledobject.ready.v1"]

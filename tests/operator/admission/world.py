@@ -10,15 +10,15 @@ import httpx
 import yaml
 
 from keda_py.clock import SystemClock
+from keda_py.kube.resources import Obj
 from keda_py.localkube.cluster import LocalCluster
 from keda_py.operator.assembly import Assembly
-from tests.definitions import DEFINITIONS
-from tests.kubeconfigs import token_kubeconfig
+from tests.builders import bare_scaled_object, cpu, cron
+from tests.builders import deployment as any_deployment
 from tests.localkube.kubectl import Kubectl, Outcome
 from tests.operators import running_operator
 from tests.servers import LOOPBACK, free_port
-
-Obj = dict[str, Any]
+from tests.worlds.world import open_cluster
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,20 +52,17 @@ class AdmissionWorld:
 @asynccontextmanager
 async def an_admission_world(directory: Path, more: Mapping[str, str] | None = None) -> AsyncIterator[AdmissionWorld]:
     """`more` are flags of the operator."""
-    async with LocalCluster(SystemClock()) as cluster:
-        await cluster.apply(DEFINITIONS)
-        kubeconfig = directory / "kubeconfig"
-        kubeconfig.write_text(token_kubeconfig(cluster))
+    async with open_cluster(directory, SystemClock(), tls=True) as opened:
         webhook, metrics = free_port(), free_port()
         flags = {
-            "kubeconfig": str(kubeconfig),
+            "kubeconfig": str(opened.kubeconfig),
             "webhook-port": str(webhook),
             "metrics-bind-address": f"{LOOPBACK}:{metrics}",
         }
         async with running_operator({**flags, **(more or {})}) as assembly:
             yield AdmissionWorld(
-                cluster=cluster,
-                kubectl=Kubectl(kubeconfig=kubeconfig, cache=directory / "cache"),
+                cluster=opened.cluster,
+                kubectl=Kubectl(kubeconfig=opened.kubeconfig, cache=directory / "cache"),
                 webhook=f"https://{LOOPBACK}:{webhook}",
                 metrics=f"http://{LOOPBACK}:{metrics}",
                 assembly=assembly,
@@ -73,20 +70,14 @@ async def an_admission_world(directory: Path, more: Mapping[str, str] | None = N
 
 
 def scaled_object(name: str = "so", *, target: str = "web", **spec: Any) -> Obj:
-    body = {"scaleTargetRef": {"name": target}, "triggers": [CRON], **spec}
-    return {"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "metadata": {"name": name}, "spec": body}
+    """A bare one, scheduled."""
+    return bare_scaled_object(name=name, scaleTargetRef={"name": target}, **spec)
 
 
 def deployment(name: str = "web", **requests: str) -> Obj:
-    container = {"name": "app", "image": "example/app", "resources": {"requests": requests}}
-    labels = {"app": name}
-    template = {"metadata": {"labels": labels}, "spec": {"containers": [container]}}
-    spec = {"replicas": 1, "selector": {"matchLabels": labels}, "template": template}
-    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name}, "spec": spec}
+    """One that requests this much."""
+    return any_deployment(name, 1, resources={"requests": requests})
 
 
-CRON: Obj = {
-    "type": "cron",
-    "metadata": {"timezone": "UTC", "start": "0 8 * * *", "end": "0 20 * * *", "desiredReplicas": "2"},
-}
-CPU: Obj = {"type": "cpu", "metricType": "Utilization", "metadata": {"value": "60"}}
+CRON = cron()
+CPU = cpu()

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -66,10 +65,3 @@ def event(number: int = 0, name: str = "orders") -> CloudEvent:
         reason="ScaledObjectReady",
         message="ScaledObject is ready for scaling",
     )
-
-
-async def until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
-    """Return once it holds. Raises TimeoutError."""
-    async with asyncio.timeout(seconds):
-        while not condition():
-            await asyncio.sleep(0.005)

@@ -17,7 +17,8 @@ from keda_py.operator.cloud_events.delivery import LANES, LAST_PAUSE_SECONDS, QU
 from keda_py.operator.cloud_events.sinks import EventGridSink, HttpSink, SinkError
 from keda_py.telemetry.cloud_event_metrics import CloudEventMetrics
 from tests.http_server import HttpServer, http_server
-from tests.operator.cloud_events.receiver import NOON, Receiver, event, until
+from tests.operator.cloud_events.receiver import NOON, Receiver, event
+from tests.waiting import eventually
 
 HOME = Origin(cluster="test-cluster", namespace="keda")
 KEY = ObjectKey("CloudEventSource", "shop", "sink")
@@ -87,9 +88,9 @@ async def test_a_slow_sink_is_given_several_at_once_but_only_one_of_each_object(
         running = tasks.create_task(idle.delivery.run())
         for number in range(200):
             idle.delivery.put(event(number, f"object-{number % 50}"))
-        await until(lambda: receiver.asked == LANES)
+        await eventually(lambda: receiver.asked == LANES)
         receiver.open.set()
-        await until(lambda: len(receiver.got) == 200)
+        await eventually(lambda: len(receiver.got) == 200)
         running.cancel()
     of_one = [headers["ce-id"] for headers, _ in receiver.got if headers["ce-subject"].endswith("/object-7")]
     assert of_one == ["7", "57", "107", "157"]
@@ -235,7 +236,7 @@ async def test_what_was_on_its_way_when_running_ended_is_sent_by_the_drain(idle:
         running = tasks.create_task(idle.delivery.run())
         for number in (1, 2):
             idle.delivery.put(event(number))
-        await until(lambda: receiver.asked == 1)
+        await eventually(lambda: receiver.asked == 1)
         running.cancel()
     assert len(idle.delivery) == 2
     receiver.open.set()

@@ -8,7 +8,8 @@ import pytest
 from aiohttp import web
 
 from keda_py.kube.resources import CLUSTER_TRIGGER_AUTHENTICATIONS, SECRETS, TRIGGER_AUTHENTICATIONS, Obj
-from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests import builders
+from tests.builders import deployment, from_key, metrics_api, scaled_object, secret
 from tests.operator.cloud_events.test_sources import ACTIVE, cluster_source, conditions, create, source
 from tests.operator.world import NAMESPACE, World
 
@@ -20,20 +21,13 @@ def topic(endpoint: str, **more: Any) -> Obj:
 
 
 def authentication(kind: str = "TriggerAuthentication", **spec: Any) -> Obj:
-    secret = {"parameter": "accessKey", "name": "topic", "key": "key"}
-    meta = {"name": "topic"} if kind.startswith("Cluster") else {"name": "topic", "namespace": NAMESPACE}
-    return {
-        "apiVersion": "keda.sh/v1alpha1",
-        "kind": kind,
-        "metadata": meta,
-        "spec": spec or {"secretTargetRef": [secret]},
-    }
+    return builders.authentication(
+        "topic", kind, NAMESPACE, **spec or {"secretTargetRef": [from_key("accessKey", "topic", "key")]}
+    )
 
 
 async def give_key(world: World, text: str, namespace: str = NAMESPACE) -> None:
-    data = {"key": base64.b64encode(text.encode()).decode()}
-    meta = {"name": "topic", "namespace": namespace}
-    await world.client.create(SECRETS, {"apiVersion": "v1", "kind": "Secret", "metadata": meta, "data": data})
+    await world.client.create(SECRETS, secret("topic", namespace, key=text))
 
 
 class Topic:

@@ -3,11 +3,12 @@
 import asyncio
 
 from keda_py.kube.resources import SCALED_OBJECTS
-from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests.builders import deployment, metrics_api, scaled_object
 from tests.http_server import HttpServer
-from tests.operator.cloud_events.receiver import Receiver, until
+from tests.operator.cloud_events.receiver import Receiver
 from tests.operator.cloud_events.test_sources import source
 from tests.operator.replicas import Replicas
+from tests.waiting import eventually
 
 LEASE_SECONDS = 3
 READY, REMOVED = "keda.scaledobject.ready.v1", "keda.scaledobject.removed.v1"
@@ -20,11 +21,11 @@ async def test_an_event_is_sent_once_however_many_replicas_there_are(replicas: R
     await replicas.held_by("first")
     await replicas.start("second")
     await replicas.create(deployment(), scaled_object(metrics_api(f"{server.url}/jobs")))
-    await until(lambda: receiver.types == [READY])
+    await eventually(lambda: receiver.types == [READY])
     await replicas.stop(first)
     await replicas.held_by("second")
     await replicas.client.delete(SCALED_OBJECTS.named("default", "app"))
-    await until(lambda: REMOVED in receiver.types)
+    await eventually(lambda: REMOVED in receiver.types)
     await replicas.stop(replicas.running["second"])
     assert receiver.types == [READY, REMOVED]
 
@@ -36,11 +37,11 @@ async def test_what_waits_when_the_lease_is_lost_is_sent_when_it_is_held_again(
     await replicas.create(source(receiver.url))
     only = await replicas.start("only")
     await replicas.create(deployment(), scaled_object(metrics_api(f"{server.url}/jobs")))
-    await until(lambda: receiver.asked > 0)
+    await eventually(lambda: receiver.asked > 0)
     only.cable.pull()
     lost_at = asyncio.get_running_loop().time() + LEASE_SECONDS
-    await until(lambda: asyncio.get_running_loop().time() > lost_at)
+    await eventually(lambda: asyncio.get_running_loop().time() > lost_at)
     receiver.status = 204
     only.cable.plug()
-    await until(lambda: receiver.types == [READY])
+    await eventually(lambda: receiver.types == [READY])
     await replicas.stop(only)

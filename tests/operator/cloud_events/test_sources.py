@@ -10,6 +10,7 @@ from keda_py.kube.resources import (
     CLUSTER_CLOUD_EVENT_SOURCES,
     CLUSTER_TRIGGER_AUTHENTICATIONS,
     CUSTOM_RESOURCE_DEFINITIONS,
+    EVENTS,
     NAMESPACES,
     SCALED_JOBS,
     SCALED_OBJECTS,
@@ -18,12 +19,13 @@ from keda_py.kube.resources import (
     Resource,
 )
 from keda_py.localkube.cluster import ClusterOptions
-from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests.builders import a_namespace, authentication, deployment, from_key, metrics_api, scaled_job, scaled_object
 from tests.http_server import HttpServer
-from tests.operator.cloud_events.receiver import Receiver, until
+from tests.operator.cloud_events.receiver import Receiver
 from tests.operator.scaled_objects.test_events import NO_STATUS, allow
 from tests.operator.test_metrics_page import read
 from tests.operator.world import NAMESPACE, World, build_world
+from tests.waiting import eventually
 
 PAUSED = {"autoscaling.keda.sh/paused": "true"}
 ACTIVE = {
@@ -60,10 +62,7 @@ async def create(world: World, *bodies: Obj) -> None:
 
 
 def find(world: World, name: str = "sink", resource: Resource = CLOUD_EVENT_SOURCES) -> Obj:
-    kind = world.cluster.store.resources.get(resource.api_version, resource.kind)
-    found = world.cluster.store.find(kind, NAMESPACE if resource.namespaced else "", name)
-    assert found is not None
-    return dict(found)
+    return dict(world.get(resource, name))
 
 
 def conditions(world: World, name: str = "sink", resource: Resource = CLOUD_EVENT_SOURCES) -> list[Obj]:
@@ -94,16 +93,13 @@ async def test_the_life_of_a_scaledobject(world: World, receiver: Receiver) -> N
     assert headers["ce-subject"] == "/test-cluster/default/scaledobject/app"
     assert headers["content-type"] == "application/json"
     assert data == {"reason": "ScaledObjectDeleted", "message": "ScaledObject was deleted"}
-    told = [reason for reason, _ in world.events() if not reason.startswith("KEDA")]
+    told = [reason for reason, _ in world.notes() if not reason.startswith("KEDA")]
     assert sorted(told) == sorted(data["reason"] for _, data in receiver.got)
 
 
 async def test_the_life_of_a_scaledjob(world: World, receiver: Receiver) -> None:
     world.jobs(1)
-    template = {"spec": {"containers": [{"name": "main", "image": "worker"}], "restartPolicy": "Never"}}
-    spec: Obj = {"jobTargetRef": {"template": template}, "pollingInterval": 1, "triggers": [metrics_api(world.url, 1)]}
-    meta = {"name": "work", "namespace": NAMESPACE}
-    body = {"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledJob", "metadata": meta, "spec": spec}
+    body = scaled_job(metrics_api(world.url, 1), namespace=NAMESPACE)
     await create(world, source(receiver.url))
     await world.client.create(SCALED_JOBS, body)
     await world.seconds(2)
@@ -118,10 +114,9 @@ async def test_the_life_of_a_scaledjob(world: World, receiver: Receiver) -> None
 
 async def test_the_life_of_an_authentication(world: World, receiver: Receiver) -> None:
     await create(world, source(receiver.url))
-    meta = {"name": "login", "namespace": NAMESPACE}
-    secret = {"parameter": "password", "name": "login", "key": "password"}
-    body = {"apiVersion": "keda.sh/v1alpha1", "kind": "TriggerAuthentication", "metadata": meta}
-    await world.client.create(TRIGGER_AUTHENTICATIONS, body | {"spec": {"secretTargetRef": [secret]}})
+    secret = from_key("password", "login")
+    login = authentication("login", namespace=NAMESPACE, secretTargetRef=[secret])
+    await world.client.create(TRIGGER_AUTHENTICATIONS, login)
     await world.seconds(1)
     change = {"spec": {"secretTargetRef": [secret | {"key": "token"}]}}
     await world.patch(TRIGGER_AUTHENTICATIONS, change, "login")
@@ -157,7 +152,7 @@ async def test_each_source_gets_what_it_wants_and_no_filter_touches_another(worl
 
 async def tell_of_another_namespace(world: World) -> None:
     """A ScaledObject without a target, in a namespace beside the one of `source`; and a kind that is in none."""
-    await world.client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}})
+    await world.client.create(NAMESPACES, a_namespace("team"))
     body = scaled_object(metrics_api(world.url))
     body["metadata"]["namespace"] = "team"
     await world.client.create(SCALED_OBJECTS, body)
@@ -206,8 +201,7 @@ async def test_a_source_is_active_until_five_attempts_have_failed_and_again_when
     assert conditions(world) == conditions(world, resource=CLUSTER_CLOUD_EVENT_SOURCES) == [ACTIVE]
     assert receiver.types == ["keda.scaledobject.ready.v1"] * 2
     assert len(writes) == 4, "created, and one write for each change"
-    kind = world.cluster.store.resources.get("v1", "Event")
-    about = [one for one in world.cluster.store.list(kind, NAMESPACE) if one["reason"] == "CloudEventSourceFailed"]
+    about = [one for one in world.all(EVENTS, NAMESPACE) if one["reason"] == "CloudEventSourceFailed"]
     assert [one["message"] for one in about] == [f"{FAILED['message']}: status 503"] * 2
 
 
@@ -231,10 +225,10 @@ async def test_a_sink_that_never_answers_holds_up_nobody(world: World, receiver:
     dead.open.clear()
     await create(world, source(dead.url, "dead"), source(receiver.url))
     await world.create(deployment(), scaled_object(metrics_api(world.url)))
-    await until(lambda: receiver.types == ["keda.scaledobject.ready.v1"])
-    await until(lambda: world.condition("Ready") == ("True", "ScaledObjectReady"))
+    await eventually(lambda: receiver.types == ["keda.scaledobject.ready.v1"])
+    await eventually(lambda: world.condition("Ready") == ("True", "ScaledObjectReady"))
     await world.delete(SCALED_OBJECTS)
-    await until(lambda: receiver.types[1:] == ["keda.scaledobject.removed.v1"])
+    await eventually(lambda: receiver.types[1:] == ["keda.scaledobject.removed.v1"])
     assert (dead.asked, dead.got) == (1, [])
     dead.open.set()
     await world.seconds(1)
@@ -253,7 +247,7 @@ async def test_what_a_sink_has_not_taken_yet_is_sent_at_sigterm(world: World, re
 
 async def test_a_removal_is_told_even_if_the_namespace_goes_too(world: World, receiver: Receiver) -> None:
     await create(world, cluster_source(receiver.url))
-    await world.client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}})
+    await world.client.create(NAMESPACES, a_namespace("team"))
     body = scaled_object(metrics_api(world.url))
     body["metadata"]["namespace"] = "team"
     await world.client.create(SCALED_OBJECTS, body)
@@ -272,8 +266,7 @@ async def test_a_source_that_is_deleted_gets_nothing_any_more_even_if_keda_had_p
     await create(world, body)
     await world.delete(CLOUD_EVENT_SOURCES, "sink")
     await world.seconds(1)
-    kind = world.cluster.store.resources.get(CLOUD_EVENT_SOURCES.api_version, CLOUD_EVENT_SOURCES.kind)
-    assert world.cluster.store.find(kind, NAMESPACE, "sink") is None
+    assert world.find(CLOUD_EVENT_SOURCES, "sink") is None
     await world.create(deployment(), scaled_object(metrics_api(world.url)))
     await world.seconds(1)
     assert receiver.asked == 0

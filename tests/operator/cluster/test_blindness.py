@@ -12,10 +12,11 @@ from keda_py.kube.client import PatchKind
 from keda_py.kube.resources import DEPLOYMENTS, Obj, Resource
 from keda_py.localkube.cluster import ClusterOptions
 from keda_py.localkube.model.calls import User
-from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests.builders import deployment, metrics_api, scaled_object
 from tests.http_server import http_server
 from tests.operator.jumping import JumpingLoop
 from tests.operator.world import World, build_world
+from tests.waiting import eventually
 
 CLUSTER_ROLES = Resource(
     group="rbac.authorization.k8s.io", version="v1", kind="ClusterRole", plural="clusterroles", namespaced=False
@@ -71,12 +72,6 @@ async def allow(world: World, rules: list[Any]) -> None:
     await world.client.patch(CLUSTER_ROLES.named("", "operator"), change, PatchKind.JSON)
 
 
-async def eventually(look: Callable[[], bool]) -> None:
-    async with asyncio.timeout(60):
-        while not look():
-            await asyncio.sleep(0.02)
-
-
 def test_a_watch_that_is_down_for_a_minute_suspends_deactivation(tmp_path: Path) -> None:
     async def scenario(world: World, loop: JumpingLoop) -> None:
         assert world.assembly is not None
@@ -124,6 +119,4 @@ async def test_an_operator_that_comes_back_to_the_network_goes_on(world: World) 
         await world.seconds(1)
         return world.replicas() == 1
 
-    async with asyncio.timeout(30):
-        while not await awake():
-            await asyncio.sleep(0.05)
+    await eventually(awake, 30)

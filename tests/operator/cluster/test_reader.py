@@ -13,7 +13,8 @@ from keda_py.kube.informers.named_watches import NAMES_LIMIT
 from keda_py.localkube.cluster import LocalCluster
 from keda_py.operator.cluster.reader import IDLE_SECONDS, ClusterReader
 from keda_py.testing import A_SATURDAY
-from tests.auth.world import config_map, eventually
+from tests.builders import config_map
+from tests.waiting import eventually
 
 MANY = 120
 

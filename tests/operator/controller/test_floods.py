@@ -7,12 +7,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from keda_py.apis.crds import build_crds
 from keda_py.clock import SystemClock
-from keda_py.localkube.cluster import LocalCluster
 from tests.operators import running_operator
 from tests.servers import LOOPBACK, free_port
 from tests.serving.test_floods import ATTACKER, half_open
+from tests.worlds.world import open_cluster
 
 
 @pytest.mark.parametrize("source", [ATTACKER, LOOPBACK])
@@ -21,18 +20,18 @@ async def test_two_thousand_half_open_requests_on_the_plain_ports_keep_nobody_fr
 ) -> None:
     metrics, health = free_port(), free_port()
     flags = {"metrics-bind-address": f"{LOOPBACK}:{metrics}", "health-probe-bind-address": f"{LOOPBACK}:{health}"}
-    async with LocalCluster(SystemClock()) as cluster:
-        await cluster.apply(build_crds())
-        kubeconfig = tmp_path / "kubeconfig"
-        kubeconfig.write_text(cluster.kubeconfig())
-        async with running_operator({"kubeconfig": str(kubeconfig), **flags}), httpx.AsyncClient() as client:
-            before = len(os.listdir("/proc/self/fd"))
-            with contextlib.ExitStack() as flood:
-                for _ in range(20):
-                    for port in (metrics, health):
-                        flood.enter_context(half_open(port, 100, source))
-                    answer = await client.get(f"http://{LOOPBACK}:{health}/healthz", headers={"Connection": "close"})
-                    assert answer.text == "ok"
-                    page = await client.get(f"http://{LOOPBACK}:{metrics}/metrics", headers={"Connection": "close"})
-                    assert page.status_code == 200
-                assert len(os.listdir("/proc/self/fd")) - before < 2 * 2000 + 600
+    async with (
+        open_cluster(tmp_path, SystemClock(), tls=True) as opened,
+        running_operator({"kubeconfig": str(opened.kubeconfig), **flags}),
+        httpx.AsyncClient() as client,
+    ):
+        before = len(os.listdir("/proc/self/fd"))
+        with contextlib.ExitStack() as flood:
+            for _ in range(20):
+                for port in (metrics, health):
+                    flood.enter_context(half_open(port, 100, source))
+                answer = await client.get(f"http://{LOOPBACK}:{health}/healthz", headers={"Connection": "close"})
+                assert answer.text == "ok"
+                page = await client.get(f"http://{LOOPBACK}:{metrics}/metrics", headers={"Connection": "close"})
+                assert page.status_code == 200
+            assert len(os.listdir("/proc/self/fd")) - before < 2 * 2000 + 600

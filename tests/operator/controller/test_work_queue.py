@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from keda_py.clock import FakeClock
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.operator.controller.work_queue import DueQueue
+from tests.waiting import eventually, turns
 
 A, B = ObjectKey("ScaledObject", "shop", "a"), ObjectKey("ScaledObject", "shop", "b")
 
@@ -61,7 +62,7 @@ async def test_what_comes_while_a_key_is_worked_on_runs_it_once_more() -> None:
         for _ in range(5):
             queue.add(A)
         gate.set()
-        await _until(lambda: queue.depth == 0)
+        await eventually(lambda: queue.depth == 0)
     assert runs == 2
 
 
@@ -87,8 +88,7 @@ async def test_virtual_time_stands_still_while_a_key_is_worked_on() -> None:
         queue.add(A)
         async with asyncio.TaskGroup() as tasks:
             moving = tasks.create_task(clock.advance(60))
-            for _ in range(200):
-                await asyncio.sleep(0)
+            await turns(200)
             assert clock.monotonic() == 0.0
             gate.set()
             await moving
@@ -112,20 +112,13 @@ async def _wait(gate: asyncio.Event) -> None:
     await gate.wait()
 
 
-async def _until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(5):
-        while not condition():
-            await asyncio.sleep(0)
-
-
 async def test_a_queue_that_was_stopped_holds_time_no_longer() -> None:
     async def work(key: ObjectKey) -> None:
         await asyncio.get_running_loop().create_future()
 
     async with running(work) as (queue, clock):
         queue.add(A)
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
+        await turns(2)
         queue.add(B)
         queue.add(A, 5)
     queue.add(B)

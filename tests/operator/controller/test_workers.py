@@ -7,7 +7,7 @@ from keda_py.kube.resources import NAMESPACES, SCALED_OBJECTS
 from keda_py.localkube.store.subscriptions import Event
 from keda_py.operator.controller.workers import Workers
 from keda_py.telemetry.prometheus import OperatorMetrics
-from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests.builders import a_namespace, deployment, metrics_api, scaled_object
 from tests.e2e.world import has_condition
 from tests.operator.world import World
 
@@ -101,7 +101,7 @@ async def test_an_object_is_ready_while_the_sources_of_another_namespace_hang(qu
     world.listen(hear)
     async with await asyncio.start_server(hang, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
-        await world.client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "other"}})
+        await world.client.create(NAMESPACES, a_namespace("other"))
         for number in range(10):
             redis = {"address": f"127.0.0.1:{port}", "listName": "jobs", "databaseIndex": str(number)}
             bodies = [deployment(f"n{number}"), scaled_object({"type": "redis", "metadata": redis}, name=f"n{number}")]

@@ -12,18 +12,13 @@ from keda_py.kube.resources import DEPLOYMENTS, HORIZONTAL_POD_AUTOSCALERS, SECR
 from keda_py.kube.transport import Request
 from keda_py.localkube.cluster import ClusterOptions
 from keda_py.localkube.model.calls import User
-from tests.e2e.manifests import cron, deployment, metrics_api, scaled_object
+from tests.builders import authentication, cron, deployment, from_key, metrics_api, scaled_object, secret
 from tests.http_server import HttpServer
 from tests.operator.cluster.test_blindness import BINDINGS, CLUSTER_ROLES, EVERYTHING
 from tests.operator.world import HPA, World, build_world
 
 INSIGHT = "/apis/insight.keda-py.dev/v1alpha1/namespaces/default/scaledobjects/app"
-AUTHENTICATION = {
-    "apiVersion": "keda.sh/v1alpha1",
-    "kind": "TriggerAuthentication",
-    "metadata": {"name": "creds", "namespace": "default"},
-    "spec": {"secretTargetRef": [{"parameter": "token", "name": "queue-token", "key": "token"}]},
-}
+AUTHENTICATION = authentication("creds", namespace="default", secretTargetRef=[from_key("token", "queue-token")])
 ROLE = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole"}
 BINDING = {
     "apiVersion": "rbac.authorization.k8s.io/v1",
@@ -69,7 +64,7 @@ async def test_a_source_that_is_down(world: World, explain: Explain, caplog: pyt
     text = explain(await insight(world))
     assert "TriggersFail: stays as it is: triggers fail and there is no fallback" in text
     assert "Connection refused" in text
-    assert any(reason == "KEDAScalerFailed" and "Connection refused" in note for reason, note in world.events())
+    assert any(reason == "KEDAScalerFailed" and "Connection refused" in note for reason, note in world.notes())
     assert any("Connection refused" in note for note in world.status()["kedaPy"]["notes"])
     assert warnings(caplog) == ["trigger cannot be read"]
 
@@ -105,7 +100,7 @@ async def test_a_formula_without_a_number(
     await world.seconds(30)
     text = explain(await insight(world))
     assert said in text
-    (event,) = (note for reason, note in world.events() if reason == "KEDAMetricSourceFailed")
+    (event,) = (note for reason, note in world.notes() if reason == "KEDAMetricSourceFailed")
     assert said in event
     assert event in world.status()["kedaPy"]["notes"]
     odd = [vars(record) for record in caplog.records if record.message == "metric has an odd value"]
@@ -124,7 +119,7 @@ async def test_a_negative_value_is_told_once_when_it_begins_and_once_when_it_end
     await world.seconds(30)
     told = [record.message for record in caplog.records if "odd value" in record.message]
     assert told == ["metric has an odd value", "metric has no odd value any more"]
-    assert [note for _, note in world.events() if "counts as 0" in note] == ["s0-metric-api-value: -4 counts as 0"]
+    assert [note for _, note in world.notes() if "counts as 0" in note] == ["s0-metric-api-value: -4 counts as 0"]
 
 
 async def test_a_value_that_is_no_number_is_explained_all_the_same(world: World, explain: Explain) -> None:
@@ -208,11 +203,10 @@ async def test_a_secret_that_is_missing_is_named_where_the_scaler_fails_for_it(w
     await world.seconds(5)
     missing = 'trigger 0: secret "queue-token" is missing; what is read from it is empty until it is there'
     assert world.message("Ready").endswith(missing)
-    assert any(note.endswith(missing) for reason, note in world.events() if reason == "ScaledObjectCheckFailed")
+    assert any(note.endswith(missing) for reason, note in world.notes() if reason == "ScaledObjectCheckFailed")
     text = explain(await insight(world))
     assert missing in text.replace("\n", " ")
-    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "queue-token", "namespace": "default"}}
-    await world.client.create(SECRETS, secret | {"stringData": {"other": "sesame"}})
+    await world.client.create(SECRETS, secret("queue-token", "default", other="sesame"))
     await world.seconds(5)
     assert 'key of a secret "queue-token" has no "token"' not in world.message("Ready")
     assert 'secret "queue-token" has no "token"' in world.message("Ready")
@@ -236,7 +230,7 @@ async def test_a_right_that_is_missing_is_named_with_verb_resource_and_user(
         await world.start()
         await world.create(deployment(), scaled_object(metrics_api(world.url)))
         await world.seconds(20)
-        note = next(note for reason, note in world.events() if reason == "KEDAScaleTargetActivationFailed")
+        note = next(note for reason, note in world.notes() if reason == "KEDAScaleTargetActivationFailed")
         assert 'User "operator" cannot' in note
         assert "scale" in note
         assert 'User "operator" cannot' in explain(await insight(world)).replace("\n", " ")

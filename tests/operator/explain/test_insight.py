@@ -12,7 +12,7 @@ from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS
 from keda_py.kube.transport import Request
 from keda_py.localkube.model.calls import User
-from tests.e2e.manifests import cron, deployment, metrics_api, scaled_object
+from tests.builders import cron, deployment, metrics_api, scaled_job, scaled_object, usage
 from tests.operator.world import World
 
 NAMESPACE = "/apis/insight.keda-py.dev/v1alpha1/namespaces/default"
@@ -157,18 +157,8 @@ async def test_who_may_read_an_insight_is_for_rbac_to_say(slept: World) -> None:
 async def worked(world: World) -> World:
     """A ScaledJob of which two Jobs run, and one of the same name as the ScaledObject beside it."""
     world.jobs(0)
-    template = {
-        "metadata": {"annotations": {"local.keda-py.dev/run-seconds": "40"}},
-        "spec": {"containers": [{"name": "main", "image": "worker"}]},
-    }
-    spec = {
-        "jobTargetRef": {"template": template},
-        "pollingInterval": 10,
-        "maxReplicaCount": 3,
-        "triggers": [metrics_api(world.url)],
-    }
-    meta = {"name": "app", "namespace": "default"}
-    manifest = {"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledJob", "metadata": meta, "spec": spec}
+    slow = {"pollingInterval": 10, "maxReplicaCount": 3, "annotations": usage(run_seconds="40")}
+    manifest = scaled_job(metrics_api(world.url), name="app", namespace="default", **slow)
     await world.client.create(SCALED_JOBS, manifest)
     await world.create(deployment(), scaled_object(metrics_api(world.url)))
     await world.seconds(15)

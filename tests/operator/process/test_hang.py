@@ -13,6 +13,7 @@ from keda_py.core.values.object_key import ObjectKey
 from keda_py.operator.process.hang import EXIT_CODE, TICK_SECONDS, Hang, ThreadTimes, stack_of, times_of
 from keda_py.readings.journal import Journal
 from keda_py.readings.journal_bytes import SIZE, read
+from tests.waiting import forever
 
 LEASE = 15.0
 APP = Work(ObjectKey("ScaledObject", "shop", "app"), 1)
@@ -171,7 +172,7 @@ def test_a_stack_shows_places_and_no_values() -> None:
 
 async def test_work_that_waits_is_not_on_the_cpu_of_a_loop_that_hangs_elsewhere(watched: Watched) -> None:
     async def waiting() -> None:
-        await asyncio.sleep(60)
+        await forever()
 
     async def run() -> None:
         await watched.journal.run((APP,), waiting())

@@ -12,7 +12,7 @@ import pytest
 
 from keda_py.kube.resources import DEPLOYMENTS, HORIZONTAL_POD_AUTOSCALERS, SCALED_OBJECTS
 from keda_py.localkube.store.subscriptions import Event
-from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests.builders import deployment, metrics_api, scaled_object
 from tests.http_server import HttpServer
 from tests.operator.world import HPA, World, build_world
 

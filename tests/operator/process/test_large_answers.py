@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from keda_py.kube.resources import SCALED_OBJECTS
-from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests.builders import deployment, metrics_api, scaled_object
 from tests.operator.world import World
 
 
@@ -30,7 +30,7 @@ async def test_an_answer_that_is_too_long_is_told_with_the_setting_and_a_shorter
     await world.create(deployment(), scaled_object(metrics_api(world.url)))
     await world.seconds(60)
     assert world.condition("Ready") == ("False", "TriggerError")
-    assert any("KEDA_HTTP_MAX_RESPONSE_BYTES" in note for _, note in world.events())
+    assert any("KEDA_HTTP_MAX_RESPONSE_BYTES" in note for _, note in world.notes())
     world.jobs(7)
     await world.seconds(60)
     assert world.condition("Ready") == ("True", "ScaledObjectReady")

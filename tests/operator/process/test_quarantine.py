@@ -23,7 +23,7 @@ from keda_py.operator.process.quarantine import Quarantine, work_on
 from keda_py.operator.process.questions import GuardedQuestions
 from keda_py.readings.journal import Journal
 from keda_py.readings.journal_bytes import SIZE
-from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests.builders import deployment, metrics_api, scaled_object
 from tests.operator.test_metrics_page import read as read_page
 from tests.operator.world import World
 
@@ -148,7 +148,7 @@ async def test_what_a_process_died_of_is_held_back_and_everything_else_goes_on(l
     assert set(sources.asked) == {"ordinary"}
     message = world.message("Ready", "poison")
     assert message.startswith("held back: work on it has ended the operator's process once. It is tried again, alone, ")
-    assert [note for reason, note in world.events("poison") if reason == HELD[1]] == [message]
+    assert [note for reason, note in world.notes("poison") if reason == HELD[1]] == [message]
     held = own(world, "poison")
     assert (held["reason"], held["heldBack"]["deaths"], held["heldBack"]["generation"]) == ("HeldBack", 1, 1)
     again = datetime.fromisoformat(held["nextChange"]).timestamp()

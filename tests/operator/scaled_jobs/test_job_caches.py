@@ -23,9 +23,12 @@ from tests.kube.faulty_server import (
     serving,
     streams,
     thing,
-    until,
     write_kubeconfig,
 )
+from tests.waiting import eventually, forever
+
+STILL_SECONDS = 0.1
+"""Real time in which caches that do not wait for the last event would be done."""
 
 JOBS, PODS, SCALED_JOBS = "/apis/batch/v1/jobs", "/api/v1/pods", "/apis/keda.sh/v1alpha1/scaledjobs"
 
@@ -54,7 +57,7 @@ async def test_no_job_is_created_before_those_of_the_replica_before_are_seen(
         await response.prepare(request)
         await arrives.wait()
         await response.write(orjson.dumps(event("ADDED", job)) + b"\n")
-        await asyncio.sleep(3600)
+        await forever()
         return response
 
     server.answer(f"GET {JOBS}", says(listing(1)), refuses(500, "InternalError"), says(listing(5, job)))
@@ -68,8 +71,8 @@ async def test_no_job_is_created_before_those_of_the_replica_before_are_seen(
         await caches.synced()
         async with asyncio.TaskGroup() as tasks:
             waiting = tasks.create_task(caches.caught_up())
-            await until(lambda: len([one for one in server.queries("GET") if "labelSelector" in one]) >= 4)
-            await asyncio.sleep(0.1)
+            await eventually(lambda: len([one for one in server.queries("GET") if "labelSelector" in one]) >= 4)
+            await asyncio.sleep(STILL_SECONDS)
             assert not waiting.done()
             arrives.set()
         assert [one["metadata"]["name"] for one in caches.jobs_of(ObjectKey("ScaledJob", "ns", "work"))] == ["one"]

@@ -17,18 +17,12 @@ from keda_py.kube.resources import JOBS, SCALED_JOBS
 from keda_py.operator.scaled_jobs.caches import JobCaches
 from keda_py.operator.scaled_jobs.job_tracker import ASK_AFTER_SECONDS, AT_ONCE, JobTracker
 from keda_py.operator.scaled_jobs.state import ScaledJobState
+from tests.builders import scaled_job
 from tests.operator.world import World
+from tests.waiting import eventually
 
 WORK = SCALED_JOBS.named("default", "work")
-MANIFEST = {
-    "apiVersion": "keda.sh/v1alpha1",
-    "kind": "ScaledJob",
-    "metadata": {"name": "work", "namespace": "default"},
-    "spec": {
-        "jobTargetRef": {"template": {"spec": {"containers": [{"name": "main", "image": "worker"}]}}},
-        "triggers": [{"type": "redis", "metadata": {}}],
-    },
-}
+MANIFEST = scaled_job({"type": "redis", "metadata": {}}, namespace="default")
 
 
 @dataclass
@@ -57,8 +51,7 @@ class Books:
         async with asyncio.TaskGroup() as tasks, asyncio.timeout(20):
             running = tasks.create_task(self.caches.run())
             await self.caches.synced()
-            while self.state.expected or self.state.removed:
-                await asyncio.sleep(0.01)
+            await eventually(lambda: not (self.state.expected or self.state.removed), 20)
             running.cancel()
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from keda_py.kube.resources import DEPLOYMENTS, JOBS, SCALED_JOBS, SCALED_OBJECTS, Obj
+from tests.builders import bare_scaled_object, deployment, metadata, scaled_job, usage
 from tests.http_server import HttpServer
 from tests.operator.world import World, build_world
 
@@ -37,13 +38,8 @@ class JobWorld:
     async def create(
         self, *triggers: Obj, labels: Obj | None = None, annotations: Obj | None = None, **spec: Any
     ) -> None:
-        template = {
-            "metadata": {"annotations": {"local.keda-py.dev/run-seconds": str(RUNS)}},
-            "spec": {"containers": [{"name": "main", "image": "worker"}]},
-        }
-        body = {"jobTargetRef": {"template": template}, "pollingInterval": POLL, "triggers": list(triggers), **spec}
-        meta = {"name": "work", "namespace": "default", "labels": labels or {}, "annotations": annotations or {}}
-        manifest = {"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledJob", "metadata": meta, "spec": body}
+        manifest = scaled_job(*triggers, annotations=usage(run_seconds=str(RUNS)), **{"pollingInterval": POLL, **spec})
+        manifest["metadata"] = metadata("work", "default", labels=labels, annotations=annotations)
         await self.cluster.client.create(SCALED_JOBS, manifest)
 
     async def change(self, **spec: Any) -> None:
@@ -57,8 +53,7 @@ class JobWorld:
         return self.cluster.get(SCALED_JOBS, "work")
 
     def jobs(self) -> list[Obj]:
-        kind = self.cluster.cluster.store.resources.get(JOBS.api_version, JOBS.kind)
-        jobs = self.cluster.cluster.store.list(kind, "default")
+        jobs = self.cluster.all(JOBS, "default")
         return [job for job in jobs if job["metadata"]["labels"].get("scaledjob.keda.sh/name") == "work"]
 
     def names(self) -> set[str]:
@@ -73,9 +68,7 @@ class JobWorld:
         return row.get("status", ""), row.get("reason", ""), row.get("message", "")
 
     def events(self) -> list[tuple[str, str, str]]:
-        kind = self.cluster.cluster.store.resources.get("v1", "Event")
-        found = self.cluster.cluster.store.list(kind, "default")
-        return [(e["type"], e["reason"], e["message"]) for e in found if e["involvedObject"]["kind"] == "ScaledJob"]
+        return self.cluster.events("work", "ScaledJob")
 
     def requests(self) -> list[str]:
         """What the API server has counted, watches aside."""
@@ -331,14 +324,7 @@ async def test_a_restarted_operator_counts_the_jobs_that_are_there(world: JobWor
 async def test_a_scaled_object_of_the_same_name_is_something_else(world: JobWorld) -> None:
     world.wait(4)
     world.wait(6, "other")
-    labels = {"app": "work"}
-    pod = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "main", "image": "x"}]}}
-    deployment = {"replicas": 0, "selector": {"matchLabels": labels}, "template": pod}
-    spec = {"scaleTargetRef": {"name": "work"}, "triggers": [world.trigger("other")]}
-    await world.cluster.create(
-        {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "work"}, "spec": deployment},
-        {"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "metadata": {"name": "work"}, "spec": spec},
-    )
+    await world.cluster.create(deployment("work"), bare_scaled_object(world.trigger("other"), name="work"))
     await world.create(world.trigger())
     await world.seconds(5)
     assert len(world.jobs()) == 2

@@ -3,7 +3,7 @@
 import pytest
 
 from keda_py.kube.resources import DEPLOYMENTS, HORIZONTAL_POD_AUTOSCALERS, SCALED_OBJECTS, Obj
-from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests.builders import deployment, metrics_api, scaled_object
 from tests.operator.world import HPA, NAMESPACE, World
 
 CRON = {"timezone": "Etc/UTC", "start": "0 8 * * *", "end": "0 18 * * *", "desiredReplicas": "1"}
@@ -42,7 +42,7 @@ async def test_a_wrong_trigger(world: World, trigger: Obj, word: str) -> None:
     assert world.condition("Ready") == ("False", "ScaledObjectCheckFailed")
     assert world.condition("Active") == ("Unknown", "UnknownState")
     assert word in world.message("Ready")
-    assert any(reason == "ScaledObjectCheckFailed" and word in note for reason, note in world.events())
+    assert any(reason == "ScaledObjectCheckFailed" and word in note for reason, note in world.notes())
     assert (world.replicas(), world.find(HORIZONTAL_POD_AUTOSCALERS, HPA)) == (1, None)
     await world.patch(SCALED_OBJECTS, {"spec": {"triggers": [metrics_api(world.url)]}})
     world.jobs(0)
@@ -55,7 +55,7 @@ async def test_a_url_that_is_no_address_is_told_when_it_is_asked(world: World) -
     await world.create(deployment(replicas=1), scaled_object(nowhere, cooldownPeriod=0))
     await world.seconds(120)
     assert (world.replicas(), world.condition("Ready")) == (1, ("False", "TriggerError"))
-    assert any(reason == "KEDAScalerFailed" and "nowhere" in note for reason, note in world.events())
+    assert any(reason == "KEDAScalerFailed" and "nowhere" in note for reason, note in world.notes())
     await world.patch(SCALED_OBJECTS, {"spec": {"triggers": [metrics_api(world.url)]}})
     await world.seconds(5)
     assert (world.replicas(), world.condition("Ready")) == (0, ("True", "ScaledObjectReady"))
@@ -130,7 +130,7 @@ async def test_what_an_older_schema_let_through(world: World, spec: Obj, word: s
     world.jobs(1)
     await world.seconds(10)
     assert (world.replicas("other"), world.replicas()) == (1, 1)
-    assert any(reason == "ScaledObjectCheckFailed" and word in note for reason, note in world.events())
+    assert any(reason == "ScaledObjectCheckFailed" and word in note for reason, note in world.notes())
     await world.delete(SCALED_OBJECTS)
     await world.seconds(5)
     assert world.find(SCALED_OBJECTS) is None
@@ -153,17 +153,17 @@ async def test_a_broken_object_costs_no_requests_while_it_stays_broken(world: Wo
     await world.create(deployment(), scaled_object({"type": "metrics-apy", "metadata": {}}))
     await world.seconds(5)
     before = world.get(SCALED_OBJECTS)["metadata"]["resourceVersion"]
-    told = world.events()
+    told = world.notes()
     await world.seconds(1800)
     assert world.get(SCALED_OBJECTS)["metadata"]["resourceVersion"] == before
-    assert world.events() == told
+    assert world.notes() == told
 
 
 async def test_a_target_that_comes_late_is_found_at_once(world: World) -> None:
     world.jobs(1)
     await world.create(scaled_object(metrics_api(world.url)))
     await world.seconds(1800)
-    assert "Target resource doesn't exist" in [note for _, note in world.events()]
+    assert "Target resource doesn't exist" in [note for _, note in world.notes()]
     await world.create(deployment())
     await world.seconds(1)
     assert (world.replicas(), world.get(DEPLOYMENTS)["spec"]["replicas"]) == (1, 1)

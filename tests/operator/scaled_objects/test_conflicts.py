@@ -1,7 +1,7 @@
 """Somebody else writes first: the operator looks again and decides anew, it never overwrites."""
 
 from keda_py.kube.resources import DEPLOYMENTS, SCALED_OBJECTS
-from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests.builders import deployment, metrics_api, scaled_object
 from tests.operator.meddler import meddling
 from tests.operator.world import World
 
@@ -54,7 +54,7 @@ async def test_a_workload_that_was_scaled_up_while_it_was_to_sleep_is_looked_at_
         await world.seconds(5)
         assert (world.replicas(), asked) == (0, [0, 0])
     note = "Deactivated apps/v1.Deployment default/app from 5 to 0"
-    assert ("KEDAScaleTargetDeactivated", note) in world.events()
+    assert ("KEDAScaleTargetDeactivated", note) in world.notes()
 
 
 async def test_a_workload_that_disappears_while_it_is_scaled_is_told(world: World) -> None:

@@ -3,10 +3,11 @@
 from pathlib import Path
 from typing import Any
 
-from keda_py.kube.resources import DEPLOYMENTS, NAMESPACES, SCALED_JOBS, SCALED_OBJECTS, Obj, Resource
+from keda_py.kube.resources import DEPLOYMENTS, EVENTS, NAMESPACES, SCALED_JOBS, SCALED_OBJECTS, Obj, Resource
 from keda_py.localkube.cluster import ClusterOptions
 from keda_py.localkube.model.calls import User
-from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests import builders
+from tests.builders import a_namespace, deployment, metrics_api, scaled_object
 from tests.http_server import HttpServer
 from tests.operator.world import NAMESPACE, World, build_world
 
@@ -24,16 +25,12 @@ NO_STATUS = [
 
 
 def scaled_job(url: str) -> Obj:
-    template = {"spec": {"containers": [{"name": "main", "image": "worker"}], "restartPolicy": "Never"}}
-    spec = {"jobTargetRef": {"template": template}, "pollingInterval": 1, "triggers": [metrics_api(url)]}
-    meta = {"name": "app", "namespace": NAMESPACE}
-    return {"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledJob", "metadata": meta, "spec": spec}
+    return builders.scaled_job(metrics_api(url), name="app", namespace=NAMESPACE)
 
 
 def events(world: World, kind: str, namespace: str = NAMESPACE) -> list[tuple[str, str, str]]:
     """Type, reason and action of each; those of one moment in no order."""
-    stored = world.cluster.store.resources.get("v1", "Event")
-    found = [one for one in world.cluster.store.list(stored, namespace) if one["involvedObject"]["kind"] == kind]
+    found = [one for one in world.all(EVENTS, namespace) if one["involvedObject"]["kind"] == kind]
     assert {one["reportingComponent"] for one in found} <= {"keda-operator"}
     return [(one["type"], one["reason"], one["action"]) for one in sorted(found, key=lambda one: one["eventTime"])]
 
@@ -67,7 +64,7 @@ async def test_a_status_that_may_not_be_written_is_told_once(tmp_path: Path, ser
 
 
 async def test_no_event_is_written_into_a_namespace_that_goes_away(world: World) -> None:
-    await world.client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}})
+    await world.client.create(NAMESPACES, a_namespace("team"))
     bodies = (deployment(), scaled_object(metrics_api(world.url)))
     for resource, body in zip((DEPLOYMENTS, SCALED_OBJECTS), bodies, strict=True):
         body["metadata"]["namespace"] = "team"
@@ -76,7 +73,7 @@ async def test_no_event_is_written_into_a_namespace_that_goes_away(world: World)
     refused = world.assembly.parts.events.dropped if world.assembly else -1
     await world.client.delete(NAMESPACES.named("", "team"))
     await world.seconds(2)
-    assert world.cluster.store.list(world.cluster.store.resources.get("v1", "Event"), "team") == []
+    assert world.all(EVENTS, "team") == []
     assert world.assembly is not None
     assert world.assembly.parts.events.dropped == refused == 0
 
@@ -105,6 +102,6 @@ async def test_keys_that_no_scaler_reads_are_told_where_that_is_asked_for(quiet_
     trigger["metadata"]["targetvalue"] = "5"
     await world.create(deployment(), scaled_object(trigger))
     await world.seconds(1)
-    told = [note for reason, note in world.events() if reason == "KEDAScalerInfo"]
+    told = [note for reason, note in world.notes() if reason == "KEDAScalerInfo"]
     assert told == ["Unmatched input property targetvalue in scaler metrics-api (queue)"]
     assert ("Warning", "KEDAScalerInfo", "KEDAScalerInfo") in events(world, "ScaledObject")

@@ -6,8 +6,9 @@ from aiohttp import web
 
 from keda_py.kube.resources import DEPLOYMENTS, HORIZONTAL_POD_AUTOSCALERS, SCALED_OBJECTS
 from keda_py.localkube.store.subscriptions import Event
-from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests.builders import deployment, metrics_api, scaled_object
 from tests.operator.world import HPA, World
+from tests.waiting import eventually
 
 PAUSED = "autoscaling.keda.sh/paused"
 PAUSED_REPLICAS = "autoscaling.keda.sh/paused-replicas"
@@ -40,10 +41,12 @@ async def test_an_object_made_anew_while_nobody_looked_is_another_object(world: 
     await world.delete(SCALED_OBJECTS)
     await world.create(scaled_object(metrics_api(world.url), maxReplicaCount=7, cooldownPeriod=300))
     world.cable.plug()
-    async with asyncio.timeout(30):
-        while world.condition("Ready") != ("True", "ScaledObjectReady"):
-            await world.seconds(1)
-            await asyncio.sleep(0.05)
+
+    async def recovered() -> bool:
+        await world.seconds(1)
+        return world.condition("Ready") == ("True", "ScaledObjectReady")
+
+    await eventually(recovered, 30)
     await world.seconds(5)
     hpa, uid = world.get(HORIZONTAL_POD_AUTOSCALERS, HPA), world.get(SCALED_OBJECTS)["metadata"]["uid"]
     assert hpa["spec"]["maxReplicas"] == 7

@@ -6,8 +6,9 @@ import pytest
 
 from keda_py.kube.resources import DEPLOYMENTS, HORIZONTAL_POD_AUTOSCALERS, SCALED_OBJECTS
 from keda_py.kube.transport import Request
-from tests.e2e.manifests import cron, deployment, metrics_api, scaled_object, workload
-from tests.operator.world import KINDS, World
+from tests.builders import cron, deployment, metrics_api, scaled_object, workload
+from tests.operator.world import World
+from tests.worlds.actor import KINDS
 
 
 async def test_a_job_wakes_the_workload_at_the_next_poll(world: World) -> None:
@@ -18,7 +19,7 @@ async def test_a_job_wakes_the_workload_at_the_next_poll(world: World) -> None:
     await world.seconds(30)
     assert (world.replicas(), world.condition("Active")) == (1, ("True", "ScalerActive"))
     note = "Scaled apps/v1.Deployment default/app from 0 to 1, triggered by s0-metric-api-value"
-    assert ("KEDAScaleTargetActivated", note) in world.events()
+    assert ("KEDAScaleTargetActivated", note) in world.notes()
 
 
 async def test_the_workload_sleeps_when_the_cooldown_is_over_and_not_a_second_before(world: World) -> None:
@@ -88,7 +89,7 @@ async def test_force_activation_wakes_what_nothing_asks_for(world: World) -> Non
     await world.seconds(2)
     assert world.replicas() == 1
     assert world.message("Active") == "Scaling is performed because activation is being forced by annotation"
-    assert "from 0 to 1, caused by forced activation annotation" in dict(world.events())["KEDAScaleTargetActivated"]
+    assert "from 0 to 1, caused by forced activation annotation" in dict(world.notes())["KEDAScaleTargetActivated"]
 
 
 async def test_somebody_who_scales_by_hand_is_seen(world: World) -> None:
@@ -120,12 +121,12 @@ async def test_nothing_is_written_while_nothing_changes(world: World) -> None:
     await world.create(deployment(), scaled_object(metrics_api(world.url), cooldownPeriod=300))
     await world.seconds(60)
     versions = [world.get(kind)["metadata"]["resourceVersion"] for kind in (SCALED_OBJECTS, DEPLOYMENTS)]
-    events = world.events()
+    events = world.notes()
     asked = len(world.server.asked)
     await world.seconds(600)
     assert len(world.server.asked) > asked + 500
     assert [world.get(kind)["metadata"]["resourceVersion"] for kind in (SCALED_OBJECTS, DEPLOYMENTS)] == versions
-    assert world.events() == events
+    assert world.notes() == events
 
 
 async def test_a_wall_clock_set_forward_does_not_shorten_a_cooldown(world: World) -> None:

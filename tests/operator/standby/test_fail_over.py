@@ -4,9 +4,15 @@ import asyncio
 import signal
 
 from keda_py.kube.resources import SCALED_OBJECTS
-from tests.e2e.manifests import deployment, metrics_api, scaled_object
+from tests.builders import deployment, metrics_api, scaled_object
 from tests.e2e.processes import Process
-from tests.operator.replicas import FAST, Replicas, until
+from tests.operator.replicas import FAST, Replicas
+from tests.waiting import eventually
+
+CALM_SECONDS = 0.5
+"""Until the new leader has nothing to write any more; what it would write later comes by polls of another second."""
+ASK_PAUSE = 0.05
+"""Twenty questions with it between them ask for a second."""
 
 KEDAS: dict[str, str] = {}
 """15, 10 and 2 s."""
@@ -21,19 +27,15 @@ async def idle(replicas: Replicas, **spec: object) -> None:
     """An object that sleeps, and is not polled again before long: a scale is the first look of another replica."""
     wanted = {"pollingInterval": 3600, **spec}
     await replicas.create(deployment(), scaled_object(metrics_api(f"{replicas.source.url}/jobs"), **wanted))
-    await replicas.condition("Active", "False")
+    await replicas.until_condition("Active", "False")
 
 
 async def lead_and_follow(replicas: Replicas, env: dict[str, str]) -> tuple[Process, Process]:
     """Two processes: the one that leads first."""
     first, second = await replicas.spawn("one", env), await replicas.spawn("two", env)
-
-    async def is_held() -> bool:
-        return await replicas.holder() != ""
-
-    await until(is_held, 30)
+    await eventually(replicas.holder, 30)
     await idle(replicas)
-    leader, follower = (first, second) if await replicas.holder() == "one" else (second, first)
+    leader, follower = (first, second) if replicas.holder() == "one" else (second, first)
     await asyncio.to_thread(follower.wait_for, "another replica leads")
     return leader, follower
 
@@ -58,7 +60,7 @@ async def test_writes_go_on_within_a_second_of_sigterm(replicas: Replicas) -> No
     await replicas.start("two", KEDAS)
     await idle(replicas)
     replicas.jobs(1)
-    first.stopping.set()
+    first.operator.stopping.set()
     await replicas.scaled_to(1, 1.0)
     await replicas.stop(first)
 
@@ -86,7 +88,7 @@ async def test_a_leader_cut_off_stops_in_time_goes_on_serving_and_leads_again_la
     await replicas.stop(second)
     await replicas.held_by("one", 5.0)
     await replicas.scaled_to(1, 5.0)
-    assert not first.task.done()
+    assert not first.operator.task.done()
 
 
 async def test_a_leader_frozen_for_longer_than_its_lease_writes_nothing_when_it_thaws(replicas: Replicas) -> None:
@@ -96,8 +98,8 @@ async def test_a_leader_frozen_for_longer_than_its_lease_writes_nothing_when_it_
     await replicas.scaled_to(1, 5.0)
     # Something for it to do when it wakes, and nothing any more for the other one.
     await replicas.create(scaled_object(metrics_api(f"{replicas.source.url}/jobs"), name="lost", pollingInterval=1))
-    await replicas.condition("Ready", "False", "lost")
-    await asyncio.sleep(0.5)
+    await replicas.until_condition("Ready", "False", "lost")
+    await asyncio.sleep(CALM_SECONDS)
     written: set[str] = set()
     replicas.cluster.store.listen(lambda event: written.add(event.resource.plural))
     leader.thaw()
@@ -117,10 +119,10 @@ async def test_a_cooldown_ends_no_earlier_than_without_the_kill(replicas: Replic
         scaled_object(metrics_api(f"{replicas.source.url}/jobs"), cooldownPeriod=cooldown, pollingInterval=poll),
     )
     await replicas.scaled_to(1)
-    await replicas.condition("Active", "True")
+    await replicas.until_condition("Active", "True")
     emptied = now()
     replicas.jobs(0)
-    await replicas.condition("Active", "False")
+    await replicas.until_condition("Active", "False")
     await replicas.kill(first)
     await replicas.scaled_to(0, cooldown + poll + fail_over)
     assert now() - emptied >= cooldown - poll  # the last active reading may be a poll old
@@ -136,13 +138,13 @@ async def test_a_fallback_holds_through_a_fail_over_and_failures_are_not_counted
     await replicas.create(deployment(), scaled_object(trigger, fallback=fallback, pollingInterval=1))
     await replicas.scaled_to(1)
     del replicas.source.answers["/jobs"]
-    await replicas.condition("Fallback", "True")
+    await replicas.until_condition("Fallback", "True")
     assert await second.value(METRIC) == "15"
     await replicas.kill(first)
-    while await replicas.holder() != "two":
+    while replicas.holder() != "two":
         assert await second.value(METRIC) == "15"
     for _ in range(20):
         assert await second.value(METRIC) == "15"
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(ASK_PAUSE)
     live = await replicas.client.get(SCALED_OBJECTS.named("default", "app"))
     assert live["status"]["health"][METRIC]["numberOfFailures"] == 3

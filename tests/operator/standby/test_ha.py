@@ -12,8 +12,9 @@ from keda_py.clock import SystemClock
 from keda_py.kube.resources import LEASES, SCALED_OBJECTS, SECRETS
 from keda_py.serving.certificates import Authority, ServingCertificate, issue, issue_client, read_authority
 from keda_py.serving.server_tls import load_pair
-from tests.e2e.manifests import deployment, metrics_api, scaled_object
-from tests.operator.replicas import INSIGHT, METRICS, Replica, Replicas, blind, question, until
+from tests.builders import deployment, metrics_api, scaled_object
+from tests.operator.replicas import INSIGHT, METRICS, Replica, Replicas, blind, question
+from tests.waiting import eventually
 
 METRIC = "s0-metric-api-value"
 
@@ -25,7 +26,7 @@ async def two(replicas: Replicas) -> tuple[Replica, Replica]:
     follower = await replicas.start("two")
     trigger = metrics_api(f"{replicas.source.url}/jobs") | {"useCachedMetrics": True}
     await replicas.create(deployment(), scaled_object(trigger, pollingInterval=3600))
-    await replicas.condition("Active", "True")
+    await replicas.until_condition("Active", "True")
     return leader, follower
 
 
@@ -44,7 +45,7 @@ async def test_while_nobody_can_be_asked_a_replica_reads_by_itself(replicas: Rep
     leader, follower = await two(replicas)
     replicas.jobs(9)
     await replicas.kill(leader)
-    assert await replicas.holder() == "one"
+    assert replicas.holder() == "one"
     assert await follower.value(METRIC) == "9"
     assert (await follower.get(INSIGHT))[0] == 503
 
@@ -61,7 +62,7 @@ async def test_what_changes_meanwhile_reaches_the_scalers_of_a_replica_that_does
     async def is_followed() -> bool:
         return await follower.value(METRIC) == "3"
 
-    await until(is_followed, 2.0)
+    await eventually(is_followed, 2.0)
 
 
 async def test_a_holder_that_accepts_and_says_nothing_delays_no_more_than_one_question(replicas: Replicas) -> None:

@@ -6,9 +6,13 @@ from collections.abc import Awaitable, Callable
 from keda_py.errors import KubeError
 from keda_py.kube.resources import API_SERVICES, SCALED_OBJECTS, VALIDATING_WEBHOOK_CONFIGURATIONS, Obj
 from keda_py.kube.transport import Request
-from tests.e2e.manifests import deployment, metrics_api, scaled_object
-from tests.operator.replicas import Replica, Replicas, question, until
+from tests.builders import deployment, metrics_api, scaled_object
+from tests.operator.replicas import Replica, Replicas, question
 from tests.servers import free_port
+from tests.waiting import PAUSE, eventually
+
+AFTERWARDS_SECONDS = 1.0
+"""Questions go on for so long after the last replica has left: a late failure shows."""
 
 METRIC = "s0-metric-api-value"
 METRICS_SERVICE, WEBHOOK_SERVICE = "keda-metrics-apiserver", "keda-admission-webhooks"
@@ -115,7 +119,7 @@ class Clients:
             except (KubeError, AssertionError) as error:
                 self.failures.append(repr(error))
             self.count += 1
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(PAUSE)
 
 
 def succeeds(ask: Callable[[], Awaitable[object]]) -> Callable[[], Awaitable[bool]]:
@@ -156,7 +160,7 @@ async def test_a_rolling_update_fails_no_question_and_no_review(replicas: Replic
         running = [tasks.create_task(rollout.run())]
 
         for one in (create, ask, review):
-            await until(succeeds(one))
+            await eventually(succeeds(one))
         running += [tasks.create_task(answers.run(ask)) for _ in range(2)]
         running.append(tasks.create_task(reviews.run(review)))
         for name, old in (("three", first), ("four", second)):
@@ -164,12 +168,12 @@ async def test_a_rolling_update_fails_no_question_and_no_review(replicas: Replic
             rollout.busiest = old.name
             await asyncio.sleep(2 * PROBE_SECONDS)
             await replicas.stop(old)
-        await asyncio.sleep(1)
+        await asyncio.sleep(AFTERWARDS_SECONDS)
         for task in running:
             task.cancel()
     assert answers.failures == reviews.failures == []
     assert min(answers.count, reviews.count) > 20
-    assert await replicas.holder() in ("three", "four")
+    assert replicas.holder() in ("three", "four")
 
 
 SELECTOR = {"labelSelector": "scaledobject.keda.sh/name=app"}

@@ -1,6 +1,5 @@
 """The operator beside another adapter: what it asks that one for, and what never leaves."""
 
-import asyncio
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
@@ -24,10 +23,12 @@ from keda_py.operator.cluster.caches import Caches
 from keda_py.operator.standby.ownership import OwnMetrics, UpstreamTrust, share_metrics
 from keda_py.serving.statuses import StatusError
 from keda_py.settings.settings import load_settings
+from tests.builders import bare_scaled_object, deployment, metrics_api
 from tests.certificates import Authority
 from tests.http_server import HttpServer, http_server
 from tests.operator.replicas import build_replicas, question
 from tests.operator.world import World, build_world
+from tests.waiting import connections_closed
 
 ROOT = "/apis/external.metrics.k8s.io/v1beta1"
 OWN = "s0-metric-api-value"
@@ -86,32 +87,13 @@ async def neighbourhood(tmp_path: Path, server: HttpServer) -> AsyncIterator[Nei
         await add_app(world)
         yield Neighbourhood(world, adapter, authority)
         await world.stop()
-        await asyncio.sleep(0.01)
+        await connections_closed()
 
 
 async def add_app(world: World) -> None:
     """One ScaledObject that serves one metric with the value 3."""
-    labels = {"app": "app"}
-    pod = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "main", "image": "x"}]}}
-    trigger = {
-        "type": "metrics-api",
-        "metadata": {"url": world.url, "valueLocation": "value", "targetValue": "5"},
-    }
     world.jobs(3)
-    await world.create(
-        {
-            "apiVersion": "apps/v1",
-            "kind": "Deployment",
-            "metadata": {"name": "app"},
-            "spec": {"replicas": 1, "selector": {"matchLabels": labels}, "template": pod},
-        },
-        {
-            "apiVersion": "keda.sh/v1alpha1",
-            "kind": "ScaledObject",
-            "metadata": {"name": "app"},
-            "spec": {"scaleTargetRef": {"name": "app"}, "triggers": [trigger]},
-        },
-    )
+    await world.create(deployment(replicas=1), bare_scaled_object(metrics_api(world.url)))
     await world.seconds(1)
     assert world.status()["externalMetricNames"] == [OWN]
 
@@ -177,7 +159,7 @@ async def test_whoever_may_not_ask_us_cannot_ask_the_neighbour_through_us(neighb
         async with session.get(url, headers={"X-Remote-User": "jane", "X-Remote-Group": ADMIN.groups[0]}) as answer:
             assert answer.status == 200
     assert [request.headers.get("X-Remote-User") for request in neighbourhood.adapter.asked] == [None]
-    await asyncio.sleep(0.01)
+    await connections_closed()
 
 
 async def test_an_upstream_that_is_ourselves_ends_at_the_second_turn(neighbourhood):
@@ -231,7 +213,7 @@ async def test_the_neighbour_is_asked_with_our_service_accounts_token(tmp_path, 
         sharing = share_metrics(load_settings(flags, {}), client, Caches(client, ()), TlsContexts())
         await sharing.upstream.ask("shop", "x", "")
         await sharing.upstream.aclose()
-        await asyncio.sleep(0.01)
+        await connections_closed()
         assert adapter.asked[0].headers["Authorization"] == f"Bearer {token}"
 
 

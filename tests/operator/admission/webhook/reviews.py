@@ -8,23 +8,19 @@ import orjson
 
 from keda_py.core.admission.findings import Neighbourhood
 from keda_py.core.spec import ScalingSpec
+from keda_py.kube.resources import Obj
 from keda_py.operator.admission.webhook.paths import SCALED_OBJECT
 from keda_py.operator.admission.webhook.reviews import Reviewer
 from keda_py.testing import shared_context
+from tests.builders import bare_scaled_object, cron
 
-Obj = dict[str, Any]
 PATH = SCALED_OBJECT.path
 UID = "705ab4f5-6393-11e8-b7cc-42010a800002"
-CRON = {
-    "type": "cron",
-    "metadata": {"timezone": "UTC", "start": "0 8 * * *", "end": "0 9 * * *", "desiredReplicas": "1"},
-}
+CRON = cron()
 
 
 def scaled_object(**spec: Any) -> Obj:
-    body = {"scaleTargetRef": {"name": "web"}, "triggers": [CRON], **spec}
-    meta = {"name": "so", "namespace": "default"}
-    return {"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "metadata": meta, "spec": body}
+    return bare_scaled_object(name="so", namespace="default", **{"scaleTargetRef": {"name": "web"}, **spec})
 
 
 def request(obj: Any, **fields: Any) -> Obj:

@@ -20,9 +20,9 @@ from keda_py.clock import SystemClock
 from keda_py.operator.admission.webhook.paths import AUTHENTICATION, CLUSTER_AUTHENTICATION, SCALED_OBJECT
 from keda_py.operator.admission.webhook.process import MODULE, SILENCE_SECONDS
 from keda_py.serving.certificates import ServingCertificate, issue_client, make_authority, pem
-from tests.localkube.eventually import eventually
 from tests.operator.admission.webhook.reviews import CRON, review, scaled_object
 from tests.operator.admission.world import AdmissionWorld, an_admission_world
+from tests.waiting import eventually
 
 JSON = {"Content-Type": "application/json"}
 IDENTITY = {"provider": "aws", "roleArn": "arn:aws:iam::1:role/a", "identityOwner": "workload"}
@@ -123,20 +123,14 @@ async def test_made_up_reviews_leave_no_trace_in_metrics_and_events(world: Admis
         return sum(float(line.rpartition(" ")[2]) for line in lines if "validations_total" in line) == reviews
 
     await send(0)
-    await eventually_true(lambda: counted(2))
+    await eventually(lambda: counted(2))
     before = len(await page())
     for number in range(1, 20):
         await send(number)
-    await eventually_true(lambda: counted(40))
+    await eventually(lambda: counted(40))
     assert len(await page()) == before
     assert not any("forged" in line for line in await page())
     assert not [event for event in world.events() if event["reason"] == "KEDAScalerInfo"]
-
-
-async def eventually_true(look: Any, seconds: float = 30.0) -> None:
-    async with asyncio.timeout(seconds):
-        while not await look():
-            await asyncio.sleep(0.15)
 
 
 class Clients:
@@ -181,7 +175,7 @@ async def test_only_callers_with_the_right_certificate_are_answered_where_a_ca_i
             except httpx.TransportError:
                 return False
 
-        await eventually_true(trusts_the_other)
+        await eventually(trusts_the_other)
         with pytest.raises(httpx.TransportError):
             await asyncio.to_thread(clients.post, world, clients.signed("apiserver"))
 

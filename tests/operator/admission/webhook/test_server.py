@@ -17,8 +17,8 @@ from keda_py.errors import Unavailable
 from keda_py.operator.admission.webhook.reviews import Reviewer
 from keda_py.operator.admission.webhook.server import AT_ONCE, WAITING, WebhookServer
 from keda_py.testing import shared_context
-from tests.localkube.eventually import eventually
 from tests.operator.admission.webhook.reviews import PATH, UID, review, scaled_object
+from tests.waiting import eventually
 
 JSON = {"Content-Type": "application/json"}
 

@@ -1,0 +1,41 @@
+"""Waiting for what happens in real time, always with an end."""
+
+import asyncio
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+PAUSE = 0.01
+"""Between two looks at something that has no event for its changes."""
+CLOSING_SECONDS = 0.05
+"""TLS connections close in the background, some turns of the loop after their session; no event tells of it."""
+
+
+async def eventually(look: Callable[[], Any], seconds: float = 30.0) -> Any:
+    """The first truthy answer of `look`, which may be a coroutine function; AssertionError after `seconds`."""
+    loop = asyncio.get_running_loop()
+    end = loop.time() + seconds
+    while True:
+        found = look()
+        if inspect.isawaitable(found):
+            found = await found
+        if found:
+            return found
+        assert loop.time() <= end, f"nothing came within {seconds} s: {found!r}"
+        await asyncio.sleep(PAUSE)
+
+
+async def turns(count: int = 5) -> None:
+    """So many turns of the loop: what is ready gets on."""
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+async def forever() -> None:
+    """Nothing more happens here."""
+    await asyncio.get_running_loop().create_future()
+
+
+async def connections_closed() -> None:
+    """Return once the connections of closed sessions have gone too."""
+    await asyncio.sleep(CLOSING_SECONDS)
