@@ -32,15 +32,22 @@ variable of the scale target's container; `a` a parameter of the TriggerAuthenti
 `5.0`, for an int), a duration is Go's (`1m30s`; a bare integer counts milliseconds), a list has commas, a map is
 `name=value,name=value`. The name of a metric gets the prefix `s<index of the trigger>-`. Every trigger may also have
 `metricType`, `name`, `useCachedMetrics` and `authenticationRef`, beside its metadata.
+
+**batch**: triggers of one server and credential are read together; **push**: the source tells of work, and the object
+is looked at before the next poll.
 """
 
 
 def render_reference() -> str:
     """The whole document, of every type that is installed here from this distribution or another."""
     pages = [page_of(name) for name in trigger_types()]
-    contents = [f"| [`{page.type}`](#{page.type}) | {page.summary} | {page.tested} |" for page in pages]
-    table = "\n".join(["| type | what it does | tested against |", "|---|---|---|", *contents, ""])
+    table = "\n".join(["| type | what it does | tested against | also |", "|---|---|---|---|", *map(_row, pages), ""])
     return "\n".join([_HEAD, table, *(render_page(page) for page in pages)])
+
+
+def _row(page: TypePage) -> str:
+    also = [word for word, has in (("batch", page.batches), ("push", page.pushes)) if has]
+    return f"| [`{page.type}`](#{page.type}) | {page.summary} | {page.tested} | {', '.join(also)} |"
 
 
 def render_page(page: TypePage) -> str:

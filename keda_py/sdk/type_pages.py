@@ -32,6 +32,7 @@ from typing import Any
 
 from keda_py.sdk.metadata import AUTH, ENV, Key, TriggerMetadata
 from keda_py.sdk.registry import AnyScaler, scaler_class
+from keda_py.sdk.scaler import Scaler
 
 FACTS_FILE = "reference.toml"
 _TARGET = "The value that one replica should have; all together, with metricType Value."
@@ -57,6 +58,10 @@ class TypePage:
     example: Mapping[str, str]
     auth: Mapping[str, str]
     metric_type: str
+    batches: bool
+    """Triggers of one server and credential are read together."""
+    pushes: bool
+    """The source tells of work, before the next poll."""
 
     @property
     def parameters(self) -> tuple[tuple[Key, str], ...]:
@@ -90,6 +95,8 @@ def page_of_class(trigger_type: str, scaler: type[AnyScaler]) -> TypePage:
         example=own.get("example", {}),
         auth=own.get("auth", {}),
         metric_type=own.get("metric_type", ""),
+        batches=scaler.read_batch is not Scaler.read_batch,
+        pushes=scaler.watch is not Scaler.watch,
     )
 
 
