@@ -113,7 +113,7 @@ async def give_right_password(world: World, how: str) -> None:
             right = {"configMapTargetRef": [from_key("password", "other", "password")]}
             await world.patch(TRIGGER_AUTHENTICATIONS, {"spec": right}, "app")
         case "environment":
-            app = world.get(DEPLOYMENTS, "app")
+            app = await world.client.get(DEPLOYMENTS.named("default", "app"))
             app["spec"]["template"]["spec"]["containers"][0]["env"][0]["value"] = "old"
             await world.client.update(DEPLOYMENTS.named("default", "app"), app)
 
@@ -145,7 +145,7 @@ async def test_a_change_renews_the_scalers_that_use_it_and_no_others(two_apps: W
     }
     if how == "environment":
         triggers["app"] = redis_trigger(addressFromEnv="ADDRESS", passwordFromEnv="PASSWORD")
-    app = await two_apps.get(DEPLOYMENTS, "app")
+    app = two_apps.get(DEPLOYMENTS, "app")
     address = app["spec"]["template"]["spec"]["containers"][0]["env"][1]["value"]
     async with Redis.from_url(f"redis://{address}", password="old") as server:
         await server.config_set("requirepass", "")

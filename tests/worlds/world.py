@@ -25,7 +25,7 @@ class World(Actor):
     """The administrator's."""
 
     def find(self, resource: Resource, name: str = "app", namespace: str = "") -> Obj | None:
-        """The object as it is stored, None if it is missing."""
+        """The object as it is stored, not to be changed; None if it is missing."""
         where = (namespace or self.namespace) if resource.namespaced else ""
         return self.cluster.store.find(self._known(resource), where, name)
 
