@@ -96,7 +96,7 @@ async def world(shared_operator: Operator | None, kubeconfig: Path) -> AsyncIter
     namespace = f"e2e-{uuid4().hex[:8]}"
     async with KubeClient(SystemClock(), str(kubeconfig)) as client:
         await client.create(NAMESPACES, a_namespace(namespace))
-        yield World(client, kubeconfig, namespace)
+        yield World(client=client, kubeconfig=kubeconfig, namespace=namespace)
         await clear(client, namespace)
 
 
