@@ -6,6 +6,11 @@ from collections.abc import Callable
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.sdk.scaler import Reading
 
+ASK_AGAIN_SECONDS = 0.02
+"""Between two looks at a server, which works in real time."""
+LONG_ENOUGH_TO_READ_AGAIN = 0.1
+"""Seconds in which a stream without a bound would be read many times."""
+
 KEY = ObjectKey("ScaledObject", "shop", "app")
 PUSH = {"type": "push"}
 
@@ -13,7 +18,7 @@ PUSH = {"type": "push"}
 async def until(holds: Callable[[], bool]) -> None:
     async with asyncio.timeout(5):
         while not holds():
-            await asyncio.sleep(0.005)
+            await asyncio.sleep(ASK_AGAIN_SECONDS)
 
 
 async def test_work_that_a_source_tells_of_is_read_and_looked_at_at_once(world):
@@ -55,7 +60,7 @@ async def test_a_source_that_pushes_without_end_is_read_now_and_then(world):
     for _ in range(50):
         world.taps["a"].pushed.put_nowait(True)
     await until(lambda: world.taps["a"].reads == 1)
-    await asyncio.sleep(0.1)
+    await asyncio.sleep(LONG_ENOUGH_TO_READ_AGAIN)
     assert world.taps["a"].reads == 1
 
 

@@ -17,6 +17,9 @@ from scalers.etcd import EtcdScaler
 from tests.certificates import Authority
 from tests.scalers.servers.etcd import etcd
 
+ASK_AGAIN_SECONDS = 0.02
+"""Between two looks at a server, which works in real time."""
+
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
@@ -98,7 +101,7 @@ async def put_again_and_again(url: str, key: str, value: str) -> None:
     """A change before a stream is open is not told."""
     while True:
         await put(url, key, value)
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(ASK_AGAIN_SECONDS)
 
 
 async def test_each_change_of_the_key_is_told_at_once(bench: Any, url: str) -> None:

@@ -18,6 +18,9 @@ from scalers.liiklus import LiiklusScaler
 from scalers.shared.brokers.liiklus_offsets import offsets_in, request
 from tests.properties import examples
 
+ASK_AGAIN_SECONDS = 0.02
+"""Between two looks at a server, which works in real time."""
+
 _FIELD = descriptor_pb2.FieldDescriptorProto
 
 
@@ -135,7 +138,7 @@ async def test_a_restarted_server_is_read_again(bench: Any) -> None:
     async with serving(liiklus.port) as again, asyncio.timeout(10):
         again.ends["clicks"] = {0: 2}
         while (value := await value_of(scaler)) is None:
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(ASK_AGAIN_SECONDS)
         assert value == 2
 
 

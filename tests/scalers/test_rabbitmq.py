@@ -14,6 +14,9 @@ from keda_py.testing import EngineContext, check_scaler
 from scalers.rabbitmq import RabbitMQScaler
 from tests.scalers.servers.rabbitmq import RabbitMQ, rabbitmq
 
+ASK_AGAIN_SECONDS = 0.02
+"""Between two looks at a server, which works in real time."""
+
 SECONDS = 30
 
 
@@ -51,7 +54,7 @@ async def told(scaler: Any, value: float) -> None:
     """The management interface learns of messages a second or more after they came."""
     async with asyncio.timeout(SECONDS):
         while (await scaler.read()).value != value:
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(ASK_AGAIN_SECONDS)
 
 
 async def test_the_length_of_a_queue_by_both_protocols(bench: Any, server: RabbitMQ, api: httpx.AsyncClient) -> None:
@@ -146,7 +149,7 @@ async def test_a_lost_connection_is_made_again(bench: Any, server: RabbitMQ, api
     assert (await scaler.read()).value == 1
     async with asyncio.timeout(SECONDS):
         while not (known := [c["name"] for c in (await api.get("/connections")).json()]):
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(ASK_AGAIN_SECONDS)
     for name in known:
         await api.delete(f"/connections/{quote(name, safe='')}")
     async with asyncio.timeout(SECONDS):
@@ -155,7 +158,7 @@ async def test_a_lost_connection_is_made_again(bench: Any, server: RabbitMQ, api
                 assert (await scaler.read()).value == 1
                 return
             except ScalerError:
-                await asyncio.sleep(0.05)
+                await asyncio.sleep(ASK_AGAIN_SECONDS)
 
 
 async def test_a_server_that_never_answers_is_given_up(bench: Any, silent_port: int) -> None:

@@ -16,6 +16,9 @@ from keda_py.sdk.scaler import Trigger
 from keda_py.testing import EngineContext, check_scaler
 from tests.scalers.servers.redis import PASSWORD, SENTINEL_PASSWORD, Watched, redis_cluster, redis_sentinel
 
+ASK_AGAIN_SECONDS = 0.02
+"""Between two looks at a server, which works in real time."""
+
 SECONDS = 30
 AUTH = {"password": PASSWORD, "sentinelPassword": SENTINEL_PASSWORD}
 
@@ -144,9 +147,9 @@ async def test_after_a_failover_the_new_master_is_read(bench: Any, watched: Watc
                 await second.rpush("after", "a", "b")
                 break
             except RedisError:
-                await asyncio.sleep(0.05)
+                await asyncio.sleep(ASK_AGAIN_SECONDS)
         while await value_of(scaler) != 2:
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(ASK_AGAIN_SECONDS)
 
 
 async def promote(sentinel: Any) -> None:
@@ -155,7 +158,7 @@ async def promote(sentinel: Any) -> None:
         try:
             await sentinel.execute_command("SENTINEL", "FAILOVER", "shop")
         except RedisError:
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(ASK_AGAIN_SECONDS)
         else:
             return
 

@@ -12,6 +12,9 @@ from keda_py.sdk.registry import AnyScaler
 from tests.scalers.conftest import Bench
 from tests.scalers.servers.selenium import run_hub
 
+ASK_AGAIN_SECONDS = 0.02
+"""Between two looks at a server, which works in real time."""
+
 CHROME = {"browserName": "chrome", "platformName": "linux"}
 
 
@@ -39,7 +42,7 @@ async def read_until(scaler: AnyScaler, value: float) -> None:
     """What the hub has taken is in its queue a moment later."""
     async with asyncio.timeout(20):
         while (await scaler.read()).value != value:
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(ASK_AGAIN_SECONDS)
 
 
 async def test_sessions_that_wait_for_a_browser_are_counted(bench: Bench, hub: str) -> None:

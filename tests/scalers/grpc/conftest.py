@@ -11,6 +11,7 @@ import grpc.aio
 import pytest
 
 from keda_py.sdk import external_protocol as protocol
+from tests.waiting import forever
 
 
 @dataclass
@@ -31,7 +32,7 @@ class External:
     async def answer(self, method: str, question: Any) -> bytes:
         self.asked.append(question)
         if self.hangs:
-            await asyncio.sleep(60)
+            await forever()
         if self.raw is not None:
             return self.raw
         classes = protocol.messages()

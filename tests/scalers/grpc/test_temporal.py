@@ -17,6 +17,9 @@ from tests.certificates import Authority
 from tests.scalers.servers.temporal import temporal
 from tests.servers import free_port
 
+ASK_AGAIN_SECONDS = 0.02
+"""Between two looks at a server, which works in real time."""
+
 _NUMBERS = itertools.count()
 _START = declare(
     "start",
@@ -57,7 +60,7 @@ async def start(port: int, queue: str, count: int) -> None:
                     await ask(request.SerializeToString())
                     break
                 except grpc.aio.AioRpcError:
-                    await asyncio.sleep(0.1)
+                    await asyncio.sleep(ASK_AGAIN_SECONDS)
 
 
 async def test_the_backlog_of_a_queue(bench: Any, temporal_port: int) -> None:
@@ -66,7 +69,7 @@ async def test_the_backlog_of_a_queue(bench: Any, temporal_port: int) -> None:
     scaler = await bench.opened("temporal", on(temporal_port, queue))
     async with asyncio.timeout(20):
         while (value := (await scaler.read()).value) < 4:
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(ASK_AGAIN_SECONDS)
     assert value == 4
     assert (scaler.metric_name, scaler.target) == (f"temporal-default-{queue}", 5)
     activities = await bench.opened("temporal", on(temporal_port, queue, queueTypes="activity"))

@@ -13,6 +13,9 @@ import pytest
 
 from tests.servers import LOOPBACK, STARTUP_SECONDS, free_port, running
 
+ASK_AGAIN_SECONDS = 0.02
+"""Between two looks at a server, which works in real time."""
+
 PYTHON, CARBON = "/usr/bin/python3", "/usr/bin/carbon-cache"
 _SERVE = """\
 import django
@@ -71,7 +74,7 @@ class Graphite:
         deadline = time.monotonic() + STARTUP_SECONDS
         while str(values[-1]) not in httpx.get(f"{self.url}/render?target={name}&format=json&from=-30s").text:
             assert time.monotonic() < deadline, f"{name} is not rendered"
-            time.sleep(0.05)
+            time.sleep(ASK_AGAIN_SECONDS)
 
 
 @contextmanager

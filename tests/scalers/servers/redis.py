@@ -11,6 +11,9 @@ from redis import Redis
 
 from tests.servers import LOOPBACK, STARTUP_SECONDS, binary, free_port, redis_command, running
 
+ASK_AGAIN_SECONDS = 0.02
+"""Between two looks at a server, which works in real time."""
+
 PASSWORD, SENTINEL_PASSWORD = "s3cret", "watchm3n"
 
 
@@ -66,4 +69,4 @@ def _wait_for_replica(port: int) -> None:
     with Redis(port=port, password=PASSWORD) as replica:
         while replica.info("replication")["master_link_status"] != "up":
             assert time.monotonic() < deadline, "the replica does not join"
-            time.sleep(0.02)
+            time.sleep(ASK_AGAIN_SECONDS)

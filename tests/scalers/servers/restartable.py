@@ -10,6 +10,9 @@ from typing import Any
 
 from tests.servers import STARTUP_SECONDS, running
 
+ASK_AGAIN_SECONDS = 0.02
+"""Between two looks at a server, which works in real time."""
+
 
 @dataclass
 class Restartable:
@@ -28,7 +31,7 @@ class Restartable:
         deadline = time.monotonic() + STARTUP_SECONDS
         while not self.is_ready():
             assert time.monotonic() < deadline, self.log.read_text()
-            time.sleep(0.02)
+            time.sleep(ASK_AGAIN_SECONDS)
 
     def stop(self) -> None:
         self._process.close()
