@@ -1,0 +1,1 @@
+"""A trigger type of your own."""

@@ -1,0 +1,57 @@
+"""custom-scaler: a trigger type from a package of its own, installed beside keda-py."""
+
+import asyncio
+import os
+import re  # noqa: TID251 - a constant pattern over our own README
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+from tests.examples.pages import EXAMPLES, readme, sessions
+from tests.http_server import http_server
+
+FOLDER = EXAMPLES / "custom-scaler"
+SECONDS = re.compile(r"\d\.\d\d s")
+
+
+async def run(site: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """A command of keda-py, with what is installed into that folder."""
+    environment = {**os.environ, "PYTHONPATH": f"{site}{os.pathsep}{EXAMPLES.parent}"}
+    command = [sys.executable, "-m", "keda_py", *arguments]
+    return await asyncio.to_thread(
+        subprocess.run, command, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the package is installed, with nothing else."""
+    folder = tmp_path_factory.mktemp("site")
+    pip = (sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(folder))
+    subprocess.run([*pip, str(FOLDER)], check=True, capture_output=True, timeout=120)
+    return folder
+
+
+async def test_a_scaler_of_its_own_package_is_found_and_reads(site: Path, tmp_path: Path) -> None:
+    async def answer(request: web.Request) -> web.StreamResponse:
+        allowed = request.headers.get("Authorization") == "Bearer opensesame"
+        return web.json_response({"waiting": 12}) if allowed else web.Response(status=401)
+
+    async with http_server() as server:
+        server.answers["/queues/jobs"] = answer
+        manifest = tmp_path / "scaled-object.yaml"
+        text = (FOLDER / "scaled-object.yaml").read_text(encoding="utf-8")
+        manifest.write_text(text.replace("http://acme.shop:8080", server.url))
+        done = await run(site, "check-trigger", str(manifest))
+    ((shown,),) = sessions(readme(FOLDER))
+    assert SECONDS.sub("", done.stdout.rstrip()) == SECONDS.sub("", shown.answer), done.stderr
+
+
+async def test_its_keys_are_told_and_its_manifests_judged_like_those_of_any_type(site: Path) -> None:
+    told = await run(site, "scalers", "acme-queue")
+    assert "Name of the queue." in told.stdout
+    judged = await run(site, "validate", str(FOLDER / "scaled-object.yaml"))
+    assert judged.returncode == 0, judged.stdout
