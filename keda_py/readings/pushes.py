@@ -5,7 +5,7 @@ In: the `watch()` of scalers that have one. Out: the trigger that is to be read;
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from functools import partial
 
 from keda_py.answers.tenants import acting_for
@@ -61,7 +61,9 @@ class Pushes:
         while True:
             try:
                 with acting_for(scalers.spec.namespace):
-                    await self._hear(scalers, index, scaler)
+                    if (stream := scaler.watch()) is None:
+                        return  # it is polled alone
+                    await self._hear(stream, scalers, index)
             except Exception as error:  # noqa: BLE001 - a plug-in may raise anything, and is asked again
                 names = scalers.spec.key.log_fields | {"trigger": index, "error": type(error).__name__}
                 level = logging.DEBUG if failed_before else logging.WARNING
@@ -69,11 +71,8 @@ class Pushes:
                 failed_before = True
             await asyncio.sleep(AGAIN)
 
-    async def _hear(self, scalers: ScalerSet, index: int, scaler: AnyScaler) -> None:
+    async def _hear(self, stream: AsyncIterator[bool], scalers: ScalerSet, index: int) -> None:
         """Until the stream ends. "Not active" says nothing: how soon a workload may stop is the polls' to find out."""
-        stream = scaler.watch()
-        if stream is None:
-            return
         async for active in stream:
             if active:
                 await self._pushed(scalers, index)

@@ -2,8 +2,10 @@
 
 import asyncio
 from collections.abc import Callable
+from types import SimpleNamespace
 
 from keda_py.core.values.object_key import ObjectKey
+from keda_py.readings.pushes import Pushes
 from keda_py.sdk.scaler import Reading
 
 ASK_AGAIN_SECONDS = 0.02
@@ -88,3 +90,21 @@ async def test_the_scaler_that_takes_anothers_place_is_listened_to(world):
     world.taps["a"].pushed.put_nowait(True)
     await until(lambda: world.taps["a"].reads == 1)
     assert world.taps["a"].listeners == 1
+
+
+async def test_a_scaler_without_a_stream_is_left_to_the_polls():
+    asked = []
+
+    class Silent:
+        def watch(self):
+            asked.append("watch")
+
+    async def pushed(scalers, index):
+        raise AssertionError("nothing was pushed")
+
+    silent = Silent()
+    spec = SimpleNamespace(namespace="shop", key=KEY)
+    scalers = SimpleNamespace(scalers=(silent,), scaler=lambda index: silent, spec=spec, on_renewed=None)
+    async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:  # which ends with its last task
+        Pushes(tasks.create_task, pushed).follow(scalers)
+    assert asked == ["watch"]
