@@ -102,9 +102,12 @@ async def test_a_scaler_without_a_stream_is_left_to_the_polls():
     async def pushed(scalers, index):
         raise AssertionError("nothing was pushed")
 
+    class Stand(SimpleNamespace):
+        __hash__ = object.__hash__
+
     silent = Silent()
     spec = SimpleNamespace(namespace="shop", key=KEY)
-    scalers = SimpleNamespace(scalers=(silent,), scaler=lambda index: silent, spec=spec, on_renewed=None)
+    scalers = Stand(scalers=(silent,), scaler=lambda index: silent, spec=spec, on_renewed=None)
     async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:  # which ends with its last task
         Pushes(tasks.create_task, pushed).follow(scalers)
     assert asked == ["watch"]
