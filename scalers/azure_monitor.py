@@ -121,14 +121,16 @@ class AzureMonitorScaler(Scaler[AzureMonitorMetadata]):
         self._signer = BearerToken(source)
 
     async def read(self, spec: object = None) -> Reading:
-        """Ask now; a metric that Azure does not list counts as 0, as in KEDA."""
+        """Ask now; a metric that Azure does not list is an error."""
         answer = await get(self.context, await self._signer.sign(self._question()))
         if answer.status_code != httpx.codes.OK:
             raise ScalerError(f"azure monitor: metric {self.metadata.metric_name}: status {answer.status_code}")
         aggregation = self.metadata.metric_aggregation_type.lower()
         value = await self.context.parse(last_of_metric, answer.content, aggregation, inline_bytes=INLINE_BYTES)
         if value is None:
-            return Reading(value=0.0, note="azure monitor does not list exactly one such metric")
+            raise ScalerError(
+                f"azure monitor does not list exactly one metric {self.metadata.metric_name}: check its name"
+            )
         return Reading(value=value)
 
     def _question(self) -> HttpQuestion:
