@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator, Sequence
 
+import orjson
 from rich import box
 from rich.console import Console
 from rich.markup import escape
@@ -11,6 +12,7 @@ from rich.text import Text
 
 from keda_py.cli.parsers import command_parser
 from keda_py.errors import ConfigError
+from keda_py.sdk.json_schema import manifest_schema
 from keda_py.sdk.metadata import AUTH, ENV, META, Key
 from keda_py.sdk.reference import example_trigger
 from keda_py.sdk.registry import trigger_types
@@ -22,19 +24,29 @@ DESCRIPTION = (
 EXAMPLES = (
     ("keda-py scalers", "all types"),
     ("keda-py scalers redis aws-sqs-queue", "two types: their keys, metric, permissions and an example"),
+    ("keda-py scalers schema ScaledObject > scaledobject.json", "JSON Schema for an editor or CI; also of ScaledJob"),
 )
 _WHERE = {META: "metadata", AUTH: "TriggerAuthentication"}
 _PIPED_WIDTH = 160
+SCHEMA = "schema"
+"""No trigger type has that name."""
 
 
 def run(arguments: list[str]) -> int:
     """Print one table, or a page for each type asked for."""
-    parser = command_parser("scalers", DESCRIPTION, EXAMPLES, usage="keda-py scalers [TYPE ...]")
+    parser = command_parser("scalers", DESCRIPTION, EXAMPLES, usage="keda-py scalers [TYPE ... | schema [KIND]]")
     parser.add_argument("types", metavar="TYPE", nargs="*", help="a trigger type")
     wanted: Sequence[str] = parser.parse_args(arguments).types
+    if wanted[:1] == [SCHEMA]:
+        return _print_schema(*(wanted[1:2] or ("ScaledObject",)))
     console = Console(width=None if sys.stdout.isatty() else _PIPED_WIDTH)
     for part in (part for name in wanted for part in _details(page_of(name))) if wanted else (_overview(),):
         console.print(part)
+    return 0
+
+
+def _print_schema(kind: str) -> int:
+    sys.stdout.buffer.write(orjson.dumps(manifest_schema(kind), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
     return 0
 
 

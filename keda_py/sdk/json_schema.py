@@ -1,0 +1,100 @@
+"""JSON Schema of manifests, for editors and CI: the kind as its definition has it, and each trigger by its type.
+
+Made from the definitions (`apis/crds.py`) and from what scalers declare (`type_pages.py`). Stricter than the API
+server: a key that no scaler reads is wrong here.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from keda_py.apis.crds import crd_of
+from keda_py.apis.kinds import KINDS, Kind
+from keda_py.errors import ConfigError
+from keda_py.sdk.metadata import META, Key
+from keda_py.sdk.registry import scaler_class, trigger_types
+from keda_py.sdk.type_pages import TypePage, page_of
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+Schema = dict[str, Any]
+
+
+def kinds_with_triggers() -> tuple[str, ...]:
+    """The kinds that a schema can be had of."""
+    return tuple(kind.name for kind in KINDS if kind.has_triggers)
+
+
+def manifest_schema(kind_name: str) -> Schema:
+    """The schema of a manifest of this kind. Raises ConfigError for a kind without triggers."""
+    kind = next((one for one in KINDS if one.has_triggers and one.name == kind_name), None)
+    if kind is None:
+        raise ConfigError(f"{kind_name!r} has no triggers; write one of {', '.join(kinds_with_triggers())}")
+    definition = crd_of(kind)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    properties = {name: value for name, value in definition["properties"].items() if name != "status"}
+    spec = properties["spec"]
+    triggers = spec["properties"]["triggers"]
+    any_trigger = triggers["items"]
+    pages = [page_of(name) for name in trigger_types()]
+    items = {"oneOf": [_trigger(page, any_trigger) for page in pages]}
+    properties["spec"] = spec | {"properties": spec["properties"] | {"triggers": triggers | {"items": items}}}
+    return {
+        "$schema": DIALECT,
+        "title": kind.name,
+        "type": "object",
+        "properties": properties | _constants(kind),
+        "required": ["apiVersion", "kind", "metadata", "spec"],
+    }
+
+
+def _constants(kind: Kind) -> Schema:
+    return {"apiVersion": {"const": f"{kind.group}/v1alpha1"}, "kind": {"const": kind.name}}
+
+
+def _trigger(page: TypePage, any_trigger: Mapping[str, Any]) -> Schema:
+    """Which of these a trigger is, its `type` decides."""
+    own = {"type": {"const": page.type}, "metadata": _metadata(page)}
+    return {
+        "title": page.type,
+        "description": page.summary,
+        "type": "object",
+        "properties": {**any_trigger["properties"], **own},
+        "required": ["type", "metadata"],
+        "additionalProperties": False,
+    }
+
+
+def _metadata(page: TypePage) -> Schema:
+    properties: Schema = {}
+    patterns: Schema = {}
+    for key, meaning in page.keys:
+        found = _value(key, meaning)
+        if META in key.order and not key.removed:
+            properties |= dict.fromkeys(key.names, found)
+        variable = {"type": "string", "description": f"Names a variable of the container. {meaning}"}
+        properties |= dict.fromkeys(key.variables, variable)
+        if key.prefix:
+            patterns[f"^{key.prefix.replace('.', '[.]')}"] = {"type": "string"}
+    open_ended = scaler_class(page.type).metadata_model.passes_unknown_keys
+    return {
+        "type": "object",
+        "properties": properties,
+        "patternProperties": patterns,
+        "required": sorted(key.name for key, _ in page.keys if _is_certain(key)),
+        "additionalProperties": {"type": "string"} if open_ended else False,
+    }
+
+
+def _is_certain(key: Key) -> bool:
+    """Whether only the metadata can give it, in one spelling."""
+    return key.required and key.order == (META,) and len(key.names) == 1
+
+
+def _value(key: Key, meaning: str) -> Schema:
+    found: Schema = {"type": "string"}
+    if meaning:
+        found["description"] = meaning
+    if " | " in key.type:
+        found["enum"] = key.type.split(" | ")
+    if key.default not in (None, "", [], {}) and isinstance(key.default, bool | int | float | str):
+        found["default"] = str(key.default).lower() if isinstance(key.default, bool) else f"{key.default}"
+    return found

@@ -1,0 +1,77 @@
+"""The JSON Schema that editors and CI take: right manifests pass, and a typing error does not."""
+
+import json
+from typing import Any
+
+import pytest
+import yaml
+from jsonschema import Draft202012Validator
+
+from keda_py.cli import main
+from keda_py.errors import ConfigError
+from keda_py.sdk.json_schema import manifest_schema
+from keda_py.sdk.registry import trigger_types
+from keda_py.sdk.type_pages import page_of
+from tests.places import ROOT
+
+VALIDATOR = Draft202012Validator(manifest_schema("ScaledObject"))
+REDIS = {"type": "redis", "metadata": {"address": "redis:6379", "listName": "jobs"}}
+
+
+def scaled_object(*triggers: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "apiVersion": "keda.sh/v1alpha1",
+        "kind": "ScaledObject",
+        "metadata": {"name": "web"},
+        "spec": {"scaleTargetRef": {"name": "web"}, "triggers": list(triggers)},
+    }
+
+
+@pytest.mark.parametrize("trigger_type", trigger_types())
+def test_the_example_of_each_type_is_right(trigger_type: str) -> None:
+    trigger = {"type": trigger_type, "metadata": dict(page_of(trigger_type).example)}
+    assert [error.message for error in VALIDATOR.iter_errors(scaled_object(trigger))] == []
+
+
+def test_the_manifests_of_the_examples_are_right() -> None:
+    folders = [folder for folder in (ROOT / "examples").iterdir() if not (folder / "pyproject.toml").exists()]
+    texts = [file.read_text(encoding="utf-8") for folder in folders for file in folder.glob("*.yaml")]
+    found = [one for text in texts for one in yaml.safe_load_all(text) if one and one["kind"] == "ScaledObject"]
+    assert found
+    assert [error.message for one in found for error in VALIDATOR.iter_errors(one)] == []
+
+
+@pytest.mark.parametrize(
+    "trigger",
+    [
+        {**REDIS, "metadata": {**REDIS["metadata"], "listLenght": "5"}},
+        {**REDIS, "metadata": {**REDIS["metadata"], "listLength": 5}},
+        {**REDIS, "metadata": {"address": "redis:6379"}},
+        {**REDIS, "type": "rediss"},
+        {**REDIS, "autenticationRef": {"name": "a"}},
+        {"type": "metrics-api", "metadata": {"url": "u", "valueLocation": "v", "format": "jsn"}},
+    ],
+    ids=[
+        "a key is misspelt",
+        "a number is no text",
+        "a key is missing",
+        "no such type",
+        "no such field",
+        "no such choice",
+    ],
+)
+def test_what_is_wrong_is_found(trigger: dict[str, Any]) -> None:
+    assert VALIDATOR.is_valid(scaled_object(REDIS))
+    assert not VALIDATOR.is_valid(scaled_object(trigger))
+
+
+def test_the_command_prints_it_for_each_kind_with_triggers(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    assert main(["scalers", "schema", "ScaledJob"]) == 0
+    schema = json.loads(capsysbinary.readouterr().out)
+    Draft202012Validator.check_schema(schema)
+    assert schema["properties"]["kind"] == {"const": "ScaledJob"}
+
+
+def test_another_kind_has_none() -> None:
+    with pytest.raises(ConfigError, match="'Deployment' has no triggers; write one of ScaledObject, ScaledJob"):
+        manifest_schema("Deployment")
