@@ -71,9 +71,9 @@ def running(
     command: Sequence[str],
     port: int,
     log: Path,
+    end: signal.Signals = signal.SIGTERM,
     *,
     seconds: float = STARTUP_SECONDS,
-    end: signal.Signals = signal.SIGTERM,
     **options: Any,
 ) -> Iterator[None]:
     """A server process that answers on its port; ended by its own handle. `options` are those of Popen."""

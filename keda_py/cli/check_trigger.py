@@ -4,7 +4,8 @@ import argparse
 import asyncio
 import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -37,14 +38,26 @@ _KINDS = ("ScaledObject", "ScaledJob")
 def run(arguments: list[str]) -> int:
     """Print what came of each trigger."""
     options = _parse(arguments)
-    logging.getLogger("keda_py").setLevel(logging.CRITICAL)
-    answers = asyncio.run(_try(options))
+    with _quiet():
+        answers = asyncio.run(_try(options))
     if options.output == "json":
         body = [asdict(answer) for answer in answers]
         sys.stdout.buffer.write(orjson.dumps(body, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
     else:
         _print(answers)
     return 0 if all(answer.works for answer in answers) else 1
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """The operator's log says nothing that is not told."""
+    ours = logging.getLogger("keda_py")
+    before = ours.level
+    ours.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        ours.setLevel(before)
 
 
 async def _try(options: argparse.Namespace) -> "Sequence[Answer]":

@@ -80,7 +80,7 @@ async def play(
         redirect(folder, written, real)
     async with http_server() as server, build_world(directory, server, options=options) as world:
         await world.start()
-        kubectl = Kubectl(kubeconfig=directory / "direct", cache=directory / "cache")
+        kubectl = Kubectl(kubeconfig=world.kubeconfig, cache=directory / "cache")
         played = Play(world=world, kubectl=kubectl, folder=folder, left=sessions(readme(EXAMPLES / name)))
         yield played
         assert played.left == [], "the README shows more than was played"

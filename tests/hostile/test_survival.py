@@ -49,7 +49,7 @@ class Pods:
     async def create_app(self) -> None:
         app = scaled_object(metrics_api(f"{self.replicas.source.url}/jobs"), pollingInterval=1, cooldownPeriod=1)
         await self.replicas.create(deployment(), app)
-        await self.replicas.condition("Active", "False")
+        await self.replicas.until_condition("Active", "False")
 
     async def create_poison(self, harm: str) -> None:
         trigger = {"type": "poison", "metadata": {"harm": harm}}
@@ -129,8 +129,8 @@ async def test_each_replica_dies_of_it_once_at_most(pods: Pods) -> None:
     """It hangs the leader; the one that takes over hangs as well; then both know."""
     for name in ("one", "two"):
         await pods.start(name)
-    await eventually(lambda: _is_not(pods.replicas.holder, ""), PATIENCE)
-    leader = await pods.replicas.holder()
+    await eventually(pods.replicas.holder, PATIENCE)
+    leader = pods.replicas.holder()
     follower = "two" if leader == "one" else "one"
     await pods.leads(leader)
     await pods.create_app()
@@ -161,7 +161,3 @@ async def test_a_process_that_was_stopped_for_longer_than_its_lease_goes_on(pods
 
 async def _is(look: Any, wanted: object) -> bool:
     return bool(await look() == wanted)
-
-
-async def _is_not(look: Any, wanted: object) -> bool:
-    return bool(await look() != wanted)
