@@ -1,7 +1,9 @@
 """`mongodb` against a server of its protocol, which knows no users and no TLS."""
 
 import asyncio
+import gc
 import sys
+import warnings
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,15 @@ from tests.scalers.conftest import Bench
 from tests.scalers.servers.restartable import Restartable
 from tests.scalers.triggers import trigger_of
 from tests.servers import free_port
+
+
+@pytest.fixture(autouse=True)
+def sockets_of_the_library() -> Iterator[None]:
+    """The library leaves a socket whose connection was refused to the garbage collector."""
+    yield
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
 
 
 @pytest.fixture(scope="session")
