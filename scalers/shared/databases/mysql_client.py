@@ -24,11 +24,18 @@ class BoundedConnection(Connection):  # type: ignore[misc]  # the library has no
     def __init__(self, *, must_encrypt: bool, **options: Any) -> None:
         super().__init__(**options)
         self._host: str
+        self._writer: asyncio.StreamWriter | None
         self._name, self._must_encrypt, self._left = self._host, must_encrypt, LONGEST_ANSWER
 
     def begin(self) -> None:
         """A new question: the server may answer in full length again."""
         self._left = LONGEST_ANSWER
+
+    def close(self) -> None:
+        """At once: a polite end of TLS would wait for the server."""
+        if self._writer is not None:
+            self._writer.transport.abort()
+        super().close()
 
     async def _connect(self) -> None:
         *others, last = await addresses(self._name, self._port)
@@ -47,7 +54,11 @@ class BoundedConnection(Connection):  # type: ignore[misc]  # the library has no
         self._host = self._name  # of the certificate
         if self._must_encrypt and not self.server_capabilities & CLIENT.SSL:
             raise OperationalError(2026, "the server does not speak TLS, which is asked for")
-        await super()._request_authentication()
+        try:
+            await super()._request_authentication()
+        except BaseException:
+            self.close()
+            raise
 
     async def _read_bytes(self, num_bytes: int) -> bytes:
         self._left -= num_bytes

@@ -10,6 +10,7 @@ from typing import Any
 from keda_py.net.keys.private_keys import plain_private_key
 from keda_py.sdk.scaler import ConfigError, ScalerContext, ScalerError, SharingKey, TlsSettings, sharing_key
 from scalers.shared.extras import needs_extra
+from scalers.shared.protocols.tcp import open_stream
 
 LONGEST_ANSWER = 64 * 1024
 """Bytes. Answers are a few numbers and names, and they are read on the loop."""
@@ -127,11 +128,11 @@ class GrpcConnection:
         host, _, port = self._server.address.rpartition(":")
         try:
             async with asyncio.timeout(self._timeout), self._context.connection():
-                _, writer = await asyncio.open_connection(host.strip("[]"), int(port), ssl=tls)
+                _, writer = await open_stream(host.strip("[]"), int(port), LONGEST_ANSWER, tls)
                 try:
                     shown: bytes = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
                 finally:
-                    writer.close()
+                    writer.transport.abort()
         except (OSError, TimeoutError) as error:
             raise ScalerError(f"gRPC {self._server.address}: {error or type(error).__name__}") from None
         return shown
