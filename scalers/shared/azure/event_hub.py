@@ -134,9 +134,11 @@ def _partition(name: str, found: dict[str, Any]) -> Partition:
 async def _asking(context: ScalerContext) -> AsyncIterator[None]:
     from azure.eventhub.exceptions import EventHubError
 
+    from scalers.shared.azure.amqp_transport import bounded
+
     try:
         async with context.connection():
-            with context.clock.busy():
+            with context.clock.busy(), bounded():
                 yield
     except (EventHubError, OSError) as error:
         raise ScalerError(f"event hubs: {type(error).__name__}: {str(error)[:300]}") from None

@@ -5,7 +5,6 @@ a cloud, is refused. Texts of the library are shown only where they cannot hold 
 """
 
 import tempfile
-from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,8 +42,8 @@ class MongoServer:
 class MongoClient:
     """A client that has answered a ping."""
 
-    def __init__(self, client: "AsyncMongoClient[dict[str, Any]]", held: AsyncExitStack) -> None:
-        self._client, self._held = client, held
+    def __init__(self, client: "AsyncMongoClient[dict[str, Any]]") -> None:
+        self._client = client
 
     async def count(self, database: str, collection: str, query: str) -> int:
         """How many documents match. Raises ScalerError."""
@@ -62,7 +61,6 @@ class MongoClient:
     async def aclose(self) -> None:
         """Close its connections."""
         await self._client.close()
-        await self._held.aclose()
 
 
 def load_library() -> None:
@@ -84,14 +82,8 @@ async def connect(server: MongoServer, context: ScalerContext) -> MongoClient:
     """The shared client. Raises ScalerError, or ConfigError for what is refused."""
 
     async def opened() -> MongoClient:
-        held = AsyncExitStack()
-        await held.enter_async_context(context.connection())
-        try:
-            with context.clock.busy(), tempfile.TemporaryDirectory(prefix="keda-py-") as folder:
-                return MongoClient(await _pinged(server, context, Path(folder)), held)
-        except BaseException:
-            await held.aclose()
-            raise
+        with context.clock.busy(), tempfile.TemporaryDirectory(prefix="keda-py-") as folder:
+            return MongoClient(await _pinged(server, context, Path(folder)))
 
     return await context.shared(server.key(context.namespace), opened, MongoClient.aclose)
 
@@ -99,6 +91,8 @@ async def connect(server: MongoServer, context: ScalerContext) -> MongoClient:
 async def _pinged(server: MongoServer, context: ScalerContext, folder: Path) -> "AsyncMongoClient[dict[str, Any]]":
     from pymongo import AsyncMongoClient
     from pymongo.errors import ConfigurationError, PyMongoError
+
+    from scalers.shared.protocols.mongodb_pool import bounded_pool
 
     _check(server.uri)
     milliseconds = int(server.timeout * 1000)
@@ -110,6 +104,7 @@ async def _pinged(server: MongoServer, context: ScalerContext, folder: Path) -> 
         "maxPoolSize": _CONNECTIONS,
         "serverMonitoringMode": "poll",
         "appname": "keda-py",
+        "_pool_class": bounded_pool(context),
         **_tls_options(server.tls, context, folder),
     }
     try:
