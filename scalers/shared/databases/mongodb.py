@@ -7,8 +7,9 @@ a cloud, is refused. Texts of the library are shown only where they cannot hold 
 import tempfile
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 from pydantic import SecretStr
@@ -23,6 +24,13 @@ _MECHANISMS = frozenset({"", "DEFAULT", "SCRAM-SHA-1", "SCRAM-SHA-256", "PLAIN",
 _FILES = frozenset({"tlscafile", "tlscertificatekeyfile", "tlscrlfile"})
 _LONGEST_TEXT = 300
 _CONNECTIONS = 2
+_LONGEST_MESSAGE: Final = 64 * 1024
+"""Bytes. The library takes 48 MB, and as much as a server then says that it may send."""
+_LONGEST_FILTER: Final = 64 * 1024
+_MOST_COLLECTIONS: Final = 2_000
+"""Of a filter: it is read on the loop at each poll."""
+_MOST_MEMBERS: Final = 60
+"""Of a replica set, which has 50 at most; the library connects to each that a server names, without asking."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,9 +63,12 @@ class MongoClient:
         if problem := query_problem(query):
             raise ScalerError(problem)
         try:
-            return await self._client[database][collection].count_documents(loads(query))
-        except (PyMongoError, BSONError, ValueError, TypeError, OSError) as error:
+            count = await self._client[database][collection].count_documents(loads(query))
+        except (PyMongoError, BSONError, ValueError, TypeError, LookupError, OSError) as error:
             raise ScalerError(f"mongodb cannot count {database}.{collection}: {_said(error)}") from None
+        if not isinstance(count, int) or isinstance(count, bool):
+            raise ScalerError(f"mongodb cannot count {database}.{collection}: the answer is no whole number")
+        return count
 
     async def aclose(self) -> None:
         """Close its connections."""
@@ -65,14 +76,39 @@ class MongoClient:
         await self._held.aclose()
 
 
+@cache
 def load_library() -> None:
-    """Raises ConfigError where it is missing."""
+    """Import it and bound what it takes from a server. Raises ConfigError where it is missing."""
     with needs_extra("mongodb"):
-        import pymongo  # noqa: F401
+        from pymongo import pool_shared
+        from pymongo.asynchronous import pool
+        from pymongo.errors import ProtocolError
+
+    # The library has no other place for either bound. Its modules do not export what they import.
+    protocol: Any = vars(pool_shared)["PyMongoProtocol"]
+    hello: Any = vars(pool)["Hello"]
+
+    class Protocol(protocol):  # type: ignore[misc]
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options)
+            self._max_message_size = _LONGEST_MESSAGE
+
+        async def read(self, request_id: int | None, max_message_size: int) -> Any:
+            return await super().read(request_id, min(max_message_size, _LONGEST_MESSAGE))
+
+    class Hello(hello):  # type: ignore[misc]
+        def __init__(self, doc: Any, awaitable: bool = False) -> None:
+            super().__init__(doc, awaitable)
+            if len(self.all_hosts) > _MOST_MEMBERS:
+                raise ProtocolError(f"the server tells of {len(self.all_hosts)} members of its replica set")
+
+    vars(pool_shared)["PyMongoProtocol"], vars(pool)["Hello"] = Protocol, Hello
 
 
 def query_problem(query: str) -> str:
     """Why a filter cannot be sent, "" where it can."""
+    if len(query) > _LONGEST_FILTER or query.count("[") + query.count("{") > _MOST_COLLECTIONS:
+        return f"query: has more than {_LONGEST_FILTER} characters, or {_MOST_COLLECTIONS} lists and mappings"
     try:
         found = orjson.loads(query)
     except orjson.JSONDecodeError:
