@@ -1,6 +1,7 @@
 """`external` and `external-push` against a server of their protocol."""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -187,10 +188,45 @@ async def test_tls_without_verification_follows_a_replaced_certificate(bench: An
 
 @pytest.mark.parametrize(
     "address", ["scaler", "unix:/run/containerd.sock", "unix:///x:1", "http://scaler:80", "xds:///a:1", ":6000", "a:b"]
+    + ["unix:x:80", "unix-abstract:keda:80", "vsock:1:80", "::1:80"],
 )
 async def test_an_address_is_host_and_port(bench: Any, address: str) -> None:
     with pytest.raises(ConfigError, match="scalerAddress: .* is not host:port"):
         bench.scaler("external", {"scalerAddress": address})
+
+
+async def test_a_host_that_is_called_as_a_scheme_is_a_host(
+    bench: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    heard = []
+
+    async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heard.append(await reader.read(1))
+        writer.close()
+
+    async with await asyncio.start_unix_server(listen, "80"):
+        with pytest.raises(ScalerError, match="gRPC unix:80 GetMetricSpec: (UNAVAILABLE|DEADLINE_EXCEEDED)"):
+            await (await bench.opened("external", {"scalerAddress": "unix:80"}, timeout=0.5)).specs()
+    assert not heard
+
+
+async def test_a_stream_outlives_a_question_that_closes_its_connection(bench: Any, run_external: RunExternal) -> None:
+    leaf = Authority().leaf("scaler", hosts=("scaler.shop",))
+    credentials = grpc.ssl_server_credentials([(leaf.key.encode(), leaf.cert.encode())])
+    async with run_external(credentials) as external, asyncio.timeout(10):
+        scaler = await bench.opened("external-push", on(external, enableTLS="true", unsafeSsl="true"))
+        stream = scaler.watch()
+        external.told.put_nowait(True)
+        assert await anext(stream) is True
+        next_one = asyncio.ensure_future(anext(stream))
+        external.refuses = True
+        with pytest.raises(ScalerError, match="GetMetricSpec: UNAVAILABLE: not now"):
+            await scaler.specs()
+        external.told.put_nowait(True)  # for the stream that is closed, if it takes it
+        external.told.put_nowait(True)
+        assert await next_one is True
+        await stream.aclose()
 
 
 async def test_half_a_client_certificate_is_refused(bench: Any, external: External) -> None:
