@@ -1,6 +1,7 @@
 """`external` and `external-push` against a server of their protocol."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -187,7 +188,8 @@ async def test_tls_without_verification_follows_a_replaced_certificate(bench: An
 
 
 @pytest.mark.parametrize(
-    "address", ["scaler", "unix:/run/containerd.sock", "unix:///x:1", "http://scaler:80", "xds:///a:1", ":6000", "a:b"]
+    "address",
+    ["scaler", "unix:/run/containerd.sock", "unix:///x:1", "http://scaler:80", "xds:///a:1", ":6000", "a:b"]
     + ["unix:x:80", "unix-abstract:keda:80", "vsock:1:80", "::1:80"],
 )
 async def test_an_address_is_host_and_port(bench: Any, address: str) -> None:
@@ -219,14 +221,19 @@ async def test_a_stream_outlives_a_question_that_closes_its_connection(bench: An
         stream = scaler.watch()
         external.told.put_nowait(True)
         assert await anext(stream) is True
-        next_one = asyncio.ensure_future(anext(stream))
-        external.refuses = True
-        with pytest.raises(ScalerError, match="GetMetricSpec: UNAVAILABLE: not now"):
-            await scaler.specs()
-        external.told.put_nowait(True)  # for the stream that is closed, if it takes it
-        external.told.put_nowait(True)
-        assert await next_one is True
+        async with asyncio.TaskGroup() as tasks:
+            heard = tasks.create_task(next_of(stream))
+            external.refuses = True
+            with pytest.raises(ScalerError, match="GetMetricSpec: UNAVAILABLE: not now"):
+                await scaler.specs()
+            external.told.put_nowait(True)  # for the stream that is closed, if it takes it
+            external.told.put_nowait(True)
+        assert heard.result() is True
         await stream.aclose()
+
+
+async def next_of(stream: AsyncIterator[bool]) -> bool:
+    return await anext(stream)
 
 
 async def test_half_a_client_certificate_is_refused(bench: Any, external: External) -> None:
