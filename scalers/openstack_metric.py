@@ -80,7 +80,10 @@ class OpenstackMetricScaler(Scaler[OpenstackMetricMetadata]):
         granted = await self._keystone.granted()
         token = granted.token.get_secret_value()
         headers = {"X-Auth-Token": token, "X-Subject-Token": token, "Connection": "close"}
-        answer = await ask(self.context, HttpQuestion(method="HEAD", url=self._keystone.url, headers=headers))
+        question = HttpQuestion(
+            method="HEAD", url=self._keystone.url, headers=headers, timeout=timedelta(seconds=self.timeout)
+        )
+        answer = await ask(self.context, question)
         if answer.is_success:
             return granted
         self._keystone.refused(granted)
@@ -99,6 +102,7 @@ class OpenstackMetricScaler(Scaler[OpenstackMetricMetadata]):
                 "start": start.strftime("%Y-%m-%dT%H:%M:00"),
             },
             headers={"X-Auth-Token": granted.token.get_secret_value()},
+            timeout=timedelta(seconds=self.timeout),
         )
 
 
