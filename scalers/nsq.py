@@ -1,6 +1,7 @@
 """Scale on the messages that wait in an NSQ channel, on all nsqd that have its topic."""
 
-from collections.abc import Callable, Iterable
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Annotated, TypeVar
 
 import httpx
@@ -19,7 +20,6 @@ from keda_py.sdk.scaler import (
     sources,
 )
 from scalers.shared.answers.json_fields import INLINE_BYTES
-from scalers.shared.asked_at_once import each
 from scalers.shared.brokers.nsq_depths import read_depth, read_producers
 from scalers.shared.http_answer import HttpQuestion, get
 from scalers.shared.target import check_target
@@ -70,11 +70,11 @@ class NsqScaler(Scaler[NsqMetadata]):
 
     async def read(self, spec: object = None) -> Reading:
         """The sum over all nsqd; a topic that no nsqd has yet is 0."""
-        found = await each(_few(self.metadata.nsq_lookupd_http_addresses), self._producers, at_once=_AT_ONCE)
+        found = await _each(self.metadata.nsq_lookupd_http_addresses, self._producers)
         servers = dict.fromkeys(server for servers in found for server in servers)
         if not servers:
             return Reading(value=0.0, note="no nsqd has the topic yet")
-        return Reading(value=float(sum(await each(_few(servers), self._depth, at_once=_AT_ONCE))))
+        return Reading(value=float(sum(await _each(servers, self._depth))))
 
     async def _producers(self, server: str) -> list[str]:
         answer = await self._ask(server, "lookup", {"topic": self.metadata.topic})
@@ -100,9 +100,23 @@ class NsqScaler(Scaler[NsqMetadata]):
             raise ScalerError(f"nsq server {server}: {error}") from None
 
 
-def _few(servers: Iterable[str]) -> list[str]:
-    """Raises ScalerError for more than can be asked."""
+async def _each(servers: Iterable[str], ask: Callable[[str], Awaitable[T]]) -> list[T]:
+    """All answers, some asked at once. Raises the first ScalerError when all have been asked."""
+    places, answers, failures = asyncio.Semaphore(_AT_ONCE), list[T](), list[ScalerError]()
     names = list(servers)
     if len(names) > _MOST_SERVERS:
         raise ScalerError(f"{len(names)} servers are more than {_MOST_SERVERS}")
-    return names
+
+    async def ask_one(server: str) -> None:
+        async with places:
+            try:
+                answers.append(await ask(server))
+            except ScalerError as error:
+                failures.append(error)
+
+    async with asyncio.TaskGroup() as tasks:
+        for server in names:
+            tasks.create_task(ask_one(server))
+    if failures:
+        raise failures[0]
+    return answers
