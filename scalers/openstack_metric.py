@@ -5,10 +5,9 @@ from typing import Annotated
 from urllib.parse import quote
 
 import httpx
-import orjson
 
 from keda_py.sdk.scaler import ConfigError, Reading, Scaler, ScalerContext, ScalerError, named
-from scalers.shared.answers.json_fields import INLINE_BYTES
+from scalers.shared.answers.json_values import INLINE_BYTES, read_json
 from scalers.shared.http_answer import HttpQuestion, ask
 from scalers.shared.openstack.keystone import Granted, Keystone, KeystoneMetadata, check_keystone, keystone
 from scalers.shared.target import check_target
@@ -108,10 +107,7 @@ class OpenstackMetricScaler(Scaler[OpenstackMetricMetadata]):
 
 def newest_measure(text: bytes) -> float | None:
     """The value of the last one, [time, granularity, value]; None without any. Raises ScalerError."""
-    try:
-        measures = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        raise ScalerError("the answer is not JSON") from None
+    measures = read_json(text)
     if not isinstance(measures, list):
         raise ScalerError("the answer is no list of measures")
     if not measures:
