@@ -6,6 +6,7 @@ Each question is a connection of the library's own. In: a host and who asks. Out
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from keda_py.cloud.tokens import TokenSource
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 _AT_ONCE: Final = 4
 """Connections."""
+_LONGEST_ANSWER: Final = 1024 * 1024
+"""Bytes of one connection: the names of a thousand partitions take a few thousand."""
 _MOST_PARTITIONS: Final = 2048
 """Azure gives a hub 1024 at most."""
 _LIFE: Final = 3600
@@ -112,6 +115,8 @@ async def open_hub(
     with needs_extra("azure-eventhub"):
         from azure.eventhub.aio import EventHubConsumerClient
 
+    bound_frames()
+
     async def make() -> AmqpEventHub:
         client = EventHubConsumerClient(
             host,
@@ -125,6 +130,26 @@ async def open_hub(
         return AmqpEventHub(client)
 
     return await context.shared(key, make, AmqpEventHub.aclose)
+
+
+@cache
+def bound_frames() -> None:
+    """The library makes room for as many bytes as a frame begins by saying, and has no place to bound that."""
+    from azure.eventhub._pyamqp.aio import _transport_async
+
+    transport: Any = _transport_async.AsyncTransport
+    read = transport._read
+
+    async def bounded(self: Any, toread: int, initial: bool = False, **options: Any) -> Any:
+        found = await read(self, toread, initial=initial, **options)
+        if initial and bytes(found[:4]) != b"AMQP":  # which is no length, but the beginning of a greeting
+            left = getattr(self, "bytes_left", _LONGEST_ANSWER) - int.from_bytes(found[:4])
+            if left < 0:
+                raise OSError(f"the server sends more than {_LONGEST_ANSWER} bytes")
+            self.bytes_left = left
+        return found
+
+    transport._read = bounded
 
 
 def _partition(name: str, found: dict[str, Any]) -> Partition:

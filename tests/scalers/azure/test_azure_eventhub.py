@@ -2,10 +2,12 @@
 
 import asyncio
 import json
+import struct
 from collections.abc import Mapping, Sequence
-from typing import cast
+from typing import Any, cast
 
 import pytest
+from azure.eventhub._pyamqp.aio._transport_async import AsyncTransport
 from azure.eventhub.aio import EventHubConsumerClient
 from azure.eventhub.exceptions import ConnectError
 
@@ -14,7 +16,7 @@ from keda_py.sdk.context import EngineContext, SharedContext
 from keda_py.sdk.scaler import Reading, ScalerContext
 from keda_py.testing import check_scaler
 from scalers.azure_eventhub import AzureEventHubScaler, behind
-from scalers.shared.azure.event_hub import AmqpEventHub, EventHub, Partition
+from scalers.shared.azure.event_hub import AmqpEventHub, EventHub, Partition, bound_frames
 from tests.scalers.conftest import Bench
 from tests.scalers.servers.azurite import Azurite
 from tests.scalers.triggers import trigger_of
@@ -67,6 +69,20 @@ async def test_a_partition_that_cannot_be_asked_ends_the_questions(lent: SharedC
         await AmqpEventHub(cast(EventHubConsumerClient, client)).partitions(context)
     assert asyncio.all_tasks() == before
     assert len(client.asked) < 10
+
+
+@pytest.mark.parametrize("sizes", [[2**32 - 1], [2**20 + 1], [2**19, 2**19, 9]])
+async def test_a_frame_is_not_made_room_for_because_a_server_announces_it(sizes: Sequence[int]) -> None:
+    bound_frames()
+    transport: Any = AsyncTransport("127.0.0.1")
+    transport.reader, transport.connected = asyncio.StreamReader(), True
+    for size in sizes:
+        transport.reader.feed_data(struct.pack(">IBBH", size, 2, 0, 0) + bytes(size - 8 if size <= 2**19 else 0))
+    transport.reader.feed_eof()
+    for _ in sizes[:-1]:
+        await transport.read()
+    with pytest.raises(OSError, match="the server sends more than 1048576 bytes"):
+        await transport.read()
 
 
 async def test_a_hub_of_more_partitions_than_there_can_be_is_an_error(lent: SharedContext) -> None:
