@@ -16,6 +16,7 @@ from scalers.external_push import ExternalPushScaler
 from tests.certificates import Authority
 from tests.scalers.grpc.conftest import External, RunExternal
 from tests.scalers.recorded.metadata_cases import MetadataCase, recorded_types
+from tests.waiting import eventually
 
 ASK_AGAIN_SECONDS = 0.02
 """Between two looks at a server, which works in real time."""
@@ -216,7 +217,7 @@ async def test_a_host_that_is_called_as_a_scheme_is_a_host(
 async def test_a_stream_outlives_a_question_that_closes_its_connection(bench: Any, run_external: RunExternal) -> None:
     leaf = Authority().leaf("scaler", hosts=("scaler.shop",))
     credentials = grpc.ssl_server_credentials([(leaf.key.encode(), leaf.cert.encode())])
-    async with run_external(credentials) as external, asyncio.timeout(10):
+    async with run_external(credentials) as external, asyncio.timeout(60):
         scaler = await bench.opened("external-push", on(external, enableTLS="true", unsafeSsl="true"))
         stream = scaler.watch()
         external.told.put_nowait(True)
@@ -226,7 +227,7 @@ async def test_a_stream_outlives_a_question_that_closes_its_connection(bench: An
             external.refuses = True
             with pytest.raises(ScalerError, match="GetMetricSpec: UNAVAILABLE: not now"):
                 await scaler.specs()
-            external.told.put_nowait(True)  # for the stream that is closed, if it takes it
+            await eventually(lambda: external.streams == 2)
             external.told.put_nowait(True)
         assert heard.result() is True
         await stream.aclose()
