@@ -7,7 +7,7 @@ a cloud, is refused. Texts of the library are shown only where they cannot hold 
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 from pydantic import SecretStr
@@ -22,6 +22,9 @@ _MECHANISMS = frozenset({"", "DEFAULT", "SCRAM-SHA-1", "SCRAM-SHA-256", "PLAIN",
 _FILES = frozenset({"tlscafile", "tlscertificatekeyfile", "tlscrlfile"})
 _LONGEST_TEXT = 300
 _CONNECTIONS = 2
+_LONGEST_FILTER: Final = 64 * 1024
+_MOST_COLLECTIONS: Final = 2_000
+"""Of a filter: it is read on the loop at each poll."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,9 +57,12 @@ class MongoClient:
         if problem := query_problem(query):
             raise ScalerError(problem)
         try:
-            return await self._client[database][collection].count_documents(loads(query))
-        except (PyMongoError, BSONError, ValueError, TypeError, OSError) as error:
+            count = await self._client[database][collection].count_documents(loads(query))
+        except (PyMongoError, BSONError, ValueError, TypeError, LookupError, OSError) as error:
             raise ScalerError(f"mongodb cannot count {database}.{collection}: {_said(error)}") from None
+        if not isinstance(count, int) or isinstance(count, bool):
+            raise ScalerError(f"mongodb cannot count {database}.{collection}: the answer is no whole number")
+        return count
 
     async def aclose(self) -> None:
         """Close its connections."""
@@ -64,13 +70,15 @@ class MongoClient:
 
 
 def load_library() -> None:
-    """Raises ConfigError where it is missing."""
+    """Raises ConfigError where the library is missing."""
     with needs_extra("mongodb"):
         import pymongo  # noqa: F401
 
 
 def query_problem(query: str) -> str:
     """Why a filter cannot be sent, "" where it can."""
+    if len(query) > _LONGEST_FILTER or query.count("[") + query.count("{") > _MOST_COLLECTIONS:
+        return f"query: has more than {_LONGEST_FILTER} characters, or {_MOST_COLLECTIONS} lists and mappings"
     try:
         found = orjson.loads(query)
     except orjson.JSONDecodeError:

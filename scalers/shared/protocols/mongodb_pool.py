@@ -9,12 +9,15 @@ from typing import Any, ClassVar, Final
 
 from pymongo import network_layer
 from pymongo.asynchronous import pool
-from pymongo.errors import AutoReconnect
+from pymongo.errors import AutoReconnect, ProtocolError
 
 from keda_py.sdk.scaler import ScalerContext, ScalerError
 
 LONGEST_MESSAGE: Final = 64 * 1024
 """Bytes, of a compressed one when it is unpacked: counts and a few names, which are read on the loop."""
+
+_MOST_MEMBERS: Final = 60
+"""Of a replica set, which has 50 at most; the library begins to watch each that a server names."""
 
 
 class _BoundedConnection(pool.AsyncConnection):
@@ -71,7 +74,17 @@ def _connection(interface: Any, of: pool.Pool, *others: Any) -> pool.AsyncConnec
     return made(interface, of, *others)
 
 
-# The library has no option for either: it makes its connections by these names.
+def _hello(*arguments: Any, **options: Any) -> Any:
+    """A server's greeting. Raises ProtocolError for one that names more members than there can be."""
+    said = _library_hello(*arguments, **options)
+    if len(said.all_hosts) > _MOST_MEMBERS:
+        raise ProtocolError(f"the server tells of {len(said.all_hosts)} members of its replica set")
+    return said
+
+
+# The library has no option for any of it: it makes its connections and reads greetings by these names.
+_library_hello: Any = vars(pool)["Hello"]
+vars(pool)["Hello"] = _hello
 _library_connection = pool.AsyncConnection
 pool.AsyncConnection = _connection  # type: ignore[assignment,misc]
 network_layer.MAX_MESSAGE_SIZE = LONGEST_MESSAGE  # type: ignore[attr-defined]  # until the first question alone

@@ -6,10 +6,12 @@ import struct
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import cast
 
 import pytest
 from azure.eventhub import TransportType
 from azure.eventhub.aio import EventHubConsumerClient
+from azure.eventhub.exceptions import ConnectError
 
 from keda_py.errors import ScalerError
 from keda_py.net.tls import TlsContexts, TlsSettings
@@ -45,6 +47,40 @@ class OfWrittenHub(AzureEventHubScaler):
 
     async def open_hub(self) -> EventHub:
         return WrittenHub(self.partitions)
+
+
+class HubOfLibrary:
+    """What the library's client is asked; it knows no partition but the first."""
+
+    def __init__(self, partitions: int) -> None:
+        self._names = [str(number) for number in range(partitions)]
+        self.asked: list[str] = []
+
+    async def get_eventhub_properties(self) -> dict[str, object]:
+        return {"partition_ids": self._names}
+
+    async def get_partition_properties(self, name: str) -> dict[str, object]:
+        self.asked.append(name)
+        if name != "0":
+            raise ConnectError("gone")
+        return {"beginning_sequence_number": 1, "last_enqueued_sequence_number": 2}
+
+
+async def test_a_partition_that_cannot_be_asked_ends_the_questions(lent: SharedContext) -> None:
+    context = EngineContext(shared_context=lent, namespace="default", scaled_object="app", trigger_index=0)
+    client, before = HubOfLibrary(100), asyncio.all_tasks()
+    with pytest.raises(ScalerError, match="event hubs: ConnectError: gone"):
+        await AmqpEventHub(cast(EventHubConsumerClient, client)).partitions(context)
+    assert asyncio.all_tasks() == before
+    assert len(client.asked) < 10
+
+
+async def test_a_hub_of_more_partitions_than_there_can_be_is_an_error(lent: SharedContext) -> None:
+    context = EngineContext(shared_context=lent, namespace="default", scaled_object="app", trigger_index=0)
+    client = HubOfLibrary(5000)
+    with pytest.raises(ScalerError, match="event hubs: 5000 partitions are more than 2048"):
+        await AmqpEventHub(cast(EventHubConsumerClient, client)).partitions(context)
+    assert not client.asked
 
 
 async def read(lent: SharedContext, azurite: Azurite, metadata: Mapping[str, str]) -> Reading:

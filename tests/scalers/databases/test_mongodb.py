@@ -5,8 +5,8 @@ import gc
 import struct
 import sys
 import warnings
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import Any
 
 import bson
 import pytest
+from bson import Int64
 from pymongo import AsyncMongoClient
 
 from keda_py.answers.connections import Connections
@@ -86,6 +87,7 @@ async def test_a_collection_that_is_not_there_has_no_documents(bench: Bench, ser
     [
         ("{state:", "query: is not JSON"),
         ("{}", "query: is no filter"),
+        ('{"$or": [' + "{}," * 2_000 + "{}]}", "query: has more than"),
         ('{"$or": 1}', "mongodb cannot count shop.jobs"),
         ('{"n": {"$numberLong": "many"}}', "mongodb cannot count shop.jobs"),
     ],
@@ -156,6 +158,62 @@ async def test_a_connection_string_that_would_use_what_is_the_operators_is_refus
         await bench.opened("mongodb", on(), auth={"connectionString": connection})
     assert message in str(refused.value)
     assert "hunter2" not in str(refused.value)
+
+
+def _replies(hello: dict[str, Any], counted: dict[str, Any] | None = None) -> Callable[..., Awaitable[None]]:
+    """A server that answers each question with `hello`, but one for a count."""
+    cursor = {"id": 0, "ns": "shop.jobs", "firstBatch": [counted]}
+
+    async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with closing(writer), suppress(asyncio.IncompleteReadError):
+            while True:
+                length, request, _, operation = struct.unpack("<iiii", await reader.readexactly(16))
+                question = await reader.readexactly(length - 16)
+                said = bson.encode({"ok": 1.0, **({"cursor": cursor} if b"aggregate" in question else hello)})
+                if operation == 2004:
+                    answer, code = struct.pack("<iqii", 8, 0, 0, 1) + said, 1
+                else:
+                    answer, code = struct.pack("<i", 0) + b"\0" + said, 2013
+                writer.write(struct.pack("<iiii", 16 + len(answer), 1, request, code) + answer)
+
+    return listen
+
+
+PRIMARY = {"ismaster": True, "maxWireVersion": 25, "maxMessageSizeBytes": 2**31 - 1, "readOnly": False}
+
+
+@pytest.mark.parametrize(
+    ("hello", "message"),
+    [
+        (PRIMARY | {"more": "x" * 1_000_000}, "Message length .* is larger than server max message size .65536."),
+        (
+            PRIMARY | {"setName": "rs", "hosts": [f"127.0.0.{number}:1" for number in range(1, 101)]},
+            "the server tells of 100 members of its replica set",
+        ),
+    ],
+)
+async def test_a_server_that_says_too_much_is_refused(bench: Bench, hello: dict[str, Any], message: str) -> None:
+    async with await asyncio.start_server(_replies(hello), "127.0.0.1", 0) as server:
+        options = "?replicaSet=rs" if "hosts" in hello else ""
+        place = f"mongodb://127.0.0.1:{server.sockets[0].getsockname()[1]}/{options}"
+        with pytest.raises(ScalerError, match=message):
+            await bench.opened("mongodb", on(), auth={"connectionString": place}, timeout=0.3)
+
+
+async def test_a_count_of_64_bits_is_one(bench: Bench) -> None:
+    async with await asyncio.start_server(_replies(PRIMARY, {"n": Int64(2**40)}), "127.0.0.1", 0) as server:
+        place = f"mongodb://127.0.0.1:{server.sockets[0].getsockname()[1]}/?directConnection=true"
+        scaler = await bench.opened("mongodb", on(), auth={"connectionString": place}, timeout=2)
+        assert (await scaler.read()).value == 2**40
+
+
+@pytest.mark.parametrize("count", [{"n": "7"}, {"n": None}, {"m": 7}, {"n": 7.5}])
+async def test_a_count_that_is_none_is_an_error(bench: Bench, count: dict[str, Any]) -> None:
+    async with await asyncio.start_server(_replies(PRIMARY, count), "127.0.0.1", 0) as server:
+        place = f"mongodb://127.0.0.1:{server.sockets[0].getsockname()[1]}/?directConnection=true"
+        scaler = await bench.opened("mongodb", on(), auth={"connectionString": place}, timeout=2)
+        with pytest.raises(ScalerError, match="mongodb cannot count shop.jobs"):
+            await scaler.read()
 
 
 async def test_the_contract_is_kept(bench: Bench) -> None:
