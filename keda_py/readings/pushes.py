@@ -1,11 +1,13 @@
 """Sources that tell of work by themselves: their triggers are read at once, without waiting for the next poll.
 
-In: the `watch()` of scalers that have one. Out: the trigger that is to be read; `readings.py` reads it.
+In: the `watch()` of scalers that have one. Out: the trigger that is to be read; `readings.py` reads it. A replica that
+does not poll holds no stream open: sources would tell it for nothing.
 """
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from functools import partial
 
 from keda_py.answers.tenants import acting_for
@@ -22,7 +24,10 @@ log = logging.getLogger(__name__)
 
 
 class Pushes:
-    """One task for each scaler with a stream. `pushed` reads a trigger, and returns when that is under way."""
+    """One task for each scaler with a stream, inside of `listening`.
+
+    `pushed` reads a trigger, and returns when that is under way.
+    """
 
     def __init__(
         self,
@@ -31,24 +36,48 @@ class Pushes:
     ) -> None:
         self._spawn, self._pushed = spawn, pushed
         self._tasks: dict[tuple[ScalerSet, int], asyncio.Task[None]] = {}
+        self._followed: dict[ScalerSet, None] = {}
+        self._listening = False
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """As long as this replica polls."""
+        self._listening = True
+        try:
+            for scalers in self._followed:
+                self._begin_all(scalers)
+            yield
+        finally:
+            self._listening = False
+            for scalers in self._followed:
+                self._end_all(scalers)
 
     def follow(self, scalers: ScalerSet) -> None:
         """Listen to the scalers of an object, and to those that renewals put in their place."""
-        for index, scaler in enumerate(scalers.scalers):
-            if type(scaler).watch is not Scaler.watch:
-                self._begin(scalers, index)
-                scalers.on_renewed = partial(self._begin, scalers)
+        if any(type(scaler).watch is not Scaler.watch for scaler in scalers.scalers):
+            self._followed[scalers] = None
+            scalers.on_renewed = partial(self._begin, scalers)
+            self._begin_all(scalers)
 
     def end(self, scalers: ScalerSet) -> None:
         """Listen no longer."""
-        scalers.on_renewed = None
+        if scalers in self._followed:
+            del self._followed[scalers]
+            scalers.on_renewed = None
+            self._end_all(scalers)
+
+    def _begin_all(self, scalers: ScalerSet) -> None:
+        for index in range(len(scalers.scalers)):
+            self._begin(scalers, index)
+
+    def _end_all(self, scalers: ScalerSet) -> None:
         for index in range(len(scalers.scalers)):
             self._end(scalers, index)
 
     def _begin(self, scalers: ScalerSet, index: int) -> None:
         self._end(scalers, index)
         scaler = scalers.scaler(index)
-        if type(scaler).watch is not Scaler.watch:
+        if self._listening and type(scaler).watch is not Scaler.watch:
             self._tasks[scalers, index] = self._spawn(self._listen(scalers, index, scaler))
 
     def _end(self, scalers: ScalerSet, index: int) -> None:

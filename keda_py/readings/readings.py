@@ -12,6 +12,7 @@ import logging
 import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Coroutine, Hashable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,6 +87,10 @@ class Readings:
         self._building: defaultdict[ObjectKey, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._running: set[asyncio.Task[None]] = set()
         self._closed = False
+
+    def listening(self) -> AbstractContextManager[None]:
+        """Inside it, sources that tell of work by themselves are listened to: for the replica that polls."""
+        return self._pushes.listening()
 
     async def build(self, spec: TriggersSpec) -> MetricSet:
         """The metrics of a spec; its scalers are built once per generation. Raises ConfigError or ScalerError.

@@ -245,6 +245,7 @@ async def world(lent: SharedContext) -> AsyncIterator[World]:
         shared = Shared()
         failures = Failures(lambda key: shared.health, lambda: shared.leads)
         readings = Readings(scalers=source, tasks=tasks, on_reading=told.append, failures=failures)
-        yield World(lent.clock, readings, taps, resolver, told, opened_with, shared)
+        with readings.listening():
+            yield World(lent.clock, readings, taps, resolver, told, opened_with, shared)
         await readings.aclose()
     assert sum(tap.open_scalers for tap in taps.values()) == 0
