@@ -188,6 +188,12 @@ class Readings:
         """What the object's polls are batched by, None where they are not."""
         return self._get(key).batch_key
 
+    def note_idle(self, key: ObjectKey, *, idle: bool) -> None:
+        """What a look found: whether the object has nothing to do, and none but this engine would find that out."""
+        watched = self._watched.get(key)
+        if watched is not None:
+            self._pushes.note_idle(watched.scalers, idle=idle)
+
     def next_phase(self, key: ObjectKey, at: float) -> float:
         """Monotonic seconds of the next poll after a reading at `at`: on the key's grid, within a polling interval."""
         return self._get(key).grid.next_after(at)

@@ -60,6 +60,7 @@ class TapMetadata(TriggerMetadata):
     tap: str
     item: str = "x"
     batch: str = ""
+    idle: str = ""
     password: Annotated[str, sources(AUTH)] = ""
     activation: float = 0.0
 
@@ -148,6 +149,10 @@ class PushScaler(TapScaler):
                 yield active
         finally:
             self.tap.listeners -= 1
+
+    @property
+    def listens_at_zero_only(self):
+        return bool(self.metadata.idle)
 
 
 SCALERS = {"plain": PlainScaler, "push": PushScaler}

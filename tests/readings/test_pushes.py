@@ -106,10 +106,30 @@ async def test_the_scaler_that_takes_anothers_place_is_listened_to(world):
     assert world.taps["a"].listeners == 1
 
 
+async def test_a_stream_for_waking_alone_is_followed_while_the_object_is_idle(world):
+    await world.build({"type": "push", "metadata": {"idle": "1"}})
+    await turns()
+    assert world.taps["a"].listeners == 0
+    for _ in range(2):
+        world.readings.note_idle(KEY, idle=True)
+        await until(lambda: world.taps["a"].listeners == 1)
+        world.readings.note_idle(KEY, idle=True)
+        world.readings.note_idle(KEY, idle=False)
+        await until(lambda: world.taps["a"].listeners == 0)
+    world.readings.note_idle(KEY, idle=True)
+    world.resolver.auth = {"password": "new"}
+    assert await world.readings.renew(KEY, [0])
+    world.taps["a"].pushed.put_nowait(True)
+    await until(lambda: world.taps["a"].reads == 1)
+    assert world.taps["a"].listeners == 1
+
+
 async def test_a_scaler_without_a_stream_is_left_to_the_polls():
     asked = []
 
     class Silent:
+        listens_at_zero_only = False
+
         def watch(self):
             asked.append("watch")
 
