@@ -164,6 +164,14 @@ class Readings:
             return None
         return Round(readings=await _gather(flights))
 
+    def has_news(self, key: ObjectKey, known: Round) -> bool:
+        """Was something read after a round that its look should know, as by a push while the look went on?"""
+        watched = self._watched.get(key)
+        meters = watched.meters if watched is not None else ()
+        return any(
+            meter.news is meter.last is not reading for meter, reading in zip(meters, known.readings, strict=False)
+        )
+
     async def ask(self, key: ObjectKey, metric_name: str) -> tuple[MetricReading, ...]:
         """The HPA's question, upper or lower case; no such metric: empty. Under scalingModifiers all metrics answer.
 
@@ -312,6 +320,7 @@ class Readings:
         if has_valid_fallback(meter.scalers.spec):
             self._failures.count(meter.key, meter.metric.name, failed=isinstance(outcome, ScalerError))
         if not reading.asked or failed_before or reading.tells_of_work:
+            meter.news = reading
             self._on_reading(meter.key)
 
     def _spawn(self, work: Coroutine[object, None, None]) -> asyncio.Task[None]:

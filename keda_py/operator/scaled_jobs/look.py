@@ -43,7 +43,7 @@ class JobScaleLoop:
             state.failures, state.last_active = look.errors, look.decision.last_active
             self._parts.readings.note_idle(state.key, idle=not look.is_active)
             await self._parts.status.write(state, status_of(look))
-            schedule_next(self._parts, state, look.decision.look_again_at)
+            schedule_next(self._parts, state, seen.round, look.decision.look_again_at)
         finally:
             state.looking = False
 

@@ -1,13 +1,19 @@
 """Work that the cluster's own watch tells of: the workload wakes while time stands still, long before the next poll."""
 
+import asyncio
+
 import pytest
+from aiohttp import web
 
 from keda_py.kube.resources import CONFIG_MAPS, PODS, SECRETS, Obj
-from tests.builders import config_map, deployment, metadata, scaled_object, secret
+from keda_py.kube.transport import Request
+from tests.builders import config_map, deployment, metadata, metrics_api, scaled_object, secret
 from tests.operator.world import World
 from tests.waiting import eventually
 
 LONG = 3600
+QUESTION = "/apis/external.metrics.k8s.io/v1beta1/namespaces/default/s0-configmap-depth-jobs"
+ABOUT = {"labelSelector": "scaledobject.keda.sh/name=app"}
 
 
 def waiting_pod(name: str, **labels: str) -> Obj:
@@ -56,6 +62,36 @@ async def test_an_object_that_was_not_there_wakes_the_workload_when_it_comes(wor
     assert world.replicas() == 0
     await world.create(config_map("depth", jobs="7"))
     await eventually(lambda: world.replicas() == 1)
+
+
+async def test_work_that_is_told_of_during_a_look_does_not_wait_for_the_next_poll(quiet_world: World) -> None:
+    """The look has read the one trigger, and waits for the other."""
+    world, asked, answer = quiet_world, asyncio.Event(), asyncio.Event()
+    world.source_seconds = 30.0
+    await world.start()
+    await world.create(config_map("depth", jobs="0"), deployment())
+    await world.create(scaled_object(on_key("ConfigMap"), metrics_api(world.url), pollingInterval=LONG))
+    await world.seconds(10)
+
+    async def slow(_: web.Request) -> web.Response:
+        asked.set()
+        await answer.wait()
+        return web.Response(text='{"value": 0}')
+
+    async def is_told() -> bool:
+        found = await world.client.send(Request(method="GET", path=QUESTION, query=ABOUT, resource="externalmetrics"))
+        return bool(found["items"][0]["value"] == "7")
+
+    world.server.answers["/jobs"] = slow
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(world.seconds(LONG))
+        await asked.wait()
+        await world.patch(CONFIG_MAPS, {"data": {"jobs": "7"}}, "depth")
+        await eventually(is_told)
+        assert world.replicas() == 0
+        world.jobs(0)
+        answer.set()
+    assert world.replicas() == 1
 
 
 async def test_pods_are_followed_again_when_the_workload_is_back_at_zero(world: World) -> None:
