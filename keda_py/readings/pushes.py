@@ -52,6 +52,7 @@ class Pushes:
             self._listening = False
             for scalers in self._followed:
                 self._end_all(scalers)
+                self._followed[scalers] = False  # who polls next finds out anew
 
     def follow(self, scalers: ScalerSet) -> None:
         """Listen to the scalers of an object, and to those that renewals put in their place."""

@@ -11,8 +11,8 @@ import asyncio
 import logging
 import math
 from collections import defaultdict
-from collections.abc import Callable, Collection, Coroutine, Hashable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Collection, Coroutine, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +31,7 @@ from keda_py.readings.observer import Observer, Unobserved
 from keda_py.readings.pushes import Pushes
 from keda_py.readings.scaler_set import ScalerSet, ScalerSource, build_set
 from keda_py.readings.tracked_metrics import TrackedMetric
+from keda_py.readings.zero_polls import ZeroPolls
 
 log = logging.getLogger(__name__)
 
@@ -82,15 +83,18 @@ class Readings:
         )
         self._sources = Sources(engine)
         self._pushes = Pushes(self._spawn, self._read_pushed)
+        self._zero_polls = ZeroPolls(engine, scalers.zero_polling_interval, self._read_pushed)
         self.formulas = FormulaTurns()
         self._phases = Phases()
         self._building: defaultdict[ObjectKey, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._running: set[asyncio.Task[None]] = set()
         self._closed = False
 
-    def listening(self) -> AbstractContextManager[None]:
-        """Inside it, sources that tell of work by themselves are listened to: for the replica that polls."""
-        return self._pushes.listening()
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Inside it, sources are listened to, or asked often about idle objects: for the replica that polls."""
+        with self._pushes.listening(), self._zero_polls.asking():
+            yield
 
     async def build(self, spec: TriggersSpec) -> MetricSet:
         """The metrics of a spec; its scalers are built once per generation. Raises ConfigError or ScalerError.
@@ -201,6 +205,7 @@ class Readings:
         watched = self._watched.get(key)
         if watched is not None:
             self._pushes.note_idle(watched.scalers, idle=idle)
+            self._zero_polls.note_idle(watched.scalers, idle=idle)
 
     def next_phase(self, key: ObjectKey, at: float) -> float:
         """Monotonic seconds of the next poll after a reading at `at`: on the key's grid, within a polling interval."""
@@ -259,6 +264,7 @@ class Readings:
             return
         self._phases.leave(watched.source)
         self._pushes.end(watched.scalers)
+        self._zero_polls.end(watched.scalers)
         for meter in watched.meters:
             meter.retire(self._scalers.shared_context.http_timeout if seconds is None else seconds)
         self._spawn(self._close_when_idle(watched))

@@ -34,7 +34,8 @@ variable of the scale target's container; `a` a parameter of the TriggerAuthenti
 `metricType`, `name`, `useCachedMetrics` and `authenticationRef`, beside its metadata.
 
 **batch**: triggers of one server and credential are read together; **push**: the source tells of work, and the object
-is looked at before the next poll.
+is looked at before the next poll; **at zero**: the source is asked every 400 ms (`--zero-polling-interval`; 0: off)
+about all objects together whose workload is at zero.
 """
 
 
@@ -46,7 +47,7 @@ def render_reference() -> str:
 
 
 def _row(page: TypePage) -> str:
-    also = [word for word, has in (("batch", page.batches), ("push", page.pushes)) if has]
+    also = [word for word, has in (("batch", page.batches), ("push", page.pushes), ("at zero", page.at_zero)) if has]
     return f"| [`{page.type}`](#{page.type}) | {page.summary} | {page.tested} | {', '.join(also)} |"
 
 

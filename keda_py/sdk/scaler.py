@@ -339,6 +339,15 @@ class Scaler(Generic[M]):
         """
         return False
 
+    @property
+    def asked_often_at_zero(self) -> bool:
+        """Whether `read_batch` may be asked several times a second while the workload is at zero.
+
+        For a source that cannot push, answers cheaply, and is told nothing by being asked: a reading more or less
+        makes no difference to the next one. It needs a `batch_key`.
+        """
+        return False
+
     async def aclose(self) -> None:
         """Give everything back. Never raises."""
 

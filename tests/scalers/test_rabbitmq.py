@@ -203,3 +203,16 @@ async def test_the_contract_is_kept(bench: Any, server: RabbitMQ, api: httpx.Asy
     await put(api, "contract", 0)
     context = EngineContext(shared_context=bench.lent, namespace="default", scaled_object="app", trigger_index=0)
     await check_scaler(RabbitMQScaler, Trigger(type="rabbitmq", metadata=by(server, "contract")), context)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "often"),
+    [
+        ({"host": "amqp://guest:guest@h:5672/"}, True),
+        ({"host": "http://guest:guest@h:15672/"}, False),
+        ({"host": "http://guest:guest@h:15672/", "useRegex": "true"}, False),
+    ],
+)
+async def test_only_what_is_counted_at_once_is_asked_often_at_zero(bench: Any, metadata: Any, often: bool) -> None:
+    scaler = bench.scaler("rabbitmq", {"queueName": "jobs", "mode": "QueueLength", "value": "5", **metadata})
+    assert scaler.asked_often_at_zero is often
