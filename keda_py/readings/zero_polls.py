@@ -7,6 +7,7 @@ its source had pushed, and what fails is left to the polls, so that a fallback c
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -23,7 +24,7 @@ DEFAULT_INTERVAL = 0.4
 SHARE_OF_TIME = 10
 """A source is asked for a tenth of the time at most: after a slow answer the pause is nine times as long."""
 MOST_A_SECOND = 100
-"""Questions to all sources together: more than 40 of them are asked less often."""
+"""Questions to all sources together: of more than 40, each is asked less often. Namespaces have equal shares."""
 PUSH_PAUSE, FIRST_PAUSE, LONGEST_PAUSE = 1.0, 1.0, 60.0
 """Seconds until a trigger is asked about again that seemed active, and a source that fails: longer each time.
 
@@ -39,6 +40,7 @@ Member = tuple[ScalerSet, int]
 class _Source:
     """The triggers of one source, each with the time from which on it is asked about; monotonic."""
 
+    namespace: str
     members: dict[Member, float] = field(default_factory=dict)
     task: asyncio.Task[None] | None = None
     asking: bool = False
@@ -53,6 +55,8 @@ class ZeroPolls:
     def __init__(self, engine: Engine, interval: float, pushed: Callable[[ScalerSet, int], Awaitable[None]]) -> None:
         self._engine, self._interval, self._pushed = engine, interval, pushed
         self._sources: dict[SharingKey, _Source] = {}
+        self._counts: Counter[str] = Counter()
+        """Sources by namespace."""
         self._idle: dict[ScalerSet, tuple[tuple[SharingKey, int], ...]] = {}
         self._on = False
 
@@ -73,12 +77,17 @@ class ZeroPolls:
         if self._idle.get(scalers, ()) == wanted:
             return
         self.end(scalers)
-        self._idle[scalers] = wanted
+        if wanted:
+            self._idle[scalers] = wanted
         for key, index in wanted:
-            source = self._sources.setdefault(key, _Source())
+            source = self._sources.get(key) or self._begin(key, scalers.spec.namespace)
             source.members[scalers, index] = 0.0
-            if source.task is None:
-                source.task = self._engine.spawn(self._ask_often(source))
+
+    def _begin(self, key: SharingKey, namespace: str) -> _Source:
+        source = self._sources[key] = _Source(namespace=namespace)
+        self._counts[namespace] += 1
+        source.task = self._engine.spawn(self._ask_often(source))
+        return source
 
     def _wanted(self, scalers: ScalerSet) -> tuple[tuple[SharingKey, int], ...]:
         """As they are now: a renewed scaler may belong to another source."""
@@ -93,14 +102,19 @@ class ZeroPolls:
             del source.members[scalers, index]
             if not source.members:
                 del self._sources[key]
+                self._counts[source.namespace] -= 1
+                if not self._counts[source.namespace]:
+                    del self._counts[source.namespace]
                 if source.task is not None and not source.asking:
                     source.task.cancel()
 
     async def _ask_often(self, source: _Source) -> None:
         loop, clock, fails = asyncio.get_running_loop(), self._engine.clock, 0.0
         pause = self._interval
-        while source.members:
-            await clock.sleep(max(pause, len(self._sources) / MOST_A_SECOND))
+        while True:
+            await clock.sleep(max(pause, self._counts[source.namespace] * len(self._counts) / MOST_A_SECOND))
+            if not source.members:
+                return
             began, now = loop.time(), clock.monotonic()
             members = [one for one, since in source.members.items() if since <= now]
             source.asking = True

@@ -30,8 +30,8 @@ class OftenAsked(TapScaler):
 class Desk(SimpleNamespace):
     """The engine on virtual time, and a tap that many objects are on."""
 
-    async def add(self, name: str, **metadata: str) -> ObjectKey:
-        meta = {"name": name, "namespace": "shop", "uid": name, "generation": 1}
+    async def add(self, name: str, namespace: str = "shop", **metadata: str) -> ObjectKey:
+        meta = {"name": name, "namespace": namespace, "uid": name, "generation": 1}
         keys = {"tap": "a", "item": name, "batch": "1", **metadata}
         body = {"scaleTargetRef": {"name": "app"}, "triggers": [{"type": "often", "metadata": keys}]}
         spec = build_spec(ScaledObject.model_validate({"metadata": meta, "spec": body}))
@@ -80,6 +80,16 @@ async def test_many_sources_are_asked_no_more_than_a_hundred_times_a_second_toge
         await desk.idle(f"app-{number}", tap=f"tap-{number}")
     await desk.clock.advance(20)
     assert {len(tap.batches) for tap in desk.taps.values()} == {0, 10}
+
+
+async def test_a_namespace_of_many_sources_takes_no_other_ones_turn(desk: Desk) -> None:
+    for number in range(10 * MOST_A_SECOND):
+        desk.taps[f"tap-{number}"] = Tap(value=0.0)
+        await desk.idle(f"app-{number}", tap=f"tap-{number}")
+    await desk.idle("alone", namespace="other", tap="b")
+    await desk.clock.advance(10)
+    assert 24 <= len(desk.taps["b"].batches) <= 25
+    assert sum(len(tap.batches) for name, tap in desk.taps.items() if name != "b") <= 10 * MOST_A_SECOND
 
 
 async def test_work_is_found_within_the_interval_and_read_and_told(desk: Desk) -> None:
