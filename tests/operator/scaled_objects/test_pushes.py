@@ -102,3 +102,12 @@ async def test_pods_are_followed_again_when_the_workload_is_back_at_zero(world: 
         await world.delete(PODS, "web")
         await world.seconds(LONG)
         assert world.replicas() == 0
+
+
+async def test_a_workload_at_its_idle_count_is_woken_too(world: World) -> None:
+    counts = {"idleReplicaCount": 1, "minReplicaCount": 3, "cooldownPeriod": 0}
+    await world.create(deployment(replicas=5), scaled_object(on_pods("app=web"), pollingInterval=LONG, **counts))
+    await world.seconds(1)
+    assert world.replicas() == 1
+    await world.create(waiting_pod("web", app="web"))
+    await eventually(lambda: world.replicas() == 3)
