@@ -1,6 +1,6 @@
 """Scale on the CPU that pods use; the HPA measures it by itself."""
 
-from scalers.shared.resource_metric import ResourceScaler
+from scalers.shared.cluster.resource_metric import ResourceScaler
 
 
 class CpuScaler(ResourceScaler):

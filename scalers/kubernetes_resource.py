@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+from collections.abc import AsyncIterator
 from typing import Literal
 
 from keda_py.core.values.quantity import parse_number
@@ -10,6 +11,7 @@ from keda_py.sdk.metadata_values import parse_float, parse_int
 from keda_py.sdk.scaler import ConfigError, Reading, Scaler, ScalerContext, ScalerError, TriggerMetadata
 from scalers.shared.answers import gjson
 from scalers.shared.answers.location import YAML_INLINE_BYTES, scalar_in_yaml
+from scalers.shared.cluster.changes import activity_after
 from scalers.shared.target import check_target
 
 _RESOURCES = {"ConfigMap": "configmaps", "Secret": "secrets"}
@@ -67,6 +69,18 @@ class KubernetesResourceScaler(Scaler[KubernetesResourceMetadata]):
             case "yaml":
                 found = await parse(scalar_in_yaml, text, path, inline_bytes=YAML_INLINE_BYTES)
         return Reading(value=self._number(found))
+
+    async def watch(self) -> AsyncIterator[bool]:
+        """Activity whenever the object changes."""
+        resource = _RESOURCES[self.metadata.resource_kind]
+        changes = self.context.kube.changes(resource, self.context.namespace, name=self.metadata.resource_name)
+        async for active in activity_after(changes, self):
+            yield active
+
+    @property
+    def listens_at_zero_only(self) -> bool:
+        """What is written often is read by polls while the workload is up."""
+        return True
 
     @property
     def cautions(self) -> tuple[str, ...]:

@@ -1,8 +1,11 @@
 """Scale one workload by the pods of another: pods that match a selector in the ScaledObject's namespace."""
 
+from collections.abc import AsyncIterator
+
 from keda_py.errors import KubeError
 from keda_py.sdk.scaler import ConfigError, Reading, Scaler, ScalerContext, ScalerError, TriggerMetadata
-from scalers.shared.label_selector import check_label_selector
+from scalers.shared.cluster.changes import activity_after
+from scalers.shared.cluster.label_selector import check_label_selector
 
 _OVER = frozenset({"Succeeded", "Failed"})
 
@@ -52,3 +55,14 @@ class KubernetesWorkloadScaler(Scaler[KubernetesWorkloadMetadata]):
             return Reading(value=float(len(alive)))
         nodes = {pod.get("spec", {}).get("nodeName", "") for pod in alive}
         return Reading(value=float(len(nodes - {""})))  # a pod that waits for a node is on none
+
+    async def watch(self) -> AsyncIterator[bool]:
+        """Activity whenever pods that match come or go."""
+        changes = self.context.kube.changes("pods", self.context.namespace, label_selector=self.metadata.pod_selector)
+        async for active in activity_after(changes, self):
+            yield active
+
+    @property
+    def listens_at_zero_only(self) -> bool:
+        """Pods of a workload that is up come and go all the time."""
+        return True

@@ -88,6 +88,11 @@ class RabbitMQScaler(Scaler[RabbitmqMetadata]):
         """Server, vhost, user, TLS and time-out; None for a pattern, which is a question of its own."""
         return self._batch_key
 
+    @property
+    def asked_often_at_zero(self) -> bool:
+        """By AMQP; the management interface counts every few seconds only, and is not made for it."""
+        return self._by == "amqp"
+
     async def read_batch(self, scalers: "Sequence[Scaler[RabbitmqMetadata]]") -> "Sequence[Reading | ScalerError]":
         """All queues of this vhost in few questions, or through one channel."""
         ours = [scaler for scaler in scalers if isinstance(scaler, RabbitMQScaler)]

@@ -139,4 +139,5 @@ async def _lead(assembly: Assembly, settings: Settings, started: Started) -> Non
         leading.create_task(watch_clock(parts.clock, [one.on_clock_step for one in controllers]))
         log.info("operator started", extra={"version": __version__})
         started(assembly)
-        await assembly.scaled_objects.run()
+        with parts.readings.listening():
+            await assembly.scaled_objects.run()

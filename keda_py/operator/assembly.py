@@ -284,7 +284,13 @@ def _scaler_source(around: OperatorInputs, reader: ClusterReader, resolver: Clus
         connections=around.connections,
         identities=_identities(around.settings),
     )
-    return ScalerSource(shared_context=shared_context, build=registry.build, resolver=resolver, journal=around.journal)
+    return ScalerSource(
+        shared_context=shared_context,
+        build=registry.build,
+        resolver=resolver,
+        journal=around.journal,
+        zero_polling_interval=around.settings.scaling.zero_polling_interval.total_seconds(),
+    )
 
 
 def _reach(settings: Settings) -> Reach:

@@ -29,7 +29,7 @@ class Engine:
 
     clock: Clock
     journal: Journal
-    spawn: Callable[[Coroutine[object, None, None]], object]
+    spawn: Callable[[Coroutine[object, None, None]], asyncio.Task[None]]
     complete: Callable[[TrackedMetric, Outcome], None]
     count_batch: Callable[[int], None]
 

@@ -11,7 +11,8 @@ import asyncio
 import logging
 import math
 from collections import defaultdict
-from collections.abc import Callable, Collection, Coroutine, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +31,7 @@ from keda_py.readings.observer import Observer, Unobserved
 from keda_py.readings.pushes import Pushes
 from keda_py.readings.scaler_set import ScalerSet, ScalerSource, build_set
 from keda_py.readings.tracked_metrics import TrackedMetric
+from keda_py.readings.zero_polls import ZeroPolls
 
 log = logging.getLogger(__name__)
 
@@ -81,11 +83,18 @@ class Readings:
         )
         self._sources = Sources(engine)
         self._pushes = Pushes(self._spawn, self._read_pushed)
+        self._zero_polls = ZeroPolls(engine, scalers.zero_polling_interval, self._read_pushed)
         self.formulas = FormulaTurns()
         self._phases = Phases()
         self._building: defaultdict[ObjectKey, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._running: set[asyncio.Task[None]] = set()
         self._closed = False
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Inside it, sources are listened to, or asked often about idle objects: for the replica that polls."""
+        with self._pushes.listening(), self._zero_polls.asking():
+            yield
 
     async def build(self, spec: TriggersSpec) -> MetricSet:
         """The metrics of a spec; its scalers are built once per generation. Raises ConfigError or ScalerError.
@@ -159,6 +168,14 @@ class Readings:
             return None
         return Round(readings=await _gather(flights))
 
+    def has_news(self, key: ObjectKey, known: Round) -> bool:
+        """Was something read after a round that its look should know, as by a push while the look went on?"""
+        watched = self._watched.get(key)
+        meters = watched.meters if watched is not None else ()
+        return any(
+            meter.news is meter.last is not reading for meter, reading in zip(meters, known.readings, strict=False)
+        )
+
     async def ask(self, key: ObjectKey, metric_name: str) -> tuple[MetricReading, ...]:
         """The HPA's question, upper or lower case; no such metric: empty. Under scalingModifiers all metrics answer.
 
@@ -182,6 +199,13 @@ class Readings:
     def batch_key(self, key: ObjectKey) -> SharingKey | None:
         """What the object's polls are batched by, None where they are not."""
         return self._get(key).batch_key
+
+    def note_idle(self, key: ObjectKey, *, idle: bool) -> None:
+        """What a look found: whether the object has nothing to do, and none but this engine would find that out."""
+        watched = self._watched.get(key)
+        if watched is not None:
+            self._pushes.note_idle(watched.scalers, idle=idle)
+            self._zero_polls.note_idle(watched.scalers, idle=idle)
 
     def next_phase(self, key: ObjectKey, at: float) -> float:
         """Monotonic seconds of the next poll after a reading at `at`: on the key's grid, within a polling interval."""
@@ -240,6 +264,7 @@ class Readings:
             return
         self._phases.leave(watched.source)
         self._pushes.end(watched.scalers)
+        self._zero_polls.end(watched.scalers)
         for meter in watched.meters:
             meter.retire(self._scalers.shared_context.http_timeout if seconds is None else seconds)
         self._spawn(self._close_when_idle(watched))
@@ -301,6 +326,7 @@ class Readings:
         if has_valid_fallback(meter.scalers.spec):
             self._failures.count(meter.key, meter.metric.name, failed=isinstance(outcome, ScalerError))
         if not reading.asked or failed_before or reading.tells_of_work:
+            meter.news = reading
             self._on_reading(meter.key)
 
     def _spawn(self, work: Coroutine[object, None, None]) -> asyncio.Task[None]:

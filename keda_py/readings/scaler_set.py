@@ -43,6 +43,8 @@ class ScalerSource:
     build: BuildScaler
     resolver: Resolver
     journal: Journal = field(default_factory=Journal.in_memory)
+    zero_polling_interval: float = 0.0
+    """Seconds between two questions about idle objects, 0: none; see `zero_polls.py`."""
 
     @property
     def timeout(self) -> float:

@@ -33,6 +33,8 @@ class TrackedMetric:
     metric: NamedMetric
     grid: Grid
     last: MetricReading | None = None
+    news: MetricReading | None = None
+    """The last reading that the engine was told of."""
     last_at: float = -math.inf
     polled_at: float = -math.inf
     due_at: float = -math.inf

@@ -110,6 +110,13 @@ class OwnNamespace:
         self._check(resource, namespace)
         return await self._reader.list(resource, namespace, label_selector)
 
+    def changes(
+        self, resource: str, namespace: str, *, name: str = "", label_selector: str = ""
+    ) -> AsyncIterator[None]:
+        """Signals of what `get` and `pods` would show."""
+        self._check(resource, namespace)
+        return self._reader.changes(resource, namespace, name=name, label_selector=label_selector)
+
     def _check(self, resource: str, namespace: str) -> None:
         plural, remedy = resource.partition(".")[0], ""
         allowed = namespace == self._namespace

@@ -3,7 +3,8 @@
 In: objects in memory, and a clock. Out: the shared_context of `context.py`, with a real HTTP client and nothing to ask.
 """
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
@@ -28,6 +29,26 @@ class Objects:
 
     def __init__(self, **by_resource: Sequence[Object]) -> None:
         self.by_resource: dict[str, list[Object]] = {name: list(found) for name, found in by_resource.items()}
+        self._signals: set[asyncio.Event] = set()
+
+    def changed(self) -> None:
+        """Tell those who follow `changes`."""
+        for signal in self._signals:
+            signal.set()
+
+    async def changes(
+        self, resource: str, namespace: str, *, name: str = "", label_selector: str = ""
+    ) -> AsyncGenerator[None]:
+        """A signal now, and one for each `changed`, whatever that was."""
+        signal = asyncio.Event()
+        self._signals.add(signal)
+        try:
+            while True:
+                signal.clear()
+                yield
+                await signal.wait()
+        finally:
+            self._signals.discard(signal)
 
     async def pods(self, namespace: str, label_selector: str) -> Sequence[Object]:
         """The pods that match."""

@@ -34,8 +34,9 @@ variable of the scale target's container; `a` a parameter of the TriggerAuthenti
 `metricType`, `name`, `useCachedMetrics` and `authenticationRef`, beside its metadata.
 
 **batch**: triggers of one server and credential are read together; **push**: the source tells of work, and the object
-is looked at before the next poll. **extra**: the type needs a library that `pip install 'keda-py[EXTRA]'` brings;
-`keda-py[all]` brings all, and the image has them.
+is looked at before the next poll; **at zero**: the source is asked every 400 ms (`--zero-polling-interval`; 0: off)
+about all objects together whose workload is at zero. **extra**: the type needs a library that
+`pip install 'keda-py[EXTRA]'` brings; `keda-py[all]` brings all, and the image has them.
 """
 
 _TABLE = ("| type | what it does | tested against | batch | push | extra |", "|---|---|---|---|---|---|")
@@ -49,7 +50,8 @@ def render_reference() -> str:
 
 
 def _row(page: TypePage) -> str:
-    batch, push = ("yes" if has else "" for has in (page.batches, page.pushes))
+    batch = "yes" if page.batches else ""
+    push = "yes" if page.pushes else "at zero" if page.at_zero else ""
     extra = f"`{page.extra}`" if page.extra else ""
     return f"| [`{page.type}`](#{page.type}) | {page.summary} | {page.tested} | {batch} | {push} | {extra} |"
 

@@ -115,6 +115,16 @@ class KubeReader(Protocol):
         """Objects of a namespace that match the selector."""
         ...
 
+    def changes(
+        self, resource: str, namespace: str, *, name: str = "", label_selector: str = ""
+    ) -> AsyncIterator[None]:
+        """A signal at first, and one after each change: of the object of that name, or of `pods` that match.
+
+        Of a pod it counts that it comes or goes, its labels, node and phase. Many changes are one signal a second. No
+        request is made for a signal; what may not be watched is told of up to a minute later, or not at all.
+        """
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodIdentity:
@@ -314,8 +324,29 @@ class Scaler(Generic[M]):
         raise NotImplementedError
 
     def watch(self) -> AsyncIterator[bool] | None:
-        """A stream of activity from a source that can push; None where it cannot."""
+        """A stream of activity from a source that can push; None where it cannot.
+
+        The trigger is read at once when it says True; polls go on below it, and find out when work has ended.
+        """
         return None
+
+    @property
+    def listens_at_zero_only(self) -> bool:
+        """Whether `watch` is followed only while the object has nothing to do and its workload is at zero.
+
+        For streams that cost something: above zero the HPA asks anyway. Such a stream says first what holds when it
+        begins, since what came shortly before is told by no event.
+        """
+        return False
+
+    @property
+    def asked_often_at_zero(self) -> bool:
+        """Whether `read_batch` may be asked several times a second while the workload is at zero.
+
+        For a source that cannot push, answers cheaply, and is told nothing by being asked: a reading more or less
+        makes no difference to the next one. It needs a `batch_key`.
+        """
+        return False
 
     async def aclose(self) -> None:
         """Give everything back. Never raises."""

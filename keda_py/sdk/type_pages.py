@@ -65,6 +65,8 @@ class TypePage:
     """Triggers of one server and credential are read together."""
     pushes: bool
     """The source tells of work, before the next poll."""
+    at_zero: bool
+    """It may be asked several times a second while the workload is at zero."""
 
     @property
     def parameters(self) -> tuple[tuple[Key, str], ...]:
@@ -101,6 +103,7 @@ def page_of_class(trigger_type: str, scaler: type[AnyScaler]) -> TypePage:
         metric_type=own.get("metric_type", ""),
         batches=scaler.read_batch is not Scaler.read_batch,
         pushes=scaler.watch is not Scaler.watch,
+        at_zero=scaler.asked_often_at_zero is not Scaler.asked_often_at_zero,
     )
 
 

@@ -240,6 +240,14 @@ class ScalingSettings:
     scaled_job_workers: int = option(
         1, parse_positive_int, "ScaledJobs reconciled at once", env="KEDA_SCALEDJOB_CTRL_MAX_RECONCILES"
     )
+    zero_polling_interval: timedelta = option(
+        timedelta(milliseconds=400),
+        parse_wait,
+        "triggers of types that cannot push are asked about so often while their workload is at zero, all of a source "
+        "at once; 0: at each pollingInterval only",
+        flag="zero-polling-interval",
+        env="KEDA_PY_ZERO_POLLING_INTERVAL",
+    )
     restrict_secret_access: bool = option(
         False,
         lambda text: text.lower() == "true",

@@ -60,6 +60,7 @@ class TapMetadata(TriggerMetadata):
     tap: str
     item: str = "x"
     batch: str = ""
+    idle: str = ""
     password: Annotated[str, sources(AUTH)] = ""
     activation: float = 0.0
 
@@ -148,6 +149,10 @@ class PushScaler(TapScaler):
                 yield active
         finally:
             self.tap.listeners -= 1
+
+    @property
+    def listens_at_zero_only(self):
+        return bool(self.metadata.idle)
 
 
 SCALERS = {"plain": PlainScaler, "push": PushScaler}
@@ -245,6 +250,7 @@ async def world(lent: SharedContext) -> AsyncIterator[World]:
         shared = Shared()
         failures = Failures(lambda key: shared.health, lambda: shared.leads)
         readings = Readings(scalers=source, tasks=tasks, on_reading=told.append, failures=failures)
-        yield World(lent.clock, readings, taps, resolver, told, opened_with, shared)
+        with readings.listening():
+            yield World(lent.clock, readings, taps, resolver, told, opened_with, shared)
         await readings.aclose()
     assert sum(tap.open_scalers for tap in taps.values()) == 0

@@ -2,11 +2,18 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import ExitStack
 from types import SimpleNamespace
 
+from keda_py.apis.scaled_object import ScaledObject
+from keda_py.core.spec import ScalingSpec, build_spec
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.readings.pushes import Pushes
+from keda_py.readings.readings import Readings
+from keda_py.readings.scaler_set import ScalerSource
 from keda_py.sdk.scaler import Reading
+from tests.readings.conftest import Passwords, PushScaler, Tap, TapMetadata
+from tests.waiting import turns
 
 ASK_AGAIN_SECONDS = 0.02
 """Between two looks at a server, which works in real time."""
@@ -15,6 +22,13 @@ LONG_ENOUGH_TO_READ_AGAIN = 0.1
 
 KEY = ObjectKey("ScaledObject", "shop", "app")
 PUSH = {"type": "push"}
+
+
+def push_spec(name: str) -> ScalingSpec:
+    """A ScaledObject on the tap that pushes."""
+    meta = {"name": name, "namespace": "shop", "uid": name, "generation": 1}
+    body = {"scaleTargetRef": {"name": "app"}, "triggers": [{"type": "push", "metadata": {"tap": "a"}}]}
+    return build_spec(ScaledObject.model_validate({"metadata": meta, "spec": body}))
 
 
 async def until(holds: Callable[[], bool]) -> None:
@@ -92,10 +106,30 @@ async def test_the_scaler_that_takes_anothers_place_is_listened_to(world):
     assert world.taps["a"].listeners == 1
 
 
+async def test_a_stream_for_waking_alone_is_followed_while_the_object_is_idle(world):
+    await world.build({"type": "push", "metadata": {"idle": "1"}})
+    await turns()
+    assert world.taps["a"].listeners == 0
+    for _ in range(2):
+        world.readings.note_idle(KEY, idle=True)
+        await until(lambda: world.taps["a"].listeners == 1)
+        world.readings.note_idle(KEY, idle=True)
+        world.readings.note_idle(KEY, idle=False)
+        await until(lambda: world.taps["a"].listeners == 0)
+    world.readings.note_idle(KEY, idle=True)
+    world.resolver.auth = {"password": "new"}
+    assert await world.readings.renew(KEY, [0])
+    world.taps["a"].pushed.put_nowait(True)
+    await until(lambda: world.taps["a"].reads == 1)
+    assert world.taps["a"].listeners == 1
+
+
 async def test_a_scaler_without_a_stream_is_left_to_the_polls():
     asked = []
 
     class Silent:
+        listens_at_zero_only = False
+
         def watch(self):
             asked.append("watch")
 
@@ -108,6 +142,31 @@ async def test_a_scaler_without_a_stream_is_left_to_the_polls():
     silent = Silent()
     spec = SimpleNamespace(namespace="shop", key=KEY)
     scalers = Stand(scalers=(silent,), scaler=lambda index: silent, spec=spec, on_renewed=None)
-    async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:  # which ends with its last task
-        Pushes(tasks.create_task, pushed).follow(scalers)
+    with ExitStack() as listening:
+        async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:  # which ends with its last task
+            pushes = Pushes(tasks.create_task, pushed)
+            listening.enter_context(pushes.listening())
+            pushes.follow(scalers)
     assert asked == ["watch"]
+
+
+async def test_streams_are_held_open_only_while_this_replica_polls(lent):
+    taps = {"a": Tap()}
+
+    def build(trigger, context):
+        return PushScaler(TapMetadata.parse(trigger.metadata, trigger.env, trigger.auth), context, taps)
+
+    async with asyncio.TaskGroup() as tasks:
+        source = ScalerSource(shared_context=lent, build=build, resolver=Passwords())
+        readings = Readings(scalers=source, tasks=tasks, on_reading=lambda key: None)
+        await readings.build(push_spec("standing"))
+        await turns()
+        assert taps["a"].listeners == 0
+        with readings.listening():
+            await readings.build(push_spec("new"))
+            await until(lambda: taps["a"].listeners == 2)
+        await until(lambda: taps["a"].listeners == 0)
+        with readings.listening():
+            await until(lambda: taps["a"].listeners == 2)
+        await readings.aclose()
+        assert taps["a"].listeners == 0

@@ -334,3 +334,10 @@ def test_a_library_that_is_missing_is_named_with_its_remedy() -> None:
 async def test_the_contract_is_kept(bench: Any, kind: str, scaler: Any) -> None:
     context = EngineContext(shared_context=bench.lent, namespace="default", scaled_object="app", trigger_index=0)
     await check_scaler(scaler, Trigger(type=kind, metadata=on(9092)), context)
+
+
+@pytest.mark.parametrize("trigger_type", ["kafka", "apache-kafka"])
+async def test_lag_is_asked_about_often_at_zero_unless_it_counts_what_has_moved(bench: Any, trigger_type: str) -> None:
+    keys = {"bootstrapServers": "h:9092", "consumerGroup": "g", "topic": "t", "lagThreshold": "5"}
+    assert bench.scaler(trigger_type, keys).asked_often_at_zero
+    assert not bench.scaler(trigger_type, keys | {"excludePersistentLag": "true"}).asked_often_at_zero

@@ -9,17 +9,33 @@ import httpx
 import pytest
 from aiohttp import web
 
+from keda_py.apis.scaled_object import ScaledObject
+from keda_py.auth.resolver import Resolved
+from keda_py.clock import SystemClock
+from keda_py.core.spec import TriggersSpec, build_spec
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ConfigError, ScalerError
+from keda_py.readings.readings import Readings
+from keda_py.readings.scaler_set import ScalerSource
+from keda_py.sdk.registry import build
 from keda_py.sdk.scaler import Trigger
-from keda_py.testing import EngineContext, check_scaler
+from keda_py.testing import EngineContext, check_scaler, shared_context
 from scalers.rabbitmq import RabbitMQScaler
 from tests.http_server import http_server
 from tests.scalers.servers.rabbitmq import RabbitMQ, rabbitmq
+from tests.waiting import eventually
 
 ASK_AGAIN_SECONDS = 0.02
 """Between two looks at a server, which works in real time."""
 
 SECONDS = 30
+
+
+class NoAuthentication:
+    """A resolver for triggers that say everything themselves."""
+
+    async def resolve(self, spec: TriggersSpec, trigger_index: int) -> Resolved:
+        return Resolved()
 
 
 @pytest.fixture(scope="module")
@@ -227,3 +243,37 @@ async def test_the_contract_is_kept(bench: Any, server: RabbitMQ, api: httpx.Asy
     await put(api, "contract", 0)
     context = EngineContext(shared_context=bench.lent, namespace="default", scaled_object="app", trigger_index=0)
     await check_scaler(RabbitMQScaler, Trigger(type="rabbitmq", metadata=by(server, "contract")), context)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "often"),
+    [
+        ({"host": "amqp://guest:guest@h:5672/"}, True),
+        ({"host": "http://guest:guest@h:15672/"}, False),
+        ({"host": "http://guest:guest@h:15672/", "useRegex": "true"}, False),
+    ],
+)
+async def test_only_what_is_counted_at_once_is_asked_often_at_zero(bench: Any, metadata: Any, often: bool) -> None:
+    scaler = bench.scaler("rabbitmq", {"queueName": "jobs", "mode": "QueueLength", "value": "5", **metadata})
+    assert scaler.asked_often_at_zero is often
+
+
+async def test_a_message_is_told_of_long_before_the_next_poll(server: RabbitMQ, api: httpx.AsyncClient) -> None:
+    """By the engine, while the object is idle; the other queue is missing, and spoils nothing."""
+    await put(api, "sleepy", 0)
+    told: list[ObjectKey] = []
+    async with shared_context(clock=SystemClock()) as lent, asyncio.TaskGroup() as tasks:
+        source = ScalerSource(shared_context=lent, build=build, resolver=NoAuthentication(), zero_polling_interval=0.1)
+        readings = Readings(scalers=source, tasks=tasks, on_reading=told.append)
+        with readings.listening():
+            for queue in ("sleepy", "missing"):
+                meta = {"name": queue, "namespace": "default", "uid": queue, "generation": 1}
+                triggers = [{"type": "rabbitmq", "metadata": by_amqp(server, queue)}]
+                body = {"scaleTargetRef": {"name": "app"}, "triggers": triggers, "pollingInterval": 3600}
+                spec = build_spec(ScaledObject.model_validate({"metadata": meta, "spec": body}))
+                await readings.build(spec)
+                readings.note_idle(spec.key, idle=True)
+            await put(api, "sleepy", 1)
+            await eventually(lambda: told)
+        await readings.aclose()
+    assert {key.name for key in told} == {"sleepy"}

@@ -1,6 +1,7 @@
 """What the engine lends to scalers."""
 
 import asyncio
+from contextlib import aclosing
 
 import pytest
 
@@ -116,6 +117,15 @@ async def test_a_trigger_reads_its_own_namespace() -> None:
     assert (await kube.get("configmaps", "default", "backlog"))["data"] == {"count": "1"}
     assert (await kube.get("secrets", "default", "backlog"))["data"] == {"count": "MQ=="}
     assert len(await kube.list(SLICES, "default", "kubernetes.io/service-name=app")) == 1
+
+
+async def test_a_trigger_follows_only_what_it_may_read() -> None:
+    kube = await reader_of("default", Reach(secrets_of="keda"))
+    async with aclosing(kube.changes("configmaps", "default", name="backlog")) as changes:
+        assert await anext(changes) is None
+    for resource, namespace in (("secrets", "default"), ("configmaps", "shop"), ("pods", "shop"), ("pods", "")):
+        with pytest.raises(Forbidden):
+            kube.changes(resource, namespace, name="backlog")
 
 
 @pytest.mark.parametrize("namespace", ["default", ""])

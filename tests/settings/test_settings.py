@@ -123,6 +123,14 @@ def test_an_upstream_is_kept_without_a_slash_at_its_end() -> None:
     assert load(KEDA_PY_EXTERNAL_METRICS_UPSTREAM="https://a.b").serving.upstream == "https://a.b"
 
 
+def test_sources_are_asked_often_at_zero_unless_told_not_to() -> None:
+    assert load().scaling.zero_polling_interval == timedelta(milliseconds=400)
+    assert load({"zero-polling-interval": ["2s"]}).scaling.zero_polling_interval == timedelta(seconds=2)
+    assert not load(KEDA_PY_ZERO_POLLING_INTERVAL="0").scaling.zero_polling_interval
+    with pytest.raises(ConfigError, match="is negative"):
+        load({"zero-polling-interval": ["-1s"]})
+
+
 def test_the_operators_own_identity_goes_nowhere_unless_told() -> None:
     scaling = load().scaling
     assert (scaling.identity_hosts, scaling.identity_anywhere) == ((), False)

@@ -6,8 +6,11 @@ and where watching is not allowed, a question is one request.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from keda_py.clock import Clock
@@ -19,6 +22,7 @@ from keda_py.kube.informers.informer import Informer
 from keda_py.kube.informers.informer_spec import InformerSpec, only
 from keda_py.kube.informers.named_watches import NamedWatches, Reference
 from keda_py.kube.resources import PODS, Selection
+from keda_py.operator.cluster.changes import note_pods, signals
 
 IDLE_SECONDS = 600.0
 keep_pod = only("spec.nodeName", "status.phase", "status.conditions")
@@ -26,11 +30,12 @@ keep_pod = only("spec.nodeName", "status.phase", "status.conditions")
 
 @dataclass(slots=True)
 class Watched:
-    """An informer that a caller asked for; `asked` is monotonic."""
+    """An informer that a caller asked for; `asked` is monotonic, `followers` keep it however long nothing is asked."""
 
     informer: Informer
     task: asyncio.Task[None]
     asked: float
+    followers: int = 0
 
 
 class ClusterReader:
@@ -39,9 +44,11 @@ class ClusterReader:
     def __init__(self, client: KubeClient, discovery: Discovery, clock: Clock) -> None:
         self._client, self._discovery, self._clock = client, discovery, clock
         self.watches = NamedWatches(client, clock)
+        self.watches.subscribe(self._on_change)
         self._pods: dict[str, Watched] = {}
         self._asked: dict[Reference, float] = {}
         """Objects that a caller has asked for, and when; monotonic."""
+        self._followers: defaultdict[Reference, set[asyncio.Event]] = defaultdict(set)
         self._tasks: asyncio.TaskGroup | None = None
 
     async def run(self) -> None:
@@ -76,6 +83,55 @@ class ClusterReader:
         kind = await self._discovery.resource(resource)
         return await self._client.list(kind, namespace, Selection(labels=label_selector))
 
+    async def changes(
+        self, resource: str, namespace: str, *, name: str = "", label_selector: str = ""
+    ) -> AsyncGenerator[None]:
+        """Signals of a change of one object, or of pods that match. Raises KubeError, ValueError for a bad selector."""
+        if name:
+            reference = Reference(await self._discovery.resource(resource), namespace, name)
+            self.watches.hold(reference)
+            try:
+                async with aclosing(signals(partial(self._follow, reference))) as changes:
+                    await self.watches.read(reference)  # the watch begins with it
+                    async for _ in changes:
+                        yield
+            finally:
+                self.watches.release(reference)
+        elif resource == PODS.plural:
+            selector = LabelSelector.parse(label_selector)
+            with self._following_pods(namespace) as informer:
+                await informer.wait_tried()
+                follow = partial(_follow_pods, informer, selector)
+                async with aclosing(signals(follow)) as changes:
+                    async for _ in changes:
+                        yield
+        else:
+            raise ValueError(f"{resource} are followed by name only")
+
+    def _follow(self, reference: Reference, changed: asyncio.Event) -> Callable[[], None]:
+        self._followers[reference].add(changed)
+
+        def end() -> None:
+            self._followers[reference].discard(changed)
+            if not self._followers[reference]:
+                del self._followers[reference]
+
+        return end
+
+    def _on_change(self, reference: Reference) -> None:
+        for changed in self._followers.get(reference, ()):
+            changed.set()
+
+    @contextmanager
+    def _following_pods(self, namespace: str) -> Iterator[Informer]:
+        watched = self._pods.get(namespace) or self._begin(namespace)
+        watched.followers += 1
+        try:
+            yield watched.informer
+        finally:
+            watched.followers -= 1
+            watched.asked = self._clock.monotonic()
+
     def _watch_pods(self, namespace: str) -> Informer | None:
         """The informer of a namespace's pods, None until it has synced."""
         watched = self._pods.get(namespace) or self._begin(namespace)
@@ -94,10 +150,14 @@ class ClusterReader:
         """End the informers and watches of what no caller has asked for ten minutes."""
         now = self._clock.monotonic()
         for namespace, watched in list(self._pods.items()):
-            if now - watched.asked > IDLE_SECONDS:
+            if not watched.followers and now - watched.asked > IDLE_SECONDS:
                 watched.task.cancel()
                 del self._pods[namespace]
         for reference, asked in list(self._asked.items()):
             if now - asked > IDLE_SECONDS:
                 del self._asked[reference]
                 self.watches.release(reference)
+
+
+def _follow_pods(informer: Informer, selector: LabelSelector, changed: asyncio.Event) -> Callable[[], None]:
+    return informer.subscribe(note_pods(selector, changed))

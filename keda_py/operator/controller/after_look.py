@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from datetime import datetime
 
+from keda_py.core.reading import Round
 from keda_py.core.settlement import EventNote
 from keda_py.kube.informers.informer import Informer
 from keda_py.kube.resources import Obj
@@ -21,9 +22,15 @@ def record_events(parts: Dependencies, state: Remembered, cache: Informer, event
         parts.events.record(live, event.type, event.reason, event.note)
 
 
-def schedule_next(parts: Dependencies, state: Remembered, change_at: datetime | None) -> None:
-    """The next poll on its source's grid, or earlier where a change is known in advance."""
+def schedule_next(parts: Dependencies, state: Remembered, seen: Round, change_at: datetime | None) -> None:
+    """The next poll on its source's grid, or earlier where a change is known in advance.
+
+    Now, where a source has told of work since the look read it.
+    """
     clock = parts.clock
+    if parts.readings.has_news(state.key, seen):
+        state.next_look = 0.0
+        return
     delay = parts.readings.next_phase(state.key, clock.monotonic()) - clock.monotonic()
     if change_at is not None:
         delay = min(delay, max((change_at - clock.now()).total_seconds(), 0.0) + LATE_SECONDS)

@@ -82,7 +82,10 @@ class Controller(Generic[StateT]):
         self.queue.add(key)
 
     def on_reading(self, key: ObjectKey) -> None:
-        """Another caller's question produced a reading: decide on it too."""
+        """Another caller's question or a push produced a reading: decide on it too.
+
+        Of one that comes during a look, the look finds out at its end (`after_look.py`).
+        """
         state = self.states.get(key)
         if state is not None and state.spec is not None and not state.looking:
             state.next_look = 0.0

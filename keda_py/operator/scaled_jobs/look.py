@@ -41,8 +41,9 @@ class JobScaleLoop:
             self._note(state, entry_of(look))
             record_events(self._parts, state, self._parts.caches.scaled_jobs, events_of(look))
             state.failures, state.last_active = look.errors, look.decision.last_active
+            self._parts.readings.note_idle(state.key, idle=not look.is_active)
             await self._parts.status.write(state, status_of(look))
-            schedule_next(self._parts, state, look.decision.look_again_at)
+            schedule_next(self._parts, state, seen.round, look.decision.look_again_at)
         finally:
             state.looking = False
 

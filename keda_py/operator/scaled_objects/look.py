@@ -50,8 +50,9 @@ class ScaleLoop:
             look = await self._act(state, spec, readings)
             self._tell(state, look)
             self._remember(state, look)
+            self._parts.readings.note_idle(state.key, idle=look.idle)
             await self._parts.status.write(state, status_of(look))
-            schedule_next(self._parts, state, look.decision.look_again_at)
+            schedule_next(self._parts, state, readings, look.decision.look_again_at)
         finally:
             state.looking = False
 

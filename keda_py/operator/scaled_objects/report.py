@@ -83,6 +83,12 @@ class Look:
         return self.outcome.error if self.outcome else self.seen.replicas_error
 
     @property
+    def idle(self) -> bool:
+        """Nothing to do, and at zero or `idleReplicaCount`: no HPA asks, so the next work is ours to find."""
+        count = self.seen.replicas if self.scaled_to is None else self.scaled_to
+        return not self.evaluation.active and count is not None and count in (0, self.spec.idle_replicas)
+
+    @property
     def in_fallback(self) -> bool:
         """Whether the Fallback condition is True from now on."""
         return shows_fallback(self.spec, self.health)

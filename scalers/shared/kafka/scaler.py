@@ -76,6 +76,11 @@ class GroupLagScaler(Scaler[M]):
         """Bootstrap servers, user, TLS and time-out."""
         return self._batch_key
 
+    @property
+    def asked_often_at_zero(self) -> bool:
+        """Not where lag counts that has moved since the reading before, as with `excludePersistentLag`."""
+        return not self._rules.exclude_persistent_lag
+
     async def read_batch(self, scalers: "Sequence[Scaler[M]]") -> "Sequence[Reading | ScalerError]":
         """The lag of each, from one request to each broker that leads a partition, and one for each group."""
         ours = [scaler for scaler in scalers if isinstance(scaler, GroupLagScaler)]

@@ -18,7 +18,7 @@ from keda_py.core.values.selectors import MAX_LENGTH as LONGEST_SELECTOR
 from keda_py.core.values.selectors import MAX_REQUIREMENTS, LabelSelector
 from keda_py.errors import ConfigError
 from keda_py.sdk.metadata_values import read_float, read_int, read_ints
-from scalers.shared.label_selector import check_label_selector
+from scalers.shared.cluster.label_selector import check_label_selector
 from tests.costs import SIZE, built_of, peak_of, thorough, within
 
 MIB = 2**20

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from keda_py.kube.resources import DEPLOYMENTS, JOBS, SCALED_JOBS, SCALED_OBJECTS, Obj
-from tests.builders import bare_scaled_object, deployment, metadata, scaled_job, usage
+from keda_py.kube.resources import CONFIG_MAPS, DEPLOYMENTS, JOBS, SCALED_JOBS, SCALED_OBJECTS, Obj
+from tests.builders import bare_scaled_object, config_map, deployment, metadata, scaled_job, usage
 from tests.http_server import HttpServer
 from tests.operator.world import World, build_world
+from tests.waiting import eventually
 
 POLL = 10
 RUNS = 100
@@ -332,3 +333,15 @@ async def test_a_scaled_object_of_the_same_name_is_something_else(world: JobWorl
     await world.cluster.delete(SCALED_JOBS, "work")
     await world.seconds(5)
     assert world.cluster.find(SCALED_OBJECTS, "work") is not None
+
+
+async def test_a_number_that_is_written_makes_a_job_at_once(world: JobWorld) -> None:
+    keys = {"resourceKind": "ConfigMap", "resourceName": "depth", "key": "jobs", "targetValue": "2"}
+    await world.cluster.create(config_map("depth", jobs="0"))
+    await world.create({"type": "kubernetes-resource", "metadata": keys}, pollingInterval=3600)
+    await world.seconds(1)
+    assert world.jobs() == []
+    now = world.cluster.clock.monotonic()
+    await world.cluster.patch(CONFIG_MAPS, {"data": {"jobs": "2"}}, "depth")
+    await eventually(world.jobs)
+    assert world.cluster.clock.monotonic() == now

@@ -26,6 +26,7 @@ class External:
     refuses: bool = False
     asked: list[Any] = field(default_factory=list)
     streams: int = 0
+    open_streams: int = 0
     told: asyncio.Queue[bool | None] = field(default_factory=asyncio.Queue)
     """What StreamIsActive says next; None ends it."""
     address: str = ""
@@ -48,9 +49,13 @@ class External:
 
     async def stream(self, question: Any, context: Any) -> AsyncIterator[bytes]:
         self.streams += 1
+        self.open_streams += 1
         self.asked.append(question)
-        while (active := await self.told.get()) is not None:
-            yield bytes(protocol.messages()["IsActiveResponse"](result=active).SerializeToString())
+        try:
+            while (active := await self.told.get()) is not None:
+                yield bytes(protocol.messages()["IsActiveResponse"](result=active).SerializeToString())
+        finally:
+            self.open_streams -= 1
 
 
 def handlers(external: External) -> grpc.GenericRpcHandler:
@@ -75,24 +80,27 @@ def handlers(external: External) -> grpc.GenericRpcHandler:
 RunExternal = Callable[..., AbstractAsyncContextManager[External]]
 
 
+@asynccontextmanager
+async def external_server(
+    credentials: Any = None, port: int = 0, external: External | None = None
+) -> AsyncIterator[External]:
+    """Until the block ends; `credentials` for TLS, `port` brings one back."""
+    server, external = grpc.aio.server(), external or External()
+    server.add_generic_rpc_handlers((handlers(external),))
+    place = f"127.0.0.1:{port}"
+    bound = server.add_secure_port(place, credentials) if credentials else server.add_insecure_port(place)
+    external.address = f"127.0.0.1:{bound}"
+    await server.start()
+    try:
+        yield external
+    finally:
+        await server.stop(None)
+
+
 @pytest.fixture
 def run_external() -> RunExternal:
-    """`async with run_external() as external`; `credentials` for TLS, `port` brings one back."""
-
-    @asynccontextmanager
-    async def run(credentials: Any = None, port: int = 0, external: External | None = None) -> AsyncIterator[External]:
-        server, external = grpc.aio.server(), external or External()
-        server.add_generic_rpc_handlers((handlers(external),))
-        place = f"127.0.0.1:{port}"
-        bound = server.add_secure_port(place, credentials) if credentials else server.add_insecure_port(place)
-        external.address = f"127.0.0.1:{bound}"
-        await server.start()
-        try:
-            yield external
-        finally:
-            await server.stop(None)
-
-    return run
+    """`async with run_external() as external`."""
+    return external_server
 
 
 @pytest.fixture

@@ -52,6 +52,12 @@ class NoCluster:
         """Nothing is known here."""
         raise Unavailable("the webhook asks nothing of the cluster")
 
+    def changes(
+        self, resource: str, namespace: str, *, name: str = "", label_selector: str = ""
+    ) -> AsyncIterator[None]:
+        """Nothing is known here."""
+        raise Unavailable("the webhook asks nothing of the cluster")
+
 
 @asynccontextmanager
 async def _shared_context(orders: Orders) -> AsyncIterator[SharedContext]:

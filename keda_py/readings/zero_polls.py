@@ -1,0 +1,163 @@
+"""Short polls at zero: idle objects whose source cannot push are asked about several times a second, all at once.
+
+One question a source (`batch_key`), whatever the number of its objects, and only about those at zero: above, polls and
+the HPA's questions are enough. What is found here is a hint and no reading: a trigger that seems active is read as if
+its source had pushed, and what fails is left to the polls, so that a fallback counts no failure of ours.
+"""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from keda_py.answers.tenants import acting_for
+from keda_py.errors import ConfigError, ScalerError
+from keda_py.net.credential_keys import SharingKey
+from keda_py.readings.batching import Engine
+from keda_py.readings.guard import guard
+from keda_py.readings.scaler_set import ScalerSet
+from keda_py.readings.tracked_metrics import check_reading
+
+DEFAULT_INTERVAL = 0.4
+SHARE_OF_TIME = 10
+"""A source is asked for a tenth of the time at most: after a slow answer the pause is nine times as long."""
+MOST_A_SECOND = 100
+"""Questions to all sources together: of more than 40, each is asked less often. Namespaces have equal shares."""
+PUSH_PAUSE, FIRST_PAUSE, LONGEST_PAUSE = 1.0, 1.0, 60.0
+"""Seconds until a trigger is asked about again that seemed active, and a source that fails: longer each time.
+
+A single trigger that fails, as on a queue that is missing, is left alone for the longest.
+"""
+
+log = logging.getLogger(__name__)
+
+Member = tuple[ScalerSet, int]
+
+
+@dataclass(slots=True)
+class _Source:
+    """The triggers of one source, each with the time from which on it is asked about; monotonic."""
+
+    namespace: str
+    members: dict[Member, float] = field(default_factory=dict)
+    task: asyncio.Task[None] | None = None
+    asking: bool = False
+
+
+class ZeroPolls:
+    """Inside of `asking`, one task for each source of idle objects.
+
+    `interval` is in seconds of the decision clock; 0: never.
+    """
+
+    def __init__(self, engine: Engine, interval: float, pushed: Callable[[ScalerSet, int], Awaitable[None]]) -> None:
+        self._engine, self._interval, self._pushed = engine, interval, pushed
+        self._sources: dict[SharingKey, _Source] = {}
+        self._counts: Counter[str] = Counter()
+        """Sources by namespace."""
+        self._idle: dict[ScalerSet, tuple[tuple[SharingKey, int], ...]] = {}
+        self._on = False
+
+    @contextmanager
+    def asking(self) -> Iterator[None]:
+        """As long as this replica polls."""
+        self._on = self._interval > 0
+        try:
+            yield
+        finally:
+            self._on = False
+            for scalers in tuple(self._idle):
+                self.end(scalers)
+
+    def note_idle(self, scalers: ScalerSet, *, idle: bool) -> None:
+        """Ask about the triggers of an object as long as it is idle."""
+        wanted = self._wanted(scalers) if idle and self._on else ()
+        if self._idle.get(scalers, ()) == wanted:
+            return
+        self.end(scalers)
+        if wanted:
+            self._idle[scalers] = wanted
+        for key, index in wanted:
+            source = self._sources.get(key) or self._begin(key, scalers.spec.namespace)
+            source.members[scalers, index] = 0.0
+
+    def _begin(self, key: SharingKey, namespace: str) -> _Source:
+        source = self._sources[key] = _Source(namespace=namespace)
+        self._counts[namespace] += 1
+        source.task = self._engine.spawn(self._ask_often(source))
+        return source
+
+    def _wanted(self, scalers: ScalerSet) -> tuple[tuple[SharingKey, int], ...]:
+        """As they are now: a renewed scaler may belong to another source."""
+        often = (index for index, one in enumerate(scalers.scalers) if one.asked_often_at_zero)
+        keys = ((scalers.batch_key(index), index) for index in often)
+        return tuple((key, index) for key, index in keys if key is not None)
+
+    def end(self, scalers: ScalerSet) -> None:
+        """Ask about it no longer; a question that is under way is not cut off, since its connection would be."""
+        for key, index in self._idle.pop(scalers, ()):
+            source = self._sources[key]
+            del source.members[scalers, index]
+            if not source.members:
+                del self._sources[key]
+                self._counts[source.namespace] -= 1
+                if not self._counts[source.namespace]:
+                    del self._counts[source.namespace]
+                if source.task is not None and not source.asking:
+                    source.task.cancel()
+
+    async def _ask_often(self, source: _Source) -> None:
+        loop, clock, fails = asyncio.get_running_loop(), self._engine.clock, 0.0
+        pause = self._interval
+        while True:
+            await clock.sleep(max(pause, self._counts[source.namespace] * len(self._counts) / MOST_A_SECOND))
+            if not source.members:
+                return
+            began, now = loop.time(), clock.monotonic()
+            members = [one for one, since in source.members.items() if since <= now]
+            source.asking = True
+            answered = not members or await self._ask(source, members)
+            source.asking = False
+            fails = 0.0 if answered else min(max(2 * fails, FIRST_PAUSE), LONGEST_PAUSE)
+            pause = max(self._interval, fails, (SHARE_OF_TIME - 1) * (loop.time() - began))
+
+    async def _ask(self, source: _Source, members: Sequence[Member]) -> bool:
+        """Whether the source answered."""
+        first, index = members[0]
+        timeout = max(scalers.timeout(index) for scalers, index in members)
+        asking = guard(self._read(members), timeout, what=f"{len(members)} triggers at zero")
+        try:
+            with self._engine.clock.busy(), acting_for(first.spec.namespace):
+                answers = await self._engine.journal.run([scalers.work for scalers, _ in members], asking)
+                self._note(source, members, answers)
+        except (ScalerError, ConfigError) as error:
+            names = first.spec.key.log_fields | {"trigger": index, "error": str(error)}
+            log.debug("a source was not asked at zero", extra=names)
+            return False
+        return True
+
+    async def _read(self, members: Sequence[Member]) -> Sequence[object]:
+        scalers = [one.scaler(index) for one, index in members]
+        answers = tuple(await scalers[0].read_batch(scalers))
+        if len(answers) != len(scalers):
+            raise ScalerError(f"{len(scalers)} triggers at once: {len(answers)} answers")
+        return answers
+
+    def _note(self, source: _Source, members: Sequence[Member], answers: Sequence[object]) -> None:
+        now = self._engine.clock.monotonic()
+        for member, answer in zip(members, answers, strict=True):
+            if member not in source.members:
+                continue  # it went meanwhile
+            scalers, index = member
+            reading = check_reading(answer, scalers.spec.triggers[index].type)
+            if isinstance(reading, ScalerError):
+                source.members[member] = now + LONGEST_PAUSE
+            elif reading.value > scalers.activation(index) if reading.active is None else reading.active:
+                source.members[member] = now + PUSH_PAUSE
+                self._engine.spawn(self._push(scalers, index))
+
+    async def _push(self, scalers: ScalerSet, index: int) -> None:
+        with self._engine.clock.busy():
+            await self._pushed(scalers, index)
