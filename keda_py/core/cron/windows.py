@@ -20,9 +20,9 @@ from zoneinfo import ZoneInfo
 from croniter import CroniterBadDateError, croniter
 
 from keda_py.core.cron.fields import CronField, CronFields, parse_fields
+from keda_py.core.cron.zones import load_zone
 from keda_py.errors import ConfigError
 
-_LONGEST_ZONE = 255
 _MINUTE = timedelta(minutes=1)
 _PROBE = timedelta(days=7)
 """No zone changes its offset and back within a week."""
@@ -55,17 +55,6 @@ def check_expression(expression: str, *, field: str) -> None:
     fields = parse_fields(expression, field=field)
     if fields.timezone:
         load_zone(fields.timezone, field=field)
-
-
-def load_zone(timezone: str, *, field: str = "timezone") -> ZoneInfo:
-    """The zone of that IANA name; raises ConfigError."""
-    if len(timezone) > _LONGEST_ZONE:
-        raise ConfigError(f"{field}: more than {_LONGEST_ZONE} characters are no time zone", field=field)
-    try:
-        return ZoneInfo(timezone or "UTC")
-    except (KeyError, ValueError, OSError):
-        message = f"{field}: {timezone!r} is not a known time zone; write an IANA name, e.g. Europe/Prague or UTC"
-        raise ConfigError(message, field=field) from None
 
 
 def is_open(window: CronWindow, now: datetime) -> bool:
