@@ -105,7 +105,7 @@ def _next_firing(expression: str, timezone: str, after: datetime) -> _Firing | N
     offset, last_year = wall - after.replace(tzinfo=None), wall.year + _HORIZON_YEARS
     while (local := schedule.next_local(wall)) is not None and local.year <= last_year:
         at = (local - offset).replace(tzinfo=UTC)
-        shift = _first_shift(after, at, schedule.zone)
+        shift = first_shift(after, at, schedule.zone)
         if shift is None:
             return _Firing(at, timedelta(0))
         resumes_at = _wall_clock(shift, schedule.zone)
@@ -120,7 +120,7 @@ def _wall_clock(instant: datetime, zone: ZoneInfo) -> datetime:
     return instant.astimezone(zone).replace(tzinfo=None)
 
 
-def _first_shift(after: datetime, until: datetime, zone: ZoneInfo) -> datetime | None:
+def first_shift(after: datetime, until: datetime, zone: ZoneInfo) -> datetime | None:
     """The first instant in (after, until] whose offset from UTC differs from that of `after`."""
     offset = after.astimezone(zone).utcoffset()
     while after < until:
