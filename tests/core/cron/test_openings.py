@@ -1,4 +1,4 @@
-"""Openings of a cycle, their words, and the gaps of summer time: compared with what `windows.py` says at each moment."""
+"""Openings of a cycle, their words, and the gaps of summer time: compared with the rule of each moment."""
 
 from datetime import UTC, datetime, timedelta
 
