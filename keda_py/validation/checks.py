@@ -10,7 +10,9 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
 
-from keda_py.apis.foreign import map_at, namespace_of, title_of
+import orjson
+
+from keda_py.apis.foreign import map_at, namespace_of, text_at, texts_at, title_of, value_at
 from keda_py.apis.kinds import KINDS
 from keda_py.apis.parsing import parse_object
 from keda_py.apis.scaled_job import ScaledJob
@@ -39,6 +41,7 @@ _SOURCES: Mapping[str, Callable[[Mapping[str, Any]], TriggersSpec]] = {
     "ScaledObject": AS_WRITTEN.read,
     "ScaledJob": JOBS_AS_WRITTEN.read,
 }
+_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 def is_ours(document: Document) -> bool:
@@ -144,10 +147,21 @@ class Validation:
     def _check_count(self, body: dict[str, Any]) -> Iterator[Finding]:
         """Of a workload: `kubectl apply` and GitOps tools would fight with the autoscaler over its count."""
         owner = self._release.owner_of(body)
-        if owner is not None and map_at(body, "spec").get("replicas") is not None:
+        if owner is not None and map_at(body, "spec").get("replicas") is not None and not _is_servers_own(body):
             text = f'spec.replicas: ScaledObject "{owner.name}" sets this count; each apply would set it back'
             text = f"{text}: remove the line"
             yield AdmissionWarning(message=text, field="spec.replicas", code=codes.WRITTEN_REPLICAS)
+
+
+def _is_servers_own(body: dict[str, Any]) -> bool:
+    """Whether the count of a live object is the API server's default or a scaler's: not written by `kubectl apply`."""
+    if not text_at(body, "metadata", "resourceVersion"):
+        return False
+    applied = texts_at(body, "metadata", "annotations").get(_LAST_APPLIED, "")
+    try:
+        return value_at(orjson.loads(applied), "spec", "replicas") is None
+    except orjson.JSONDecodeError:
+        return True
 
 
 def _kinds() -> dict[str, str]:
