@@ -6,9 +6,10 @@ before an end, closed before a start alone. That is `windows.py`'s rule, E <= S,
 not in here: `gaps.py`.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import lru_cache
 from itertools import pairwise
 
 from keda_py.core.cron.fields import CronFields
@@ -23,6 +24,17 @@ _DAYS_IN_YEAR = 366
 
 Span = tuple[int, int]
 """Minutes from the beginning of the cycle: opens, closes; closes may lie in the next cycle."""
+_Day = tuple[int, int, int]
+"""Month, day of the month, day of the week from Sunday, 0."""
+
+
+def _parts(day: date) -> _Day:
+    return day.month, day.day, day.isoweekday() % 7
+
+
+_A_YEAR = [_parts(date(_LEAP_YEAR, 1, 1) + timedelta(days=number)) for number in range(_DAYS_IN_YEAR)]
+_A_WEEK = [_parts(date(_LEAP_YEAR, 3, 1) + timedelta(days=number)) for number in range(7)]
+"""From a Monday."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +64,7 @@ class Openings:
         return any(opens <= at < closes for opens, closes in self.spans for at in (minute, minute + self.cycle))
 
 
+@lru_cache(maxsize=64)
 def openings_of(start: CronFields, end: CronFields) -> Openings | None:
     """The openings of one cycle; None where it fires too often to be looked at."""
     weekly = _is_weekly(start) and _is_weekly(end)
@@ -68,8 +81,7 @@ def openings_of(start: CronFields, end: CronFields) -> Openings | None:
 
 def firings(fields: CronFields, *, weekly: bool) -> set[int] | None:
     """All of one cycle, a week from Monday or a year; None where there are too many."""
-    begins = date(_LEAP_YEAR, 3, 1) if weekly else date(_LEAP_YEAR, 1, 1)
-    days = _matching(lambda day: day_matches(fields, day), begins, 7 if weekly else _DAYS_IN_YEAR)
+    days = _matching(fields, _A_WEEK if weekly else _A_YEAR)
     if len(days) * len(fields.hour.values) * len(fields.minute.values) > MOST_FIRINGS:
         return None
     times = times_of_day(fields)
@@ -98,10 +110,7 @@ def gaps_between(openings: Openings) -> Sequence[Span]:
 
 def day_matches(fields: CronFields, day: date) -> bool:
     """Whether the expression fires on that day, at whichever time."""
-    if day.month not in fields.month.values:
-        return False
-    by_month, by_week = day.day in fields.day_of_month.values, day.isoweekday() % 7 in fields.day_of_week.values
-    return by_month or by_week if fields.matches_any_weekday() else by_month and by_week
+    return bool(_matching(fields, [_parts(day)]))
 
 
 def times_of_day(fields: CronFields) -> Sequence[int]:
@@ -113,8 +122,14 @@ def _is_weekly(fields: CronFields) -> bool:
     return len(fields.month.values) == 12 and len(fields.day_of_month.values) == 31
 
 
-def _matching(matches: Callable[[date], bool], begins: date, days: int) -> Sequence[int]:
-    return [number for number in range(days) if matches(begins + timedelta(days=number))]
+def _matching(fields: CronFields, days: Sequence[_Day]) -> Sequence[int]:
+    """The numbers of the days on which it fires."""
+    months, by_month, by_week = fields.month.values, fields.day_of_month.values, fields.day_of_week.values
+    if fields.matches_any_weekday():
+        return [
+            at for at, (month, day, week) in enumerate(days) if month in months and (day in by_month or week in by_week)
+        ]
+    return [at for at, (month, day, week) in enumerate(days) if month in months and day in by_month and week in by_week]
 
 
 def _within(span: Span, cycle: int) -> Sequence[Span]:

@@ -12,7 +12,7 @@ from keda_py.core.cron.openings import WEEK, Openings, gaps_between, shared_minu
 from keda_py.core.cron.words import duration, span_in_words
 from keda_py.core.meaning.windows import Window
 
-_MOST_OPENINGS = 50
+_MOST_OPENINGS = 28
 
 
 def check_pairs(windows: Sequence[Window]) -> Iterator[AdmissionWarning]:
