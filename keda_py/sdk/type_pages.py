@@ -146,9 +146,12 @@ def _pairs(body: list[ast.stmt]) -> Iterator[tuple[str, str]]:
                 yield name, inspect.cleandoc(text).replace("\n", " ")
 
 
-@cache
 def _facts(module: str) -> Mapping[str, Any]:
     """Of the file beside that module; nothing where it is missing."""
     source = getattr(sys.modules[module], "__file__", None)
-    file = Path(source).with_name(FACTS_FILE) if source else None
-    return tomllib.loads(file.read_text(encoding="utf-8")) if file is not None and file.is_file() else {}
+    return _facts_of(Path(source).with_name(FACTS_FILE)) if source else {}
+
+
+@cache
+def _facts_of(file: Path) -> Mapping[str, Any]:
+    return tomllib.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
