@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from keda_py.core.meaning.scaled_object import sleeps
 from keda_py.core.meaning.windows import windows_of
-from keda_py.core.spec import ScalingSpec, TriggersSpec
+from keda_py.core.spec import RESOURCE_TRIGGERS, ScalingSpec, TriggersSpec
 
 RESTORE = "spec.advanced.restoreToOriginalReplicaCount"
 
@@ -24,7 +24,18 @@ def notes_of(spec: TriggersSpec) -> Iterator[Note]:
         if window.words:
             field = f"spec.triggers[{window.index}]"
             yield Note(message=f"{field}: {window.words}: {counted(window.replicas, 'replica')}", field=field)
-    if isinstance(spec, ScalingSpec) and sleeps(spec) and not spec.restore_original:
+    if isinstance(spec, ScalingSpec) and sleeps(spec):
+        yield from _notes_of_sleep(spec)
+
+
+def _notes_of_sleep(spec: ScalingSpec) -> Iterator[Note]:
+    """cpu and memory are measured in pods; what is deleted wakes nothing."""
+    for index, trigger in enumerate(spec.triggers):
+        if trigger.type in RESOURCE_TRIGGERS and not spec.resource_only:
+            field = f"spec.triggers[{index}]"
+            text = f"{field}: {trigger.type} does not wake it from 0, and counts while another trigger keeps it up"
+            yield Note(message=text, field=field)
+    if not spec.restore_original:
         text = f"deleting it while {spec.target.kind} {spec.target.name} is at 0 leaves that at 0; set {RESTORE}: true"
         yield Note(message=text, field="spec")
 

@@ -20,7 +20,7 @@ def check_meaning(spec: ScalingSpec) -> Iterator[AdmissionWarning]:
     yield from check_annotations(spec.annotations, OF_SCALED_OBJECTS)
     windows = windows_of(spec.triggers)
     for window in windows:
-        yield from check_window(window)
+        yield from check_window(window, [other for other in windows if other is not window])
         yield from _check_count(window, spec)
     if len(windows) == sum(trigger.type == CRON for trigger in spec.triggers):
         yield from check_pairs(windows)

@@ -56,7 +56,7 @@ def _simple(openings: Openings) -> bool:
 
 def _relation(one: Window, other: Window) -> str:
     first, second = one.openings, other.openings
-    if first is None or second is None:
+    if first is None or second is None or not (one.replicas and other.replicas):
         return ""
     shared = shared_minutes(first, second)
     name = f"that of spec.triggers[{one.index}]"

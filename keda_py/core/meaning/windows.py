@@ -56,13 +56,13 @@ def windows_of(triggers: Sequence[ScaleTrigger]) -> list[Window]:
     return [window for window in read if window is not None]
 
 
-def check_window(window: Window) -> Iterator[AdmissionWarning]:
-    """All that is doubtful about it alone."""
+def check_window(window: Window, others: Sequence[Window] = ()) -> Iterator[AdmissionWarning]:
+    """All that is doubtful about it; `others` are the windows of the same object."""
     yield from _check_zone(window)
     minutely = list(_check_minutes(window))
     yield from minutely
     if not minutely and window.openings is not None:
-        yield from _check_openings(window, window.openings)
+        yield from _check_openings(window, window.openings, others)
         yield from _check_summer_time(window)
 
 
@@ -114,7 +114,7 @@ def _check_minutes(window: Window) -> Iterator[AdmissionWarning]:
             yield _warn(window, key, text, codes.EVERY_MINUTE)
 
 
-def _check_openings(window: Window, openings: Openings) -> Iterator[AdmissionWarning]:
+def _check_openings(window: Window, openings: Openings, others: Sequence[Window]) -> Iterator[AdmissionWarning]:
     if not openings.spans:
         key = "start" if window.start.never_fires() and not window.end.never_fires() else "end"
         text = f'the window never opens: "{window.written[key == "end"]}" never comes'
@@ -122,7 +122,9 @@ def _check_openings(window: Window, openings: Openings) -> Iterator[AdmissionWar
     elif openings.always:
         yield _always(window)
     elif openings.weekly:
-        first = (*_check_swapped(window, openings), *_check_weekend(window, openings), *_check_days(window, openings))
+        by_day = any(_is_open_at_noon(other, openings.spans[0][0] // DAY) for other in others)
+        swapped = () if by_day else _check_swapped(window, openings)
+        first = (*swapped, *_check_weekend(window, openings), *_check_days(window, openings))
         yield from first[:1]
 
 
@@ -153,6 +155,12 @@ def _check_swapped(window: Window, openings: Openings) -> Iterator[AdmissionWarn
         f"{_or_shifted(window, days)}"
     )
     yield _warn(window, "start", text, codes.SWAPPED)
+
+
+def _is_open_at_noon(window: Window, day: int) -> bool:
+    """Then nights are meant: of two windows one is for the day."""
+    openings = window.openings
+    return openings is not None and openings.weekly and openings.covers(day * DAY + _NOON)
 
 
 def window_end(openings: Openings) -> int:
