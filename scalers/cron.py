@@ -2,7 +2,8 @@
 
 from functools import cached_property
 
-from keda_py.core.cron.windows import CronWindow, check_expression, is_open, load_zone, next_change
+from keda_py.core.cron.windows import CronWindow, check_expression, is_open, next_change
+from keda_py.core.cron.zones import load_zone, zone_remedy
 from keda_py.sdk.scaler import ConfigError, Reading, Scaler, ScalerContext, ScalerError, TriggerMetadata
 
 # `*/5 0 ? * 1,3` becomes `xSl50Qmx1Cm3`; the engine's own normalisation comes after.
@@ -61,7 +62,8 @@ class CronScaler(Scaler[CronMetadata]):
             load_zone(self.metadata.timezone)
         except ConfigError as error:
             zone = self.metadata.timezone
-            raise ScalerError(f"unable to load timezone: unknown time zone {zone}: {error}") from error
+            text = f"unable to load timezone: unknown time zone {zone}; {zone_remedy(zone)}"
+            raise ScalerError(text) from error
         now = self.context.clock.now()
         inside = is_open(self._window, now)
         return Reading(

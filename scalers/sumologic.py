@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import Field, SecretStr, model_validator
 
-from keda_py.core.cron.windows import load_zone
+from keda_py.core.cron.zones import load_zone
 from keda_py.sdk.scaler import (
     AUTH,
     LONGEST_TIMEOUT,

@@ -5,13 +5,15 @@
 
 import argparse
 import asyncio
+import logging
 import os
 import shlex
 import signal
 import socket
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from keda_py.cli.operator import configure_logs, loop_factory
@@ -30,18 +32,35 @@ EXAMPLES = (
     ("keda-py local > kubeconfig & kubectl --kubeconfig kubeconfig get so,hpa -w", "look at it"),
 )
 _LOOPBACK = "127.0.0.1"
+_WATCHDOG, _SCALER = "keda_py.operator.process.watchdog", "scaler "
 
 
 def run(arguments: list[str]) -> int:
     """Serve until SIGTERM or SIGINT."""
     options = _parse(arguments)
     configure_logs(load_settings({"zap-log-level": ["debug" if options.verbose else "info"]}, {}).logs)
-    try:
-        with asyncio.Runner(loop_factory=loop_factory()) as runner:
-            runner.run(_serve(options))
-    except asyncio.CancelledError:  # SIGTERM
-        pass
+    stopped = suppress(asyncio.CancelledError)  # SIGTERM
+    with stopped, without_own_stalls(), asyncio.Runner(loop_factory=loop_factory()) as runner:
+        runner.run(_serve(options))
     return 0
+
+
+@contextmanager
+def without_own_stalls() -> Iterator[None]:
+    """The watchdog's warnings of scalers alone: here the operator's loop is the embedded cluster's, too.
+
+    What that takes at its start, or for a large `kubectl apply`, says nothing of an operator in a cluster.
+    """
+    log = logging.getLogger(_WATCHDOG)
+    log.addFilter(_is_of_a_scaler)
+    try:
+        yield
+    finally:
+        log.removeFilter(_is_of_a_scaler)
+
+
+def _is_of_a_scaler(record: logging.LogRecord) -> bool:
+    return str(getattr(record, "culprit", _SCALER)).startswith(_SCALER)
 
 
 async def _serve(options: argparse.Namespace) -> None:

@@ -1,7 +1,7 @@
 """FILE arguments of commands -> texts: files, folders, - for standard input."""
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, MutableMapping
 from pathlib import Path
 
 from keda_py.errors import ConfigError
@@ -12,15 +12,31 @@ _RENDER = "render it and give what comes out: helm template {} > rendered.yaml"
 _SUFFIXES = (".yaml", ".yml", ".json")
 
 
-def read_texts(files: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """(name, text) of each; of a folder, of every manifest below it. Raises ConfigError that names the file."""
+def read_texts(
+    files: Iterable[str], *, undecodable: MutableMapping[str, str] | None = None
+) -> Iterator[tuple[str, str]]:
+    """(name, text) of each; of a folder, of every manifest below it. Raises ConfigError that names the file.
+
+    With `undecodable`, a file that is not UTF-8 is put there with the reason, and the others follow.
+    """
+    for name, content in _contents(files):
+        try:
+            yield name, content.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            reason = f"not UTF-8 at byte {error.start}; save it as UTF-8"
+            if undecodable is None:
+                raise ConfigError(f"{name}: {reason}") from None
+            undecodable[name] = reason
+
+
+def _contents(files: Iterable[str]) -> Iterator[tuple[str, bytes]]:
     for file in files:
         if file == STDIN:
-            yield "stdin", _decoded(sys.stdin.buffer.read(), "stdin")
+            yield "stdin", sys.stdin.buffer.read()
             continue
         for path in _expanded(Path(file)):
             try:
-                yield str(path), _decoded(path.read_bytes(), str(path))
+                yield str(path), path.read_bytes()
             except OSError as error:
                 raise ConfigError(f"{path}: cannot be read: {error.strerror}; check the path") from None
 
@@ -39,10 +55,3 @@ def _expanded(path: Path) -> list[Path]:
     if not found:
         raise ConfigError(f"{path}: no {', '.join(_SUFFIXES)} files in this folder; check the path")
     return found
-
-
-def _decoded(content: bytes, name: str) -> str:
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{name}: not UTF-8 at byte {error.start}; save it as UTF-8") from None

@@ -4,7 +4,7 @@ import argparse
 import asyncio
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -12,9 +12,9 @@ import orjson
 
 from keda_py.cli.parsers import command_parser
 from keda_py.cli.text import Style, paint
-from keda_py.errors import ConfigError
 
 if TYPE_CHECKING:
+    from keda_py.kube.resources import Obj
     from keda_py.migration.findings import Finding
     from keda_py.migration.installation import Installation
 
@@ -65,18 +65,27 @@ def read_keda_flags(arguments: Sequence[str]) -> tuple[Mapping[str, Sequence[str
 
 
 def _files(files: list[str]) -> "Installation":
-    """Raises ConfigError for what cannot be read: a check of half the files is none."""
+    """What can be read; the rest is told, and blocks: half of the files are no check. Raises ConfigError for paths."""
     from keda_py.cli.manifests import read_texts
     from keda_py.migration.installation import from_bodies
+
+    unread: dict[str, str] = {}
+    texts = read_texts(files, undecodable=unread)
+    bodies = [body for name, text in texts for body in _bodies(name, text, unread)]
+    for place, reason in unread.items():
+        sys.stderr.write(f"keda-py migrate: {place}: {reason}\n")
+    return from_bodies(bodies, unread)
+
+
+def _bodies(name: str, text: str, unread: dict[str, str]) -> "Iterator[Obj]":
+    """The objects that stand before the first unreadable place, which is put into `unread`."""
     from keda_py.validation.documents import DocumentError, read_documents
 
-    bodies = []
-    for name, text in read_texts(files):
-        try:
-            bodies += [document.body for document in read_documents(text, name)]
-        except DocumentError as error:
-            raise ConfigError(f"{name}:{error.line}: {error}") from None
-    return from_bodies(bodies)
+    try:
+        for document in read_documents(text, name):
+            yield document.body
+    except DocumentError as error:
+        unread[f"{name}:{error.line}"] = str(error)
 
 
 async def _cluster(kubeconfig: str) -> "Installation":
@@ -109,11 +118,17 @@ def _summary(findings: Sequence["Finding"], installation: "Installation", all_of
 
     counts = Counter(str(finding.severity) for finding in findings)
     looked_at = sum(len(installation.of(resource)) for resource in OURS)
-    told = "" if all_of_them or not counts["fine"] else " (--all prints them)"
+    told = "" if all_of_them or not counts["fine"] else f" (--all prints {'it' if counts['fine'] == 1 else 'them'})"
     return (
-        f"{looked_at} KEDA objects looked at: {counts['blocks']} findings block the move, {counts['changes']} change "
-        f"something, {counts['fine']} are fine{told}"
+        f"{_numbered(looked_at, 'KEDA object', 'KEDA objects')} looked at: "
+        f"{_numbered(counts['blocks'], 'finding blocks', 'findings block')} the move, "
+        f"{_numbered(counts['changes'], 'changes', 'change')} something, "
+        f"{_numbered(counts['fine'], 'is', 'are')} fine{told}"
     )
+
+
+def _numbered(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}"
 
 
 def _json(findings: Sequence["Finding"]) -> str:

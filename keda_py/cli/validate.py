@@ -9,6 +9,7 @@ import orjson
 from keda_py.cli.manifests import read_texts
 from keda_py.cli.parsers import command_parser
 from keda_py.cli.text import Style, paint
+from keda_py.validation.problems import Problem
 from keda_py.validation.report import Report, validate_texts
 
 DESCRIPTION = (
@@ -18,10 +19,15 @@ DESCRIPTION = (
 EXAMPLES = (
     ("keda-py validate k8s/", "every manifest below a folder"),
     ("helm template my-release ./chart | keda-py validate -", "what a chart renders"),
+    ("keda-py validate --notes app.yaml", "its windows in words: Mon-Fri 08:30-19:30 Asia/Seoul, 55 h a week"),
     ("keda-py validate --strict --output json app.yaml", "for a pipeline: warnings fail, too"),
 )
-NOTES = "exit codes: 0 nothing wrong, 1 problems found, 2 wrong usage or a file that cannot be read"
-_STYLES: dict[str, Style] = {"error": "error", "warning": "warning"}
+NOTES = (
+    "exit codes: 0 nothing wrong, 1 problems found, 2 wrong usage or a file that cannot be read\n"
+    "A warning is switched off by the code behind it: a comment `# keda-py: ignore=CODE` in the file, or the\n"
+    "annotation keda-py.dev/ignore: CODE on the object. CHECKS.md explains each."
+)
+_STYLES: dict[str, Style] = {"error": "error", "warning": "warning", "note": "comment"}
 
 
 def run(arguments: list[str]) -> int:
@@ -30,20 +36,24 @@ def run(arguments: list[str]) -> int:
     parser.add_argument("files", metavar="FILE", nargs="+", help="manifest, folder, or - for standard input")
     parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="how to print [text]")
     parser.add_argument("--strict", action="store_true", help="warnings fail, too")
+    parser.add_argument("--notes", action="store_true", help="tell windows in words, and what a deletion would leave")
     options = parser.parse_args(arguments)
     report = asyncio.run(validate_texts(dict(read_texts(options.files))))
-    sys.stdout.write(_json(report) if options.output == "json" else _text(report))
+    sys.stdout.write(_json(report) if options.output == "json" else _text(report, notes=options.notes))
     return 1 if any(options.strict or problem.severity == "error" for problem in report.problems) else 0
 
 
-def _text(report: Report) -> str:
-    lines = []
-    for problem in report.problems:
-        place = f"{problem.file}:{problem.line}"
-        severity = paint(problem.severity, _STYLES[problem.severity])
-        template = f" ({problem.template})" if problem.template else ""
-        lines.append(f"{paint(place, 'heading')}: {severity}: {_indented(problem.sentence)}{template}")
+def _text(report: Report, *, notes: bool) -> str:
+    lines = [_line(problem) for problem in (*(report.notes if notes else ()), *report.problems)]
     return "\n".join([*lines, _summary(report), ""])
+
+
+def _line(problem: Problem) -> str:
+    place = paint(f"{problem.file}:{problem.line}", "heading")
+    severity = paint(problem.severity, _STYLES[problem.severity])
+    code = f" [{problem.code}]" if problem.code else ""
+    template = f" ({problem.template})" if problem.template else ""
+    return f"{place}: {severity}: {_indented(problem.sentence)}{code}{template}"
 
 
 def _indented(text: str) -> str:
@@ -65,5 +75,6 @@ def _count(number: int, word: str) -> str:
 
 
 def _json(report: Report) -> str:
-    body = {"objects": report.objects, "problems": [asdict(problem) for problem in report.problems]}
+    problems, notes = ([asdict(one) for one in found] for found in (report.problems, report.notes))
+    body = {"objects": report.objects, "problems": problems, "notes": notes}
     return orjson.dumps(body, option=orjson.OPT_INDENT_2).decode() + "\n"

@@ -32,15 +32,24 @@ _APPLY = "keda-py crds | kubectl apply --server-side --force-conflicts -f -"
 
 def check_cluster(installation: Installation) -> Iterator[Finding]:
     """Everything that is there once in a cluster."""
-    for kind, refusal in installation.unread.items():
-        message = f"could not be looked at: {refusal}"
-        yield Finding(severity=Severity.CHANGES, object=kind, message=message, remedy="run as a user who may read it")
+    yield from _check_unread(installation)
     if installation.live:
         yield from _check_version(installation.version)
     yield from _check_definitions(installation)
     yield from _check_metrics_api(installation)
     for configuration in installation.of(VALIDATING_WEBHOOK_CONFIGURATIONS):
         yield from _check_webhook(configuration)
+
+
+def _check_unread(installation: Installation) -> Iterator[Finding]:
+    """A cluster's kinds, or places in files: there may be more than is told."""
+    for what, refusal in installation.unread.items():
+        if installation.live:
+            message, remedy = f"could not be looked at: {refusal}", "run as a user who may read it"
+            yield Finding(severity=Severity.CHANGES, object=what, message=message, remedy=remedy)
+        else:
+            remedy = "mend the file and check again: what it holds from there on is not known"
+            yield Finding(severity=Severity.BLOCKS, object=what, message=refusal, remedy=remedy)
 
 
 def _check_version(written: str) -> Iterator[Finding]:

@@ -41,7 +41,10 @@ READ = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Installation:
-    """`version` is the cluster's, as in "v1.31.2"; "" where only files are known."""
+    """`version` is the cluster's, as in "v1.31.2"; "" where only files are known.
+
+    `unread` are kinds of a cluster that could not be listed, or places in files that could not be read, and why.
+    """
 
     objects: Mapping[str, Sequence[Obj]]
     version: str = ""
@@ -57,12 +60,12 @@ class Installation:
         return bool(self.version)
 
 
-def from_bodies(bodies: Iterable[Obj]) -> Installation:
-    """The objects of manifests."""
+def from_bodies(bodies: Iterable[Obj], unread: Mapping[str, str] | None = None) -> Installation:
+    """The objects of manifests, and the places where others could not be read."""
     found: defaultdict[str, list[Obj]] = defaultdict(list)
     for body in bodies:
         found[text_at(body, "kind")].append(body)
-    return Installation(objects=found)
+    return Installation(objects=found, unread=unread or {})
 
 
 async def read_cluster(client: KubeClient) -> Installation:

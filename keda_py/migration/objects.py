@@ -64,7 +64,7 @@ def _types(body: Obj) -> set[str]:
 
 def _judge(problem: Problem, body: Mapping[str, Any] | None) -> Finding:
     message = problem.sentence.removeprefix(f"{problem.object}: ")
-    if problem.severity == "warning":
+    if problem.severity == "warning" or problem.code:  # or a field that KEDA loses as well
         return Finding(severity=Severity.FINE, object=problem.object, message=message)
     if body is not None and _broken_already(body):
         message = f"{message} (it is not Ready with KEDA either)"

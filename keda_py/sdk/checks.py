@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from typing import cast
 
 from keda_py.apis.scaled_object import ScaleTrigger
+from keda_py.core.admission import codes
 from keda_py.core.admission.findings import AdmissionWarning, Denial, Finding
 from keda_py.core.metric_names import name_metrics
 from keda_py.core.metric_specs import ExternalMetric
@@ -28,7 +29,7 @@ def warn_of_triggers(triggers: Sequence[ScaleTrigger], shared_context: SharedCon
         parameters = frozenset[str]() if trigger.authentication_ref is None else None
         for finding in check_trigger(trigger, parameters, context_of(trigger, index, shared_context, None), None):
             text = finding.message if finding.field in finding.message else f"{finding.field}: {finding.message}"
-            yield AdmissionWarning(message=text, field=finding.field)
+            yield AdmissionWarning(message=text, field=finding.field, code=finding.code)
 
 
 def check_trigger(
@@ -114,4 +115,5 @@ def _warn_of_keys(trigger: ScaleTrigger, field: str) -> Iterator[AdmissionWarnin
         near = get_close_matches(unknown, known, n=1)
         hint = f'did you mean "{near[0]}"?' if near else f"`keda-py scalers {trigger.type}` lists its keys"
         path = f"{field}.metadata.{unknown}"
-        yield AdmissionWarning(message=f"{path}: {trigger.type} does not read this key; {hint}", field=path)
+        text = f"{path}: {trigger.type} does not read this key; {hint}"
+        yield AdmissionWarning(message=text, field=path, code=codes.UNKNOWN_KEY)

@@ -1,5 +1,6 @@
 """`keda-py validate`: what admission would say, and more, about manifests in files, without a cluster.
 
-documents.py (text -> objects that know their lines) -> release.py (what the files hold together) -> checks.py (schema,
-admission checks, triggers) -> findings, printed by `keda_py/cli/validate.py`.
+documents.py (text -> objects that know their lines; switches.py: which warnings their comments switch off) ->
+release.py (what the files hold together) -> checks.py (schema, admission checks, triggers, meaning) -> findings,
+printed by `keda_py/cli/validate.py`.
 """

@@ -5,28 +5,43 @@ object that the schema refuses is not looked at any further. Of a workload only 
 ScaledObject sets it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
 
-from keda_py.apis.foreign import map_at, title_of
+import orjson
+
+from keda_py.apis.foreign import map_at, namespace_of, text_at, texts_at, title_of, value_at
 from keda_py.apis.kinds import KINDS
 from keda_py.apis.parsing import parse_object
 from keda_py.apis.scaled_job import ScaledJob
 from keda_py.apis.scaled_object import ScaledObject, ScaleTrigger
 from keda_py.apis.trigger_authentication import TriggerAuthentication
+from keda_py.core.admission import codes
 from keda_py.core.admission.checks import Check, check_of
+from keda_py.core.admission.codes import ignored_codes, without_ignored
 from keda_py.core.admission.findings import AdmissionWarning, Denial, Finding
 from keda_py.core.admission.others import check_authentication, check_scaled_job
 from keda_py.core.admission.scaled_object import check_scaled_object
-from keda_py.core.spec import AS_WRITTEN, ScalingSpec
+from keda_py.core.jobs.spec import JOBS_AS_WRITTEN
+from keda_py.core.meaning.notes import notes_of
+from keda_py.core.meaning.scaled_object import check_job_meaning, check_meaning
+from keda_py.core.meaning.target import check_target
+from keda_py.core.spec import AS_WRITTEN, ScalingSpec, TriggersSpec
 from keda_py.errors import ConfigError
 from keda_py.sdk.checks import check_trigger, context_of
 from keda_py.sdk.context import SharedContext
 from keda_py.validation.documents import Document
-from keda_py.validation.problems import Problem
+from keda_py.validation.problems import Problem, Severity
 from keda_py.validation.release import Release, completed
 from keda_py.validation.schemas import check_schema, our_kinds
+
+_SOURCES: Mapping[str, Callable[[Mapping[str, Any]], TriggersSpec]] = {
+    "ScaledObject": AS_WRITTEN.read,
+    "ScaledJob": JOBS_AS_WRITTEN.read,
+}
+_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 def is_ours(document: Document) -> bool:
@@ -53,8 +68,22 @@ class Validation:
         """Everything found, errors and warnings."""
         for document in self._documents:
             found = self._findings(document.body) if is_ours(document) else self._check_count(document.body)
-            for finding in found:
+            ignored = document.ignored | ignored_codes(map_at(document.body, "metadata", "annotations"))
+            for finding in without_ignored(found, ignored):
                 yield _problem(document, finding)
+
+    def notes(self) -> Iterator[Problem]:
+        """Of the objects with triggers that can be read: windows in words, and what a deletion leaves."""
+        for document in self._documents:
+            source = _SOURCES.get(document.body["kind"]) if is_ours(document) else None
+            if source is None:
+                continue
+            try:
+                notes = list(notes_of(source(completed(document.body))))
+            except ConfigError:
+                continue  # told as a problem
+            for note in notes:
+                yield _placed(document, "note", note.message, note.field)
 
     def _findings(self, body: dict[str, Any]) -> Iterator[Finding]:
         api_version, kind = body["apiVersion"], body["kind"]
@@ -63,10 +92,12 @@ class Validation:
             return
         found = list(check_schema(body))
         yield from found
-        if any(isinstance(finding, Denial) for finding in found):
+        if any(isinstance(finding, Denial) and not finding.code for finding in found):
             return
         try:
             yield from self._checks[kind](completed(body))
+            if kind == "ScaledObject":
+                yield from check_target(AS_WRITTEN.read(completed(body)), namespace_of(body), self._release.located)
         except ConfigError as error:
             yield Denial(message=str(error), reason="invalid-object", field=error.field)
 
@@ -75,6 +106,7 @@ class Validation:
         spec = AS_WRITTEN.of(obj)
         yield from check_scaled_object(obj, self._release.neighbourhood(spec))
         yield from self._check_triggers(spec.triggers, spec.namespace, spec)
+        yield from check_meaning(spec)
 
     def _check_scaled_job(self, body: Mapping[str, object]) -> Iterator[Finding]:
         obj = parse_object(ScaledJob, body)
@@ -85,6 +117,7 @@ class Validation:
                 text = f"{field}: Cannot set metricType in ScaledJob triggers; remove it"
                 yield Denial(message=text, reason="incorrect-triggers", field=field)
         yield from self._check_triggers(obj.spec.triggers, obj.metadata.namespace, None)
+        yield from check_job_meaning(obj.spec.triggers, obj.metadata.annotations)
 
     def _check_triggers(
         self, triggers: Sequence[ScaleTrigger], namespace: str, spec: ScalingSpec | None
@@ -109,14 +142,26 @@ class Validation:
                     path = f"spec.{field}[{index}].key"
                     there = ", ".join(sorted(keys)) or "none"
                     text = f'{path}: {kind} "{reference.name}" has no key "{reference.key}"; it has: {there}'
-                    yield AdmissionWarning(message=text, field=path)
+                    yield AdmissionWarning(message=text, field=path, code=codes.MISSING_KEY)
 
     def _check_count(self, body: dict[str, Any]) -> Iterator[Finding]:
         """Of a workload: `kubectl apply` and GitOps tools would fight with the autoscaler over its count."""
         owner = self._release.owner_of(body)
-        if owner is not None and map_at(body, "spec").get("replicas") is not None:
+        if owner is not None and map_at(body, "spec").get("replicas") is not None and not _is_servers_own(body):
             text = f'spec.replicas: ScaledObject "{owner.name}" sets this count; each apply would set it back'
-            yield AdmissionWarning(message=f"{text}: remove the line", field="spec.replicas")
+            text = f"{text}: remove the line"
+            yield AdmissionWarning(message=text, field="spec.replicas", code=codes.WRITTEN_REPLICAS)
+
+
+def _is_servers_own(body: dict[str, Any]) -> bool:
+    """Whether the count of a live object is the API server's default or a scaler's: not written by `kubectl apply`."""
+    if not text_at(body, "metadata", "resourceVersion"):
+        return False
+    applied = texts_at(body, "metadata", "annotations").get(_LAST_APPLIED, "")
+    try:
+        return value_at(orjson.loads(applied), "spec", "replicas") is None
+    except orjson.JSONDecodeError:
+        return True
 
 
 def _kinds() -> dict[str, str]:
@@ -137,13 +182,17 @@ def _deny_kind(api_version: str, kind: str) -> Denial:
 
 
 def _problem(document: Document, finding: Finding) -> Problem:
-    body = document.body
+    severity: Severity = "error" if isinstance(finding, Denial) else "warning"
+    return replace(_placed(document, severity, finding.message, finding.field), code=finding.code)
+
+
+def _placed(document: Document, severity: Severity, message: str, field: str) -> Problem:
     return Problem(
-        severity="error" if isinstance(finding, Denial) else "warning",
+        severity=severity,
         file=document.file,
-        line=document.lines.at(finding.field),
-        message=finding.message,
-        object=title_of(body),
-        field=finding.field,
+        line=document.lines.at(field),
+        message=message,
+        object=title_of(document.body),
+        field=field,
         template=document.template,
     )

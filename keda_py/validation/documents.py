@@ -18,6 +18,7 @@ from yaml.constructor import SafeConstructor
 from keda_py.core.documents.yaml_guard import DEEPEST, TAG, PlainLoader, YamlTooDeep, events
 from keda_py.errors import ConfigError
 from keda_py.validation.lines import Lines, find_duplicates
+from keda_py.validation.switches import Switches
 
 MOST_NODES = 1_000_000
 _SOURCE = "# Source: "
@@ -36,25 +37,31 @@ class DocumentError(ConfigError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """One object. `template` is the file of a chart that rendered it, "" where that is not known."""
+    """One object. `template` is the file of a chart that rendered it, "" where that is not known.
+
+    `ignored` are the codes of warnings that a comment switches off for it.
+    """
 
     file: str
     body: dict[str, Any]
     lines: Lines
     template: str = ""
+    ignored: frozenset[str] = frozenset()
 
 
 def read_documents(text: str, file: str) -> Iterator[Document]:
     """Every object of a file. Raises DocumentError for the first place that cannot be read; nothing follows it."""
     try:
         _check_depth(text)
-        templates = _templates(text)
+        templates, switches = _templates(text), Switches(text)
         builder = SafeConstructor()
         for root in yaml.compose_all(text, Loader=PlainLoader):
             _check_size(root)
             template = _last_before(templates, root.start_mark.line)
             for node in _objects(root):
-                yield Document(file=file, body=_body(builder, node), lines=Lines(node), template=template)
+                ignored = switches.at(node.start_mark.line + 1)
+                body = _body(builder, node)
+                yield Document(file=file, body=body, lines=Lines(node), template=template, ignored=ignored)
     except yaml.YAMLError as error:
         raise _unreadable(error, text) from None
 

@@ -1,14 +1,17 @@
-"""One thing that is wrong, or doubtful, in one place of one file."""
+"""One thing that is wrong, doubtful, or worth knowing, in one place of one file."""
 
 from dataclasses import dataclass
 from typing import Literal
 
-Severity = Literal["error", "warning"]
+Severity = Literal["error", "warning", "note"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """`object` is "ScaledObject shop/web", "" for a text that holds none; `field` is a path, or ""."""
+    """`object` is "ScaledObject shop/web", "" for a text that holds none; `field` is a path, or "".
+
+    `code` is what `# keda-py: ignore=` takes, "" for what cannot be switched off: the API server or KEDA refuse it.
+    """
 
     severity: Severity
     file: str
@@ -17,6 +20,7 @@ class Problem:
     object: str = ""
     field: str = ""
     template: str = ""
+    code: str = ""
 
     @property
     def sentence(self) -> str:

@@ -17,6 +17,7 @@ from keda_py.apis.trigger_authentication import ClusterTriggerAuthentication, Tr
 from keda_py.apis.wire import ObjectMeta, Wire
 from keda_py.apis.workloads import Container, HorizontalPodAutoscaler, LimitRange, Workload
 from keda_py.core.admission.findings import Neighbourhood, Rival, rival_of
+from keda_py.core.meaning.target import Located
 from keda_py.core.spec import AS_WRITTEN, ScalingSpec, TargetSpec
 from keda_py.errors import ConfigError
 from keda_py.kube.informers.cache import NamespacedName
@@ -45,9 +46,13 @@ class Release:
     """The objects of all files that others depend on, by kind, namespace and name."""
 
     def __init__(self, documents: Iterable[Document]) -> None:
+        self.located: defaultdict[str, list[Located]] = defaultdict(list)
+        """Every object, by name."""
         self._bodies: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
         for document in documents:
             self._bodies[document.body["kind"]].append(completed(document.body))
+            place = _located(document.body)
+            self.located[place.name].append(place)
         self._hpas = self._grouped("HorizontalPodAutoscaler", HorizontalPodAutoscaler)
         self._limit_ranges = self._grouped("LimitRange", LimitRange)
         self._workloads = {kind: self._named(kind, Workload) for kind in ("Deployment", "StatefulSet")}
@@ -142,6 +147,11 @@ def _without_nulls(value: Any) -> Any:
             return [_without_nulls(item) for item in value]
         case _:
             return value
+
+
+def _located(body: dict[str, Any]) -> Located:
+    kind_name = TargetSpec(name="", api_version=body["apiVersion"], kind=body["kind"], container="").kind_name
+    return Located(kind_name, namespace_of(body), name_of(body))
 
 
 def _target(spec: ScalingSpec) -> tuple[str, str, str]:

@@ -11,10 +11,11 @@ from keda_py.validation.problems import Problem
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """`objects` counts those that were checked; problems are in the order of files and lines."""
+    """`objects` counts those that were checked; problems and notes are in the order of files and lines."""
 
     objects: int
     problems: tuple[Problem, ...]
+    notes: tuple[Problem, ...] = ()
 
 
 async def validate_texts(texts: Mapping[str, str]) -> Report:
@@ -24,10 +25,18 @@ async def validate_texts(texts: Mapping[str, str]) -> Report:
     for file, text in texts.items():
         documents += _readable(text, file, problems)
     async with shared_context() as lent:
-        problems += Validation(documents, lent).problems()
+        validation = Validation(documents, lent)
+        problems += validation.problems()
     order = {file: index for index, file in enumerate(texts)}
-    problems.sort(key=lambda problem: (order[problem.file], problem.line))
-    return Report(objects=sum(map(is_ours, documents)), problems=tuple(problems))
+
+    def place(problem: Problem) -> tuple[int, int]:
+        return order[problem.file], problem.line
+
+    return Report(
+        objects=sum(map(is_ours, documents)),
+        problems=tuple(sorted(problems, key=place)),
+        notes=tuple(sorted(validation.notes(), key=place)),
+    )
 
 
 def _readable(text: str, file: str, problems: list[Problem]) -> Iterator[Document]:

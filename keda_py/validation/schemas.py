@@ -10,7 +10,8 @@ from functools import cache
 from typing import Any
 
 from keda_py.apis.crds import build_crds
-from keda_py.core.admission.findings import AdmissionWarning, Denial, Finding
+from keda_py.core.admission import codes
+from keda_py.core.admission.findings import Denial, Finding
 from keda_py.schema.decoding import check_types
 from keda_py.schema.defaults import apply_defaults
 from keda_py.schema.schemas import Schema, property_schema, prune
@@ -39,7 +40,10 @@ def our_kinds() -> dict[tuple[str, str], Schema]:
 
 
 def check_schema(body: dict[str, Any]) -> Iterator[Finding]:
-    """Wrong values as denials, fields that would be dropped as warnings. The object is of one of `our_kinds`."""
+    """Wrong values and unknown fields, which `kubectl apply` refuses and other clients lose without a word.
+
+    The object is of one of `our_kinds`. An unknown field has a code: it can be switched off.
+    """
     schema = our_kinds()[body["apiVersion"], body["kind"]]
     if not isinstance(body.get("metadata"), dict):
         yield _deny("metadata: Required value: a map with a name; add it", "metadata")
@@ -51,7 +55,7 @@ def check_schema(body: dict[str, Any]) -> Iterator[Finding]:
         return
     kept, dropped = prune(body, schema)
     for path in dropped:
-        yield AdmissionWarning(message=f"{path}: unknown field{_suggest(schema, path)}", field=path)
+        yield _deny(f"{path}: unknown field{_suggest(schema, path)}", path, codes.UNKNOWN_FIELD)
     for cause in validate(apply_defaults(kept, schema), schema):
         remedy = next((text for words, text in _REMEDIES.items() if words in cause.message), "")
         field = "" if cause.field == "<nil>" else cause.field
@@ -70,5 +74,5 @@ def _suggest(schema: Schema, path: str) -> str:
     return f'; did you mean "{near[0]}"?' if near else "; it would be dropped"
 
 
-def _deny(message: str, field: str) -> Denial:
-    return Denial(message=message, reason="schema", field=field)
+def _deny(message: str, field: str, code: str = "") -> Denial:
+    return Denial(message=message, reason="schema", field=field, code=code)

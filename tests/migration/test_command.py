@@ -17,6 +17,7 @@ from tests.builders import a_namespace
 from tests.definitions import DEFINITIONS
 from tests.migration.installed import CRON, Obj, lease, obj, operator, scaled_object
 
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 READER = User(name="reader", groups=())
 READ_ONLY = [
     obj("rbac.authorization.k8s.io/v1", "ClusterRole", "reader")
@@ -41,7 +42,7 @@ def test_files_are_checked_without_a_cluster(manifests: Path, capsys: pytest.Cap
     assert cli.main(["migrate", "check", str(manifests)]) == 2
     printed = capsys.readouterr().out
     assert "blocks: trigger type acme-queue: has no scaler here; used by ScaledObject shop/jobs" in printed
-    assert "2 KEDA objects looked at: 1 findings block the move" in printed
+    assert "2 KEDA objects looked at: 1 finding blocks the move, 0 change something, 0 are fine" in printed
 
 
 def test_what_only_one_file_says_leaves_the_other_alone(manifests: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -61,6 +62,52 @@ def test_a_file_that_is_no_manifest_is_named_with_its_line(tmp_path: Path, capsy
     broken.write_text("kind: [\n")
     assert cli.main(["migrate", "check", str(broken)]) == 2
     assert f"{broken}:2: not YAML" in capsys.readouterr().err
+
+
+def test_the_files_beside_a_broken_one_are_checked(manifests: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    good = yaml.safe_dump(scaled_object(UNKNOWN, name="before"))
+    (manifests / "broken.yaml").write_text(f"{good}---\nkind: [\n")
+    (manifests / "latin.yaml").write_bytes(b"\xff\xfe")
+    assert cli.main(["migrate", "check", str(manifests)]) == 2
+    printed = capsys.readouterr()
+    assert "used by ScaledObject shop/before, ScaledObject shop/jobs" in printed.out
+    assert f"blocks: {manifests}/broken.yaml:{good.count(chr(10)) + 3}: not YAML" in printed.out
+    assert f"blocks: {manifests}/latin.yaml: not UTF-8 at byte 0" in printed.out
+    assert "3 KEDA objects looked at: 3 findings block the move, 0 change something" in printed.out
+    assert printed.err.count("\n") == 2
+
+
+def live_web(**annotations: str) -> Obj:
+    found = obj("apps/v1", "Deployment", "web", "shop", spec={"replicas": 1, "template": {"spec": {"containers": []}}})
+    found["metadata"] |= {"resourceVersion": "7", "uid": "u", "annotations": annotations}
+    return found
+
+
+@pytest.mark.parametrize(
+    ("web", "told"),
+    [
+        (live_web(), False),
+        (live_web(**{LAST_APPLIED: '{"spec": {}}'}), False),
+        (live_web(**{LAST_APPLIED: "not JSON"}), False),
+        (live_web(**{LAST_APPLIED: '{"spec": {"replicas": 1}}'}), True),
+        (obj("apps/v1", "Deployment", "web", "shop", spec={"replicas": 1}), True),
+    ],
+    ids=["of the API server", "not applied", "not known", "applied", "in a file"],
+)
+def test_a_count_is_blamed_only_if_somebody_wrote_it(
+    web: Obj, told: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "all.yaml").write_text(yaml.safe_dump_all([scaled_object(CRON), web]))
+    assert cli.main(["migrate", "check", "--all", str(tmp_path)]) == 0
+    assert ("sets this count" in capsys.readouterr().out) == told
+
+
+def test_what_keda_loses_as_well_does_not_block(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "web.yaml").write_text(yaml.safe_dump(scaled_object(CRON, coolDownPeriod=3)))
+    assert cli.main(["migrate", "check", "--all", str(tmp_path)]) == 0
+    assert 'fine: ScaledObject shop/web: spec.coolDownPeriod: unknown field; did you mean "cooldownPeriod"?' in (
+        capsys.readouterr().out
+    )
 
 
 @pytest.mark.parametrize("may_read", [True, False], ids=["may read", "may not read"])

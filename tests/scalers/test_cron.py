@@ -46,6 +46,13 @@ async def test_a_zone_that_does_not_exist_is_an_error_of_the_poll(bench: Bench) 
         await scaler.read()
 
 
+async def test_the_error_of_a_mistyped_zone_says_once_what_was_meant(bench: Bench) -> None:
+    scaler = await bench.opened("cron", {**SEOUL, "timezone": "KST"})
+    with pytest.raises(ScalerError) as failure:
+        await scaler.read()
+    assert str(failure.value) == "unable to load timezone: unknown time zone KST; did you mean Asia/Seoul?"
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

@@ -109,7 +109,7 @@ async def test_a_problem_says_file_line_and_object() -> None:
         ),
         pytest.param(
             {"minReplicas": 2},
-            'warning: spec.minReplicas: unknown field; did you mean "minReplicaCount"?',
+            'error: spec.minReplicas: unknown field; did you mean "minReplicaCount"?',
             id="unknown field",
         ),
         pytest.param(

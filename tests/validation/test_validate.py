@@ -20,7 +20,8 @@ spec:
     metadata: {timezone: UTC, start: 0 8 * * *, end: 0 20 * * *, desiredReplicas: "2"}
 """
 BAD = GOOD.replace("timezone: UTC", "timezone: Mars/Olympus")
-DOUBTFUL = GOOD.replace("spec:", "spec:\n  minReplicas: 2")
+DOUBTFUL = GOOD.replace("timezone: UTC", "timezone: UTC, timezome: UTC")
+PRUNED = GOOD.replace("spec:", "spec:\n  minReplicas: 2")
 
 
 @pytest.mark.parametrize(
@@ -30,6 +31,7 @@ DOUBTFUL = GOOD.replace("spec:", "spec:\n  minReplicas: 2")
         (BAD, [], 1, "1 object checked: 1 error"),
         (DOUBTFUL, [], 0, "1 object checked: 1 warning"),
         (DOUBTFUL, ["--strict"], 1, "1 object checked: 1 warning"),
+        (PRUNED, [], 1, "1 object checked: 1 error"),
         ("", [], 0, "no KEDA objects found"),
     ],
 )

@@ -17,20 +17,22 @@ from keda_py.errors import ConfigError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Denial:
-    """Why an object is refused. `reason` labels the error metric, `field` is the path of what to change."""
+    """Why an object is refused. `reason` labels the error metric, `field` is its path; a `code` can be ignored."""
 
     message: str
     reason: str
     field: str = ""
+    code: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdmissionWarning:
-    """What its author should know; `recorded`: an Event on the object says it, too."""
+    """What its author should know; `recorded`: an Event on the object says it, too. `code`: of `codes.py`."""
 
     message: str
     field: str = ""
     recorded: bool = False
+    code: str = ""
 
 
 Finding = Denial | AdmissionWarning

@@ -5,6 +5,7 @@ Pure. `composite.py` is the judge; behaviour reference, section 9.
 
 from collections.abc import Iterator
 
+from keda_py.core.admission import codes
 from keda_py.core.admission.findings import AdmissionWarning, Denial, Finding, deny
 from keda_py.core.composite import build_composite
 from keda_py.core.spec import ScalingSpec
@@ -24,7 +25,11 @@ def check_modifiers(spec: ScalingSpec) -> Iterator[Finding]:
         build_composite(spec)
     except ConfigError as error:
         late = error.field == _LATE
-        yield AdmissionWarning(message=str(error), field=_LATE) if late else _in_kedas_form(error)
+        yield _warn_late(error) if late else _in_kedas_form(error)
+
+
+def _warn_late(error: ConfigError) -> AdmissionWarning:
+    return AdmissionWarning(message=str(error), field=_LATE, code=codes.ACTIVATION_TARGET)
 
 
 def _in_kedas_form(error: ConfigError) -> Denial:

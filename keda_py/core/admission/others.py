@@ -20,6 +20,7 @@ from keda_py.apis.trigger_authentication import (
     OAuth2,
     TriggerAuthentication,
 )
+from keda_py.core.admission import codes
 from keda_py.core.admission.findings import AdmissionWarning, Denial, Finding, deny_triggers
 from keda_py.core.values.urls import is_http_url
 
@@ -112,14 +113,14 @@ def _warn_of_destination(spec: CloudEventSourceSpec) -> Iterator[AdmissionWarnin
     else:
         field = "spec.destination"
         text = f"{field}: is empty, so nothing is sent; give http.uri or azureEventGridTopic.endpoint"
-        yield AdmissionWarning(message=text, field=field)
+        yield AdmissionWarning(message=text, field=field, code=codes.EVENT_DESTINATION)
         return
     if http is not None and spec.authentication_ref is not None:
         text = "spec.authenticationRef: an http destination uses no credentials; put the receiver behind TLS"
-        yield AdmissionWarning(message=text, field="spec.authenticationRef")
+        yield AdmissionWarning(message=text, field="spec.authenticationRef", code=codes.EVENT_DESTINATION)
     if not is_http_url(address):
         text = f"{field}: is not the address of an HTTP server, so nothing is sent; write http://HOST/PATH or https://"
-        yield AdmissionWarning(message=text, field=field)
+        yield AdmissionWarning(message=text, field=field, code=codes.EVENT_DESTINATION)
 
 
 def _check_types(field: str, types: Sequence[str]) -> Iterator[Denial]:

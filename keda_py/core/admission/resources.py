@@ -7,6 +7,7 @@ KEDA denies: ScaledObject and Deployment come in one release, in any order.
 from collections.abc import Iterator, Sequence
 
 from keda_py.apis.workloads import Amounts, Container, LimitRange, LimitRangeItem
+from keda_py.core.admission import codes
 from keda_py.core.admission.findings import AdmissionWarning, Denial, Finding, Neighbourhood
 from keda_py.core.spec import RESOURCE_TRIGGERS, ScalingSpec, TargetSpec
 from keda_py.core.values.quantity import parse_milli
@@ -60,6 +61,7 @@ def _unchecked(target: TargetSpec, absent: str) -> AdmissionWarning:
         message=f"{target.kind_name} '{target.name}' {absent}: its containers need cpu or memory requests "
         "for the cpu or memory triggers to work",
         field="spec.scaleTargetRef.name",
+        code=codes.TARGET_ELSEWHERE,
     )
 
 

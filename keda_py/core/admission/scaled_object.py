@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from keda_py.apis.scaled_object import ScaledObject
 from keda_py.apis.workloads import HorizontalPodAutoscaler
+from keda_py.core.admission import codes
 from keda_py.core.admission.findings import AdmissionWarning, Denial, Finding, Neighbourhood, deny, deny_triggers
 from keda_py.core.admission.modifiers import check_modifiers
 from keda_py.core.admission.resources import check_requests
@@ -130,6 +131,7 @@ def _check_intervals(obj: ScaledObject, spec: ScalingSpec) -> Iterator[Admission
             "minReplicaCount = 0 or idleReplicaCount = 0 or useCachedMetrics is enabled",
             field="spec.pollingInterval",
             recorded=True,
+            code=codes.INTERVAL_UNUSED,
         )
     if obj.spec.cooldown_period is not None:
         yield AdmissionWarning(
@@ -137,6 +139,7 @@ def _check_intervals(obj: ScaledObject, spec: ScalingSpec) -> Iterator[Admission
             "minReplicaCount = 0 or idleReplicaCount = 0",
             field="spec.cooldownPeriod",
             recorded=True,
+            code=codes.INTERVAL_UNUSED,
         )
 
 

@@ -20,9 +20,9 @@ from zoneinfo import ZoneInfo
 from croniter import CroniterBadDateError, croniter
 
 from keda_py.core.cron.fields import CronField, CronFields, parse_fields
+from keda_py.core.cron.zones import load_zone
 from keda_py.errors import ConfigError
 
-_LONGEST_ZONE = 255
 _MINUTE = timedelta(minutes=1)
 _PROBE = timedelta(days=7)
 """No zone changes its offset and back within a week."""
@@ -55,17 +55,6 @@ def check_expression(expression: str, *, field: str) -> None:
     fields = parse_fields(expression, field=field)
     if fields.timezone:
         load_zone(fields.timezone, field=field)
-
-
-def load_zone(timezone: str, *, field: str = "timezone") -> ZoneInfo:
-    """The zone of that IANA name; raises ConfigError."""
-    if len(timezone) > _LONGEST_ZONE:
-        raise ConfigError(f"{field}: more than {_LONGEST_ZONE} characters are no time zone", field=field)
-    try:
-        return ZoneInfo(timezone or "UTC")
-    except (KeyError, ValueError, OSError):
-        message = f"{field}: {timezone!r} is not a known time zone; write an IANA name, e.g. Europe/Prague or UTC"
-        raise ConfigError(message, field=field) from None
 
 
 def is_open(window: CronWindow, now: datetime) -> bool:
@@ -116,7 +105,7 @@ def _next_firing(expression: str, timezone: str, after: datetime) -> _Firing | N
     offset, last_year = wall - after.replace(tzinfo=None), wall.year + _HORIZON_YEARS
     while (local := schedule.next_local(wall)) is not None and local.year <= last_year:
         at = (local - offset).replace(tzinfo=UTC)
-        shift = _first_shift(after, at, schedule.zone)
+        shift = first_shift(after, at, schedule.zone)
         if shift is None:
             return _Firing(at, timedelta(0))
         resumes_at = _wall_clock(shift, schedule.zone)
@@ -131,7 +120,7 @@ def _wall_clock(instant: datetime, zone: ZoneInfo) -> datetime:
     return instant.astimezone(zone).replace(tzinfo=None)
 
 
-def _first_shift(after: datetime, until: datetime, zone: ZoneInfo) -> datetime | None:
+def first_shift(after: datetime, until: datetime, zone: ZoneInfo) -> datetime | None:
     """The first instant in (after, until] whose offset from UTC differs from that of `after`."""
     offset = after.astimezone(zone).utcoffset()
     while after < until:

@@ -7,11 +7,15 @@ metrics; who may read an object's insight is RBAC's to say (`get` on `scaledobje
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
+from itertools import islice
 from math import isfinite
 
 import orjson
 
 from keda_py.clock import Clock
+from keda_py.core.admission.codes import ignored_codes, without_ignored
+from keda_py.core.meaning.scaled_object import check_job_meaning, check_meaning
+from keda_py.core.spec import ScalingSpec, TriggersSpec
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.core.values.times import write_time
 from keda_py.external_metrics.discovery import INSIGHT, JOB_INSIGHT, Api
@@ -21,6 +25,8 @@ from keda_py.operator.controller.record import DecisionRecord, Entry, JobCounts,
 from keda_py.operator.controller.state import Remembered
 from keda_py.serving.statuses import StatusError, unavailable
 
+MOST_DOUBTS = 5
+
 Fields = Mapping[str, object]
 
 KINDS = {SCALED_OBJECTS.kind: INSIGHT, SCALED_JOBS.kind: JOB_INSIGHT}
@@ -29,6 +35,8 @@ _KINDS_OF = {api.resource: kind for kind, api in KINDS.items()}
 
 class Insight:
     """`known` are the objects by kind; `troubles` says in sentences which of an object's credentials are missing.
+
+    Beside them stand the warnings of `core/meaning/`.
 
     `leads` is False on a replica that decides nothing: what it knows is not what happens.
     """
@@ -65,7 +73,7 @@ class Insight:
             "metadata": {"namespace": key.namespace, "name": key.name, "uid": state.uid},
             "now": _present({"time": write_time(self._clock.now()), "nextPoll": self._next_poll(state)}),
             "conditions": list(state.status.get("conditions") or ()),
-            "troubles": list(self._troubles(key)),
+            "troubles": [*self._troubles(key), *_doubts(state.spec)],
             "last": _describe_entry(last) if last else None,
             "changes": [_describe_entry(entry) for entry in self._record.changes(key)],
         }
@@ -76,6 +84,18 @@ class Insight:
             return None
         left = max(state.next_look - self._clock.monotonic(), 0.0)
         return write_time(self._clock.now() + timedelta(seconds=left))
+
+
+def _doubts(spec: TriggersSpec | None) -> Iterator[str]:
+    """What the object does that its author may not mean, as admission said it; bounded, and made when asked for."""
+    if isinstance(spec, ScalingSpec):
+        found = check_meaning(spec)
+    elif spec is not None:
+        found = check_job_meaning(spec.triggers, spec.annotations)
+    else:
+        return
+    for warning in islice(without_ignored(found, ignored_codes(spec.annotations)), MOST_DOUBTS):
+        yield f"{warning.message} [{warning.code}]"
 
 
 def _describe_entry(entry: Entry) -> Fields:

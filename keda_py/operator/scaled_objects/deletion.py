@@ -1,4 +1,4 @@
-"""A ScaledObject is being deleted: give the replicas back if asked to, then let it go.
+"""A ScaledObject is being deleted: give the replicas back if asked to, or say what stays at 0, then let it go.
 
 The finalizer goes by one JSON patch and in every case: when target, HPA or namespace are already gone, too.
 Behaviour reference, section 3.4. The HPA follows through its ownerReference.
@@ -6,6 +6,7 @@ Behaviour reference, section 3.4. The HPA follows through its ownerReference.
 
 import logging
 
+from keda_py.core.meaning.notes import RESTORE
 from keda_py.core.spec import ScalingSpec
 from keda_py.errors import ConfigError, KubeError
 from keda_py.kube.discovery import ScaleTarget
@@ -28,6 +29,8 @@ async def finalize(parts: ScaledObjectDependencies, state: ObjectState, live: Ob
     if not has_finalizer(live):
         return
     await _restore(parts, state, live)
+    reason, note = DELETED
+    left = await _left_asleep(parts, state, live)
     if not await remove_finalizer(parts.client, SCALED_OBJECTS, live):
         return
     if await parts.namespaces.is_terminating(state.key.namespace):
@@ -35,7 +38,7 @@ async def finalize(parts: ScaledObjectDependencies, state: ObjectState, live: Ob
     else:
         if was_running:
             parts.events.record(live, *WATCH_STOPPED)
-        parts.tell(live, "Warning", *DELETED)
+        parts.events.record(live, "Warning", reason, f"{note}{left}", action=note, announced=note)
     log.info("scaledobject deleted", extra=about(state))
 
 
@@ -50,6 +53,21 @@ async def _restore(parts: ScaledObjectDependencies, state: ObjectState, live: Ob
             await _put_back(parts, state, spec, ScaleTarget(**resolved), original)
     except (ConfigError, KubeError) as error:
         log.warning("original replicas were not restored", extra=about(state) | {"error": str(error)})
+
+
+async def _left_asleep(parts: ScaledObjectDependencies, state: ObjectState, live: Obj) -> str:
+    """What follows KEDA's words in the Event where the workload stays at 0; "" where it does not, or is not known."""
+    resolved = (live.get("status") or {}).get("scaleTargetGVKR")
+    if not resolved:
+        return ""
+    try:
+        spec = parts.specs.read(live)
+        if spec.restore_original or (await parts.targets.count(state, spec, ScaleTarget(**resolved))).replicas:
+            return ""
+    except (ConfigError, KubeError):
+        return ""
+    workload = f"{spec.target.kind} {spec.target.name}"
+    return f"; {workload} stays at 0 replicas and nothing wakes it: scale it by hand, or set {RESTORE}: true beforehand"
 
 
 async def _put_back(

@@ -11,11 +11,11 @@ from keda_py.core.cron.windows import (
     CronWindow,
     check_expression,
     is_open,
-    load_zone,
     next_change,
     next_fire,
     parse_window,
 )
+from keda_py.core.cron.zones import load_zone
 from keda_py.errors import ConfigError
 
 SEOUL, PRAGUE = ZoneInfo("Asia/Seoul"), ZoneInfo("Europe/Prague")

@@ -224,3 +224,19 @@ async def test_a_kind_that_has_no_record_is_refused_with_the_remedy(quiet_world:
     code, text = await explain(quiet_world, "deployment/default/app")
     assert code == 2
     assert "write NAMESPACE/NAME, or scaledjob/NAMESPACE/NAME" in text
+
+
+async def test_what_a_schedule_does_that_may_not_be_meant_is_told(world: World) -> None:
+    weekend = cron("0 8 * * 1-5", "0 1 * * 1-5")
+    await world.create(deployment(), scaled_object(weekend), deployment("quiet"))
+    ignoring = scaled_object(weekend, name="quiet")
+    ignoring["metadata"]["annotations"] = {"keda-py.dev/ignore": "window-over-weekend"}
+    await world.create(ignoring)
+    await world.client.create(SCALED_JOBS, scaled_job(weekend, namespace="default"))
+    await world.seconds(5)
+    [told] = (await insight(world))["troubles"]
+    assert told.startswith("spec.triggers[0].metadata.end: Fri 08:00 to Mon 01:00 is one opening of 65 h")
+    assert told.endswith("[window-over-weekend]")
+    assert (await insight(world, "work", "scaledjobs"))["troubles"] == [told]
+    assert (await insight(world, "quiet"))["troubles"] == []
+    assert "Fri 08:00 to Mon 01:00" in (await explain(world, "app"))[1]

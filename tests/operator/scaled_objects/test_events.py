@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from keda_py.kube.resources import DEPLOYMENTS, EVENTS, NAMESPACES, SCALED_JOBS, SCALED_OBJECTS, Obj, Resource
 from keda_py.localkube.cluster import ClusterOptions
 from keda_py.localkube.model.calls import User
@@ -105,3 +107,30 @@ async def test_keys_that_no_scaler_reads_are_told_where_that_is_asked_for(quiet_
     told = [note for reason, note in world.notes() if reason == "KEDAScalerInfo"]
     assert told == ["Unmatched input property targetvalue in scaler metrics-api (queue)"]
     assert ("Warning", "KEDAScalerInfo", "KEDAScalerInfo") in events(world, "ScaledObject")
+
+
+LEFT = (
+    "ScaledObject was deleted; Deployment app stays at 0 replicas and nothing wakes it: scale it by hand, or set "
+    "spec.advanced.restoreToOriginalReplicaCount: true beforehand"
+)
+
+
+@pytest.mark.parametrize(
+    ("jobs", "replicas", "advanced", "note"),
+    [
+        (0, 0, {}, LEFT),
+        (0, 2, {"restoreToOriginalReplicaCount": True}, "ScaledObject was deleted"),
+        (1, 0, {}, "ScaledObject was deleted"),
+    ],
+    ids=["asleep", "asleep, and woken", "awake"],
+)
+async def test_a_deletion_tells_what_it_leaves_asleep(
+    world: World, jobs: int, replicas: int, advanced: dict[str, bool], note: str
+) -> None:
+    world.jobs(jobs)
+    trigger = metrics_api(world.url)
+    await world.create(deployment(replicas=replicas), scaled_object(trigger, advanced=advanced, cooldownPeriod=1))
+    await world.seconds(40)
+    await world.delete(SCALED_OBJECTS)
+    await world.seconds(5)
+    assert ("Warning", "ScaledObjectDeleted", note) in world.events()

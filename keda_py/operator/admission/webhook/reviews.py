@@ -7,6 +7,7 @@ lists and maps before it is parsed, in everything else before models are made of
 import gc
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import orjson
 
@@ -16,9 +17,11 @@ from keda_py.apis.parsing import parse_object
 from keda_py.apis.scaled_job import ScaledJob
 from keda_py.apis.scaled_object import ScaledObject, ScaleTrigger
 from keda_py.core.admission.checks import Check, check_of
+from keda_py.core.admission.codes import MEANING, ignored_codes, without_ignored
 from keda_py.core.admission.findings import AdmissionWarning, Denial, Finding, Neighbourhood
 from keda_py.core.admission.others import check_scaled_job
 from keda_py.core.admission.scaled_object import check_scaled_object
+from keda_py.core.meaning.scaled_object import check_job_meaning, check_meaning
 from keda_py.core.spec import AS_WRITTEN, ScalingSpec
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import Obj
@@ -29,7 +32,8 @@ from keda_py.sdk.context import SharedContext
 
 MOST_CONTAINERS = 400_000
 """Lists and maps in a body: an object as it is and as it was, 1.5 MiB each, have fewer."""
-MOST_WARNINGS = 20
+MOST_WARNINGS, MOST_FINDINGS = 20, 100
+"""Told of an object; looked for, those that it switches off included."""
 LONGEST_MESSAGE, LONGEST_WARNING = 4096, 1024
 """Characters; an API server shows less."""
 
@@ -99,7 +103,7 @@ class Reviewer:
         if denial is not None:
             return Verdict(response=_response(request.uid, denial=denial), judged=judged, denied=denial.reason)
         told = () if request.dry_run else tuple(one.message for one in warnings if one.recorded)
-        lines = [_one_line(one.message)[:LONGEST_WARNING] for one in warnings]
+        lines = [_one_line(_labelled(one))[:LONGEST_WARNING] for one in warnings]
         return Verdict(response=_response(request.uid, warnings=lines), judged=judged, told=told)
 
     async def _judge(
@@ -111,7 +115,9 @@ class Reviewer:
         if (too_large := check_extent(parts)) is not None:
             return too_large, warnings
         try:
-            for finding in await self._judges[path](parts, request):
+            ignored = ignored_codes(map_at(parts, "metadata", "annotations"))
+            found = islice(await self._judges[path](parts, request), MOST_FINDINGS)
+            for finding in without_ignored(found, ignored):
                 if isinstance(finding, Denial):
                     return finding, warnings
                 warnings.append(finding)
@@ -129,11 +135,13 @@ class Reviewer:
     def _check_scaled_object(self, obj: ScaledObject, around: Neighbourhood, *, dry_run: bool) -> Iterator[Finding]:
         yield from check_scaled_object(obj, around, dry_run=dry_run)
         yield from self._warn(obj.spec.triggers)
+        yield from check_meaning(AS_WRITTEN.of(obj))
 
     def _check_scaled_job(self, body: Mapping[str, object]) -> Iterator[Finding]:
         obj = parse_object(ScaledJob, body)
         yield from check_scaled_job(obj)
         yield from self._warn(obj.spec.triggers)
+        yield from check_job_meaning(obj.spec.triggers, obj.metadata.annotations)
 
     def _warn(self, triggers: Sequence[ScaleTrigger]) -> Iterator[AdmissionWarning]:
         return warn_of_triggers(triggers, self._shared_context)
@@ -162,6 +170,14 @@ def _only_sheds_finalizers(request: AdmissionRequest) -> bool:
 def _finalizers(obj: Obj) -> int:
     found = map_at(obj, "metadata").get("finalizers")
     return len(found) if isinstance(found, list) else 0
+
+
+def _labelled(warning: AdmissionWarning) -> str:
+    """With the code that switches it off, where it fits; KEDA's own warnings stay word for word."""
+    if warning.code not in MEANING:
+        return warning.message
+    label = f" [{warning.code}]"
+    return warning.message[: LONGEST_WARNING - len(label)] + label
 
 
 def _one_line(text: str) -> str:

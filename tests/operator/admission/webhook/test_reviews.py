@@ -21,6 +21,7 @@ from keda_py.operator.admission.webhook.reviews import (
     Verdict,
     read_review,
 )
+from tests.builders import cron
 from tests.operator.admission.webhook.reviews import CRON, PATH, UID, Obj, a_reviewer, review, scaled_object
 
 
@@ -83,6 +84,55 @@ async def test_the_most_that_is_judged_is_judged_fast(reviewer: Reviewer, unknow
     verdict = await judge(reviewer, body)
     assert time.process_time() - began < 2
     assert len(verdict.response["response"].get("warnings", ())) == warnings
+
+
+def warnings_of(verdict: Verdict) -> list[str]:
+    assert verdict.response["response"]["allowed"]
+    found: list[str] = verdict.response["response"].get("warnings", [])
+    return found
+
+
+async def test_a_schedule_that_does_what_its_author_may_not_mean_is_warned_of(reviewer: Reviewer) -> None:
+    weekend = cron("0 8 * * 1-5", "0 1 * * 1-5")
+    [warning] = warnings_of(await judge(reviewer, review(scaled_object(triggers=[weekend]))))
+    assert warning.startswith("spec.triggers[0].metadata.end: Fri 08:00 to Mon 01:00 is one opening of 65 h")
+    assert warning.endswith(" [window-over-weekend]")
+    job = scaled_object(triggers=[weekend], jobTargetRef={"template": {}})
+    assert warnings_of(await judge(reviewer, review(job), SCALED_JOB.path)) == [warning]
+
+
+async def test_a_warning_is_switched_off_by_an_annotation_and_a_denial_is_not(reviewer: Reviewer) -> None:
+    obj = scaled_object(triggers=[cron("0 8 * * 1-5", "0 1 * * 1-5"), cron("0 0 * * *", "0 6 * * *", timezone="KST")])
+    obj["metadata"]["annotations"] = {"keda-py.dev/ignore": "window-over-weekend"}
+    [left] = warnings_of(await judge(reviewer, review(obj)))
+    assert "'KST' is not a known time zone; did you mean Asia/Seoul?" in left
+    obj["metadata"]["annotations"] = {"keda-py.dev/ignore": "incorrect-triggers,incorrect-replicas,schema"}
+    obj["spec"] |= {"minReplicaCount": 3, "maxReplicaCount": 2}
+    assert message(await judge(reviewer, review(obj))) == "MinReplicaCount=3 must be less than MaxReplicaCount=2"
+
+
+@pytest.mark.parametrize("ignored", ["", "unknown-key,windows-overlap,every-minute", "," * 200_000])
+@pytest.mark.parametrize(
+    ("start", "end"),
+    [
+        ("0 8 1 * *", "0 20 * 2 *"),
+        ("*/2 * * * *", "1-59/2 * * * *"),
+        ("* * * * *", "0 0 * * *"),
+        ("0-9 0-9 * * 1", "0 0 29 2 *"),
+    ],
+)
+async def test_schedules_are_walked_within_bounds(reviewer: Reviewer, ignored: str, start: str, end: str) -> None:
+    odd = [cron(start, end) for _ in range(MOST_TRIGGERS)]
+    for at, trigger in enumerate(odd):
+        trigger["metadata"] |= {"desiredReplicas": str(at + 1)} | {
+            f"unknown{n}": "x" for n in range(5 if ignored else 0)
+        }
+    obj = scaled_object(triggers=odd)
+    obj["metadata"]["annotations"] = {"keda-py.dev/ignore": ignored, "autoscaling.keda.sh/" + "x" * 200: "y"}
+    body = review(obj)
+    began = time.process_time()
+    assert len(warnings_of(await judge(reviewer, body))) <= MOST_WARNINGS
+    assert time.process_time() - began < 2
 
 
 async def test_an_object_on_its_way_out_may_go_whatever_its_size(reviewer: Reviewer) -> None:

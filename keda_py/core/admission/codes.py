@@ -1,0 +1,67 @@
+"""The codes of warnings, and how an object switches them off. CHECKS.md has a row for each."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import TypeVar
+
+from keda_py.core.admission.findings import AdmissionWarning, Denial
+
+F = TypeVar("F", bound=AdmissionWarning | Denial)
+
+IGNORE = "keda-py.dev/ignore"
+"""Annotation: codes, separated by commas."""
+MOST_IGNORED = 100
+
+OVER_WEEKEND = "window-over-weekend"
+DAYS_CLOSED = "window-days-closed"
+SWAPPED = "window-swapped"
+NEVER_OPENS = "window-never-opens"
+ALWAYS_OPEN = "window-always-open"
+EVERY_MINUTE = "every-minute"
+SUMMER_TIME = "summer-time-gap"
+ZONE_SIGN = "zone-sign"
+OVERLAP = "windows-overlap"
+COOLDOWN = "cooldown-outlasts-gap"
+ABOVE_MAX = "replicas-above-max"
+NEVER_SLEEPS = "never-sleeps"
+CANNOT_WAKE = "cannot-wake"
+UNKNOWN_ANNOTATION = "unknown-annotation"
+ANNOTATION_VALUE = "annotation-value"
+NO_TARGET = "no-target"
+
+MEANING = frozenset(
+    (
+        *(OVER_WEEKEND, DAYS_CLOSED, SWAPPED, NEVER_OPENS, ALWAYS_OPEN, EVERY_MINUTE, SUMMER_TIME, ZONE_SIGN, OVERLAP),
+        *(COOLDOWN, ABOVE_MAX, NEVER_SLEEPS, CANNOT_WAKE, UNKNOWN_ANNOTATION, ANNOTATION_VALUE, NO_TARGET),
+    )
+)
+"""Those of `core/meaning/`: admission shows the code behind the text. The older texts stay as they are."""
+
+UNKNOWN_FIELD = "unknown-field"
+UNKNOWN_KEY = "unknown-key"
+INTERVAL_UNUSED = "interval-unused"
+TARGET_ELSEWHERE = "target-elsewhere"
+ACTIVATION_TARGET = "activation-target"
+EVENT_DESTINATION = "event-destination"
+MISSING_KEY = "missing-secret-key"
+WRITTEN_REPLICAS = "written-replicas"
+
+CODES = MEANING | {
+    *(UNKNOWN_FIELD, UNKNOWN_KEY, INTERVAL_UNUSED, TARGET_ELSEWHERE, ACTIVATION_TARGET, EVENT_DESTINATION),
+    *(MISSING_KEY, WRITTEN_REPLICAS),
+}
+
+
+def ignored_codes(annotations: Mapping[str, object]) -> frozenset[str]:
+    """What the object's annotation switches off; a code that does not exist switches nothing off."""
+    written = annotations.get(IGNORE)
+    return read_codes(written) if isinstance(written, str) else frozenset()
+
+
+def read_codes(text: str) -> frozenset[str]:
+    """Codes that are separated by commas."""
+    return frozenset(code.strip() for code in text.split(",", MOST_IGNORED)[:MOST_IGNORED])
+
+
+def without_ignored(findings: Iterable[F], codes: Collection[str]) -> Iterator[F]:
+    """All but those that are switched off; what has no code cannot be."""
+    return (finding for finding in findings if not (finding.code and finding.code in codes))

@@ -1,0 +1,45 @@
+"""What is worth knowing of a manifest in which nothing is wrong: its windows in words, and what its deletion leaves."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from keda_py.core.meaning.scaled_object import sleeps
+from keda_py.core.meaning.windows import windows_of
+from keda_py.core.spec import RESOURCE_TRIGGERS, ScalingSpec, TriggersSpec
+
+RESTORE = "spec.advanced.restoreToOriginalReplicaCount"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """`field` is the path of what it is about."""
+
+    message: str
+    field: str
+
+
+def notes_of(spec: TriggersSpec) -> Iterator[Note]:
+    """Of a ScaledObject or ScaledJob, one for each window that can be read."""
+    for window in windows_of(spec.triggers):
+        if window.words:
+            field = f"spec.triggers[{window.index}]"
+            yield Note(message=f"{field}: {window.words}: {counted(window.replicas, 'replica')}", field=field)
+    if isinstance(spec, ScalingSpec) and sleeps(spec):
+        yield from _notes_of_sleep(spec)
+
+
+def _notes_of_sleep(spec: ScalingSpec) -> Iterator[Note]:
+    """cpu and memory are measured in pods; what is deleted wakes nothing."""
+    for index, trigger in enumerate(spec.triggers):
+        if trigger.type in RESOURCE_TRIGGERS and not spec.resource_only:
+            field = f"spec.triggers[{index}]"
+            text = f"{field}: {trigger.type} does not wake it from 0, and counts while another trigger keeps it up"
+            yield Note(message=text, field=field)
+    if not spec.restore_original:
+        text = f"deleting it while {spec.target.kind} {spec.target.name} is at 0 leaves that at 0; set {RESTORE}: true"
+        yield Note(message=text, field="spec")
+
+
+def counted(number: int, what: str) -> str:
+    """ "1 replica", "2 replicas"."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -1,0 +1,89 @@
+"""ScaledObject or ScaledJob -> warnings of what it will do that its author may not mean.
+
+Pure, and bounded: so many windows are looked at, so many firings of each.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from keda_py.apis.scaled_object import ScaleTrigger
+from keda_py.core.admission import codes
+from keda_py.core.admission.findings import AdmissionWarning
+from keda_py.core.admission.resources import reads_containers
+from keda_py.core.meaning.annotations import OF_SCALED_JOBS, OF_SCALED_OBJECTS, check_annotations
+from keda_py.core.meaning.window_pairs import check_cooldown, check_pairs
+from keda_py.core.meaning.windows import CRON, Window, check_window, windows_of
+from keda_py.core.spec import RESOURCE_TRIGGERS, ScalingSpec
+
+
+def check_meaning(spec: ScalingSpec) -> Iterator[AdmissionWarning]:
+    """Annotations, each window, the windows together, and the bounds around them."""
+    yield from check_annotations(spec.annotations, OF_SCALED_OBJECTS)
+    windows = windows_of(spec.triggers)
+    for window in windows:
+        yield from check_window(window, [other for other in windows if other is not window])
+        yield from _check_count(window, spec)
+    if len(windows) == sum(trigger.type == CRON for trigger in spec.triggers):
+        yield from check_pairs(windows)
+        if sleeps(spec):
+            yield from check_cooldown(windows, spec.cooldown)
+    yield from _check_minimum(windows, spec)
+    yield from _check_waking(windows, spec)
+
+
+def check_job_meaning(triggers: Sequence[ScaleTrigger], annotations: Mapping[str, str]) -> Iterator[AdmissionWarning]:
+    """Of a ScaledJob: annotations and each window; Jobs end by themselves, so that no window holds them up."""
+    yield from check_annotations(annotations, OF_SCALED_JOBS)
+    for window in windows_of(triggers):
+        yield from check_window(window)
+
+
+def sleeps(spec: ScalingSpec) -> bool:
+    """Whether it may be scaled to zero."""
+    return spec.idle_replicas == 0 or not spec.min_replicas
+
+
+def _check_count(window: Window, spec: ScalingSpec) -> Iterator[AdmissionWarning]:
+    if window.replicas > spec.max_replicas and spec.modifiers is None:
+        field = window.field("desiredReplicas")
+        text = f"{field}: {window.replicas} is above maxReplicaCount={spec.max_replicas}, which is all that it gets"
+        yield AdmissionWarning(message=f"{text}; raise maxReplicaCount", field=field, code=codes.ABOVE_MAX)
+
+
+def _check_minimum(windows: Sequence[Window], spec: ScalingSpec) -> Iterator[AdmissionWarning]:
+    """A schedule that asks for no more than there always is."""
+    if not windows or sleeps(spec) or spec.idle_replicas is not None or spec.modifiers is not None:
+        return
+    most = max(window.replicas for window in windows)
+    if 0 < most <= spec.min_replicas:
+        field = "spec.minReplicaCount"
+        text = (
+            f"{field}: {spec.min_replicas} holds at all times, so a schedule for {most} changes nothing, and it never "
+            "sleeps; write minReplicaCount: 0"
+        )
+        yield AdmissionWarning(message=text, field=field, code=codes.NEVER_SLEEPS)
+
+
+def _check_waking(windows: Sequence[Window], spec: ScalingSpec) -> Iterator[AdmissionWarning]:
+    """cpu and memory are measured in pods: where there are none, something else has to be able to wake it."""
+    index = next((at for at, trigger in enumerate(spec.triggers) if trigger.type in RESOURCE_TRIGGERS), None)
+    if index is None or not sleeps(spec) or _wakes(windows, spec):
+        return
+    field, kind = f"spec.triggers[{index}].type", spec.triggers[index].type
+    if spec.resource_only and spec.idle_replicas == 0 and spec.min_replicas:
+        text = f"{kind} is always active, so idleReplicaCount: 0 is never reached; remove it, or add a trigger"
+    elif spec.resource_only and reads_containers(spec):
+        return  # denied, in KEDA's words
+    else:
+        text = (
+            f"{kind} cannot wake it from 0, where no pod uses any, and no other trigger can; write minReplicaCount: 1"
+        )
+    yield AdmissionWarning(message=f"{field}: {text}", field=field, code=codes.CANNOT_WAKE)
+
+
+def _wakes(windows: Sequence[Window], spec: ScalingSpec) -> bool:
+    """Whether a trigger may become active: any but cpu, memory, and windows that never open."""
+    never = {window.index for window in windows if window.openings is not None and not window.openings.spans}
+    return any(
+        trigger.type not in RESOURCE_TRIGGERS and not (trigger.type == CRON and at in never)
+        for at, trigger in enumerate(spec.triggers)
+    )
