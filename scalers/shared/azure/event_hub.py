@@ -81,17 +81,17 @@ def by_identity(source: TokenSource, now: Callable[[], float]) -> Credential:
 class AmqpEventHub:
     """An EventHub behind the library's client."""
 
-    def __init__(self, client: "EventHubConsumerClient") -> None:
-        self._client = client
+    def __init__(self, client: "EventHubConsumerClient", host: str) -> None:
+        self._client, self._host = client, host
 
     async def partitions(self, context: ScalerContext) -> Sequence[Partition]:
         """Asked for a few at once: each costs a connection."""
-        async with _asking(context):
+        async with _asking(context, self._host):
             properties = await self._client.get_eventhub_properties()
         limit = asyncio.Semaphore(_AT_ONCE)
 
         async def one(name: str) -> Partition:
-            async with limit, _asking(context):
+            async with limit, _asking(context, self._host):
                 return _partition(name, await self._client.get_partition_properties(name))
 
         return await asyncio.gather(*(one(name) for name in properties["partition_ids"]))
@@ -118,7 +118,7 @@ async def open_hub(
             auth_timeout=context.http_timeout,
             ssl_context=context.tls_context(TlsSettings()),
         )
-        return AmqpEventHub(client)
+        return AmqpEventHub(client, host)
 
     return await context.shared(key, make, AmqpEventHub.aclose)
 
@@ -131,12 +131,17 @@ def _partition(name: str, found: dict[str, Any]) -> Partition:
 
 
 @asynccontextmanager
-async def _asking(context: ScalerContext) -> AsyncIterator[None]:
+async def _asking(context: ScalerContext, host: str) -> AsyncIterator[None]:
+    """One question, and the connection for it: a time-out each. The library has none for a handshake."""
     from azure.eventhub.exceptions import EventHubError
 
+    seconds = 2 * context.http_timeout
+
     try:
-        async with context.connection():
+        async with context.connection(), asyncio.timeout(seconds):
             with context.clock.busy():
                 yield
+    except TimeoutError:
+        raise ScalerError(f"event hubs: no answer of {host} in {seconds:g} s") from None
     except (EventHubError, OSError) as error:
-        raise ScalerError(f"event hubs: {type(error).__name__}: {str(error)[:300]}") from None
+        raise ScalerError(f"event hubs: {type(error).__name__} at {host}: {str(error)[:300]}") from None
