@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from keda_py.cloud.tokens import TokenSource
 from keda_py.sdk.scaler import ScalerContext, ScalerError, SharingKey, TlsSettings
+from scalers.shared.asked_at_once import each
 from scalers.shared.extras import needs_extra
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 _AT_ONCE: Final = 4
 """Connections."""
+_MOST_PARTITIONS: Final = 2048
+"""Azure gives a hub 1024 at most."""
 _LIFE: Final = 3600
 """Seconds that a signature lasts; a token is asked for again at each connection, its source keeps it."""
 
@@ -81,20 +84,22 @@ def by_identity(source: TokenSource, now: Callable[[], float]) -> Credential:
 class AmqpEventHub:
     """An EventHub behind the library's client."""
 
-    def __init__(self, client: "EventHubConsumerClient", host: str) -> None:
+    def __init__(self, client: "EventHubConsumerClient", host: str = "the hub") -> None:
         self._client, self._host = client, host
 
     async def partitions(self, context: ScalerContext) -> Sequence[Partition]:
         """Asked for a few at once: each costs a connection."""
         async with _asking(context, self._host):
             properties = await self._client.get_eventhub_properties()
-        limit = asyncio.Semaphore(_AT_ONCE)
+        names = properties["partition_ids"]
+        if len(names) > _MOST_PARTITIONS:
+            raise ScalerError(f"event hubs: {len(names)} partitions are more than {_MOST_PARTITIONS}")
 
         async def one(name: str) -> Partition:
-            async with limit, _asking(context, self._host):
+            async with _asking(context, self._host):
                 return _partition(name, await self._client.get_partition_properties(name))
 
-        return await asyncio.gather(*(one(name) for name in properties["partition_ids"]))
+        return await each(names, one, at_once=_AT_ONCE)
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -135,13 +140,14 @@ async def _asking(context: ScalerContext, host: str) -> AsyncIterator[None]:
     """One question, and the connection for it: a time-out each. The library has none for a handshake."""
     from azure.eventhub.exceptions import EventHubError
 
-    seconds = 2 * context.http_timeout
+    from scalers.shared.azure.amqp_transport import bounded
 
+    seconds = 2 * context.http_timeout
     try:
         async with context.connection(), asyncio.timeout(seconds):
-            with context.clock.busy():
+            with context.clock.busy(), bounded():
                 yield
     except TimeoutError:
         raise ScalerError(f"event hubs: no answer of {host} in {seconds:g} s") from None
     except (EventHubError, OSError) as error:
-        raise ScalerError(f"event hubs: {type(error).__name__} at {host}: {str(error)[:300]}") from None
+        raise ScalerError(f"event hubs: {type(error).__name__}: {str(error)[:300]} (at {host})") from None

@@ -38,7 +38,11 @@ SAMPLES = samples()
 LATE = {"mongodb": "the library looks for a server again after half a second, however short the time-out"}
 _NOT_CLOSED = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 """The library forgets a connection that was never made, until it is collected."""
+_LONGER = pytest.mark.xfail(reason="opening asks Keystone for longer than the engine gives to opening", strict=False)
 NOT_YET = {
+    "openstack-metric": (_LONGER,),
+    "openstack-swift": (_LONGER,),
+    "temporal": (pytest.mark.xfail(reason="gRPC keeps a connection that never shook hands", strict=False),),
     "azure-eventhub": (_NOT_CLOSED,),
     "mongodb": (_NOT_CLOSED, pytest.mark.xfail(reason="connections are left until they are collected", strict=False)),
     "splunk-observability": (
