@@ -63,8 +63,6 @@ class Case:
     open: Open
     asks_tls: bool = False
     plain_only: bool = False
-    cause: str = ""
-    """A part of the text, if one is the same for all."""
 
     def fits(self, sample: Sample) -> bool:
         if self.asks_tls:
