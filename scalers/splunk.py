@@ -22,7 +22,7 @@ from keda_py.sdk.scaler import (
 from scalers.shared.answers.json_values import INLINE_BYTES
 from scalers.shared.answers.monitoring.splunk_export import read_field
 from scalers.shared.credentials.basic import basic
-from scalers.shared.http_answer import HttpQuestion, ask
+from scalers.shared.http_answer import HttpQuestion, ask, shown
 from scalers.shared.target import check_target
 
 
@@ -71,9 +71,11 @@ class SplunkScaler(Scaler[SplunkMetadata]):
     @cached_property
     def _question(self) -> HttpQuestion:
         user = self.metadata.username.get_secret_value()
+        host = self.metadata.host.rstrip("/")
         return HttpQuestion(
             method="POST",
-            url=f"{self.metadata.host.rstrip('/')}/servicesNS/{quote(user, safe='')}/search/search/jobs/export",
+            url=f"{host}/servicesNS/{quote(user, safe='')}/search/search/jobs/export",
+            shown=f"{shown(host)}/servicesNS",
             parameters={"output_mode": "json"},
             content=urlencode({"search": f"savedsearch {self.metadata.saved_search_name}"}).encode(),
             headers={"Authorization": self._authorization(user), "Content-Type": "application/x-www-form-urlencoded"},

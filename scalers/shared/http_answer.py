@@ -31,6 +31,8 @@ class HttpQuestion:
     timeout: timedelta | None = None
     tls: ssl.SSLContext | None = None
     redirects: RedirectRule = field(default_factory=RedirectRule)
+    shown: str = ""
+    """What errors call the address, where its path holds a secret."""
 
 
 async def ask(context: ScalerContext, question: HttpQuestion) -> httpx.Response:
@@ -66,7 +68,7 @@ async def post(context: ScalerContext, question: HttpQuestion, json: object) -> 
 
 @contextmanager
 def _as_scaler_error(question: HttpQuestion, timeout: float) -> Iterator[None]:
-    what = f'{question.method.capitalize()} "{shown(question.url)}"'
+    what = f'{question.method.capitalize()} "{question.shown or shown(question.url)}"'
     try:
         yield
         return

@@ -4,10 +4,11 @@ Every client costs 3-70 ms of CPU, and importing the library 0.7 s: this file is
 AWS. Their credentials are those of `keda_py/cloud/aws.py`.
 """
 
+import asyncio
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from aiobotocore.session import AioSession
 
@@ -18,6 +19,8 @@ from scalers.shared.aws.aws import AwsServiceMetadata, aws_identity
 
 _OF_THE_PARSER = (ValueError, TypeError, LookupError, AttributeError)
 """What botocore raises for an answer of another shape: a number where a list belongs, bytes that are no text."""
+_LONGEST_TEXT = 500
+"""Characters of an error; some repeat what was answered."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,14 +86,25 @@ async def aws_client(service: AwsService, context: ScalerContext) -> AwsClient:
 
 async def ask(context: ScalerContext, what: str, operation: AwsOperation, **parameters: object) -> Mapping[str, object]:
     """The answer of one operation. Raises ScalerError, which begins with `what` is asked for."""
+    seconds = context.http_timeout
     try:
         with context.clock.busy():
-            async with context.connection():
+            async with context.connection(), asyncio.timeout(seconds):
                 return await operation(**parameters)
+    except TimeoutError:
+        raise ScalerError(f"{what}: timeout: no answer of {_endpoint(operation)} in {seconds:g} s") from None
     except AWS_ERRORS as error:
-        raise ScalerError(f"{what}: {error or type(error).__name__}") from error
+        text, endpoint = str(error)[:_LONGEST_TEXT] or type(error).__name__, _endpoint(operation)
+        where = "" if endpoint in text else f"{endpoint}: "
+        raise ScalerError(f"{what}: {where}{text}") from error
     except _OF_THE_PARSER as error:
         raise ScalerError(f"{what}: the answer is not one of AWS ({type(error).__name__})") from error
+
+
+def _endpoint(operation: object) -> str:
+    """The address that it goes to."""
+    bound: Any = operation
+    return str(bound.__self__.meta.endpoint_url)
 
 
 async def _close(opened: tuple[AwsClient, AsyncExitStack]) -> None:

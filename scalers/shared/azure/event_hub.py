@@ -3,6 +3,7 @@
 Each question is a connection of the library's own. In: a host and who asks. Out: partitions.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -83,19 +84,19 @@ def by_identity(source: TokenSource, now: Callable[[], float]) -> Credential:
 class AmqpEventHub:
     """An EventHub behind the library's client."""
 
-    def __init__(self, client: "EventHubConsumerClient") -> None:
-        self._client = client
+    def __init__(self, client: "EventHubConsumerClient", host: str = "the hub") -> None:
+        self._client, self._host = client, host
 
     async def partitions(self, context: ScalerContext) -> Sequence[Partition]:
         """Asked for a few at once: each costs a connection."""
-        async with _asking(context):
+        async with _asking(context, self._host):
             properties = await self._client.get_eventhub_properties()
         names = properties["partition_ids"]
         if len(names) > _MOST_PARTITIONS:
             raise ScalerError(f"event hubs: {len(names)} partitions are more than {_MOST_PARTITIONS}")
 
         async def one(name: str) -> Partition:
-            async with _asking(context):
+            async with _asking(context, self._host):
                 return _partition(name, await self._client.get_partition_properties(name))
 
         return await each(names, one, at_once=_AT_ONCE)
@@ -122,7 +123,7 @@ async def open_hub(
             auth_timeout=context.http_timeout,
             ssl_context=context.tls_context(TlsSettings()),
         )
-        return AmqpEventHub(client)
+        return AmqpEventHub(client, host)
 
     return await context.shared(key, make, AmqpEventHub.aclose)
 
@@ -135,14 +136,18 @@ def _partition(name: str, found: dict[str, Any]) -> Partition:
 
 
 @asynccontextmanager
-async def _asking(context: ScalerContext) -> AsyncIterator[None]:
+async def _asking(context: ScalerContext, host: str) -> AsyncIterator[None]:
+    """One question, and the connection for it: a time-out each. The library has none for a handshake."""
     from azure.eventhub.exceptions import EventHubError
 
     from scalers.shared.azure.amqp_transport import bounded
 
+    seconds = 2 * context.http_timeout
     try:
-        async with context.connection():
+        async with context.connection(), asyncio.timeout(seconds):
             with context.clock.busy(), bounded():
                 yield
+    except TimeoutError:
+        raise ScalerError(f"event hubs: no answer of {host} in {seconds:g} s") from None
     except (EventHubError, OSError) as error:
-        raise ScalerError(f"event hubs: {type(error).__name__}: {str(error)[:300]}") from None
+        raise ScalerError(f"event hubs: {type(error).__name__}: {str(error)[:300]} (at {host})") from None

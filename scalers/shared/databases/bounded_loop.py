@@ -1,7 +1,8 @@
 """An event loop for asyncpg, which has no other place to bound what a server may send, or to look up a name.
 
-Only what asyncpg asks of a loop to connect is different: names are looked up without a thread, and a connection that
-has sent more than LONGEST_ANSWER since the last question is cut.
+Only what asyncpg asks of a loop to connect is different: names are looked up without a thread, and a connection is cut
+that has sent more than LONGEST_ANSWER since the last question, or something that is no message of PostgreSQL: of a
+message that is shorter than its own length, asyncpg's parser makes a loop without end.
 """
 
 import asyncio
@@ -13,6 +14,12 @@ from typing import Any
 from keda_py.sdk.scaler import addresses
 from scalers.shared.databases.session import LONGEST_ANSWER
 
+_LENGTH = 4
+"""Bytes that tell the length of a message, which counts them too."""
+_HEAD = 1 + _LENGTH
+_MESSAGE_COSTS = 100
+"""Bytes that each message counts for beside its own: many short ones are work, too."""
+
 
 class BoundedLoop:
     """All else is the running loop's."""
@@ -20,6 +27,8 @@ class BoundedLoop:
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._left = LONGEST_ANSWER
+        self.failure: ConnectionError | None = None
+        """Why a connection was cut, which asyncpg does not tell."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._loop, name)
@@ -75,6 +84,35 @@ class _Transport:
         self.inner.set_protocol(bounded)
 
 
+class _Messages:
+    """Where a stream of messages is: each has a type, and a length that counts itself."""
+
+    def __init__(self) -> None:
+        self._head, self._unread = b"", 0
+
+    def begun_in(self, data: bytes) -> int:
+        """How many begin in the next bytes. Raises ConnectionError where one cannot be."""
+        at = begun = 0
+        while at < len(data):
+            if self._unread:
+                step = min(self._unread, len(data) - at)
+                self._unread -= step
+            else:
+                step = min(_HEAD - len(self._head), len(data) - at)
+                self._head += data[at : at + step]
+                if len(self._head) == _HEAD:
+                    begun += 1
+                    self._begin()
+            at += step
+        return begun
+
+    def _begin(self) -> None:
+        length = int.from_bytes(self._head[1:], "big", signed=True)
+        if not self._head[0] or not _LENGTH <= length <= LONGEST_ANSWER:
+            raise ConnectionError("the server says something that is no message of PostgreSQL, or too long a one")
+        self._head, self._unread = b"", length - _LENGTH
+
+
 class _Bounded(asyncio.Protocol):
     """Hands on what arrives, until it is too much."""
 
@@ -82,6 +120,8 @@ class _Bounded(asyncio.Protocol):
 
     def __init__(self, inner: asyncio.Protocol, loop: BoundedLoop) -> None:
         self._inner, self._loop = inner, loop
+        # What asks for TLS has `on_data`, and is answered one byte, which it looks at itself.
+        self._messages = None if hasattr(inner, "on_data") else _Messages()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -89,10 +129,17 @@ class _Bounded(asyncio.Protocol):
         self._inner.connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
-        if self._loop.take(len(data)):
-            self._inner.data_received(data)
-        else:
+        if self._loop.failure is not None:
+            return
+        try:
+            begun = self._messages.begun_in(data) if self._messages else 0
+            if not self._loop.take(len(data) + begun * _MESSAGE_COSTS):
+                raise ConnectionError(f"the server sends more than {LONGEST_ANSWER} bytes")
+        except ConnectionError as error:
+            self._loop.failure = error
             self.transport.abort()
+        else:
+            self._inner.data_received(data)
 
     def eof_received(self) -> bool | None:
         return self._inner.eof_received()
@@ -104,4 +151,4 @@ class _Bounded(asyncio.Protocol):
         self._inner.resume_writing()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._inner.connection_lost(exc)
+        self._inner.connection_lost(self._loop.failure or exc)

@@ -124,7 +124,9 @@ async def _pinged(server: MongoServer, context: ScalerContext, folder: Path) -> 
     except BaseException as error:
         await client.close()
         if isinstance(error, PyMongoError | OSError):
-            raise ScalerError(f"mongodb cannot be reached: {_said(error)}") from None
+            hosts, said = _hosts(server.uri), _said(error)
+            where = "" if hosts in said else f"{hosts}: "
+            raise ScalerError(f"mongodb cannot be reached: {where}{said}") from None
         raise
     return client
 
@@ -158,6 +160,11 @@ def _tls_options(tls: TlsSettings | None, context: ScalerContext, folder: Path) 
         if tls.key_password:
             options["tlsCertificateKeyFilePassword"] = tls.key_password
     return options
+
+
+def _hosts(uri: SecretStr) -> str:
+    """What is neither user nor database of a string that the library has taken."""
+    return uri.get_secret_value().partition("://")[2].partition("?")[0].rpartition("@")[2].partition("/")[0]
 
 
 def _wrong(what: str) -> ConfigError:

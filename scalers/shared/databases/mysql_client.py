@@ -4,6 +4,7 @@ Imported only where a trigger of MySQL is opened: the library is of an extra.
 """
 
 import asyncio
+import struct
 from typing import Any
 
 import aiomysql
@@ -14,6 +15,18 @@ from pymysql.err import MySQLError, OperationalError
 from keda_py.sdk.scaler import ScalerError, addresses
 from scalers.shared.databases.session import LONGEST_ANSWER, NO_ROW, QueryRefused
 
+_FAILURES = (
+    MySQLError,
+    OSError,
+    RuntimeError,
+    asyncio.IncompleteReadError,
+    AssertionError,
+    LookupError,
+    TypeError,
+    ValueError,
+    struct.error,
+)
+"""What the library raises, the last of them for bytes that are not MySQL's protocol."""
 _OF_CLIENT = range(2000, 3000)
 """Numbers of errors that the library itself raises: the connection is of no use any more."""
 
@@ -86,7 +99,7 @@ class MysqlLink:
                 self._connection.close()
             else:
                 await cursor.close()
-        except (MySQLError, OSError, RuntimeError, asyncio.IncompleteReadError) as error:
+        except _FAILURES as error:
             raise self._explained(error) from None
         return NO_ROW if row is None else row[0]
 
@@ -106,7 +119,7 @@ async def connected(options: dict[str, Any]) -> MysqlLink:
     connection = BoundedConnection(autocommit=True, **options)
     try:
         await connection._connect()
-    except (MySQLError, OSError, RuntimeError, asyncio.IncompleteReadError) as error:
+    except _FAILURES as error:
         connection.close()
         raise ScalerError(f"connection failed: {explained(error.__cause__ or error)}") from None
     except BaseException:

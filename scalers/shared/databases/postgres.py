@@ -65,19 +65,22 @@ class PostgresServer:
     ) -> "PostgresLink":
         password = await self.token.token() if self.token else self.at.password
         loop = BoundedLoop()
-        connection = await asyncpg.connect(
-            host=place[0],
-            port=place[1],
-            user=self.at.user,
-            password=password.get_secret_value(),  # "" too: with None, the operator's own variables and files count
-            database=self.at.database,
-            ssl=tls,
-            timeout=self.timeout,
-            statement_cache_size=0,
-            server_settings=dict(self.at.settings),
-            target_session_attrs="any",
-            loop=loop,
-        )
+        try:
+            connection = await asyncpg.connect(
+                host=place[0],
+                port=place[1],
+                user=self.at.user,
+                password=password.get_secret_value(),  # "" too: with None, the operator's own variables and files count
+                database=self.at.database,
+                ssl=tls,
+                timeout=self.timeout,
+                statement_cache_size=0,
+                server_settings=dict(self.at.settings),
+                target_session_attrs="any",
+                loop=loop,
+            )
+        except (asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+            raise loop.failure or error from None
         return PostgresLink(connection, loop, asyncpg)
 
 

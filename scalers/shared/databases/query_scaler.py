@@ -56,8 +56,11 @@ class QueryScaler(Scaler[Q], Generic[Q]):
 
         async def connected() -> Session:
             session = Session(lambda: server.connect(context), context, timeout)
-            with context.clock.busy():
-                await session.ping()
+            try:
+                with context.clock.busy():
+                    await session.ping()
+            except ScalerError as error:
+                raise self._named(error) from None
             return session
 
         self._session = await context.shared(server.key(context.namespace, "session"), connected, Session.aclose)

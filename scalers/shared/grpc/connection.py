@@ -117,6 +117,8 @@ class GrpcConnection:
             ("grpc.max_receive_message_length", LONGEST_ANSWER),
             ("grpc.initial_reconnect_backoff_ms", 200),
             ("grpc.max_reconnect_backoff_ms", 5000),
+            # Of a try, too: after it, a server that accepts and never answers is left alone.
+            ("grpc.min_reconnect_backoff_ms", round(self._timeout * 1000)),
             # Tells when a server that is followed is gone; servers written in Go take no more than one in 5 minutes.
             ("grpc.keepalive_time_ms", 310_000),
         ]

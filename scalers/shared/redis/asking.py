@@ -4,7 +4,9 @@ An answer is what the server says, or the error that it says in its place: `Resp
 answer is a ScalerError, of all questions or of those it should have answered.
 """
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -14,6 +16,9 @@ from redis.exceptions import RedisError
 from keda_py.sdk.scaler import ScalerContext, ScalerError
 from scalers.shared.redis.connection import Locate
 from scalers.shared.redis.server import RedisServer, client_for
+
+_TOLD_SECONDS = 0.05
+"""For what fails just in time, as the wait for a place, to say so itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +56,8 @@ class OneRedis:
         """See `RedisAsker`."""
         try:
             with self._context.clock.busy():
-                return await ask_all(self._client, [command.words for command in commands])
+                async with in_time(self._server):
+                    return await ask_all(self._client, [command.words for command in commands])
         except (RedisError, OSError) as error:
             raise unreachable(self._server, error) from None
 
@@ -71,6 +77,16 @@ async def ask_all(client: Redis, commands: Sequence[tuple[str, ...]]) -> Sequenc
         pipeline.execute_command(*words)
     answers: Sequence[object] = await pipeline.execute(raise_on_error=False)
     return answers
+
+
+@asynccontextmanager
+async def in_time(server: RedisServer) -> AsyncIterator[None]:
+    """All tries together take no longer than one time-out. Raises TimeoutError that says so."""
+    try:
+        async with asyncio.timeout(server.timeout + _TOLD_SECONDS):
+            yield
+    except TimeoutError as error:
+        raise TimeoutError(str(error) or f"Timeout: no answer in {server.timeout:g} s") from None
 
 
 async def answering(asker: RedisAsker) -> RedisAsker:

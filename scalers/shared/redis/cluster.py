@@ -10,7 +10,7 @@ from redis.crc import key_slot
 from redis.exceptions import AskError, MovedError, RedisError
 
 from keda_py.sdk.scaler import ScalerContext, ScalerError
-from scalers.shared.redis.asking import Command, ask_all, unreachable
+from scalers.shared.redis.asking import Command, ask_all, in_time, unreachable
 from scalers.shared.redis.server import RedisServer, client_for
 
 _MOST_NODES = 512
@@ -28,19 +28,25 @@ class RedisCluster:
 
     async def ask(self, commands: Sequence[Command]) -> Sequence[object]:
         """See `RedisAsker`; a node that does not answer fails its own commands."""
-        with self._context.clock.busy():
-            if not self._slots:
-                await self._learn()
-            answers: dict[int, object] = await self._ask_nodes(dict(enumerate(commands)))
-            elsewhere = {
-                at: commands[at] for at, answer in answers.items() if isinstance(answer, MovedError | ScalerError)
-            }
-            if elsewhere:
-                await self._learn()
-                answers.update(await self._ask_nodes(elsewhere))
-            for at, answer in answers.items():
-                if isinstance(answer, AskError) and not isinstance(answer, MovedError):
-                    answers[at] = await self._ask_importer(answer, commands[at])
+        first = self._servers[0]
+        try:
+            with self._context.clock.busy():
+                async with in_time(first):
+                    return await self._ask(commands)
+        except TimeoutError as error:
+            raise unreachable(first, error) from None
+
+    async def _ask(self, commands: Sequence[Command]) -> Sequence[object]:
+        if not self._slots:
+            await self._learn()
+        answers: dict[int, object] = await self._ask_nodes(dict(enumerate(commands)))
+        elsewhere = {at: commands[at] for at, answer in answers.items() if isinstance(answer, MovedError | ScalerError)}
+        if elsewhere:
+            await self._learn()
+            answers.update(await self._ask_nodes(elsewhere))
+        for at, answer in answers.items():
+            if isinstance(answer, AskError) and not isinstance(answer, MovedError):
+                answers[at] = await self._ask_importer(answer, commands[at])
         return [answers[at] for at in range(len(commands))]
 
     async def client_of(self, key: str) -> Redis:

@@ -9,10 +9,13 @@ from keda_py.sdk.scaler import ScalerContext, ScalerError
 from scalers.shared.redis.asking import OneRedis, RedisAsker, ask_all
 from scalers.shared.redis.server import RedisServer, client_for
 
+_OF_SENTINELS = 0.8
+"""Of the time-out: the rest is the master's."""
+
 
 def master_of(sentinels: Sequence[RedisServer], name: str, master: RedisServer, context: ScalerContext) -> RedisAsker:
     """`master` has everything but the place, which the sentinels tell by this name."""
-    order = [replace(sentinel, timeout=sentinel.timeout / len(sentinels)) for sentinel in sentinels]
+    order = [replace(one, timeout=_OF_SENTINELS * one.timeout / len(sentinels), tries=1) for one in sentinels]
 
     async def locate() -> tuple[str, int]:
         failures = []

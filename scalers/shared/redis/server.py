@@ -25,6 +25,8 @@ class RedisServer:
     password: SecretStr
     tls: TlsSettings | None
     timeout: float
+    tries: int = 2
+    """A kept connection may be dead; a server that is down is for the next poll."""
 
     @property
     def address(self) -> str:
@@ -47,7 +49,7 @@ def client_for(server: RedisServer, context: ScalerContext, locate: Locate | Non
         socket_connect_timeout=server.timeout,
         socket_timeout=server.timeout,
         protocol=2,  # known to every server
-        retry=Retry(NoBackoff(), 1),  # a kept connection may be dead; a server that is down is for the next poll
+        retry=Retry(NoBackoff(), server.tries - 1),
         connection_class=BoundedConnection,
         parser_class=BoundedReplies,
         tls=context.tls_context(server.tls) if server.tls else None,

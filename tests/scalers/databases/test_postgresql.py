@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import closing
 from typing import Any
 
 import asyncpg
@@ -178,6 +179,26 @@ async def test_a_server_that_never_answers_is_given_up(bench: Bench, silent_port
     silent = Restartable(silent_port, [], None, {})  # type: ignore[arg-type]
     with pytest.raises(ScalerError, match=r"cannot be reached in 0\.2 s"):
         await bench.opened("postgresql", on(silent), auth=AUTH, timeout=0.2)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [bytes(100_000), b"R\x00\x00\x00\x03", b"\x00\x00\x00\x00\x08" * 2, b"R\x80\x00\x00\x00", b"R\x7f\xff\xff\xff"],
+)
+async def test_what_is_no_message_of_postgresql_ends_the_connection(bench: Bench, said: bytes) -> None:
+    """asyncpg's own parser would take a message that is shorter than its length for ever."""
+
+    async def say(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with closing(writer):
+            writer.write(said)
+            await reader.read()
+
+    async with await asyncio.start_server(say, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        place = {"host": "127.0.0.1", "port": str(port), "userName": USER, "dbName": "shop", "sslmode": "disable"}
+        metadata = {**place, "query": "SELECT 1", "targetQueryValue": "5"}
+        with pytest.raises(ScalerError, match=f"127.0.0.1:{port}: connection failed: .* no message of PostgreSQL"):
+            await bench.opened("postgresql", metadata, auth=AUTH)
 
 
 async def test_nothing_of_the_operators_fills_a_gap(

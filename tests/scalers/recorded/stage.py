@@ -62,10 +62,14 @@ class Papers:
 
     def _show(self, connection: ssl.SSLObject, host: str | None, _: ssl.SSLContext) -> None:
         if host:
-            if host not in self._of_host:
-                pair = self._system.leaf("host", hosts=(host,))
-                self._of_host[host] = self._system.server_context(self._folder, pair=pair)
-            connection.context = self._of_host[host]
+            connection.context = self.of_host(host)
+
+    def of_host(self, host: str) -> ssl.SSLContext:
+        """Of a server of this name or number, which the system trusts."""
+        if host not in self._of_host:
+            pair = self._system.leaf("host", hosts=(host,))
+            self._of_host[host] = self._system.server_context(self._folder, pair=pair)
+        return self._of_host[host]
 
     @cached_property
     def app_key(self) -> str:
@@ -158,7 +162,7 @@ async def open_stage(papers: Papers) -> AsyncIterator[Stage]:
         stage.place("TLS", "", await stack.enter_async_context(_serving(stage, Place(tls=True), papers.server)))
         plain = await stack.enter_async_context(_serving(stage, Place(proxied=True)))
         tls = await stack.enter_async_context(_serving(stage, Place(tls=True, proxied=True), papers.any_host))
-        stage.proxy = f"http://127.0.0.1:{await stack.enter_async_context(_proxy(plain, tls))}"
+        stage.proxy = f"http://127.0.0.1:{await stack.enter_async_context(proxy(plain, tls))}"
         dead = stack.enter_context(socket.socket())
         dead.bind(("127.0.0.1", 0))  # and never listens
         stage.place("DEAD", "", dead.getsockname()[1])
@@ -177,7 +181,7 @@ async def _serving(stage: Stage, place: Place, tls: ssl.SSLContext | None = None
 
 
 @asynccontextmanager
-async def _proxy(plain: int, tls: int) -> AsyncIterator[int]:
+async def proxy(plain: int, tls: int) -> AsyncIterator[int]:
     """Its port: leads every CONNECT to one port, and every other request as it is to the other."""
     open_now: set[asyncio.Task[None]] = set()
 

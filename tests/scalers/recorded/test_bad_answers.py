@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.scalers.recorded.http_cases import HttpCase, Played
+from tests.scalers.recorded.http_cases import HttpCase, Played, exchange_that_reads
 from tests.scalers.recorded.stage import Stage
 from tests.scalers.recorded.test_http import KNOWN, recorded_exchanges
 
@@ -42,7 +42,7 @@ STATED: Mapping[tuple[str, str], str] = {
 
 @pytest.mark.parametrize("trigger_type", READ)
 async def test_a_source_that_answers_badly_gives_an_error(trigger_type: str, stage: Stage) -> None:
-    case = _that_reads(trigger_type)
+    case = exchange_that_reads(trigger_type)
     values = {}
     for name, answer in BAD.items():
         given = case.given(stage, answers=[answer], polls=1, httpTimeoutMs=800, buildOnly=False)
@@ -58,7 +58,7 @@ async def test_a_source_that_answers_badly_gives_an_error(trigger_type: str, sta
 
 @pytest.mark.parametrize("trigger_type", READ)
 async def test_a_source_that_is_not_there_gives_an_error(trigger_type: str, stage: Stage) -> None:
-    case = _that_reads(trigger_type)
+    case = exchange_that_reads(trigger_type)
     places = {"{{HOST}}": "{{DEADHOST}}", "{{URL}}": "{{DEADURL}}"}
     text = json.dumps(case.recorded)
     for place, dead in places.items():
@@ -67,14 +67,6 @@ async def test_a_source_that_is_not_there_gives_an_error(trigger_type: str, stag
     played = await gone.play(stage, gone.given(stage, answers=[], polls=1, buildOnly=False))
     assert _error(played)
     assert not [one for one in _secrets(gone.recorded) if one in _error(played)]
-
-
-def _that_reads(trigger_type: str) -> HttpCase:
-    """The first exchange that ends with a value above 0; of a type that KEDA never read, the first that may be."""
-    cases = recorded_exchanges()[trigger_type]
-    read = (case for case in cases if any(one.get("value", 0) > 0 for one in case.recorded.get("results", ())))
-    built = (case for case in cases if "error" not in case.recorded.get("build", {}))
-    return next(read, None) or next(built)
 
 
 def _error(played: Played) -> str:

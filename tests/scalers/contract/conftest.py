@@ -1,0 +1,5 @@
+"""Certificates, once a session."""
+
+from tests.scalers.recorded.conftest import papers
+
+__all__ = ["papers"]
