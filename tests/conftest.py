@@ -42,7 +42,7 @@ FIRST = (
     "kube/test_thin_import", "e2e/test_hpa", "operator/test_two_hundred_faults", "examples/test_nightly_scale_down",
     "core/cron/test_cron_walk", "serving/test_https", "e2e/test_cron", "operator/explain/test_insight",
     "charts/test_install", "cli/test_cli", "operator/standby/test_rolling_update", "e2e/test_explain",
-    "demo/test_demo_run", "faults/test_meddling", "parity/test_takeover", "examples/test_cron_and_queue",
+    "demo/test_frames", "demo/test_demo_run", "faults/test_meddling", "parity/test_takeover", "examples/test_cron_and_queue",
     "operator/cluster/test_blindness",
 )  # fmt: skip
 """The files that take longest, the longest first: begun last, one of them would keep a single worker busy at the end."""

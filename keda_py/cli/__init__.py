@@ -8,11 +8,12 @@ one.
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 
 from keda_py import __version__
 from keda_py.cli.text import paint, render_examples
+from keda_py.terminal.wrapping import page_width, wrap
 
 COMMANDS = {
     "operator": "scale a cluster: operator, metrics server and webhook in one process",
@@ -91,13 +92,22 @@ def _unknown(command: str) -> int:
 
 
 def _help() -> str:
-    width = max(map(len, COMMANDS)) + 2
-    commands = "\n".join(
-        f"  {paint(name, 'command')}{' ' * (width - len(name))}{text}" for name, text in COMMANDS.items()
-    )
+    commands = _listed(COMMANDS)
     return (
         f"{paint('usage:', 'heading')} keda-py COMMAND [FLAGS]\n\n"
         f"Event-driven autoscaling for Kubernetes, with KEDA's manifests. Version {__version__}.\n\n"
         f"{paint('commands:', 'heading')}\n{commands}\n\n{render_examples(EXAMPLES)}\n"
         "`keda-py COMMAND --help` explains one command.\n"
     )
+
+
+def _listed(commands: Mapping[str, str]) -> str:
+    """A command a line, or more where the terminal is narrow."""
+    width = max(map(len, commands)) + 2
+    room = page_width(118) - width - 2
+    rows = []
+    for name, text in commands.items():
+        first, *others = wrap(text, room)
+        rows.append(f"  {paint(name, 'command')}{' ' * (width - len(name))}{first}")
+        rows += [f"  {' ' * width}{line}" for line in others]
+    return "\n".join(rows)

@@ -135,7 +135,7 @@ def test_version_names_ours_and_kedas(capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_scalers_lists_types_with_their_keys(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["scalers"]) == 0
-    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith(" cron ")]
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("cron ")]
     assert "start*, end*, timezone*, desiredReplicas*" in line
 
 
