@@ -44,7 +44,7 @@ def run(arguments: list[str]) -> int:
     if options.output == "json":
         sys.stdout.buffer.write(orjson.dumps(insight, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
         return 0
-    from keda_py.cli.explanation import print_explanation
+    from keda_py.explanation.page import print_explanation
 
     print_explanation(insight)
     return 0

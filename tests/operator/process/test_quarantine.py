@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from keda_py.cli.explanation import print_explanation
+from keda_py.explanation.page import print_explanation
 from keda_py.core.evaluation import MetricValue
 from keda_py.core.quarantine import HOLD_SECONDS, NAMESPACE_DEATHS, Hold
 from keda_py.core.values.object_key import ObjectKey
