@@ -132,14 +132,13 @@ def _index(index: int, spec: "TriggersSpec") -> int:
 
 
 def _print(answers: "Sequence[Answer]") -> None:
-    from rich.console import Console
+    from keda_py.terminal.console import console_of, tell
 
-    console = Console(highlight=False, soft_wrap=True)
+    console = console_of(sys.stdout)
     for answer in answers:
-        console.print(f"[bold]trigger {answer.index}, {answer.type}[/]")
+        tell(console, f"trigger {answer.index}, {answer.type}", style="bold")
         for label, text in _lines(answer):
-            console.print(f"  {label:<8}", end="")
-            console.print(text, markup=False, style="red" if label == "error" else None)
+            tell(console, text, indent=f"  {label:<8}", style="red" if label == "error" else "")
 
 
 def _lines(answer: "Answer") -> list[tuple[str, str]]:

@@ -4,6 +4,8 @@ import shutil
 import sys
 from unicodedata import east_asian_width
 
+_INSTEAD = {"\t": " ", "\r": ""}
+
 
 def page_width(most: int) -> int:
     """Columns of a help page: those of the terminal, where COLUMNS is obeyed, at most `most`; of a pipe, `most`."""
@@ -15,10 +17,18 @@ def cells_of(text: str) -> int:
     return len(text) + sum(east_asian_width(letter) in "WF" for letter in text) if not text.isascii() else len(text)
 
 
+def printable(text: str) -> str:
+    """Without what a terminal would obey: tenants and sources write names, notes and errors."""
+    if text.isprintable():
+        return text
+    unknown = "\N{REPLACEMENT CHARACTER}"
+    return "".join(one if one.isprintable() or one == "\n" else _INSTEAD.get(one, unknown) for one in text)
+
+
 def wrap(text: str, width: int) -> list[str]:
     """Lines of at most `width` cells; a word that is longer stays whole, so that an address can be copied."""
     lines: list[str] = []
-    for given in text.splitlines() or [""]:
+    for given in printable(text).split("\n"):
         line, taken = given, 0
         if cells_of(given) > width:
             line = ""
