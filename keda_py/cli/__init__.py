@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 
 from keda_py import __version__
-from keda_py.cli.text import paint, render_examples
+from keda_py.cli.text import COMPLETING, paint, render_examples
 from keda_py.terminal.wrapping import page_width, wrap
 
 COMMANDS = {
@@ -25,8 +25,12 @@ COMMANDS = {
     "explain": "why a ScaledObject woke, slept or stayed as it is, and what comes next",
     "crds": "print the CustomResourceDefinitions",
     "scalers": "list the trigger types and their keys",
+    "completion": "print the script with which bash, zsh or fish completes commands, namespaces and names",
     "version": "print versions",
 }
+
+EVERY_DAY = ("explain", "validate", "check-trigger", "scalers", "local")
+"""What is shown where no command is given."""
 
 EXAMPLES = (
     ("keda-py demo", "see it work"),
@@ -46,7 +50,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _dispatch(given: list[str]) -> int:
-    command = given[0] if given else "--help"
+    if COMPLETING in os.environ:
+        return _complete()
+    if not given:
+        sys.stdout.write(_short_help())
+        return 0
+    command = given[0]
     if command in ("-h", "--help", "help"):
         sys.stdout.write(_help())
         return 0
@@ -84,11 +93,32 @@ def _print_errors(command: str, group: BaseExceptionGroup[Exception], exit_code:
     return exit_code
 
 
+def _complete() -> int:
+    """Answer a shell about the line that is being written; the parser of a command answers for its own words."""
+    from keda_py.cli.completion import command_on_line, complete_command
+
+    command = command_on_line(COMMANDS)
+    if command:
+        return _run(command, [])
+    complete_command(COMMANDS)
+    return 0
+
+
 def _unknown(command: str) -> int:
     near = get_close_matches(command, COMMANDS, n=1)
     hint = f"did you mean {near[0]!r}?" if near else "`keda-py --help` lists the commands"
     sys.stderr.write(f"keda-py: no command {command!r}; {hint}\n")
     return 2
+
+
+def _short_help() -> str:
+    return (
+        f"{paint('usage:', 'heading')} keda-py COMMAND [FLAGS]\n\n"
+        f"Event-driven autoscaling for Kubernetes, with KEDA's manifests. Version {__version__}.\n\n"
+        f"{paint('every day:', 'heading')}\n{_listed({name: COMMANDS[name] for name in EVERY_DAY})}\n\n"
+        "`keda-py --help` lists all commands, `keda-py COMMAND --help` explains one.\n"
+        "`keda-py demo` shows it at work; `keda-py completion bash` completes what you type.\n"
+    )
 
 
 def _help() -> str:

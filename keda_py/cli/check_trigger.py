@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from keda_py.cli.parsers import command_parser
+from keda_py.cli.parsers import COMPLETION, command_parser, completed_by
 from keda_py.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -166,7 +166,8 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add("files", metavar="FILE", nargs="+", help="manifests: file, folder, or - for standard input")
     add("--trigger", type=int, metavar="N", help="that trigger alone, counted from 0 [all]")
     add("--name", default="", help="which object, where the files have several")
-    add("-n", "--namespace", default="default", help="of objects that name none [default]")
+    place = add("-n", "--namespace", default="default", help="of objects that name none [default]")
+    completed_by(place, COMPLETION, "namespaces")
     add("--kubeconfig", default="", metavar="FILE", help="fetch what the files lack from this cluster")
     add("-o", "--output", choices=("text", "json"), default="text", help="[text]")
     return parser.parse_args(arguments)

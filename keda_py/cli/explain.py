@@ -3,7 +3,7 @@
 import argparse
 import asyncio
 
-from keda_py.cli.parsers import command_parser
+from keda_py.cli.parsers import COMPLETION, command_parser, completed_by
 
 DESCRIPTION = (
     "Tell why a ScaledObject woke, slept or stayed as it is, or why a ScaledJob created Jobs or none: the last values "
@@ -42,12 +42,16 @@ def run(arguments: list[str]) -> int:
 def _parse(arguments: list[str]) -> argparse.Namespace:
     parser = command_parser("explain", DESCRIPTION, EXAMPLES, notes=NOTES, usage="keda-py explain [FLAGS] [NS/NAME]")
     add = parser.add_argument
-    add("object", metavar="NS/NAME", nargs="?", help="a ScaledObject, or scaledjob/NS/NAME [all of the namespace]")
-    add("-n", "--namespace", default="default", metavar="NS", help="where NS/ is not written [default]")
+    one = add(
+        "object", metavar="NS/NAME", nargs="?", help="a ScaledObject, or scaledjob/NS/NAME [all of the namespace]"
+    )
+    place = add("-n", "--namespace", default="default", metavar="NS", help="where NS/ is not written [default]")
     add("-A", "--all-namespaces", action="store_true", help="every namespace, without a name")
     add("-w", "--watch", action="store_true", help="go on, and tell what changes")
     add("--kubeconfig", default="", metavar="FILE", help="of the cluster [as kubectl finds it]")
     add("-o", "--output", choices=("text", "json"), default="text", help="how to print [text]")
+    completed_by(one, COMPLETION, "names")
+    completed_by(place, COMPLETION, "namespaces")
     options = parser.parse_args(arguments)
     if options.object and options.all_namespaces:
         parser.error("-A is for all objects; leave it out, or the name")

@@ -7,7 +7,7 @@ import orjson
 from rich.console import Console
 from rich.text import Text
 
-from keda_py.cli.parsers import command_parser
+from keda_py.cli.parsers import COMPLETION, command_parser, completed_by
 from keda_py.errors import ConfigError
 from keda_py.sdk.json_schema import manifest_schema
 from keda_py.sdk.metadata import AUTH, ENV, META, Key
@@ -45,7 +45,7 @@ SCHEMA = "schema"
 def run(arguments: list[str]) -> int:
     """Print one table, or a page for each type asked for."""
     parser = command_parser("scalers", DESCRIPTION, EXAMPLES, usage="keda-py scalers [TYPE ... | schema [KIND]]")
-    parser.add_argument("types", metavar="TYPE", nargs="*", help="a trigger type")
+    completed_by(parser.add_argument("types", metavar="TYPE", nargs="*", help="a trigger type"), COMPLETION, "types")
     wanted: Sequence[str] = parser.parse_args(arguments).types
     if wanted[:1] == [SCHEMA]:
         return _print_schema(*(wanted[1:2] or ("ScaledObject",)))
