@@ -79,7 +79,7 @@ def _print_page(console: Console, page: TypePage) -> None:
     tell(console, f"{page.type}: {page.summary}", style="italic")
     rows = [_cells(key, meaning) for key, meaning in page.keys if not key.removed]
     console.print(draw_table(KEYS, rows, console.width), soft_wrap=True)
-    facts = {"Metric": page.metric, "Permissions": page.permissions, "Tested against": page.tested}
+    facts = {"Metric": page.metric, "Permissions": page.permissions, "Tested against": page.tested, "Extra": page.extra}
     for name, text in facts.items():
         if text:
             tell(console, f"{name}: {text}")
