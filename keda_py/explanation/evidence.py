@@ -63,8 +63,8 @@ async def gather(client: KubeClient, insight: Mapping[str, Any]) -> Evidence:
         events, found = await _try(client.list(EVENTS, namespace, wanted), "events", found)
         found = replace(found, steps=sorted(map_steps(events or ()), key=lambda step: step.at))
     if target := _target(status.get("scaleTargetGVKR") or {}):
-        workload = str(manifest["spec"]["scaleTargetRef"]["name"])
-        live, found = await _try(client.get(target.named(namespace, workload)), target.plural, found)
+        workload = ((manifest.get("spec") or {}).get("scaleTargetRef") or {}).get("name")
+        live, found = await _try(client.get(target.named(namespace, str(workload or ""))), target.plural, found)
         found = replace(found, by_hand=who_set_the_count(live or {}))
     return replace(found, manifest=manifest)
 
@@ -74,7 +74,7 @@ async def _try(asked: Awaitable[Any], what: str, found: Evidence) -> tuple[Any, 
         return await asked, found
     except Forbidden:
         return None, replace(found, unread=(*found.unread, what))
-    except KubeError:
+    except (KubeError, ConfigError):  # ConfigError: a reference that cannot be the name of an object
         return None, found
 
 

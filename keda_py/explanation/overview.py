@@ -15,9 +15,10 @@ from keda_py.terminal.table import Column, draw_table
 COLUMNS = (
     Column(heading="Name", style="bold"),
     Column(heading="State"),
-    Column(heading="Since", goes=1),
-    Column(heading="Next", goes=2),
+    Column(heading="Since", goes=2),
+    Column(heading="Next", goes=3),
     Column(heading="Why", wraps=True),
+    Column(heading="Values", wraps=True, goes=1),
 )
 _STYLES = {"broken": "red", "paused": "yellow", "awake": "green"}
 _ASLEEP = (Reason.DEACTIVATED, Reason.INACTIVE)
@@ -35,6 +36,7 @@ class Line:
     since: datetime | None
     next: datetime | None
     why: str
+    values: Mapping[str, str]
     times: Times
 
     def fields(self) -> Mapping[str, Any]:
@@ -42,7 +44,7 @@ class Line:
         found = {"kind": self.kind, "namespace": self.namespace, "name": self.name, "state": self.state}
         times = {"since": self.since, "nextChange": self.next}
         told = {name: at.isoformat().replace("+00:00", "Z") for name, at in times.items() if at is not None}
-        return {**found, "reason": self.reason, **told, "why": self.why}
+        return {**found, "reason": self.reason, **told, "why": self.why, "values": dict(self.values)}
 
 
 def line_of(live: Mapping[str, Any], now: datetime) -> Line:
@@ -60,6 +62,7 @@ def line_of(live: Mapping[str, Any], now: datetime) -> Line:
         since=_time(told.get("since")),
         next=upcoming if upcoming is not None and upcoming > now else None,
         why=_why(ready.status, ready.message, told),
+        values=told.get("values") or {},
         times=Times(now=now, zone=zone_of(live)),
     )
 
@@ -79,6 +82,7 @@ def _row(line: Line, all_namespaces: bool) -> tuple[str | Text, ...]:
         since,
         line.times.spoken(line.next) if line.next else "",
         line.why,
+        ", ".join(f"{name}: {value}" for name, value in line.values.items()),
     )
 
 
@@ -98,9 +102,7 @@ def _state(ready: str, paused: bool, active: str, reason: str) -> str:
 def _why(ready: str, message: str, told: Mapping[str, Any]) -> str:
     if ready == "False":
         return message
-    values = ", ".join(f"{name} is {value}" for name, value in (told.get("values") or {}).items())
-    notes = "; ".join(map(str, told.get("notes") or ()))
-    return "; ".join(filter(None, (str(told.get("reason", "")), values, notes)))
+    return "; ".join(filter(None, (str(told.get("reason", "")), *map(str, told.get("notes") or ()))))
 
 
 def _time(text: object) -> datetime | None:

@@ -10,10 +10,10 @@ import orjson
 import pytest
 
 from keda_py.core.hpa.rescale_note import REASON
-from keda_py.explanation.evidence import ByHand, Evidence, Step, map_steps, who_set_the_count
+from keda_py.explanation.evidence import ByHand, Evidence, Step, gather, map_steps, who_set_the_count
 from keda_py.explanation.overview import line_of, overview
 from keda_py.explanation.page import explanation, headline
-from keda_py.kube.resources import DEPLOYMENTS
+from keda_py.kube.resources import DEPLOYMENTS, SCALED_OBJECTS
 from keda_py.kube.transport import Request
 from tests.builders import cron, deployment, metrics_api, scaled_object
 from tests.operator.explain.test_insight import explain, insight
@@ -75,6 +75,29 @@ async def test_a_change_by_hand_is_told_with_its_author(world: World) -> None:
     await world.client.send(Request(method="PATCH", path=path, query=query, body=body, headers=apply))
     _, text = await explain(world, "default/app")
     assert "the count was last set by jane at 12:00:30 UTC, by hand" in text
+
+
+@pytest.mark.parametrize(
+    ("target", "kind"),
+    [
+        ("../../secrets/root", {"group": "apps", "version": "v1", "resource": "deployments"}),
+        ("app", {"group": "apps", "version": "v1", "resource": "../../../api/v1/namespaces/x/services/y/proxy"}),
+    ],
+    ids=["name", "kind"],
+)
+async def test_a_status_that_leads_to_another_path_is_not_followed(
+    world: World, target: str, kind: dict[str, str]
+) -> None:
+    manifest = scaled_object(metrics_api(world.url))
+    manifest["spec"]["scaleTargetRef"]["name"] = target
+    await world.create(manifest)
+    await world.seconds(2)
+    path = SCALED_OBJECTS.named("default", "app", "status")
+    await world.client.patch(path, {"status": {"scaleTargetGVKR": {"kind": "x", **kind}}})
+    asked = {"kind": "ScaledObjectInsight", "metadata": {"namespace": "default", "name": "app"}}
+    found = await gather(world.client, asked)
+    assert found.manifest is not None
+    assert (found.by_hand, found.unread) == (None, ())
 
 
 async def test_without_the_rights_to_look_on_explain_says_what_is_not_shown(world: World) -> None:
@@ -144,7 +167,7 @@ async def test_without_a_name_each_object_is_a_line(two: World) -> None:
     code, text = await explain(two)
     assert code == 0
     heading, _, *rows = text.splitlines()
-    assert heading.split() == ["Name", "State", "Since", "Next", "Why"]
+    assert heading.split() == ["Name", "State", "Since", "Next", "Why", "Values"]
     assert [row.split()[:2] for row in rows] == [["app", "awake"], ["broken", "broken"]]
     assert "no scaler found for type: no-such-type" in rows[1]
 
@@ -168,7 +191,8 @@ async def test_all_objects_are_given_to_programs(two: World) -> None:
         "state": "awake",
         "reason": "Active",
         "since": "",
-        "why": "Active; s0-metric-api-value is 3",
+        "why": "Active",
+        "values": {"s0-metric-api-value": "3"},
     }
     assert broken["state"] == "broken"
 
@@ -181,6 +205,18 @@ def test_the_line_of_an_object_says_when_what_comes_next() -> None:
     cells = [cell.strip() for cell in text.split("  ") if cell]
     assert cells == ["app", "idle", "1 h 25 min ago", "tomorrow 08:30 KST (23:30 UTC)", "Inactive"]
     assert line_of(live, NOON + timedelta(days=1)).next is None
+
+
+def test_in_a_narrow_overview_the_values_go_first_and_names_stay_whole() -> None:
+    live = scaled_object(cron(timezone="Asia/Seoul"), name="some-application-develop-scaledobject")
+    values = {"s0-cron-Asia-Seoul-3008xxx-3019xxx": "0"}
+    told = {"reason": "Inactive", "since": LATER, "nextChange": "2026-11-20T23:30:00Z", "values": values}
+    live["status"] = {"kedaPy": told, "conditions": [{"type": "Ready", "status": "True"}]}
+    heading, _, row = overview([line_of(live, NOON)], 88).plain.splitlines()
+    assert heading.split() == ["Name", "State", "Next", "Why"]
+    assert row.startswith("some-application-develop-scaledobject  idle")
+    assert max(map(len, (heading, row))) <= 88
+    assert len(overview([line_of(live, NOON)] * 3, 40).plain.splitlines()) == 5
 
 
 async def test_watch_tells_what_is_new_and_ends_at_ctrl_c(two: World) -> None:
