@@ -22,6 +22,7 @@ LONG: Final = {
     "e2e/test_explain": (3, 12), "scalers/recorded/test_http": (6, 8), "scalers/test_redis_topologies": (1, 13),
     "localkube/test_kubectl": (14, 0), "localkube/apiserver/test_server": (1, 12), "parity/test_ownership": (11, 0),
     "telemetry/test_prometheus": (6, 5), "examples/test_nightly_scale_down": (9, 2), "demo/test_demo_run": (8, 0),
+    "demo/test_frames": (16, 0), "operator/explain/test_evidence": (12, 2),
     "scalers/databases/test_mongodb": (9, 2), "operator/process/test_quarantine": (8, 2),
     "operator/explain/test_insight": (9, 0), "core/cron/test_cron_walk": (9, 0), "charts/test_install": (9, 0),
     "parity/test_fallback": (9, 0), "auth/test_rotation": (2, 6), "operator/test_two_hundred_faults": (8, 0),

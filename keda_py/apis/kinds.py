@@ -79,6 +79,11 @@ _TYPES_AND_AGE = (
     Column(name="Authentications", path=".status.authenticationsTypes"),
     Column(name="Age", path=".metadata.creationTimestamp", type="date"),
 )
+_NEXT_AND_WHY = (
+    Column(name="Next", path=".status.kedaPy.nextChange", priority=1),
+    Column(name="Why", path=".status.kedaPy.reason", priority=1),
+)
+"""Ours, behind KEDA's own: only with `-o wide`, and absent where KEDA's definitions are kept."""
 _SOURCES = (
     Column(name="PodIdentity", path=".spec.podIdentity.provider"),
     Column(name="Secret", path=".spec.secretTargetRef[*].name"),
@@ -103,6 +108,7 @@ KINDS = (
             *_BOUNDS,
             *map(_condition, ("Ready", "Active", "Fallback", "Paused")),
             *_TYPES_AND_AGE,
+            *_NEXT_AND_WHY,
         ),
     ),
     Kind(

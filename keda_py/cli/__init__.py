@@ -8,11 +8,12 @@ one.
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 
 from keda_py import __version__
-from keda_py.cli.text import paint, render_examples
+from keda_py.cli.text import COMPLETING, paint, render_examples
+from keda_py.terminal.wrapping import page_width, wrap
 
 COMMANDS = {
     "operator": "scale a cluster: operator, metrics server and webhook in one process",
@@ -24,8 +25,12 @@ COMMANDS = {
     "explain": "why a ScaledObject woke, slept or stayed as it is, and what comes next",
     "crds": "print the CustomResourceDefinitions",
     "scalers": "list the trigger types and their keys",
+    "completion": "print the script with which bash, zsh or fish completes commands, namespaces and names",
     "version": "print versions",
 }
+
+EVERY_DAY = ("explain", "validate", "check-trigger", "scalers", "local")
+"""What is shown where no command is given."""
 
 EXAMPLES = (
     ("keda-py demo", "see it work"),
@@ -45,7 +50,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _dispatch(given: list[str]) -> int:
-    command = given[0] if given else "--help"
+    if COMPLETING in os.environ:
+        return _complete()
+    if not given:
+        sys.stdout.write(_short_help())
+        return 0
+    command = given[0]
     if command in ("-h", "--help", "help"):
         sys.stdout.write(_help())
         return 0
@@ -83,6 +93,17 @@ def _print_errors(command: str, group: BaseExceptionGroup[Exception], exit_code:
     return exit_code
 
 
+def _complete() -> int:
+    """Answer a shell about the line that is being written; the parser of a command answers for its own words."""
+    from keda_py.cli.completion import command_on_line, complete_command
+
+    command = command_on_line(COMMANDS)
+    if command:
+        return _run(command, [])
+    complete_command(COMMANDS)
+    return 0
+
+
 def _unknown(command: str) -> int:
     near = get_close_matches(command, COMMANDS, n=1)
     hint = f"did you mean {near[0]!r}?" if near else "`keda-py --help` lists the commands"
@@ -90,14 +111,33 @@ def _unknown(command: str) -> int:
     return 2
 
 
-def _help() -> str:
-    width = max(map(len, COMMANDS)) + 2
-    commands = "\n".join(
-        f"  {paint(name, 'command')}{' ' * (width - len(name))}{text}" for name, text in COMMANDS.items()
+def _short_help() -> str:
+    return (
+        f"{paint('usage:', 'heading')} keda-py COMMAND [FLAGS]\n\n"
+        f"Event-driven autoscaling for Kubernetes, with KEDA's manifests. Version {__version__}.\n\n"
+        f"{paint('every day:', 'heading')}\n{_listed({name: COMMANDS[name] for name in EVERY_DAY})}\n\n"
+        "`keda-py --help` lists all commands, `keda-py COMMAND --help` explains one.\n"
+        "`keda-py demo` shows it at work; `keda-py completion bash` completes what you type.\n"
     )
+
+
+def _help() -> str:
+    commands = _listed(COMMANDS)
     return (
         f"{paint('usage:', 'heading')} keda-py COMMAND [FLAGS]\n\n"
         f"Event-driven autoscaling for Kubernetes, with KEDA's manifests. Version {__version__}.\n\n"
         f"{paint('commands:', 'heading')}\n{commands}\n\n{render_examples(EXAMPLES)}\n"
         "`keda-py COMMAND --help` explains one command.\n"
     )
+
+
+def _listed(commands: Mapping[str, str]) -> str:
+    """A command a line, or more where the terminal is narrow."""
+    width = max(map(len, commands)) + 2
+    room = page_width(118) - width - 2
+    rows = []
+    for name, text in commands.items():
+        first, *others = wrap(text, room)
+        rows.append(f"  {paint(name, 'command')}{' ' * (width - len(name))}{first}")
+        rows += [f"  {' ' * width}{line}" for line in others]
+    return "\n".join(rows)

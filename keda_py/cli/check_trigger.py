@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from keda_py.cli.parsers import command_parser
+from keda_py.cli.parsers import COMPLETION, command_parser, completed_by
 from keda_py.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -132,14 +132,13 @@ def _index(index: int, spec: "TriggersSpec") -> int:
 
 
 def _print(answers: "Sequence[Answer]") -> None:
-    from rich.console import Console
+    from keda_py.terminal.console import console_of, tell
 
-    console = Console(highlight=False, soft_wrap=True)
+    console = console_of(sys.stdout)
     for answer in answers:
-        console.print(f"[bold]trigger {answer.index}, {answer.type}[/]")
+        tell(console, f"trigger {answer.index}, {answer.type}", style="bold")
         for label, text in _lines(answer):
-            console.print(f"  {label:<8}", end="")
-            console.print(text, markup=False, style="red" if label == "error" else None)
+            tell(console, text, indent=f"  {label:<8}", style="red" if label == "error" else "")
 
 
 def _lines(answer: "Answer") -> list[tuple[str, str]]:
@@ -167,7 +166,8 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add("files", metavar="FILE", nargs="+", help="manifests: file, folder, or - for standard input")
     add("--trigger", type=int, metavar="N", help="that trigger alone, counted from 0 [all]")
     add("--name", default="", help="which object, where the files have several")
-    add("-n", "--namespace", default="default", help="of objects that name none [default]")
+    place = add("-n", "--namespace", default="default", help="of objects that name none [default]")
+    completed_by(place, COMPLETION, "namespaces")
     add("--kubeconfig", default="", metavar="FILE", help="fetch what the files lack from this cluster")
     add("-o", "--output", choices=("text", "json"), default="text", help="[text]")
     return parser.parse_args(arguments)

@@ -13,7 +13,7 @@ DESCRIPTION = (
 EXAMPLES = (
     ("keda-py demo", "a live table while it runs"),
     ("keda-py demo --picture week.svg", "the timeline goes into that file"),
-    ("kubectl --kubeconfig demo.kubeconfig get so,hpa,deploy -w", "look on from another terminal"),
+    ("kubectl --kubeconfig demo.kubeconfig get deploy -A -w", "look on from another terminal"),
 )
 
 

@@ -29,7 +29,7 @@ EXAMPLES = (
     ("keda-py local -f examples/nightly-scale-down/", "apply manifests at start"),
     ("helm template app charts/scaled-app | keda-py local -f -", "what a chart renders"),
     ("keda-py local --no-operator --kubeconfig ./kubeconfig", "a cluster to run an operator against"),
-    ("keda-py local > kubeconfig & kubectl --kubeconfig kubeconfig get so,hpa -w", "look at it"),
+    ("keda-py local > kubeconfig & kubectl --kubeconfig kubeconfig get so -A -w", "look at it"),
 )
 _LOOPBACK = "127.0.0.1"
 _WATCHDOG, _SCALER = "keda_py.operator.process.watchdog", "scaler "

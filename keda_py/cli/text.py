@@ -8,6 +8,9 @@ from typing import Literal
 Style = Literal["heading", "command", "comment", "error", "warning"]
 _STYLES: dict[Style, str] = {"heading": "1", "command": "36", "comment": "2", "error": "31", "warning": "33"}
 
+COMPLETING = "_ARGCOMPLETE"
+"""A variable that a shell sets to ask how the words of a line go on: argcomplete's name."""
+
 Examples = Iterable[tuple[str, str]]
 """(command line, what it is good for)."""
 

@@ -6,6 +6,8 @@
 import asyncio
 import logging
 import os
+import shlex
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -28,6 +30,7 @@ from keda_py.localkube.cluster import ClusterOptions, LocalCluster
 from keda_py.operator.app import run_operator
 from keda_py.operator.assembly import Assembly
 from keda_py.settings.settings import load_settings
+from keda_py.terminal.console import console_of, tell
 
 LOOPBACK = "127.0.0.1"
 NAMES = (scenario.NIGHTLY, scenario.WEEKDAYS, scenario.QUEUE)
@@ -46,7 +49,7 @@ class DemoOptions:
 
 async def run_demo(options: DemoOptions) -> int:
     """0 only if every expected change happened at the right virtual time."""
-    console = Console()
+    console = console_of(sys.stdout)
     start = SystemClock().now().replace(microsecond=0) - timedelta(days=options.days)
     clock = SteppedClock(start)
     screen = _screen(console, plain=options.plain or not console.is_terminal)
@@ -55,7 +58,7 @@ async def run_demo(options: DemoOptions) -> int:
         recorder = Recorder(cluster.store, clock, NAMES, screen)
         await cluster.apply([*build_crds(), *scenario.manifests(url)])
         _write_private(options.kubeconfig, cluster.kubeconfig())
-        console.print(f"kubectl can look on: kubectl --kubeconfig {options.kubeconfig} get so,hpa,deploy -A -w")
+        _say_how_to_look_on(console, options.kubeconfig)
         async with _operator(options.kubeconfig, clock), KubeClient(clock, str(options.kubeconfig)) as client:
             with screen:
                 end = await _play(clock, start, client, screen)
@@ -100,13 +103,20 @@ def _report(console: Console, timeline: Timeline, picture: Path) -> int:
     for name in NAMES:
         used, always = timeline.replica_hours(name), timeline.always_on_hours()
         saved = max(0.0, 1 - used / always)
-        console.print(f"{name}: {used:.1f} replica-hours, {always:.1f} when always on, {saved:.0%} saved")
-    console.print(f"timeline: {picture}")
+        tell(console, f"{name}: {used:.1f} replica-hours, {always:.1f} when always on, {saved:.0%} saved")
+    console.print(f"timeline: {picture}", markup=False, soft_wrap=True)
     for problem in problems:
-        console.print(f"[red]not as expected[/]: {problem}")
+        tell(console, problem, indent="not as expected: ", style="red")
     if not problems:
         console.print("[green]every change happened at the expected time[/]")
     return 1 if problems else 0
+
+
+def _say_how_to_look_on(console: Console, kubeconfig: Path) -> None:
+    """A line of its own that may be pasted; kubectl watches one kind at a time."""
+    console.print("look on from another terminal:")
+    command = f"kubectl --kubeconfig {shlex.quote(str(kubeconfig))} get deploy -A -w"
+    console.print(f"  {command}", markup=False, soft_wrap=True)
 
 
 @asynccontextmanager

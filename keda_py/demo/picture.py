@@ -1,70 +1,127 @@
 """The timeline as an SVG picture: one lane a workload, bars as high as its replicas, nights shaded. Pure."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from html import escape
 from zoneinfo import ZoneInfo
 
 from keda_py.demo.timeline import Timeline
 
-WIDTH, LANE, LEFT, TOP, RIGHT = 1000, 96, 190, 54, 130
+WIDTH, TOP, RIGHT, BOTTOM = 1000, 54, 130, 46
+UNIT, HEAD, FOOT, LEAST = 16, 14, 16, 48
+"""Pixels of one replica; above and below the bars of a lane; of the bars' room in the lowest lane."""
+LETTER, MARGIN = 7.4, 16
+"""Pixels that a bold letter of the names takes at most on average, and of the paper's edge."""
+HOURS = (0, 6, 12, 18)
 TITLE = "Asleep at night, awake in the morning"
 COLOURS = ("#3b82c4", "#4a9d6e", "#c47f3b")
-INK, FAINT, NIGHT = "#24292f", "#8b949e", "#eef1f5"
+INK, FAINT, NIGHT, GRID = "#24292f", "#6e7781", "#eef1f5", "#d0d7de"
 FONT = 'font-family="system-ui, sans-serif"'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paper:
+    """Where the chart stands on the picture; `left` is clear of every name."""
+
+    timeline: Timeline
+    zone: ZoneInfo
+    left: float
+    floor: float
+    """The lower end of the last lane."""
+
+    def x(self, at: datetime) -> float:
+        """Pixels from the left of an instant."""
+        share = (at - self.timeline.start) / (self.timeline.end - self.timeline.start)
+        return self.left + share * (WIDTH - RIGHT - self.left)
 
 
 def draw(timeline: Timeline, names: Sequence[str], zone: ZoneInfo) -> str:
     """The whole picture as text."""
-    height = TOP + LANE * len(names) + 34
+    tops = [float(TOP)]
+    for name in names:
+        tops.append(tops[-1] + HEAD + _room(timeline, name) + FOOT)
+    left = MARGIN + LETTER * max(map(len, names)) + 2 * MARGIN
+    paper = Paper(timeline=timeline, zone=zone, left=left, floor=tops[-1])
+    height = paper.floor + BOTTOM
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" {FONT} font-size="12">',
-        f'<rect width="{WIDTH}" height="{height}" fill="white"/>',
-        f'<text x="16" y="24" font-size="16" font-weight="600" fill="{INK}">{TITLE}</text>',
-        *_days(timeline, zone, height),
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0f}" {FONT} font-size="12">',
+        f'<rect width="{WIDTH}" height="{height:.0f}" fill="white"/>',
+        f'<text x="{MARGIN}" y="24" font-size="16" font-weight="600" fill="{INK}">{TITLE}</text>',
+        *_days(paper),
     ]
     for index, name in enumerate(names):
-        parts += _lane(timeline, name, TOP + LANE * index, COLOURS[index % len(COLOURS)])
+        parts += _lane(paper, name, tops[index + 1] - FOOT, COLOURS[index % len(COLOURS)])
     return "\n".join([*parts, "</svg>", ""])
 
 
-def _x(timeline: Timeline, at: datetime) -> float:
-    share = (at - timeline.start) / (timeline.end - timeline.start)
-    return LEFT + share * (WIDTH - LEFT - RIGHT)
+def _tallest(timeline: Timeline, name: str) -> int:
+    return max((count for _, _, count in timeline.steps(name)), default=1) or 1
 
 
-def _days(timeline: Timeline, zone: ZoneInfo, height: int) -> Iterator[str]:
-    day = timeline.start.astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
+def _room(timeline: Timeline, name: str) -> int:
+    return max(_tallest(timeline, name) * UNIT, LEAST)
+
+
+def _days(paper: Paper) -> Iterator[str]:
+    """Nights, hours and dates, as the clock of the zone shows them."""
+    timeline = paper.timeline
+    day = timeline.start.astimezone(paper.zone).replace(hour=0, minute=0, second=0, microsecond=0)
     while day < timeline.end:
         begin, end = max(day, timeline.start), min(day + timedelta(days=1), timeline.end)
         for start, over in ((day, day.replace(hour=8, minute=30)), (day.replace(hour=19, minute=30), end)):
-            left, right = max(start, begin), min(over, end)
-            if right > left:
-                x, tall = _x(timeline, left), height - TOP - 18
-                width = _x(timeline, right) - x
-                yield f'<rect x="{x:.1f}" y="{TOP - 8}" width="{width:.1f}" height="{tall}" fill="{NIGHT}"/>'
-        middle = _x(timeline, begin + (end - begin) / 2)
-        yield f'<text x="{middle:.1f}" y="{height - 10}" text-anchor="middle" fill="{FAINT}">{day:%a %d %b}</text>'
+            yield from _night(paper, max(start, begin), min(over, end))
+        for at in (day.replace(hour=hour) for hour in HOURS):
+            if begin <= at < end:
+                yield from _hour(paper, at)
+        if end - begin >= timedelta(hours=3):
+            middle, y = paper.x(begin + (end - begin) / 2), paper.floor + 34
+            yield f'<text x="{middle:.1f}" y="{y:.1f}" text-anchor="middle" fill="{INK}">{day:%a %d %b}</text>'
         day += timedelta(days=1)
+    zone = f"hours in {paper.zone.key}"
+    yield f'<text x="{MARGIN}" y="{paper.floor + 16:.1f}" font-size="10" fill="{FAINT}">{escape(zone)}</text>'
 
 
-def _lane(timeline: Timeline, name: str, y: int, colour: str) -> Iterator[str]:
-    steps = timeline.steps(name)
-    tallest = max((count for _, _, count in steps), default=1) or 1
-    room, floor = LANE - 34, y + LANE - 16
-    yield f'<text x="16" y="{floor - 26}" fill="{INK}" font-weight="600">{escape(name)}</text>'
-    yield f'<text x="16" y="{floor - 10}" fill="{FAINT}">up to {tallest} replica{"s" if tallest > 1 else ""}</text>'
-    yield f'<line x1="{LEFT}" y1="{floor}" x2="{WIDTH - RIGHT}" y2="{floor}" stroke="{FAINT}" stroke-width="1"/>'
-    for at, until, count in steps:
+def _night(paper: Paper, start: datetime, over: datetime) -> Iterator[str]:
+    if over > start:
+        x, width = paper.x(start), paper.x(over) - paper.x(start)
+        tall = paper.floor - TOP
+        yield f'<rect x="{x:.1f}" y="{TOP}" width="{width:.1f}" height="{tall:.1f}" fill="{NIGHT}"/>'
+
+
+def _hour(paper: Paper, at: datetime) -> Iterator[str]:
+    x, y = paper.x(at), paper.floor
+    weight = 1 if at.hour == 0 else 0.5
+    yield f'<line x1="{x:.1f}" y1="{TOP}" x2="{x:.1f}" y2="{y + 4:.1f}" stroke="{GRID}" stroke-width="{weight}"/>'
+    yield f'<text x="{x:.1f}" y="{y + 16:.1f}" text-anchor="middle" font-size="10" fill="{FAINT}">{at:%H}</text>'
+
+
+def _lane(paper: Paper, name: str, floor: float, colour: str) -> Iterator[str]:
+    """One replica is as high in every lane."""
+    timeline, tallest = paper.timeline, _tallest(paper.timeline, name)
+    yield f'<text x="{MARGIN}" y="{floor - 20:.1f}" fill="{INK}" font-weight="600">{escape(name)}</text>'
+    up_to = f"up to {tallest} replica{'s' if tallest > 1 else ''}"
+    yield f'<text x="{MARGIN}" y="{floor - 4:.1f}" fill="{FAINT}">{up_to}</text>'
+    for count in range(tallest + 1):
+        y, stroke = floor - count * UNIT, GRID if count else FAINT
+        end = WIDTH - RIGHT
+        yield f'<line x1="{paper.left:.1f}" y1="{y:.1f}" x2="{end}" y2="{y:.1f}" stroke="{stroke}" stroke-width="0.5"/>'
+        yield _number(paper.left - 5, y + 3, count)
+    for at, until, count in timeline.steps(name):
         if count:
-            x, top = _x(timeline, at), count / tallest * room
-            width = max(_x(timeline, until) - x, 1)
-            what = f"{count} x {at:%a %H:%M} to {until:%a %H:%M} UTC"
+            x, top = paper.x(at), count * UNIT
+            width = max(paper.x(until) - x, 1)
+            begun, ended = at.astimezone(paper.zone), until.astimezone(paper.zone)
+            what = f"{count} x {begun:%a %H:%M} to {ended:%a %H:%M} {begun:%Z}"
             yield (
-                f'<rect x="{x:.1f}" y="{floor - top:.1f}" width="{width:.1f}" height="{top:.1f}" fill="{colour}">'
-                f"<title>{escape(what)}</title></rect>"
+                f'<rect class="bar" x="{x:.1f}" y="{floor - top:.1f}" width="{width:.1f}" height="{top}" '
+                f'fill="{colour}"><title>{escape(what)}</title></rect>'
             )
     used, always = timeline.replica_hours(name), timeline.always_on_hours()
     x = WIDTH - RIGHT + 12
-    yield f'<text x="{x}" y="{floor - 26}" fill="{INK}" font-weight="600">{used:.0f} replica-hours</text>'
-    yield f'<text x="{x}" y="{floor - 10}" fill="{FAINT}">always on: {always:.0f}</text>'
+    yield f'<text x="{x}" y="{floor - 20:.1f}" fill="{INK}" font-weight="600">{used:.0f} replica-hours</text>'
+    yield f'<text x="{x}" y="{floor - 4:.1f}" fill="{FAINT}">always on: {always:.0f}</text>'
+
+
+def _number(x: float, y: float, count: int) -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="end" font-size="9" fill="{FAINT}">{count}</text>'

@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from keda_py.clock import Clock
+from keda_py.core.hpa.rescale_note import read_rescale
 from keda_py.demo.screen import Screen
 from keda_py.demo.timeline import Change, Timeline
 from keda_py.localkube.store.store import Store
@@ -73,10 +74,5 @@ def explain(reason: str, note: str) -> tuple[str, str]:
         return note.rpartition("triggered by ")[2], "activated by keda-py: the trigger is active"
     if reason == "KEDAScaleTargetDeactivated":
         return "", "deactivated by keda-py: no trigger active for the whole cooldown"
-    cause = note.partition("reason: ")[2]
-    if cause.startswith("external metric "):
-        metric, _, rest = cause.removeprefix("external metric ").partition("(")
-        return metric, f"scaled by the HPA: {rest.rpartition(') ')[2]}"
-    if " resource utilization" in cause:
-        return cause.partition(" ")[0], f"scaled by the HPA: {cause.rpartition(') ')[2]}"
-    return "", f"scaled by the HPA: {cause[:1].lower()}{cause[1:]}"
+    rescale = read_rescale(note)
+    return rescale.metric, f"scaled by the HPA: {rescale.why}"

@@ -7,13 +7,21 @@ from zoneinfo import ZoneInfo
 
 from rich.console import Console
 from rich.live import Live
-from rich.markup import escape
-from rich.table import Table
+from rich.text import Text
 
 from keda_py.demo.timeline import Change
+from keda_py.terminal.table import Column, draw_table
 
-ROWS = 14
-HEADINGS = (("time", "dim"), ("workload", "bold"), ("metric", ""), ("replicas", ""), ("decision and reason", ""))
+KEPT = 100
+ABOVE = 4
+"""Lines of the terminal that the table leaves to what was said before it, and to the cursor."""
+COLUMNS = (
+    Column(heading="time", style="dim"),
+    Column(heading="workload", style="bold"),
+    Column(heading="metric", goes=1),
+    Column(heading="replicas"),
+    Column(heading="decision and reason", wraps=True),
+)
 
 
 class Screen(Protocol):
@@ -60,13 +68,13 @@ class PlainScreen:
 
 
 class LiveScreen:
-    """The last changes in a table that follows virtual time."""
+    """The last changes that fit on the terminal, newest at the bottom, in a table that follows virtual time."""
 
     def __init__(self, console: Console, zone: ZoneInfo) -> None:
-        self._zone = zone
+        self._console, self._zone = console, zone
         self._now: datetime | None = None
-        self._last: deque[Change] = deque(maxlen=ROWS)
-        self._live = Live(console=console, refresh_per_second=10, get_renderable=self._table)
+        self._last: deque[Change] = deque(maxlen=KEPT)
+        self._live = Live(console=console, refresh_per_second=10, get_renderable=self._frame)
 
     def show(self, change: Change) -> None:
         """Add a row."""
@@ -83,18 +91,14 @@ class LiveScreen:
     def __exit__(self, *exc: object) -> None:
         self._live.stop()
 
-    def _table(self) -> Table:
+    def _frame(self) -> Text:
         now = f"{self._now.astimezone(self._zone):%a %d %b %H:%M}" if self._now else ""
-        table = Table(title=f"virtual time in Seoul: {now}", title_justify="left", expand=True)
-        for heading, style in HEADINGS:
-            table.add_column(heading, style=style, no_wrap=heading != "decision and reason")
-        for change in self._last:
-            colour = "green" if change.after > change.before else "yellow"
-            table.add_row(
-                f"{change.at.astimezone(self._zone):%a %H:%M:%S}",
-                change.name,
-                escape(change.metric),
-                f"[{colour}]{change.before} -> {change.after}[/]",
-                escape(change.reason),
-            )
-        return table
+        size = self._console.size
+        table = draw_table(COLUMNS, [self._row(change) for change in list(self._last)], size.width, size.height - ABOVE)
+        return Text("\n", no_wrap=True, overflow="ignore").join(
+            [Text(f"virtual time in Seoul: {now}", "italic"), table]
+        )
+
+    def _row(self, change: Change) -> list[str | Text]:
+        count = Text(f"{change.before} -> {change.after}", "green" if change.after > change.before else "yellow")
+        return [f"{change.at.astimezone(self._zone):%a %H:%M:%S}", change.name, change.metric, count, change.reason]

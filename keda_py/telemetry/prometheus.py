@@ -29,6 +29,8 @@ _SERIES = ("namespace", "metric", "scaledObject", "scaler", "triggerIndex", "typ
 _OBJECT = ("namespace", "scaledObject")
 _LOOP = ("namespace", "type", "resource")
 _HTTP = ("namespace", "scaled_resource", "scaler", "trigger_name", "metric_name", "status_code")
+_SLEEP = ("sleep",)
+"""The scope of what ends with a generation, as an object may be given a minReplicaCount."""
 _STATUSES = frozenset(HTTPStatus)
 _EMPTY = ("namespace", "scaledResource", "triggerName", "metricName", "resourceType", "ignoreNullValues")
 
@@ -62,6 +64,7 @@ class OperatorMetrics:
         self._errors = counter("keda_scaler_detail_errors", "failed readings of a metric", _SERIES)
         self._paused = gauge("keda_scaled_object_paused", "1 while paused", _OBJECT)
         self._fallback = gauge("keda_py_fallback_active", "1 while its replicas are those of its fallback", _OBJECT)
+        self._awake = gauge("keda_py_awake", "1 while it has replicas, 0 while it sleeps; of what may sleep", _OBJECT)
         self._object_errors = {
             SCALED_OBJECT: counter(
                 "keda_scaled_object_errors", "failed readings and checks of a ScaledObject", _OBJECT
@@ -136,6 +139,10 @@ class OperatorMetrics:
     def record_fallback(self, key: ObjectKey, *, active: bool) -> None:
         """Whether the fallback of a ScaledObject that has one is in force."""
         self._series.of(key, self._fallback, _object_labels(key)).set(1 if active else 0)
+
+    def record_awake(self, key: ObjectKey, *, awake: bool) -> None:
+        """Whether a ScaledObject that may go to zero has replicas; told anew after each new generation."""
+        self._series.of(key, self._awake, _object_labels(key), _SLEEP).set(1 if awake else 0)
 
     def record_lateness(self, key: ObjectKey, seconds: float) -> None:
         """How much later than due a scale loop began."""

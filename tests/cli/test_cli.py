@@ -83,7 +83,15 @@ def test_no_flag_is_both_read_and_ignored() -> None:
     assert not set(given("--leader-elect")) & set(IGNORED)
 
 
-@pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"], ["help"]])
+def test_without_a_command_the_five_of_every_day_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+    text = capsys.readouterr().out
+    shown = [command for command in COMMANDS if f"  {command} " in text]
+    assert sorted(shown) == ["check-trigger", "explain", "local", "scalers", "validate"]
+    assert "`keda-py --help` lists all commands" in text
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["-h"], ["help"]])
 def test_help_lists_every_command(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 0
     text = capsys.readouterr().out
@@ -135,7 +143,7 @@ def test_version_names_ours_and_kedas(capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_scalers_lists_types_with_their_keys(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["scalers"]) == 0
-    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith(" cron ")]
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("cron ")]
     assert "start*, end*, timezone*, desiredReplicas*" in line
 
 

@@ -75,6 +75,36 @@ def test_the_picture_is_well_formed_and_names_every_workload() -> None:
     assert {NIGHTLY, WEEKDAYS, QUEUE} <= set(texts)
 
 
+def shapes(timeline: Timeline, tag: str) -> list[ElementTree.Element]:
+    picture = draw(timeline, [NIGHTLY, WEEKDAYS, QUEUE], SEOUL)
+    return list(ElementTree.fromstring(picture).iter(f"{{http://www.w3.org/2000/svg}}{tag}"))
+
+
+def test_the_picture_has_a_scale_of_hours_in_the_zone() -> None:
+    timeline = Timeline(start=START, end=END, changes=changes_as_expected(), first={NIGHTLY: 1})
+    texts = [node.text for node in shapes(timeline, "text")]
+    assert [texts.count(hour) for hour in ("00", "06", "12", "18")] == [4, 4, 4, 4]
+    assert "hours in Asia/Seoul" in texts
+
+
+def test_a_replica_is_as_high_in_every_lane_of_the_picture() -> None:
+    up = [
+        Change(at=START, name=NIGHTLY, before=1, after=3),
+        Change(at=START, name=WEEKDAYS, before=0, after=1),
+        Change(at=START, name=QUEUE, before=0, after=5),
+    ]
+    timeline = Timeline(start=START - timedelta(hours=1), end=END, changes=up)
+    heights = [float(node.attrib["height"]) for node in shapes(timeline, "rect") if node.get("class") == "bar"]
+    assert [height / heights[1] for height in heights] == [3, 1, 5]
+
+
+def test_the_names_stand_clear_of_the_chart() -> None:
+    timeline = Timeline(start=START, end=END, changes=changes_as_expected(), first={NIGHTLY: 1})
+    begin = min(float(node.attrib["x1"]) for node in shapes(timeline, "line"))
+    widest = 8 * len(NIGHTLY)  # pixels: more than a bold letter of 12 pixels takes on average
+    assert 16 + widest < begin
+
+
 @pytest.mark.parametrize(
     ("reason", "note", "metric", "decision"),
     [

@@ -226,6 +226,19 @@ async def test_an_object_on_its_fallback_and_the_end_of_the_certificate_are_show
     assert page["keda_py_certificate_expiry_timestamp_seconds"] > world.clock.now().timestamp() + 300 * 86400
 
 
+async def test_whether_a_workload_sleeps_is_shown_of_those_that_may(world: World) -> None:
+    await world.create(deployment(), scaled_object(metrics_api(world.url)))
+    series = 'keda_py_awake{namespace="default",scaledObject="app"}'
+    await world.seconds(4)
+    assert (await read(world))[series] == 0
+    world.jobs(3)
+    await world.seconds(4)
+    assert (await read(world))[series] == 1
+    await world.patch(SCALED_OBJECTS, {"spec": {"minReplicaCount": 1}})
+    await world.seconds(4)
+    assert series not in await read(world)
+
+
 async def test_questions_of_the_hpa_are_counted_as_kedas_two_programs_count_them(app: World) -> None:
     async def ask(metric: str) -> None:
         path = f"/apis/external.metrics.k8s.io/v1beta1/namespaces/default/{metric}"

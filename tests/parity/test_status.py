@@ -1,4 +1,4 @@
-"""`status.kedaPy`: why things are as they are, written when the reason changes and never besides."""
+"""`status.kedaPy`: why things are as they are, written when the reason or the next change does and never besides."""
 
 import asyncio
 import shutil
@@ -60,6 +60,32 @@ async def test_the_next_change_of_a_schedule_is_known(world: World) -> None:
         assert world.status("so")["kedaPy"]["nextChange"] == "2026-11-21T07:00:00Z"
 
 
+async def test_the_next_change_moves_on_while_the_reason_stays(world: World) -> None:
+    windows = [{**CRON, "end": "0 7 * * *"}, {**CRON, "start": "30 6 * * *", "end": "0 8 * * *"}]
+    await world.create(workload(), scaled_object(*({"type": "cron", "metadata": one} for one in windows)))
+    async with world.operator():
+        await world.clock.run_until(A_SATURDAY + timedelta(minutes=10))
+        first = world.status("so")["kedaPy"]
+        assert (first["reason"], first["nextChange"]) == ("Active", "2026-11-21T06:30:00Z")
+        before = world.writes(SCALED_OBJECTS)
+        await world.clock.run_until(A_SATURDAY + timedelta(minutes=40))
+        assert world.status("so")["kedaPy"] == first | {"nextChange": "2026-11-21T07:00:00Z"}
+        assert world.writes(SCALED_OBJECTS) == before + 1
+        await world.clock.run_until(A_SATURDAY + timedelta(minutes=70))
+        assert world.status("so")["kedaPy"] == first | {"nextChange": "2026-11-21T08:00:00Z"}
+
+
+async def test_without_a_boundary_a_schedule_costs_no_write(world: World) -> None:
+    await world.create(
+        workload(replicas=0), scaled_object({"type": "cron", "metadata": {**CRON, "start": "0 23 * * *"}})
+    )
+    async with world.operator():
+        await world.clock.run_until(A_SATURDAY + timedelta(minutes=70))
+        before = world.writes(SCALED_OBJECTS)
+        await world.seconds(3600)
+        assert world.writes(SCALED_OBJECTS) == before
+
+
 @pytest.mark.parametrize("value", [0, 20], ids=["idle", "busy"])
 async def test_an_hour_without_a_change_is_an_hour_without_a_write(world: World, source: Source, value: float) -> None:
     source.value = value
@@ -110,3 +136,20 @@ async def test_describe_shows_the_reason(world: World, source: Source) -> None:
     assert lines[at + 1].split() == ["Reason:", "Inactive"]
     assert lines[at + 2].split() == ["Since:", "2026-11-21T05:56:00Z"]
     assert lines[at + 4].split() == ["s0-metric-api-value:", "0"]
+
+
+@pytest.mark.kubectl
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed (apt: kubectl)")
+async def test_a_wide_table_shows_what_comes_next_and_why_behind_kedas_columns(world: World) -> None:
+    await world.create(workload(replicas=0), scaled_object({"type": "cron", "metadata": CRON}))
+    async with world.operator():
+        await world.seconds(60)
+        command = ["kubectl", "--kubeconfig", str(world.kubeconfig), "get", "scaledobject", "so"]
+        wide, narrow = [
+            await asyncio.to_thread(subprocess.run, [*command, *flags], capture_output=True, text=True, check=True)
+            for flags in (["-o", "wide"], [])
+        ]
+    headings, row = wide.stdout.splitlines()
+    assert headings.split()[-3:] == ["AGE", "NEXT", "WHY"]
+    assert row.split()[-2:] == ["2026-11-21T06:00:00Z", "Inactive"]
+    assert "WHY" not in narrow.stdout

@@ -113,6 +113,8 @@ class ScaleLoop:
         instruments.process.record_decision(look.decision.reason.value)
         if look.spec.fallback is not None:
             instruments.record_fallback(state.key, active=look.in_fallback)
+        if look.awake is not None:
+            instruments.record_awake(state.key, awake=look.awake)
         self._parts.record.note(state.key, entry_of(look))
         for level, message, extra in log_lines_of(look):
             log.log(level, message, extra=about(state) | extra)

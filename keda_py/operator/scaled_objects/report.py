@@ -71,6 +71,13 @@ class Look:
     before: Before = field(default_factory=Before)
 
     @property
+    def awake(self) -> bool | None:
+        """Whether the workload has replicas now; None: not known, or it never goes to zero."""
+        lowest = self.spec.min_replicas if self.spec.idle_replicas is None else self.spec.idle_replicas
+        count = self.seen.replicas if self.scaled_to is None else self.scaled_to
+        return None if lowest > 0 or self.spec.resource_only or count is None else count > 0
+
+    @property
     def scaled_to(self) -> int | None:
         """The count that was written; None if none was, or it failed."""
         action = self.decision.action

@@ -29,13 +29,13 @@ def status_of(look: Look) -> dict[str, Any]:
 
 
 def reason_of(look: Look) -> Mapping[str, Any]:
-    """`status.kedaPy`: changes with the reason only."""
-    decision = look.decision
-    if look.before.reason.get("reason") == decision.reason.value:
-        return look.before.reason
-    told: dict[str, Any] = {"reason": decision.reason.value, "since": write_time(look.at)}
-    if decision.look_again_at is not None:
-        told["nextChange"] = write_time(decision.look_again_at)
+    """`status.kedaPy`: changes with the reason, or with the next planned change, which is a time."""
+    decision, before = look.decision, look.before.reason
+    planned = {"nextChange": write_time(decision.look_again_at)} if decision.look_again_at is not None else {}
+    if before.get("reason") == decision.reason.value:
+        same = before.get("nextChange") == planned.get("nextChange")
+        return before if same else {name: told for name, told in before.items() if name != "nextChange"} | planned
+    told: dict[str, Any] = {"reason": decision.reason.value, "since": write_time(look.at)} | planned
     values = {value.name: write_milli(value.milli) for value in look.evaluation.values}
     notes = [note[:NOTE_CHARACTERS] for note in (*look.failures, *look.evaluation.notes)]
     return told | ({"values": values} if values else {}) | ({"notes": notes} if notes else {})

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from keda_py.cli.explanation import print_explanation
+from keda_py.explanation.page import print_explanation
 from keda_py.kube.resources import DEPLOYMENTS, HORIZONTAL_POD_AUTOSCALERS, SECRETS, TRIGGER_AUTHENTICATIONS, Obj
 from keda_py.kube.transport import Request
 from keda_py.localkube.cluster import ClusterOptions

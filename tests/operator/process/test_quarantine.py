@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from keda_py.cli.explanation import print_explanation
 from keda_py.core.evaluation import MetricValue
 from keda_py.core.quarantine import HOLD_SECONDS, NAMESPACE_DEATHS, Hold
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import KubeError
+from keda_py.explanation.page import print_explanation
 from keda_py.external_metrics.query import QueryError
 from keda_py.kube.client import Request
 from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS, Obj, Resource

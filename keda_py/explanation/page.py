@@ -1,21 +1,24 @@
-"""An insight in words: what holds now, what comes next, and the changes that led there."""
+"""An explanation in words: what holds now, what comes next, and the changes that led there."""
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from rich import box
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
+from rich.text import Text
 
 from keda_py.core.decision import Reason
 from keda_py.core.jobs.decision import JobReason
+from keda_py.explanation.evidence import NOTHING, Evidence
+from keda_py.explanation.outlook import foretell, scene_of
+from keda_py.explanation.times import Times, duration, zone_of
+from keda_py.terminal.console import UNBOUNDED, console_of
+from keda_py.terminal.table import Column, draw_table
+from keda_py.terminal.wrapping import wrap
 
 Entry = Mapping[str, Any]
 
-_PIPED_WIDTH = 160
+_PAUSED = "paused by annotation autoscaling.keda.sh/paused...; nothing is read and nothing is scaled until it goes"
 _MEANINGS = {
     Reason.REPLICAS_UNKNOWN: "the replicas could not be read, so nothing was done",
     Reason.PAUSED: "paused by annotation",
@@ -43,33 +46,57 @@ _JOB_MEANINGS = {
 }
 
 
-def print_explanation(insight: Mapping[str, Any]) -> None:
+def print_explanation(insight: Mapping[str, Any], evidence: Evidence = NOTHING) -> None:
     """To stdout, coloured on a terminal."""
-    console = Console(width=None if sys.stdout.isatty() else _PIPED_WIDTH, highlight=False)
-    meta, last = insight["metadata"], insight.get("last")
-    console.print(f"[bold]{escape(meta['namespace'])}/{escape(meta['name'])}[/]: {escape(_headline(insight))}")
-    for line in _now(last):
-        console.print(f"  {escape(line)}")
-    for line in insight.get("troubles", ()):
-        console.print(f"  {escape(line)}")
-    for line in _next(insight):
-        console.print(f"next: {escape(line)}")
-    if insight["changes"]:
-        console.print()
-        console.print(_changes(insight["changes"]))
+    console = console_of(sys.stdout)
+    console.print(explanation(insight, evidence, console.width), soft_wrap=True)
 
 
-def _headline(insight: Mapping[str, Any]) -> str:
+def explanation(
+    insight: Mapping[str, Any], evidence: Evidence, width: int = UNBOUNDED, height: int | None = None
+) -> Text:
+    """The page as wide as a terminal; above `height` lines the first changes are left out."""
+    times = Times(now=datetime.fromisoformat(insight["now"]["time"]), zone=zone_of(evidence.manifest))
+    meta = insight["metadata"]
+    name = f"{meta['namespace']}/{meta['name']}"
+    first, *rest = wrap(f"{name}: {headline(insight)}", width)
+    lines = [Text(first), *map(Text, rest)]
+    lines[0].stylize("bold", 0, len(name) if first.startswith(name) else 0)
+    for text in _body(insight, evidence, times):
+        indent = "" if text.startswith("next: ") else "  "
+        lines += [Text(f"{indent}{line}") for line in wrap(text, width - len(indent))]
+    if insight["changes"] or evidence.steps:
+        left = None if height is None else max(height - len(lines) - 2, 4)
+        lines += [Text(), Text("changes", "italic"), _changes(insight, evidence, times, width, left)]
+    return Text("\n", no_wrap=True, overflow="ignore").join(lines)
+
+
+def headline(insight: Mapping[str, Any]) -> str:
+    """What holds now; what is wrong goes before that it is paused."""
     troubles = [one for one in insight["conditions"] if one.get("type") == "Ready" and one.get("status") == "False"]
     paused = [one for one in insight["conditions"] if one.get("type") == "Paused" and one.get("status") == "True"]
     last = insight.get("last")
     if paused and "nextPoll" not in insight["now"]:
-        return "paused by annotation autoscaling.keda.sh/paused...; nothing is read and nothing is scaled until it goes"
+        wrong = f"not scaled: {troubles[0].get('message', '')}; besides it is " if troubles else ""
+        return f"{wrong}{_PAUSED}"
     if "nextPoll" not in insight["now"]:
         return f"not scaled: {troubles[0].get('message', '')}" if troubles else "not looked at yet"
     if last is None:
         return "not looked at yet"
     return f"{_count(last)}, {last['reason']}: {_meaning(last)}"
+
+
+def _body(insight: Mapping[str, Any], evidence: Evidence, times: Times) -> Iterator[str]:
+    scene = scene_of(insight, evidence.manifest, times)
+    if scene is not None:
+        yield from foretell(scene)
+    yield from _now(insight.get("last"))
+    yield from insight.get("troubles", ())
+    if evidence.by_hand is not None:
+        yield f"the count was last set by {evidence.by_hand.manager} {times.moment(evidence.by_hand.at)}, by hand"
+    if evidence.unread:
+        yield f"not shown, for want of the right to read them: {', '.join(evidence.unread)}"
+    yield from _next(insight, times)
 
 
 def _count(entry: Entry) -> str:
@@ -100,10 +127,9 @@ def _notes(entry: Entry) -> list[str]:
     return [note for note in entry.get("notes", ()) if not note.endswith(": fallback")]
 
 
-def _next(insight: Mapping[str, Any]) -> Iterator[str]:
+def _next(insight: Mapping[str, Any], times: Times) -> Iterator[str]:
     """The poll, and before or after it what is known in advance."""
     now, last = insight["now"], insight.get("last") or {}
-    at = datetime.fromisoformat(now["time"])
     steps = []
     if "nextPoll" in now:
         steps.append((datetime.fromisoformat(now["nextPoll"]), "poll"))
@@ -112,29 +138,52 @@ def _next(insight: Mapping[str, Any]) -> Iterator[str]:
         what = "the cooldown is over; sleep, unless there is something to do" if cooling else "a schedule changes"
         steps.append((datetime.fromisoformat(last["nextChange"]), what))
     for when, what in sorted(steps):
-        yield f"{_clock(when)} (in {_duration(when - at)}): {what}"
+        yield f"next: {times.both(when)} (in {duration(when - times.now)}): {what}"
 
 
-def _changes(entries: list[Entry]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, title="changes", title_justify="left")
-    counted = "Jobs" if "jobs" in entries[0] else "Replicas"
-    for column in ("Time (UTC)", "Reason", counted, "Triggers", "Why", "Next change"):
-        table.add_column(column, overflow="fold")
-    for entry in entries:
-        planned = _clock(datetime.fromisoformat(entry["nextChange"])) if "nextChange" in entry else ""
-        seen = [_trigger(trigger) for trigger in entry["triggers"]]
-        seen += [f"formula = {entry['formula']:g}"] if "formula" in entry else []
-        seen += _notes(entry)
-        cells = (
-            entry["time"].replace("T", " ").removesuffix("Z"),
-            entry["reason"],
-            _change(entry),
-            "\n".join(seen),
-            _meaning(entry),
-            planned,
-        )
-        table.add_row(*map(escape, cells))
-    return table
+def _changes(insight: Mapping[str, Any], evidence: Evidence, times: Times, width: int, height: int | None) -> Text:
+    counted = "Jobs" if insight.get("kind") == "ScaledJobInsight" else "Replicas"
+    columns = [
+        Column(heading=f"Time ({times.zone_name})"),
+        Column(heading="Reason"),
+        Column(heading=counted),
+        Column(heading="Triggers", wraps=True, goes=1),
+        Column(heading="Why", wraps=True),
+        Column(heading="Next change", goes=2),
+    ]
+    if times.zone is not None:
+        columns.insert(1, Column(heading="Time (UTC)", goes=3))
+    rows = _rows(insight, evidence, times, "; " if width >= UNBOUNDED else "\n")
+    return draw_table(columns, [(*_times(at, times), *cells) for at, cells in rows], width, height)
+
+
+def change_lines(insight: Mapping[str, Any], evidence: Evidence) -> list[str]:
+    """The changes, a line each, for a pipe that is watched."""
+    times = Times(now=datetime.fromisoformat(insight["now"]["time"]), zone=zone_of(evidence.manifest))
+    return ["  ".join((times.both(at), *filter(None, cells))) for at, cells in _rows(insight, evidence, times, "; ")]
+
+
+def _rows(
+    insight: Mapping[str, Any], evidence: Evidence, times: Times, joint: str
+) -> list[tuple[datetime, tuple[str, ...]]]:
+    """Ours and the HPA's, in the order of time."""
+    rows = [(datetime.fromisoformat(one["time"]), _entry_cells(one, times, joint)) for one in insight["changes"]]
+    rows += [
+        (one.at, ("HPA", f"-> {one.size}", one.metric, f"scaled by the HPA: {one.why}", "")) for one in evidence.steps
+    ]
+    return sorted(rows, key=lambda row: row[0])
+
+
+def _times(at: datetime, times: Times) -> Sequence[str]:
+    return [times.stamp(at)] if times.zone is None else [times.stamp(at), Times(now=times.now).stamp(at)]
+
+
+def _entry_cells(entry: Entry, times: Times, joint: str) -> tuple[str, ...]:
+    planned = times.stamp(datetime.fromisoformat(entry["nextChange"])) if "nextChange" in entry else ""
+    seen = [_trigger(trigger) for trigger in entry["triggers"]]
+    seen += [f"formula = {entry['formula']:g}"] if "formula" in entry else []
+    seen += _notes(entry)
+    return entry["reason"], _change(entry), joint.join(seen), _meaning(entry), planned
 
 
 def _meaning(entry: Entry) -> str:
@@ -148,7 +197,7 @@ def _meaning(entry: Entry) -> str:
     if entry["reason"] == Reason.ACTIVATED:
         text = f"{text}, because {' and '.join(active) or 'an annotation'} {'are' if len(active) > 1 else 'is'} active"
     if "cooldownLeftSeconds" in entry:
-        text = f"{text}, {_duration(timedelta(seconds=entry['cooldownLeftSeconds']))} left"
+        text = f"{text}, {duration(timedelta(seconds=entry['cooldownLeftSeconds']))} left"
     return f"{text}; {entry['error']}" if "error" in entry else text
 
 
@@ -169,14 +218,3 @@ def _change(entry: Entry) -> str:
     else:
         before, after = entry["replicas"].get("before", "?"), entry["replicas"].get("after", "?")
     return str(after) if before == after else f"{before} -> {after}"
-
-
-def _clock(at: datetime) -> str:
-    return at.strftime("%Y-%m-%d %H:%M:%S")
-
-
-def _duration(length: timedelta) -> str:
-    """`1h5m`, `42s`; what is over is 0s."""
-    seconds = max(round(length.total_seconds()), 0)
-    parts = ((seconds // 86400, "d"), (seconds // 3600 % 24, "h"), (seconds // 60 % 60, "m"), (seconds % 60, "s"))
-    return "".join(f"{count}{unit}" for count, unit in parts if count) or "0s"

@@ -1,0 +1,123 @@
+"""`keda-py explain` from beginning to end: ask, gather, print; with --watch again and again."""
+
+import asyncio
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from keda_py.clock import SystemClock
+from keda_py.errors import Unavailable
+from keda_py.explanation.asking import ask_insight, list_objects, named
+from keda_py.explanation.evidence import gather
+from keda_py.explanation.overview import line_of, overview
+from keda_py.explanation.page import change_lines, explanation
+from keda_py.kube.client import KubeClient
+from keda_py.terminal.console import console_of
+
+WATCH_SECONDS = 2.0
+_SPARE = 2
+"""Lines of a terminal that a live page leaves free."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """`object` "": all objects of `namespace`, which is "" for every namespace."""
+
+    object: str
+    namespace: str
+    as_json: bool = False
+    watch: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """What was found: a page for a terminal, lines for a pipe that is watched, a body for programs."""
+
+    page: Callable[[int, int | None], Text]
+    lines: Sequence[str]
+    body: Any
+
+
+async def explain(kubeconfig: str, wanted: Wanted) -> None:
+    """To stdout. Raises ConfigError, KubeError."""
+    async with KubeClient(SystemClock(), kubeconfig) as client:
+        view = await _look(client, wanted)
+        console = console_of(sys.stdout)
+        if wanted.watch and console.is_terminal and not wanted.as_json:
+            await _watch_live(client, wanted, console, view)
+        elif wanted.watch:
+            await _watch_lines(client, wanted, view)
+        elif wanted.as_json:
+            _write_json(view.body)
+        else:
+            console.print(view.page(console.width, None), soft_wrap=True)
+
+
+async def _look(client: KubeClient, wanted: Wanted) -> View:
+    return await (_look_at_one(client, wanted) if wanted.object else _look_at_all(client, wanted))
+
+
+async def _look_at_one(client: KubeClient, wanted: Wanted) -> View:
+    insight = await ask_insight(client, named(wanted.object, wanted.namespace))
+    if wanted.as_json:
+        return View(page=lambda width, height: Text(), lines=(), body=insight)
+    evidence = await gather(client, insight)
+    return View(
+        page=lambda width, height: explanation(insight, evidence, width, height),
+        lines=change_lines(insight, evidence),
+        body=insight,
+    )
+
+
+async def _look_at_all(client: KubeClient, wanted: Wanted) -> View:
+    now = SystemClock().now()
+    lines = [line_of(live, now) for live in await list_objects(client, wanted.namespace)]
+    told = [f"{line.namespace}/{line.name}  {line.state}  {line.why}" for line in lines]
+    return View(
+        page=lambda width, height: overview(lines, width, height, all_namespaces=not wanted.namespace),
+        lines=told,
+        body=[line.fields() for line in lines],
+    )
+
+
+async def _watch_live(client: KubeClient, wanted: Wanted, console: Console, view: View) -> None:
+    def frame() -> Text:
+        return view.page(console.size.width, console.size.height - _SPARE)
+
+    with Live(console=console, get_renderable=frame, auto_refresh=False) as live:
+        while True:
+            live.refresh()
+            await asyncio.sleep(WATCH_SECONDS)
+            view = await _look_again(client, wanted, view)
+
+
+async def _watch_lines(client: KubeClient, wanted: Wanted, view: View) -> None:
+    """What is new since the look before, a line each; as JSON, a document a line."""
+    seen: frozenset[str] = frozenset()
+    while True:
+        lines = [orjson.dumps(view.body).decode()] if wanted.as_json else view.lines
+        for line in lines:
+            if line not in seen:
+                sys.stdout.write(f"{line}\n")
+        sys.stdout.flush()
+        seen = frozenset(lines)
+        await asyncio.sleep(WATCH_SECONDS)
+        view = await _look_again(client, wanted, view)
+
+
+async def _look_again(client: KubeClient, wanted: Wanted, before: View) -> View:
+    """What was seen before, while the API server or the operator does not answer."""
+    try:
+        return await _look(client, wanted)
+    except Unavailable:
+        return before
+
+
+def _write_json(body: Any) -> None:
+    sys.stdout.buffer.write(orjson.dumps(body, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))

@@ -1,0 +1,125 @@
+"""What the cluster says beside the operator: the manifest, the HPA's steps, who set the count by hand.
+
+Read with the rights of the user who asks; what may not be read is left out and named.
+"""
+
+from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from keda_py.core.hpa.rescale_note import REASON, read_rescale
+from keda_py.errors import ConfigError, Forbidden, KubeError
+from keda_py.kube.client import KubeClient
+from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS, Obj, Resource, Selection, safe_segment
+
+EVENTS = Resource(version="v1", kind="Event", plural="events")
+AUTOSCALERS = ("keda-py", "keda-operator", "keda", "kube-controller-manager")
+"""Field managers that set a count as part of autoscaling: we, KEDA, the HPA controller."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """A change of the count by the HPA."""
+
+    at: datetime
+    size: int
+    metric: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ByHand:
+    """Who set the count that holds now, and when."""
+
+    manager: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """Everything is optional; `unread` names what the user may not read."""
+
+    manifest: Obj | None = None
+    steps: Sequence[Step] = ()
+    by_hand: ByHand | None = None
+    unread: tuple[str, ...] = ()
+
+
+NOTHING = Evidence()
+
+
+async def gather(client: KubeClient, insight: Mapping[str, Any]) -> Evidence:
+    """Never fails: explain tells what the operator says, whatever else can be read."""
+    resource = SCALED_JOBS if insight.get("kind") == "ScaledJobInsight" else SCALED_OBJECTS
+    namespace, name = insight["metadata"]["namespace"], insight["metadata"]["name"]
+    found = NOTHING
+    manifest, found = await _try(client.get(resource.named(namespace, name)), resource.plural, found)
+    if manifest is None or resource is SCALED_JOBS:
+        return replace(found, manifest=manifest)
+    status = manifest.get("status") or {}
+    if hpa := status.get("hpaName"):
+        wanted = Selection(fields=f"involvedObject.name={hpa},reason={REASON}")
+        events, found = await _try(client.list(EVENTS, namespace, wanted), "events", found)
+        found = replace(found, steps=sorted(map_steps(events or ()), key=lambda step: step.at))
+    if target := _target(status.get("scaleTargetGVKR") or {}):
+        workload = ((manifest.get("spec") or {}).get("scaleTargetRef") or {}).get("name")
+        live, found = await _try(client.get(target.named(namespace, str(workload or ""))), target.plural, found)
+        found = replace(found, by_hand=who_set_the_count(live or {}))
+    return replace(found, manifest=manifest)
+
+
+async def _try(asked: Awaitable[Any], what: str, found: Evidence) -> tuple[Any, Evidence]:
+    try:
+        return await asked, found
+    except Forbidden:
+        return None, replace(found, unread=(*found.unread, what))
+    except (KubeError, ConfigError):  # ConfigError: a reference that cannot be the name of an object
+        return None, found
+
+
+def _target(kind: Mapping[str, Any]) -> Resource | None:
+    """What `status.scaleTargetGVKR` says; others than the operator may write there, so no part may be a path."""
+    group, version, plural = (str(kind.get(field) or "") for field in ("group", "version", "resource"))
+    try:
+        for field, text in (("group", group or "core"), ("version", version), ("resource", plural)):
+            safe_segment(field, text)
+    except ConfigError:
+        return None
+    return Resource(group=group, version=version, kind=str(kind.get("kind") or ""), plural=plural)
+
+
+def map_steps(events: Sequence[Obj]) -> list[Step]:
+    """The steps that Events of an HPA tell of; what is not written as the HPA controller writes is left out."""
+    steps = []
+    for event in events:
+        rescale, at = read_rescale(str(event.get("message") or "")), _time_of(event)
+        if event.get("reason") == REASON and rescale.size is not None and at is not None:
+            steps.append(Step(at=at, size=rescale.size, metric=rescale.metric, why=rescale.why))
+    return steps
+
+
+def who_set_the_count(live: Obj) -> ByHand | None:
+    """The last writer of `spec.replicas`; None: an autoscaler, the creator of the workload, or not told."""
+    meta = live.get("metadata") or {}
+    for entry in meta.get("managedFields") or ():
+        at = _parsed(entry.get("time"))
+        owns = "f:replicas" in ((entry.get("fieldsV1") or {}).get("f:spec") or {})
+        created = _parsed(meta.get("creationTimestamp"))
+        if owns and at is not None and entry.get("manager") not in AUTOSCALERS and at != created:
+            return ByHand(manager=str(entry.get("manager") or "an unnamed client"), at=at)
+    return None
+
+
+def _time_of(event: Obj) -> datetime | None:
+    series = event.get("series") or {}
+    given = (series.get("lastObservedTime"), event.get("lastTimestamp"), event.get("eventTime"))
+    return next((at for text in given if (at := _parsed(text)) is not None), None)
+
+
+def _parsed(text: object) -> datetime | None:
+    try:
+        at = datetime.fromisoformat(str(text))
+    except ValueError:
+        return None
+    return at if at.tzinfo is not None else None

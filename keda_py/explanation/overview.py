@@ -1,0 +1,113 @@
+"""All objects, a line each: what they do, since when, what comes next and why. Read from their status."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from rich.text import Text
+
+from keda_py.core.conditions import read_condition
+from keda_py.core.decision import Reason
+from keda_py.explanation.times import Times, spoken_duration, zone_of
+from keda_py.terminal.table import Column, draw_table
+
+COLUMNS = (
+    Column(heading="Name", style="bold"),
+    Column(heading="State"),
+    Column(heading="Since", goes=2),
+    Column(heading="Next", goes=3),
+    Column(heading="Why", wraps=True),
+    Column(heading="Values", wraps=True, goes=1),
+)
+_STYLES = {"broken": "red", "paused": "yellow", "awake": "green"}
+_ASLEEP = (Reason.DEACTIVATED, Reason.INACTIVE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One object; `next` is known in advance, None: it is not, or it is over."""
+
+    kind: str
+    namespace: str
+    name: str
+    state: str
+    reason: str
+    since: datetime | None
+    next: datetime | None
+    why: str
+    values: Mapping[str, str]
+    times: Times
+
+    def fields(self) -> Mapping[str, Any]:
+        """For programs; times are UTC."""
+        found = {"kind": self.kind, "namespace": self.namespace, "name": self.name, "state": self.state}
+        times = {"since": self.since, "nextChange": self.next}
+        told = {name: at.isoformat().replace("+00:00", "Z") for name, at in times.items() if at is not None}
+        return {**found, "reason": self.reason, **told, "why": self.why, "values": dict(self.values)}
+
+
+def line_of(live: Mapping[str, Any], now: datetime) -> Line:
+    """A ScaledObject or ScaledJob as it is in the cluster."""
+    meta, status = live["metadata"], live.get("status") or {}
+    told, conditions = status.get("kedaPy") or {}, status.get("conditions") or ()
+    ready, paused = read_condition(conditions, "Ready"), read_condition(conditions, "Paused").status == "True"
+    upcoming = _time(told.get("nextChange"))
+    return Line(
+        kind=live.get("kind", "ScaledObject"),
+        namespace=meta.get("namespace", ""),
+        name=meta["name"],
+        state=_state(ready.status, paused, read_condition(conditions, "Active").status, told.get("reason", "")),
+        reason=told.get("reason", ""),
+        since=_time(told.get("since")),
+        next=upcoming if upcoming is not None and upcoming > now else None,
+        why=_why(ready.status, ready.message, told),
+        values=told.get("values") or {},
+        times=Times(now=now, zone=zone_of(live)),
+    )
+
+
+def overview(lines: Iterable[Line], width: int, height: int | None = None, *, all_namespaces: bool = False) -> Text:
+    """The table; names stand with their namespace where several are shown."""
+    rows = [_row(line, all_namespaces) for line in lines]
+    return draw_table(COLUMNS, rows, width, height) if rows else Text("no ScaledObject and no ScaledJob here")
+
+
+def _row(line: Line, all_namespaces: bool) -> tuple[str | Text, ...]:
+    kind = "" if line.kind == "ScaledObject" else f"{line.kind.lower()}/"
+    since = f"{spoken_duration(line.times.now - line.since)} ago" if line.since else ""
+    return (
+        f"{kind}{line.namespace}/{line.name}" if all_namespaces or kind else line.name,
+        Text(line.state, _STYLES.get(line.state, "")),
+        since,
+        line.times.spoken(line.next) if line.next else "",
+        line.why,
+        ", ".join(f"{name}: {value}" for name, value in line.values.items()),
+    )
+
+
+def _state(ready: str, paused: bool, active: str, reason: str) -> str:
+    """What is wrong goes before that it is paused."""
+    if ready == "False":
+        return "broken"
+    if paused:
+        return "paused"
+    if reason == Reason.COOLING_DOWN:
+        return "cooling"
+    if reason in _ASLEEP:
+        return "idle"
+    return "awake" if active == "True" else "unknown" if active == "Unknown" else "idle"
+
+
+def _why(ready: str, message: str, told: Mapping[str, Any]) -> str:
+    if ready == "False":
+        return message
+    return "; ".join(filter(None, (str(told.get("reason", "")), *map(str, told.get("notes") or ()))))
+
+
+def _time(text: object) -> datetime | None:
+    try:
+        at = datetime.fromisoformat(str(text))
+    except ValueError:
+        return None
+    return at if at.tzinfo is not None else None

@@ -1,0 +1,25 @@
+"""Where text goes: a terminal has colours and a width (COLUMNS is obeyed); a pipe has neither, its lines never wrap."""
+
+from typing import TextIO
+
+from rich.console import Console
+from rich.text import Text
+
+from keda_py.terminal.wrapping import cells_of, wrap
+
+UNBOUNDED = 1_000_000
+"""Columns of a pipe: wider than any line."""
+
+
+def console_of(file: TextIO) -> Console:
+    """A console that writes to `file` and breaks no line where that is a pipe or a file."""
+    console = Console(file=file, highlight=False)
+    return console if console.is_terminal else Console(file=file, highlight=False, width=UNBOUNDED)
+
+
+def tell(console: Console, text: str, *, style: str = "", indent: str = "") -> None:
+    """A sentence, broken between words alone; `indent` stands before the first line, blanks before the others."""
+    lines = wrap(text, console.width - cells_of(indent))
+    for number, line in enumerate(lines):
+        before = indent if number == 0 else " " * cells_of(indent)
+        console.print(Text.assemble(before, (line, style)), soft_wrap=True)

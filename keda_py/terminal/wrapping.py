@@ -1,0 +1,42 @@
+"""Text in lines, broken between words alone: a name or an address is copied whole."""
+
+import shutil
+import sys
+from unicodedata import east_asian_width
+
+_INSTEAD = {"\t": " ", "\r": ""}
+
+
+def page_width(most: int) -> int:
+    """Columns of a help page: those of the terminal, where COLUMNS is obeyed, at most `most`; of a pipe, `most`."""
+    return min(shutil.get_terminal_size((most, 24)).columns, most) if sys.stdout.isatty() else most
+
+
+def cells_of(text: str) -> int:
+    """Columns that a text takes; East Asian letters take two."""
+    return len(text) + sum(east_asian_width(letter) in "WF" for letter in text) if not text.isascii() else len(text)
+
+
+def printable(text: str) -> str:
+    """Without what a terminal would obey: tenants and sources write names, notes and errors."""
+    if text.isprintable():
+        return text
+    unknown = "\N{REPLACEMENT CHARACTER}"
+    return "".join(one if one.isprintable() or one == "\n" else _INSTEAD.get(one, unknown) for one in text)
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """Lines of at most `width` cells; a word that is longer stays whole, so that an address can be copied."""
+    lines: list[str] = []
+    for given in printable(text).split("\n"):
+        line, taken = given, 0
+        if cells_of(given) > width:
+            line = ""
+            for word in given.split():
+                size = cells_of(word)
+                if line and taken + 1 + size > width:
+                    lines.append(line)
+                    line, taken = "", 0
+                line, taken = (f"{line} {word}", taken + 1 + size) if line else (word, size)
+        lines.append(line)
+    return lines

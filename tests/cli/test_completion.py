@@ -1,0 +1,101 @@
+"""What a shell offers at TAB: commands, flags, trigger types, and what is in the cluster."""
+
+import asyncio
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from keda_py.clock import FakeClock
+from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS
+from tests.builders import cron, scaled_job, scaled_object
+from tests.operator.world import NOON
+from tests.worlds.world import Opened, open_cluster
+
+PROGRAM = [sys.executable, "-m", "keda_py"]
+
+
+async def offered(line: str, folder: Path) -> list[str]:
+    """As argcomplete's scripts ask, for fish."""
+    answer = folder / "answer"
+    asking = {
+        "_ARGCOMPLETE": "1",
+        "_ARGCOMPLETE_IFS": "\n",
+        "_ARGCOMPLETE_SHELL": "fish",
+        "_ARGCOMPLETE_STDOUT_FILENAME": str(answer),
+        "COMP_LINE": line,
+        "COMP_POINT": str(len(line)),
+    }
+    process = await asyncio.create_subprocess_exec(*PROGRAM, env={**os.environ, **asking})
+    async with asyncio.timeout(30):
+        await process.wait()
+    return answer.read_text(encoding="utf-8").split()
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("keda-py ", {"operator", "explain", "validate", "completion"}),
+        ("keda-py exp", {"explain"}),
+        ("keda-py explain --w", {"--watch"}),
+        ("keda-py operator --leader-elect", {"--leader-elect", "--leader-election-id"}),
+        ("keda-py scalers redis-c", {"redis-cluster", "redis-cluster-streams"}),
+        ("keda-py completion ", {"bash", "zsh", "fish"}),
+    ],
+)
+async def test_a_shell_is_offered_what_may_follow(line: str, wanted: set[str], tmp_path: Path) -> None:
+    found = set(await offered(line, tmp_path))
+    assert wanted <= found
+    assert line.endswith(" ") or found == wanted
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed (apt: bash)")
+def test_bash_takes_the_script_and_completes_by_it(tmp_path: Path) -> None:
+    program = tmp_path / "keda-py"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m keda_py "$@"\n', encoding="utf-8")
+    program.chmod(0o755)
+    script = (
+        'eval "$(keda-py completion bash)"; COMP_LINE="keda-py val"; COMP_POINT=11; COMP_TYPE=9\n'
+        '_python_argcomplete keda-py; echo "${COMPREPLY[@]}"'
+    )
+    env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHONPATH": os.getcwd()}
+    done = subprocess.run(["bash", "-c", script], env=env, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.split() == ["validate"]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_each_shell_gets_a_script_that_names_the_program(shell: str) -> None:
+    done = subprocess.run([*PROGRAM, "completion", shell], capture_output=True, text=True, check=True, timeout=30)
+    assert "keda-py" in done.stdout
+    assert "_ARGCOMPLETE" in done.stdout
+
+
+@pytest.fixture
+async def cluster(tmp_path: Path):
+    async with open_cluster(tmp_path, FakeClock(NOON)) as opened:
+        for resource, manifest in ((SCALED_OBJECTS, scaled_object(cron())), (SCALED_JOBS, scaled_job(cron()))):
+            manifest["metadata"]["namespace"] = "default"
+            await opened.client.create(resource, manifest)
+        yield opened
+
+
+async def test_names_and_namespaces_are_those_of_the_cluster(cluster: Opened, tmp_path: Path) -> None:
+    line = f"keda-py explain --kubeconfig {cluster.kubeconfig}"
+    assert await offered(f"{line} ", tmp_path) == ["default/app", "scaledjob/default/work"]
+    assert await offered(f"{line} default/a", tmp_path) == ["default/app"]
+    assert "kube-system" in await offered(f"{line} -n ", tmp_path)
+
+
+async def test_without_a_cluster_no_names_are_offered_and_no_error_is_shown(tmp_path: Path) -> None:
+    assert await offered(f"keda-py explain --kubeconfig {tmp_path}/missing ", tmp_path) == []
+
+
+def test_nothing_of_completion_is_imported_until_a_shell_asks() -> None:
+    code = (
+        "import sys, keda_py.cli; keda_py.cli.main([]); print('argcomplete' in sys.modules, 'argparse' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=30)
+    assert done.stdout.splitlines()[-1] == "False False"

@@ -1,0 +1,36 @@
+"""The demo on small and on large terminals, frame by frame: nothing is cut, the newest change is always in sight."""
+
+import re  # noqa: TID251 - constant patterns over our own output
+import sys
+from pathlib import Path
+
+import pytest
+
+from keda_py.demo.command import NAMES
+from tests.terminal.pty_runs import frames, run_on_terminal
+
+CHANGE = re.compile(r"^(\w{3} \d\d:\d\d:\d\d)  (\S+) ")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the end of a terminal as Linux tells it")
+@pytest.mark.parametrize(("columns", "lines", "has_metric"), [(80, 24, False), (120, 40, True)])
+def test_every_frame_of_the_demo_fits_the_terminal(columns: int, lines: int, has_metric: bool, tmp_path: Path) -> None:
+    code, output = run_on_terminal(["demo", "--days", "1"], columns=columns, lines=lines, folder=tmp_path)
+    seen = frames(output, columns=columns, lines=lines)
+    assert code == 0, "\n".join(seen[-1])
+    live = [frame for frame in seen if any(line.startswith("virtual time in Seoul: ") for line in frame)]
+    assert len(live) > 5
+    newest: list[str] = []
+    for frame in live:
+        begin = next(number for number, line in enumerate(frame) if line.startswith("virtual time in Seoul: "))
+        heading, *table = (line for line in frame[begin + 1 :] if line)
+        assert heading.split()[:2] == ["time", "workload"], frame
+        assert ("metric" in heading) is has_metric, frame
+        assert heading.endswith("decision and reason"), frame
+        assert "…" not in "".join(frame)
+        changes = [match for line in table if (match := CHANGE.match(line))]
+        assert {match[2] for match in changes} <= set(NAMES), frame
+        newest += [match[1] for match in changes[-1:]]
+    assert len(set(newest)) > 3
+    assert newest == sorted(newest, key=list(dict.fromkeys(newest)).index), "an older change stood at the bottom"
+    assert "  kubectl --kubeconfig demo.kubeconfig get deploy -A -w" in live[0]

@@ -1,0 +1,234 @@
+"""What `keda-py explain` finds in the cluster beside the operator: the HPA's steps, who set the count, all objects."""
+
+import asyncio
+import signal
+import sys
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import orjson
+import pytest
+
+from keda_py.core.hpa.rescale_note import REASON
+from keda_py.explanation.evidence import ByHand, Evidence, Step, gather, map_steps, who_set_the_count
+from keda_py.explanation.overview import line_of, overview
+from keda_py.explanation.page import explanation, headline
+from keda_py.kube.resources import DEPLOYMENTS, SCALED_OBJECTS
+from keda_py.kube.transport import Request
+from tests.builders import cron, deployment, metrics_api, scaled_object
+from tests.operator.explain.test_insight import explain, insight
+from tests.operator.world import NOON, World
+
+CREATED, LATER = "2026-11-20T08:00:00Z", "2026-11-20T11:00:00Z"
+ADDRESS = "http://source.shop.svc.cluster.local:8080/api/v1/queues/orders"
+
+
+def workload(manager: str, *, time: str = LATER) -> dict[str, Any]:
+    owned = {"manager": manager, "operation": "Update", "time": time, "fieldsV1": {"f:spec": {"f:replicas": {}}}}
+    other = {"manager": "argocd", "operation": "Apply", "time": LATER, "fieldsV1": {"f:spec": {"f:template": {}}}}
+    return {"metadata": {"creationTimestamp": CREATED, "managedFields": [other, owned]}}
+
+
+@pytest.mark.parametrize("manager", ["keda-py", "keda", "kube-controller-manager"])
+def test_a_count_that_autoscaling_set_was_not_set_by_hand(manager: str) -> None:
+    assert who_set_the_count(workload(manager)) is None
+
+
+def test_a_count_set_by_hand_names_who_and_when() -> None:
+    assert who_set_the_count(workload("kubectl")) == ByHand(
+        manager="kubectl", at=datetime(2026, 11, 20, 11, tzinfo=UTC)
+    )
+
+
+def test_the_count_with_which_a_workload_was_created_was_not_set_by_hand() -> None:
+    assert who_set_the_count(workload("kubectl-create", time=CREATED)) is None
+    assert who_set_the_count({}) is None
+
+
+def test_events_that_are_not_written_as_the_hpa_controller_writes_are_left_out() -> None:
+    note = "New size: 3; reason: memory resource utilization (percentage of request) above target"
+    good = {"reason": REASON, "message": note, "lastTimestamp": LATER}
+    bad = [{**good, "message": "New size: many"}, {**good, "lastTimestamp": None}, {**good, "reason": "Other"}, {}]
+    assert [(step.size, step.metric, step.why) for step in map_steps([*bad, good])] == [(3, "memory", "above target")]
+
+
+async def test_steps_of_the_hpa_are_told_with_the_metric_that_caused_them(world: World) -> None:
+    world.jobs(12)
+    await world.create(deployment(), scaled_object(metrics_api(world.url)))
+    await world.seconds(60)
+    assert world.replicas() > 1
+    _, text = await explain(world, "default/app")
+    (step,) = [line for line in text.splitlines() if "  HPA  " in line][:1]
+    assert f"-> {world.replicas()}" in step
+    assert "s0-metric-api-value" in step
+    assert "scaled by the HPA: above target" in step
+
+
+async def test_a_change_by_hand_is_told_with_its_author(world: World) -> None:
+    world.jobs(3)
+    await world.create(deployment(), scaled_object(metrics_api(world.url)))
+    await world.seconds(30)
+    body = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "app"}, "spec": {"replicas": 7}}
+    path = DEPLOYMENTS.named("default", "app").path
+    apply = {"Content-Type": "application/apply-patch+yaml"}
+    query = {"fieldManager": "jane", "force": "true"}
+    await world.client.send(Request(method="PATCH", path=path, query=query, body=body, headers=apply))
+    _, text = await explain(world, "default/app")
+    assert "the count was last set by jane at 12:00:30 UTC, by hand" in text
+
+
+@pytest.mark.parametrize(
+    ("target", "kind"),
+    [
+        ("../../secrets/root", {"group": "apps", "version": "v1", "resource": "deployments"}),
+        ("app", {"group": "apps", "version": "v1", "resource": "../../../api/v1/namespaces/x/services/y/proxy"}),
+    ],
+    ids=["name", "kind"],
+)
+async def test_a_status_that_leads_to_another_path_is_not_followed(
+    world: World, target: str, kind: dict[str, str]
+) -> None:
+    manifest = scaled_object(metrics_api(world.url))
+    manifest["spec"]["scaleTargetRef"]["name"] = target
+    await world.create(manifest)
+    await world.seconds(2)
+    path = SCALED_OBJECTS.named("default", "app", "status")
+    await world.client.patch(path, {"status": {"scaleTargetGVKR": {"kind": "x", **kind}}})
+    asked = {"kind": "ScaledObjectInsight", "metadata": {"namespace": "default", "name": "app"}}
+    found = await gather(world.client, asked)
+    assert found.manifest is not None
+    assert (found.by_hand, found.unread) == (None, ())
+
+
+async def test_without_the_rights_to_look_on_explain_says_what_is_not_shown(world: World) -> None:
+    await world.create(deployment(), scaled_object(metrics_api(world.url)))
+    await world.seconds(5)
+    page = explanation(await insight(world), Evidence(unread=("events", "deployments"))).plain
+    assert "not shown, for want of the right to read them: events, deployments" in page
+
+
+def test_what_is_wrong_is_told_before_that_it_is_paused() -> None:
+    conditions = [
+        {"type": "Ready", "status": "False", "message": "no scaler found for type: crom"},
+        {"type": "Paused", "status": "True"},
+    ]
+    assert headline({"conditions": conditions, "now": {}}).startswith(
+        "not scaled: no scaler found for type: crom; besides it is paused by annotation"
+    )
+
+
+def page(width: int, manifest: dict[str, Any] | None = None) -> list[str]:
+    trigger = {"metric": "s0-metric-api-value", "active": False, "error": f"cannot connect to {ADDRESS}"}
+    entry = {"time": LATER, "reason": "TriggersFail", "triggers": [trigger], "replicas": {"before": 1, "after": 1}}
+    body = {
+        "metadata": {"namespace": "shop", "name": "checkout"},
+        "now": {"time": LATER, "nextPoll": LATER},
+        "conditions": [],
+        "last": entry,
+        "changes": [{**entry, "nextChange": "2026-11-20T13:00:00Z"}],
+    }
+    steps = [Step(at=NOON, size=3, metric="memory\x1b[31m", why="above target")]
+    return explanation(body, Evidence(manifest=manifest, steps=steps), width).plain.splitlines()
+
+
+def test_at_eighty_columns_the_table_of_changes_keeps_time_reason_count_and_why() -> None:
+    lines = page(80)
+    table = lines[lines.index("changes") + 1 :]
+    assert table[0].split("  ")[0] == "Time (UTC)"
+    assert table[0].endswith("Why")
+    assert all(len(line) <= 80 for line in lines if ADDRESS not in line)
+    assert any(ADDRESS in line for line in lines)
+
+
+def test_times_stand_in_the_own_zone_beside_utc() -> None:
+    lines = page(200, scaled_object(cron(timezone="Asia/Seoul")))
+    assert "next: 2026-11-20 20:00:00 KST, 11:00:00 UTC (in 0s): poll" in lines
+    (row,) = [line for line in lines if "-> 3" in line]
+    assert row.startswith("2026-11-20 21:00:00  2026-11-20 12:00:00  HPA")
+
+
+def test_what_a_terminal_would_obey_is_not_passed_on() -> None:
+    assert "\x1b" not in "".join(page(200))
+
+
+@pytest.fixture
+async def two(world: World) -> World:
+    """One that is busy, and one that is broken."""
+    world.jobs(3)
+    await world.create(deployment(), scaled_object(metrics_api(world.url)))
+    broken = scaled_object({"type": "no-such-type", "metadata": {}})
+    broken["metadata"]["name"] = "broken"
+    await world.create(broken)
+    await world.seconds(10)
+    return world
+
+
+async def test_without_a_name_each_object_is_a_line(two: World) -> None:
+    code, text = await explain(two)
+    assert code == 0
+    heading, _, *rows = text.splitlines()
+    assert heading.split() == ["Name", "State", "Since", "Next", "Why", "Values"]
+    assert [row.split()[:2] for row in rows] == [["app", "awake"], ["broken", "broken"]]
+    assert "no scaler found for type: no-such-type" in rows[1]
+
+
+async def test_all_namespaces_are_shown_with_their_names(two: World) -> None:
+    _, text = await explain(two, "-A")
+    assert [row.split()[0] for row in text.splitlines()[2:]] == ["default/app", "default/broken"]
+    _, empty = await explain(two, "-n", "kube-system")
+    assert empty == "no ScaledObject and no ScaledJob here\n"
+    code, _ = await explain(two, "-A", "default/app")
+    assert code == 2
+
+
+async def test_all_objects_are_given_to_programs(two: World) -> None:
+    _, text = await explain(two, "-A", "-o", "json")
+    app, broken = orjson.loads(text)
+    assert {**app, "since": ""} == {
+        "kind": "ScaledObject",
+        "namespace": "default",
+        "name": "app",
+        "state": "awake",
+        "reason": "Active",
+        "since": "",
+        "why": "Active",
+        "values": {"s0-metric-api-value": "3"},
+    }
+    assert broken["state"] == "broken"
+
+
+def test_the_line_of_an_object_says_when_what_comes_next() -> None:
+    live = scaled_object(cron("30 8 * * *", "30 19 * * *", timezone="Asia/Seoul"))
+    told = {"reason": "Inactive", "since": "2026-11-20T10:35:00Z", "nextChange": "2026-11-20T23:30:00Z"}
+    live["status"] = {"kedaPy": told, "conditions": [{"type": "Ready", "status": "True"}]}
+    text = overview([line_of(live, NOON)], 120).plain.splitlines()[-1]
+    cells = [cell.strip() for cell in text.split("  ") if cell]
+    assert cells == ["app", "idle", "1 h 25 min ago", "tomorrow 08:30 KST (23:30 UTC)", "Inactive"]
+    assert line_of(live, NOON + timedelta(days=1)).next is None
+
+
+def test_in_a_narrow_overview_the_values_go_first_and_names_stay_whole() -> None:
+    live = scaled_object(cron(timezone="Asia/Seoul"), name="some-application-develop-scaledobject")
+    values = {"s0-cron-Asia-Seoul-3008xxx-3019xxx": "0"}
+    told = {"reason": "Inactive", "since": LATER, "nextChange": "2026-11-20T23:30:00Z", "values": values}
+    live["status"] = {"kedaPy": told, "conditions": [{"type": "Ready", "status": "True"}]}
+    heading, _, row = overview([line_of(live, NOON)], 88).plain.splitlines()
+    assert heading.split() == ["Name", "State", "Next", "Why"]
+    assert row.startswith("some-application-develop-scaledobject  idle")
+    assert max(map(len, (heading, row))) <= 88
+    assert len(overview([line_of(live, NOON)] * 3, 40).plain.splitlines()) == 5
+
+
+async def test_watch_tells_what_is_new_and_ends_at_ctrl_c(two: World) -> None:
+    command = (sys.executable, "-m", "keda_py", "explain", "--kubeconfig", str(two.kubeconfig), "-n", "default", "-w")
+    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+    assert process.stdout is not None
+    async with asyncio.timeout(60):
+        assert (await process.stdout.readline()).startswith(b"default/app  awake")
+        assert (await process.stdout.readline()).startswith(b"default/broken  broken")
+        await two.annotate({"autoscaling.keda.sh/paused": "true"})
+        await two.seconds(2)
+        assert (await process.stdout.readline()).startswith(b"default/app  paused")
+        process.send_signal(signal.SIGINT)
+        await process.communicate()
+    assert process.returncode == 130

@@ -1,0 +1,91 @@
+"""Tables on terminals of any width: names stay whole, prose wraps between words, columns go in the order given."""
+
+import io
+import re  # noqa: TID251 - a constant pattern over our own output
+from pathlib import Path
+
+import pytest
+
+from keda_py.terminal.console import UNBOUNDED, console_of, tell
+from keda_py.terminal.table import LEAST, Column, draw_table
+from keda_py.terminal.wrapping import wrap
+from tests.terminal.pty_runs import run_on_terminal
+
+COLUMNS = (
+    Column(heading="time"),
+    Column(heading="metric", goes=1),
+    Column(heading="name"),
+    Column(heading="reason", wraps=True),
+)
+NAME = "a-name-that-is-forty-letters-long-exact"
+STYLES = re.compile(r"\x1b\[[0-9;]*m")
+REASON = "no trigger was active for the whole cooldown"
+ROWS = [(f"12:0{minute}", "s0-metric-api-jobs", NAME, REASON) for minute in range(9)]
+
+
+def drawn(width: int, height: int | None = None) -> list[str]:
+    return draw_table(COLUMNS, ROWS, width, height).plain.splitlines()
+
+
+def test_on_a_wide_terminal_each_row_is_one_line() -> None:
+    lines = drawn(200)
+    assert lines[0].split() == ["time", "metric", "name", "reason"]
+    assert len(lines) == 2 + len(ROWS)
+
+
+@pytest.mark.parametrize("width", range(74, 140))
+def test_no_line_is_wider_than_the_terminal_and_no_name_is_broken(width: int) -> None:
+    lines = drawn(width)
+    assert max(map(len, lines)) <= width
+    assert sum(NAME in line for line in lines) == len(ROWS)
+
+
+def test_the_metric_goes_first_where_room_is_short_for_the_reason() -> None:
+    needed = len("12:00  s0-metric-api-jobs  ") + len(NAME) + 2 + LEAST
+    assert "metric" in drawn(needed)[0]
+    assert drawn(needed - 1)[0].split() == ["time", "name", "reason"]
+
+
+def test_on_a_terminal_narrower_than_the_names_lines_are_longer_and_names_whole() -> None:
+    assert sum(NAME in line for line in drawn(30)) == len(ROWS)
+
+
+@pytest.mark.parametrize("height", range(5, 30))
+def test_where_lines_are_short_the_newest_rows_stand_at_the_bottom(height: int) -> None:
+    lines = drawn(74, height)
+    times = [line.split()[0] for line in lines[2:] if line.startswith("12:")]
+    assert len(lines) <= height
+    assert times == [row[0] for row in ROWS][-len(times) :]
+
+
+def test_an_address_is_never_broken() -> None:
+    address = "http://source.shop.svc.cluster.local:8080/api/v1/queues/orders"
+    assert address in wrap(f"cannot connect to {address} now: refused", 30)
+
+
+def test_wide_letters_take_two_cells() -> None:
+    assert wrap("대기열 작업", 7) == ["대기열", "작업"]
+
+
+def test_a_pipe_gets_whole_lines_without_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    file = io.StringIO()
+    console = console_of(file)
+    tell(console, "word " * 60, style="red", indent="error: ")
+    console.print(draw_table(COLUMNS, ROWS, console.width))
+    told, *table = file.getvalue().splitlines()
+    assert console.width == UNBOUNDED
+    assert told == "error: " + "word " * 60
+    assert len(table) == 2 + len(ROWS)
+    assert "\x1b" not in file.getvalue()
+
+
+@pytest.mark.parametrize("arguments", [["scalers"], ["scalers", "redis"], ["--help"], ["validate", "--help"]])
+@pytest.mark.parametrize("columns", ["80", None], ids=["COLUMNS", "size of the terminal"])
+def test_pages_fit_into_eighty_columns(arguments: list[str], columns: str | None, tmp_path: Path) -> None:
+    env = {"COLUMNS": columns} if columns else {}
+    width = 200 if columns else 80
+    code, output = run_on_terminal(arguments, columns=width, lines=24, folder=tmp_path, env=env)
+    lines = STYLES.sub("", output.decode()).splitlines()
+    assert code == 0
+    assert [line for line in lines if len(line) > 80] == []
