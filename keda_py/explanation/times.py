@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from keda_py.core.cron.windows import load_zone
+from keda_py.core.cron.zones import load_zone
 from keda_py.errors import ConfigError
 
 CRON = "cron"
