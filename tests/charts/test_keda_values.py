@@ -30,6 +30,11 @@ DIFFERENT = {
     "resources.operator.requests.memory": "one pod is all three of KEDA's, which ask for 100Mi each",
 }
 
+BUILT = (
+    "give --set image.keda.registry=REGISTRY after `docker build -t REGISTRY/keda-py:0.1.0 .` and "
+    "`docker push REGISTRY/keda-py:0.1.0` in this project's folder"
+)
+
 
 def nested(flat: dict[str, Any]) -> Obj:
     """`{"a.b": 1}` as `{"a": {"b": 1}}`."""
@@ -76,14 +81,18 @@ def test_each_of_its_values_is_known_told_or_refused(path: str) -> None:
 @pytest.mark.parametrize("path", IDLE)
 def test_a_value_that_means_nothing_is_told_after_the_install(path: str) -> None:
     with helm.Chart.load(str(KEDA_PY)) as chart:
-        notes = chart.render(nested({path: {"a": 1}}), name="keda", namespace="keda")["keda-py/templates/NOTES.txt"]
+        notes = chart.render(
+            nested({path: {"a": 1}, "image.keda.repository": "keda-py"}), name="keda", namespace="keda"
+        )["keda-py/templates/NOTES.txt"]
     assert f"to be set: {path}." in " ".join(notes.split())
 
 
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"image.keda.repository": "kedacore/keda"}, "name one that you built"),
+        ({"image.keda.repository": "kedacore/keda"}, f"is KEDA's own image; {BUILT}"),
+        ({"image.keda.repository": ""}, f"image.keda: no image is named, and none is published; {BUILT}"),
+        ({"image.keda.tag": "2"}, BUILT.replace("0.1.0", "2")),
         ({"watchLabelSelector": "a=b"}, "use watchNamespace"),
         ({"networkPolicy.enabled": True, "networkPolicy.flavor": "cilium"}, "write kubernetes"),
         ({"prometheus.operator.serviceMonitor.relabellings": [{"action": "drop"}]}, "write relabelings"),
