@@ -17,7 +17,7 @@ from keda_py.core.environment.calendar.questions import (
     why,
 )
 from keda_py.core.environment.calendar.reading import read_calendar
-from keda_py.core.environment.durations import in_words, parse_duration
+from keda_py.core.environment.times import in_words, parse_duration
 from keda_py.errors import ConfigError
 from tests.costs import cpu_of
 from tests.properties import examples

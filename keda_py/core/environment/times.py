@@ -1,6 +1,6 @@
-"""Durations as people write them: `90s`, `5m`, `1h30m`, `2d`."""
+"""Durations and instants as people and Kubernetes write them: `90s`, `1h30m`, `2026-11-23T22:00:00+01:00`."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from keda_py.errors import ConfigError
 
@@ -39,3 +39,21 @@ def in_words(span: timedelta) -> str:
     parts = [(minutes // 1440, "d"), (minutes // 60 % 24, "h"), (minutes % 60, "min")]
     told = [f"{count} {unit}" for count, unit in parts if count]
     return " ".join(told[:2])
+
+
+def parse_time(text: str, *, field: str) -> datetime:
+    """The instant in UTC. Raises ConfigError, also for a time without its offset."""
+    try:
+        found = datetime.fromisoformat(text[:_LONGEST_TEXT])
+        if found.tzinfo is not None:
+            return found.astimezone(UTC)
+    except (ValueError, OverflowError):
+        pass
+    told = text[:_LONGEST_TEXT]
+    message = f"{field}: {told!r} is not a time with its offset; write for example 2026-11-23T22:00:00+01:00"
+    raise ConfigError(message, field=field)
+
+
+def parse_optional_time(text: str, *, field: str) -> datetime | None:
+    """None for an empty text. Raises ConfigError."""
+    return parse_time(text, field=field) if text else None
