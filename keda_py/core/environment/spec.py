@@ -90,8 +90,8 @@ def build_environment(environment: Environment) -> EnvironmentSpec:
         uid=meta.uid,
         created=parse_time(meta.creation_timestamp, field="metadata.creationTimestamp"),
         deleting=bool(meta.deletion_timestamp),
-        selector=_build_selector(spec.selector, "spec.selector"),
-        exclude=_build_selector(spec.exclude, "spec.exclude"),
+        selector=build_selector(spec.selector, "spec.selector"),
+        exclude=build_selector(spec.exclude, "spec.exclude"),
         kinds=tuple((kind.api_version, kind.kind) for kind in spec.kinds),
         triggers_wake=spec.asleep is not None and spec.asleep.triggers_wake,
         waves=waves,
@@ -105,13 +105,14 @@ def build_environment(environment: Environment) -> EnvironmentSpec:
 def _build_wave(wave: Wave, field: str) -> WaveSpec:
     return WaveSpec(
         name=wave.name,
-        selector=_build_selector(wave.selector, f"{field}.selector"),
+        selector=build_selector(wave.selector, f"{field}.selector"),
         timeout=parse_duration(wave.timeout, DEFAULT_TIMEOUT, field=f"{field}.timeout"),
         pause=parse_duration(wave.pause, timedelta(0), field=f"{field}.pause"),
     )
 
 
-def _build_selector(selector: WireSelector | None, field: str) -> LabelSelector | None:
+def build_selector(selector: WireSelector | None, field: str) -> LabelSelector | None:
+    """None for a selector that is left out. Raises ConfigError."""
     if selector is None:
         return None
     if len(selector.match_labels) + len(selector.match_expressions) > MAX_REQUIREMENTS:
