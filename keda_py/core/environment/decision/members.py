@@ -231,9 +231,10 @@ _REMEDY = "let it ignore the count (Argo CD: ignoreDifferences on /spec/replicas
 def _pin(member: MemberSeen, count: int, state: MemberState | None, want: Want, now: datetime) -> MemberDecision:
     if member.role is Role.SCALED_OBJECT:
         return MemberDecision(key=member.key, action=OverlayReplicas(want.replicas), reason=Reason.PINNED)
+    wanted = min(want.replicas, 1) if member.role is Role.CRON_JOB else want.replicas
     owned = count if state is None or state.stage is Stage.CONTESTED else state.replicas
-    if state is None or state.stage is not Stage.PINNED or state.to != want.replicas:
-        pinned = MemberState(stage=Stage.PINNED, replicas=owned, start=count, to=want.replicas, since=now)
+    if state is None or state.stage is not Stage.PINNED or state.to != wanted:
+        pinned = MemberState(stage=Stage.PINNED, replicas=owned, start=count, to=wanted, since=now)
         return _decide(member, pinned, Reason.PINNED, "", want)
     if count not in (state.start, state.to):
         return MemberDecision(key=member.key, action=Keep(), reason=Reason.KEPT_UP, state=state)
