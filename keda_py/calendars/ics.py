@@ -18,7 +18,8 @@ MOST_BYTES = 1_000_000
 MOST_EVENTS = 1_000
 MOST_RULES = 200
 """Events that recur; each is looked at for each day of the window."""
-MOST_EVENT_BYTES = 16_384
+MOST_EVENT_BYTES, MOST_EVENT_LINES = 8_192, 300
+"""A line costs 25 us."""
 MOST_EVENT_DAYS = 62
 """Of one event that lasts: longer ones are refused."""
 _NAME = 120
@@ -66,8 +67,9 @@ def _split(text: bytes, field: str) -> list[bytes]:
     blocks: list[bytes] = []
     for part in text.split(b"BEGIN:VEVENT")[1:]:
         inside, end, _ = part.partition(b"END:VEVENT")
-        if not end or len(inside) > MOST_EVENT_BYTES:
-            told = "does not end" if not end else f"is longer than {MOST_EVENT_BYTES} bytes"
+        lines = inside.count(b"\n") - inside.count(b"\n ")
+        if not end or len(inside) > MOST_EVENT_BYTES or lines > MOST_EVENT_LINES:
+            told = f"has more than {MOST_EVENT_BYTES} bytes or {MOST_EVENT_LINES} lines" if end else "does not end"
             raise ConfigError(f"{field}: event {len(blocks) + 1} {told}; write it anew", field=field)
         blocks.append(b"BEGIN:VEVENT" + inside + b"END:VEVENT\r\n")
     return blocks

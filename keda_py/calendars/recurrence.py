@@ -19,6 +19,7 @@ _PARTS = {"FREQ", "INTERVAL", "COUNT", "UNTIL", "WKST", "BYDAY", "BYMONTHDAY", "
 _WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 MOST_COUNTED_DAYS = 3_660
 """A rule with COUNT is followed from its start: ten years at most."""
+MOST_VALUES = 60
 _ONE = timedelta(days=1)
 
 
@@ -46,6 +47,8 @@ def parse_rule(parts: Mapping[str, Any], zone: ZoneInfo, *, field: str) -> Rule:
         raise ConfigError(
             f"{field}: {told} is not understood in RRULE; use {known}, or write single events", field=field
         )
+    if sum(len(values) for values in parts.values() if isinstance(values, list)) > MOST_VALUES:
+        raise ConfigError(f"{field}: RRULE has more than {MOST_VALUES} values; write single events", field=field)
     try:
         return Rule(
             frequency=frequency,

@@ -73,7 +73,9 @@ def test_names_are_kept_within_bounds() -> None:
         (file(event() * 1001), "1001 events; 1000 at most: leave out years that are over"),
         (b"<html>", "not an iCalendar file; it begins with BEGIN:VCALENDAR"),
         (file("BEGIN:VEVENT\r\n"), "event 1 does not end; write it anew"),
-        (file(event("X-A:" + "a" * 20_000)), "event 1 is longer than 16384 bytes; write it anew"),
+        (file(event("X-A:" + "a" * 20_000)), "event 1 has more than 8192 bytes or 300 lines; write it anew"),
+        (file(event(*["X-A:b"] * 301)), "event 1 has more than 8192 bytes or 300 lines; write it anew"),
+        (file(event("RRULE:FREQ=DAILY;BYDAY=" + ",".join(["MO"] * 61))), "event 1: RRULE has more than 60 values; write single events"),
         (file("BEGIN:VEVENT\r\nEND:VEVENT\r\n"), "event 1 cannot be read; it needs DTSTART and lines as RFC 5545 has them"),
         (file(event(start=":tomorrow")), "event 1 cannot be read; it needs DTSTART and lines as RFC 5545 has them"),
         (file(event("DTEND;VALUE=DATE:29990101")), "event 1 lasts 355024 days; 62 at most: split it"),
@@ -81,7 +83,7 @@ def test_names_are_kept_within_bounds() -> None:
         (file(event("RRULE:FREQ=DAILY;BYHOUR=1")), "event 1: BYHOUR is not understood in RRULE; use FREQ=DAILY to YEARLY, INTERVAL, COUNT, UNTIL, BYDAY, BYMONTHDAY and BYMONTH, or write single events"),
         (file(event("RRULE:FREQ=YEARLY;COUNT=99", start=";VALUE=DATE:19930101")), "event 1 counts from 1993-01-01, over ten years ago; write UNTIL for COUNT"),
     ],
-    ids=["too long", "a thousand rules", "too many events", "a web page", "no end", "a long event", "no start", "no date", "centuries", "each second", "hours", "old count"],
+    ids=["too long", "a thousand rules", "too many events", "a web page", "no end", "a long event", "many lines", "many values", "no start", "no date", "centuries", "each second", "hours", "old count"],
 )  # fmt: skip
 def test_a_file_that_cannot_be_read_in_little_time_is_refused(text: bytes, told: str) -> None:
     def consume() -> None:

@@ -1,7 +1,7 @@
 """Environment: what sleeps together outside of its hours, and wakes in order.
 
-The status is also what the operator remembers: it is read back after a restart (`core/environment/state.py`), and what
-it says is written before anything is scaled.
+The status is also what the operator remembers: it is read back after a restart, and what it says is written before
+anything is scaled (`core/environment/decision/state.py`).
 """
 
 from typing import Annotated, Literal

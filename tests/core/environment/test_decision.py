@@ -31,7 +31,9 @@ from keda_py.core.environment.decision.state import (
 )
 from keda_py.core.environment.overrides import Overrides, OverrideSpec
 from keda_py.core.environment.spec import EnvironmentSpec
+from keda_py.errors import ConfigError
 from tests.core.environment.builders import MINUTE, NIGHT, NOON, calendar, environment, member, override, remembered
+from tests.costs import cpu_of
 
 DEV, OFFICE = environment(), calendar()
 AT_19 = "2026-11-23T19:00:00Z"
@@ -372,3 +374,18 @@ def test_a_scaled_object_at_0_is_ready_only_if_that_is_its_own_minimum() -> None
         False,
     ]
     assert [is_ready(0, 1, asleep=True), is_ready(0, 0, minimum=1, asleep=True)] == [False, True]
+
+
+def test_a_thousand_members_are_decided_about_in_little_time() -> None:
+    awake = [member(f"Deployment/m{number}") for number in range(1000)]
+    down = holding(ASLEEP, **{f"Deployment_m{number}": DOWN3 for number in range(1000)})
+    asleep = [member(f"Deployment/m{number}", 0) for number in range(1000)]
+    assert cpu_of(lambda: run(*awake, now=NOON, state=AWAKE), ConfigError) < 0.05  # 10 ms
+    assert cpu_of(lambda: run(*asleep, state=down), ConfigError) < 0.05  # 17 ms
+    assert len(run(*asleep, state=down).status.model_dump_json(by_alias=True, exclude_defaults=True)) < 200_000
+
+
+def test_a_wave_does_not_wait_for_a_member_that_its_trigger_keeps_awake() -> None:
+    spec = environment(asleep={"triggersWake": True})
+    busy = member(SO, 2, triggers_active=True)
+    assert run(busy, spec=spec, state=AWAKE).state.phase is Phase.ASLEEP

@@ -16,7 +16,7 @@ from keda_py.core.environment.decision.members import Reason as MemberReason
 from keda_py.core.environment.decision.seen import Role
 from keda_py.core.environment.overrides import Overrides, OverrideSpec, OverrideState, Target
 from tests.core.environment.builders import environment
-from tests.core.environment.world import Thing, World
+from tests.core.environment.world import ARGO, PERSON, Thing, World
 from tests.properties import examples
 
 START = datetime(2026, 3, 9, tzinfo=UTC)
@@ -149,6 +149,7 @@ def is_ruled_by_calendar(world: World, since: datetime) -> bool:
 def check(world: World, story: Story, decision: EnvironmentDecision) -> None:
     asleep_is_allowed(world, story)
     counts_are_restored(world, decision)
+    nothing_stays_up_by_itself(world, decision)
     other = environment("newer", created="2026-02-01T00:00:00Z")
     ignored = world.decide(other, owned_by="dev")
     assert {each.reason for each in ignored.members} == {MemberReason.OWNED_BY_ANOTHER}
@@ -188,6 +189,16 @@ def counts_are_restored(world: World, decision: EnvironmentDecision) -> None:
             continue
         restored = thing.count >= thing.owned if thing.role is Role.SCALED_OBJECT else thing.count == thing.owned
         assert restored, f"{thing.key} has {thing.count} of {thing.owned} at {world.now}"
+
+
+def nothing_stays_up_by_itself(world: World, decision: EnvironmentDecision) -> None:
+    """At night only what a person or another controller has scaled up is up."""
+    if decision.state.phase != "Asleep" or decision.goal.state != "Asleep":
+        return
+    for thing in world.things:
+        kind, _, name = thing.key.partition("/")
+        ruled = Overrides(world.overrides).verdict([Target(kind, name)], world.now).rules is not None
+        assert thing.count == 0 or ruled or thing.manager in (PERSON, ARGO), f"{thing.key} is up at {world.now}"
 
 
 def story_is_slow(world: World) -> bool:

@@ -8,9 +8,9 @@ from keda_py.apis.environments.scaling_schedule import ScalingSchedule
 from keda_py.core.decision import Keep, Observation, ScaleTo, decide
 from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.decision.members import Overlay, OverlayAsleep, OverlayHold, OverlayReplicas
-from keda_py.core.environment.overlays import lay_over, overlay_of
 from keda_py.core.environment.overrides import Overrides, Target
-from keda_py.core.environment.schedules import (
+from keda_py.core.environment.scaling.overlays import lay_over, overlay_of
+from keda_py.core.environment.scaling.schedules import (
     BoundsSpec,
     ScheduleSpec,
     build_schedule,

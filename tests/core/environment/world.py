@@ -1,6 +1,6 @@
 """A namespace in memory over virtual time: members, people, another controller, and a controller that is killed.
 
-The controller does what `decision.py` asks of it: it stores the status, acts, and looks again when told or when something
+The controller does what a decision asks of it: it stores the status, acts, and looks again when told or when something
 has changed. It is killed after chosen writes, and goes on from the stored status, which is JSON.
 """
 

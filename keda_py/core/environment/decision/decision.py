@@ -182,8 +182,10 @@ class _Run:
     def _skipped(self, member: MemberSeen) -> bool:
         """Members that a wave does not wait for: they have rules of their own, or are too young to be put to sleep."""
         own = self._verdicts[member.key].rules is not None or bool(member.owned_by) or member.released
-        young = self._goal.state is State.ASLEEP and self._now < member.created + self._spec.grace
-        return own or (young and member.key not in self._state.members)
+        if self._goal.state is not State.ASLEEP:
+            return own
+        young = self._now < member.created + self._spec.grace and member.key not in self._state.members
+        return own or young or (self._spec.triggers_wake and member.triggers_active)
 
 
 def _learn(state: EnvironmentState, finished: Transition | None, now: datetime) -> EnvironmentState:

@@ -115,7 +115,8 @@ def _ready(picture: Picture, own: list[MemberSeen], ready: list[MemberSeen]) -> 
     phase = picture.state.phase
     if phase is not Phase.AWAKE:
         return _condition("Ready", False, phase.value or "Unknown", picture.goal.because)
-    missing = [member.key for member in own if member not in ready]
+    known = {member.key for member in ready}
+    missing = [member.key for member in own if member.key not in known]
     if missing:
         return _condition("Ready", False, "MembersNotReady", f"not ready: {_names(missing)}")
     return _condition("Ready", True, "AllReady", f"{len(own)} members are ready")
