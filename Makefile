@@ -31,9 +31,9 @@ demo: $(VENV)/.run ## four days on the embedded cluster, in under a minute
 	$(BIN)/keda-py demo
 
 # Half of the suite waits for real time on the embedded cluster, so more workers than cores are well used.
-# tests/conftest.py has the order of the files.
-HOSTILE := tests/hostile/test_objects.py tests/hostile/test_sources.py tests/hostile/test_callers.py
-PYTEST := $(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder $(HOSTILE:%=--ignore=%)
+# tests/file_order.py has the order of the files.
+HOSTILE := $(addprefix tests/hostile/test_,objects.py sources.py callers.py survival.py)
+PYTEST := $(BIN)/python -m pytest -n 6 --dist loadfile --no-loadscope-reorder $(HOSTILE:%=--ignore=%)
 
 # The suite starts over a hundred processes: each reads bytecode that the first one left in the virtual environment,
 # also where the environment asks Python to write none beside the sources.

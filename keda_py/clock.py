@@ -91,9 +91,11 @@ class _Due:
 class FakeClock:
     """Virtual time that moves only when `advance` says so."""
 
-    # A hop between tasks or over a loopback socket takes a few turns of the loop; this many quiet ones in a row
-    # mean that nothing is on its way any more.
-    QUIET_TURNS = 30
+    # A hop between tasks takes a turn of the loop, one over a loopback socket another; this many in a row in which
+    # nothing else was ready mean that nothing is on its way any more.
+    QUIET_TURNS = 5
+    # The same where the loop does not show what is ready.
+    UNSEEN_TURNS = 30
 
     def __init__(self, start: datetime) -> None:
         if start.tzinfo is None:
@@ -150,10 +152,12 @@ class FakeClock:
 
     async def settle(self) -> None:
         """Return when nothing is in flight and nothing new began for a while."""
+        ready = getattr(asyncio.get_running_loop(), "_ready", None)
+        turns = self.UNSEEN_TURNS if ready is None else self.QUIET_TURNS
         quiet, seen = 0, self._work_seen
-        while quiet < self.QUIET_TURNS:
+        while quiet < turns:
             await asyncio.sleep(0 if not self._in_flight else 0.0005)
-            idle = not self._in_flight and self._work_seen == seen
+            idle = not self._in_flight and self._work_seen == seen and not ready
             quiet, seen = (quiet + 1 if idle else 0), self._work_seen
 
     async def advance(self, by: timedelta | float) -> None:

@@ -118,9 +118,12 @@ class AwsCloudwatchScaler(Scaler[AwsCloudwatchMetadata]):
             MetricDataQueries=[_query(id, scaler.metadata) for id, scaler in zip(ids, scalers, strict=True)],
         )
         results = answer.get("MetricDataResults")
-        if not isinstance(results, Sequence) or (len(scalers) > 1 and answer.get("NextToken")):
+        if not isinstance(results, Sequence):
+            raise ScalerError("CloudWatch: the answer is not complete")
+        # Of an expression that finds several series, all under its id, the first counts, as in KEDA.
+        found = {one.get("Id"): one for one in reversed(results) if isinstance(one, Mapping)}
+        if len(scalers) > 1 and (answer.get("NextToken") or not found.keys() >= set(ids)):
             raise ScalerError("CloudWatch: the answer is not complete")  # so each is asked for alone
-        found = {one.get("Id"): one for one in results if isinstance(one, Mapping)}
         return [_reading(scaler.metadata, found.get(id)) for id, scaler in zip(ids, scalers, strict=True)]
 
     def _times(self) -> tuple[datetime, datetime]:

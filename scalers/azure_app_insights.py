@@ -1,12 +1,12 @@
 """Scale on a metric of Application Insights."""
 
+from collections.abc import Mapping
 from typing import Annotated
 from urllib.parse import quote
 
 import httpx
 from pydantic import SecretStr, field_validator
 
-from keda_py.cloud.azure_clouds import scope_of
 from keda_py.sdk.metadata_values import parse_int
 from keda_py.sdk.scaler import (
     AUTH,
@@ -14,24 +14,21 @@ from keda_py.sdk.scaler import (
     META,
     Destination,
     Reading,
-    Scaler,
     ScalerContext,
     ScalerError,
     named,
     sources,
 )
-from scalers.shared.azure.azure_workload import azure_token
-from scalers.shared.azure.cloud_keys import AzureCloudMetadata, of_cloud
+from scalers.shared.azure.cloud_keys import of_cloud
 from scalers.shared.azure.measurements import INLINE_BYTES, value_of_metric
-from scalers.shared.azure.principal import principal_of
-from scalers.shared.bearer_token import BearerToken, Signer
+from scalers.shared.azure.principal import PrincipalMetadata, PrincipalScaler
 from scalers.shared.http_answer import HttpQuestion, get
 from scalers.shared.target import check_target
 
 _ALL = sources(META, AUTH, ENV)
 
 
-class AzureAppInsightsMetadata(AzureCloudMetadata):
+class AzureAppInsightsMetadata(PrincipalMetadata):
     """Keys of `azure-app-insights`."""
 
     target_value: float = 0.0
@@ -42,7 +39,6 @@ class AzureAppInsightsMetadata(AzureCloudMetadata):
     metric_filter: str = ""
     ignore_null_values: bool = False
     app_insights_resource_url: Annotated[str, named("appInsightsResourceURL")] = ""
-    active_directory_endpoint: str = ""
     application_insights_id: Annotated[str, _ALL]
     tenant_id: Annotated[str, _ALL]
     active_directory_client_id: Annotated[str, _ALL] = ""
@@ -55,27 +51,27 @@ class AzureAppInsightsMetadata(AzureCloudMetadata):
             raise ValueError("metricAggregationTimespan must be hh:mm")
         return text
 
+    def principal(self) -> Mapping[str, str | SecretStr]:
+        """Tenant, client and secret."""
+        return {
+            "tenantId": self.tenant_id,
+            "activeDirectoryClientId": self.active_directory_client_id,
+            "activeDirectoryClientPassword": self.active_directory_client_password,
+        }
 
-class AzureAppInsightsScaler(Scaler[AzureAppInsightsMetadata]):
+
+class AzureAppInsightsScaler(PrincipalScaler[AzureAppInsightsMetadata]):
     """One aggregation of one metric over the newest timespan."""
 
-    _signer: Signer
+    service = "Application Insights"
 
     def __init__(self, metadata: AzureAppInsightsMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
         check_target(metadata.target_value, "targetValue", context)
-        self._own = principal_of(
-            context,
-            "Application Insights",
-            tenantId=metadata.tenant_id,
-            activeDirectoryClientId=metadata.active_directory_client_id,
-            activeDirectoryClientPassword=metadata.active_directory_client_password,
-        )
         self._resource = of_cloud(
             metadata, lambda cloud: cloud.app_insights, "appInsightsResourceURL", metadata.app_insights_resource_url
         )
-        key = "activeDirectoryEndpoint"
-        self._authority = of_cloud(metadata, lambda cloud: cloud.authority, key, metadata.active_directory_endpoint)
+        self._login = metadata.login()
 
     @property
     def metric_name(self) -> str:
@@ -104,8 +100,7 @@ class AzureAppInsightsScaler(Scaler[AzureAppInsightsMetadata]):
     async def open(self) -> None:
         """Prepare to prove who asks."""
         to = Destination(url=self._resource, field="appInsightsResourceURL", service="azure monitor")
-        source = await azure_token(self.context, scope_of(self._resource), to, self._authority, self._own)
-        self._signer = BearerToken(source)
+        await self._prove(to, self._resource, self._login)
 
     async def read(self, spec: object = None) -> Reading:
         """Ask now; null is an error, or 0 with ignoreNullValues."""

@@ -1,11 +1,11 @@
 """Scale on the number that a KQL query in an Azure Data Explorer cluster answers."""
 
+from collections.abc import Mapping
 from typing import Annotated
 
 import httpx
 from pydantic import SecretStr, field_validator
 
-from keda_py.cloud.azure_clouds import scope_of
 from keda_py.core.values.urls import is_http_url
 from keda_py.sdk.scaler import (
     AUTH,
@@ -13,21 +13,18 @@ from keda_py.sdk.scaler import (
     META,
     Destination,
     Reading,
-    Scaler,
     ScalerContext,
     ScalerError,
     sources,
 )
-from scalers.shared.azure.azure_workload import azure_token
-from scalers.shared.azure.cloud_keys import AzureCloudMetadata, cloud_of, of_cloud
+from scalers.shared.azure.cloud_keys import cloud_of
 from scalers.shared.azure.measurements import INLINE_BYTES, cell_of_frames
-from scalers.shared.azure.principal import principal_of
-from scalers.shared.bearer_token import BearerToken, Signer
+from scalers.shared.azure.principal import PrincipalMetadata, PrincipalScaler
 from scalers.shared.http_answer import HttpQuestion, post
 from scalers.shared.target import check_target
 
 
-class AzureDataExplorerMetadata(AzureCloudMetadata):
+class AzureDataExplorerMetadata(PrincipalMetadata):
     """Keys of `azure-data-explorer`."""
 
     database_name: str
@@ -38,7 +35,6 @@ class AzureDataExplorerMetadata(AzureCloudMetadata):
     tenant_id: Annotated[str, sources(META, AUTH, ENV)] = ""
     client_id: Annotated[str, sources(META, AUTH, ENV)] = ""
     client_secret: Annotated[SecretStr, sources(AUTH)] = SecretStr("")
-    active_directory_endpoint: str = ""
 
     @field_validator("endpoint")
     @classmethod
@@ -47,24 +43,20 @@ class AzureDataExplorerMetadata(AzureCloudMetadata):
             raise ValueError("endpoint must be the https:// address of the cluster")
         return text
 
+    def principal(self) -> Mapping[str, str | SecretStr]:
+        """Tenant, client and secret."""
+        return {"tenantId": self.tenant_id, "clientId": self.client_id, "clientSecret": self.client_secret}
 
-class AzureDataExplorerScaler(Scaler[AzureDataExplorerMetadata]):
+
+class AzureDataExplorerScaler(PrincipalScaler[AzureDataExplorerMetadata]):
     """The first column of the only row of the primary result."""
 
-    _signer: Signer
+    service = "Azure Data Explorer"
 
     def __init__(self, metadata: AzureDataExplorerMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
         check_target(metadata.threshold, "threshold", context)
-        self._own = principal_of(
-            context,
-            "Azure Data Explorer",
-            tenantId=metadata.tenant_id,
-            clientId=metadata.client_id,
-            clientSecret=metadata.client_secret,
-        )
-        key = "activeDirectoryEndpoint"
-        self._authority = of_cloud(metadata, lambda cloud: cloud.authority, key, metadata.active_directory_endpoint)
+        self._login = metadata.login()
 
     @property
     def metric_name(self) -> str:
@@ -86,8 +78,7 @@ class AzureDataExplorerScaler(Scaler[AzureDataExplorerMetadata]):
         cloud, endpoint = cloud_of(self.metadata), self.metadata.endpoint
         resource = endpoint if cloud is None else cloud.data_explorer
         to = Destination(url=endpoint, field="endpoint", service="azure data explorer")
-        source = await azure_token(self.context, scope_of(resource), to, self._authority, self._own)
-        self._signer = BearerToken(source)
+        await self._prove(to, resource, self._login)
 
     async def read(self, spec: object = None) -> Reading:
         """Ask now."""

@@ -1,5 +1,6 @@
 """Scale on the number that a KQL query in a Log Analytics workspace answers."""
 
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Annotated
 from urllib.parse import quote
@@ -7,32 +8,28 @@ from urllib.parse import quote
 import httpx
 from pydantic import SecretStr
 
-from keda_py.cloud.azure_clouds import scope_of
 from keda_py.sdk.scaler import (
     AUTH,
     ENV,
     META,
     Destination,
     Reading,
-    Scaler,
     ScalerContext,
     ScalerError,
     TlsSettings,
     named,
     sources,
 )
-from scalers.shared.azure.azure_workload import azure_token
-from scalers.shared.azure.cloud_keys import PUBLIC, AzureCloudMetadata, authority_of, of_cloud
+from scalers.shared.azure.cloud_keys import PUBLIC, of_cloud
 from scalers.shared.azure.measurements import INLINE_BYTES, cell_of_table
-from scalers.shared.azure.principal import principal_of
-from scalers.shared.bearer_token import BearerToken, Signer
+from scalers.shared.azure.principal import PrincipalMetadata, PrincipalScaler
 from scalers.shared.http_answer import HttpQuestion, post
 from scalers.shared.target import check_target
 
 _ALL = sources(AUTH, META, ENV)
 
 
-class AzureLogAnalyticsMetadata(AzureCloudMetadata):
+class AzureLogAnalyticsMetadata(PrincipalMetadata):
     """Keys of `azure-log-analytics`."""
 
     tenant_id: Annotated[str, _ALL] = ""
@@ -43,26 +40,22 @@ class AzureLogAnalyticsMetadata(AzureCloudMetadata):
     threshold: float
     activation_threshold: float = 0.0
     log_analytics_resource_url: Annotated[str, named("logAnalyticsResourceURL")] = ""
-    active_directory_endpoint: str = ""
     unsafe_ssl: bool = False
     timeout: timedelta | None = None
 
+    def principal(self) -> Mapping[str, str | SecretStr]:
+        """Tenant, client and secret."""
+        return {"tenantId": self.tenant_id, "clientId": self.client_id, "clientSecret": self.client_secret}
 
-class AzureLogAnalyticsScaler(Scaler[AzureLogAnalyticsMetadata]):
+
+class AzureLogAnalyticsScaler(PrincipalScaler[AzureLogAnalyticsMetadata]):
     """The first column of the only row of the only table."""
 
-    _signer: Signer
+    service = "Log Analytics"
 
     def __init__(self, metadata: AzureLogAnalyticsMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
         check_target(metadata.threshold, "threshold", context)
-        self._own = principal_of(
-            context,
-            "Log Analytics",
-            tenantId=metadata.tenant_id,
-            clientId=metadata.client_id,
-            clientSecret=metadata.client_secret,
-        )
         self._resource = of_cloud(
             metadata,
             lambda cloud: cloud.log_analytics,
@@ -89,9 +82,7 @@ class AzureLogAnalyticsScaler(Scaler[AzureLogAnalyticsMetadata]):
     async def open(self) -> None:
         """Prepare to prove who asks."""
         to = Destination(url=self._resource, field="logAnalyticsResourceURL", service="azure monitor")
-        authority = authority_of(self.metadata, self.metadata.active_directory_endpoint or PUBLIC.authority)
-        source = await azure_token(self.context, scope_of(self._resource), to, authority, self._own)
-        self._signer = BearerToken(source)
+        await self._prove(to, self._resource, self.metadata.login(PUBLIC.authority))
 
     async def read(self, spec: object = None) -> Reading:
         """Ask now; a negative number is an error, as in KEDA."""

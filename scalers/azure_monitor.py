@@ -1,5 +1,6 @@
 """Scale on a metric of Azure Monitor."""
 
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Annotated, Final, Literal
 from urllib.parse import quote
@@ -7,7 +8,6 @@ from urllib.parse import quote
 import httpx
 from pydantic import SecretStr, field_validator
 
-from keda_py.cloud.azure_clouds import scope_of
 from keda_py.sdk.metadata_values import parse_int
 from keda_py.sdk.scaler import (
     AUTH,
@@ -15,17 +15,14 @@ from keda_py.sdk.scaler import (
     META,
     Destination,
     Reading,
-    Scaler,
     ScalerContext,
     ScalerError,
     named,
     sources,
 )
-from scalers.shared.azure.azure_workload import azure_token
-from scalers.shared.azure.cloud_keys import PUBLIC, AzureCloudMetadata, authority_of, of_cloud
+from scalers.shared.azure.cloud_keys import PUBLIC, of_cloud
 from scalers.shared.azure.measurements import INLINE_BYTES, last_of_metric
-from scalers.shared.azure.principal import principal_of
-from scalers.shared.bearer_token import BearerToken, Signer
+from scalers.shared.azure.principal import PrincipalMetadata, PrincipalScaler
 from scalers.shared.http_answer import HttpQuestion, get
 from scalers.shared.target import check_target
 
@@ -33,7 +30,7 @@ _UNTIL_NOW: Final = "%Y-%m-%dT%H:%M:%SZ"
 _USUAL: Final = timedelta(minutes=5)
 
 
-class AzureMonitorMetadata(AzureCloudMetadata):
+class AzureMonitorMetadata(PrincipalMetadata):
     """Keys of `azure-monitor`."""
 
     target_value: float
@@ -50,7 +47,6 @@ class AzureMonitorMetadata(AzureCloudMetadata):
     active_directory_client_id: Annotated[str, sources(META, ENV, AUTH)] = ""
     active_directory_client_password: Annotated[SecretStr, sources(META, ENV, AUTH)] = SecretStr("")
     azure_resource_manager_endpoint: str = ""
-    active_directory_endpoint: str = ""
 
     @field_validator("resource_uri")
     @classmethod
@@ -66,22 +62,23 @@ class AzureMonitorMetadata(AzureCloudMetadata):
             raise ValueError("metricAggregationInterval must be hh:mm:ss")
         return text
 
+    def principal(self) -> Mapping[str, str | SecretStr]:
+        """Tenant, client and secret."""
+        return {
+            "tenantId": self.tenant_id,
+            "activeDirectoryClientId": self.active_directory_client_id,
+            "activeDirectoryClientPassword": self.active_directory_client_password,
+        }
 
-class AzureMonitorScaler(Scaler[AzureMonitorMetadata]):
+
+class AzureMonitorScaler(PrincipalScaler[AzureMonitorMetadata]):
     """The newest point within the interval."""
 
-    _signer: Signer
+    service = "Azure Monitor"
 
     def __init__(self, metadata: AzureMonitorMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
         check_target(metadata.target_value, "targetValue", context)
-        self._own = principal_of(
-            context,
-            "Azure Monitor",
-            tenantId=metadata.tenant_id,
-            activeDirectoryClientId=metadata.active_directory_client_id,
-            activeDirectoryClientPassword=metadata.active_directory_client_password,
-        )
         self._resource = of_cloud(
             metadata,
             lambda cloud: cloud.management,
@@ -116,9 +113,7 @@ class AzureMonitorScaler(Scaler[AzureMonitorMetadata]):
     async def open(self) -> None:
         """Prepare to prove who asks."""
         to = Destination(url=self._resource, field="azureResourceManagerEndpoint", service="azure monitor")
-        authority = authority_of(self.metadata, self.metadata.active_directory_endpoint or PUBLIC.authority)
-        source = await azure_token(self.context, scope_of(self._resource), to, authority, self._own)
-        self._signer = BearerToken(source)
+        await self._prove(to, self._resource, self.metadata.login(PUBLIC.authority))
 
     async def read(self, spec: object = None) -> Reading:
         """Ask now; a metric that Azure does not list is an error."""

@@ -1,6 +1,8 @@
 """Scale on the messages that a JetStream consumer of NATS has not acknowledged."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
 from typing import Annotated, Self
 
 import httpx
@@ -20,8 +22,10 @@ from keda_py.sdk.scaler import (
     sources,
 )
 from scalers.shared.answers.json_fields import INLINE_BYTES
-from scalers.shared.brokers.jetstream import Consumer, read_consumers, read_server
+from scalers.shared.brokers.jetstream import Consumer, read_client_port, read_consumers, read_server
+from scalers.shared.brokers.nats_subjects import subjects
 from scalers.shared.http_answer import HttpQuestion, get
+from scalers.shared.protocols.listening import Listening, listening
 from scalers.shared.target import check_target
 
 _MOST_SERVERS = 64
@@ -52,6 +56,8 @@ class NatsJetstreamMetadata(TriggerMetadata):
 class NatsJetStreamScaler(Scaler[NatsJetstreamMetadata]):
     """One question for all consumers of an account; in a cluster, the server that leads a consumer is asked."""
 
+    _listening: Listening
+
     def __init__(self, metadata: NatsJetstreamMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
         check_target(metadata.lag_threshold, "lagThreshold", context)
@@ -59,6 +65,7 @@ class NatsJetStreamScaler(Scaler[NatsJetstreamMetadata]):
         scheme = "https" if metadata.use_https else "http"
         self._endpoint = endpoint if "://" in endpoint else f"{scheme}://{endpoint}"
         self._leader: Server | None = None
+        self._subjects, self._known = "", asyncio.Event()
 
     @property
     def metric_name(self) -> str:
@@ -75,6 +82,12 @@ class NatsJetStreamScaler(Scaler[NatsJetstreamMetadata]):
         """`activationLagThreshold`."""
         return float(self.metadata.activation_lag_threshold)
 
+    async def open(self) -> None:
+        """Join those who listen; nothing is asked yet."""
+        self._listening = await listening(
+            self._key("subjects"), subjects(self._client_place, self.context), self.context
+        )
+
     async def read(self, spec: object = None) -> Reading:
         """Messages that wait and that are not acknowledged; a missing consumer is an error."""
         (reading,) = await self.read_batch([self])
@@ -85,8 +98,21 @@ class NatsJetStreamScaler(Scaler[NatsJetstreamMetadata]):
     @property
     def batch_key(self) -> SharingKey:
         """Endpoint and account."""
+        return self._key("consumers")
+
+    def _key(self, use: str) -> SharingKey:
         account = (self.metadata.account, self.metadata.account_id)
-        return sharing_key(self.context.namespace, ("nats-jetstream", self._endpoint), *account)
+        return sharing_key(self.context.namespace, ("nats-jetstream", use, self._endpoint), *account)
+
+    async def watch(self) -> AsyncIterator[bool]:
+        """Each message on the subjects of the consumer, as clients without credentials hear it.
+
+        Which subjects these are is what the first reading finds out.
+        """
+        await self._known.wait()
+        async with aclosing(self._listening.events(self._subjects)) as events:
+            async for told in events:
+                yield told
 
     async def read_batch(self, scalers: "Sequence[Scaler[NatsJetstreamMetadata]]") -> "Sequence[Reading | ScalerError]":
         """One question, or one for each server that leads; the leaders are searched where they are not known."""
@@ -106,7 +132,7 @@ class NatsJetStreamScaler(Scaler[NatsJetstreamMetadata]):
             found = [None] * len(scalers)
         for scaler, consumer in zip(scalers, found, strict=True):
             if consumer is not None and consumer[1] == leader[1]:
-                answers[scaler] = Reading(value=float(consumer[0]))
+                answers[scaler] = scaler._reading(consumer)
             else:
                 scaler._leader = None
 
@@ -118,7 +144,7 @@ class NatsJetStreamScaler(Scaler[NatsJetstreamMetadata]):
         for scaler, consumer in zip(scalers, found, strict=True):
             metadata = scaler.metadata
             missing = ScalerError(f'consumer "{metadata.consumer}" not found in stream "{metadata.stream}"')
-            answers[scaler] = missing if consumer is None else Reading(value=float(consumer[0]))
+            answers[scaler] = missing if consumer is None else scaler._reading(consumer)
 
     async def _search(self, scalers: "list[NatsJetStreamScaler]", answers: "Answers") -> None:
         """Ask one server after the other which consumers it leads."""
@@ -130,9 +156,23 @@ class NatsJetStreamScaler(Scaler[NatsJetstreamMetadata]):
             _, found = await self._consumers(url, left)
             for scaler, consumer in zip(left, found, strict=True):
                 if consumer is not None and consumer[1] == name:
-                    scaler._leader, answers[scaler] = (url, name), Reading(value=float(consumer[0]))
+                    scaler._leader, answers[scaler] = (url, name), scaler._reading(consumer)
         for scaler in scalers:
             answers.setdefault(scaler, ScalerError(f"leader node not found for consumer {scaler.metadata.consumer}"))
+
+    def _reading(self, consumer: Consumer) -> Reading:
+        waiting, _, subjects = consumer
+        if subjects:
+            self._subjects = " ".join(subjects)
+            self._known.set()
+        return Reading(value=float(waiting))
+
+    async def _client_place(self) -> tuple[str, int]:
+        """Beside the monitoring port, whose host it has."""
+        body = await self._ask(f"{self._endpoint}/varz", {})
+        return httpx.URL(self._endpoint).host, await self.context.parse(
+            read_client_port, body, inline_bytes=INLINE_BYTES
+        )
 
     async def _servers(self) -> list[Server]:
         """Those told to clients; else those of the cluster, which are called as their hosts."""

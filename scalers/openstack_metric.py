@@ -5,10 +5,9 @@ from typing import Annotated
 from urllib.parse import quote
 
 import httpx
-import orjson
 
 from keda_py.sdk.scaler import ConfigError, Reading, Scaler, ScalerContext, ScalerError, named
-from scalers.shared.answers.json_fields import INLINE_BYTES
+from scalers.shared.answers.json_values import INLINE_BYTES, read_json
 from scalers.shared.http_answer import HttpQuestion, ask
 from scalers.shared.openstack.keystone import Granted, Keystone, KeystoneMetadata, check_keystone, keystone
 from scalers.shared.target import check_target
@@ -80,7 +79,10 @@ class OpenstackMetricScaler(Scaler[OpenstackMetricMetadata]):
         granted = await self._keystone.granted()
         token = granted.token.get_secret_value()
         headers = {"X-Auth-Token": token, "X-Subject-Token": token, "Connection": "close"}
-        answer = await ask(self.context, HttpQuestion(method="HEAD", url=self._keystone.url, headers=headers))
+        question = HttpQuestion(
+            method="HEAD", url=self._keystone.url, headers=headers, timeout=timedelta(seconds=self.timeout)
+        )
+        answer = await ask(self.context, question)
         if answer.is_success:
             return granted
         self._keystone.refused(granted)
@@ -99,15 +101,13 @@ class OpenstackMetricScaler(Scaler[OpenstackMetricMetadata]):
                 "start": start.strftime("%Y-%m-%dT%H:%M:00"),
             },
             headers={"X-Auth-Token": granted.token.get_secret_value()},
+            timeout=timedelta(seconds=self.timeout),
         )
 
 
 def newest_measure(text: bytes) -> float | None:
     """The value of the last one, [time, granularity, value]; None without any. Raises ScalerError."""
-    try:
-        measures = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        raise ScalerError("the answer is not JSON") from None
+    measures = read_json(text)
     if not isinstance(measures, list):
         raise ScalerError("the answer is no list of measures")
     if not measures:

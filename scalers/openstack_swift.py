@@ -1,5 +1,6 @@
 """Scale on the objects in a container of OpenStack Swift."""
 
+from datetime import timedelta
 from typing import Annotated
 from urllib.parse import quote
 
@@ -88,6 +89,7 @@ class OpenstackSwiftScaler(Scaler[OpenstackSwiftMetadata]):
             url=f"{self._root(granted).rstrip('/')}/{container}",
             # After the answer to a HEAD, what Swift sends over the same connection is no HTTP.
             headers={"X-Auth-Token": granted.token.get_secret_value(), "Connection": "close"},
+            timeout=timedelta(seconds=self.timeout),
         )
         answer = await ask(self.context, question)
         if answer.status_code == 401:

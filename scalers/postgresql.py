@@ -1,20 +1,25 @@
 """Scale on the number that a query of PostgreSQL answers."""
 
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Annotated, Self
 
-from pydantic import SecretStr, model_validator
+from pydantic import SecretStr, field_validator, model_validator
 
 from keda_py.cloud.tokens import TokenSource
 from keda_py.sdk.scaler import AUTH, ENV, META, ConfigError, Destination, ScalerContext, sources
 from scalers.shared.azure.azure_workload import azure_token
 from scalers.shared.databases.postgres import PostgresServer
 from scalers.shared.databases.postgres_address import PostgresAddress, address_of, parse_connection
+from scalers.shared.databases.postgres_notices import notices
 from scalers.shared.databases.query_scaler import QueryMetadata, QueryScaler
+from scalers.shared.protocols.listening import Listening
 from scalers.shared.target import check_target
 
 _SCOPE = "https://ossrdbms-aad.database.windows.net/.default"
 _NONE = SecretStr("")
+_LONGEST_NAME = 63
+"""Bytes of an identifier in PostgreSQL."""
 
 
 class PostgresqlMetadata(QueryMetadata):
@@ -29,6 +34,15 @@ class PostgresqlMetadata(QueryMetadata):
     db_name: Annotated[str, sources(AUTH, META)] = ""
     sslmode: Annotated[str, sources(AUTH, META)] = ""
     password: Annotated[SecretStr, sources(AUTH, ENV)] = _NONE
+    listen_channel: str = ""
+    """Of keda-py alone, KEDA ignores it: at a NOTIFY on this channel the query is asked before the next poll is due."""
+
+    @field_validator("listen_channel")
+    @classmethod
+    def _check_channel(cls, channel: str) -> str:
+        if len(channel.encode()) > _LONGEST_NAME or not channel.isprintable():
+            raise ValueError(f"a channel has at most {_LONGEST_NAME} bytes, all of them printable")
+        return channel
 
     @model_validator(mode="after")
     def _check_connection(self) -> Self:
@@ -50,7 +64,10 @@ class PostgresqlMetadata(QueryMetadata):
 
 
 class PostgresqlScaler(QueryScaler[PostgresqlMetadata]):
-    """One connection for all queries of a database and user."""
+    """One connection for all queries of a database and user, and one for all channels."""
+
+    _server: PostgresServer
+    _notices: Listening | None = None
 
     def __init__(self, metadata: PostgresqlMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
@@ -72,6 +89,16 @@ class PostgresqlScaler(QueryScaler[PostgresqlMetadata]):
     def activation(self) -> float:
         """`activationTargetQueryValue`."""
         return self.metadata.activation_target_query_value
+
+    async def open(self) -> None:
+        """Join the session, and those who listen."""
+        await super().open()
+        if self.metadata.listen_channel:
+            self._notices = await notices(self._server, self.context)
+
+    def watch(self) -> AsyncIterator[bool] | None:
+        """Each NOTIFY on `listenChannel`; None without one."""
+        return self._notices.events(self.metadata.listen_channel) if self._notices else None
 
     async def _find_server(self) -> PostgresServer:
         at = self.metadata.at()

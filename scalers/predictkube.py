@@ -1,6 +1,7 @@
 """Scale on the forecast that PredictKube makes of a PromQL series, or on its last value if that is more."""
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from functools import cache, cached_property
 from typing import Annotated, Any, ClassVar, Self
@@ -35,6 +36,7 @@ _PART = re2.compile(r"([0-9]{1,6}(?:\.[0-9]{1,9})?)(w|d|h|ms|m|s)")
 _STEP_SECONDS = 300.0
 _LONGEST_SPAN = 40
 """Characters."""
+_AT_A_TIME = 250
 _UNITS = {"w": "weeks", "d": "days", "h": "hours", "m": "minutes", "s": "seconds", "ms": "milliseconds"}
 
 
@@ -142,15 +144,20 @@ class PredictKubeScaler(Scaler[PredictKubeMetadata]):
         return await self.context.parse(read_matrix, answer.content, inline_bytes=INLINE_BYTES)
 
     async def _forecast(self, observations: list[list[float]]) -> float:
-        messages = _messages()
-        items = [
-            {"timestamp": {"seconds": int(moment)}, "value": value, "metric_name": self.metric_name}
-            for moment, value in observations
-        ]
-        request = messages["ReqGetPredictMetric"](forecast_horizon=self._horizon, observations=items)
+        request = await request_of(observations, self._horizon, self.metric_name)
         key = ((API_KEY, self.metadata.api_key.get_secret_value()),)
-        answer = await self._connection.ask(PREDICT, request.SerializeToString(), key)
-        return float(parse(messages["ResGetPredictMetric"], answer).result_metric)
+        answer = await self._connection.ask(PREDICT, request, key)
+        return float(parse(_messages()["ResGetPredictMetric"], answer).result_metric)
+
+
+async def request_of(observations: Sequence[Sequence[float]], horizon: int, name: str) -> bytes:
+    """What the service takes, put together in pieces: 20 000 observations take a fifth of a second."""
+    request = _messages()["ReqGetPredictMetric"](forecast_horizon=horizon)
+    for first in range(0, len(observations), _AT_A_TIME):
+        for moment, value in observations[first : first + _AT_A_TIME]:
+            request.observations.add(timestamp={"seconds": int(moment)}, value=value, metric_name=name)
+        await asyncio.sleep(0)  # others get their turn
+    return bytes(request.SerializeToString())
 
 
 @cache

@@ -59,7 +59,7 @@ class SolrScaler(Scaler[SolrMetadata]):
         return self.metadata.activation_target_query_value
 
     async def read(self, spec: object = None) -> Reading:
-        """Search now; a refusal is an error, an answer without a count is 0 as in KEDA."""
+        """Search now; a refusal is an error, and so is an answer without a count."""
         metadata = self.metadata
         question = HttpQuestion(
             url=f"{metadata.host}/solr/{metadata.collection}/select",

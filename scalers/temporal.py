@@ -1,6 +1,5 @@
 """Scale on the tasks that wait in a task queue of Temporal."""
 
-import asyncio
 from typing import Annotated, Any, Self
 
 from pydantic import SecretStr, model_validator
@@ -18,6 +17,7 @@ from keda_py.sdk.scaler import (
     TriggerMetadata,
     sources,
 )
+from scalers.shared.asked_at_once import each
 from scalers.shared.grpc import temporal_api as api
 from scalers.shared.grpc.connection import GrpcConnection, GrpcServer, connect, host_and_port
 from scalers.shared.target import check_target
@@ -129,7 +129,7 @@ class TemporalScaler(Scaler[TemporalMetadata]):
             return Reading(value=float(await self._of_deployment()))
         if self.metadata.by_build_id:
             return Reading(value=float(await self._of_build_ids()))
-        return Reading(value=float(sum(await asyncio.gather(*map(self._of_type, self._types)))))
+        return Reading(value=float(sum(await each(self._types, self._of_type, at_once=len(self._types)))))
 
     async def _of_type(self, kind: int) -> int:
         answer = await self._describe(task_queue_type=kind)

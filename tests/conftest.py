@@ -11,6 +11,7 @@ from hypothesis import settings
 from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
 
+from tests.file_order import places
 from tests.patient import PatientLoop
 from tests.properties import EXAMPLES, EXPLORED
 
@@ -34,24 +35,11 @@ settings.load_profile("suite")
 # cases in each worker, and three seconds of reading code. There is no setting for it.
 providers._get_local_constants = Constants
 
-FIRST = (
-    "parity/test_pause", "e2e/test_kill", "operator/standby/test_fail_over", "e2e/test_process",
-    "parity/test_ownership", "faults/test_api_server", "charts/test_rights", "e2e/test_polling",
-    "operator/scaled_objects/test_life_of_objects", "e2e/test_bad_sources", "operator/process/test_kill",
-    "migration/test_check", "e2e/test_activation", "validation/test_fuzz", "serving/test_memory",
-    "kube/test_thin_import", "e2e/test_hpa", "operator/test_two_hundred_faults", "examples/test_nightly_scale_down",
-    "core/cron/test_cron_walk", "serving/test_https", "e2e/test_cron", "operator/explain/test_insight",
-    "charts/test_install", "cli/test_cli", "operator/standby/test_rolling_update", "e2e/test_explain",
-    "demo/test_demo_run", "faults/test_meddling", "parity/test_takeover", "examples/test_cron_and_queue",
-    "operator/cluster/test_blindness",
-)  # fmt: skip
-"""The files that take longest, the longest first: begun last, one of them would keep a single worker busy at the end."""
-
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the files of `FIRST` before the others, for `--no-loadscope-reorder`."""
-    places = {TESTS / f"{name}.py": place for place, name in enumerate(FIRST)}
-    items.sort(key=lambda item: places.get(item.path, len(FIRST)))
+    """Mix files that wait with files that compute, for `--no-loadscope-reorder`."""
+    order = places([item.path for item in items], TESTS)
+    items.sort(key=lambda item: order[item.path])
 
 
 def pytest_collection_finish() -> None:

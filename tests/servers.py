@@ -21,7 +21,7 @@ import pytest
 
 from tests.waiting import PAUSE
 
-STARTUP_SECONDS = 30
+STARTUP_SECONDS = 120
 LOOPBACK = "127.0.0.1"
 
 

@@ -1,5 +1,6 @@
 """The pages tell the truth: their commands, their tables, their files."""
 
+import json
 import re  # noqa: TID251 - constant patterns over our own README
 import subprocess
 from itertools import pairwise, zip_longest
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from keda_py.cli import COMMANDS
+from keda_py.sdk.registry import trigger_types
 from keda_py.telemetry.prometheus import OperatorMetrics
 from tests.layout import layout
 from tests.places import ROOT
@@ -60,6 +62,12 @@ def test_every_file_that_a_page_links_to_exists(page: str) -> None:
 
 def test_the_readme_is_read_in_five_minutes() -> None:
     assert README.count("\n") < 170
+
+
+def test_the_readme_counts_the_trigger_types_and_the_recorded_exchanges() -> None:
+    exchanges = json.loads((ROOT / "tests/golden/scaler_http.json").read_bytes())["readMe"]["total"]
+    assert f"All {len(trigger_types())} trigger types" in README
+    assert f"{exchanges:,} recorded HTTP exchanges".replace(",", " ") in README
 
 
 def test_the_layout_is_what_the_packages_say_of_themselves() -> None:

@@ -1,9 +1,12 @@
 """`scalers/README.md` is what the scalers declare, and what `scalers/reference.toml` says besides."""
 
+import ast
+import json
 import tomllib
 from pathlib import Path
 
 import pytest
+import re2
 
 from keda_py.sdk.context import EngineContext
 from keda_py.sdk.reference import render_reference
@@ -14,6 +17,7 @@ from keda_py.testing import as_secrets, shared_context
 from tests.scalers.recorded.metadata_cases import recorded_types
 
 SCALERS = Path(__file__).parent.parent / "scalers"
+EXCHANGES = Path(__file__).parent / "golden" / "scaler_http.json"
 
 
 def test_the_table_of_scalers_is_in_step_with_their_declarations() -> None:
@@ -55,6 +59,41 @@ def test_every_type_tells_its_metric_and_what_it_needs_at_its_source() -> None:
     pages = [page_of(name) for name in trigger_types()]
     told = {page.type: (page.summary, page.metric, page.permissions, page.tested) for page in pages}
     assert {name: facts for name, facts in told.items() if not all(facts)} == {}
+
+
+def imported(module: str, seen: set[str]) -> set[str]:
+    """The modules of `scalers` that this one imports, late or not, and what those import."""
+    path = SCALERS.parent / f"{module.replace('.', '/')}.py"
+    if module in seen or not path.exists():
+        return seen
+    seen.add(module)
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("scalers."):
+            for name in (str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)):
+                imported(name, seen)
+    return seen
+
+
+def extras_of(module: str) -> set[str]:
+    texts = [(SCALERS.parent / f"{one.replace('.', '/')}.py").read_text() for one in imported(module, set())]
+    return {name for text in texts for name in re2.findall(r'needs_extra\("([^"]+)"\)', text)}
+
+
+@pytest.mark.parametrize("trigger_type", trigger_types())
+def test_the_page_of_a_type_names_the_extra_that_its_files_ask_for(trigger_type: str) -> None:
+    extra = page_of(trigger_type).extra
+    assert {extra} - {""} == extras_of(scaler_class(trigger_type).__module__)
+
+
+def test_a_type_is_called_tested_by_recorded_exchanges_where_a_reading_was_recorded() -> None:
+    types = json.loads(EXCHANGES.read_bytes())["types"]
+    read = {
+        name
+        for name, ones in types.items()
+        if any(result.get("requests") for one in ones for result in one.get("results", []))
+    }
+    told = {name for name in trigger_types() if "recorded exchanges of KEDA" in page_of(name).tested}
+    assert told == read
 
 
 def test_every_key_is_explained() -> None:

@@ -66,7 +66,7 @@ def _overview() -> Table:
 
 def _details(page: TypePage) -> Iterator[Table | Text]:
     yield _keys(page)
-    facts = {"Metric": page.metric, "Permissions": page.permissions, "Tested against": page.tested}
+    facts = {"Metric": page.metric, "Permissions": page.permissions, "Tested against": page.tested, "Extra": page.extra}
     if told := "\n".join(f"{name}: {text}" for name, text in facts.items() if text):
         yield Text(told)
     if example := example_trigger(page):

@@ -5,7 +5,7 @@ In: the `watch()` of scalers that have one. Out: the trigger that is to be read;
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine
 from functools import partial
 
 from keda_py.answers.tenants import acting_for
@@ -73,7 +73,11 @@ class Pushes:
 
     async def _hear(self, stream: AsyncIterator[bool], scalers: ScalerSet, index: int) -> None:
         """Until the stream ends. "Not active" says nothing: how soon a workload may stop is the polls' to find out."""
-        async for active in stream:
-            if active:
-                await self._pushed(scalers, index)
-                await asyncio.sleep(PAUSE)
+        try:
+            async for active in stream:
+                if active:
+                    await self._pushed(scalers, index)
+                    await asyncio.sleep(PAUSE)
+        finally:
+            if isinstance(stream, AsyncGenerator):
+                await stream.aclose()  # at once, and not when it is collected

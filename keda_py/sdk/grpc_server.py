@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 from keda_py.clock import SystemClock
 from keda_py.errors import ConfigError, ScalerError
@@ -84,7 +85,7 @@ class ExternalScalers:
         """`interval`: seconds between two readings for a stream, where the scaler has none of its own."""
         self._class, self._lent, self._auth, self._interval = scaler, lent, auth or {}, interval
         self._open: OrderedDict[object, _Open] = OrderedDict()
-        self._opening = asyncio.Lock()
+        self._opening: WeakValueDictionary[object, asyncio.Lock] = WeakValueDictionary()
 
     async def specs(self, question: Any) -> Any:
         """GetMetricSpec."""
@@ -123,16 +124,17 @@ class ExternalScalers:
             await asyncio.sleep(self._interval)
 
     async def _of(self, reference: Any) -> _Open:
-        """The scaler of this trigger, opened when it first asks."""
+        """The scaler of this trigger, opened when it first asks; one whose source hangs holds up no other."""
         metadata = dict(reference.scalerMetadata)
         key = (reference.namespace, reference.name, frozenset(metadata.items()))
-        async with self._opening:
+        async with self._opening.setdefault(key, asyncio.Lock()):
             if key not in self._open:
                 self._open[key] = await self._make(reference, metadata)
+            found = self._open[key]
             self._open.move_to_end(key)
             while len(self._open) > _MOST_SCALERS:
                 await self._open.popitem(last=False)[1].aclose()
-            return self._open[key]
+            return found
 
     async def _make(self, reference: Any, metadata: Mapping[str, str]) -> _Open:
         # What came under `tokenFromEnv` is the value already: it is found under its own key.
@@ -241,6 +243,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--tls-key", help="PEM file: its key")
     parser.add_argument("--client-ca", help="PEM file: ask clients for a certificate of this authority")
     given = parser.parse_args(arguments)
+    if bool(given.tls_cert) != bool(given.tls_key) or (given.client_ca and not given.tls_cert):
+        parser.error("--tls-cert and --tls-key belong together, and --client-ca needs both: else all is plain text")
     try:
         import grpc
     except ImportError:

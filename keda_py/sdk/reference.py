@@ -34,26 +34,30 @@ variable of the scale target's container; `a` a parameter of the TriggerAuthenti
 `metricType`, `name`, `useCachedMetrics` and `authenticationRef`, beside its metadata.
 
 **batch**: triggers of one server and credential are read together; **push**: the source tells of work, and the object
-is looked at before the next poll.
+is looked at before the next poll. **extra**: the type needs a library that `pip install 'keda-py[EXTRA]'` brings;
+`keda-py[all]` brings all, and the image has them.
 """
+
+_TABLE = ("| type | what it does | tested against | batch | push | extra |", "|---|---|---|---|---|---|")
 
 
 def render_reference() -> str:
     """The whole document, of every type that is installed here from this distribution or another."""
     pages = [page_of(name) for name in trigger_types()]
-    table = "\n".join(["| type | what it does | tested against | also |", "|---|---|---|---|", *map(_row, pages), ""])
+    table = "\n".join([*_TABLE, *map(_row, pages), ""])
     return "\n".join([_HEAD, table, *(render_page(page) for page in pages)])
 
 
 def _row(page: TypePage) -> str:
-    also = [word for word, has in (("batch", page.batches), ("push", page.pushes)) if has]
-    return f"| [`{page.type}`](#{page.type}) | {page.summary} | {page.tested} | {', '.join(also)} |"
+    batch, push = ("yes" if has else "" for has in (page.batches, page.pushes))
+    extra = f"`{page.extra}`" if page.extra else ""
+    return f"| [`{page.type}`](#{page.type}) | {page.summary} | {page.tested} | {batch} | {push} | {extra} |"
 
 
 def render_page(page: TypePage) -> str:
     """One type as a section."""
     lines = [f"## `{page.type}`", "", page.summary, ""]
-    facts = {"Metric": page.metric, "Permissions": page.permissions, "Tested against": page.tested}
+    facts = {"Metric": page.metric, "Permissions": page.permissions, "Tested against": page.tested, "Extra": page.extra}
     lines += [f"- **{name}**: {text}" for name, text in facts.items() if text]
     lines += [""] if any(facts.values()) else []
     lines += _table("key", page.settings)

@@ -9,6 +9,7 @@ are. What none of them can say is in the file `reference.toml` beside the scaler
     [types.my-queue]
     permissions = "..."          # at the source
     tested = "..."               # against which servers
+    extra = "..."                # of the distribution, which brings its library
     keys = {listName = "..."}    # meanings for this type alone
     metric = "..."               # its name, where `metric_name` does not tell
     example = {listName = "jobs"}  # metadata that is taken as it stands
@@ -55,6 +56,8 @@ class TypePage:
     metric: str
     permissions: str
     tested: str
+    extra: str
+    """Of the distribution: `pip install 'keda-py[EXTRA]'`."""
     example: Mapping[str, str]
     auth: Mapping[str, str]
     metric_type: str
@@ -92,6 +95,7 @@ def page_of_class(trigger_type: str, scaler: type[AnyScaler]) -> TypePage:
         metric=own.get("metric") or _docstring(scaler, "metric_name"),
         permissions=own.get("permissions", ""),
         tested=own.get("tested", ""),
+        extra=own.get("extra", ""),
         example=own.get("example", {}),
         auth=own.get("auth", {}),
         metric_type=own.get("metric_type", ""),
@@ -146,9 +150,12 @@ def _pairs(body: list[ast.stmt]) -> Iterator[tuple[str, str]]:
                 yield name, inspect.cleandoc(text).replace("\n", " ")
 
 
-@cache
 def _facts(module: str) -> Mapping[str, Any]:
     """Of the file beside that module; nothing where it is missing."""
     source = getattr(sys.modules[module], "__file__", None)
-    file = Path(source).with_name(FACTS_FILE) if source else None
-    return tomllib.loads(file.read_text(encoding="utf-8")) if file is not None and file.is_file() else {}
+    return _facts_of(Path(source).with_name(FACTS_FILE)) if source else {}
+
+
+@cache
+def _facts_of(file: Path) -> Mapping[str, Any]:
+    return tomllib.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}

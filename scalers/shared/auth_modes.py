@@ -13,7 +13,7 @@ from scalers.shared.credentials.basic import basic
 
 AuthMode = Literal["apiKey", "basic", "tls", "bearer", "custom", "oauth"]
 
-_ALLOWED = ("apiKey", "basic", "tls", "bearer", "custom", "oauth")
+_ALLOWED: tuple[AuthMode, ...] = ("apiKey", "basic", "tls", "bearer", "custom", "oauth")
 _EXCLUSIVE = {"basic", "bearer", "oauth"}
 _NONE = SecretStr("")
 # What each mode cannot do without: (field, key).
@@ -68,9 +68,12 @@ class AuthModesMetadata(TriggerMetadata):
 
 
 def auth_headers(metadata: AuthModesMetadata, honoured: frozenset[AuthMode]) -> dict[str, str]:
-    """The headers of the modes that are on; of an API key only where it travels in a header."""
+    """The headers of the modes that are on; of an API key only where it travels in a header.
+
+    A header of one's own (custom) goes before one that another mode makes.
+    """
     headers: dict[str, str] = {}
-    for mode in honoured.intersection(metadata.auth_modes):
+    for mode in (one for one in _ALLOWED if one in honoured and one in metadata.auth_modes):
         match mode:
             case "basic":
                 user, password = metadata.username.get_secret_value(), metadata.password.get_secret_value()

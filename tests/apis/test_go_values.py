@@ -3,6 +3,7 @@ from datetime import timedelta
 import pytest
 
 from keda_py.apis.go_values import parse_bool, parse_duration, parse_float
+from tests.costs import within
 
 
 @pytest.mark.parametrize("text", ["1", "t", "T", "TRUE", "true", "True"])
@@ -59,3 +60,9 @@ def test_numbers_as_go_reads_them(text: str, expected: float) -> None:
 def test_what_go_does_not_read_as_a_number(text: str) -> None:
     with pytest.raises(ValueError, match="number"):
         parse_float(text)
+
+
+def test_a_long_duration_is_refused_in_little_time() -> None:
+    assert parse_duration("1s" * 200) == timedelta(seconds=200)
+    with within(0.5), pytest.raises(ValueError, match="is not a duration"):
+        parse_duration("1s" * 50_000)

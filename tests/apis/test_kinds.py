@@ -83,8 +83,8 @@ def test_a_journal_of_an_older_process_is_read_with_the_same_kinds() -> None:
 def test_the_chart_registers_the_webhooks_of_the_table() -> None:
     objects = render()
     entries = only(objects, "ValidatingWebhookConfiguration", "keda-admission")["webhooks"]
-    told = {(one["clientConfig"]["service"]["path"], *one["rules"][0]["resources"]) for one in entries}
-    assert told == {(one.path, one.plural) for one in WEBHOOKS}
+    told = {(one["name"], one["clientConfig"]["service"]["path"], *one["rules"][0]["resources"]) for one in entries}
+    assert told == {(one.name, one.path, one.plural) for one in WEBHOOKS}
 
 
 @pytest.mark.parametrize("kind", ROWS)

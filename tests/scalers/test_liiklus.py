@@ -115,7 +115,7 @@ async def test_a_topic_without_partitions_has_no_lag(bench: Any) -> None:
 async def test_what_the_server_refuses_or_garbles_is_an_error(bench: Any) -> None:
     async with serving() as liiklus:
         scaler = await bench.opened("liiklus", on(liiklus.port))
-        with pytest.raises(ScalerError, match=rf"liiklus 127.0.0.1:{liiklus.port}, GetOffsets: UNKNOWN"):
+        with pytest.raises(ScalerError, match=rf"gRPC 127.0.0.1:{liiklus.port} GetOffsets: UNKNOWN"):
             await scaler.read()
         liiklus.ends["clicks"], liiklus.raw = {0: 1}, b"\x0a\xff"
         with pytest.raises(ScalerError, match="not one of liiklus"):
@@ -124,7 +124,7 @@ async def test_what_the_server_refuses_or_garbles_is_an_error(bench: Any) -> Non
 
 async def test_a_server_that_is_not_there_is_an_error_of_the_poll(bench: Any) -> None:
     scaler = await bench.opened("liiklus", on(1))
-    with pytest.raises(ScalerError, match=r"liiklus 127.0.0.1:1, GetOffsets: UNAVAILABLE"):
+    with pytest.raises(ScalerError, match=r"gRPC 127.0.0.1:1 GetOffsets: UNAVAILABLE"):
         await scaler.read()
 
 
@@ -156,10 +156,20 @@ async def test_a_server_that_never_answers_is_given_up(bench: Any, silent_port: 
         await scaler.read()
 
 
-@pytest.mark.parametrize("address", ["unix:/var/run/x.sock", "unix:///x", "unix-abstract:x", "vsock:1:2", "xds:///a"])
+@pytest.mark.parametrize(
+    "address", ["unix:/var/run/x.sock", "unix:///x", "unix-abstract:x", "vsock:1:2", "unix:x:80", "xds:///a"]
+)
 async def test_a_socket_of_the_operators_own_machine_is_refused(bench: Any, address: str) -> None:
-    with pytest.raises(ConfigError, match="address: write host:port"):
-        bench.scaler("liiklus", on(1, address=address))
+    (caution,) = bench.scaler("liiklus", on(1, address=address)).cautions
+    assert "is not host:port" in caution
+    with pytest.raises(ConfigError, match="address: .* is not host:port"):
+        await bench.opened("liiklus", on(1, address=address))
+
+
+async def test_triggers_of_all_tenants_share_the_connection_to_a_server(bench: Any) -> None:
+    one, other = [await bench.opened("liiklus", on(6565), namespace=name) for name in ("a", "b")]
+    external = await bench.opened("external", {"scalerAddress": "127.0.0.1:6565"})
+    assert one._connection is other._connection is external._connection
 
 
 @examples(200)

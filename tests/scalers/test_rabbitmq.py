@@ -7,11 +7,13 @@ from urllib.parse import quote
 
 import httpx
 import pytest
+from aiohttp import web
 
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.sdk.scaler import Trigger
 from keda_py.testing import EngineContext, check_scaler
 from scalers.rabbitmq import RabbitMQScaler
+from tests.http_server import http_server
 from tests.scalers.servers.rabbitmq import RabbitMQ, rabbitmq
 
 ASK_AGAIN_SECONDS = 0.02
@@ -104,6 +106,28 @@ async def test_a_hundred_queues_are_one_batch(bench: Any, server: RabbitMQ, api:
         await told(scalers[7], 1)
         readings = await scalers[0].read_batch(scalers)
         assert [one.value for one in readings] == [float(number == 7) for number in range(100)]
+
+
+async def test_a_thousand_queues_with_short_names_fit_the_pages_of_a_batch(bench: Any) -> None:
+    asked = []
+
+    async def page(request: web.Request) -> web.Response:
+        names = request.query["name"].removeprefix("^(").removesuffix(")$").split("|")
+        asked.append(len(names))
+        pages = -(-len(names) // int(request.query["page_size"]))
+        items = [{"name": name, "messages": int(name)} for name in names]
+        return web.json_response({"page_count": pages, "items": items})
+
+    async with http_server() as fake:
+        fake.answers["/api/queues//"] = page
+        host = f"{fake.url}/%2F"
+        scalers = [
+            await bench.opened("rabbitmq", {"queueName": str(name), "host": host, "mode": "QueueLength", "value": "5"})
+            for name in range(1000)
+        ]
+        readings = await scalers[0].read_batch(scalers)
+    assert [reading.value for reading in readings] == list(range(1000))
+    assert asked == [500, 500]
 
 
 async def test_a_pattern_sums_all_queues_that_match(bench: Any, server: RabbitMQ, api: httpx.AsyncClient) -> None:

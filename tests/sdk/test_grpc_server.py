@@ -13,7 +13,8 @@ from pydantic import SecretStr
 
 from keda_py.errors import ScalerError
 from keda_py.sdk.context import EngineContext
-from keda_py.sdk.grpc_server import ExternalScalers, add_to
+from keda_py.sdk.external_protocol import messages
+from keda_py.sdk.grpc_server import ExternalScalers, add_to, main
 from keda_py.sdk.registry import AnyScaler, build
 from keda_py.sdk.scaler import (
     AUTH,
@@ -172,3 +173,36 @@ async def test_a_resource_metric_cannot_be_served() -> None:
     async with asked("external", CpuShelf) as scaler:
         with pytest.raises(ScalerError, match="use the trigger types cpu and memory"):
             await scaler.specs()
+
+
+async def test_a_trigger_whose_source_hangs_holds_up_no_other() -> None:
+    hanging = asyncio.Event()
+
+    class SlowShelfScaler(ShelfScaler):
+        async def open(self) -> None:
+            if self.metadata.shelf == "slow":
+                hanging.set()
+                await asyncio.get_running_loop().create_future()
+
+    def question(shelf: str) -> Any:
+        metadata = {"shelf": shelf}
+        return messages()["ScaledObjectRef"](name="app", namespace="shop", scalerMetadata=metadata)
+
+    async with shared_context() as lent, asyncio.TaskGroup() as tasks:
+        scalers = ExternalScalers(SlowShelfScaler, lent)
+        slow = tasks.create_task(scalers.is_active(question("slow")))
+        await hanging.wait()
+        async with asyncio.timeout(10):
+            assert (await scalers.is_active(question("low"))).result
+        slow.cancel()
+        await scalers.aclose()
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [["--client-ca", "ca.pem"], ["--tls-cert", "tls.pem"], ["--tls-key", "key.pem"]],
+)
+def test_half_of_the_settings_of_tls_is_refused(flags: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["shelf:ShelfScaler", *flags])
+    assert "belong together" in capsys.readouterr().err

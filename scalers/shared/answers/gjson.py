@@ -17,6 +17,7 @@ import orjson
 import re2
 
 from keda_py.errors import ScalerError
+from scalers.shared.answers.json_values import read_json
 from scalers.shared.answers.location import plain
 from scalers.shared.remembered import remembered
 
@@ -67,7 +68,7 @@ def scalar_in(text: bytes | str, path: str) -> object:
 
 def scalars_in(text: bytes | str, paths: Sequence[str]) -> list[object]:
     """What `scalar_in` finds at each path of an object. Raises ScalerError for a document of another kind, too."""
-    document, steps = _document(text), Steps()
+    document, steps = read_json(text), Steps()
     if not isinstance(document, dict):
         raise ScalerError("the answer is not a JSON object")
     found = [compile_path(path)(document, steps) for path in paths]
@@ -77,16 +78,8 @@ def scalars_in(text: bytes | str, paths: Sequence[str]) -> list[object]:
 def value_in(text: bytes | str, path: str) -> object:
     """The value at the path, None if missing. Raises ScalerError for what is not JSON, or not a known path."""
     follow = compile_path(path)
-    found = follow(_document(text), Steps())
+    found = follow(read_json(text), Steps())
     return None if found is MISSING else found
-
-
-def _document(text: bytes | str) -> object:
-    try:
-        document: object = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        raise ScalerError("the answer is not JSON") from None
-    return document
 
 
 def path_problem(path: str) -> str:

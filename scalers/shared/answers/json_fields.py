@@ -1,28 +1,23 @@
 """Fields of a JSON object, of the types that servers written in Go and Erlang mean; another type is an error.
 
-What is missing or null is 0, "" or nothing, as such servers write it.
+What is missing or null is 0, "" or nothing, as such servers write it; `json_values.py` leaves it None.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Final, TypeAlias
-
-import orjson
+from typing import TypeAlias
 
 from keda_py.errors import ScalerError
+from scalers.shared.answers import json_values
+from scalers.shared.answers.json_values import INLINE_BYTES, read_json
 
-INLINE_BYTES: Final = 32 * 1024
-"""A longer answer may take more than 10 ms."""
-_MOST = 2**63
+__all__ = ["INLINE_BYTES", "Object", "child", "children", "json_object", "number", "string", "whole", "whole_or_none"]
 
 Object: TypeAlias = Mapping[str, object]
 
 
 def json_object(text: bytes) -> Object:
     """The whole answer. Raises ScalerError."""
-    try:
-        document: object = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        raise ScalerError("the answer is not JSON") from None
+    document = read_json(text)
     if not isinstance(document, dict):
         raise ScalerError("the answer is JSON, but no object")
     return document
@@ -30,27 +25,17 @@ def json_object(text: bytes) -> Object:
 
 def whole(item: Object, name: str) -> int:
     """A whole number of 64 bits. Raises ScalerError."""
-    value = item.get(name)
-    if value is None:
-        return 0
-    if type(value) is not int or not -_MOST <= value < _MOST:
-        raise ScalerError(f"{name} in the answer is not a whole number")
-    return value
+    return whole_or_none(item, name) or 0
 
 
 def whole_or_none(item: Object, name: str) -> int | None:
     """As `whole`; None, not 0, if missing or null. Raises ScalerError."""
-    return None if item.get(name) is None else whole(item, name)
+    return json_values.whole_or_none(item.get(name), name)
 
 
 def number(item: Object, name: str) -> float:
     """Any number. Raises ScalerError."""
-    value = item.get(name)
-    if value is None:
-        return 0.0
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ScalerError(f"{name} in the answer is not a number")
-    return float(value)
+    return json_values.number_or_none(item.get(name), name) or 0.0
 
 
 def string(item: Object, name: str) -> str:

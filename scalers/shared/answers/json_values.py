@@ -1,6 +1,10 @@
-"""JSON, picked apart step by step: what is missing is None, what is of another kind than it should be is an error."""
+"""JSON, picked apart step by step: what is missing is None, what is of another kind than it should be is an error.
 
-from typing import Final
+Next to it, `json_fields.py` reads the fields of objects whose servers leave out zeros.
+"""
+
+from collections.abc import Mapping
+from typing import Final, TypeGuard
 
 import orjson
 
@@ -10,6 +14,8 @@ INLINE_BYTES: Final = 32 * 1024
 """A longer answer may take more than 10 ms."""
 LONGEST_TEXT: Final = 400
 """Characters of a text that is shown, or could be a number."""
+
+_MOST: Final = 2**63
 
 Step = str | int
 
@@ -35,6 +41,13 @@ def at(value: object, *steps: Step) -> object:
     return value
 
 
+def mapping(value: object) -> Mapping[str, object]:
+    """The value, if it is one. Raises ScalerError."""
+    if not isinstance(value, dict):
+        raise ScalerError("the answer has another shape than expected")
+    return value
+
+
 def items_of(value: object, name: str) -> list[object]:
     """A list; missing and null are an empty one. Raises ScalerError for anything else."""
     if value is None:
@@ -44,13 +57,36 @@ def items_of(value: object, name: str) -> list[object]:
     return value
 
 
+def texts_of(value: object, name: str) -> list[str]:
+    """A list of texts, as `items_of`. Raises ScalerError."""
+    found = items_of(value, name)
+    texts = [one for one in found if isinstance(one, str)]
+    if len(texts) < len(found):
+        raise ScalerError(f"{name} in the answer is not a list of texts")
+    return texts
+
+
+def is_number(value: object) -> TypeGuard[int | float]:
+    """True and False are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def number_or_none(value: object, name: str) -> float | None:
     """A number; None where it is missing or null. Raises ScalerError for a text, a truth, a list."""
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if not is_number(value):
         raise ScalerError(f"{name} in the answer is not a number")
     return float(value)
+
+
+def whole_or_none(value: object, name: str) -> int | None:
+    """A whole number of 64 bits; None where it is missing or null. Raises ScalerError."""
+    if value is None:
+        return None
+    if type(value) is not int or not -_MOST <= value < _MOST:
+        raise ScalerError(f"{name} in the answer is not a whole number")
+    return value
 
 
 def short_text(value: object) -> str:

@@ -3,7 +3,6 @@
 Each question is a connection of the library's own. In: a host and who asks. Out: partitions.
 """
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from keda_py.cloud.tokens import TokenSource
 from keda_py.sdk.scaler import ScalerContext, ScalerError, SharingKey, TlsSettings
+from scalers.shared.asked_at_once import each
 from scalers.shared.extras import needs_extra
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _AT_ONCE: Final = 4
 """Connections."""
+_MOST_PARTITIONS: Final = 2048
+"""Azure gives a hub 1024 at most."""
 _LIFE: Final = 3600
 """Seconds that a signature lasts; a token is asked for again at each connection, its source keeps it."""
 
@@ -88,13 +90,15 @@ class AmqpEventHub:
         """Asked for a few at once: each costs a connection."""
         async with _asking(context):
             properties = await self._client.get_eventhub_properties()
-        limit = asyncio.Semaphore(_AT_ONCE)
+        names = properties["partition_ids"]
+        if len(names) > _MOST_PARTITIONS:
+            raise ScalerError(f"event hubs: {len(names)} partitions are more than {_MOST_PARTITIONS}")
 
         async def one(name: str) -> Partition:
-            async with limit, _asking(context):
+            async with _asking(context):
                 return _partition(name, await self._client.get_partition_properties(name))
 
-        return await asyncio.gather(*(one(name) for name in properties["partition_ids"]))
+        return await each(names, one, at_once=_AT_ONCE)
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -134,9 +138,11 @@ def _partition(name: str, found: dict[str, Any]) -> Partition:
 async def _asking(context: ScalerContext) -> AsyncIterator[None]:
     from azure.eventhub.exceptions import EventHubError
 
+    from scalers.shared.azure.amqp_transport import bounded
+
     try:
         async with context.connection():
-            with context.clock.busy():
+            with context.clock.busy(), bounded():
                 yield
     except (EventHubError, OSError) as error:
         raise ScalerError(f"event hubs: {type(error).__name__}: {str(error)[:300]}") from None

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import Final, TypeAlias
 
 from keda_py.errors import ScalerError
-from scalers.shared.answers.json_values import read_json
-from scalers.shared.answers.plain_json import is_number, listed, mapping
+from scalers.shared.answers.json_values import is_number, items_of, mapping, read_json
 
 INLINE_BYTES: Final = 32 * 1024
 """A longer answer may take more than 10 ms."""
@@ -50,7 +49,7 @@ def cell_of_table(text: bytes) -> float:
     if not isinstance(tables, list) or len(tables) != 1:
         raise ScalerError("log analytics: the query must answer one table")
     table = mapping(tables[0])
-    return _cell(table.get("columns"), "type", listed(table.get("rows")), "log analytics")
+    return _cell(table.get("columns"), "type", items_of(table.get("rows"), "rows"), "log analytics")
 
 
 def cell_of_frames(text: bytes) -> float:
@@ -58,13 +57,13 @@ def cell_of_frames(text: bytes) -> float:
     columns: object = None
     rows: list[object] = []
     table: object = None
-    for frame in map(mapping, listed(read_json(text))):
+    for frame in map(mapping, items_of(read_json(text), "the whole")):
         kind = frame.get("FrameType")
         if kind in ("DataTable", "TableHeader") and frame.get("TableKind") == "PrimaryResult":
             columns, table = frame.get("Columns"), frame.get("TableId")
-            rows += listed(frame.get("Rows", []))
+            rows += items_of(frame.get("Rows"), "Rows")
         elif kind == "TableFragment" and frame.get("TableId") == table:
-            rows += listed(frame.get("Rows", []))
+            rows += items_of(frame.get("Rows"), "Rows")
         elif kind == "DataSetCompletion" and frame.get("HasErrors"):
             raise ScalerError("data explorer: the query failed half-way")
     return _cell(columns, "ColumnType", rows, "data explorer")

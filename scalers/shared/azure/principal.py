@@ -1,17 +1,53 @@
 """Who asks a service of Azure that takes tokens alone: a service principal of the tenant's, or the operator itself."""
 
+from collections.abc import Mapping
+from typing import ClassVar, Generic, TypeVar
+
 from pydantic import SecretStr
 
 from keda_py.cloud.azure import ClientSecret
-from keda_py.sdk.scaler import ConfigError, ScalerContext
-from scalers.shared.azure.cloud_keys import is_workload
+from keda_py.cloud.azure_clouds import scope_of
+from keda_py.sdk.scaler import ConfigError, Destination, Scaler, ScalerContext
+from scalers.shared.azure.azure_workload import azure_token
+from scalers.shared.azure.cloud_keys import AzureCloudMetadata, is_workload, of_cloud
+from scalers.shared.bearer_token import BearerToken, Signer
 
 
-def principal_of(context: ScalerContext, service: str, **keys: str | SecretStr) -> ClientSecret | None:
-    """From the keys for tenant, client and secret, in this order; None where podIdentity azure-workload asks.
+class PrincipalMetadata(AzureCloudMetadata):
+    """Keys of the block; those of the principal itself differ by type, in their names and sources."""
 
-    Raises ConfigError that names the key that is missing.
-    """
+    active_directory_endpoint: str = ""
+
+    def principal(self) -> Mapping[str, str | SecretStr]:
+        """Tenant, client and secret, in this order, by their names on the wire."""
+        raise NotImplementedError
+
+    def login(self, private: str = "") -> str:
+        """Of the cloud; of a Private one what is written, or `private`. Raises ConfigError without either."""
+        written = self.active_directory_endpoint or private
+        return of_cloud(self, lambda cloud: cloud.authority, "activeDirectoryEndpoint", written)
+
+
+P = TypeVar("P", bound=PrincipalMetadata)
+
+
+class PrincipalScaler(Scaler[P], Generic[P]):
+    """Its `open` proves who asks; `service` is what errors call the service."""
+
+    service: ClassVar[str]
+    _signer: Signer
+
+    def __init__(self, metadata: P, context: ScalerContext) -> None:
+        super().__init__(metadata, context)
+        self._own = _principal(context, self.service, metadata.principal())
+
+    async def _prove(self, to: Destination, resource: str, login: str) -> None:
+        """Tokens for `resource`, which go `to` the service. Raises ConfigError where the operator's must not go."""
+        self._signer = BearerToken(await azure_token(self.context, scope_of(resource), to, login, self._own))
+
+
+def _principal(context: ScalerContext, service: str, keys: Mapping[str, str | SecretStr]) -> ClientSecret | None:
+    """None where podIdentity azure-workload asks. Raises ConfigError that names the key that is missing."""
     if is_workload(context, service):
         return None
     found = {key: value.get_secret_value() if isinstance(value, SecretStr) else value for key, value in keys.items()}

@@ -5,8 +5,10 @@ from typing import TypeAlias
 
 from scalers.shared.answers.json_fields import Object, child, children, json_object, string, whole
 
-Consumer: TypeAlias = tuple[int, str]
-"""Messages that wait or are not acknowledged, and the server that leads the consumer."""
+Consumer: TypeAlias = tuple[int, str, list[str]]
+"""Messages that wait or are not acknowledged, the server that leads the consumer, and the subjects that it takes."""
+_MOST_SUBJECTS, _LONGEST_SUBJECT = 32, 256
+"""Of a consumer that has more, or longer ones, none is told."""
 
 
 def read_consumers(
@@ -17,13 +19,21 @@ def read_consumers(
     May run in another process. Raises ScalerError.
     """
     document = json_object(text)
-    found: dict[tuple[str, str], Consumer] = {}
+    found: dict[tuple[str, str], tuple[Object, Object]] = {}
     for one in children(document, "account_details"):
         if string(one, "name") == account or string(one, "id") == account_id:
             for stream in children(one, "stream_detail"):
-                found.update({(string(stream, "name"), name): value for name, value in _consumers(stream)})
+                name = string(stream, "name")
+                for consumer in children(stream, "consumer_detail"):
+                    found[name, string(consumer, "name")] = stream, consumer
     clustered = whole(child(document, "meta_cluster"), "cluster_size") > 1
-    return clustered, [found.get((stream, consumer)) for stream, consumer in wanted]
+    pairs = [found.get((stream, consumer)) for stream, consumer in wanted]
+    return clustered, [pair and _consumer(*pair) for pair in pairs]
+
+
+def read_client_port(text: bytes) -> int:
+    """Where clients are heard. May run in another process. Raises ScalerError."""
+    return whole(json_object(text), "port")
 
 
 def read_server(text: bytes) -> tuple[str, list[str], list[str]]:
@@ -33,17 +43,20 @@ def read_server(text: bytes) -> tuple[str, list[str], list[str]]:
     return string(document, "server_name"), _texts(document.get("connect_urls")), _texts(urls)
 
 
-def _consumers(stream: Object) -> list[tuple[str, Consumer]]:
-    return [
-        (
-            string(consumer, "name"),
-            (
-                whole(consumer, "num_pending") + whole(consumer, "num_ack_pending"),
-                string(child(consumer, "cluster"), "leader"),
-            ),
-        )
-        for consumer in children(stream, "consumer_detail")
-    ]
+def _consumer(stream: Object, consumer: Object) -> Consumer:
+    waiting = whole(consumer, "num_pending") + whole(consumer, "num_ack_pending")
+    return waiting, string(child(consumer, "cluster"), "leader"), _subjects(child(stream, "config"), consumer)
+
+
+def _subjects(config: Object, consumer: Object) -> list[str]:
+    """Those of the stream, unless the consumer takes fewer; its own do not count where the stream renames subjects."""
+    own = child(consumer, "config")
+    filters = (
+        [] if config.get("subject_transform") else [string(own, "filter_subject"), *_texts(own.get("filter_subjects"))]
+    )
+    subjects = [one for one in filters if one] or _texts(config.get("subjects"))
+    good = all(one.isprintable() and " " not in one and 0 < len(one) <= _LONGEST_SUBJECT for one in subjects)
+    return subjects if good and len(subjects) <= _MOST_SUBJECTS else []
 
 
 def _texts(value: object) -> list[str]:

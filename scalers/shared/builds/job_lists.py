@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Final
 
 from keda_py.errors import ScalerError
-from scalers.shared.answers.json_values import read_json
-from scalers.shared.answers.plain_json import listed, mapping, texts, whole
+from scalers.shared.answers.json_fields import whole
+from scalers.shared.answers.json_values import items_of, mapping, read_json, texts_of
 
 INLINE_BYTES: Final = 8 * 1024
 """A longer answer may take more than 10 ms."""
@@ -19,12 +19,12 @@ _OF_EVERY_JOB: Final = "Agent.Version"
 
 def count_jobs(text: bytes) -> int:
     """Forgejo: all jobs of the answer. Raises ScalerError."""
-    return len(listed(read_json(text)))
+    return len(items_of(read_json(text), "the whole"))
 
 
 def pools(text: bytes) -> list[int]:
     """Azure Pipelines: the ids of the agent pools in a list. Raises ScalerError."""
-    return [whole(mapping(pool).get("id")) for pool in listed_under("value", text)][:2]
+    return [whole(mapping(pool), "id") for pool in listed_under("value", text)][:2]
 
 
 def count_waiting(text: bytes, parent: str, demands: Sequence[str], rule: str, small_letters: bool) -> int:
@@ -39,9 +39,12 @@ def count_waiting(text: bytes, parent: str, demands: Sequence[str], rule: str, s
         if not _is_waiting(request):
             continue
         if parent:
-            found += any(mapping(agent).get("name") == parent for agent in listed(request.get("matchedAgents")))
+            found += any(
+                mapping(agent).get("name") == parent
+                for agent in items_of(request.get("matchedAgents"), "matchedAgents")
+            )
         else:
-            wanted = {one.lower() if small_letters else one for one in texts(request.get("demands"))}
+            wanted = {one.lower() if small_letters else one for one in texts_of(request.get("demands"), "demands")}
             wanted = {one for one in wanted if not one.lower().startswith(_OF_EVERY_JOB.lower())}
             found += not demands or _fits(own, wanted, rule)
     return found
@@ -72,18 +75,18 @@ def listed_under(name: str, text: bytes) -> Sequence[object]:
     found = mapping(read_json(text))
     if found.get(name) is None:
         raise ScalerError(f"the answer has no list of {name}")
-    return listed(found[name])
+    return items_of(found[name], name)
 
 
 def repositories(text: bytes) -> list[str]:
     """GitHub: the names in a page of repositories. Raises ScalerError."""
-    return texts([mapping(one).get("name") for one in listed(read_json(text))])
+    return texts_of([mapping(one).get("name") for one in items_of(read_json(text), "the whole")], "name")
 
 
 def unfinished_runs(text: bytes) -> list[int]:
     """GitHub: the ids of the workflow runs of a page that wait or run. Raises ScalerError."""
     runs = [mapping(one) for one in listed_under("workflow_runs", text)]
-    return [whole(run.get("id")) for run in runs if whole(run.get("id")) and run.get("status") in _UNFINISHED]
+    return [whole(run, "id") for run in runs if whole(run, "id") and run.get("status") in _UNFINISHED]
 
 
 def count_for_labels(text: bytes, labels: Sequence[str], unlabelled: bool) -> int:
@@ -92,5 +95,9 @@ def count_for_labels(text: bytes, labels: Sequence[str], unlabelled: bool) -> in
     `unlabelled`: whether those that ask for none count. Raises ScalerError.
     """
     jobs = [mapping(one) for one in listed_under("jobs", text)]
-    wanted = [{label.lower() for label in texts(job.get("labels"))} for job in jobs if job.get("status") in _UNFINISHED]
+    wanted = [
+        {label.lower() for label in texts_of(job.get("labels"), "labels")}
+        for job in jobs
+        if job.get("status") in _UNFINISHED
+    ]
     return sum(1 for one in wanted if (one <= set(labels) if one else unlabelled))

@@ -28,6 +28,8 @@ _GLOBAL, _MORE_PAGES = 1, 2
 _WHOLE = {2: "bigint", 5: "counter", 9: "int", 14: "varint", 19: "smallint", 20: "tinyint"}
 _REAL = {7: ">d", 8: ">f"}
 _DEEPEST_TYPE = 8
+_MOST_PIECES = 5_000
+"""Of an answer: names, types, lengths. A table has hundreds of columns at most, and each piece takes a microsecond."""
 
 
 def frame(version: int, operation: int, body: bytes) -> bytes:
@@ -58,6 +60,7 @@ class Body:
 
     data: bytes
     at: int = 0
+    taken: int = 0
 
     @classmethod
     def of(cls, flags: int, data: bytes) -> "Body":
@@ -73,6 +76,9 @@ class Body:
         piece = self.data[self.at : self.at + size]
         if size < 0 or len(piece) < size:
             raise ValueError("the answer ends too early")
+        self.taken += 1
+        if self.taken > _MOST_PIECES:
+            raise ValueError("the answer has too many parts: select one column")
         self.at += size
         return piece
 

@@ -5,10 +5,9 @@ a cloud, is refused. Texts of the library are shown only where they cannot hold 
 """
 
 import tempfile
-from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 from pydantic import SecretStr
@@ -23,6 +22,9 @@ _MECHANISMS = frozenset({"", "DEFAULT", "SCRAM-SHA-1", "SCRAM-SHA-256", "PLAIN",
 _FILES = frozenset({"tlscafile", "tlscertificatekeyfile", "tlscrlfile"})
 _LONGEST_TEXT = 300
 _CONNECTIONS = 2
+_LONGEST_FILTER: Final = 64 * 1024
+_MOST_COLLECTIONS: Final = 2_000
+"""Of a filter: it is read on the loop at each poll."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +45,8 @@ class MongoServer:
 class MongoClient:
     """A client that has answered a ping."""
 
-    def __init__(self, client: "AsyncMongoClient[dict[str, Any]]", held: AsyncExitStack) -> None:
-        self._client, self._held = client, held
+    def __init__(self, client: "AsyncMongoClient[dict[str, Any]]") -> None:
+        self._client = client
 
     async def count(self, database: str, collection: str, query: str) -> int:
         """How many documents match. Raises ScalerError."""
@@ -55,24 +57,28 @@ class MongoClient:
         if problem := query_problem(query):
             raise ScalerError(problem)
         try:
-            return await self._client[database][collection].count_documents(loads(query))
-        except (PyMongoError, BSONError, ValueError, TypeError, OSError) as error:
+            count = await self._client[database][collection].count_documents(loads(query))
+        except (PyMongoError, BSONError, ValueError, TypeError, LookupError, OSError) as error:
             raise ScalerError(f"mongodb cannot count {database}.{collection}: {_said(error)}") from None
+        if not isinstance(count, int) or isinstance(count, bool):
+            raise ScalerError(f"mongodb cannot count {database}.{collection}: the answer is no whole number")
+        return count
 
     async def aclose(self) -> None:
         """Close its connections."""
         await self._client.close()
-        await self._held.aclose()
 
 
 def load_library() -> None:
-    """Raises ConfigError where it is missing."""
+    """Raises ConfigError where the library is missing."""
     with needs_extra("mongodb"):
         import pymongo  # noqa: F401
 
 
 def query_problem(query: str) -> str:
     """Why a filter cannot be sent, "" where it can."""
+    if len(query) > _LONGEST_FILTER or query.count("[") + query.count("{") > _MOST_COLLECTIONS:
+        return f"query: has more than {_LONGEST_FILTER} characters, or {_MOST_COLLECTIONS} lists and mappings"
     try:
         found = orjson.loads(query)
     except orjson.JSONDecodeError:
@@ -84,14 +90,8 @@ async def connect(server: MongoServer, context: ScalerContext) -> MongoClient:
     """The shared client. Raises ScalerError, or ConfigError for what is refused."""
 
     async def opened() -> MongoClient:
-        held = AsyncExitStack()
-        await held.enter_async_context(context.connection())
-        try:
-            with context.clock.busy(), tempfile.TemporaryDirectory(prefix="keda-py-") as folder:
-                return MongoClient(await _pinged(server, context, Path(folder)), held)
-        except BaseException:
-            await held.aclose()
-            raise
+        with context.clock.busy(), tempfile.TemporaryDirectory(prefix="keda-py-") as folder:
+            return MongoClient(await _pinged(server, context, Path(folder)))
 
     return await context.shared(server.key(context.namespace), opened, MongoClient.aclose)
 
@@ -99,6 +99,8 @@ async def connect(server: MongoServer, context: ScalerContext) -> MongoClient:
 async def _pinged(server: MongoServer, context: ScalerContext, folder: Path) -> "AsyncMongoClient[dict[str, Any]]":
     from pymongo import AsyncMongoClient
     from pymongo.errors import ConfigurationError, PyMongoError
+
+    from scalers.shared.protocols.mongodb_pool import bounded_pool
 
     _check(server.uri)
     milliseconds = int(server.timeout * 1000)
@@ -110,6 +112,7 @@ async def _pinged(server: MongoServer, context: ScalerContext, folder: Path) -> 
         "maxPoolSize": _CONNECTIONS,
         "serverMonitoringMode": "poll",
         "appname": "keda-py",
+        "_pool_class": bounded_pool(context),
         **_tls_options(server.tls, context, folder),
     }
     try:

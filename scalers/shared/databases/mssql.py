@@ -34,6 +34,6 @@ class MssqlServer:
         with needs_extra("mssql"):
             from scalers.shared.databases import mssql_client
         verified = self.at.verified or self.token is not None
-        trusted = context.tls_context(TlsSettings()).get_ca_certs(binary_form=True) if verified else []
+        trusted = context.tls_context(TlsSettings()).get_ca_certs(binary_form=True) if verified else None
         token = await self.token.token() if self.token else None
         return await mssql_client.connected(self.at, trusted, token, self.timeout)

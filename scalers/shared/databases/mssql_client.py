@@ -107,8 +107,10 @@ class MssqlLink:
         self._thread.shutdown(wait=False)
 
 
-async def connected(at: MssqlAddress, trusted: Sequence[bytes], token: SecretStr | None, timeout: float) -> MssqlLink:
-    """`trusted` are the authorities to believe, DER; none: any certificate will do. Raises ScalerError."""
+async def connected(
+    at: MssqlAddress, trusted: Sequence[bytes] | None, token: SecretStr | None, timeout: float
+) -> MssqlLink:
+    """`trusted` are the authorities to believe, DER, beside the system's; None: any certificate. Raises ScalerError."""
     thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="mssql")
     wire = BoundedSocket(await _connect(at))
     options = _options(at, trusted, token)
@@ -123,7 +125,7 @@ async def connected(at: MssqlAddress, trusted: Sequence[bytes], token: SecretStr
     return MssqlLink(connection, wire, thread)
 
 
-def _options(at: MssqlAddress, trusted: Sequence[bytes], token: SecretStr | None) -> dict[str, Any]:
+def _options(at: MssqlAddress, trusted: Sequence[bytes] | None, token: SecretStr | None) -> dict[str, Any]:
     who: dict[str, Any] = {"user": at.user or None, "password": at.password.get_secret_value()}
     encryption = at.encryption
     if token is not None:
@@ -132,7 +134,7 @@ def _options(at: MssqlAddress, trusted: Sequence[bytes], token: SecretStr | None
     security: dict[str, Any] = {}
     if encryption != "none":
         settings = _Settings("see its context")
-        settings.context = _context(at.host, trusted)
+        settings.context = context_for(at.host, trusted)
         security = {"cafile": settings, "validate_host": False, "enc_login_only": encryption == "login"}
     return {
         "dsn": at.host,
@@ -145,13 +147,15 @@ def _options(at: MssqlAddress, trusted: Sequence[bytes], token: SecretStr | None
     }
 
 
-def _context(host: str, trusted: Sequence[bytes]) -> SSL.Context:
+def context_for(host: str, trusted: Sequence[bytes] | None) -> SSL.Context:
+    """Where authorities are None, nothing is checked; where there are no others, the system's count."""
     context = SSL.Context(SSL.TLS_CLIENT_METHOD)
     context.set_min_proto_version(SSL.TLS1_2_VERSION)
     context.set_max_proto_version(SSL.TLS1_2_VERSION)  # TDS 7 wraps the handshake, in which TLS 1.3 ends later
-    if not trusted:
+    if trusted is None:
         context.set_verify(SSL.VERIFY_NONE, lambda *_: True)
         return context
+    context.set_default_verify_paths()  # a folder of them is not listed by Python before one is needed
     store = context.get_cert_store()
     assert store is not None
     for authority in trusted:

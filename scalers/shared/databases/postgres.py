@@ -2,7 +2,8 @@
 
 import asyncio
 import ssl
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -85,23 +86,48 @@ class PostgresLink:
 
     def __init__(self, connection: Any, loop: BoundedLoop, asyncpg: ModuleType) -> None:
         self._connection, self._loop, self._asyncpg = connection, loop, asyncpg
+        self._listeners: dict[Callable[[str], None], Callable[..., None]] = {}
 
     async def first(self, query: str) -> object:
         """The first cell; the server stops after one row."""
+        with self._asking("the query is refused"):
+            row = await self._connection.fetchrow(query)
+        if row is None:
+            return NO_ROW
+        return row[0] if len(row) else None
+
+    async def listen(self, channel: str, heard: Callable[[str], None]) -> None:
+        """Call `heard` with the channel at each NOTIFY. Raises as `first`."""
+        with self._asking("LISTEN is refused"):
+            await self._connection.add_listener(channel, self._listener(heard))
+
+    async def unlisten(self, channel: str, heard: Callable[[str], None]) -> None:
+        """Undo `listen`. Raises as `first`."""
+        with self._asking("UNLISTEN is refused"):
+            await self._connection.remove_listener(channel, self._listener(heard))
+
+    def on_lost(self, lost: Callable[[], None]) -> None:
+        """Call `lost` when the connection is closed, by whichever side."""
+        self._connection.add_termination_listener(lambda _: lost())
+
+    def _listener(self, heard: Callable[[str], None]) -> Callable[..., None]:
+        """One for each `heard`: the library finds it again by its identity."""
+        return self._listeners.setdefault(heard, lambda _connection, _pid, channel, _payload: heard(channel))
+
+    @contextmanager
+    def _asking(self, refused: str) -> Iterator[None]:
+        """Raises QueryRefused that begins so, or ScalerError for a connection lost."""
         self._loop.begin()
         try:
-            row = await self._connection.fetchrow(query)
+            yield
         except self._asyncpg.PostgresConnectionError as error:
             raise ScalerError(f"connection lost: {error}") from None
         except self._asyncpg.PostgresError as error:
             if self._connection.is_closed():
                 raise ScalerError(f"connection lost: {error}") from None
-            raise QueryRefused(f"the query is refused: {error}") from None
+            raise QueryRefused(f"{refused}: {error}") from None
         except (self._asyncpg.InterfaceError, OSError, asyncio.IncompleteReadError) as error:
             raise ScalerError(f"connection lost: {str(error) or type(error).__name__}") from None
-        if row is None:
-            return NO_ROW
-        return row[0] if len(row) else None
 
     async def aclose(self) -> None:
         """At once."""

@@ -16,6 +16,8 @@ from keda_py.sdk.scaler import ConfigError
 
 SSL_MODES: Final = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
 _PAIR = re2.compile(r"\s*([A-Za-z_.]+)\s*=\s*('(?:[^'\\]|\\.)*'|(?:[^\s'\\]|\\.)*)")
+_LONGEST: Final = 2048
+"""Characters: re2 looks at a text from its beginning for each pair, and a longer one would hold up the loop."""
 _NAMES = {"dbname": "database", "username": "user", "hostaddr": "host"}
 _FILES = frozenset({"passfile", "servicefile", "service", "sslcert", "sslkey", "sslrootcert", "sslcrl", "sslpassword"})
 _OF_CLIENTS = frozenset(
@@ -52,6 +54,8 @@ class PostgresAddress:
 
 def parse_connection(text: str) -> PostgresAddress:
     """Raises ConfigError that shows no value: there may be a password in any of them."""
+    if len(text) > _LONGEST:
+        raise _wrong(f"has more than {_LONGEST} characters")
     try:
         found = _of_url(text) if text.startswith(("postgres://", "postgresql://")) else _of_pairs(text)
     except ValueError:
@@ -116,13 +120,14 @@ def _host_and_port(place: str) -> tuple[str, str]:
 
 def _of_pairs(text: str) -> dict[str, str]:
     found, end = {}, 0
-    while text[end:].strip():
-        pair = _PAIR.match(text, end)
-        if pair is None or pair.end() == end:
+    for pair in _PAIR.finditer(text):
+        if pair.start() != end:
             raise ValueError("a pair")
         value = pair[2][1:-1] if pair[2].startswith("'") else pair[2]
         found[pair[1]] = _unescape(value)
         end = pair.end()
+    if text[end:].strip():
+        raise ValueError("a pair")
     return found
 
 

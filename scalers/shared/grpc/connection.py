@@ -4,6 +4,7 @@ import asyncio
 import os
 import ssl
 from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,7 @@ from scalers.shared.protocols.tcp import open_stream
 LONGEST_ANSWER = 64 * 1024
 """Bytes. Answers are a few numbers and names, and they are read on the loop."""
 _LONGEST_REASON = 300
-_SCHEMES = ("dns:///", "passthrough:///")
+_SCHEMES = ("dns:///", "dns:", "passthrough:///")
 """gRPC's other ones lead to sockets of the operator's own machine."""
 
 Metadata = Sequence[tuple[str, str]]
@@ -41,7 +42,8 @@ def host_and_port(address: str, field: str) -> str:
     for scheme in _SCHEMES:
         address = address.removeprefix(scheme)
     host, _, port = address.rpartition(":")
-    if not host or not (port.isascii() and port.isdigit()) or "/" in host or "://" in address:
+    is_plain = bool(host) and "/" not in host and (":" not in host or (host[0], host[-1]) == ("[", "]"))
+    if not is_plain or not (port.isascii() and port.isdigit()):
         raise ConfigError(f'{field}: "{address}" is not host:port, such as scaler.shop:6000', field=field)
     return address
 
@@ -60,25 +62,21 @@ class GrpcConnection:
     async def ask(self, path: str, request: bytes, metadata: Metadata = ()) -> bytes:
         """The answer to one question, within the context's time-out. Raises ScalerError."""
         channel = await self._open()
-        try:
-            async with self._context.connection():
-                asked = channel.unary_unary(path)(request, timeout=self._timeout, metadata=tuple(metadata))
-                answer: bytes = await asked
-        except self._grpc.aio.AioRpcError as error:
-            raise await self._failed(path, error) from None
+        async with self._context.connection(), self._asking(path):
+            asked = channel.unary_unary(path)(request, timeout=self._timeout, metadata=tuple(metadata))
+            answer: bytes = await asked
         return answer
 
     async def follow(self, path: str, request: bytes, metadata: Metadata = ()) -> AsyncIterator[bytes]:
         """The answers of a stream, as they come. Raises ScalerError when it breaks off."""
         channel = await self._open()
-        call = channel.unary_stream(path)(request, metadata=tuple(metadata))
-        try:
-            async for answer in call:
-                yield answer
-        except self._grpc.aio.AioRpcError as error:
-            raise await self._failed(path, error) from None
-        finally:
-            call.cancel()
+        async with self._asking(path):
+            call = channel.unary_stream(path)(request, metadata=tuple(metadata))
+            try:
+                async for answer in call:
+                    yield answer
+            finally:
+                call.cancel()
 
     async def aclose(self) -> None:
         """End everything that is asked."""
@@ -86,13 +84,26 @@ class GrpcConnection:
         if channel is not None:
             await channel.close()
 
-    async def _failed(self, path: str, error: Any) -> ScalerError:
+    @asynccontextmanager
+    async def _asking(self, path: str) -> AsyncIterator[None]:
+        """Raises ScalerError, also where the failure of another question has closed the channel under this one."""
+        what = f"gRPC {self._server.address} {path.rpartition('/')[2]}"
+        try:
+            yield
+        except self._grpc.aio.AioRpcError as error:
+            await self._give_up(error)
+            reason = str(error.details())[:_LONGEST_REASON]
+            raise ScalerError(f"{what}: {error.code().name}: {reason}") from None
+        except (self._grpc.aio.UsageError, asyncio.CancelledError):
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            raise ScalerError(f"{what}: the connection was closed") from None
+
+    async def _give_up(self, error: Any) -> None:
         unsafe = self._server.tls is not None and self._server.tls.unsafe
         if unsafe and error.code() == self._grpc.StatusCode.UNAVAILABLE:
             await self.aclose()  # the certificate that was believed may have been replaced
-        method = path.rpartition("/")[2]
-        reason = str(error.details())[:_LONGEST_REASON]
-        return ScalerError(f"gRPC {self._server.address} {method}: {error.code().name}: {reason}")
 
     async def _open(self) -> Any:
         async with self._opening:
@@ -109,13 +120,14 @@ class GrpcConnection:
             # Tells when a server that is followed is gone; servers written in Go take no more than one in 5 minutes.
             ("grpc.keepalive_time_ms", 310_000),
         ]
+        target = f"dns:///{self._server.address}"  # else a host that is called as a scheme would be one: unix:80
         if self._tls is None:
-            return self._grpc.aio.insecure_channel(self._server.address, options)
+            return self._grpc.aio.insecure_channel(target, options)
         roots, name = await self._believed(self._tls)
         if name := self._server.server_name or name:
             options.append(("grpc.ssl_target_name_override", name))
         credentials = self._grpc.ssl_channel_credentials(roots, *self._client_certificate())
-        return self._grpc.aio.secure_channel(self._server.address, credentials, options)
+        return self._grpc.aio.secure_channel(target, credentials, options)
 
     async def _believed(self, tls: ssl.SSLContext) -> tuple[bytes, str]:
         """The authorities, PEM; for `unsafe` the certificate that the server shows, and a name that it has."""

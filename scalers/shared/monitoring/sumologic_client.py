@@ -34,7 +34,7 @@ class SumoLogic:
     async def records(self, query: Mapping[str, object], result_field: str) -> list[float] | None:
         """The values of a field of a search's records, None where the search found nothing. Raises ScalerError."""
         made = await self._ask("POST", "/api/v1/search/jobs", query)
-        path = f"/api/v1/search/jobs/{read_job(made.content)}"
+        path = f"/api/v1/search/jobs/{await self.context.parse(read_job, made.content, inline_bytes=INLINE_BYTES)}"
         job = replace(self, question=replace(self.question, headers={**self.question.headers, **_cookie(made)}))
         try:
             count = await job.finish(path)
@@ -46,7 +46,7 @@ class SumoLogic:
         """Wait for the end of a job; how many records it made."""
         while True:
             answer = await self._ask("GET", path)
-            state, messages, records = read_state(answer.content)
+            state, messages, records = await self.context.parse(read_state, answer.content, inline_bytes=INLINE_BYTES)
             if state in _ENDED:
                 raise ScalerError(f"search job failed, state: {state}")
             if state == _DONE:

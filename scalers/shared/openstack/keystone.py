@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Annotated
 
 import orjson
@@ -85,6 +86,7 @@ class Keystone:
             url=self.url,
             content=orjson.dumps({"auth": _identity(self._metadata)}),
             headers={"Content-Type": "application/json"},
+            timeout=timedelta(seconds=self._timeout),
         )
         answer = await ask(self._context, question)
         token = answer.headers.get("X-Subject-Token", "")
@@ -103,7 +105,7 @@ async def keystone(context: ScalerContext, metadata: KeystoneMetadata, timeout: 
         metadata.app_credential_id,
         metadata.app_credential_secret,
     )
-    key = CredentialKey(tenant=context.namespace, credential=credential, what=("keystone", metadata.auth_url))
+    key = CredentialKey(tenant=context.namespace, credential=credential, what=("keystone", metadata.auth_url, timeout))
 
     async def make() -> Keystone:
         return Keystone(context, metadata, timeout)

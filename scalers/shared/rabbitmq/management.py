@@ -15,6 +15,8 @@ from scalers.shared.rabbitmq.counts import Row, read_page, read_queue
 
 _LONGEST_PATTERN = 3_000
 """Characters; RabbitMQ takes 8 000 of a URL, and three of them may stand for one."""
+_LONGEST_PAGE = 500
+"""Queues; RabbitMQ gives no more at once."""
 _COLUMNS = "name,messages,messages_ready,message_stats.publish_details.rate,message_stats.deliver_get_details.rate"
 
 
@@ -37,7 +39,7 @@ class Management:
         """Each of these, in order; as few questions as fit. Raises ScalerError where the server does not answer."""
         found: dict[str, Row] = {}
         for pattern in _patterns(names):
-            rows = await self._page({"name": pattern, "page_size": "500", "columns": _COLUMNS})
+            rows = await self._page({"name": pattern, "page_size": str(_LONGEST_PAGE), "columns": _COLUMNS})
             found.update({row[0]: row for row in rows})
         missing = f"is not in the vhost that {shown(self._question.url)} tells"
         return [found.get(name) or ScalerError(f'queue "{name}" {missing}') for name in names]
@@ -60,7 +62,7 @@ def _patterns(names: Sequence[str]) -> Iterator[str]:
     """Regular expressions that match these names and no other, each short enough for a URL."""
     part: list[str] = []
     for name in dict.fromkeys(map(re2.escape, names)):
-        if part and len("|".join([*part, name])) > _LONGEST_PATTERN:
+        if len(part) == _LONGEST_PAGE or (part and len("|".join([*part, name])) > _LONGEST_PATTERN):
             yield f"^({'|'.join(part)})$"
             part = []
         part.append(name)

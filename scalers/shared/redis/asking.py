@@ -31,6 +31,10 @@ class RedisAsker(Protocol):
         """The answers in order, each perhaps a ResponseError or a ScalerError. Raises ScalerError."""
         ...
 
+    async def client_of(self, key: str) -> Redis:
+        """The client of the server that has the key, as far as that is known. Raises ScalerError."""
+        ...
+
     async def aclose(self) -> None:
         """Close all connections."""
         ...
@@ -50,6 +54,10 @@ class OneRedis:
                 return await ask_all(self._client, [command.words for command in commands])
         except (RedisError, OSError) as error:
             raise unreachable(self._server, error) from None
+
+    async def client_of(self, key: str) -> Redis:
+        """See `RedisAsker`."""
+        return self._client
 
     async def aclose(self) -> None:
         """Close the pool."""

@@ -43,6 +43,12 @@ class RedisCluster:
                     answers[at] = await self._ask_importer(answer, commands[at])
         return [answers[at] for at in range(len(commands))]
 
+    async def client_of(self, key: str) -> Redis:
+        """See `RedisAsker`; the polls find out what has moved."""
+        if not self._slots:
+            await self._learn()
+        return self._client(self._node_of(key))
+
     async def aclose(self) -> None:
         """Close all pools."""
         clients, self._clients = list(self._clients.values()), {}

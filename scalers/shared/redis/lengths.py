@@ -3,13 +3,15 @@
 A key's type is not known before it has been asked, and may change; a server says WRONGTYPE to the wrong command.
 """
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import ClassVar
 
 from redis.exceptions import ResponseError
 
 from keda_py.sdk.scaler import Reading, Scaler, ScalerContext, ScalerError, SharingKey
+from scalers.shared.protocols.listening import Listening
 from scalers.shared.redis.asking import Command, RedisAsker
+from scalers.shared.redis.events import key_events
 from scalers.shared.redis.metadata import RedisConnectionMetadata
 from scalers.shared.redis.place import Topology, place_of
 from scalers.shared.target import check_target
@@ -31,6 +33,7 @@ class LengthScaler(Scaler[RedisLengthMetadata]):
     topology: ClassVar[Topology]
 
     _redis: RedisAsker
+    _listening: Listening
 
     def __init__(self, metadata: RedisLengthMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
@@ -57,6 +60,7 @@ class LengthScaler(Scaler[RedisLengthMetadata]):
     async def open(self) -> None:
         """Join the connections; their first user sends a PING."""
         self._redis = await self._place.join(self.context)
+        self._listening = await self._place.listen(self._redis, self.context)
 
     async def read(self, spec: object = None) -> Reading:
         """The length now; a key that is missing has none, one of another type is an error."""
@@ -64,6 +68,10 @@ class LengthScaler(Scaler[RedisLengthMetadata]):
         if isinstance(reading, ScalerError):
             raise reading
         return reading
+
+    def watch(self) -> AsyncIterator[bool] | None:
+        """Each change of the key, where the server has keyspace events on."""
+        return key_events(self._listening, self.metadata.list_name)
 
     @property
     def batch_key(self) -> SharingKey:

@@ -4,8 +4,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from keda_py.sdk.scaler import ConfigError, ScalerContext, SharingKey, TlsSettings, sharing_key
+from scalers.shared.protocols.listening import Listening, listening
 from scalers.shared.redis.asking import OneRedis, RedisAsker, answering
 from scalers.shared.redis.cluster import RedisCluster
+from scalers.shared.redis.events import keyspace
 from scalers.shared.redis.metadata import RedisConnectionMetadata, split_address
 from scalers.shared.redis.sentinel import master_of
 from scalers.shared.redis.server import RedisServer
@@ -38,6 +40,12 @@ class RedisPlace:
             return await answering(self._asker(context))
 
         return await context.shared(self.key(context.namespace, "pool"), open_asker, _close)
+
+    async def listen(self, asker: RedisAsker, context: ScalerContext) -> Listening:
+        """The shared one of those who wait for keys to change; their connections are beside those that ask."""
+        return await listening(
+            self.key(context.namespace, "events"), keyspace(asker, self.servers[0].database), context
+        )
 
     def _asker(self, context: ScalerContext) -> RedisAsker:
         match self.topology:

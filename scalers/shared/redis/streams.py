@@ -1,12 +1,14 @@
 """The backlog of a stream: its length, or what a consumer group has not acknowledged, or has not been given yet."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import ClassVar, Literal
 
 from redis.exceptions import ResponseError
 
 from keda_py.sdk.scaler import Reading, Scaler, ScalerContext, ScalerError, SharingKey
+from scalers.shared.protocols.listening import Listening
 from scalers.shared.redis.asking import Command, RedisAsker
+from scalers.shared.redis.events import key_events
 from scalers.shared.redis.metadata import RedisConnectionMetadata
 from scalers.shared.redis.place import Topology, place_of
 from scalers.shared.target import check_target
@@ -38,6 +40,7 @@ class StreamScaler(Scaler[RedisStreamsMetadata]):
     topology: ClassVar[Topology]
 
     _redis: RedisAsker
+    _listening: Listening
 
     def __init__(self, metadata: RedisStreamsMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
@@ -70,6 +73,7 @@ class StreamScaler(Scaler[RedisStreamsMetadata]):
     async def open(self) -> None:
         """Join the connections; their first user sends a PING."""
         self._redis = await self._place.join(self.context)
+        self._listening = await self._place.listen(self._redis, self.context)
 
     async def read(self, spec: object = None) -> Reading:
         """The backlog now; a missing stream has none, but a missing group of it is an error where entries pend."""
@@ -77,6 +81,10 @@ class StreamScaler(Scaler[RedisStreamsMetadata]):
         if isinstance(reading, ScalerError):
             raise reading
         return reading
+
+    def watch(self) -> AsyncIterator[bool] | None:
+        """Each change of the key, where the server has keyspace events on."""
+        return key_events(self._listening, self.metadata.stream)
 
     @property
     def batch_key(self) -> SharingKey:

@@ -10,8 +10,8 @@ from typing import Final
 import orjson
 
 from keda_py.errors import ScalerError
-from scalers.shared.answers.json_values import read_json
-from scalers.shared.answers.plain_json import listed, mapping, whole
+from scalers.shared.answers.json_fields import whole
+from scalers.shared.answers.json_values import items_of, mapping, read_json
 from scalers.shared.selenium.platforms import is_same_platform
 
 INLINE_BYTES: Final = 4 * 1024
@@ -44,7 +44,7 @@ def _object(value: object) -> Mapping[str, object]:
 
 
 def _inside(data: Mapping[str, object], group: str, name: str) -> list[object]:
-    return listed(_object(data.get(group)).get(name))
+    return items_of(_object(data.get(group)).get(name), name)
 
 
 def _parsed(text: object) -> Capabilities | None:
@@ -66,13 +66,13 @@ class _Node:
     @classmethod
     def read(cls, value: object, kind: "_Kind") -> "_Node":
         node = mapping(value)
-        slots = [_object(mapping(session).get("slot")) for session in listed(node.get("sessions"))]
+        slots = [_object(mapping(session).get("slot")) for session in items_of(node.get("sessions"), "sessions")]
         sessions = sum(1 for slot in slots if kind.fits(_parsed(slot.get("stereotype")), running=True))
         if str(node.get("status", "")).upper() != "UP":
             return cls(sessions)
         matching = sum(_slots(one, kind) for one in _stereotypes(node.get("stereotypes")))
         # As in KEDA: where any slot of the kind is free, each free place of the node is.
-        free = whole(node.get("maxSession")) - whole(node.get("sessionCount"))
+        free = whole(node, "maxSession") - whole(node, "sessionCount")
         return cls(sessions, max(free, 0) if matching > sessions else 0)
 
 
@@ -88,7 +88,7 @@ def _slots(value: object, kind: "_Kind") -> int:
     stereotype = mapping(value)
     capabilities = stereotype.get("stereotype")
     fits = isinstance(capabilities, Mapping) and kind.fits(capabilities, running=True)
-    return whole(stereotype.get("slots")) if fits else 0
+    return whole(stereotype, "slots") if fits else 0
 
 
 class _Kind:

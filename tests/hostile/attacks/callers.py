@@ -175,7 +175,7 @@ async def _ask(trial: Trial, path: str, query: dict[str, str]) -> int:
 
 
 async def _questions(trial: Trial) -> None:
-    """Through the API server, as a caller who may ask: names that nobody has."""
+    """Through the API server, as a caller who may ask: names of metrics that do not exist."""
 
     async def one(index: int) -> None:
         path = f"{METRICS}/hostile-{index}/{uuid4().hex}"
@@ -248,6 +248,6 @@ CASES = (
     ),
     Case(id="review-slow", sentence="100 reviews whose body does not come", attack=_slow_posts, wave="reviews"),
     Case(id="tokens", sentence="400 questions with forged tokens and names", attack=_tokens, wave="questions"),
-    Case(id="questions", sentence="500 questions about metrics that nobody has", attack=_questions, wave="questions"),
+    Case(id="questions", sentence="500 questions about metrics that do not exist", attack=_questions, wave="questions"),
     Case(id="selectors", sentence="100 questions with the longest selectors", attack=_selectors, wave="questions"),
 )

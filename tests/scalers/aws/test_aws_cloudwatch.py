@@ -102,9 +102,27 @@ async def test_an_answer_that_does_not_tell_is_an_error(
             await scaler.read()
 
 
-async def test_an_answer_that_is_cut_into_pages_is_no_answer_to_many(bench: Any, place: Any, keys: Any) -> None:
+async def test_of_several_series_of_an_expression_the_first_counts(bench: Any, place: Any, keys: Any) -> None:
     async with http_server() as server:
-        server.answers["/"] = '{"MetricDataResults": [{"Id": "c1", "Values": [1]}], "NextToken": "more"}'
+        series = [{"Id": "c1", "Label": name, "Values": [value]} for name, value in (("a", 7), ("b", 1))]
+        server.answers["/"] = orjson.dumps({"MetricDataResults": series}).decode()
+        metadata = on({**place, "awsEndpoint": server.url}, "q", expression="SEARCH('{Shop,queue}', 'Average')")
+        assert (await (await bench.opened(TYPE, metadata, auth=keys)).read()).value == 7
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        '{"MetricDataResults": [{"Id": "c1", "Values": [1]}, {"Id": "c2", "Values": []}], "NextToken": "more"}',
+        '{"MetricDataResults": [{"Id": "c1", "Values": [1]}]}',
+    ],
+    ids=["cut into pages", "without one of them"],
+)
+async def test_an_answer_that_is_not_complete_is_no_answer_to_many(
+    bench: Any, place: Any, keys: Any, answer: str
+) -> None:
+    async with http_server() as server:
+        server.answers["/"] = answer
         scalers = [await bench.opened(TYPE, on({**place, "awsEndpoint": server.url}, "q"), auth=keys) for _ in range(2)]
         with pytest.raises(ScalerError, match="not complete"):
             await scalers[0].read_batch(scalers)

@@ -1,16 +1,26 @@
 """azure-eventhub: checkpoints in a real Azurite, and a hub that a test writes; no server of the hub's own is to be had."""
 
+import asyncio
 import json
+import struct
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import cast
 
 import pytest
+from azure.eventhub import TransportType
+from azure.eventhub.aio import EventHubConsumerClient
+from azure.eventhub.exceptions import ConnectError
 
 from keda_py.errors import ScalerError
+from keda_py.net.tls import TlsContexts, TlsSettings
 from keda_py.sdk.context import EngineContext, SharedContext
 from keda_py.sdk.scaler import Reading, ScalerContext
-from keda_py.testing import check_scaler
+from keda_py.testing import check_scaler, shared_context
 from scalers.azure_eventhub import AzureEventHubScaler, behind
-from scalers.shared.azure.event_hub import EventHub, Partition
+from scalers.shared.azure.event_hub import AmqpEventHub, EventHub, Partition, by_signature
+from tests.certificates import Authority
 from tests.scalers.conftest import Bench
 from tests.scalers.servers.azurite import Azurite
 from tests.scalers.triggers import trigger_of
@@ -37,6 +47,40 @@ class OfWrittenHub(AzureEventHubScaler):
 
     async def open_hub(self) -> EventHub:
         return WrittenHub(self.partitions)
+
+
+class HubOfLibrary:
+    """What the library's client is asked; it knows no partition but the first."""
+
+    def __init__(self, partitions: int) -> None:
+        self._names = [str(number) for number in range(partitions)]
+        self.asked: list[str] = []
+
+    async def get_eventhub_properties(self) -> dict[str, object]:
+        return {"partition_ids": self._names}
+
+    async def get_partition_properties(self, name: str) -> dict[str, object]:
+        self.asked.append(name)
+        if name != "0":
+            raise ConnectError("gone")
+        return {"beginning_sequence_number": 1, "last_enqueued_sequence_number": 2}
+
+
+async def test_a_partition_that_cannot_be_asked_ends_the_questions(lent: SharedContext) -> None:
+    context = EngineContext(shared_context=lent, namespace="default", scaled_object="app", trigger_index=0)
+    client, before = HubOfLibrary(100), asyncio.all_tasks()
+    with pytest.raises(ScalerError, match="event hubs: ConnectError: gone"):
+        await AmqpEventHub(cast(EventHubConsumerClient, client)).partitions(context)
+    assert asyncio.all_tasks() == before
+    assert len(client.asked) < 10
+
+
+async def test_a_hub_of_more_partitions_than_there_can_be_is_an_error(lent: SharedContext) -> None:
+    context = EngineContext(shared_context=lent, namespace="default", scaled_object="app", trigger_index=0)
+    client = HubOfLibrary(5000)
+    with pytest.raises(ScalerError, match="event hubs: 5000 partitions are more than 2048"):
+        await AmqpEventHub(cast(EventHubConsumerClient, client)).partitions(context)
+    assert not client.asked
 
 
 async def read(lent: SharedContext, azurite: Azurite, metadata: Mapping[str, str]) -> Reading:
@@ -110,6 +154,57 @@ async def test_a_hub_that_cannot_be_reached_is_an_error(bench: Bench) -> None:
     scaler = await bench.opened("azure-eventhub", {}, auth=auth, timeout=2)
     with pytest.raises(ScalerError, match="event hubs: ConnectError"):
         await scaler.read()
+
+
+SASL = b"AMQP\x03\x01\x00\x00"
+FRAME_OF_3_GB = struct.pack(">IBBH", 3 * 2**30, 2, 1, 0)
+EMPTY_FRAMES = struct.pack(">IBBH", 8, 2, 1, 0) * 2**13
+
+
+@pytest.mark.parametrize(
+    ("says", "then", "message"),
+    [
+        (SASL + FRAME_OF_3_GB, bytes(2**16), "announces a frame of more than 65536 bytes"),
+        (SASL + b"\0\0\0\7\2\1\0\0", b"", "or none of AMQP"),
+    ],
+)
+async def test_a_hub_sends_no_more_than_its_answer(tmp_path: Path, says: bytes, then: bytes, message: str) -> None:
+    sent, authority = list[int](), Authority()
+
+    async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(OSError):
+            await reader.read(8)
+            writer.write(says)
+            while then:
+                writer.write(then)
+                await writer.drain()
+                sent.append(len(then))
+            await reader.read()
+        writer.transport.abort()
+
+    (tmp_path / "ca.pem").write_text(authority.cert)
+    tls = authority.server_context(tmp_path, pair=authority.leaf("hub", hosts=("127.0.0.1",)))
+    contexts = TlsContexts(ca_dirs=[str(tmp_path)])
+    async with (
+        await asyncio.start_server(listen, "127.0.0.1", 0, ssl=tls) as server,
+        shared_context(tls=contexts) as lent,
+    ):
+        context = EngineContext(shared_context=lent, namespace="default", scaled_object="app", trigger_index=0)
+        client = EventHubConsumerClient(
+            "127.0.0.1",
+            "clicks",
+            "$Default",
+            by_signature(lambda address: f"signature of {address}", lambda: 0.0),  # type: ignore[arg-type]
+            custom_endpoint_address=f"sb://127.0.0.1:{server.sockets[0].getsockname()[1]}",
+            transport_type=TransportType.Amqp,
+            retry_total=0,
+            ssl_context=context.tls_context(TlsSettings()),
+        )
+        hub = AmqpEventHub(client)
+        with pytest.raises(ScalerError, match=message):
+            await hub.partitions(context)
+        await hub.aclose()
+    assert sum(sent) < 32 * 2**20
 
 
 async def test_the_contract_of_scalers_holds(lent: SharedContext) -> None:

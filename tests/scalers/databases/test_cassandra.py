@@ -12,7 +12,9 @@ import pytest
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.testing import EngineContext, check_scaler
 from scalers.cassandra import CassandraScaler
+from scalers.shared.databases.cql_frames import Body, first_cell
 from tests.certificates import Authority
+from tests.costs import cpu_of
 from tests.scalers.conftest import Bench
 from tests.scalers.triggers import trigger_of
 
@@ -79,6 +81,7 @@ async def playing(node: Node, **options: object) -> AsyncIterator[dict[str, str]
 
 
 AUTH = {"password": "s3cret"}
+CROWDED = (0, 8, struct.pack(">iii", 2, 1, 250_000) + _string("") * 2 + (_string("") + BIGINT) * 250_000)
 WARNED = (0x08, 8, struct.pack(">H", 1) + _string("no partition key") + rows(BIGINT, struct.pack(">q", 9))[2])
 
 
@@ -112,6 +115,8 @@ async def test_the_first_cell_is_the_number(bench: Bench, answer: tuple[int, int
         ((0, 8, b"\0\0\0\2\0"), "the answer cannot be read: the answer ends too early"),
         ((0, 8, b"\0" * 2_000_000), "connection lost: the server announces 2000000 bytes"),
         (None, "connection lost"),
+        (CROWDED, "the answer cannot be read: the answer has too many parts: select one column"),
+        ((0x08, 8, struct.pack(">H", 65535) + _string("") * 65535), "connection lost: the answer has too many parts"),
     ],
 )
 async def test_what_is_no_number_is_an_error(bench: Bench, answer: tuple[int, int, bytes] | None, message: str) -> None:
@@ -168,3 +173,10 @@ async def test_the_contract_is_kept(bench: Bench) -> None:
     context = EngineContext(shared_context=bench.lent, namespace="default", scaled_object="app", trigger_index=0)
     metadata = {"username": "a", "clusterIPAddress": "h:1", "keyspace": "k", "query": "q", "targetQueryValue": "1"}
     await check_scaler(CassandraScaler, trigger_of("cassandra", metadata, auth=AUTH), context)
+
+
+def test_an_answer_of_a_quarter_of_a_million_columns_takes_little_of_the_loop() -> None:
+    def read() -> None:
+        first_cell(Body(CROWDED[2]))
+
+    assert cpu_of(read, ValueError) < 0.05

@@ -1,18 +1,25 @@
 """`mssql` against a server that is played: no server of its protocol is to be had."""
 
 import asyncio
+import ssl
 import struct
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import serialization
+from OpenSSL import SSL
 
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.sdk.scaler import PodIdentity
 from keda_py.testing import EngineContext, check_scaler
 from scalers.mssql import MssqlScaler
 from scalers.shared.databases.mssql_address import MssqlAddress, parse_connection
+from scalers.shared.databases.mssql_client import context_for
+from tests.certificates import Authority
 from tests.scalers.conftest import Bench
 from tests.scalers.triggers import trigger_of
 
@@ -188,3 +195,43 @@ async def test_the_operators_identity_goes_to_no_server_of_a_tenant(bench: Bench
 async def test_the_contract_is_kept(bench: Bench) -> None:
     context = EngineContext(shared_context=bench.lent, namespace="default", scaled_object="app", trigger_index=0)
     await check_scaler(MssqlScaler, trigger_of("mssql", {"host": "h", "query": "q", "targetValue": "1"}), context)
+
+
+def shake_hands(client: SSL.Connection, server: SSL.Connection) -> None:
+    """Raises SSL.Error where one of them refuses the other."""
+    waiting = {client, server}
+    for one, other in ((client, server), (server, client)) * 4:
+        if one in waiting:
+            with suppress(SSL.WantReadError):
+                one.do_handshake()
+                waiting.discard(one)
+        with suppress(SSL.WantReadError):
+            other.bio_write(one.bio_read(2**16))
+    assert not waiting
+
+
+@pytest.mark.parametrize(
+    ("trusts", "host", "refusal"),
+    [
+        ("ours", "db.shop", None),
+        ("ours", "other.shop", "certificate verify failed"),
+        ("no authority", "db.shop", "certificate verify failed"),
+        ("anything", "other.shop", None),
+    ],
+)
+def test_where_no_authority_is_known_no_certificate_is_believed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, trusts: str, host: str, refusal: str | None
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path / "none"))
+    ours = Authority()
+    pair = ours.leaf("db", hosts=("db.shop",))
+    known = {"ours": [ssl.PEM_cert_to_DER_cert(ours.cert)], "no authority": [], "anything": None}
+    answering = SSL.Context(SSL.TLS_SERVER_METHOD)
+    answering.use_certificate(x509.load_pem_x509_certificate(pair.cert.encode()))
+    answering.use_privatekey(serialization.load_pem_private_key(pair.key.encode(), None))
+    client, server = SSL.Connection(context_for(host, known[trusts])), SSL.Connection(answering)
+    client.set_connect_state()
+    server.set_accept_state()
+    with pytest.raises(SSL.Error, match=refusal) if refusal else nullcontext():
+        shake_hands(client, server)

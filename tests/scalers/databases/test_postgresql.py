@@ -11,7 +11,9 @@ from keda_py.errors import ConfigError, ScalerError
 from keda_py.sdk.context import SharedContext
 from keda_py.testing import EngineContext, check_scaler
 from scalers.postgresql import PostgresqlScaler
+from scalers.shared.databases.postgres_address import parse_connection
 from tests.busy_threads import no_thread_left
+from tests.costs import cpu_of, within
 from tests.scalers.conftest import Bench
 from tests.scalers.servers.postgres import PASSWORD, USER
 from tests.scalers.servers.restartable import Restartable
@@ -209,3 +211,11 @@ async def test_the_contract_is_kept(bench: Bench) -> None:
     context = EngineContext(shared_context=bench.lent, namespace="default", scaled_object="app", trigger_index=0)
     metadata = {"query": "SELECT 1", "targetQueryValue": "1", "connectionFromEnv": "PG"}
     await check_scaler(PostgresqlScaler, trigger_of("postgresql", metadata, env={"PG": "host=h"}), context)
+
+
+def test_a_connection_string_of_any_length_is_refused_or_read_in_little_time() -> None:
+    pairs = "host=db user=ann password='it\\'s' " + "a=b " * 450
+    assert parse_connection(pairs).settings == {"a": "b"}
+    assert cpu_of(lambda: parse_connection(pairs), ConfigError) < 0.05
+    with within(0.5), pytest.raises(ConfigError, match="connection: has more than 2048 characters"):
+        parse_connection("host=db " + "a=b " * 16_000)

@@ -15,7 +15,7 @@ from scalers.opensearch import OpensearchScaler
 from tests.scalers.conftest import Bench
 from tests.scalers.servers.restartable import Restartable
 from tests.scalers.triggers import trigger_of
-from tests.servers import LOOPBACK, free_port
+from tests.servers import LOOPBACK, STARTUP_SECONDS, free_port
 
 TYPES = ("elasticsearch", "opensearch")
 AUTH = {"password": "s3cret"}
@@ -37,7 +37,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Restartable]:
 @pytest.fixture
 def jobs(server: Restartable) -> str:
     """An index with 5 open jobs and 2 done ones."""
-    with httpx.Client(base_url=f"http://{LOOPBACK}:{server.port}", trust_env=False) as client:
+    with httpx.Client(base_url=f"http://{LOOPBACK}:{server.port}", trust_env=False, timeout=STARTUP_SECONDS) as client:
         client.delete("/jobs")
         for number in range(7):
             client.put(f"/jobs/_doc/{number}", json={"state": "open" if number < 5 else "done", "size": number})

@@ -23,6 +23,7 @@ class External:
     active: bool = True
     hangs: bool = False
     raw: bytes | None = None
+    refuses: bool = False
     asked: list[Any] = field(default_factory=list)
     streams: int = 0
     told: asyncio.Queue[bool | None] = field(default_factory=asyncio.Queue)
@@ -58,6 +59,8 @@ def handlers(external: External) -> grpc.GenericRpcHandler:
 
     def unary(method: str) -> Any:
         async def asked(question: Any, context: Any) -> bytes:
+            if external.refuses:
+                await context.abort(grpc.StatusCode.UNAVAILABLE, "not now")
             return await external.answer(method, question)
 
         parse = metrics if method == protocol.GET_METRICS else reference

@@ -1,6 +1,8 @@
 """`external` and `external-push` against a server of their protocol."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -14,6 +16,7 @@ from scalers.external_push import ExternalPushScaler
 from tests.certificates import Authority
 from tests.scalers.grpc.conftest import External, RunExternal
 from tests.scalers.recorded.metadata_cases import MetadataCase, recorded_types
+from tests.waiting import eventually
 
 ASK_AGAIN_SECONDS = 0.02
 """Between two looks at a server, which works in real time."""
@@ -186,11 +189,52 @@ async def test_tls_without_verification_follows_a_replaced_certificate(bench: An
 
 
 @pytest.mark.parametrize(
-    "address", ["scaler", "unix:/run/containerd.sock", "unix:///x:1", "http://scaler:80", "xds:///a:1", ":6000", "a:b"]
+    "address",
+    ["scaler", "unix:/run/containerd.sock", "unix:///x:1", "http://scaler:80", "xds:///a:1", ":6000", "a:b"]
+    + ["unix:x:80", "unix-abstract:keda:80", "vsock:1:80", "::1:80"],
 )
 async def test_an_address_is_host_and_port(bench: Any, address: str) -> None:
     with pytest.raises(ConfigError, match="scalerAddress: .* is not host:port"):
         bench.scaler("external", {"scalerAddress": address})
+
+
+async def test_a_host_that_is_called_as_a_scheme_is_a_host(
+    bench: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    heard = []
+
+    async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heard.append(await reader.read(1))
+        writer.close()
+
+    async with await asyncio.start_unix_server(listen, "80"):
+        with pytest.raises(ScalerError, match="gRPC unix:80 GetMetricSpec: (UNAVAILABLE|DEADLINE_EXCEEDED)"):
+            await (await bench.opened("external", {"scalerAddress": "unix:80"}, timeout=0.5)).specs()
+    assert not heard
+
+
+async def test_a_stream_outlives_a_question_that_closes_its_connection(bench: Any, run_external: RunExternal) -> None:
+    leaf = Authority().leaf("scaler", hosts=("scaler.shop",))
+    credentials = grpc.ssl_server_credentials([(leaf.key.encode(), leaf.cert.encode())])
+    async with run_external(credentials) as external, asyncio.timeout(60):
+        scaler = await bench.opened("external-push", on(external, enableTLS="true", unsafeSsl="true"))
+        stream = scaler.watch()
+        external.told.put_nowait(True)
+        assert await anext(stream) is True
+        async with asyncio.TaskGroup() as tasks:
+            heard = tasks.create_task(next_of(stream))
+            external.refuses = True
+            with pytest.raises(ScalerError, match="GetMetricSpec: UNAVAILABLE: not now"):
+                await scaler.specs()
+            await eventually(lambda: external.streams == 2)
+            external.told.put_nowait(True)
+        assert heard.result() is True
+        await stream.aclose()
+
+
+async def next_of(stream: AsyncIterator[bool]) -> bool:
+    return await anext(stream)
 
 
 async def test_half_a_client_certificate_is_refused(bench: Any, external: External) -> None:

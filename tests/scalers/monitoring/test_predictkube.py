@@ -1,5 +1,6 @@
 """`predictkube` against a Prometheus of the tests and a forecaster that says what it is told."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,7 +13,7 @@ from keda_py.errors import ConfigError, ScalerError
 from keda_py.sdk.messages import parse
 from keda_py.sdk.scaler import Trigger
 from keda_py.testing import EngineContext, as_secrets
-from scalers.predictkube import API_KEY, PREDICT, PredictKubeMetadata, PredictKubeScaler, _messages
+from scalers.predictkube import API_KEY, PREDICT, PredictKubeMetadata, PredictKubeScaler, _messages, request_of
 from scalers.shared.grpc.connection import GrpcServer
 from tests.http_server import HttpServer, http_server
 
@@ -113,3 +114,23 @@ async def test_an_answer_of_another_shape_is_an_error(
 async def test_a_span_needs_units(bench: Any, written: str) -> None:
     with pytest.raises(ConfigError, match="predictHorizon: .* is not a duration"):
         bench.scaler("predictkube", metadata("http://x", predictHorizon=written), auth={"apiKey": KEY})
+
+
+async def test_a_long_history_leaves_the_loop_to_others() -> None:
+    turns, ended = 0, False
+
+    async def count() -> None:
+        nonlocal turns
+        while not ended:
+            turns += 1
+            await asyncio.sleep(0)
+
+    history = [[1_700_000_000.0 + number, number / 2] for number in range(5_000)]
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(count())
+        sent = await request_of(history, 3, "m")
+        ended = True
+    request = _messages()["ReqGetPredictMetric"].FromString(sent)
+    assert [[one.timestamp.seconds, one.value] for one in request.observations] == history
+    assert {one.metric_name for one in request.observations} == {"m"}
+    assert turns >= 20

@@ -1,14 +1,19 @@
 """`sumologic` beside its recorded exchanges: what is tried again, what is left behind, what is refused."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from typing import Any
+from collections.abc import AsyncIterator, Callable
+from typing import Any, ClassVar, TypeVar
 
 import pytest
 from aiohttp import web
 
 from keda_py.errors import ConfigError, ScalerError
+from keda_py.sdk.context import EngineContext, SharedContext
+from keda_py.sdk.registry import build
 from tests.http_server import HttpServer, http_server
+from tests.scalers.triggers import trigger_of
+
+T = TypeVar("T")
 
 AUTH = {"accessID": "aid", "accessKey": "s3cret"}
 JOB = "/api/v1/search/jobs/J1"
@@ -65,6 +70,28 @@ async def test_a_search_with_too_many_records_is_an_error(bench: Any, server: Ht
     scaler = await bench.opened("sumologic", logs(server.url), auth=AUTH)
     with pytest.raises(ScalerError, match="100001 records: aggregate"):
         await scaler.read()
+
+
+class Telling(EngineContext):
+    """Remembers what was read by `parse`, which sees to long texts."""
+
+    read: ClassVar[list[str]] = []
+
+    async def parse(self, function: Callable[..., T], *arguments: Any, **options: Any) -> T:
+        self.read.append(function.__name__)
+        return await super().parse(function, *arguments, **options)
+
+
+async def test_no_answer_is_read_on_the_loop_however_long_it_is(lent: SharedContext, server: HttpServer) -> None:
+    server.answers |= {
+        "/api/v1/search/jobs": '{"id":"J1"}',
+        JOB: '{"state":"DONE GATHERING RESULTS","messageCount":1,"recordCount":1}',
+        f"{JOB}/records": '{"records":[{"map":{"_count":"4"}}]}',
+    }
+    context = Telling(shared_context=lent, namespace="default", scaled_object="app", trigger_index=0)
+    scaler = build(trigger_of("sumologic", logs(server.url), auth=AUTH), context)
+    assert (await scaler.read()).value == 4
+    assert Telling.read == ["read_job", "read_state", "read_records"]
 
 
 async def test_an_unknown_time_zone_is_the_users_to_mend(bench: Any) -> None:

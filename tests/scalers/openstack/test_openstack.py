@@ -1,5 +1,6 @@
 """`openstack-swift` and `openstack-metric` against scripted servers, where the recorded exchanges say nothing."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -91,6 +92,24 @@ async def test_a_token_that_is_refused_is_renewed(bench: Any, cloud: Cloud, trig
             await scaler.read()
     assert (await scaler.read()).value == 7
     assert cloud.tokens == 2
+
+
+@pytest.mark.parametrize("trigger_type", ["openstack-swift", "openstack-metric"])
+async def test_a_question_may_take_as_long_as_the_trigger_says(bench: Any, cloud: Cloud, trigger_type: str) -> None:
+    metadata = swift(cloud) if trigger_type == "openstack-swift" else metric(cloud)
+    scaler = await bench.opened(trigger_type, metadata, auth=auth(cloud), timeout=0.8)
+    cloud.measures = [["t", 60, 7]]
+    late = asyncio.Event()
+    asyncio.get_running_loop().call_later(1.2, late.set)
+    path = "/swift/pictures" if trigger_type == "openstack-swift" else "/v1/metric/m-1/measures"
+    answer = cloud.swift if trigger_type == "openstack-swift" else cloud.gnocchi
+
+    async def answer_late(request: web.Request) -> web.Response:
+        await late.wait()
+        return await answer(request)
+
+    cloud.server.answers[path] = answer_late
+    assert (await scaler.read()).value == 7
 
 
 async def test_an_application_credential_is_sent_whole(bench: Any, cloud: Cloud) -> None:

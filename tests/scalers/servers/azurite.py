@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.servers import free_port, running
+from tests.servers import STARTUP_SECONDS, free_port, running
 
 ACCOUNT = "devstoreaccount1"
 KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
@@ -94,7 +94,9 @@ class Azurite:
         if kind:
             own["Content-Type"] = kind
         url = f"{self.endpoints[service]}/{path}"
-        answer = httpx.request(method, url, params=query, headers=own, content=content, trust_env=False)
+        answer = httpx.request(
+            method, url, params=query, headers=own, content=content, trust_env=False, timeout=STARTUP_SECONDS
+        )
         assert answer.is_success or answer.status_code == httpx.codes.CONFLICT, answer.text
 
 

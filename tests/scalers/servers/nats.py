@@ -28,19 +28,21 @@ class Nats:
 
 
 @contextmanager
-def nats(folder: Path, size: int = 1) -> Iterator[list[Nats]]:
-    """Server n is called `n<n>` and is at 127.0.0.n."""
-    program, ports = binary("nats-server", "nats-server"), [free_port() for _ in range(3)]
-    port, monitoring, routes = ports
+def nats(
+    folder: Path, size: int = 1, more: str = "", ports: tuple[int, int, int] | None = None
+) -> Iterator[list[Nats]]:
+    """Server n is called `n<n>` and is at 127.0.0.n; with `more` in its configuration, and perhaps on known ports."""
+    program = binary("nats-server", "nats-server")
+    port, monitoring, routes = ports or (free_port(), free_port(), free_port())
     hosts = [f"127.0.0.{number}" for number in range(1, size + 1)]
     others = ", ".join(f'"nats://{host}:{routes}"' for host in hosts)
     with ExitStack() as stack:
         for number, host in enumerate(hosts, 1):
             own = folder / f"n{number}"
-            own.mkdir()
+            own.mkdir(exist_ok=True)
             text = _CONFIGURATION + (_CLUSTER if size > 1 else "")
             known = {"name": f"n{number}", "host": host, "port": port, "monitoring": monitoring, "folder": own}
-            (own / "conf").write_text(text.format(**known, routes=routes, others=others))
+            (own / "conf").write_text(text.format(**known, routes=routes, others=others) + more)
             stack.enter_context(running([program, "-c", str(own / "conf")], port, own / "log"))
         for host in hosts:
             wait_ready(f"http://{host}:{monitoring}/healthz")

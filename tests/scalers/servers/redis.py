@@ -18,13 +18,13 @@ PASSWORD, SENTINEL_PASSWORD = "s3cret", "watchm3n"
 
 
 @contextmanager
-def redis_cluster(folder: Path) -> Iterator[list[int]]:
+def redis_cluster(folder: Path, *more: str) -> Iterator[list[int]]:
     """Ports of three nodes, which have all slots and a password."""
     ports = [free_port() for _ in range(3)]
     with ExitStack() as stack:
         for port in ports:
             (own := folder / str(port)).mkdir()
-            options = ["--cluster-enabled", "yes", "--cluster-port", str(free_port()), "--requirepass", PASSWORD]
+            options = ["--cluster-enabled", "yes", "--cluster-port", str(free_port()), "--requirepass", PASSWORD, *more]
             stack.enter_context(running(redis_command(port, own, *options), port, own / "log"))
         nodes = [f"{LOOPBACK}:{port}" for port in ports]
         program = binary("redis-cli", "redis-tools")

@@ -1,7 +1,7 @@
 """The answer of New Relic's NerdGraph to a NRQL query."""
 
 from keda_py.errors import ScalerError
-from scalers.shared.answers.json_values import at, items_of, read_json, short_text
+from scalers.shared.answers.json_values import at, is_number, items_of, read_json, short_text
 
 
 def read_results(text: bytes) -> tuple[int, float | None]:
@@ -16,8 +16,4 @@ def read_results(text: bytes) -> tuple[int, float | None]:
         raise ScalerError("the answer of New Relic has no data.actor.account")
     rows = items_of(at(account, "nrql", "results"), "results")
     values = rows[0].values() if rows and isinstance(rows[0], dict) else ()
-    return len(rows), next((float(value) for value in values if _is_number(value)), None)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return len(rows), next((float(value) for value in values if is_number(value)), None)

@@ -1,0 +1,243 @@
+"""Sources that tell of work on a connection which is held open: one for all triggers of a server and credential.
+
+A line (an open connection) tells of a topic once, and must be asked again: so a source in which much happens costs one
+event for each time that its trigger is read, and nothing piles up. What happens in between is not lost, since who asks
+again is told to read once more. A line that breaks is opened again; where the source refuses, it is polled alone.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractAsyncContextManager, suppress
+from typing import Protocol
+
+from keda_py.sdk.scaler import ScalerContext, ScalerError, SharingKey, sharing_key
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
+"""Seconds before a line that broke is opened again; twice as long each time until one has lasted."""
+_REFUSED_PAUSE = 600.0
+"""Seconds before a source that refused is asked again: an administrator may have allowed it meanwhile."""
+_MOST_LINES = 50
+"""Of one namespace at a time, which leaves it the larger part of its share of connections for readings."""
+_CHECK_SECONDS = 30.0
+"""Between two questions whether the server is still there."""
+_MOST_UNASKED, _COUNTED_SECONDS = 10_000, 10.0
+"""Messages of one line that were not asked for: those on their way when it is told to stop are not so many."""
+
+log = logging.getLogger(__name__)
+
+Tell = Callable[[str], bool]
+"""False where that topic was not asked for."""
+
+
+class Refused(ScalerError):
+    """The source cannot tell of work, or may not tell this user: that will be so for a while."""
+
+
+class Line(Protocol):
+    """An open connection. Its methods but `follow` are never called at the same time; each raises ScalerError."""
+
+    async def ask(self, topic: str) -> None:
+        """Tell when something happens. Raises Refused."""
+        ...
+
+    async def drop(self, topic: str) -> None:
+        """Tell of this topic no more."""
+        ...
+
+    async def check(self) -> None:
+        """Find out whether the server is there and tells: raise here or in `follow`, now or at the next call."""
+        ...
+
+    async def follow(self) -> None:
+        """Hear until the connection breaks. Raises Refused."""
+        ...
+
+
+OpenLine = Callable[[Tell], AbstractAsyncContextManager[Line]]
+"""Opens a line that calls `tell` with a topic, and closes it; holds `context.connection()` meanwhile."""
+
+
+class Listening:
+    """Who listens to which topics of a line, which is open while there is one who does.
+
+    Who listens waits for an event alone: a library may swallow a cancellation.
+    """
+
+    def __init__(self, open_line: OpenLine, room: asyncio.Semaphore) -> None:
+        self._open_line, self._room = open_line, room
+        self._ears: dict[str, set[asyncio.Event]] = {}
+        self._asked: set[str] = set()
+        """Of which the line tells."""
+        self._wanted: set[str] = set()
+        """To be asked for."""
+        self._over: set[str] = set()
+        """To be dropped."""
+        self._told: set[str] = set()
+        """Of which something was told, or missed, before they are asked for again."""
+        self._work = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._ending: set[asyncio.Task[None]] = set()
+
+    async def events(self, topic: str) -> AsyncGenerator[bool, None]:
+        """True after one event or many; the next one is asked for when the next item is."""
+        ear = asyncio.Event()
+        self._ears.setdefault(topic, set()).add(ear)
+        if self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._run())
+        try:
+            while True:
+                self._want(topic)
+                await ear.wait()
+                ear.clear()
+                yield True
+        finally:
+            self._leave(topic, ear)
+
+    async def aclose(self) -> None:
+        """Close the line."""
+        self._ears.clear()
+        self._end()
+        await asyncio.gather(*self._ending, return_exceptions=True)
+
+    def _want(self, topic: str) -> None:
+        if topic not in self._asked:
+            self._wanted.add(topic)
+            self._work.set()
+
+    def _leave(self, topic: str, ear: asyncio.Event) -> None:
+        ears = self._ears.get(topic, set())
+        ears.discard(ear)
+        if not ears:
+            self._ears.pop(topic, None)
+            self._told.discard(topic)
+            self._drop(topic)
+        if not self._ears:
+            self._end()
+
+    def _drop(self, topic: str) -> None:
+        self._wanted.discard(topic)
+        if topic in self._asked:
+            self._asked.discard(topic)
+            self._over.add(topic)
+            self._work.set()
+
+    def _end(self) -> None:
+        task, self._task = self._task, None
+        if task is not None:
+            self._ending.add(task)
+            task.add_done_callback(self._ending.discard)
+            task.cancel()
+
+    def _tell(self, topic: str) -> bool:
+        asked = topic in self._asked
+        if asked:
+            self._told.add(topic)
+            self._drop(topic)
+            self._wake(topic)
+        return asked
+
+    def _wake(self, topic: str) -> None:
+        for ear in self._ears.get(topic, ()):
+            ear.set()
+
+    async def _run(self) -> None:
+        mine, loop = asyncio.current_task(), asyncio.get_running_loop()
+        pause, missed = _FIRST_PAUSE, False
+        async with self._room:
+            while True:
+                began, refused = loop.time(), False
+                try:
+                    await self._hear(mine, missed=missed)
+                except Exception as error:  # noqa: BLE001 - what a server says may make a library raise anything
+                    refused = _tell_of(error)
+                if self._task is not mine:
+                    return
+                if loop.time() - began > _LONGEST_PAUSE:
+                    pause = _FIRST_PAUSE
+                missed = True
+                await asyncio.sleep(_REFUSED_PAUSE if refused else pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+
+    async def _hear(self, mine: asyncio.Task[None] | None, *, missed: bool) -> None:
+        """Raises ScalerError when the line breaks, alone or in a group."""
+        async with self._open_line(self._tell) as line:
+            if self._task is not mine:
+                return
+            self._asked.clear()
+            self._over.clear()
+            self._wanted = set(self._ears)
+            self._told = set(self._ears) if missed else set()
+            self._work.set()
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(line.follow())
+                tasks.create_task(self._serve(line, mine))
+
+    async def _serve(self, line: Line, mine: asyncio.Task[None] | None) -> None:
+        """Ask for what is wanted, and drop what was told of."""
+        loop = asyncio.get_running_loop()
+        check_at = loop.time() + _CHECK_SECONDS
+        while True:
+            with suppress(TimeoutError):
+                async with asyncio.timeout_at(check_at):
+                    await self._work.wait()
+            if self._task is not mine:
+                raise ScalerError("closed")
+            self._work.clear()
+            while self._over or self._wanted:
+                if self._over:
+                    await line.drop(self._over.pop())
+                else:
+                    await self._ask(line, self._wanted.pop())
+            if loop.time() >= check_at:
+                await line.check()
+                check_at = loop.time() + _CHECK_SECONDS
+
+    async def _ask(self, line: Line, topic: str) -> None:
+        self._asked.add(topic)
+        await line.ask(topic)
+        if topic in self._told:
+            self._told.discard(topic)
+            self._wake(topic)  # for what happened meanwhile
+
+
+def _tell_of(error: Exception) -> bool:
+    """Whether the source refused."""
+    cause = error.exceptions[0] if isinstance(error, ExceptionGroup) else error
+    refused = isinstance(cause, Refused)
+    text = str(cause) or type(cause).__name__
+    log.debug("a source does not tell of work", extra={"error": text, "refused": refused})
+    return refused
+
+
+async def listening(key: SharingKey, open_line: OpenLine, context: ScalerContext) -> Listening:
+    """The shared one of this key; nothing is opened before there is one who listens."""
+
+    async def make_room() -> asyncio.Semaphore:
+        return asyncio.Semaphore(_MOST_LINES)
+
+    async def no_close(_: asyncio.Semaphore) -> None:
+        """It holds nothing."""
+
+    of_namespace = sharing_key(context.namespace, ("listening", context.namespace))
+    room = await context.shared(of_namespace, make_room, no_close)
+
+    async def make() -> Listening:
+        return Listening(open_line, room)
+
+    return await context.shared(key, make, Listening.aclose)
+
+
+class Pace:
+    """How many messages that were not asked for a line may have."""
+
+    def __init__(self) -> None:
+        self._since, self._count = -_COUNTED_SECONDS, 0
+
+    def allows(self) -> bool:
+        """Whether there may be one more."""
+        now = asyncio.get_running_loop().time()
+        if now - self._since >= _COUNTED_SECONDS:
+            self._since, self._count = now, 0
+        self._count += 1
+        return self._count <= _MOST_UNASKED
