@@ -17,6 +17,7 @@ from keda_py.core.environment.calendar.questions import (
     why,
 )
 from keda_py.core.environment.calendar.reading import read_calendar
+from keda_py.core.environment.calendar.report import invalid_status, status_of
 from keda_py.core.environment.times import in_words, parse_duration
 from keda_py.errors import ConfigError
 from tests.costs import cpu_of
@@ -257,3 +258,17 @@ def test_other_durations_are_refused(text: str) -> None:
 )
 def test_spans_are_told_in_words(seconds: int, words: str) -> None:
     assert in_words(timedelta(seconds=seconds)) == words
+
+
+def test_the_status_says_what_is_and_what_comes() -> None:
+    cal = calendar(WEEK, holidays=[CHRISTMAS])
+    status = status_of(cal, at("2026-12-23T20:00"))
+    assert status.model_dump(by_alias=True, exclude_defaults=True) == {
+        "open": False,
+        "nextChange": {"at": "2026-12-25T07:30:00Z", "to": "Open", "because": "hours Mon-Fri 08:30-19:30"},
+        "nextHolidays": [{"date": f"2026-12-{day}", "name": "Christmas"} for day in (24, 28, 29, 30, 31)],
+        "hoursAWeek": "55",
+        "conditions": [{"type": "Valid", "status": "True", "reason": "Valid"}],
+    }
+    assert invalid_status("spec.hours: wrong").open is None
+    assert invalid_status("spec.hours: wrong").conditions[0].message == "spec.hours: wrong"
