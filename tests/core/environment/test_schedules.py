@@ -19,8 +19,13 @@ from keda_py.core.environment.scaling.schedules import (
     lay_bounds_over,
     schedule_of,
 )
+from keda_py.core.evaluation import evaluate
+from keda_py.core.fallback import FallbackState
+from keda_py.core.metric_names import name_metrics
+from keda_py.core.metric_specs import ExternalMetric
+from keda_py.core.reading import MetricReading, Round
 from keda_py.core.spec import AS_WRITTEN, ScalingSpec
-from keda_py.errors import ConfigError
+from keda_py.errors import ConfigError, ScalerError
 from tests.core.environment.builders import LONG_AGO, NIGHT, calendar, override
 
 DAY = {
@@ -136,11 +141,30 @@ def test_sleep_wins_over_a_schedule_and_an_exact_count_over_closed_triggers() ->
     assert lay_over(closed, OverlayReplicas(3)).pause.replicas is None
 
 
-def test_a_broken_source_keeps_nothing_awake_while_an_active_trigger_does() -> None:
+@pytest.mark.parametrize("failures", [0, 1, 1000])
+@pytest.mark.parametrize("fallback", [None, {"failureThreshold": 1, "replicas": 4}])
+def test_a_source_that_cannot_be_read_neither_wakes_nor_keeps_awake(failures: int, fallback: Any) -> None:
+    asleep = lay_over(scaled(fallback=fallback), OverlayAsleep(triggers_wake=True))
+    metrics = name_metrics(asleep, [[ExternalMetric(name="cron", target=5)]])
+    broken = tuple(MetricReading(metric=one, outcome=ScalerError("away"), taken_at=NIGHT) for one in metrics.external)
+    health = {one.name: FallbackState(failures=failures) for one in metrics.external}
+    found = evaluate(asleep, metrics, Round(readings=broken), health, 3, 3)
+    assert (found.active, found.failing) == (False, True)
+
+    def action(replicas: int) -> object:
+        return decide(asleep, Observation(replicas=replicas, active=found.active, failing=found.failing), NIGHT).action
+
+    assert action(3) == ScaleTo(replicas=0, activates=False)
+    assert action(0) == Keep()
+
+
+def test_cpu_cannot_wake_what_has_no_pods() -> None:
+    cpu = scaled(triggers=[{"type": "cpu", "metadata": {"value": "50"}}])
+    assert lay_over(cpu, OverlayAsleep(triggers_wake=True)).pause.replicas == "0"
+
+
+def test_an_active_trigger_wakes_and_keeps_awake() -> None:
     asleep = lay_over(scaled(fallback={"failureThreshold": 1, "replicas": 4}), OverlayAsleep(triggers_wake=True))
-    assert decide(asleep, Observation(replicas=3, active=False, failing=True), NIGHT).action == ScaleTo(
-        replicas=0, activates=False
-    )
     assert decide(asleep, Observation(replicas=0, active=True), NIGHT).action == ScaleTo(replicas=1, activates=True)
     assert decide(asleep, Observation(replicas=3, active=True), NIGHT).action == Keep()
 

@@ -12,11 +12,12 @@ from typing import assert_never
 from keda_py.apis.scaled_object import Fallback
 from keda_py.core.environment.decision.members import Overlay, OverlayAsleep, OverlayHold, OverlayReplicas
 from keda_py.core.environment.overrides import OverrideState, Verdict
-from keda_py.core.spec import PAUSED, PAUSED_REPLICAS, PauseSpec, ScalingSpec, parse_bool_annotation
+from keda_py.core.spec import LARGEST_INT32, PAUSED, PAUSED_REPLICAS, PauseSpec, ScalingSpec, parse_bool_annotation
 
 _NO_TIME = timedelta(0)
-TO_ZERO = Fallback(failure_threshold=0, replicas=0)
-"""A source that cannot be read keeps nothing awake."""
+TO_ZERO = Fallback(failure_threshold=LARGEST_INT32, replicas=0)
+"""A source that cannot be read keeps nothing awake: the decision goes to 0 under a fallback of 0, and as it never
+begins, the trigger never counts as active for it."""
 
 
 def lay_over(spec: ScalingSpec, overlay: Overlay | None) -> ScalingSpec:
@@ -26,7 +27,8 @@ def lay_over(spec: ScalingSpec, overlay: Overlay | None) -> ScalingSpec:
     match overlay:
         case OverlayAsleep(triggers_wake=False):
             return hold_at(spec, 0)
-        case OverlayAsleep() if spec.pause.stopped:  # by a schedule that closes its triggers
+        case OverlayAsleep() if spec.pause.stopped or spec.resource_only:
+            # A schedule has closed its triggers, or they are cpu and memory alone, which need a pod to be active.
             return hold_at(spec, 0)
         case OverlayAsleep():
             woken = replace(spec, declared_min=0, idle_replicas=None, force_activation=False, fallback=TO_ZERO)
