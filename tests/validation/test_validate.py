@@ -49,7 +49,7 @@ def test_a_line_begins_as_editors_and_pipelines_read_it(tmp_path: Path, capsys: 
     file.write_text(BAD)
     main(["validate", str(file)])
     assert capsys.readouterr().out.startswith(
-        f"{file}:8: error: ScaledObject web: spec.triggers[0].metadata.timezone: timezone: 'Mars/Olympus' is not a known"
+        f"{file}:8: error: ScaledObject web: spec.triggers[0].metadata.timezone: 'Mars/Olympus' is not a known"
     )
 
 

@@ -1,0 +1,63 @@
+"""The rows of this group's kinds, as those of `apis/kinds.py`. No part of the operator reads them yet.
+
+`IN`, the time to the next change, has no column: a date of the future is shown as <invalid> by kubectl, and a text of
+it would be written each minute. The CLI shows it.
+"""
+
+from keda_py.apis.environments.calendar import Calendar, ClusterCalendar
+from keda_py.apis.environments.environment import Environment
+from keda_py.apis.environments.override import Override
+from keda_py.apis.environments.scaling_schedule import ScalingSchedule
+from keda_py.apis.kinds import Column, Kind
+
+GROUP = "keda-py.dev"
+
+_VALID = Column(name="Valid", path='.status.conditions[?(@.type=="Valid")].status')
+_NEXT = (Column(name="Next", path=".status.nextChange.to"), Column(name="At", path=".status.nextChange.at"))
+_AGE = Column(name="Age", path=".metadata.creationTimestamp", type="date")
+_CALENDAR = (
+    Column(name="Open", path=".status.open", type="boolean"),
+    *_NEXT,
+    Column(name="Zone", path=".spec.timeZone"),
+    _VALID,
+    _AGE,
+)
+
+ENVIRONMENT_KINDS = (
+    Kind(model=Calendar, group=GROUP, short_names=("cal",), columns=_CALENDAR),
+    Kind(model=ClusterCalendar, group=GROUP, scope="Cluster", short_names=("ccal",), columns=_CALENDAR),
+    Kind(
+        model=Environment,
+        group=GROUP,
+        short_names=("env",),
+        columns=(
+            Column(name="Phase", path=".status.phase"),
+            Column(name="Ready", path=".status.ready"),
+            *_NEXT,
+            Column(name="Override", path=".status.override.summary"),
+            Column(name="Because", path=".status.because", priority=1),
+            _AGE,
+        ),
+    ),
+    Kind(
+        model=Override,
+        group=GROUP,
+        short_names=("ovr",),
+        columns=(
+            Column(name="Target", path=".spec.target.name"),
+            Column(name="State", path=".spec.state"),
+            Column(name="Replicas", path=".spec.replicas", type="integer"),
+            Column(name="Phase", path=".status.phase"),
+            Column(name="Until", path=".status.ends"),
+            Column(name="By", path=".status.requestedBy"),
+            Column(name="Reason", path=".spec.reason", priority=1),
+            _AGE,
+        ),
+    ),
+    Kind(
+        model=ScalingSchedule,
+        group=GROUP,
+        short_names=("sched",),
+        columns=(Column(name="Period", path=".status.period"), *_NEXT, _VALID, _AGE),
+    ),
+)

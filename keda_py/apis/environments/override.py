@@ -1,0 +1,58 @@
+"""Override: keeps something awake, asleep or as it is for a while, whatever calendar and schedule say."""
+
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field
+
+from keda_py.apis.schema_marks import Timestamp, rule
+from keda_py.apis.wire import Condition, Count, Name, ObjectMeta, Wire
+
+NEXT_CHANGE = "NextChange"
+
+
+class OverrideTarget(Wire):
+    """What is overridden."""
+
+    kind: Literal["Environment", "ScaledObject", "Deployment", "StatefulSet"]
+    name: Name
+
+
+class OverrideSpec(Wire):
+    """What shall be, from when, until when, and why."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rule("has(self.state) != has(self.replicas)", "give one of state and replicas")
+    )
+
+    target: OverrideTarget | None = None
+    """The namespace's only Environment where it is left out."""
+    state: Literal["", "Awake", "Asleep", "Hold"] = ""
+    """Hold: as it is, neither up nor down."""
+    replicas: Count | None = None
+    """Exactly this many; not for an Environment."""
+    from_: Annotated[Timestamp, Field(alias="from", description="When it begins; at once where it is left out.")] = ""
+    until: str = ""
+    """A time, such as 2026-11-23T22:00:00+01:00, or NextChange: the calendar's next change."""
+    for_: Annotated[str, Field(alias="for", description="How long, such as 3h or 1h30m.")] = ""
+    reason: str = ""
+
+
+class OverrideStatus(Wire):
+    """Whether it rules."""
+
+    phase: Literal["", "Pending", "Active", "Outranked", "Ended", "Invalid"] = ""
+    because: str = ""
+    requested_by: str = ""
+    """The user who created it, as the API server knew them."""
+    starts: Timestamp = ""
+    ends: Timestamp = ""
+    """Fixed once, when NextChange was looked up."""
+    conditions: list[Condition] = []
+
+
+class Override(Wire):
+    """An exception for a while, which ends by itself."""
+
+    metadata: ObjectMeta
+    spec: OverrideSpec
+    status: OverrideStatus = OverrideStatus()

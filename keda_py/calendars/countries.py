@@ -1,0 +1,38 @@
+"""The public holidays of a country, as PyPI's `holidays` knows them.
+
+The first question loads the library: 0.6 s of CPU and 29 MB, once; so ask in a thread (`asyncio.to_thread`). Later
+countries take 10 ms at most. Names are in English where the library has them, else in the country's language.
+"""
+
+from collections.abc import Mapping
+from datetime import date
+from functools import lru_cache
+
+from keda_py.errors import ConfigError
+
+_LONGEST = 20
+MOST_YEARS = 5
+
+
+@lru_cache(maxsize=128)
+def country_holidays(country: str, subdivision: str, years: tuple[int, ...], *, field: str) -> Mapping[date, str]:
+    """Names by date, in those years. Raises ConfigError for a country or subdivision that is unknown."""
+    from holidays import country_holidays as look_up
+
+    if len(country) > _LONGEST or len(subdivision) > _LONGEST or len(years) > MOST_YEARS:
+        raise ConfigError(
+            f"{field}: a code of more than {_LONGEST} characters; write for example KR or DE", field=field
+        )
+    try:
+        known = look_up(country, subdiv=subdivision or None, years=years, language="en_US")
+    except NotImplementedError:
+        where, value = (f"{field}.subdivision", subdivision) if _is_known(country) else (f"{field}.country", country)
+        text = f"{where}: {value!r} is unknown; write a code of ISO 3166, such as KR, or list the days under dates"
+        raise ConfigError(text, field=where) from None
+    return dict(sorted(known.items()))
+
+
+def _is_known(country: str) -> bool:
+    from holidays import list_supported_countries
+
+    return country in list_supported_countries(include_aliases=True)

@@ -1,0 +1,123 @@
+"""What people ask of a calendar: is it open, what changes next and why, which holidays come.
+
+Answers look HORIZON ahead at most. One costs as much as the days to the next change: a year of holidays 2 ms.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+from keda_py.core.environment.calendar.calendar import Calendar
+from keda_py.core.environment.calendar.days import DAY
+from keda_py.core.environment.calendar.zones import instant_of, local_date
+
+HORIZON = timedelta(days=400)
+_DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    """[start, end) in UTC without a break. `because` is why it begins."""
+
+    start: datetime
+    end: datetime
+    because: str
+    ends_because: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """It opens (True) or closes at that instant (UTC)."""
+
+    at: datetime
+    opens: bool
+    because: str
+
+
+def is_open(calendar: Calendar, at: datetime) -> bool:
+    """Whether it is open at that instant (aware)."""
+    first = next(openings(calendar, at), None)
+    return first is not None and first.start <= at
+
+
+def next_change(calendar: Calendar, after: datetime) -> Change | None:
+    """The first opening or closing strictly after that instant (aware); None: not within the horizon."""
+    horizon = after + HORIZON
+    for opening in openings(calendar, after):
+        if opening.start > after:
+            return Change(at=opening.start, opens=True, because=opening.because)
+        if opening.end < horizon:
+            return Change(at=opening.end, opens=False, because=opening.ends_because)
+        break
+    return None
+
+
+def why(calendar: Calendar, at: datetime) -> str:
+    """Why it is open or closed at that instant, in words."""
+    first = next(openings(calendar, at), None)
+    if first is not None and first.start <= at:
+        return first.because
+    return calendar.why_closed(local_date(at, calendar.zone))
+
+
+def openings(calendar: Calendar, after: datetime) -> Iterator[Opening]:
+    """Those that end after that instant, in order, up to the horizon. What touches is one."""
+    last: Opening | None = None
+    for span in _spans(calendar, after):
+        if span.end <= after or span.end <= span.start:
+            continue
+        if last is not None and span.start <= last.end:
+            end, ends = max((last.end, last.ends_because), (span.end, span.ends_because))
+            last = Opening(start=last.start, end=end, because=last.because, ends_because=ends)
+            continue
+        if last is not None:
+            yield last
+        last = span
+    if last is not None:
+        yield last
+
+
+def _spans(calendar: Calendar, after: datetime) -> Iterator[Opening]:
+    """Day by day from two days before, as a span reaches into the next day; joined only within a day."""
+    start = local_date(after, calendar.zone) - 2 * _DAY
+    for step in range(HORIZON.days + 3):
+        day = start + step * _DAY
+        for span in calendar.spans_of(day):
+            yield Opening(
+                start=instant_of(day, span.start, calendar.zone),
+                end=instant_of(day, span.end, calendar.zone),
+                because=span.because,
+                ends_because=_ends_because(calendar, day, span.end, span.because),
+            )
+
+
+def _ends_because(calendar: Calendar, day: date, end: int, because: str) -> str:
+    """At midnight it is the next day that says why."""
+    if end < DAY or end % DAY:
+        return f"end of the {because}" if because.startswith("hours") else because
+    return calendar.why_closed(day + end // DAY * _DAY)
+
+
+@dataclass(frozen=True, slots=True)
+class Holiday:
+    """A day on which it is closed, and what it is called."""
+
+    day: date
+    name: str
+
+
+def next_holidays(calendar: Calendar, after: datetime, count: int = 5) -> tuple[Holiday, ...]:
+    """The next ones from that day on, today's too; those that an exception opens are left out."""
+    today = local_date(after, calendar.zone)
+    days = sorted(day for day in calendar.holidays if day >= today and not _opened(calendar, day))
+    return tuple(Holiday(day, calendar.holidays[day]) for day in days[:count])
+
+
+def _opened(calendar: Calendar, day: date) -> bool:
+    exception = calendar.exceptions.get(day)
+    return exception is not None and bool(exception.spans)
+
+
+def hours_a_week(calendar: Calendar) -> float:
+    """Hours that it is open in a week without holidays, exceptions and changes of the clock."""
+    return sum(span.end - span.start for spans in calendar.week for span in spans) / 60

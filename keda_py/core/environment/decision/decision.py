@@ -1,0 +1,201 @@
+"""The decision about a whole environment. Pure; `members.py` and `goal.py` have the rows and their reasons.
+
+The controller's part, in this order: write `status` if it differs, then do the members' actions, then look again at
+`look_again_at` or when something is seen to change. It decides only on caches that show its own last write.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from keda_py.apis.environments.environment import EnvironmentStatus
+from keda_py.core.environment.calendar.calendar import Calendar
+from keda_py.core.environment.decision.goal import Goal, NextChange, Question, State
+from keda_py.core.environment.decision.members import MemberDecision, Reason, Want, Wish, act, observe
+from keda_py.core.environment.decision.report import Picture, status_of
+from keda_py.core.environment.decision.seen import EnvironmentSeen, MemberSeen
+from keda_py.core.environment.decision.state import (
+    MOST_WAKES,
+    EnvironmentState,
+    MemberState,
+    Phase,
+    Transition,
+    Wake,
+    lead_of,
+)
+from keda_py.core.environment.decision.waves import advance, begin, ends_at, has_turn, under_way
+from keda_py.core.environment.overrides import Overrides, OverrideState, Verdict
+from keda_py.core.environment.spec import EnvironmentSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnvironmentDecision:
+    """`status` is stored before `members` are acted on. `released`: nothing is remembered, the finalizer may go."""
+
+    goal: Goal
+    members: tuple[MemberDecision, ...]
+    state: EnvironmentState
+    status: EnvironmentStatus
+    next_change: NextChange | None
+    look_again_at: datetime | None
+    released: bool
+
+
+def decide(
+    spec: EnvironmentSpec,
+    calendar: Calendar | None,
+    overrides: Overrides,
+    seen: EnvironmentSeen,
+    state: EnvironmentState,
+    now: datetime,
+) -> EnvironmentDecision:
+    """What is to be done now, and why. `calendar` None: it is missing or invalid, `seen.calendar_error` says how."""
+    lead = lead_of(state.wakes, spec.max_lead)
+    question = Question(
+        spec=spec,
+        calendar=calendar,
+        calendar_error=seen.calendar_error,
+        overrides=overrides,
+        state=state,
+        lead=lead if spec.ready_by else lead * 0,
+    )
+    goal = question.goal_at(now)
+    run = _Run(spec, goal, overrides, seen, state, now)
+    members, moved = run.members()
+    following = question.change_after(goal)
+    picture = Picture(
+        spec=spec, goal=goal, next_change=following, lead=question.lead, seen=seen, members=members, state=moved
+    )
+    return EnvironmentDecision(
+        goal=goal,
+        members=members,
+        state=moved,
+        status=status_of(picture),
+        next_change=following,
+        look_again_at=min(
+            (at for at in (goal.looks_at, *run.timers(moved.transition)) if at and at > now), default=None
+        ),
+        released=spec.deleting and not moved.members,
+    )
+
+
+class _Run:
+    """One decision: what is wanted of each member, whose turn it is, and what follows."""
+
+    def __init__(
+        self,
+        spec: EnvironmentSpec,
+        goal: Goal,
+        overrides: Overrides,
+        seen: EnvironmentSeen,
+        state: EnvironmentState,
+        now: datetime,
+    ) -> None:
+        self._spec, self._goal, self._state, self._now = spec, goal, state, now
+        self._seen = sorted(seen.members, key=lambda member: (member.wave, member.key))
+        self._verdicts = {
+            member.key: overrides.verdict(member.targets, now) if member.targets else Verdict(None)
+            for member in self._seen
+        }
+
+    def members(self) -> tuple[tuple[MemberDecision, ...], EnvironmentState]:
+        """The decisions, and the state to store."""
+        wants = {member.key: self._want(member) for member in self._seen}
+        observed: list[tuple[MemberSeen, MemberState | None]] = [
+            (member, observe(member, self._state.members.get(member.key), wants[member.key], self._now))
+            for member in self._seen
+        ]
+        moved = self._move(observed)
+        decisions = []
+        waking = under_way(moved.transition, observed)
+        for member, remembered in observed:
+            want = wants[member.key]
+            turn = self._has_turn(member, want, moved.transition, waking)
+            decision = act(member, remembered, replace(want, turn=turn), self._now)
+            waking += decision.reason is Reason.WOKEN and remembered is not decision.state
+            decisions.append(decision)
+        kept = {each.key: each.state for each in decisions if each.state is not None}
+        return tuple(decisions), replace(moved, members=kept)
+
+    def timers(self, transition: Transition | None) -> Iterator[datetime]:
+        """Instants at which something is to be done, besides those of the goal."""
+        if transition is not None:
+            yield transition.wave_started
+            yield ends_at(self._spec, transition)
+        for member in self._seen:
+            yield member.created + self._spec.grace
+        for verdict in self._verdicts.values():
+            if verdict.changes_at is not None:
+                yield verdict.changes_at
+
+    def _want(self, member: MemberSeen) -> Want:
+        young_until = member.created + self._spec.grace
+        base = Want(
+            wish=_WISHES[self._goal.state],
+            young_until=young_until if self._now < young_until else None,
+            triggers_wake=self._spec.triggers_wake,
+        )
+        if member.released or self._spec.deleting:
+            return replace(base, wish=Wish.UP)
+        override = self._verdicts[member.key].rules
+        match override.state if override is not None else None:
+            case OverrideState.AWAKE:
+                return replace(base, wish=Wish.UP)
+            case OverrideState.ASLEEP:
+                return replace(base, wish=Wish.DOWN, young_until=None, triggers_wake=False)
+            case OverrideState.HOLD:
+                return replace(base, wish=Wish.LEAVE, held=True)
+            case OverrideState.EXACTLY if override is not None:
+                return replace(base, wish=Wish.EXACTLY, replicas=override.replicas or 0)
+            case _:
+                return base
+
+    def _has_turn(self, member: MemberSeen, want: Want, transition: Transition | None, waking: int) -> bool:
+        if member.released or self._spec.deleting:
+            return True
+        if want.wish is Wish.UP and waking >= self._spec.max_parallel:
+            return False
+        by_itself = self._verdicts[member.key].rules is not None
+        return by_itself or has_turn(transition, member.wave, self._now)
+
+    def _move(self, observed: Sequence[tuple[MemberSeen, MemberState | None]]) -> EnvironmentState:
+        """The phase after what was seen: begin, go on, end."""
+        state, goal, now = self._state, self._goal, self._now
+        if goal.state is State.HOLD:
+            return state if state.phase else replace(state, phase=Phase.AWAKE, since=now)
+        transition = state.transition
+        to = Phase.AWAKE if goal.state is State.AWAKE else Phase.ASLEEP
+        if not state.phase and to is Phase.AWAKE:
+            return replace(state, phase=Phase.AWAKE, since=now)
+        if transition is None and state.phase is to:
+            return state
+        if transition is None or transition.to is not to:
+            transition = begin(self._spec, to, observed, now)
+        progress = advance(self._spec, transition, observed, now, self._skipped)
+        if progress.transition is not None:
+            phase = Phase.WAKING if to is Phase.AWAKE else Phase.FALLING_ASLEEP
+            since = state.since if state.phase is phase else now
+            return replace(state, phase=phase, since=since, transition=progress.transition)
+        done = replace(state, phase=to, since=now, transition=None)
+        return _learn(done, progress.finished, now)
+
+    def _skipped(self, member: MemberSeen) -> bool:
+        """Members that a wave does not wait for: they have rules of their own, or are too young to be put to sleep."""
+        own = self._verdicts[member.key].rules is not None or bool(member.owned_by) or member.released
+        if self._goal.state is not State.ASLEEP:
+            return own
+        young = self._now < member.created + self._spec.grace and member.key not in self._state.members
+        return own or young or (self._spec.triggers_wake and member.triggers_active)
+
+
+def _learn(state: EnvironmentState, finished: Transition | None, now: datetime) -> EnvironmentState:
+    """How long the wake took; one that a wave timed out in teaches nothing."""
+    if finished is None or not finished.woke:
+        return state
+    seconds = int((now - finished.started).total_seconds())
+    wake = Wake(started=finished.started, ready=None if finished.timed_out else now, seconds=seconds)
+    wakes = state.wakes if finished.timed_out else (*state.wakes, seconds)[-MOST_WAKES:]
+    return replace(state, last_wake=wake, wakes=wakes)
+
+
+_WISHES = {State.AWAKE: Wish.UP, State.ASLEEP: Wish.DOWN, State.HOLD: Wish.LEAVE}

@@ -1,0 +1,127 @@
+"""Awake or asleep? An ordered list of guards, one `Reason` a row; and when the answer changes next.
+
+The answer is asked for instants ahead as well, which is how the next change is found.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from keda_py.core.environment.calendar.calendar import Calendar
+from keda_py.core.environment.calendar.questions import is_open, next_change, why
+from keda_py.core.environment.decision.state import EnvironmentState, Phase
+from keda_py.core.environment.overrides import Overrides, OverrideSpec, OverrideState, Target
+from keda_py.core.environment.spec import EnvironmentSpec
+from keda_py.core.environment.times import in_words
+
+_MOST_STEPS = 20
+"""Instants that are looked at for the next change."""
+
+
+class Reason(StrEnum):
+    """Why an environment is to be awake or asleep."""
+
+    RELEASED = "Released"
+    OVERRIDE_AWAKE = "OverrideAwake"
+    OVERRIDE_ASLEEP = "OverrideAsleep"
+    OVERRIDE_HOLD = "OverrideHold"
+    CALENDAR_INVALID = "CalendarInvalid"
+    OPEN = "Open"
+    READY_BY = "ReadyBy"
+    CLOSED = "Closed"
+
+
+class State(StrEnum):
+    """What is wanted. HOLD: as it is, nothing is begun."""
+
+    AWAKE = "Awake"
+    ASLEEP = "Asleep"
+    HOLD = "Hold"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Goal:
+    """What is wanted now; `looks_at` is the next instant at which it may be otherwise."""
+
+    state: State
+    reason: Reason
+    because: str
+    override: OverrideSpec | None = None
+    looks_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NextChange:
+    """When something else will be wanted, as far as is known now."""
+
+    at: datetime
+    to: State
+    because: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """All that a goal depends on, besides the time."""
+
+    spec: EnvironmentSpec
+    calendar: Calendar | None
+    calendar_error: str
+    overrides: Overrides
+    state: EnvironmentState
+    lead: timedelta
+
+    def goal_at(self, at: datetime) -> Goal:
+        """The row that holds then."""
+        if self.spec.deleting:
+            return Goal(state=State.AWAKE, reason=Reason.RELEASED, because="the Environment is being deleted")
+        verdict = self.overrides.verdict([Target("Environment", self.spec.name)], at)
+        if (override := verdict.rules) is not None:
+            state, reason = _RULED[override.state]
+            return Goal(
+                state=state, reason=reason, because=verdict.because, override=override, looks_at=verdict.changes_at
+            )
+        if self.calendar is None:
+            # Nothing is put to sleep without a calendar; what was waking goes on.
+            awake = self.state.phase in (Phase.AWAKE, Phase.WAKING)
+            state = State.AWAKE if awake else State.HOLD
+            because = f"there is no valid calendar, so it stays as it is: {self.calendar_error}"
+            return Goal(state=state, reason=Reason.CALENDAR_INVALID, because=because, looks_at=verdict.changes_at)
+        return self._by_calendar(self.calendar, at, verdict.changes_at)
+
+    def _by_calendar(self, calendar: Calendar, at: datetime, override_at: datetime | None) -> Goal:
+        change = next_change(calendar, at)
+        begins = None if change is None else change.at - (self.lead if change.opens else timedelta(0))
+        if change is None or begins is None:
+            looks_at = override_at
+        else:
+            looks_at = _earliest(override_at, begins if begins > at else change.at)
+        if is_open(calendar, at):
+            return Goal(state=State.AWAKE, reason=Reason.OPEN, because=why(calendar, at), looks_at=looks_at)
+        if change is not None and begins is not None and change.opens and begins <= at:
+            because = f"to be ready by then, {in_words(self.lead)} before {change.because}"
+            return Goal(state=State.AWAKE, reason=Reason.READY_BY, because=because, looks_at=looks_at)
+        return Goal(state=State.ASLEEP, reason=Reason.CLOSED, because=why(calendar, at), looks_at=looks_at)
+
+    def change_after(self, goal: Goal) -> NextChange | None:
+        """The next instant at which something else is wanted than `goal`; None: none is known."""
+        following = goal
+        for _ in range(_MOST_STEPS):
+            at = following.looks_at
+            if at is None:
+                return None
+            following = self.goal_at(at)
+            if following.state is not goal.state:
+                return NextChange(at=at, to=following.state, because=following.because)
+        return None
+
+
+_RULED = {
+    OverrideState.AWAKE: (State.AWAKE, Reason.OVERRIDE_AWAKE),
+    OverrideState.ASLEEP: (State.ASLEEP, Reason.OVERRIDE_ASLEEP),
+    OverrideState.HOLD: (State.HOLD, Reason.OVERRIDE_HOLD),
+    OverrideState.EXACTLY: (State.HOLD, Reason.OVERRIDE_HOLD),
+}
+
+
+def _earliest(*times: datetime | None) -> datetime | None:
+    return min((time for time in times if time is not None), default=None)

@@ -1,0 +1,182 @@
+"""What an Environment remembers, and its form on the wire. It is written before what it says is done.
+
+So a controller that is killed after any one write goes on right:
+
+    Falling   the count is remembered; the member may be at it still, or at 0 already
+    Down      it was seen at 0
+    Rising    the count is being given back; the member may be at 0 still, or at it already
+    (absent)  it has been given back, and is its owner's
+
+A member's count is remembered from before it goes to 0 until it was seen given back.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from keda_py.apis.environments.environment import EnvironmentStatus, MemberStatus, TransitionStatus, WakeStatus
+from keda_py.core.environment.times import parse_optional_time, parse_time
+from keda_py.core.values.times import write_time
+
+
+class Phase(StrEnum):
+    """Of an Environment; UNKNOWN before its first decision."""
+
+    UNKNOWN = ""
+    ASLEEP = "Asleep"
+    WAKING = "Waking"
+    AWAKE = "Awake"
+    FALLING_ASLEEP = "FallingAsleep"
+
+
+class Stage(StrEnum):
+    """Of a member that is not as its owner left it."""
+
+    FALLING = "Falling"
+    DOWN = "Down"
+    RISING = "Rising"
+    KEPT = "Kept"
+    """A person scaled it up: left alone until the environment wakes."""
+    CONTESTED = "Contested"
+    """Another controller put its count back twice: left alone until the environment wakes."""
+    PINNED = "Pinned"
+    """An Override gives it a count."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberState:
+    """`replicas` is to be given back (of a CronJob 1, or 0 where its owner had suspended it).
+
+    `start` is the count that was seen when the stage began: while that is seen, our own write is still to come.
+    """
+
+    stage: Stage
+    replicas: int
+    start: int = 0
+    to: int = 0
+    since: datetime
+    by: str = ""
+    put_backs: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transition:
+    """Waking or falling asleep. `wave_started` may lie ahead, in a pause."""
+
+    to: Phase
+    started: datetime
+    wave: int
+    wave_started: datetime
+    woke: bool = False
+    timed_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wake:
+    """A wake that is over; `ready` None: a wave was not waited for."""
+
+    started: datetime
+    ready: datetime | None
+    seconds: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnvironmentState:
+    """All that must survive a restart."""
+
+    phase: Phase = Phase.UNKNOWN
+    since: datetime | None = None
+    transition: Transition | None = None
+    members: Mapping[str, MemberState] = field(default_factory=dict)
+    wakes: tuple[int, ...] = ()
+    last_wake: Wake | None = None
+
+
+def read_state(status: EnvironmentStatus) -> EnvironmentState:
+    """What was stored. Raises ConfigError for times that cannot be read: better to stop than to forget a count."""
+    return EnvironmentState(
+        phase=Phase(status.phase),
+        since=parse_optional_time(status.phase_since, field="status.phaseSince"),
+        transition=None if status.transition is None else _read_transition(status.transition),
+        members={key: _read_member(member, key) for key, member in status.members.items() if member.stage},
+        wakes=tuple(status.wakes[-MOST_WAKES:]),
+        last_wake=None if status.last_wake is None else _read_wake(status.last_wake),
+    )
+
+
+def _read_transition(wire: TransitionStatus) -> Transition:
+    started = parse_time(wire.started, field="status.transition.started")
+    return Transition(
+        to=Phase.AWAKE if wire.to == Phase.AWAKE else Phase.ASLEEP,
+        started=started,
+        wave=wire.wave - 1,
+        wave_started=parse_optional_time(wire.wave_started, field="status.transition.waveStarted") or started,
+        woke=wire.woke,
+        timed_out=tuple(wire.timed_out),
+    )
+
+
+def _read_member(wire: MemberStatus, key: str) -> MemberState:
+    return MemberState(
+        stage=Stage(wire.stage),
+        replicas=wire.replicas,
+        start=wire.from_,
+        to=wire.to,
+        since=parse_time(wire.since, field=f"status.members[{key}].since"),
+        by=wire.by,
+        put_backs=wire.put_backs,
+    )
+
+
+def _read_wake(wire: WakeStatus) -> Wake:
+    return Wake(
+        started=parse_time(wire.started, field="status.lastWake.started"),
+        ready=parse_optional_time(wire.ready, field="status.lastWake.ready"),
+        seconds=wire.seconds,
+    )
+
+
+def write_members(members: Mapping[str, MemberState]) -> dict[str, MemberStatus]:
+    """By key, in order."""
+    return {
+        key: MemberStatus(
+            stage=member.stage.value,
+            replicas=member.replicas,
+            from_=member.start,
+            to=member.to,
+            since=write_time(member.since),
+            by=member.by,
+            put_backs=member.put_backs,
+        )
+        for key, member in sorted(members.items())
+    }
+
+
+def write_transition(transition: Transition) -> TransitionStatus:
+    """Waves are counted from 1 on the wire."""
+    return TransitionStatus(
+        to=transition.to.value,
+        started=write_time(transition.started),
+        wave=transition.wave + 1,
+        wave_started=write_time(transition.wave_started),
+        woke=transition.woke,
+        timed_out=list(transition.timed_out),
+    )
+
+
+def write_wake(wake: Wake) -> WakeStatus:
+    """As `status.lastWake`."""
+    ready = "" if wake.ready is None else write_time(wake.ready)
+    return WakeStatus(started=write_time(wake.started), ready=ready, seconds=wake.seconds)
+
+
+MOST_WAKES = 10
+
+
+def lead_of(wakes: tuple[int, ...], longest: timedelta) -> timedelta:
+    """How much earlier to begin: the 90th percentile of the last wakes (nearest rank), nothing before the first."""
+    if not wakes:
+        return timedelta(0)
+    rank = -(-len(wakes) * 9 // 10)
+    return min(timedelta(seconds=sorted(wakes)[rank - 1]), longest)

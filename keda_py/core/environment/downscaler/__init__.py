@@ -1,0 +1,6 @@
+"""The annotations of py-kube-downscaler: what they make of one object now, so that it can be left without a rewrite.
+
+In: an object's annotations and fields, those of its namespace, the settings, `now`. Out: an `Outcome` (`decision.py`).
+Recorded decisions of the program itself are the judge (`tests/core/environment/test_downscaler.py`); where we differ on
+purpose is listed there: windows may cross midnight, and a ScaledObject is put to sleep instead of frozen.
+"""

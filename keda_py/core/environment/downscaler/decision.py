@@ -1,0 +1,280 @@
+"""What the annotations make of one object now.
+
+The order: left out by name or namespace; forced by the namespace or a pod; excluded (then only given back); awake,
+asleep or neither, by periods or by uptime and downtime; then up, down, or as it is. The count of before is kept in the
+annotation `downscaler/original-replicas`, so that a cluster can be taken over and given back in the middle of a night.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+import re2
+
+from keda_py.core.environment.downscaler.kinds import RULES, Fields, KindRules
+from keda_py.core.environment.downscaler.timespecs import ALWAYS, NEVER, SpecDefaults, matches
+from keda_py.core.environment.downscaler.values import Amount, parse_amount, parse_date
+from keda_py.errors import ConfigError
+
+PREFIX = "downscaler/"
+ORIGINAL = f"{PREFIX}original-replicas"
+ORIGINAL_PAUSE = f"{PREFIX}original-pause-replicas"
+PAUSED = "autoscaling.keda.sh/paused-replicas"
+_OWNERS = ("CronJob", "Stack")
+"""What puts down its own objects."""
+_FORCED_PHASES = ("Running", "Pending")
+Annotations = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DownscalerSettings:
+    """The program's settings; `exclude_namespaces` and `matching_labels` are regular expressions for the whole."""
+
+    uptime: str = ALWAYS
+    downtime: str = NEVER
+    upscale_period: str = NEVER
+    downscale_period: str = NEVER
+    downtime_replicas: str = "0"
+    grace: timedelta = timedelta(minutes=15)
+    namespaces: frozenset[str] = frozenset()
+    """Only these, also where they are excluded; all where it is empty."""
+    exclude_namespaces: tuple[str, ...] = ("kube-system",)
+    exclude_names: frozenset[str] = frozenset({"py-kube-downscaler", "kube-downscaler", "downscaler"})
+    matching_labels: tuple[str, ...] = ()
+    include_kinds: frozenset[str] = frozenset()
+    """All that are understood where it is empty."""
+    upscale_target_only: bool = False
+    """What is excluded is not given back either."""
+    deployment_time_annotation: str = ""
+    defaults: SpecDefaults = field(default_factory=SpecDefaults)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Annotated:
+    """An object; `fields` are those of `kinds.py`."""
+
+    kind: str
+    namespace: str
+    name: str
+    created: datetime
+    annotations: Annotations = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    owner_kinds: tuple[str, ...] = ()
+    fields: Fields = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """The object's namespace, and whether a pod forces everything up (`is_forcing`)."""
+
+    annotations: Annotations = field(default_factory=dict)
+    pod_forces_uptime: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """Fields and annotations afterwards. `sleeps_at` is for ScaledObjects: the count to hold them at, None: awake."""
+
+    fields: Fields
+    annotations: Annotations
+    changed: bool = False
+    sleeps_at: int | None = None
+    because: str = ""
+
+
+def is_forcing(phase: str, annotations: Annotations) -> bool:
+    """Whether a pod of a watched namespace forces everything up, in all of them."""
+    return phase in _FORCED_PHASES and annotations.get(f"{PREFIX}force-uptime", "").lower() == "true"
+
+
+def decide(obj: Annotated, around: Surroundings, settings: DownscalerSettings, now: datetime) -> Outcome:
+    """What is to be written. Raises ConfigError for an annotation that cannot be read: then nothing is written."""
+    unchanged = Outcome(fields=obj.fields, annotations=obj.annotations)
+    if _is_out_of_sight(obj, settings):
+        return unchanged
+    run = _Run(obj, around, settings, now)
+    run.check_namespace()
+    if run.is_excluded():
+        if settings.upscale_target_only or ORIGINAL not in obj.annotations:
+            return replace(unchanged, because="excluded")
+        return run.up("excluded")
+    wanted = run.is_wanted_up()
+    if wanted is None:
+        kept = run.held_at() if obj.kind == "ScaledObject" else None
+        return replace(unchanged, sleeps_at=kept, because="in neither period, or in both")
+    return run.up("uptime") if wanted else run.down()
+
+
+def _is_out_of_sight(obj: Annotated, settings: DownscalerSettings) -> bool:
+    known = obj.kind in RULES or obj.kind == "ScaledObject"
+    if not known or (settings.include_kinds and obj.kind not in settings.include_kinds):
+        return True
+    if obj.name in settings.exclude_names:
+        return True
+    if settings.namespaces:
+        return obj.namespace not in settings.namespaces
+    return any(_pattern(each).fullmatch(obj.namespace) for each in settings.exclude_namespaces)
+
+
+def _pattern(text: str) -> "re2._Regexp[str]":
+    try:
+        return re2.compile(text)
+    except re2.error:
+        raise ConfigError(f"{text[:100]!r} is not a regular expression; mend it", field="excludeNamespaces") from None
+
+
+class _Run:
+    """One object's annotations, asked in the program's order."""
+
+    def __init__(self, obj: Annotated, around: Surroundings, settings: DownscalerSettings, now: datetime) -> None:
+        self._obj, self._around, self._settings, self._now = obj, around, settings, now
+        self._downtime = Amount(0)
+
+    def check_namespace(self) -> None:
+        """What is read of the namespace before its objects: a mistake there stops all of them."""
+        text = self._around.annotations.get(f"{PREFIX}downtime-replicas", self._settings.downtime_replicas)
+        self._downtime = parse_amount(text, field=f"{PREFIX}downtime-replicas of the namespace")
+        self._forced = self._forced_up()
+
+    def _forced_up(self) -> bool | None:
+        """True and False: forced up and down; None: not forced."""
+        up = self._forced_word("force-uptime")
+        if up or (up is None and self._around.pod_forces_uptime):
+            return True
+        return False if self._forced_word("force-downtime") else None
+
+    def _forced_word(self, name: str) -> bool | None:
+        text = self._around.annotations.get(f"{PREFIX}{name}", "")
+        if not text:
+            return None
+        if text.lower() in ("true", "false"):
+            return text.lower() == "true"
+        return matches(text, self._now, self._settings.defaults, field=f"{PREFIX}{name} of the namespace")
+
+    def is_excluded(self) -> bool:
+        """By annotation, labels, or an owner that is put down itself."""
+        if self._settings.matching_labels and not self._has_labels():
+            return True
+        if any(kind in _OWNERS for kind in self._obj.owner_kinds):
+            return True
+        return any(self._excludes(annotations) for annotations in (self._obj.annotations, self._around.annotations))
+
+    def _has_labels(self) -> bool:
+        pairs = [f"{key}={value}" for key, value in self._obj.labels.items()]
+        patterns = [_pattern(text) for text in self._settings.matching_labels]
+        return any(pattern.fullmatch(pair) for pattern in patterns for pair in pairs)
+
+    def _excludes(self, annotations: Annotations) -> bool:
+        if annotations.get(f"{PREFIX}exclude", "false").lower() != "false":
+            return True
+        until = parse_date(annotations.get(f"{PREFIX}exclude-until", ""))
+        return until is not None and self._now < until
+
+    def is_wanted_up(self) -> bool | None:
+        """None: left as it is."""
+        if self._forced is not None:
+            return self._forced
+        up, down = self._text("upscale-period"), self._text("downscale-period")
+        if up != NEVER or down != NEVER:
+            rises, falls = self._matches("upscale-period", up), self._matches("downscale-period", down)
+            return None if rises == falls else rises
+        return self._matches("uptime", self._text("uptime")) and not self._matches("downtime", self._text("downtime"))
+
+    def _text(self, name: str) -> str:
+        """The object's, else the namespace's, else the setting."""
+        key, setting = f"{PREFIX}{name}", getattr(self._settings, name.replace("-", "_"))
+        return str(self._obj.annotations.get(key, self._around.annotations.get(key, setting)))
+
+    def _matches(self, name: str, spec: str) -> bool:
+        return matches(spec, self._now, self._settings.defaults, field=f"{PREFIX}{name}")
+
+    def _amounts(self) -> tuple[Amount | None, Amount]:
+        """The count of before, and that of the night. Raises ConfigError."""
+        annotations, key = self._obj.annotations, f"{PREFIX}downtime-replicas"
+        original = None
+        if ORIGINAL in annotations:
+            original = parse_amount(annotations[ORIGINAL], field=ORIGINAL, signed=True)
+        return original, parse_amount(annotations[key], field=key) if key in annotations else self._downtime
+
+    def up(self, because: str) -> Outcome:
+        """The count of before, if it is down as it was put or has that count already."""
+        original, night = self._amounts()
+        if self._obj.kind == "ScaledObject":
+            return self._wake(original, night, because)
+        rules = RULES[self._obj.kind]
+        level = rules.level(self._obj.fields)
+        if original is None or (original.number <= 0 and original.number != -1):
+            return self._keep(because)
+        if level.number == original.number:
+            return self._changed(self._obj.fields, because)
+        if level.number == night.number and _is_comparable(rules, night):
+            return self._changed(rules.restore(self._obj.fields, original), because)
+        return self._keep(because)
+
+    def down(self) -> Outcome:
+        """The count of the night, if there is more and the object is not new."""
+        _, night = self._amounts()
+        if self._obj.kind == "ScaledObject":
+            return self._sleep(night)
+        rules = RULES[self._obj.kind]
+        level = rules.level(self._obj.fields)
+        if not _is_comparable(rules, night) or level.number <= night.number:
+            return self._keep("downtime")
+        if self._is_young():
+            return self._keep("created or deployed a moment ago")
+        annotations = {**self._obj.annotations, ORIGINAL: level.text}
+        return Outcome(
+            fields=rules.lower(self._obj.fields, night), annotations=annotations, changed=True, because="downtime"
+        )
+
+    def _is_young(self) -> bool:
+        grace = self._settings.grace
+        text = self._obj.annotations.get(f"{PREFIX}grace-period", "").strip()
+        if (
+            text.isascii()
+            and text.isdigit()
+            and len(text) <= 9
+            and timedelta(0) < timedelta(seconds=int(text)) <= grace
+        ):
+            grace = timedelta(seconds=int(text))
+        deployed = parse_date(self._obj.annotations.get(self._settings.deployment_time_annotation, ""))
+        return any(self._now - since <= grace for since in (self._obj.created, deployed) if since is not None)
+
+    def _keep(self, because: str) -> Outcome:
+        return Outcome(fields=self._obj.fields, annotations=self._obj.annotations, because=because)
+
+    def _changed(self, fields: Fields, because: str) -> Outcome:
+        annotations = {key: text for key, text in self._obj.annotations.items() if key != ORIGINAL}
+        return Outcome(fields=fields, annotations=annotations, changed=True, because=because)
+
+    def held_at(self) -> int | None:
+        """Of a ScaledObject: the count at which the program itself has paused it."""
+        text = self._obj.annotations.get(PAUSED, "") if ORIGINAL in self._obj.annotations else ""
+        return parse_amount(text, field=PAUSED).number if text else None
+
+    def _sleep(self, night: Amount) -> Outcome:
+        """By an overlay, not by an annotation; one that its owner paused stays as it is."""
+        by_owner = PAUSED in self._obj.annotations and ORIGINAL not in self._obj.annotations
+        if by_owner or night.percent:
+            return self._keep("paused by its owner" if by_owner else "a percentage has no meaning for it")
+        if self._is_young():
+            return self._keep("created or deployed a moment ago")
+        return replace(self._keep("downtime"), sleeps_at=night.number)
+
+    def _wake(self, original: Amount | None, night: Amount, because: str) -> Outcome:
+        """What the program had written is taken away: its pause, or its owner's pause comes back."""
+        if original is None:
+            return self._keep(because)
+        paused = self._obj.annotations.get(PAUSED)
+        if paused is not None and parse_amount(paused, field=PAUSED).number not in (night.number, original.number):
+            return self._keep("paused by its owner")
+        written = (ORIGINAL, ORIGINAL_PAUSE, PAUSED)
+        annotations = {key: text for key, text in self._obj.annotations.items() if key not in written}
+        if ORIGINAL_PAUSE in self._obj.annotations:
+            annotations[PAUSED] = self._obj.annotations[ORIGINAL_PAUSE]
+        return Outcome(fields=self._obj.fields, annotations=annotations, changed=True, because=because)
+
+
+def _is_comparable(rules: KindRules, night: Amount) -> bool:
+    """A percentage means something for a budget alone."""
+    return rules.percent or not night.percent

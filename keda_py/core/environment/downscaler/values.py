@@ -1,0 +1,50 @@
+"""Numbers, percentages and dates of annotations, in the forms that the program takes."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from keda_py.errors import ConfigError
+
+_DATE_FORMS = ("%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M", "%Y-%m-%d")
+_LONGEST_NUMBER = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """A count, or a percentage of one; compared by number alone."""
+
+    number: int
+    percent: bool = False
+
+    @property
+    def wire(self) -> int | str:
+        """As in a PodDisruptionBudget."""
+        return f"{self.number}%" if self.percent else self.number
+
+    @property
+    def text(self) -> str:
+        """As in an annotation."""
+        return str(self.wire)
+
+
+def parse_amount(text: str, *, field: str, signed: bool = False) -> Amount:
+    """`3`, ` 3 `, `50%`; with `signed` also `-1`. Raises ConfigError."""
+    word = text.strip()
+    percent = word.endswith("%")
+    digits = word.removesuffix("%").removeprefix("-" if signed and not percent else "\0")
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= _LONGEST_NUMBER):
+        raise ConfigError(f"{field}: {text[:100]!r} is not a number of replicas; write for example 1", field=field)
+    number = int(word.removesuffix("%"))
+    if percent and number > 100:
+        raise ConfigError(f"{field}: {text[:100]!r} is more than 100%; write 0% to 100%", field=field)
+    return Amount(number, percent)
+
+
+def parse_date(text: str) -> datetime | None:
+    """In UTC; None if the text has none of the forms."""
+    for form in _DATE_FORMS:
+        try:
+            return datetime.strptime(text, form).replace(tzinfo=UTC)
+        except ValueError:
+            continue
+    return None

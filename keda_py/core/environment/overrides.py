@@ -1,0 +1,198 @@
+"""Overrides: which one rules a target at an instant, and why.
+
+An Override of an object goes before one of its Environment; of several for the same target the newest rules. One that
+has ended rules nothing, and is removed a day later. What is asked is answered for any instant, so that `decision/` can
+look ahead.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from keda_py.apis.environments.override import NEXT_CHANGE, Override
+from keda_py.core.environment.calendar.calendar import Calendar
+from keda_py.core.environment.calendar.questions import next_change
+from keda_py.core.environment.times import parse_duration, parse_optional_time, parse_time
+from keda_py.core.values.times import write_time
+from keda_py.errors import ConfigError
+
+KEPT_AFTER_END = timedelta(days=1)
+MOST_OVERRIDES = 200
+"""In force or to come in one namespace; the admission refuses more."""
+_NO_TIME = timedelta(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What is overridden, in the Override's namespace."""
+
+    kind: str
+    name: str
+
+
+class OverrideState(StrEnum):
+    """What an Override asks for."""
+
+    AWAKE = "Awake"
+    ASLEEP = "Asleep"
+    HOLD = "Hold"
+    EXACTLY = "Exactly"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OverrideSpec:
+    """An Override with its times fixed; `ends` None: until it is deleted. `replicas` goes with EXACTLY alone."""
+
+    name: str
+    created: datetime
+    target: Target
+    state: OverrideState
+    replicas: int | None = None
+    starts: datetime
+    ends: datetime | None
+    reason: str = ""
+    requested_by: str = ""
+
+    def holds(self, at: datetime) -> bool:
+        """Whether it has begun and has not ended."""
+        return self.starts <= at and (self.ends is None or at < self.ends)
+
+    @property
+    def summary(self) -> str:
+        """`Awake until 2026-11-23T22:00:00Z`, `3 replicas`."""
+        what = f"{self.replicas} replicas" if self.state is OverrideState.EXACTLY else str(self.state)
+        return what if self.ends is None else f"{what} until {write_time(self.ends)}"
+
+    @property
+    def because(self) -> str:
+        """Who asked for what and why, in words."""
+        by = f" by {self.requested_by}" if self.requested_by else ""
+        reason = f": {self.reason}" if self.reason else ""
+        return f"Override {self.name}{by} ({self.summary}){reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What rules a target at an instant; `rules` None: no Override does. `changes_at`: when that may be otherwise."""
+
+    rules: OverrideSpec | None
+    because: str = ""
+    changes_at: datetime | None = None
+
+
+def read_override(override: Override, calendar: Calendar | None, *, environment: str = "") -> OverrideSpec:
+    """The spec. `calendar` is that of the target's Environment, for NextChange; `environment` the namespace's only one.
+
+    `status.ends` wins where it is set: NextChange is looked up once. Raises ConfigError.
+    """
+    spec, meta = override.spec, override.metadata
+    if (spec.replicas is None) == (not spec.state):
+        raise ConfigError("spec: give one of state and replicas", field="spec")
+    created = parse_time(meta.creation_timestamp, field="metadata.creationTimestamp")
+    starts = max(parse_optional_time(spec.from_, field="spec.from") or created, created)
+    target = _target_of(override, environment)
+    return OverrideSpec(
+        name=meta.name,
+        created=created,
+        target=target,
+        state=OverrideState(spec.state) if spec.state else OverrideState.EXACTLY,
+        replicas=spec.replicas,
+        starts=starts,
+        ends=_end_of(override, starts, calendar),
+        reason=spec.reason[:200],
+        requested_by=override.status.requested_by,
+    )
+
+
+def _target_of(override: Override, environment: str) -> Target:
+    target = override.spec.target
+    if target is None:
+        if not environment:
+            text = "spec.target: is required, as the namespace has no Environment or several; name kind and name"
+            raise ConfigError(text, field="spec.target")
+        return Target("Environment", environment)
+    if target.kind == "Environment" and override.spec.replicas is not None:
+        text = (
+            "spec.replicas: an Environment has no count; use state, or name a ScaledObject, Deployment or StatefulSet"
+        )
+        raise ConfigError(text, field="spec.replicas")
+    return Target(target.kind, target.name)
+
+
+def _end_of(override: Override, starts: datetime, calendar: Calendar | None) -> datetime | None:
+    spec = override.spec
+    if spec.until and spec.for_:
+        raise ConfigError("spec: give one of until and for", field="spec.until")
+    if override.status.ends:
+        return parse_time(override.status.ends, field="status.ends")
+    if spec.for_:
+        lasts = parse_duration(spec.for_, _NO_TIME, field="spec.for")
+        if not lasts:
+            raise ConfigError(f"spec.for: {spec.for_!r} has no length; write for example 3h", field="spec.for")
+        return starts + lasts
+    if spec.until != NEXT_CHANGE:
+        return parse_optional_time(spec.until, field="spec.until")
+    change = None if calendar is None else next_change(calendar, starts)
+    if change is None:
+        text = "spec.until: NextChange needs an Environment whose calendar opens or closes; write a time, or use for"
+        raise ConfigError(text, field="spec.until")
+    return change.at
+
+
+def check_override(spec: OverrideSpec, now: datetime, others: int) -> None:
+    """For the admission of a new one. Raises ConfigError for an end that is over, and for too many (`others`)."""
+    if spec.ends is not None and spec.ends <= max(now, spec.starts):
+        told = write_time(spec.ends)
+        raise ConfigError(f"spec.until: {told} is over before it begins; write a later time", field="spec.until")
+    if others >= MOST_OVERRIDES:
+        text = f"the namespace has {others} Overrides that have not ended, {MOST_OVERRIDES} at most; delete some first"
+        raise ConfigError(text, field="metadata.namespace")
+
+
+class Overrides:
+    """The Overrides of a namespace, found by target. Immutable; asking costs as much as the target has Overrides."""
+
+    def __init__(self, overrides: Iterable[OverrideSpec] = ()) -> None:
+        by_target: dict[Target, list[OverrideSpec]] = {}
+        for each in sorted(overrides, key=lambda one: (one.created, one.name), reverse=True):
+            by_target.setdefault(each.target, []).append(each)
+        self._newest_first: Mapping[Target, Sequence[OverrideSpec]] = by_target
+
+    def verdict(self, targets: Sequence[Target], at: datetime) -> Verdict:
+        """What rules at that instant. `targets` are of one rank: an object and its workload, or an Environment."""
+        known = [each for target in targets for each in self._newest_first.get(target, ())]
+        if not known:
+            return Verdict(None)
+        times = (time for each in known for time in (each.starts, each.ends) if time is not None and time > at)
+        changes_at = min(times, default=None)
+        holding = sorted((each for each in known if each.holds(at)), key=lambda one: (one.created, one.name))
+        if not holding:
+            return Verdict(None, changes_at=changes_at)
+        *others, rules = holding
+        because = rules.because + (f"; it is newer than {', '.join(one.name for one in others[:3])}" if others else "")
+        return Verdict(rules, because, changes_at)
+
+    def standing(self, spec: OverrideSpec, at: datetime) -> "Standing":
+        """How an Override of these fares."""
+        if at < spec.starts:
+            return Standing("Pending", f"begins at {write_time(spec.starts)}")
+        if not spec.holds(at):
+            return Standing("Ended", f"ended at {write_time(spec.ends or at)}")
+        rules = self.verdict([spec.target], at).rules
+        if rules is not None and rules.name != spec.name:
+            return Standing("Outranked", f"Override {rules.name} for the same target is newer")
+        return Standing("Active", spec.because)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """`status.phase` of an Override, and why."""
+
+    phase: str
+    because: str
+
+
+def removable_at(spec: OverrideSpec) -> datetime | None:
+    """When it is to be deleted; None: it does not end."""
+    return None if spec.ends is None else spec.ends + KEPT_AFTER_END

@@ -1,0 +1,75 @@
+"""What lies over the spec of a ScaledObject while it sleeps, is held, or has an exact count: functions spec -> spec.
+
+They go into `SpecSource.over` (`core/spec_source.py`), after the schedules'. Asleep is KEDA's own pause at 0: triggers
+are not polled, the HPA goes, and the owner's spec is back when the overlay is taken off. A ScaledObject that its owner
+has paused is left as it is: as long as it is paused, its workload is a member of its own.
+"""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import assert_never
+
+from keda_py.apis.scaled_object import Fallback
+from keda_py.core.environment.decision.members import Overlay, OverlayAsleep, OverlayHold, OverlayReplicas
+from keda_py.core.environment.overrides import OverrideState, Verdict
+from keda_py.core.spec import LARGEST_INT32, PAUSED, PAUSED_REPLICAS, PauseSpec, ScalingSpec, parse_bool_annotation
+
+_NO_TIME = timedelta(0)
+TO_ZERO = Fallback(failure_threshold=LARGEST_INT32, replicas=0)
+"""A source that cannot be read keeps nothing awake: the decision goes to 0 under a fallback of 0, and as it never
+begins, the trigger never counts as active for it."""
+
+
+def lay_over(spec: ScalingSpec, overlay: Overlay | None) -> ScalingSpec:
+    """The spec under the overlay; None: unchanged."""
+    if overlay is None or paused_by_owner(spec):
+        return spec
+    match overlay:
+        case OverlayAsleep(triggers_wake=False):
+            return hold_at(spec, 0)
+        case OverlayAsleep() if spec.pause.stopped or spec.resource_only:
+            # A schedule has closed its triggers, or they are cpu and memory alone, which need a pod to be active.
+            return hold_at(spec, 0)
+        case OverlayAsleep():
+            woken = replace(spec, declared_min=0, idle_replicas=None, force_activation=False, fallback=TO_ZERO)
+            return replace(woken, cooldown=_NO_TIME, initial_cooldown=_NO_TIME)
+        case OverlayHold():
+            return replace(spec, pause=PauseSpec(paused=True))
+        case OverlayReplicas():
+            return exactly(spec, overlay.replicas)
+        case _:
+            assert_never(overlay)
+
+
+def hold_at(spec: ScalingSpec, replicas: int) -> ScalingSpec:
+    """At that count, whatever the triggers say, which are not asked."""
+    held = replace(spec, declared_min=0, idle_replicas=None, force_activation=False)
+    return replace(held, pause=PauseSpec(replicas=str(replicas)))
+
+
+def exactly(spec: ScalingSpec, replicas: int) -> ScalingSpec:
+    """The HPA's min and max are that count, so that its tolerance does not matter; at 0 there is no HPA."""
+    if replicas == 0:
+        return hold_at(spec, 0)
+    scaling = replace(spec.pause, paused=False, replicas=None)
+    return replace(spec, declared_min=replicas, max_replicas=replicas, idle_replicas=None, pause=scaling)
+
+
+def paused_by_owner(spec: ScalingSpec) -> bool:
+    """Whether its own annotations stop it, whatever lies over it."""
+    return PAUSED_REPLICAS in spec.annotations or parse_bool_annotation(spec.annotations, PAUSED)
+
+
+def overlay_of(verdict: Verdict) -> Overlay | None:
+    """The overlay of an Override for a ScaledObject that no Environment governs. Awake: as its owner wrote it."""
+    if verdict.rules is None:
+        return None
+    match verdict.rules.state:
+        case OverrideState.AWAKE:
+            return None
+        case OverrideState.ASLEEP:
+            return OverlayAsleep()
+        case OverrideState.HOLD:
+            return OverlayHold()
+        case OverrideState.EXACTLY:
+            return OverlayReplicas(verdict.rules.replicas or 0)

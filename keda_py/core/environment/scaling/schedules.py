@@ -1,0 +1,187 @@
+"""ScalingSchedules: which period is in force, what changes next, and what it makes of a ScaledObject's spec.
+
+Periods are looked at in order, and the first whose time it is holds. Of two schedules for one ScaledObject the older
+rules; the other says Conflict.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from keda_py.apis.environments.calendar import CalendarRef
+from keda_py.apis.environments.scaling_schedule import Bounds, Period, ScalingSchedule
+from keda_py.core.cron.zones import load_zone
+from keda_py.core.environment.calendar.calendar import Calendar
+from keda_py.core.environment.calendar.questions import is_open, next_change
+from keda_py.core.environment.calendar.reading import read_week
+from keda_py.core.environment.scaling.overlays import exactly, hold_at, paused_by_owner
+from keda_py.core.environment.spec import build_selector
+from keda_py.core.environment.times import parse_time
+from keda_py.core.spec import ScalingSpec
+from keda_py.core.values.selectors import LabelSelector
+from keda_py.errors import ConfigError
+
+OTHERWISE = "otherwise"
+_MOST_STEPS = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundsSpec:
+    """What holds. `replicas` is exact and stands alone; `closed`: triggers are not asked."""
+
+    min_replicas: int | None = None
+    max_replicas: int | None = None
+    replicas: int | None = None
+    closed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeriodSpec:
+    """Bounds while the calendar is open."""
+
+    name: str
+    calendar: Calendar
+    bounds: BoundsSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduleSpec:
+    """A ScalingSchedule whose calendars were found. `otherwise` None: the manifest holds."""
+
+    namespace: str
+    name: str
+    uid: str
+    created: datetime
+    names: frozenset[str]
+    selector: LabelSelector | None
+    periods: tuple[PeriodSpec, ...]
+    otherwise: BoundsSpec | None
+
+    def takes(self, name: str, labels: Mapping[str, str]) -> bool:
+        """Whether it is for the ScaledObject of that name in its namespace."""
+        chosen = self.selector is not None and self.selector.matches({"metadata": {"labels": labels}})
+        return name in self.names or chosen
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InForce:
+    """The period that holds: its name, or `otherwise`; `bounds` None: the manifest. `changes_at`: the next period."""
+
+    period: str
+    bounds: BoundsSpec | None
+    changes_at: datetime | None = None
+    changes_to: str = ""
+
+
+def build_schedule(schedule: ScalingSchedule, find: Callable[[CalendarRef], Calendar]) -> ScheduleSpec:
+    """The spec. `find` gives the calendar that a period names; it and this raise ConfigError."""
+    meta, spec = schedule.metadata, schedule.spec
+    if not spec.names and spec.selector is None:
+        raise ConfigError("spec: chooses no ScaledObject; give names or a selector", field="spec")
+    periods = [
+        _build_period(period, spec.time_zone, find, f"spec.periods[{n}]") for n, period in enumerate(spec.periods)
+    ]
+    for number, period in enumerate(periods):
+        if period.name == OTHERWISE or period.name in [each.name for each in periods[:number]]:
+            field = f"spec.periods[{number}].name"
+            raise ConfigError(f"{field}: {period.name!r} is taken; give each period a name of its own", field=field)
+    return ScheduleSpec(
+        namespace=meta.namespace,
+        name=meta.name,
+        uid=meta.uid,
+        created=parse_time(meta.creation_timestamp, field="metadata.creationTimestamp"),
+        names=frozenset(spec.names),
+        selector=build_selector(spec.selector, "spec.selector"),
+        periods=tuple(periods),
+        otherwise=None if spec.otherwise is None else _build_bounds(spec.otherwise, "spec.otherwise"),
+    )
+
+
+def _build_period(period: Period, zone: str, find: Callable[[CalendarRef], Calendar], field: str) -> PeriodSpec:
+    if (period.calendar_ref is None) == (not period.hours):
+        raise ConfigError(f"{field}: give one of calendarRef and hours", field=field)
+    if period.calendar_ref is not None:
+        calendar = find(period.calendar_ref)
+    else:
+        week = read_week(period.hours, field=f"{field}.hours")
+        calendar = Calendar(zone=load_zone(zone, field="spec.timeZone"), week=week)
+    return PeriodSpec(name=period.name, calendar=calendar, bounds=_build_bounds(period, field))
+
+
+def _build_bounds(bounds: Bounds, field: str) -> BoundsSpec:
+    least, most = bounds.min_replicas, bounds.max_replicas
+    if bounds.replicas is None and least is None and most is None and not bounds.triggers:
+        raise ConfigError(f"{field}: changes nothing; give replicas, minReplicas, maxReplicas or triggers", field=field)
+    if bounds.replicas is not None and not (least is None and most is None and not bounds.triggers):
+        text = f"{field}.replicas: {bounds.replicas} is exact; leave out minReplicas, maxReplicas and triggers"
+        raise ConfigError(text, field=f"{field}.replicas")
+    if least is not None and most is not None and least > most:
+        text = f"{field}.minReplicas: {least} is more than maxReplicas {most}; lower it"
+        raise ConfigError(text, field=f"{field}.minReplicas")
+    return BoundsSpec(
+        min_replicas=least, max_replicas=most, replicas=bounds.replicas, closed=bounds.triggers == "Closed"
+    )
+
+
+def in_force(schedule: ScheduleSpec, now: datetime) -> InForce:
+    """The period that holds now, and when another one will."""
+    name, bounds = _period_at(schedule, now)
+    at: datetime | None = now
+    for _ in range(_MOST_STEPS):
+        changes = [] if at is None else [next_change(period.calendar, at) for period in schedule.periods]
+        at = min((change.at for change in changes if change is not None), default=None)
+        if at is None:
+            break
+        following, _bounds = _period_at(schedule, at)
+        if following != name:
+            return InForce(period=name, bounds=bounds, changes_at=at, changes_to=following)
+    return InForce(period=name, bounds=bounds, changes_at=at)
+
+
+def _period_at(schedule: ScheduleSpec, at: datetime) -> tuple[str, BoundsSpec | None]:
+    for period in schedule.periods:
+        if is_open(period.calendar, at):
+            return period.name, period.bounds
+    return OTHERWISE, schedule.otherwise
+
+
+def lay_bounds_over(spec: ScalingSpec, bounds: BoundsSpec | None) -> ScalingSpec:
+    """The spec under a period's bounds; None: unchanged. A ScaledObject that its owner has paused stays so.
+
+    One bound alone moves the other where they would cross: min 8 under a manifest's max of 5 makes it 8 to 8.
+    """
+    if bounds is None or paused_by_owner(spec):
+        return spec
+    if bounds.replicas is not None:
+        return exactly(spec, bounds.replicas)
+    least = spec.min_replicas if bounds.min_replicas is None else bounds.min_replicas
+    most = spec.max_replicas if bounds.max_replicas is None else bounds.max_replicas
+    if least > most:
+        least, most = (least, least) if bounds.min_replicas is not None else (most, most)
+    idle = spec.idle_replicas
+    if bounds.closed:
+        return hold_at(spec, least if idle is None or bounds.min_replicas is not None else idle)
+    if idle is not None and idle >= least:
+        idle = None
+    if bounds.min_replicas is None and least == spec.min_replicas:
+        return replace(spec, max_replicas=most, idle_replicas=idle)
+    return replace(spec, declared_min=least, max_replicas=most, idle_replicas=idle)
+
+
+def schedule_of(schedules: Sequence[ScheduleSpec], name: str, labels: Mapping[str, str]) -> ScheduleSpec | None:
+    """The schedule that rules a ScaledObject: the oldest that takes it."""
+    taking = [each for each in schedules if each.takes(name, labels)]
+    return min(taking, key=lambda one: (one.created, one.uid), default=None)
+
+
+def conflicts_of(
+    schedule: ScheduleSpec, schedules: Sequence[ScheduleSpec], objects: Mapping[str, Mapping[str, str]]
+) -> dict[str, str]:
+    """ScaledObjects (name -> labels) that it takes and an older one rules: name -> that one's name."""
+    found = {}
+    for name, labels in objects.items():
+        if schedule.takes(name, labels):
+            ruling = schedule_of(schedules, name, labels)
+            if ruling is not None and ruling.uid != schedule.uid:
+                found[name] = ruling.name
+    return found

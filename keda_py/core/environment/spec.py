@@ -1,0 +1,131 @@
+"""Environment -> EnvironmentSpec: defaults applied, durations and selectors read; who is a member, and whose."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from keda_py.apis.environments.environment import Environment, Wave
+from keda_py.apis.job_spec import LabelSelector as WireSelector
+from keda_py.core.environment.times import parse_duration, parse_time
+from keda_py.core.spec import parse_bool_annotation
+from keda_py.core.values.selectors import MAX_REQUIREMENTS, LabelSelector
+from keda_py.errors import ConfigError
+
+EXCLUDE = "keda-py.dev/exclude"
+"""Annotation of a member that is left alone."""
+DEFAULT_PARALLEL = 50
+DEFAULT_TIMEOUT = timedelta(minutes=5)
+DEFAULT_LEAD = timedelta(minutes=30)
+DEFAULT_GRACE = timedelta(minutes=15)
+REST = "rest"
+"""What the members of no wave are called."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaveSpec:
+    """Members that wake together; `pause` lies between this wave and the next."""
+
+    name: str
+    selector: LabelSelector | None
+    timeout: timedelta = DEFAULT_TIMEOUT
+    pause: timedelta = timedelta(0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnvironmentSpec:
+    """Everything that decisions need to know of an Environment, besides its calendar."""
+
+    namespace: str
+    name: str
+    uid: str
+    created: datetime
+    deleting: bool = False
+    selector: LabelSelector | None = None
+    exclude: LabelSelector | None = None
+    kinds: tuple[tuple[str, str], ...] = ()
+    """apiVersion and kind of members besides the usual ones."""
+    triggers_wake: bool = False
+    waves: tuple[WaveSpec, ...] = ()
+    max_parallel: int = DEFAULT_PARALLEL
+    ready_by: bool = False
+    max_lead: timedelta = DEFAULT_LEAD
+    grace: timedelta = DEFAULT_GRACE
+
+    def takes(self, labels: Mapping[str, str], annotations: Mapping[str, str]) -> bool:
+        """Whether an object with those is one of its members."""
+        body = {"metadata": {"labels": labels}}
+        if parse_bool_annotation(annotations, EXCLUDE):
+            return False
+        if self.exclude is not None and self.exclude.matches(body):
+            return False
+        return self.selector is None or self.selector.matches(body)
+
+    def wave_of(self, labels: Mapping[str, str]) -> int:
+        """Position of its wave; the number of waves for a member of none."""
+        body = {"metadata": {"labels": labels}}
+        for position, wave in enumerate(self.waves):
+            if wave.selector is not None and wave.selector.matches(body):
+                return position
+        return len(self.waves)
+
+    def wave_name(self, position: int) -> str:
+        """Also of the members of no wave."""
+        return self.waves[position].name if position < len(self.waves) else REST
+
+
+def build_environment(environment: Environment) -> EnvironmentSpec:
+    """The spec with defaults. Raises ConfigError naming field, value and remedy."""
+    meta, spec = environment.metadata, environment.spec
+    if (spec.calendar is None) == (spec.calendar_ref is None):
+        raise ConfigError("spec: give one of calendarRef and calendar", field="spec")
+    waves = tuple(_build_wave(wave, f"spec.waves[{number}]") for number, wave in enumerate(spec.waves))
+    names = [wave.name for wave in waves]
+    for number, name in enumerate(names):
+        if name in names[:number] or name == REST:
+            field = f"spec.waves[{number}].name"
+            raise ConfigError(f"{field}: {name!r} is taken; give each wave a name of its own", field=field)
+    return EnvironmentSpec(
+        namespace=meta.namespace,
+        name=meta.name,
+        uid=meta.uid,
+        created=parse_time(meta.creation_timestamp, field="metadata.creationTimestamp"),
+        deleting=bool(meta.deletion_timestamp),
+        selector=build_selector(spec.selector, "spec.selector"),
+        exclude=build_selector(spec.exclude, "spec.exclude"),
+        kinds=tuple((kind.api_version, kind.kind) for kind in spec.kinds),
+        triggers_wake=spec.asleep is not None and spec.asleep.triggers_wake,
+        waves=waves,
+        max_parallel=spec.max_parallel or DEFAULT_PARALLEL,
+        ready_by=spec.ready_by,
+        max_lead=parse_duration(spec.max_lead, DEFAULT_LEAD, field="spec.maxLead"),
+        grace=parse_duration(spec.grace, DEFAULT_GRACE, field="spec.grace"),
+    )
+
+
+def _build_wave(wave: Wave, field: str) -> WaveSpec:
+    return WaveSpec(
+        name=wave.name,
+        selector=build_selector(wave.selector, f"{field}.selector"),
+        timeout=parse_duration(wave.timeout, DEFAULT_TIMEOUT, field=f"{field}.timeout"),
+        pause=parse_duration(wave.pause, timedelta(0), field=f"{field}.pause"),
+    )
+
+
+def build_selector(selector: WireSelector | None, field: str) -> LabelSelector | None:
+    """None for a selector that is left out. Raises ConfigError."""
+    if selector is None:
+        return None
+    if len(selector.match_labels) + len(selector.match_expressions) > MAX_REQUIREMENTS:
+        raise ConfigError(f"{field}: has more than {MAX_REQUIREMENTS} requirements; write fewer", field=field)
+    try:
+        return LabelSelector.of(selector.model_dump(by_alias=True))
+    except (ValueError, KeyError) as error:
+        raise ConfigError(f"{field}: {error}; write it as in a Deployment", field=field) from None
+
+
+def owner_of(
+    environments: Sequence[EnvironmentSpec], labels: Mapping[str, str], annotations: Mapping[str, str]
+) -> EnvironmentSpec | None:
+    """The Environment that has an object: the oldest of those that take it. The others say Conflict."""
+    taking = [each for each in environments if each.takes(labels, annotations)]
+    return min(taking, key=lambda one: (one.created, one.uid), default=None)

@@ -1,0 +1,391 @@
+"""Each row of the two tables, and what a wake and a night look like step by step."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from keda_py.core.environment.calendar.calendar import Calendar
+from keda_py.core.environment.decision import goal as goals
+from keda_py.core.environment.decision import members
+from keda_py.core.environment.decision.decision import EnvironmentDecision, decide
+from keda_py.core.environment.decision.members import (
+    Action,
+    Keep,
+    OverlayAsleep,
+    OverlayHold,
+    OverlayReplicas,
+    Resume,
+    SetReplicas,
+    Suspend,
+)
+from keda_py.core.environment.decision.seen import EnvironmentSeen, MemberSeen, Writer, is_ready, writer_of
+from keda_py.core.environment.decision.state import (
+    EnvironmentState,
+    MemberState,
+    Phase,
+    Stage,
+    lead_of,
+    read_state,
+)
+from keda_py.core.environment.overrides import Overrides, OverrideSpec
+from keda_py.core.environment.spec import EnvironmentSpec
+from keda_py.errors import ConfigError
+from tests.core.environment.builders import MINUTE, NIGHT, NOON, calendar, environment, member, override, remembered
+from tests.costs import cpu_of
+
+DEV, OFFICE = environment(), calendar()
+AT_19 = "2026-11-23T19:00:00Z"
+ASLEEP, AWAKE = EnvironmentState(phase=Phase.ASLEEP, since=NIGHT), EnvironmentState(phase=Phase.AWAKE, since=NOON)
+
+
+def run(
+    *seen: MemberSeen,
+    now: datetime = NIGHT,
+    spec: EnvironmentSpec = DEV,
+    state: EnvironmentState = ASLEEP,
+    overrides: tuple[OverrideSpec, ...] = (),
+    calendar: Calendar | None = OFFICE,
+    calendar_error: str = "",
+) -> EnvironmentDecision:
+    found = EnvironmentSeen(members=seen, calendar_error=calendar_error)
+    return decide(spec, calendar, Overrides(overrides), found, state, now)
+
+
+def holding(state: EnvironmentState, **members_: MemberState) -> EnvironmentState:
+    """Keys are written Deployment_web."""
+    return replace(state, members={key.replace("_", "/"): each for key, each in members_.items()})
+
+
+WAKES_EARLY = environment(readyBy=True)
+GOALS: list[tuple[goals.Reason, dict[str, Any], Phase, str]] = [
+    (goals.Reason.RELEASED, {"spec": environment(deleting=AT_19)}, Phase.AWAKE, "the Environment is being deleted"),
+    (goals.Reason.OVERRIDE_AWAKE, {"overrides": (override("o", AT_19, state="Awake", reason="release"),)}, Phase.AWAKE, "Override o by jana (Awake): release"),
+    (goals.Reason.OVERRIDE_ASLEEP, {"overrides": (override("o", "2026-11-23T11:00:00Z", state="Asleep", **{"for": "3h"}),), "now": NOON}, Phase.ASLEEP, "Override o by jana (Asleep until 2026-11-23T14:00:00Z)"),
+    (goals.Reason.OVERRIDE_HOLD, {"overrides": (override("o", "2026-11-23T11:00:00Z", state="Hold"),), "now": NOON}, Phase.ASLEEP, "Override o by jana (Hold)"),
+    (goals.Reason.CALENDAR_INVALID, {"calendar": None, "calendar_error": "spec.timeZone: wrong"}, Phase.ASLEEP, "there is no valid calendar, so it stays as it is: spec.timeZone: wrong"),
+    (goals.Reason.OPEN, {"now": NOON}, Phase.AWAKE, "hours every day 08:00-18:00"),
+    (goals.Reason.READY_BY, {"spec": WAKES_EARLY, "now": datetime(2026, 11, 23, 7, 50, tzinfo=UTC), "state": replace(ASLEEP, wakes=(660,))}, Phase.AWAKE, "to be ready by then, 11 min before hours every day 08:00-18:00"),
+    (goals.Reason.CLOSED, {}, Phase.ASLEEP, "outside of the hours"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("reason", "given", "phase", "because"), GOALS, ids=[row[0].value for row in GOALS])
+def test_an_environment_is_awake_or_asleep_for_one_reason(
+    reason: goals.Reason, given: dict[str, Any], phase: Phase, because: str
+) -> None:
+    decision = run(**given)
+    assert (decision.goal.reason, decision.goal.because) == (reason, because)
+    assert decision.state.phase is phase
+
+
+def test_every_reason_of_an_environment_is_reached() -> None:
+    assert {row[0] for row in GOALS} == set(goals.Reason)
+
+
+DAWN = datetime(2026, 11, 23, 8, tzinfo=UTC)
+R = members.Reason
+SO, CRON = "ScaledObject/queue", "CronJob/report"
+DOWN3, FALLING3 = remembered(Stage.DOWN), remembered(Stage.FALLING, start=3)
+WAVES = [{"name": "data", "selector": {"matchLabels": {"wave": "data"}}, "timeout": "2m", "pause": "10s"}]
+WAVED = environment(waves=WAVES)
+ROWS: list[tuple[str, members.Reason, MemberSeen, dict[str, Any], Action, Stage | None]] = [
+    # At night.
+    ("put to sleep", R.PUT_TO_SLEEP, member(), {}, SetReplicas(0), Stage.FALLING),
+    ("killed before it was scaled", R.PUT_TO_SLEEP, member(), {"state": holding(ASLEEP, Deployment_web=FALLING3)}, SetReplicas(0), Stage.FALLING),
+    ("seen at 0", R.ASLEEP, member(count=0), {"state": holding(ASLEEP, Deployment_web=FALLING3)}, Keep(), Stage.DOWN),
+    ("asleep", R.ASLEEP, member(count=0), {"state": holding(ASLEEP, Deployment_web=DOWN3)}, Keep(), Stage.DOWN),
+    ("at 0 by its owner", R.ASLEEP, member(count=0), {}, Keep(), Stage.DOWN),
+    ("a CronJob", R.PUT_TO_SLEEP, member(CRON, 1), {}, Suspend(), Stage.FALLING),
+    ("a ScaledObject", R.PUT_TO_SLEEP, member(SO, 2), {}, OverlayAsleep(), Stage.FALLING),
+    ("a ScaledObject asleep", R.ASLEEP, member(SO, 0), {"state": holding(ASLEEP, ScaledObject_queue=DOWN3)}, OverlayAsleep(), Stage.DOWN),
+    ("its trigger is active", R.WOKEN_BY_TRIGGER, member(SO, 4, triggers_active=True), {"spec": environment(asleep={"triggersWake": True}), "state": holding(ASLEEP, ScaledObject_queue=DOWN3)}, OverlayAsleep(True), Stage.DOWN),
+    ("created a moment ago", R.YOUNG, member(created=NIGHT - 14 * MINUTE), {}, Keep(), None),
+    ("created before the grace", R.PUT_TO_SLEEP, member(created=NIGHT - 15 * MINUTE), {}, SetReplicas(0), Stage.FALLING),
+    ("a later wave falls first", R.WAITS_TO_SLEEP, member(wave=0), {"spec": WAVED, "state": AWAKE, "others": (member("Deployment/last", wave=1),)}, Keep(), None),
+    ("scaled up by a person", R.KEPT_UP, member(count=2, manager="kubectl-scale"), {"state": holding(ASLEEP, Deployment_web=DOWN3)}, Keep(), Stage.KEPT),
+    ("kept up by a person", R.KEPT_UP, member(count=2, manager="helm"), {"state": holding(ASLEEP, Deployment_web=remembered(Stage.KEPT, start=2, by="kubectl"))}, Keep(), Stage.KEPT),
+    ("a ScaledObject kept up", R.KEPT_UP, member(SO, 2, manager="kubectl"), {"state": holding(ASLEEP, ScaledObject_queue=DOWN3)}, OverlayHold(), Stage.KEPT),
+    ("put back once", R.PUT_TO_SLEEP_AGAIN, member(count=5, manager="argocd-controller"), {"state": holding(ASLEEP, Deployment_web=DOWN3)}, SetReplicas(0), Stage.FALLING),
+    ("put back twice", R.CONTESTED, member(count=5, manager="argocd-controller"), {"state": holding(ASLEEP, Deployment_web=remembered(Stage.DOWN, put_backs=1, by="argocd-controller"))}, Keep(), Stage.CONTESTED),
+    ("an HPA was quicker", R.PUT_TO_SLEEP, member(count=4, manager="kube-controller-manager"), {"state": holding(ASLEEP, Deployment_web=FALLING3)}, SetReplicas(0), Stage.FALLING),
+    ("woken a moment ago, asleep again", R.PUT_TO_SLEEP, member(), {"state": holding(ASLEEP, Deployment_web=remembered(Stage.RISING))}, SetReplicas(0), Stage.FALLING),
+    ("not counted", R.COUNT_UNKNOWN, member(count=None), {"state": holding(ASLEEP, Deployment_web=DOWN3)}, Keep(), Stage.DOWN),
+    ("of another Environment", R.OWNED_BY_ANOTHER, member(owned_by="old"), {}, Keep(), None),
+    # By day.
+    ("awake", R.AWAKE, member(), {"now": NOON, "state": AWAKE}, Keep(), None),
+    ("awake, not ready", R.NOT_READY, member(ready=False), {"now": NOON, "state": AWAKE}, Keep(), None),
+    ("woken", R.WOKEN, member(count=0), {"now": DAWN, "state": holding(ASLEEP, Deployment_web=DOWN3)}, SetReplicas(3), Stage.RISING),
+    ("killed before it was given back", R.WOKEN, member(count=0), {"now": DAWN, "state": holding(ASLEEP, Deployment_web=remembered(Stage.RISING))}, SetReplicas(3), Stage.RISING),
+    ("seen given back", R.NOT_READY, member(ready=False), {"now": DAWN, "state": holding(ASLEEP, Deployment_web=remembered(Stage.RISING))}, Keep(), None),
+    ("killed while falling, now awake", R.WOKEN, member(), {"now": DAWN, "state": holding(ASLEEP, Deployment_web=FALLING3)}, Keep(), Stage.RISING),
+    ("a count of 0 is given back", R.GIVEN_BACK, member(count=0), {"now": DAWN, "state": holding(ASLEEP, Deployment_web=remembered(Stage.DOWN, 0))}, Keep(), None),
+    ("kept by a person, now its own again", R.WOKEN, member(count=2), {"now": DAWN, "state": holding(ASLEEP, Deployment_web=remembered(Stage.KEPT, start=2))}, SetReplicas(3), Stage.RISING),
+    ("contested, left", R.GIVEN_BACK, member(count=5), {"now": DAWN, "state": holding(ASLEEP, Deployment_web=remembered(Stage.CONTESTED, 5))}, Keep(), None),
+    ("a CronJob wakes", R.WOKEN, member(CRON, 0), {"now": DAWN, "state": holding(ASLEEP, CronJob_report=remembered(Stage.DOWN, 1))}, Resume(), Stage.RISING),
+    ("a ScaledObject wakes", R.WOKEN, member(SO, 0), {"now": DAWN, "state": holding(ASLEEP, ScaledObject_queue=DOWN3)}, Keep(), Stage.RISING),
+    ("waits for its wave", R.WAITS_TO_WAKE, member(count=0, wave=1), {"now": DAWN, "spec": WAVED, "state": holding(ASLEEP, Deployment_web=DOWN3, Deployment_db=DOWN3), "others": (member("Deployment/db", 0, wave=0),)}, Keep(), Stage.DOWN),
+    # With a rule of its own.
+    ("held", R.HELD, member(), {"overrides": (override("o", AT_19, "Deployment/web", state="Hold"),)}, Keep(), None),
+    ("a ScaledObject held", R.HELD, member(SO, 2), {"overrides": (override("o", AT_19, SO, state="Hold"),)}, OverlayHold(), None),
+    ("kept awake", R.WOKEN, member(count=0), {"overrides": (override("o", AT_19, "Deployment/web", state="Awake"),), "state": holding(ASLEEP, Deployment_web=DOWN3)}, SetReplicas(3), Stage.RISING),
+    ("put to sleep by day", R.PUT_TO_SLEEP, member(), {"now": NOON, "state": AWAKE, "overrides": (override("o", "2026-11-23T11:00:00Z", "Deployment/web", state="Asleep"),)}, SetReplicas(0), Stage.FALLING),
+    ("pinned", R.PINNED, member(count=0), {"overrides": (override("o", AT_19, "Deployment/web", replicas=2),), "state": holding(ASLEEP, Deployment_web=DOWN3)}, SetReplicas(2), Stage.PINNED),
+    ("a ScaledObject pinned", R.PINNED, member(SO, 2), {"overrides": (override("o", AT_19, SO, replicas=2),)}, OverlayReplicas(2), None),
+    ("no longer pinned", R.WOKEN, member(count=2), {"now": NOON, "state": holding(AWAKE, Deployment_web=remembered(Stage.PINNED, to=2))}, SetReplicas(3), Stage.RISING),
+    ("no longer pinned, at night", R.PUT_TO_SLEEP, member(count=2), {"state": holding(ASLEEP, Deployment_web=remembered(Stage.PINNED, to=2))}, SetReplicas(0), Stage.FALLING),
+    # Given back for good.
+    ("no member any more", R.WOKEN, member(count=0, released=True), {"state": holding(ASLEEP, Deployment_web=DOWN3)}, SetReplicas(3), Stage.RISING),
+    ("the Environment is deleted", R.WOKEN, member(count=0, wave=1), {"spec": environment(waves=WAVES, deleting=AT_19), "state": holding(ASLEEP, Deployment_web=DOWN3)}, SetReplicas(3), Stage.RISING),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("_", "reason", "seen", "given", "action", "stage"), ROWS, ids=[row[0] for row in ROWS])
+def test_a_member_is_changed_or_left_for_one_reason(
+    _: str, reason: members.Reason, seen: MemberSeen, given: dict[str, Any], action: Action, stage: Stage | None
+) -> None:
+    given = dict(given)
+    decision = run(seen, *given.pop("others", ()), **given)
+    found = next(each for each in decision.members if each.key == seen.key)
+    assert (found.reason, found.action) == (reason, action)
+    assert (None if found.state is None else found.state.stage) == stage
+    assert read_state(decision.status).members == {
+        key: _to_the_second(each) for key, each in decision.state.members.items()
+    }
+
+
+def _to_the_second(state: MemberState) -> MemberState:
+    return replace(state, since=state.since.replace(microsecond=0))
+
+
+def test_every_reason_of_a_member_is_reached() -> None:
+    assert {row[1] for row in ROWS} == set(members.Reason)
+
+
+def test_the_remembered_count_is_that_of_before() -> None:
+    web = run(member(count=7)).state.members["Deployment/web"]
+    assert (web.stage, web.replicas, web.start) == (Stage.FALLING, 7, 7)
+    kept = run(member(count=2, manager="kubectl"), state=holding(ASLEEP, Deployment_web=DOWN3)).state.members[
+        "Deployment/web"
+    ]
+    assert (kept.replicas, kept.by) == (3, "kubectl")
+    fought = run(member(count=8, manager="helm"), state=holding(ASLEEP, Deployment_web=DOWN3)).state.members[
+        "Deployment/web"
+    ]
+    assert (fought.replicas, fought.put_backs) == (8, 1)
+
+
+def test_a_contested_environment_says_who_and_what_to_do() -> None:
+    twice = remembered(Stage.DOWN, put_backs=1, by="argocd-controller")
+    status = run(member(count=5, manager="argocd-controller"), state=holding(ASLEEP, Deployment_web=twice)).status
+    contested = next(each for each in status.conditions if each.type == "Contested")
+    assert (contested.status, contested.reason) == ("True", "PutBackTwice")
+    assert contested.message == (
+        "Deployment/web: argocd-controller put its count back 2 times; let it ignore the count (Argo CD: "
+        "ignoreDifferences on /spec/replicas), or exclude the member"
+    )
+
+
+def conditions(decision: EnvironmentDecision) -> dict[str, str]:
+    return {each.type: each.status for each in decision.status.conditions}
+
+
+def test_the_status_says_what_is_and_what_comes_next() -> None:
+    decision = run(member(), member("Deployment/api", ready=False), now=NOON, state=AWAKE)
+    status = decision.status
+    assert (status.phase, status.ready) == ("Awake", "1/2")
+    assert status.next_change is not None
+    assert (status.next_change.at, status.next_change.to) == ("2026-11-23T18:00:00Z", "Asleep")
+    assert status.next_change.because == "outside of the hours"
+    assert decision.look_again_at == datetime(2026, 11, 23, 18, tzinfo=UTC)
+    assert conditions(decision) == {
+        "Ready": "False",
+        "Asleep": "False",
+        "Valid": "True",
+        "Contested": "False",
+        "Conflict": "False",
+    }
+    ready = next(each for each in status.conditions if each.type == "Ready")
+    assert (ready.reason, ready.message) == ("MembersNotReady", "not ready: Deployment/api")
+    assert conditions(run(member(), now=NOON, state=AWAKE))["Ready"] == "True"
+
+
+def test_the_next_change_looks_past_an_override() -> None:
+    late = override("late", AT_19, state="Awake", until="2026-11-23T23:30:00Z")
+    status = run(now=NIGHT, overrides=(late,)).status
+    assert status.override is not None
+    assert (status.override.summary, status.override.requested_by) == ("Awake until 2026-11-23T23:30:00Z", "jana")
+    assert status.next_change is not None
+    assert (status.next_change.at, status.next_change.to) == ("2026-11-23T23:30:00Z", "Asleep")
+    over_night = override("night", AT_19, state="Awake", until="2026-11-24T08:00:00Z")
+    following = run(now=NIGHT, overrides=(over_night,)).status.next_change
+    assert following is not None
+    assert following.at == "2026-11-24T18:00:00Z"
+
+
+def test_without_a_calendar_nothing_is_put_to_sleep_and_nothing_woken() -> None:
+    falling = EnvironmentState(phase=Phase.FALLING_ASLEEP, since=NIGHT)
+    assert run(member(), state=falling, calendar=None, calendar_error="gone").members[0].action == Keep()
+    asleep = run(member(count=0), state=holding(ASLEEP, Deployment_web=DOWN3), calendar=None, calendar_error="gone")
+    assert asleep.members[0].action == Keep()
+    assert conditions(asleep)["Valid"] == "False"
+    waking = holding(replace(ASLEEP, phase=Phase.WAKING), Deployment_web=DOWN3)
+    assert run(member(count=0), state=waking, calendar=None, calendar_error="gone").members[0].action == SetReplicas(3)
+    new = run(member(), state=EnvironmentState(), calendar=None, calendar_error="gone")
+    assert (new.state.phase, new.members[0].action) == (Phase.AWAKE, Keep())
+
+
+def test_a_deleted_environment_goes_when_all_is_given_back() -> None:
+    deleted = environment(deleting=AT_19)
+    assert not run(member(count=0), spec=deleted, state=holding(ASLEEP, Deployment_web=DOWN3)).released
+    assert run(member(count=3), spec=deleted, state=holding(ASLEEP, Deployment_web=remembered(Stage.RISING))).released
+    assert run(spec=deleted, state=holding(ASLEEP, Deployment_gone=DOWN3)).released
+
+
+NINE = [("db", 0), ("cache", 0), ("api", 1), ("web", 1), ("batch", 2), ("mail", 2)]
+THREE_WAVES = environment(
+    waves=[
+        {"name": "data", "selector": {"matchLabels": {"w": "data"}}, "timeout": "5m", "pause": "10s"},
+        {"name": "services", "selector": {"matchLabels": {"w": "services"}}, "timeout": "2m"},
+    ]
+)
+
+
+def plant(counts: dict[str, int], ready: set[str]) -> list[MemberSeen]:
+    return [member(f"Deployment/{name}", counts[name], ready=name in ready, wave=wave) for name, wave in NINE]
+
+
+def actions(decision: EnvironmentDecision) -> list[str]:
+    return [
+        f"{each.key.partition('/')[2]}={each.action.replicas}"
+        for each in decision.members
+        if isinstance(each.action, SetReplicas)
+    ]
+
+
+def test_waves_wake_in_order_and_wait_for_each_other() -> None:
+    down = {f"Deployment_{name}": DOWN3 for name, _ in NINE}
+    zero, names = {name: 0 for name, _ in NINE}, {name for name, _ in NINE}
+    first = run(*plant(zero, set()), now=DAWN, spec=THREE_WAVES, state=holding(ASLEEP, **down))
+    assert (first.state.phase, actions(first)) == (Phase.WAKING, ["cache=3", "db=3"])
+    up = zero | {"db": 3, "cache": 3}
+    waits = run(*plant(up, {"db"}), now=DAWN + MINUTE, spec=THREE_WAVES, state=read_state(first.status))
+    assert actions(waits) == []
+    assert [(wave.name, wave.ready, wave.total) for wave in waits.status.waves] == [
+        ("data", 1, 2),
+        ("services", 0, 2),
+        ("rest", 0, 2),
+    ]
+    pauses = run(*plant(up, {"db", "cache"}), now=DAWN + 2 * MINUTE, spec=THREE_WAVES, state=read_state(waits.status))
+    assert (actions(pauses), pauses.look_again_at) == ([], DAWN + 2 * MINUTE + timedelta(seconds=10))
+    second = run(
+        *plant(up, {"db", "cache"}), now=pauses.look_again_at or DAWN, spec=THREE_WAVES, state=read_state(pauses.status)
+    )
+    assert actions(second) == ["api=3", "web=3"]
+    up |= {"api": 3, "web": 3}
+    assert second.look_again_at == DAWN + 4 * MINUTE + timedelta(seconds=10)
+    late = run(
+        *plant(up, {"db", "cache", "api"}), now=second.look_again_at, spec=THREE_WAVES, state=read_state(second.status)
+    )
+    assert actions(late) == ["batch=3", "mail=3"]
+    assert [wave.timed_out for wave in late.status.waves] == [False, True, False]
+    up |= {"batch": 3, "mail": 3}
+    done = run(*plant(up, names - {"web"}), now=DAWN + 5 * MINUTE, spec=THREE_WAVES, state=read_state(late.status))
+    assert (done.state.phase, done.state.members, conditions(done)["Ready"]) == (Phase.AWAKE, {}, "False")
+    assert done.status.last_wake is not None
+    assert (done.status.last_wake.seconds, done.status.last_wake.ready, done.status.wakes) == (300, "", [])
+
+
+def test_they_fall_asleep_in_reverse() -> None:
+    three, names = {name: 3 for name, _ in NINE}, {name for name, _ in NINE}
+    evening = datetime(2026, 11, 23, 18, tzinfo=UTC)
+    first = run(*plant(three, names), now=evening, spec=THREE_WAVES, state=AWAKE)
+    assert (first.state.phase, actions(first)) == (Phase.FALLING_ASLEEP, ["batch=0", "mail=0"])
+    down = three | {"batch": 0, "mail": 0}
+    second = run(*plant(down, names), now=evening + MINUTE, spec=THREE_WAVES, state=read_state(first.status))
+    assert actions(second) == ["api=0", "web=0"]
+    down |= {"api": 0, "web": 0}
+    third = run(*plant(down, names), now=evening + 2 * MINUTE, spec=THREE_WAVES, state=read_state(second.status))
+    assert actions(third) == []
+    fourth = run(
+        *plant(down, names), now=third.look_again_at or evening, spec=THREE_WAVES, state=read_state(third.status)
+    )
+    assert actions(fourth) == ["cache=0", "db=0"]
+    zero = {name: 0 for name, _ in NINE}
+    last = run(*plant(zero, names), now=evening + 3 * MINUTE, spec=THREE_WAVES, state=read_state(fourth.status))
+    assert (last.state.phase, len(last.state.members)) == (Phase.ASLEEP, 6)
+
+
+def test_no_more_wake_at_once_than_allowed() -> None:
+    spec = environment(maxParallel=2)
+    down = {f"Deployment_m{number}": DOWN3 for number in range(5)}
+    first = run(
+        *(member(f"Deployment/m{number}", 0) for number in range(5)), now=DAWN, spec=spec, state=holding(ASLEEP, **down)
+    )
+    assert actions(first) == ["m0=3", "m1=3"]
+    seen = [
+        member("Deployment/m0"),
+        member("Deployment/m1", ready=False),
+        *(member(f"Deployment/m{number}", 0) for number in (2, 3, 4)),
+    ]
+    assert actions(run(*seen, now=DAWN + MINUTE, spec=spec, state=read_state(first.status))) == ["m2=3"]
+
+
+def test_the_lead_is_learnt_from_the_last_wakes() -> None:
+    assert lead_of((), 30 * MINUTE) == timedelta(0)
+    assert lead_of((100,), 30 * MINUTE) == timedelta(seconds=100)
+    assert lead_of(tuple(range(10, 110, 10)), 30 * MINUTE) == timedelta(seconds=90)
+    assert lead_of((9999,), 30 * MINUTE) == 30 * MINUTE
+    woken = run(
+        member(),
+        now=DAWN + 4 * MINUTE,
+        state=replace(run(member(count=0), now=DAWN, state=holding(ASLEEP, Deployment_web=DOWN3)).state),
+    )
+    assert (woken.state.phase, woken.state.wakes) == (Phase.AWAKE, (240,))
+    assert woken.status.last_wake is not None
+    assert woken.status.last_wake.seconds == 240
+    early = run(member(count=0), spec=WAKES_EARLY, state=replace(holding(ASLEEP, Deployment_web=DOWN3), wakes=(240,)))
+    assert early.look_again_at == datetime(2026, 11, 24, 7, 56, tzinfo=UTC)
+    assert (early.status.lead, early.status.next_change and early.status.next_change.at) == (
+        "240s",
+        "2026-11-24T07:56:00Z",
+    )
+
+
+@pytest.mark.parametrize(
+    ("manager", "writer"),
+    [
+        *((name, Writer.CONTROLLER) for name in ("argocd-controller", "argocd-application-controller", "kustomize-controller", "helm", "flux", "my-operator")),
+        *((name, Writer.PERSON) for name in ("kubectl-scale", "kubectl-edit", "Mozilla", "node-fetch", "k9s", "")),
+        *((name, Writer.OURS) for name in ("keda-py", "kube-controller-manager")),
+    ],
+)  # fmt: skip
+def test_the_field_manager_tells_controllers_from_people(manager: str, writer: Writer) -> None:
+    assert writer_of(manager) is writer
+
+
+def test_a_scaled_object_at_0_is_ready_only_if_that_is_its_own_minimum() -> None:
+    assert [is_ready(0, 0), is_ready(0, 0, minimum=1), is_ready(3, 2), is_ready(3, 3), is_ready(3, 3, minimum=5)] == [
+        True,
+        False,
+        False,
+        True,
+        False,
+    ]
+    assert [is_ready(0, 1, asleep=True), is_ready(0, 0, minimum=1, asleep=True)] == [False, True]
+
+
+def test_a_thousand_members_are_decided_about_in_little_time() -> None:
+    awake = [member(f"Deployment/m{number}") for number in range(1000)]
+    down = holding(ASLEEP, **{f"Deployment_m{number}": DOWN3 for number in range(1000)})
+    asleep = [member(f"Deployment/m{number}", 0) for number in range(1000)]
+    assert cpu_of(lambda: run(*awake, now=NOON, state=AWAKE), ConfigError) < 0.05  # 10 ms
+    assert cpu_of(lambda: run(*asleep, state=down), ConfigError) < 0.05  # 17 ms
+    assert len(run(*asleep, state=down).status.model_dump_json(by_alias=True, exclude_defaults=True)) < 200_000
+
+
+def test_a_wave_does_not_wait_for_a_member_that_its_trigger_keeps_awake() -> None:
+    spec = environment(asleep={"triggersWake": True})
+    busy = member(SO, 2, triggers_active=True)
+    assert run(busy, spec=spec, state=AWAKE).state.phase is Phase.ASLEEP

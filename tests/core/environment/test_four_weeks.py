@@ -1,0 +1,205 @@
+"""Four weeks of an environment with overrides, kills, people and another controller: what must hold at all times."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keda_py.apis.environments.calendar import CalendarSpec
+from keda_py.core.environment.calendar.questions import is_open, next_change
+from keda_py.core.environment.calendar.reading import read_calendar
+from keda_py.core.environment.decision.decision import EnvironmentDecision
+from keda_py.core.environment.decision.members import Keep
+from keda_py.core.environment.decision.members import Reason as MemberReason
+from keda_py.core.environment.decision.seen import Role
+from keda_py.core.environment.overrides import Overrides, OverrideSpec, OverrideState, Target
+from tests.core.environment.builders import environment
+from tests.core.environment.world import ARGO, PERSON, Thing, World
+from tests.properties import examples
+
+START = datetime(2026, 3, 9, tzinfo=UTC)
+WEEKS = timedelta(weeks=4)  # with the change of the clock in Prague and in New York
+MINUTES = int(WEEKS.total_seconds()) // 60
+WAVES = [
+    {"name": "data", "selector": {"matchLabels": {"w": "data"}}, "timeout": "3m", "pause": "10s"},
+    {"name": "services", "selector": {"matchLabels": {"w": "services"}}, "timeout": "2m"},
+]
+KEYS = [
+    ("StatefulSet/db", Role.WORKLOAD, 0, 2),
+    ("ScaledObject/queue", Role.SCALED_OBJECT, 1, 1),
+    ("Deployment/web", Role.WORKLOAD, 1, 3),
+    ("Deployment/off", Role.WORKLOAD, 2, 0),
+    ("Deployment/git", Role.WORKLOAD, 2, 4),
+    ("CronJob/report", Role.CRON_JOB, 2, 1),
+]
+AWAKE_PHASES, ASLEEP_PHASES = ("Waking", "Awake"), ("FallingAsleep", "Asleep")
+
+at_minute = st.integers(60, MINUTES - 60).map(lambda minute: START + timedelta(minutes=minute))
+half_hours = st.integers(0, 47).map(lambda half: f"{half // 2:02}:{half % 2 * 30:02}")
+
+
+@dataclass(frozen=True)
+class Story:
+    """What happens besides the calendar."""
+
+    hours: list[dict[str, str]]
+    zone: str
+    holiday: int
+    overrides: list[tuple[datetime, int, int, OverrideState]]
+    edits: list[tuple[datetime, int, int]]
+    kills: frozenset[int]
+    lost: tuple[datetime, int]
+    pods_take: list[int | None]
+    fought: bool
+    ready_by: bool
+    parallel: int
+
+
+stories = st.builds(
+    Story,
+    hours=st.tuples(st.sampled_from(["Mon-Fri", "", "Sat,Sun", "Mon,Wed,Fri"]), half_hours, half_hours)
+    .filter(lambda each: each[1] != each[2])
+    .map(lambda each: [{"days": each[0], "from": each[1], "to": each[2]}]),
+    zone=st.sampled_from(["Europe/Prague", "America/New_York", "Asia/Seoul", "UTC"]),
+    holiday=st.integers(0, 27),
+    overrides=st.lists(st.tuples(at_minute, st.integers(10, 900), st.integers(-3, 5), st.sampled_from(OverrideState)), max_size=5),
+    edits=st.lists(st.tuples(at_minute, st.integers(0, 3), st.integers(0, 6)), max_size=8),
+    kills=st.frozensets(st.integers(1, 600), max_size=120),
+    lost=st.tuples(at_minute, st.integers(0, 2000)),
+    pods_take=st.lists(st.sampled_from([0, 5, 40, 200, None]), min_size=6, max_size=6),
+    fought=st.booleans(),
+    ready_by=st.booleans(),
+    parallel=st.integers(1, 6),
+)  # fmt: skip
+
+
+def override(number: int, begins: datetime, minutes: int, target: int, state: OverrideState) -> OverrideSpec:
+    member = 0 <= target < len(KEYS)
+    kind, _, name = KEYS[target][0].partition("/") if member else ("Environment", "", "dev")
+    if not member and state is OverrideState.EXACTLY:
+        state = OverrideState.AWAKE
+    times: dict[str, Any] = {"created": begins, "starts": begins, "ends": begins + timedelta(minutes=minutes)}
+    replicas = 2 if state is OverrideState.EXACTLY else None
+    return OverrideSpec(name=f"o{number}", target=Target(kind, name), state=state, replicas=replicas, **times)
+
+
+def build(story: Story) -> World:
+    day = (START + timedelta(days=story.holiday)).date().isoformat()
+    spec = CalendarSpec.model_validate(
+        {"timeZone": story.zone, "hours": story.hours, "holidays": [{"dates": [day], "name": "Holiday"}]}
+    )
+    things = []
+    for (key, role, wave, count), seconds in zip(KEYS, story.pods_take, strict=True):
+        takes = None if seconds is None else timedelta(seconds=seconds)
+        fought = story.fought and key == "Deployment/git"
+        thing = Thing(key, role, wave, count, START - timedelta(days=9), takes, fought, count=count)
+        thing.ready_at = START if takes is not None else None
+        things.append(thing)
+    return World(
+        spec=environment(waves=WAVES, readyBy=story.ready_by, maxParallel=story.parallel),
+        calendar=read_calendar(spec),
+        things=things,
+        overrides=[override(number, *each) for number, each in enumerate(story.overrides)],
+        kills=story.kills,
+        now=START,
+    )
+
+
+@examples(8)
+@given(story=stories)
+def test_four_weeks_lose_no_count_and_no_boundary(story: Story) -> None:
+    world = build(story)
+    boundaries, at = [], START
+    while (change := next_change(world.calendar, at)) is not None and change.at < START + WEEKS:
+        boundaries.append(change.at)
+        at = change.at
+    lost_from, lost_until = story.lost[0], story.lost[0] + timedelta(minutes=story.lost[1])
+    second, hour = timedelta(seconds=1), timedelta(hours=1)
+    events = [
+        *(at + second for at in boundaries),
+        *(at + hour for at in boundaries),
+        *(each[0] for each in story.edits),
+        *(each[0] for each in story.overrides),
+        lost_from,
+        lost_until,
+        *(START + hour * step for step in range(0, int(WEEKS / hour), 5)),
+    ]
+    for now in world.instants(START + WEEKS, events):
+        world.calendar_lost = lost_from <= now < lost_until
+        for when, member, count in story.edits:
+            if when == now:
+                world.person_scales(world.things[member], count)
+        world.other_controller_acts()
+        decision = world.settle()
+        check(world, story, decision)
+        if now - second in boundaries and is_ruled_by_calendar(world, now - 2 * hour):
+            phases = AWAKE_PHASES if is_open(world.calendar, now) else ASLEEP_PHASES
+            assert decision.state.phase in phases, f"a boundary was missed at {now}"
+
+
+def is_ruled_by_calendar(world: World, since: datetime) -> bool:
+    """No Override has ruled since then."""
+    return not world.calendar_lost and not any(
+        each.created <= world.now and (each.ends is None or each.ends > since) for each in world.overrides
+    )
+
+
+def check(world: World, story: Story, decision: EnvironmentDecision) -> None:
+    asleep_is_allowed(world, story)
+    counts_are_restored(world, decision)
+    nothing_stays_up_by_itself(world, decision)
+    other = environment("newer", created="2026-02-01T00:00:00Z")
+    ignored = world.decide(other, owned_by="dev")
+    assert {each.reason for each in ignored.members} == {MemberReason.OWNED_BY_ANOTHER}
+    assert {type(each.action) for each in ignored.members} == {Keep}
+    assert ignored.state.members == {}
+
+
+def asleep_is_allowed(world: World, story: Story) -> None:
+    """Each count of 0 that we set was set while closed, or by an Override, and never while the calendar was lost."""
+    known = Overrides(world.overrides)
+    for at, key, count in world.log:
+        kind, _, name = key.partition("/")
+        verdicts = [known.verdict([target], at).rules for target in (Target(kind, name), Target("Environment", "dev"))]
+        rule = next((each for each in verdicts if each is not None), None)
+        if count == 0:
+            asleep = rule is not None and rule.state is OverrideState.ASLEEP
+            lost = story.lost[0] <= at < story.lost[0] + timedelta(minutes=story.lost[1])
+            closed = rule is None and not lost and not is_open(world.calendar, at)
+            owned = next(thing.owned for thing in world.things if thing.key == key) == 0
+            assert asleep or closed or owned, f"{key} was put to sleep at {at}"
+    world.log.clear()
+
+
+def counts_are_restored(world: World, decision: EnvironmentDecision) -> None:
+    """An environment that is awake has given back every count, unless an Override says otherwise."""
+    if decision.state.phase != "Awake" or decision.goal.override is not None:
+        return
+    for thing in world.things:
+        kind, _, name = thing.key.partition("/")
+        if Overrides(world.overrides).verdict([Target(kind, name)], world.now).rules is not None:
+            continue
+        if thing.key in decision.state.members:
+            # Waves time out, and what waits behind a member that never becomes ready has its turn all the same.
+            assert story_is_slow(world), (
+                f"{thing.key} is still remembered at {world.now}: {decision.state.members[thing.key]}"
+            )
+            continue
+        restored = thing.count >= thing.owned if thing.role is Role.SCALED_OBJECT else thing.count == thing.owned
+        assert restored, f"{thing.key} has {thing.count} of {thing.owned} at {world.now}"
+
+
+def nothing_stays_up_by_itself(world: World, decision: EnvironmentDecision) -> None:
+    """At night only what a person or another controller has scaled up is up."""
+    if decision.state.phase != "Asleep" or decision.goal.state != "Asleep":
+        return
+    for thing in world.things:
+        kind, _, name = thing.key.partition("/")
+        ruled = Overrides(world.overrides).verdict([Target(kind, name)], world.now).rules is not None
+        assert thing.count == 0 or ruled or thing.manager in (PERSON, ARGO), f"{thing.key} is up at {world.now}"
+
+
+def story_is_slow(world: World) -> bool:
+    return any(thing.pods_take is None for thing in world.things)
