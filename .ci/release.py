@@ -36,11 +36,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True, help="empty folder for what is made")
     parser.add_argument("--source-url", default="", help="the repository, for links and project URLs [none]")
-    parser.add_argument("--image", default="", help="repository of the image, the chart's default then [none]")
+    parser.add_argument("--image", default="", help="REGISTRY/REPOSITORY, the chart's default then [none]")
     parser.add_argument("--tag", default="", help="the tag that is published; it needs both addresses [no publishing]")
     given = parser.parse_args()
     try:
         version = check_versions(given.tag)
+        if given.image and "/" not in given.image:
+            raise ReleaseError(f"--image: {given.image} is no REGISTRY/REPOSITORY")
         if given.tag and not (given.source_url and given.image):
             raise ReleaseError(
                 "--tag: what is published needs --source-url and --image; set the variable IMAGE_REPOSITORY"
@@ -128,7 +130,10 @@ def package(out: Path, version: str, image: str) -> Iterator[Path]:
         if image:
             values = Path(scratch, "keda-py/values.yaml")
             before = values.read_text(encoding="utf-8")
-            named = _NO_IMAGE.replace('repository: ""', f'repository: "{image}"')
+            host, _, repository = image.partition("/")
+            named = _NO_IMAGE.replace('registry: ""', f'registry: "{host}"').replace(
+                'repository: ""', f'repository: "{repository}"'
+            )
             values.write_text(before.replace(_NO_IMAGE, named), encoding="utf-8")
         for name, app_version in (("keda-py", version), ("scaled-app", None)):
             folder = Path(scratch, name)

@@ -118,7 +118,11 @@ def test_the_published_charts_have_the_version_and_the_image_of_the_release(made
         with helm.Chart.load(str(made / "charts" / f"{name}-{__version__}.tgz")) as chart:
             assert chart.version == __version__
             pages = chart.render({}, name="keda")
-            assert name != "keda-py" or f'image: "{IMAGE}:{__version__}"' in pages["keda-py/templates/deployment.yaml"]
+            if name == "keda-py":
+                assert f'image: "{IMAGE}:{__version__}"' in pages["keda-py/templates/deployment.yaml"]
+                mirrored = chart.render({"global": {"image": {"registry": "mirror.example.org"}}}, name="keda")
+                elsewhere = IMAGE.replace("example.org", "mirror.example.org")
+                assert f'image: "{elsewhere}:{__version__}"' in mirrored["keda-py/templates/deployment.yaml"]
 
 
 def test_without_an_address_links_are_text_and_the_chart_asks_for_an_image(tmp_path: Path) -> None:
@@ -142,10 +146,11 @@ def test_without_an_address_links_are_text_and_the_chart_asks_for_an_image(tmp_p
         (["--tag", "v99.0.0"], "release: the tag is v99.0.0, pyproject.toml has "),
         (["--tag", __version__], f"tag v{__version__}"),
         (["--tag", f"v{__version__}", "--source-url", SOURCE], "set the variable IMAGE_REPOSITORY"),
+        (["--image", "keda-py"], "--image: keda-py is no REGISTRY/REPOSITORY"),
     ],
-    ids=["another version", "no v", "no image"],
+    ids=["another version", "no v", "no image", "no registry"],
 )
-def test_a_tag_that_cannot_be_published_is_refused_before_anything_is_made(
+def test_what_cannot_be_published_is_refused_before_anything_is_made(
     arguments: list[str], message: str, tmp_path: Path
 ) -> None:
     done = release("--out", str(tmp_path / "dist"), *arguments)
