@@ -14,8 +14,6 @@ CHARTS = ROOT / "charts"
 KEDA_PY = CHARTS / "keda-py"
 SCALED_APP = CHARTS / "scaled-app"
 Obj = dict[str, Any]
-IMAGE: Obj = {"image": {"keda": {"repository": "keda-py"}}}
-"""The chart has none of its own: there is no published image."""
 
 
 def text(folder: Path, values: Obj) -> str:
@@ -27,8 +25,8 @@ def text(folder: Path, values: Obj) -> str:
 
 
 def render(**values: Any) -> list[Obj]:
-    """charts/keda-py with these values, and an image."""
-    return [document for document in read_all(text(KEDA_PY, {**IMAGE, **values})) if document]
+    """charts/keda-py with these values."""
+    return [document for document in read_all(text(KEDA_PY, values)) if document]
 
 
 def only(objects: list[Obj], kind: str, name: str, namespace: str = "") -> Obj:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.charts.rendering import IMAGE, KEDA_PY, helm, text
+from tests.charts.rendering import KEDA_PY, helm, text
 from tests.documents import read_all, read_file
 
 GOLDEN = Path(__file__).with_name("golden")
@@ -52,7 +52,7 @@ WAYS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("way", WAYS)
 def test_what_is_installed_is_what_was_reviewed(way: str) -> None:
-    rendered = text(KEDA_PY, {**IMAGE, **WAYS[way], "crds": {"install": False}}) + "\n"
+    rendered = text(KEDA_PY, {**WAYS[way], "crds": {"install": False}}) + "\n"
     file = GOLDEN / f"{way}.yaml"
     if os.environ.get("UPDATE_GOLDEN"):
         file.parent.mkdir(exist_ok=True)
@@ -63,13 +63,13 @@ def test_what_is_installed_is_what_was_reviewed(way: str) -> None:
 @pytest.mark.parametrize("way", WAYS)
 def test_the_strict_lint_is_clean(way: str) -> None:
     for version in ("v1.26.0", "v1.36.0"):
-        report = helm.lint(str(KEDA_PY), {**IMAGE, **WAYS[way]}, strict=True, kube_version=version)
+        report = helm.lint(str(KEDA_PY), WAYS[way], strict=True, kube_version=version)
         assert report["errors"] == []
         assert [one["error"] for one in report["messages"]] == ["icon is recommended"]
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_nothing_is_said_twice(way: str) -> None:
-    documents = [one for one in read_all(text(KEDA_PY, {**IMAGE, **WAYS[way]})) if one]
+    documents = [one for one in read_all(text(KEDA_PY, WAYS[way])) if one]
     names = [(one["kind"], one["metadata"].get("namespace"), one["metadata"]["name"]) for one in documents]
     assert len(names) == len(set(names))

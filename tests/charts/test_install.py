@@ -9,7 +9,7 @@ import pytest
 
 from keda_py.clock import SystemClock
 from keda_py.localkube.cluster import LocalCluster
-from tests.charts.rendering import IMAGE, KEDA_PY, Obj, helm, text
+from tests.charts.rendering import KEDA_PY, Obj, helm, text
 from tests.charts.test_golden import WAYS
 from tests.localkube.kubectl import Kubectl, needs_kubectl
 
@@ -40,20 +40,20 @@ def found(cluster: LocalCluster, kind: tuple[str, str]) -> list[Obj]:
 
 
 async def test_helm_installs_upgrades_and_removes_it_but_keeps_the_definitions(cluster: LocalCluster) -> None:
-    await helm_does(cluster, "install", str(KEDA_PY), "keda", IMAGE, create_namespace=True)
+    await helm_does(cluster, "install", str(KEDA_PY), "keda", {}, create_namespace=True)
     assert len(found(cluster, CRDS)) == 6
-    await helm_does(cluster, "upgrade", str(KEDA_PY), "keda", {**IMAGE, "operator": {"replicaCount": 2}})
+    await helm_does(cluster, "upgrade", str(KEDA_PY), "keda", {"operator": {"replicaCount": 2}})
     (deployment,) = found(cluster, ("apps/v1", "Deployment"))
     assert deployment["spec"]["replicas"] == 2
     await helm_does(cluster, "uninstall", "keda")
     assert len(found(cluster, CRDS)) == 6
     for kind in (("apps/v1", "Deployment"), ("v1", "Service"), WEBHOOKS):
         assert found(cluster, kind) == []
-    await helm_does(cluster, "install", str(KEDA_PY), "keda", IMAGE)  # the definitions are ours already
+    await helm_does(cluster, "install", str(KEDA_PY), "keda", {})  # the definitions are ours already
 
 
 async def test_definitions_that_are_not_kept_go_with_the_release(cluster: LocalCluster) -> None:
-    await helm_does(cluster, "install", str(KEDA_PY), "keda", {**IMAGE, "crds": {"keep": False}}, create_namespace=True)
+    await helm_does(cluster, "install", str(KEDA_PY), "keda", {"crds": {"keep": False}}, create_namespace=True)
     await helm_does(cluster, "uninstall", "keda")
     assert found(cluster, CRDS) == []
 
@@ -62,11 +62,11 @@ async def test_definitions_that_are_not_kept_go_with_the_release(cluster: LocalC
 async def test_an_upgrade_leaves_the_operators_authority_where_it_wrote_it(
     cluster: LocalCluster, tmp_path: Path
 ) -> None:
-    await helm_does(cluster, "install", str(KEDA_PY), "keda", IMAGE, create_namespace=True)
+    await helm_does(cluster, "install", str(KEDA_PY), "keda", {}, create_namespace=True)
     kubectl = kubectl_of(cluster, tmp_path)
     patch = '[{"op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": "b3Vycw=="}]'
     await kubectl.run("patch", "validatingwebhookconfiguration", "keda-admission", "--type=json", "-p", patch)
-    await helm_does(cluster, "upgrade", str(KEDA_PY), "keda", {**IMAGE, "webhooks": {"timeoutSeconds": 5}})
+    await helm_does(cluster, "upgrade", str(KEDA_PY), "keda", {"webhooks": {"timeoutSeconds": 5}})
     (configuration,) = found(cluster, WEBHOOKS)
     first = configuration["webhooks"][0]
     assert (first["timeoutSeconds"], first["clientConfig"]["caBundle"]) == (5, "b3Vycw==")
@@ -78,7 +78,7 @@ async def test_kubectl_applies_a_render_and_finds_nothing_to_change_the_second_t
     way: str, cluster: LocalCluster, tmp_path: Path
 ) -> None:
     kubectl, file = kubectl_of(cluster, tmp_path), tmp_path / "render.yaml"
-    file.write_text(text(KEDA_PY, {**IMAGE, **WAYS[way], "networkPolicy": {"enabled": True}}))
+    file.write_text(text(KEDA_PY, {**WAYS[way], "networkPolicy": {"enabled": True}}))
     for namespace in ("keda", "shop", "bank"):
         await kubectl.run("create", "namespace", namespace)
     await kubectl.run("apply", "--server-side", "--dry-run=server", "-f", str(file))

@@ -4,8 +4,6 @@
 {{- $image := $v.image.keda }}
 {{- if hasPrefix "kedacore/" ($image.repository | default "") }}
 {{- fail (printf "image.keda.repository: kedacore/keda is KEDA's own image; %s" (include "keda-py.howToBuild" .)) }}
-{{- else if not (or $image.repository $image.registry $v.global.image.registry) }}
-{{- fail (printf "image.keda: no image is named, and none is published; %s" (include "keda-py.howToBuild" .)) }}
 {{- end }}
 {{- range $key := list "watchLabelSelector" "watchLabelSelectorForTriggerauth" }}
 {{- if index $v $key }}
