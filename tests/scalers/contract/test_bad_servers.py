@@ -42,7 +42,6 @@ _LONGER = pytest.mark.xfail(reason="opening asks Keystone for longer than the en
 NOT_YET = {
     "openstack-metric": (_LONGER,),
     "openstack-swift": (_LONGER,),
-    "temporal": (pytest.mark.xfail(reason="gRPC keeps a connection that never shook hands", strict=False),),
     "azure-eventhub": (_NOT_CLOSED,),
     "mongodb": (_NOT_CLOSED, pytest.mark.xfail(reason="connections are left until they are collected", strict=False)),
     "splunk-observability": (
@@ -108,6 +107,8 @@ async def test_a_server_that_keeps_to_no_protocol_is_an_error_that_leaves_nothin
     sample, before = SAMPLES[name], asyncio.all_tasks()
     cases = {called: case for called, case in CASES.items() if case.fits(sample)}
     request.addfinalizer(gc.collect)  # what is left open is told of with its own test
+    request.addfinalizer(gc.enable)
+    gc.disable()  # it would close what is only forgotten
     if sample.proxied:  # some libraries take the proxy from the environment, which is one
         found = [await _problems(called, sample, papers, monkeypatch) for called in cases]
     else:
