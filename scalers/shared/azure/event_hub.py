@@ -120,6 +120,7 @@ async def open_hub(
             "$Default",
             credential,  # type: ignore[arg-type]  # it needs no more of one than this has
             retry_total=0,
+            retry_backoff_factor=0,  # else it waits before it tells of the only try
             auth_timeout=context.http_timeout,
             ssl_context=context.tls_context(TlsSettings()),
         )

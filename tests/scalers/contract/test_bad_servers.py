@@ -35,20 +35,6 @@ MARGIN = 0.1
 """Seconds of the loop's time: what an error takes to be told, and for a connection to be gone."""
 CLOSED_WITHIN = 2.0
 SAMPLES = samples()
-LATE = {"mongodb": "the library looks for a server again after half a second, however short the time-out"}
-_NOT_CLOSED = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-"""The library forgets a connection that was never made, until it is collected."""
-_LONGER = pytest.mark.xfail(reason="opening asks Keystone for longer than the engine gives to opening", strict=False)
-NOT_YET = {
-    "openstack-metric": (_LONGER,),
-    "openstack-swift": (_LONGER,),
-    "azure-eventhub": (_NOT_CLOSED,),
-    "mongodb": (_NOT_CLOSED, pytest.mark.xfail(reason="connections are left until they are collected", strict=False)),
-    "splunk-observability": (
-        pytest.mark.xfail(reason="the engine ends a websocket that does not shake hands", strict=False),
-    ),
-}
-"""What is still to be mended."""
 READINGS: Mapping[tuple[str, str], str] = {}
 """(sample, case) -> why it is a value."""
 
@@ -100,7 +86,7 @@ def test_every_type_has_a_sample_or_a_reason() -> None:
     assert not known & WITHOUT_SERVER.keys()
 
 
-@pytest.mark.parametrize("name", [pytest.param(one, marks=NOT_YET.get(one, ())) for one in SAMPLES])
+@pytest.mark.parametrize("name", SAMPLES)
 async def test_a_server_that_keeps_to_no_protocol_is_an_error_that_leaves_nothing(
     name: str, papers: Papers, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
@@ -137,7 +123,7 @@ def _wrong(outcome: Outcome, called: str, sample: Sample, address: Address) -> l
     shown = sample.shown.replace("{{IP}}", address.ip) or f":{address.port}"
     wrong = {
         "a reading": not text and (sample.name, called) not in READINGS,
-        "late": outcome.seconds > outcome.limit + MARGIN and sample.name not in LATE,
+        "late": outcome.seconds > outcome.limit + MARGIN,
         "the engine had to end it": STEP in text,
         "a secret": any(secret in text for secret in SECRETS),
         "no server is named": shown not in text,
