@@ -25,6 +25,8 @@ from scalers.shared.answers.monitoring.signalflow_data import LONGEST, read_valu
 CHANNEL: Final = "keda-py"
 MOST_BYTES: Final = 8 * 1024 * 1024
 """Of all messages of one reading."""
+_CLOSING_SECONDS: Final = 0.1
+"""A server that no longer answers is not waited for."""
 
 
 @dataclass(slots=True)
@@ -66,6 +68,9 @@ class SignalFlow:
             with self.context.clock.busy():
                 async with self.context.connection(), self._socket() as socket:
                     await self._listen(_Conversation(socket), program, seconds, values)
+        except TimeoutError:
+            seconds = self.context.http_timeout
+            raise ScalerError(f"Splunk Observability {self.url().host}: no answer in {seconds:g} s") from None
         except (aiohttp.ClientError, OSError, ValueError) as error:
             reason = str(error) or type(error).__name__
             raise ScalerError(f"Splunk Observability {self.url().host}: {reason}") from None
@@ -86,12 +91,13 @@ class SignalFlow:
     async def _socket(self) -> AsyncIterator[aiohttp.ClientWebSocketResponse]:
         tls: SSLContext = self.context.tls_context(TlsSettings())
         url, proxies = self.url(), Proxies.from_environment(os.environ)
-        limits = aiohttp.ClientTimeout(total=None, connect=self.context.http_timeout)
-        async with (
-            aiohttp.ClientSession(timeout=limits) as session,
-            session.ws_connect(url, ssl=tls, proxy=proxies.for_url(url), max_msg_size=LONGEST) as socket,
-        ):
-            yield socket
+        limits, closing = aiohttp.ClientTimeout(total=None), aiohttp.ClientWSTimeout(ws_close=_CLOSING_SECONDS)
+        async with aiohttp.ClientSession(timeout=limits) as session:
+            async with asyncio.timeout(self.context.http_timeout):
+                proxy = proxies.for_url(url)
+                shaken = await session.ws_connect(url, ssl=tls, proxy=proxy, max_msg_size=LONGEST, timeout=closing)
+            async with shaken as socket:
+                yield socket
 
 
 _DEFAULTS = {"start": 0, "stop": 0, "resolution": 0, "maxDelay": 0, "immediate": False, "timezone": ""}
