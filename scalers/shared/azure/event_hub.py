@@ -151,4 +151,5 @@ async def _asking(context: ScalerContext, host: str) -> AsyncIterator[None]:
     except TimeoutError:
         raise ScalerError(f"event hubs: no answer of {host} in {seconds:g} s") from None
     except (EventHubError, OSError) as error:
-        raise ScalerError(f"event hubs: {type(error).__name__}: {str(error)[:300]} (at {host})") from None
+        said, *_ = str(error).splitlines() or [""]  # the others say it again
+        raise ScalerError(f"event hubs: {type(error).__name__}: {said[:300]} (at {host})") from None

@@ -21,6 +21,7 @@ from keda_py.net.proxies import Proxies
 from keda_py.sdk.scaler import ConfigError, ScalerContext, ScalerError, TlsSettings
 from scalers.shared.answers.json_values import at, short_text
 from scalers.shared.answers.monitoring.signalflow_data import LONGEST, read_values
+from scalers.shared.protocols.tcp import reason_of
 
 CHANNEL: Final = "keda-py"
 MOST_BYTES: Final = 8 * 1024 * 1024
@@ -72,7 +73,7 @@ class SignalFlow:
             seconds = self.context.http_timeout
             raise ScalerError(f"Splunk Observability {self.url().host}: no answer in {seconds:g} s") from None
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            reason = str(error) or type(error).__name__
+            reason = reason_of(error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error)
             raise ScalerError(f"Splunk Observability {self.url().host}: {reason}") from None
         return values
 

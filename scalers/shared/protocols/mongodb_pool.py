@@ -16,6 +16,7 @@ from pymongo.errors import AutoReconnect, ProtocolError
 from pymongo.pool_options import PoolOptions
 
 from keda_py.sdk.scaler import ScalerContext, ScalerError, addresses
+from scalers.shared.protocols.tcp import in_words
 
 LONGEST_MESSAGE: Final = 64 * 1024
 """Bytes, of a compressed one when it is unpacked: counts and a few names, which are read on the loop."""
@@ -117,6 +118,9 @@ async def _connected(number: str, port: int) -> socket.socket:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         made.setblocking(False)
         await asyncio.get_running_loop().sock_connect(made, (number, port))
+    except OSError as error:
+        made.close()
+        raise in_words(error) from None
     except BaseException:
         made.close()
         raise

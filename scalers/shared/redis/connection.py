@@ -9,6 +9,7 @@ from typing import Any
 from redis.asyncio import Connection
 
 from keda_py.sdk.scaler import addresses
+from scalers.shared.protocols.tcp import in_words
 
 Place = Callable[[], AbstractAsyncContextManager[None]]
 Locate = Callable[[], Awaitable[tuple[str, int]]]
@@ -60,4 +61,7 @@ class BoundedConnection(Connection):
                     continue
                 return
             self._number = last
-            await connect()
+            try:
+                await connect()
+            except OSError as error:
+                raise in_words(error) from None

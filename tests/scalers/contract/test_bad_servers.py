@@ -35,6 +35,8 @@ MARGIN = 0.1
 """Seconds of the loop's time: what an error takes to be told, and for a connection to be gone."""
 CLOSED_WITHIN = 2.0
 SAMPLES = samples()
+REFUSED, HANGING = "port closed", ("never accepts", "never answers", "TLS asked, nothing comes")
+NO_ANSWER = ("no answer", "no complete answer", "in time", "timed out", "timeout", "cannot be reached in")
 READINGS: Mapping[tuple[str, str], str] = {}
 """(sample, case) -> why it is a value."""
 
@@ -128,6 +130,8 @@ def _wrong(outcome: Outcome, called: str, sample: Sample, address: Address) -> l
         "a secret": any(secret in text for secret in SECRETS),
         "no server is named": shown not in text,
         "no cause": len(text) < len(shown) + 20,
+        "not that it was refused": called == REFUSED and "refused" not in text.lower(),
+        "not that it did not answer": called in HANGING and not any(words in text.lower() for words in NO_ANSWER),
     }
     return [f"{what}: {outcome.seconds:.2f} of {outcome.limit:.2f} s: {text}" for what in wrong if wrong[what]]
 
