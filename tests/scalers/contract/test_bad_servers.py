@@ -127,6 +127,7 @@ def _wrong(outcome: Outcome, called: str, sample: Sample, address: Address) -> l
         "a reading": not text and (sample.name, called) not in READINGS,
         "late": outcome.seconds > outcome.limit + MARGIN,
         "the engine had to end it": STEP in text,
+        "places are held": outcome.held > 0,
         "a secret": any(secret in text for secret in SECRETS),
         "no server is named": shown not in text,
         "no cause": len(text) < len(shown) + 20,
