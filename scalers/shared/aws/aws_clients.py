@@ -98,7 +98,7 @@ async def ask(context: ScalerContext, what: str, operation: AwsOperation, **para
     _failed.set([])
     try:
         with context.clock.busy():
-            async with context.connection(), asyncio.timeout(seconds):
+            async with context.connection(_endpoint(operation)), asyncio.timeout(seconds):
                 return await operation(**parameters)
     except TimeoutError:
         if failed := _failed.get():

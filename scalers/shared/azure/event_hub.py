@@ -145,7 +145,7 @@ async def _asking(context: ScalerContext, host: str) -> AsyncIterator[None]:
 
     seconds = 2 * context.http_timeout
     try:
-        async with context.connection(), asyncio.timeout(seconds):
+        async with context.connection(host), asyncio.timeout(seconds):
             with context.clock.busy(), bounded():
                 yield
     except TimeoutError:

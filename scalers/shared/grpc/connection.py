@@ -64,7 +64,7 @@ class GrpcConnection:
     async def ask(self, path: str, request: bytes, metadata: Metadata = ()) -> bytes:
         """The answer to one question, within the context's time-out. Raises ScalerError."""
         channel = await self._open()
-        async with self._context.connection(), self._asking(path):
+        async with self._context.connection(self._server.address), self._asking(path):
             asked = channel.unary_unary(path)(request, timeout=self._timeout, metadata=tuple(metadata))
             answer: bytes = await asked
         return answer
@@ -144,7 +144,7 @@ class GrpcConnection:
     async def _shown_certificate(self, tls: ssl.SSLContext) -> bytes:
         host, _, port = self._server.address.rpartition(":")
         try:
-            async with asyncio.timeout(self._timeout), self._context.connection():
+            async with asyncio.timeout(self._timeout), self._context.connection(self._server.address):
                 _, writer = await open_stream(host.strip("[]"), int(port), LONGEST_ANSWER, tls)
                 try:
                     shown: bytes = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)

@@ -67,7 +67,7 @@ class SignalFlow:
         values = Values()
         try:
             with self.context.clock.busy():
-                async with self.context.connection(), self._socket() as socket:
+                async with self.context.connection(self.url().host or ""), self._socket() as socket:
                     await self._listen(_Conversation(socket), program, seconds, values)
         except TimeoutError:
             seconds = self.context.http_timeout

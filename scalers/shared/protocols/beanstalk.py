@@ -74,7 +74,7 @@ class Beanstalk:
                 return await self._ask(names)
             except (OSError, EOFError):
                 await self.aclose()
-        await self._held.enter_async_context(self._context.connection())
+        await self._held.enter_async_context(self._context.connection(self._server.address))
         self._streams = await open_stream(*self._place, _LONGEST)
         return await self._ask(names)
 

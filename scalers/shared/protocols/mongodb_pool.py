@@ -63,7 +63,7 @@ class _BoundedPool(pool.Pool):
             raise AutoReconnect(f"{self.address[0]}: a server is asked over TCP")
         async with AsyncExitStack() as held:
             try:
-                await held.enter_async_context(self.context.connection())
+                await held.enter_async_context(self.context.connection(":".join(map(str, self.address))))
             except ScalerError as error:
                 raise AutoReconnect(str(error)) from None
             token = _connecting.set(True)

@@ -138,7 +138,7 @@ class AmqpQueues:
     async def _connect(self) -> None:
         from aiormq import Connection
 
-        await self._held.enter_async_context(self._context.connection())
+        await self._held.enter_async_context(self._context.connection(self._server.address.server))
         name = f"keda-{self._context.namespace}-{self._context.scaled_object}"
         self._connection = Connection(
             self._server.url().get_secret_value(),
