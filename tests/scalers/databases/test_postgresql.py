@@ -38,6 +38,7 @@ def on(server: Restartable, query: str = "SELECT count(*) FROM jobs", **metadata
     return {**place, "sslmode": "disable", "query": query, "targetQueryValue": "5", **metadata}
 
 
+@pytest.mark.uvloop
 async def test_a_count_and_other_numbers(bench: Bench, postgresql: Restartable, admin: Any) -> None:
     await admin.execute("INSERT INTO jobs SELECT 'open' FROM generate_series(1, 7)")
     read = {}
