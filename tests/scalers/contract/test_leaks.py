@@ -24,7 +24,6 @@ POLLS: Mapping[str, int] = {
     "redis-cluster": 400,
     "postgresql": 1000,
     "mysql": 1000,
-    "mssql": 1000,
     "cassandra": 1000,
     "mongodb": 100,
     "kafka": 1000,
