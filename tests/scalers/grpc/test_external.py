@@ -26,7 +26,6 @@ def on(external: External, **metadata: str) -> dict[str, str]:
     return {"scalerAddress": external.address, **metadata}
 
 
-@pytest.mark.uvloop
 async def test_value_activity_and_target_are_what_the_server_says(bench: Any, external: External) -> None:
     external.values["jobs"] = [{"metricName": "x", "metricValue": 7}]
     scaler = await bench.opened("external", on(external))
