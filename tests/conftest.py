@@ -59,10 +59,7 @@ REAL_TIME = (
 
 
 def pytest_asyncio_loop_factories(item: pytest.Item) -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
-    """The loop of each test; those of `uvloop` run on that one, too, which the image has."""
+    """The loop of each test."""
     if any(item.path.is_relative_to(place) for place in REAL_TIME):
         return {"real": asyncio.SelectorEventLoop}
-    if item.get_closest_marker("uvloop"):
-        uvloop = pytest.importorskip("uvloop", reason="uvloop comes with the extra all")
-        return {"patient": PatientLoop, "uvloop": uvloop.new_event_loop}
     return {"patient": PatientLoop}

@@ -35,7 +35,6 @@ def on(port: int, tube: str, **more: str) -> dict[str, str]:
     return {"server": f"127.0.0.1:{port}", "tube": tube, "value": "5", **more}
 
 
-@pytest.mark.uvloop
 async def test_ready_and_reserved_jobs_count_and_delayed_ones_where_asked_for(bench: Any, port: int) -> None:
     holding = await put(port, "mails", 0, 0, 0, 1000, reserve=1)
     plain = await bench.opened("beanstalkd", on(port, "mails"))

@@ -77,7 +77,6 @@ def filled(kafka_port: int) -> int:
     return kafka_port
 
 
-@pytest.mark.uvloop
 async def test_the_lag_of_a_group(bench: Any, filled: int) -> None:
     scaler = await bench.opened("kafka", on(filled))
     reading = await scaler.read()

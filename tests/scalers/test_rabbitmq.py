@@ -75,7 +75,6 @@ async def told(scaler: Any, value: float) -> None:
             await asyncio.sleep(ASK_AGAIN_SECONDS)
 
 
-@pytest.mark.uvloop
 async def test_the_length_of_a_queue_by_both_protocols(bench: Any, server: RabbitMQ, api: httpx.AsyncClient) -> None:
     await put(api, "orders", 3)
     http, amqp = [await bench.opened("rabbitmq", by(server, "orders")) for by in (by_http, by_amqp)]

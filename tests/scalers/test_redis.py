@@ -29,7 +29,6 @@ def on(port: int, **metadata: str) -> dict[str, str]:
     return {"address": f"127.0.0.1:{port}", "listName": "jobs", **metadata}
 
 
-@pytest.mark.uvloop
 async def test_the_length_of_a_list_a_set_a_sorted_set_and_a_hash(bench: Any, redis: Redis, redis_port: int) -> None:
     await redis.rpush("list", "a", "b", "c")
     await redis.sadd("set", "a", "b")

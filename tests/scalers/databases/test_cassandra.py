@@ -85,7 +85,6 @@ CROWDED = (0, 8, struct.pack(">iii", 2, 1, 250_000) + _string("") * 2 + (_string
 WARNED = (0x08, 8, struct.pack(">H", 1) + _string("no partition key") + rows(BIGINT, struct.pack(">q", 9))[2])
 
 
-@pytest.mark.uvloop
 @pytest.mark.parametrize(
     ("answer", "value"),
     [

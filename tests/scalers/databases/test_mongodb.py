@@ -57,7 +57,6 @@ def at(server: Restartable, options: str = "directConnection=true") -> dict[str,
     return {"connectionString": f"mongodb://127.0.0.1:{server.port}/?{options}"}
 
 
-@pytest.mark.uvloop
 async def test_the_documents_that_match_are_counted(bench: Bench, server: Restartable, admin: Any) -> None:
     await admin.insert_many([{"state": "open" if number % 3 else "done", "n": number} for number in range(9)])
     counts = {}

@@ -97,7 +97,6 @@ async def playing(server: Server) -> AsyncIterator[dict[str, str]]:
 AUTH = {"password": "s3cret"}
 
 
-@pytest.mark.uvloop
 async def test_the_first_cell_is_the_number_and_no_row_is_0(bench: Bench) -> None:
     server = Server({"SELECT 7": number(7, 8), "SELECT 0": number()})
     async with playing(server) as place:

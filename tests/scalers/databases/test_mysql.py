@@ -36,7 +36,6 @@ def on(server: Restartable, query: str = "SELECT COUNT(*) FROM jobs", **metadata
     return {**place, "query": query, "queryValue": "5", **metadata}
 
 
-@pytest.mark.uvloop
 async def test_a_count_and_other_numbers(bench: Bench, mysql: Restartable, admin: Any) -> None:
     await admin.execute("INSERT INTO jobs VALUES ('open'), ('open'), ('done')")
     read = {}

@@ -50,7 +50,6 @@ async def listeners(admin: Any, count: int) -> None:
     await eventually(holds, SECONDS)
 
 
-@pytest.mark.uvloop
 @pytest.mark.parametrize("channel", ["jobs", 'Of the "shop"; DROP TABLE jobs'])
 async def test_a_notice_is_told_at_once(bench: Bench, postgresql: Restartable, admin: Any, channel: str) -> None:
     scaler = await bench.opened("postgresql", on(postgresql, channel), auth=AUTH)
