@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from urllib.parse import quote
 
 from keda_py.apis.cloud_event_source import CloudEventSource, ClusterCloudEventSource
-from keda_py.apis.kinds import KINDS, VERSION, Kind, kind_of
+from keda_py.apis.kinds.table import KINDS, VERSION, Kind, kind_of
 from keda_py.apis.scaled_job import ScaledJob
 from keda_py.apis.scaled_object import ScaledObject
 from keda_py.apis.trigger_authentication import ClusterTriggerAuthentication, TriggerAuthentication

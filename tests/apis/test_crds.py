@@ -6,8 +6,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from keda_py.apis.crds import build_crds
-from keda_py.apis.kinds import KINDS
+from keda_py.apis.kinds.crds import build_crds
+from keda_py.apis.kinds.table import KINDS
 from keda_py.apis.parsing import parse_object
 from keda_py.apis.scaled_job import ScaledJob
 from keda_py.apis.scaled_object import ScaledObject

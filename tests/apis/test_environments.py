@@ -6,10 +6,10 @@ import jsonschema
 import pytest
 from pydantic import BaseModel
 
-from keda_py.apis.crds import crd_of
 from keda_py.apis.environments.environment import EnvironmentStatus
-from keda_py.apis.environments.kinds import ENVIRONMENT_KINDS, GROUP
-from keda_py.apis.kinds import KINDS
+from keda_py.apis.kinds.crds import crd_of
+from keda_py.apis.kinds.environments import ENVIRONMENT_KINDS, GROUP
+from keda_py.apis.kinds.table import KINDS
 from keda_py.apis.parsing import parse_object
 from keda_py.errors import ConfigError
 from keda_py.schema.cel import compile_rule

@@ -1,8 +1,8 @@
-"""The webhooks that we answer, one path a kind of `apis/kinds.py`. Behaviour reference, section 12."""
+"""The webhooks that we answer, one path a kind of `apis/kinds/table.py`. Behaviour reference, section 12."""
 
 from dataclasses import dataclass
 
-from keda_py.apis.kinds import KINDS, VERSION, Kind, kind_of
+from keda_py.apis.kinds.table import KINDS, VERSION, Kind, kind_of
 from keda_py.apis.scaled_job import ScaledJob
 from keda_py.apis.scaled_object import ScaledObject
 from keda_py.apis.trigger_authentication import ClusterTriggerAuthentication, TriggerAuthentication

@@ -1,4 +1,4 @@
-"""The rows of this group's kinds, as those of `apis/kinds.py`. No part of the operator reads them yet.
+"""The rows of this group's kinds, as those of `apis/kinds/table.py`. No part of the operator reads them yet.
 
 `IN`, the time to the next change, has no column: a date of the future is shown as <invalid> by kubectl, and a text of
 it would be written each minute. The CLI shows it.
@@ -8,7 +8,7 @@ from keda_py.apis.environments.calendar import Calendar, ClusterCalendar
 from keda_py.apis.environments.environment import Environment
 from keda_py.apis.environments.override import Override
 from keda_py.apis.environments.scaling_schedule import ScalingSchedule
-from keda_py.apis.kinds import Column, Kind
+from keda_py.apis.kinds.table import Column, Kind
 
 GROUP = "keda-py.dev"
 

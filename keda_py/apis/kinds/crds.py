@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from keda_py.apis.kinds import KINDS, VERSION, Column, Kind
+from keda_py.apis.kinds.table import KINDS, VERSION, Column, Kind
 
 Schema = dict[str, Any]
 
