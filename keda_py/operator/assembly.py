@@ -44,6 +44,7 @@ from keda_py.operator.controller.controller import Controller
 from keda_py.operator.controller.record import DecisionRecord
 from keda_py.operator.controller.state import Remembered
 from keda_py.operator.controller.status import StatusWriter
+from keda_py.operator.environments.parts import EnvironmentParts, assemble_environments
 from keda_py.operator.explain.insight import Insight
 from keda_py.operator.process.quarantine import Quarantine
 from keda_py.operator.process.questions import GuardedQuestions
@@ -91,6 +92,7 @@ class Assembly:
     parts: ScaledObjectDependencies
     scaled_objects: Controller[ObjectState]
     jobs: ScaledJobParts
+    environments: EnvironmentParts
     admission: AdmissionServer
     authentications: Authentications
     cloud_events: CloudEventSources
@@ -127,6 +129,7 @@ def assemble(around: OperatorInputs) -> Assembly:
         parts=parts,
         scaled_objects=scaled_objects,
         jobs=jobs,
+        environments=assemble_environments(parts, parts.caches, parts.reader, settings),
         authentications=_authentications(parts, jobs),
         cloud_events=_cloud_events(around, parts),
         admission=answers.admission,

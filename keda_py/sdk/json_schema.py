@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from keda_py.apis.kinds.crds import crd_of
-from keda_py.apis.kinds.table import KINDS, Kind
+from keda_py.apis.kinds.kind import Kind
+from keda_py.apis.kinds.table import KINDS
 from keda_py.errors import ConfigError
 from keda_py.sdk.metadata import META, Key
 from keda_py.sdk.registry import scaler_class, trigger_types

@@ -9,6 +9,12 @@
 - {apiGroups: [autoscaling], resources: [horizontalpodautoscalers], verbs: [get, list, watch, create, update, delete]}
 - {apiGroups: [apps], resources: [deployments, statefulsets, replicasets], verbs: [get, list, watch]}
 - {apiGroups: [apps], resources: [deployments/scale, statefulsets/scale, replicasets/scale], verbs: [get, update]}
+{{- if .Values.environments.enabled }}
+- {apiGroups: [keda-py.dev], resources: [environments], verbs: [list, watch, patch]}
+- {apiGroups: [keda-py.dev], resources: [environments/status], verbs: [patch]}
+- {apiGroups: [keda-py.dev], resources: [calendars, overrides, scalingschedules], verbs: [list, watch]}
+- {apiGroups: [batch], resources: [cronjobs], verbs: [list, watch, patch]}
+{{- end }}
 {{- if .Values.rbac.enabledCustomScaledRefKinds }}
 {{- range .Values.rbac.scaledRefKinds }}
 - {apiGroups: [{{ .apiGroup | quote }}], resources: ["{{ .kind }}/scale"], verbs: [get, update]}

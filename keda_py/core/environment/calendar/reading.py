@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 
 from keda_py.apis.environments.calendar import CalendarException, CalendarSpec, HolidaySource, Hours, Span
-from keda_py.core.cron.windows import load_zone
+from keda_py.core.cron.zones import load_zone
 from keda_py.core.environment.calendar.calendar import Calendar, DaySpan, ExceptionDay, join_spans
 from keda_py.core.environment.calendar.days import DAY, MOST_DAYS, WEEKDAYS, parse_dates, parse_minute, parse_weekdays
 from keda_py.errors import ConfigError

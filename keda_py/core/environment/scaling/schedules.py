@@ -10,7 +10,7 @@ from datetime import datetime
 
 from keda_py.apis.environments.calendar import CalendarRef
 from keda_py.apis.environments.scaling_schedule import Bounds, Period, ScalingSchedule
-from keda_py.core.cron.windows import load_zone
+from keda_py.core.cron.zones import load_zone
 from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.calendar.questions import is_open, next_change
 from keda_py.core.environment.calendar.reading import read_week

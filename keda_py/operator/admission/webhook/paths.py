@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from keda_py.apis.kinds.table import KINDS, VERSION, Kind, kind_of
+from keda_py.apis.kinds.kind import VERSION, Kind
+from keda_py.apis.kinds.table import KINDS, kind_of
 from keda_py.apis.scaled_job import ScaledJob
 from keda_py.apis.scaled_object import ScaledObject
 from keda_py.apis.trigger_authentication import ClusterTriggerAuthentication, TriggerAuthentication
