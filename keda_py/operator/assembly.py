@@ -44,6 +44,7 @@ from keda_py.operator.controller.controller import Controller
 from keda_py.operator.controller.record import DecisionRecord
 from keda_py.operator.controller.state import Remembered
 from keda_py.operator.controller.status import StatusWriter
+from keda_py.operator.environments.overlays import Overlays
 from keda_py.operator.environments.parts import EnvironmentParts, assemble_environments
 from keda_py.operator.explain.insight import Insight
 from keda_py.operator.process.quarantine import Quarantine
@@ -110,8 +111,10 @@ def assemble(around: OperatorInputs) -> Assembly:
         (jobs.controller if key.kind == SCALED_JOBS.kind else scaled_objects).on_reading(key)
 
     readings = _readings(around, sources, leads, on_reading)
-    parts = _parts(around, sources, readings, leads)
+    overlays = Overlays()
+    parts = _parts(around, sources, readings, leads, overlays)
     scaled_objects = Controller(parts, ScaledObjects(parts), settings.scaling.scaled_object_workers)
+    overlays.subscribe(scaled_objects.on_overlay)
     standby_reader = StandbyReader(parts, leads)
     jobs = assemble_jobs(parts, settings)
     for listener in (scaled_objects, jobs.controller, standby_reader):
@@ -129,7 +132,7 @@ def assemble(around: OperatorInputs) -> Assembly:
         parts=parts,
         scaled_objects=scaled_objects,
         jobs=jobs,
-        environments=assemble_environments(parts, parts.caches, parts.reader, settings),
+        environments=assemble_environments(parts, settings, overlays),
         authentications=_authentications(parts, jobs),
         cloud_events=_cloud_events(around, parts),
         admission=answers.admission,
@@ -172,7 +175,7 @@ def _readings(
 
 
 def _parts(
-    around: OperatorInputs, sources: _Sources, readings: Readings, leads: Callable[[], bool]
+    around: OperatorInputs, sources: _Sources, readings: Readings, leads: Callable[[], bool], overlays: Overlays
 ) -> ScaledObjectDependencies:
     """All that is written from here on goes through a client that refuses while we do not lead."""
     writer, caches = around.client.guarded(leads), sources.caches
@@ -183,7 +186,7 @@ def _parts(
         namespaces=Namespaces(around.client),
         targets=Targets(writer, caches, sources.discovery, around.clock),
         hpas=Hpas(writer, caches.hpas),
-        specs=AS_WRITTEN,
+        specs=AS_WRITTEN.over(overlays.lay),
         reader=sources.reader,
         readings=readings,
         resolver=sources.resolver,

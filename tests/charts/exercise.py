@@ -22,6 +22,7 @@ from keda_py.kube.resources import (
     EVENTS,
     HORIZONTAL_POD_AUTOSCALERS,
     JOBS,
+    OVERRIDES,
     SCALED_JOBS,
     SCALED_OBJECTS,
     SECRETS,
@@ -87,12 +88,25 @@ async def sleep_and_wake(here: Installed) -> None:
     for body in (sleeper, nightly):
         body["metadata"]["labels"] = labels
     await here.world.create(sleeper, nightly)
-    await here.world.create(builders.obj("keda-py.dev/v1alpha1", "Environment", "night", spec=spec))
+    hers, over = "keda-py.dev/v1alpha1", {"target": {"kind": "Environment", "name": "night"}, "state": "Asleep"}
+    await here.world.create(builders.obj(hers, "Environment", "night", spec=spec))
+    for kind in ("Calendar", "ClusterCalendar"):
+        await here.world.create(builders.obj(hers, kind, "night", spec=calendar))
+        await here.world.until(KINDS[kind], _is_told, "night")
+    await here.world.create(builders.obj(hers, "Override", "now", spec={**over, "for": "1h"}))
+    await here.world.until(OVERRIDES, _is_told, "now")
+    await here.world.create(builders.obj(hers, "Override", "past", spec={**over, "until": "2026-01-01T00:00:00Z"}))
+    async with here.world.watching(OVERRIDES, "past") as past:
+        await past.gone()
     await here.world.until(DEPLOYMENTS, lambda live: live["spec"]["replicas"] == 0, "sleeper")
     await here.world.until(CRON_JOBS, lambda live: bool(live["spec"].get("suspend")), "nightly")
     await here.world.delete(ENVIRONMENTS, "night")
     await here.world.until(DEPLOYMENTS, lambda live: live["spec"]["replicas"] == 1, "sleeper")
     await here.world.until(CRON_JOBS, lambda live: not live["spec"].get("suspend"), "nightly")
+
+
+def _is_told(live: Obj) -> bool:
+    return bool(live.get("status"))
 
 
 async def follow_sources(here: Installed, server: HttpServer, **tokens: Any) -> None:

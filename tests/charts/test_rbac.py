@@ -42,6 +42,7 @@ def test_the_restricted_installation_has_rights_to_workloads_and_secrets_in_the_
         "clustercloudeventsources",
         "clustercloudeventsources/status",
         "clustercalendars",
+        "clustercalendars/status",
         "namespaces",
         "apiservices",
         "validatingwebhookconfigurations",

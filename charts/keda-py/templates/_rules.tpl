@@ -11,8 +11,9 @@
 - {apiGroups: [apps], resources: [deployments/scale, statefulsets/scale, replicasets/scale], verbs: [get, update]}
 {{- if .Values.environments.enabled }}
 - {apiGroups: [keda-py.dev], resources: [environments], verbs: [list, watch, patch]}
-- {apiGroups: [keda-py.dev], resources: [environments/status], verbs: [patch]}
-- {apiGroups: [keda-py.dev], resources: [calendars, overrides, scalingschedules], verbs: [list, watch]}
+- {apiGroups: [keda-py.dev], resources: [calendars, scalingschedules], verbs: [list, watch]}
+- {apiGroups: [keda-py.dev], resources: [overrides], verbs: [list, watch, delete]}
+- {apiGroups: [keda-py.dev], resources: [calendars/status, environments/status, overrides/status], verbs: [patch]}
 - {apiGroups: [batch], resources: [cronjobs], verbs: [list, watch, patch]}
 {{- end }}
 {{- if .Values.rbac.enabledCustomScaledRefKinds }}

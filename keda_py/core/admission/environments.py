@@ -4,16 +4,17 @@ Each object is judged by itself: whether the calendar that it names exists, and 
 the controllers to find out, and for its Valid condition to tell.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TypeVar
 
 from keda_py.apis.environments.calendar import Calendar as WireCalendar
 from keda_py.apis.environments.calendar import CalendarRef, CalendarSpec, ClusterCalendar
 from keda_py.apis.environments.environment import Environment
-from keda_py.apis.environments.override import NEXT_CHANGE, Override
+from keda_py.apis.environments.override import NEXT_CHANGE, REQUESTED_BY, Override
 from keda_py.apis.environments.scaling_schedule import ScalingSchedule
-from keda_py.core.admission.findings import Finding
+from keda_py.apis.foreign import texts_at
+from keda_py.core.admission.findings import Denial, Finding
 from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.calendar.reading import read_calendar
 from keda_py.core.environment.overrides import read_override
@@ -49,6 +50,17 @@ def check_override(override: Override) -> Iterator[Finding]:
     calendar = read_calendar(_ALWAYS) if spec.until == NEXT_CHANGE else None
     read_override(_created(override), calendar, environment="" if spec.target else "any")
     return iter(())
+
+
+def check_requester(new: Mapping[str, object], old: Mapping[str, object] | None, username: str) -> Iterator[Finding]:
+    """The annotation with an Override's author: the user who creates it, and unchanged from then on, or absent."""
+    said = texts_at(new, "metadata", "annotations").get(REQUESTED_BY, "")
+    right = username if old is None else texts_at(old, "metadata", "annotations").get(REQUESTED_BY, "")
+    if said and said != right:
+        field = f"metadata.annotations[{REQUESTED_BY}]"
+        whose = f"{username!r} creates it" if old is None else f"it was {right!r} at first"
+        message = f"{field}: {said[:100]!r} is another user: {whose}; leave it out"
+        yield Denial(message=message, reason="wrong-user", field=field)
 
 
 def check_scaling_schedule(schedule: ScalingSchedule) -> Iterator[Finding]:

@@ -6,6 +6,7 @@ from keda_py.operator.cluster.caches import Caches
 from keda_py.operator.controller.dependencies import Dependencies
 from keda_py.operator.environments.caches import EnvironmentCaches
 from keda_py.operator.environments.calendars import Calendars
+from keda_py.operator.environments.overlays import Overlays
 from keda_py.operator.environments.overriding import Overriding
 
 
@@ -17,3 +18,4 @@ class EnvironmentDependencies(Dependencies):
     cluster: Caches
     calendars: Calendars
     overriding: Overriding
+    overlays: Overlays

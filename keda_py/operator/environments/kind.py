@@ -18,12 +18,13 @@ from keda_py.apis.parsing import parse_object
 from keda_py.core.conditions import ConditionValue, with_condition
 from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.decision.decision import EnvironmentDecision, decide
-from keda_py.core.environment.decision.seen import EnvironmentSeen
+from keda_py.core.environment.decision.seen import EnvironmentSeen, Role
 from keda_py.core.environment.decision.state import EnvironmentState, read_state
 from keda_py.core.environment.spec import EnvironmentSpec, build_environment
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ConfigError, KubeError
 from keda_py.kube.informers.informer import Informer
-from keda_py.kube.resources import ENVIRONMENTS, Obj
+from keda_py.kube.resources import ENVIRONMENTS, SCALED_OBJECTS, Obj
 from keda_py.operator.controller.after_look import LATE_SECONDS
 from keda_py.operator.controller.controller import Controller
 from keda_py.operator.controller.finalizer import ensure_finalizer, remove_finalizer
@@ -34,7 +35,9 @@ from keda_py.operator.environments.actions import act
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
 from keda_py.operator.environments.events import events_of
 from keda_py.operator.environments.members import Members
+from keda_py.operator.environments.overlays import laid_by
 from keda_py.operator.environments.state import EnvironmentMemory, Read
+from keda_py.operator.environments.wire import fields_of
 
 LONGEST_WAIT_SECONDS = 600.0
 """Between two looks where nothing is known to change: files with holidays are read again."""
@@ -101,12 +104,23 @@ class Environments(Kind[EnvironmentMemory]):
         seen = EnvironmentSeen(members=[one for one, _ in found], calendar_error=problem)
         decision = decide(spec, calendar, overrides, seen, before, clock.now())
         live = self.live.get(state.key.namespace, state.key.name)
-        await self._parts.status.write(state, _wire(decision.status))
+        await self._parts.status.write(state, fields_of(EnvironmentStatus, decision.status))
         for kind, reason, note in events_of(before, decision) if live is not None else ():
             self._parts.events.record(live or {}, kind, reason, note)
         state.next_look = min(state.next_look, clock.monotonic() + self._seconds_to(decision.look_again_at))
+        self._lay(state, decision, seen)
         await act(self._parts.client, state, decision.members, {one.key: body for one, body in found})
         return decision
+
+    def _lay(self, state: EnvironmentMemory, decision: EnvironmentDecision, seen: EnvironmentSeen) -> None:
+        """Over ScaledObjects that are its own, and off those that are gone; another's are for that one to decide."""
+        own = {one.key for one in seen.members if one.role is Role.SCALED_OBJECT and not one.owned_by}
+        for member in decision.members:
+            if member.key in own:
+                self._parts.overlays.put(_scaled_object(state, member.key), laid_by(state.key.name, member))
+        for gone in state.laid - {one.key for one in seen.members}:
+            self._parts.overlays.put(_scaled_object(state, gone), None)
+        state.laid = frozenset(own)
 
     async def _calendar(self, spec: EnvironmentSpec, written: Environment | None) -> tuple[Calendar | None, str]:
         if written is None:
@@ -125,6 +139,8 @@ class Environments(Kind[EnvironmentMemory]):
     def forget(self, state: EnvironmentMemory) -> None:
         """What was built for it."""
         self._members.forget(state.uid)
+        for key in state.laid:
+            self._parts.overlays.put(_scaled_object(state, key), None)
         self._parts.calendars.forget(*_triple(state))
 
     def watches(self, controller: Controller[EnvironmentMemory]) -> Iterable[Callable[[], None]]:
@@ -176,13 +192,6 @@ def _stored(state: EnvironmentMemory) -> EnvironmentState:
         raise StepError("the stored status cannot be read; correct it", error) from error
 
 
-def _wire(status: EnvironmentStatus) -> dict[str, Any]:
-    """Every field by its name on the wire; None takes one away."""
-    dumped = status.model_dump(by_alias=True, exclude_defaults=True)
-    names = (info.alias or name for name, info in EnvironmentStatus.model_fields.items())
-    return {name: dumped.get(name) for name in names}
-
-
 def _releasing(live: Obj) -> EnvironmentSpec:
     """Of one that is being deleted: what could not be read is let go, too."""
     try:
@@ -192,6 +201,10 @@ def _releasing(live: Obj) -> EnvironmentSpec:
         created = datetime(1970, 1, 1, tzinfo=UTC)
         name, uid = meta["name"], meta["uid"]
         return EnvironmentSpec(namespace=meta["namespace"], name=name, uid=uid, created=created, deleting=True)
+
+
+def _scaled_object(state: EnvironmentMemory, member: str) -> ObjectKey:
+    return ObjectKey(SCALED_OBJECTS.kind, state.key.namespace, member.partition("/")[2])
 
 
 def _triple(state: EnvironmentMemory) -> tuple[str, str, str]:

@@ -6,16 +6,17 @@
 import asyncio
 from dataclasses import dataclass
 
-from keda_py.operator.cluster.caches import Caches
-from keda_py.operator.cluster.reader import ClusterReader
 from keda_py.operator.controller.controller import Controller
-from keda_py.operator.controller.dependencies import Dependencies
 from keda_py.operator.environments.caches import EnvironmentCaches
+from keda_py.operator.environments.calendar_kind import CalendarMemory, CalendarObjects
 from keda_py.operator.environments.calendars import Calendars
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
 from keda_py.operator.environments.kind import Environments
+from keda_py.operator.environments.overlays import Overlays
+from keda_py.operator.environments.override_kind import OverrideMemory, OverrideObjects
 from keda_py.operator.environments.overriding import Overriding
 from keda_py.operator.environments.state import EnvironmentMemory
+from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.settings.settings import Settings
 
 WORKERS = 5
@@ -27,23 +28,34 @@ class EnvironmentParts:
 
     caches: EnvironmentCaches
     environments: Controller[EnvironmentMemory]
+    overrides: Controller[OverrideMemory]
+    calendars: tuple[Controller[CalendarMemory], ...]
+    overlays: Overlays
+
+    def restore(self) -> None:
+        """Before any ScaledObject is worked on: what lay over it when the last process ended."""
+        self.overlays.restore(self.caches.environments.objects())
 
     async def run(self) -> None:
         """Put to sleep and wake until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self.environments.run())
+            tasks.create_task(self.overrides.run())
+            for calendars in self.calendars:
+                tasks.create_task(calendars.run())
 
     def on_clock_step(self) -> None:
         """The wall clock was set: every calendar is asked again."""
         self.environments.on_clock_step()
+        self.overrides.on_clock_step()
+        for calendars in self.calendars:
+            calendars.on_clock_step()
 
 
-def assemble_environments(
-    shared: Dependencies, cluster: Caches, reader: ClusterReader, settings: Settings
-) -> EnvironmentParts:
-    """Put them together; nothing runs yet."""
+def assemble_environments(shared: ScaledObjectDependencies, settings: Settings, overlays: Overlays) -> EnvironmentParts:
+    """Put them together; nothing runs yet. `overlays` stand in the source of specs."""
     caches = EnvironmentCaches(shared.client, settings.cluster.watch_namespaces)
-    calendars = Calendars(shared.clock, caches, reader, settings.cluster.object_namespace)
+    calendars = Calendars(shared.clock, caches, shared.reader, settings.cluster.object_namespace)
     parts = EnvironmentDependencies(
         clock=shared.clock,
         client=shared.client,
@@ -56,8 +68,18 @@ def assemble_environments(
         quarantine=shared.quarantine,
         tells_unknown_keys=shared.tells_unknown_keys,
         caches=caches,
-        cluster=cluster,
+        cluster=shared.caches,
         calendars=calendars,
         overriding=Overriding(caches, calendars),
+        overlays=overlays,
     )
-    return EnvironmentParts(caches=caches, environments=Controller(parts, Environments(parts), WORKERS))
+    return EnvironmentParts(
+        caches=caches,
+        environments=Controller(parts, Environments(parts), WORKERS),
+        overrides=Controller(parts, OverrideObjects(parts), WORKERS),
+        calendars=tuple(
+            Controller(parts, CalendarObjects(parts, live), WORKERS)
+            for live in (caches.calendars, caches.cluster_calendars)
+        ),
+        overlays=overlays,
+    )

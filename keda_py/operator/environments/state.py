@@ -33,7 +33,8 @@ class Written:
 
 @dataclass(slots=True)
 class EnvironmentMemory(Remembered):
-    """`written` by member."""
+    """`written` by member; `laid` are the ScaledObjects that something was decided of."""
 
     spec: Read | None = None
     written: dict[str, Written] = field(default_factory=dict)
+    laid: frozenset[str] = frozenset()
