@@ -137,7 +137,7 @@ async def _lead(assembly: Assembly, settings: Settings, started: Started) -> Non
         for work in works:
             leading.create_task(work.run())
         leading.create_task(assembly.serving.guard(parts.client))
-        assembly.environments.restore()
+        await assembly.environments.restore()
         controllers = (assembly.scaled_objects, assembly.jobs.controller, assembly.environments)
         leading.create_task(watch_clock(parts.clock, [one.on_clock_step for one in controllers]))
         log.info("operator started", extra={"version": __version__})

@@ -25,6 +25,7 @@ from keda_py.kube.resources import (
     OVERRIDES,
     SCALED_JOBS,
     SCALED_OBJECTS,
+    SCALING_SCHEDULES,
     SECRETS,
     SERVICE_ACCOUNTS,
     TRIGGER_AUTHENTICATIONS,
@@ -93,6 +94,10 @@ async def sleep_and_wake(here: Installed) -> None:
     for kind in ("Calendar", "ClusterCalendar"):
         await here.world.create(builders.obj(hers, kind, "night", spec=calendar))
         await here.world.until(KINDS[kind], _is_told, "night")
+    always = {"name": "day", "hours": [{"from": "00:00", "to": "24:00"}], "minReplicas": 0}
+    schedule = {"timeZone": "UTC", "names": ["sleeper"], "periods": [always]}
+    await here.world.create(builders.obj(hers, "ScalingSchedule", "bounds", spec=schedule))
+    await here.world.until(SCALING_SCHEDULES, _is_told, "bounds")
     await here.world.create(builders.obj(hers, "Override", "now", spec={**over, "for": "1h"}))
     await here.world.until(OVERRIDES, _is_told, "now")
     await here.world.create(builders.obj(hers, "Override", "past", spec={**over, "until": "2026-01-01T00:00:00Z"}))

@@ -13,7 +13,7 @@
 - {apiGroups: [keda-py.dev], resources: [environments], verbs: [list, watch, patch]}
 - {apiGroups: [keda-py.dev], resources: [calendars, scalingschedules], verbs: [list, watch]}
 - {apiGroups: [keda-py.dev], resources: [overrides], verbs: [list, watch, delete]}
-- {apiGroups: [keda-py.dev], resources: [calendars/status, environments/status, overrides/status], verbs: [patch]}
+- {apiGroups: [keda-py.dev], resources: [calendars/status, environments/status, overrides/status, scalingschedules/status], verbs: [patch]}
 - {apiGroups: [batch], resources: [cronjobs], verbs: [list, watch, patch]}
 {{- end }}
 {{- if .Values.rbac.enabledCustomScaledRefKinds }}

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from keda_py.operator.cluster.caches import Caches
 from keda_py.operator.controller.dependencies import Dependencies
+from keda_py.operator.environments.bounds import ScheduledBounds
 from keda_py.operator.environments.caches import EnvironmentCaches
 from keda_py.operator.environments.calendars import Calendars
 from keda_py.operator.environments.overlays import Overlays
@@ -19,3 +20,4 @@ class EnvironmentDependencies(Dependencies):
     calendars: Calendars
     overriding: Overriding
     overlays: Overlays
+    bounds: ScheduledBounds

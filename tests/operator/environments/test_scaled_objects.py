@@ -11,7 +11,7 @@ from tests.operator.world import HPA, World
 async def awake(world: World, **spec: object) -> None:
     """A ScaledObject with work, under an Environment, on Friday evening."""
     world.jobs(10)
-    await world.create(deployment(), scaled_object(metrics_api(world.url), pollingInterval=10))
+    await world.create(deployment(), scaled_object(metrics_api(world.url), pollingInterval=60))
     await world.create(environment(**spec))
     await until(world, 20, "17:59")
     assert world.replicas() >= 1
