@@ -91,10 +91,9 @@ class _Due:
 class FakeClock:
     """Virtual time that moves only when `advance` says so."""
 
-    # A hop between tasks, or over a loopback socket, takes a few turns of the loop; this many quiet ones in a row mean
-    # that nothing is on its way any more. One in which nothing else was ready counts for six, where the loop shows it.
+    # A hop between tasks or over a loopback socket takes a few turns of the loop; this many quiet ones in a row
+    # mean that nothing is on its way any more.
     QUIET_TURNS = 30
-    EMPTY_TURN = 6
 
     def __init__(self, start: datetime) -> None:
         if start.tzinfo is None:
@@ -151,13 +150,11 @@ class FakeClock:
 
     async def settle(self) -> None:
         """Return when nothing is in flight and nothing new began for a while."""
-        ready = getattr(asyncio.get_running_loop(), "_ready", (self,))
         quiet, seen = 0, self._work_seen
         while quiet < self.QUIET_TURNS:
             await asyncio.sleep(0 if not self._in_flight else 0.0005)
             idle = not self._in_flight and self._work_seen == seen
-            quiet = quiet + (1 if ready else self.EMPTY_TURN) if idle else 0
-            seen = self._work_seen
+            quiet, seen = (quiet + 1 if idle else 0), self._work_seen
 
     async def advance(self, by: timedelta | float) -> None:
         """Let `by` pass, running everything that falls due on the way, in order."""

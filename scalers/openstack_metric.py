@@ -60,9 +60,9 @@ class OpenstackMetricScaler(Scaler[OpenstackMetricMetadata]):
         return min(float(self.metadata.timeout), _LONGEST) if self.metadata.timeout > 0 else self.context.http_timeout
 
     async def open(self) -> None:
-        """Share the token of this credential, and ask for it."""
+        """Share the token of this credential, and ask for it; opening may take no longer than any other does."""
         self._keystone = await keystone(self.context, self.metadata, self.timeout)
-        await self._keystone.granted()
+        await self._keystone.granted(self.context.http_timeout)
 
     async def read(self, spec: object = None) -> Reading:
         """The measure now; no measure counts as 0, as in KEDA."""

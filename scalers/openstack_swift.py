@@ -76,9 +76,9 @@ class OpenstackSwiftScaler(Scaler[OpenstackSwiftMetadata]):
         )
 
     async def open(self) -> None:
-        """Share the token of this credential, and ask for it."""
+        """Share the token of this credential, and ask for it; opening may take no longer than any other does."""
         self._keystone = await keystone(self.context, self.metadata, self.timeout)
-        await self._keystone.granted()
+        await self._keystone.granted(self.context.http_timeout)
 
     async def read(self, spec: object = None) -> Reading:
         """The count now; a container that does not say one counts as 0, as in KEDA."""

@@ -25,6 +25,7 @@ LONG: Final = {
     "demo/test_frames": (16, 0), "operator/explain/test_evidence": (12, 2),
     "scalers/databases/test_mongodb": (9, 2), "operator/process/test_quarantine": (8, 2),
     "operator/explain/test_insight": (9, 0), "core/cron/test_cron_walk": (9, 0), "charts/test_install": (9, 0),
+    "packaging/test_release": (9, 0),
     "parity/test_fallback": (9, 0), "auth/test_rotation": (2, 6), "operator/test_two_hundred_faults": (8, 0),
     "operator/test_otel": (3, 4), "operator/cluster/test_blindness": (2, 5), "typing/test_typing": (5, 0),
 }  # fmt: skip

@@ -68,7 +68,7 @@ def test_it_starts_the_operator_which_listens_where_it_says() -> None:
     assert {int(port) for rest in of(final, "EXPOSE") for port in rest.split()} == ports
 
 
-@pytest.mark.parametrize("name", ["keda_py", "scalers", "pyproject.toml", "README.md", "LICENSE"])
+@pytest.mark.parametrize("name", ["keda_py", "scalers", "pyproject.toml", "hatch_build.py", "README.md", "LICENSE"])
 def test_what_the_wheel_is_made_of_reaches_the_engine(name: str) -> None:
     assert f"!{name}" in (ROOT / ".dockerignore").read_text().splitlines()
     assert (ROOT / name).exists()

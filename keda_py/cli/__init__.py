@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 
 from keda_py import __version__
-from keda_py.cli.text import COMPLETING, paint, render_examples
+from keda_py.cli.text import COMPLETING, foreign, paint, render_examples
 from keda_py.terminal.wrapping import page_width, wrap
 
 COMMANDS = {
@@ -89,7 +89,7 @@ def _print_errors(command: str, group: BaseExceptionGroup[Exception], exit_code:
         if isinstance(error, BaseExceptionGroup):
             _print_errors(command, error, exit_code)
         else:
-            sys.stderr.write(f"keda-py {command}: {error}\n")
+            sys.stderr.write(f"keda-py {command}: {foreign(str(error))}\n")
     return exit_code
 
 

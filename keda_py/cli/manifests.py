@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterable, Iterator, MutableMapping
 from pathlib import Path
 
+from keda_py.cli.text import foreign
 from keda_py.errors import ConfigError
 
 STDIN = "-"
@@ -49,7 +50,7 @@ def _expanded(path: Path) -> list[Path]:
         raise ConfigError(f"{path}: is a Helm chart; {_RENDER.format(path)}")
     charts = [chart.parent for chart in sorted(path.rglob(_CHART))]
     for chart in charts:
-        sys.stderr.write(f"{chart}: skipped, is a Helm chart; {_RENDER.format(chart)}\n")
+        sys.stderr.write(f"{foreign(f'{chart}: skipped, is a Helm chart; {_RENDER.format(chart)}')}\n")
     files = sorted(file for file in path.rglob("*") if file.suffix in _SUFFIXES and file.is_file())
     found = [file for file in files if not any(file.is_relative_to(chart) for chart in charts)]
     if not found:

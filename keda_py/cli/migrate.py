@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from keda_py.cli.parsers import command_parser
-from keda_py.cli.text import Style, paint
+from keda_py.cli.text import Style, foreign, paint
 
 if TYPE_CHECKING:
     from keda_py.kube.resources import Obj
@@ -73,7 +73,7 @@ def _files(files: list[str]) -> "Installation":
     texts = read_texts(files, undecodable=unread)
     bodies = [body for name, text in texts for body in _bodies(name, text, unread)]
     for place, reason in unread.items():
-        sys.stderr.write(f"keda-py migrate: {place}: {reason}\n")
+        sys.stderr.write(f"keda-py migrate: {foreign(f'{place}: {reason}')}\n")
     return from_bodies(bodies, unread)
 
 
@@ -108,9 +108,9 @@ def _text(findings: Sequence["Finding"], installation: "Installation", all_of_th
 
 def _block(severity: str, message: str, remedy: str, names: list[str]) -> str:
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    told = message.replace("\n", "\n    ")
-    lines = [f"{paint(severity, _STYLES[severity])}: {paint(', '.join(names[:SHOWN]) + more, 'heading')}: {told}"]
-    return "\n".join([*lines, f"    {paint('remedy:', 'command')} {remedy}"] if remedy else lines)
+    objects = foreign(", ".join(names[:SHOWN]) + more)
+    lines = [f"{paint(severity, _STYLES[severity])}: {paint(objects, 'heading')}: {foreign(message)}"]
+    return "\n".join([*lines, f"    {paint('remedy:', 'command')} {foreign(remedy)}"] if remedy else lines)
 
 
 def _summary(findings: Sequence["Finding"], installation: "Installation", all_of_them: bool) -> str:

@@ -5,6 +5,8 @@ import sys
 from collections.abc import Iterable
 from typing import Literal
 
+from keda_py.terminal.wrapping import printable
+
 Style = Literal["heading", "command", "comment", "error", "warning"]
 _STYLES: dict[Style, str] = {"heading": "1", "command": "36", "comment": "2", "error": "31", "warning": "33"}
 
@@ -20,6 +22,11 @@ def paint(text: str, style: Style) -> str:
     if os.environ.get("NO_COLOR") or not sys.stdout.isatty():
         return text
     return f"\x1b[{_STYLES[style]}m{text}\x1b[0m"
+
+
+def foreign(text: str) -> str:
+    """What files, a cluster or a source wrote: it commands no terminal, and begins no line as ours begin."""
+    return printable(text).replace("\n", "\n    ")
 
 
 def render_examples(examples: Examples) -> str:

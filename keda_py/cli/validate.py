@@ -8,7 +8,7 @@ import orjson
 
 from keda_py.cli.manifests import read_texts
 from keda_py.cli.parsers import command_parser
-from keda_py.cli.text import Style, paint
+from keda_py.cli.text import Style, foreign, paint
 from keda_py.validation.problems import Problem
 from keda_py.validation.report import Report, validate_texts
 
@@ -49,16 +49,11 @@ def _text(report: Report, *, notes: bool) -> str:
 
 
 def _line(problem: Problem) -> str:
-    place = paint(f"{problem.file}:{problem.line}", "heading")
+    place = paint(f"{foreign(problem.file)}:{problem.line}", "heading")
     severity = paint(problem.severity, _STYLES[problem.severity])
     code = f" [{problem.code}]" if problem.code else ""
-    template = f" ({problem.template})" if problem.template else ""
-    return f"{place}: {severity}: {_indented(problem.sentence)}{code}{template}"
-
-
-def _indented(text: str) -> str:
-    """A formula's error shows the formula on lines of its own."""
-    return text.replace("\n", "\n    ")
+    template = f" ({foreign(problem.template)})" if problem.template else ""
+    return f"{place}: {severity}: {foreign(problem.sentence)}{code}{template}"
 
 
 def _summary(report: Report) -> str:

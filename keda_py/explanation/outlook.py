@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from keda_py.core.cron.windows import CronWindow, is_open, next_change, parse_window
+from keda_py.core.cron.words import window_in_words
 from keda_py.core.decision import Reason
 from keda_py.core.spec import AS_WRITTEN, FORCE_ACTIVATION, RESOURCE_TRIGGERS, ScalingSpec
 from keda_py.errors import ConfigError
@@ -75,8 +76,8 @@ def foretell(scene: Scene) -> Iterator[str]:
 
 
 def window_words(window: CronWindow) -> str:
-    """The window as it is written."""
-    return f"from {window.start} to {window.end} {window.timezone}"
+    """ "Mon-Fri 08:30-19:30 Asia/Seoul, 55 h a week"; as it is written where that is too much to be told."""
+    return window_in_words(window) or f"from {window.start} to {window.end} {window.timezone}"
 
 
 def _windows(spec: ScalingSpec) -> list[CronWindow]:

@@ -9,6 +9,7 @@ import traceback
 from collections.abc import Awaitable
 from typing import TypeVar
 
+from keda_py.answers.servers import Asked, noting
 from keda_py.errors import ConfigError, KubeError, ScalerError
 
 T = TypeVar("T")
@@ -20,16 +21,20 @@ LONGEST_TEXT = 2000
 async def guard(call: Awaitable[T], timeout: float, *, what: str) -> T:
     """The call's result. Raises ConfigError as it is, and ScalerError for everything else, a time-out included.
 
+    That one names the server that was asked last: the scaler could not do so itself.
     Of an unexpected exception only the type is shown: its text may repeat a URL or header with a secret in it.
     """
+    asked = Asked()
     try:
-        async with asyncio.timeout(timeout):
-            return await call
+        with noting() as asked:
+            async with asyncio.timeout(timeout):
+                return await call
     except (ConfigError, ScalerError) as error:
         shorten(error)
         raise
     except TimeoutError:
-        raise ScalerError(f"{what}: no answer within {timeout:g} s") from None
+        server = f" from {asked.server}" if asked.server else ""
+        raise ScalerError(f"{what}: no answer within {timeout:g} s{server}") from None
     except asyncio.CancelledError:
         task = asyncio.current_task()
         if task is None or task.cancelling():

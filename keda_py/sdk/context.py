@@ -16,6 +16,7 @@ import httpx
 from keda_py.answers.bounds import AnswerBounds, size_of
 from keda_py.answers.connections import Connections
 from keda_py.answers.ledger import NoRoom
+from keda_py.answers.servers import note
 from keda_py.clock import Clock
 from keda_py.errors import Forbidden, ScalerError
 from keda_py.net.credential_keys import SharingKey, check_sharing_key
@@ -186,8 +187,9 @@ class EngineContext:
         return self.shared_context.tls.get(settings, self.namespace)
 
     @asynccontextmanager
-    async def connection(self) -> AsyncIterator[None]:
+    async def connection(self, server: str = "") -> AsyncIterator[None]:
         """One of the namespace's share, waited for half as long as a question may take: it may be tried twice."""
+        note(server)
         try:
             give_back = await self.shared_context.connections.take(None, self.http_timeout / 2)
         except NoRoom as error:

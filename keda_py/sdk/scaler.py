@@ -210,9 +210,10 @@ class ScalerContext(Protocol):
         """Seconds; KEDA_HTTP_DEFAULT_TIMEOUT."""
         ...
 
-    def connection(self) -> AbstractAsyncContextManager[None]:
+    def connection(self, server: str = "") -> AbstractAsyncContextManager[None]:
         """To be held while a connection of the scaler's own is open or asked through; `http` sees to that itself.
 
+        `server`, host and port, is what the error calls it where the engine has to end a question.
         Each namespace has a share of connections; raises ScalerError where none is free in time.
         """
         ...

@@ -25,5 +25,6 @@ class Problem:
     @property
     def sentence(self) -> str:
         """Everything but the place; the field is not said twice."""
-        field = "" if not self.field or self.field in self.message else f"{self.field}: "
-        return ": ".join(part for part in (self.object, f"{field}{self.message}") if part)
+        message = self.message.removeprefix(f"{self.field.rpartition('.')[2]}: ")
+        field = "" if not self.field or self.field in message else f"{self.field}: "
+        return ": ".join(part for part in (self.object, f"{field}{message}") if part)

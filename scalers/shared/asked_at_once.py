@@ -11,24 +11,34 @@ T = TypeVar("T")
 
 
 async def each(keys: Collection[K], ask: Callable[[K], Awaitable[T]], *, at_once: int) -> list[T]:
-    """The answers, in order. Raises the ScalerError of one; nothing is asked any more then."""
-    places, failures = asyncio.Semaphore(at_once), list[ScalerError]()
+    """The answers, in order. Raises the ScalerError of one; nothing is asked any more then.
 
-    async def one(key: K) -> T:
+    An error is kept in no circle: with its frames it would keep what was asked through, connections too.
+    """
+    places, failures, asked = asyncio.Semaphore(at_once), list[ScalerError](), list[asyncio.Task[None]]()
+    answers: dict[int, T] = {}
+
+    async def one(index: int, key: K) -> None:
         async with places:
             if failures:  # a task that is to be cancelled may get its turn before that
-                raise failures[0]
+                return
             try:
-                return await ask(key)
+                answers[index] = await ask(key)
             except ScalerError as error:
                 failures.append(error)
-                raise
+                _end(asked)
 
-    try:
-        async with asyncio.TaskGroup() as tasks:
-            asked = [tasks.create_task(one(key)) for key in keys]
-    except* ScalerError:
-        pass
+    async with asyncio.TaskGroup() as tasks:
+        asked.extend(tasks.create_task(one(index, key)) for index, key in enumerate(keys))
+    asked.clear()
     if failures:
-        raise failures[0] from None
-    return [task.result() for task in asked]
+        del failures[1:]
+        raise failures.pop() from None
+    return [answers[index] for index in range(len(keys))]
+
+
+def _end(tasks: Collection[asyncio.Task[None]]) -> None:
+    """All but the one that is running."""
+    for task in tasks:
+        if task is not asyncio.current_task():
+            task.cancel()

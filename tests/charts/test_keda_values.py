@@ -30,6 +30,11 @@ DIFFERENT = {
     "resources.operator.requests.memory": "one pod is all three of KEDA's, which ask for 100Mi each",
 }
 
+BUILT = (
+    "give --set image.keda.registry=REGISTRY after `docker build -t REGISTRY/keda-py:0.1.0 .` and "
+    "`docker push REGISTRY/keda-py:0.1.0` in this project's folder"
+)
+
 
 def nested(flat: dict[str, Any]) -> Obj:
     """`{"a.b": 1}` as `{"a": {"b": 1}}`."""
@@ -73,17 +78,29 @@ def test_each_of_its_values_is_known_told_or_refused(path: str) -> None:
     assert path in DIFFERENT or default == KEDAS[path] or not (default or KEDAS[path])
 
 
+def notes(values: Obj) -> str:
+    with helm.Chart.load(str(KEDA_PY)) as chart:
+        said = chart.render(nested(values), name="keda", namespace="keda")["keda-py/templates/NOTES.txt"]
+    return " ".join(said.split())
+
+
+def test_without_an_image_the_notes_tell_how_to_build_one() -> None:
+    none = "No image is named, and none is published, so the pod waits for one called keda-py:0.1.0: "
+    assert f"{none}{BUILT}." in notes({})
+    assert BUILT.replace("0.1.0", "2") in notes({"image.keda.tag": "2"})
+    for named in ("image.keda.repository", "image.keda.registry", "global.image.registry"):
+        assert none not in notes({named: "here"})
+
+
 @pytest.mark.parametrize("path", IDLE)
 def test_a_value_that_means_nothing_is_told_after_the_install(path: str) -> None:
-    with helm.Chart.load(str(KEDA_PY)) as chart:
-        notes = chart.render(nested({path: {"a": 1}}), name="keda", namespace="keda")["keda-py/templates/NOTES.txt"]
-    assert f"to be set: {path}." in " ".join(notes.split())
+    assert f"to be set: {path}." in notes({path: {"a": 1}})
 
 
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"image.keda.repository": "kedacore/keda"}, "name one that you built"),
+        ({"image.keda.repository": "kedacore/keda"}, f"is KEDA's own image; {BUILT}"),
         ({"watchLabelSelector": "a=b"}, "use watchNamespace"),
         ({"networkPolicy.enabled": True, "networkPolicy.flavor": "cilium"}, "write kubernetes"),
         ({"prometheus.operator.serviceMonitor.relabellings": [{"action": "drop"}]}, "write relabelings"),

@@ -1,12 +1,17 @@
 """charts/scaled-app, rendered by Helm itself."""
 
 import shutil
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from keda_py.clock import SystemClock
+from keda_py.core.cron.windows import CronWindow, is_open, next_change, parse_window
+from keda_py.core.cron.words import window_in_words
+from keda_py.core.cron.zones import load_zone
 from keda_py.validation.report import validate_texts
 from tests.charts.rendering import SCALED_APP, helm, text
 
@@ -71,7 +76,18 @@ def test_working_days_end_up_in_both_cron_fields() -> None:
         ({"schedule": {"weekdays": 1}}, "'/schedule/weekdays': got number, want string"),
         ({"schedule": {"end": None}}, "missing property 'end'"),
         ({"maxReplicaCount": "10"}, "'/maxReplicaCount': got string, want integer"),
-        ({"env": "prod"}, "'/env': value must be one of"),
+        ({"env": "Prod_1"}, "'/env': 'Prod_1' does not match pattern"),
+        (
+            {"annotations": {"autoscaling.keda.sh/paused": True}},
+            "autoscaling.keda.sh~1paused': got boolean, want string",
+        ),
+        ({"pollingInterval": 0}, "'/pollingInterval': minimum: got 0, want 1"),
+        ({"advanced": {"restore": True}}, "'/advanced': additional properties 'restore' not allowed"),
+        ({"fallback": {"failureThreshold": 3}}, "'/fallback': .* 'replicas'"),
+        (
+            {"schedule": {"enabled": False}, "minReplicaCount": 1, "fallback": {"failureThreshold": 3, "replicas": 2}},
+            "fallback: is for triggers that can fail",
+        ),
         ({"schedule": {"start": "30 19"}}, "schedule.start and schedule.end: .* two different times"),
         ({"schedule": {"start": "30 8", "end": "30 08"}}, "schedule.start and schedule.end: .* two different times"),
         ({"schedule": {"start": "61 08"}}, 'schedule.start: "61 08" is not a time of day'),
@@ -105,16 +121,108 @@ async def test_a_time_zone_that_does_not_exist_is_refused_when_the_render_is_val
     assert "timezone: 'Asia/Soul' is not a known time zone" in error.message
 
 
+def notes(**values: Any) -> str:
+    """What `helm install` prints."""
+    with helm.Chart.load(str(SCALED_APP)) as chart:
+        return chart.render(values, name="app", namespace="app")["scaled-app/templates/NOTES.txt"]
+
+
 @pytest.mark.parametrize(("env", "scaled"), [("develop", True), ("production", False)])
 def test_the_notes_say_what_is_scaled_and_who_sets_replicas(env: str, scaled: bool) -> None:
-    with helm.Chart.load(str(SCALED_APP)) as chart:
-        notes = chart.render({"env": env}, name="app", namespace="app")["scaled-app/templates/NOTES.txt"]
-    assert ("Leave `replicas:` out" in notes, "keeps the replicas" in notes) == (scaled, not scaled)
+    said = notes(env=env)
+    assert ("Leave `replicas:` out" in said, "keeps the replicas" in said) == (scaled, not scaled)
 
 
 def test_the_strict_lint_is_clean() -> None:
     report = helm.lint(str(SCALED_APP), strict=True)
     assert report["errors"] == []
+
+
+async def test_an_environment_of_any_name_takes_what_a_scaled_object_takes() -> None:
+    rendered = render(
+        env="eu-1",
+        scaledEnvironments=["eu-1"],
+        annotations={"autoscaling.keda.sh/paused": "true"},
+        pollingInterval=10,
+        advanced={"restoreToOriginalReplicaCount": True},
+        fallback={"failureThreshold": 3, "replicas": 2, "behavior": "static"},
+    )
+    body = yaml.safe_load(rendered)
+    assert body["metadata"]["name"] == "some-application-eu-1-scaledobject"
+    assert body["metadata"]["annotations"] == {"autoscaling.keda.sh/paused": "true"}
+    assert body["spec"]["pollingInterval"] == 10
+    assert body["spec"]["advanced"] == {"restoreToOriginalReplicaCount": True}
+    assert body["spec"]["fallback"] == {"failureThreshold": 3, "replicas": 2, "behavior": "static"}
+    report = await validate_texts({"render": rendered})
+    assert [problem.code for problem in report.problems] == ["target-elsewhere"]  # a warning: it is rendered alone
+
+
+def test_an_environment_that_is_not_listed_is_said_not_to_be_scaled() -> None:
+    said = notes(env="devlop")
+    assert "Nothing is scaled in environment devlop" in said
+    assert "Environments that are scaled: develop, release (scaledEnvironments)." in said
+
+
+WINDOWS = {
+    "every day": ("30 08", "30 19", "*"),
+    "working days": ("30 8", "30 19", "1-5"),
+    "names": ("00 08", "15 20", "mon,wed,FRI-sat"),
+    "weekend": ("0 0", "59 23", "0,6"),
+    "said twice": ("0 9", "0 17", "1-3,2-4,MON"),
+    "Sunday to Saturday": ("05 01", "06 1", "SUN-SAT"),
+    "over midnight": ("00 20", "00 06", "*"),
+    "until midnight": ("30 12", "0 0", "*"),
+    "Sunday": ("0 10", "0 11", "0"),
+}
+
+
+def checked_window(start: str, end: str, weekdays: str, timezone: str) -> CronWindow:
+    return parse_window(f"{start} * * {weekdays}", f"{end} * * {weekdays}", timezone)
+
+
+@pytest.mark.parametrize(("start", "end", "weekdays"), WINDOWS.values(), ids=WINDOWS)
+def test_the_notes_tell_the_window_in_the_words_of_validate(start: str, end: str, weekdays: str) -> None:
+    said = notes(schedule={"start": start, "end": end, "weekdays": weekdays})
+    words = window_in_words(checked_window(start, end, weekdays, "Asia/Seoul"))
+    assert f"\nWindow: {words}, with at least 1.\n" in said
+
+
+def next_in_words(window: CronWindow, now: datetime) -> str:
+    change = next_change(window, now)
+    assert change is not None
+    does = "open now, and closes" if is_open(window, now) else "closed now, and opens"
+    return f"The window is {does} {change.astimezone(load_zone(window.timezone)):%a %H:%M}."
+
+
+@pytest.mark.parametrize("timezone", ["UTC", "Asia/Seoul"])
+@pytest.mark.parametrize(("start", "end", "weekdays"), WINDOWS.values(), ids=WINDOWS)
+def test_the_notes_tell_what_comes_next(start: str, end: str, weekdays: str, timezone: str) -> None:
+    window = checked_window(start, end, weekdays, timezone)
+    before = SystemClock().now()
+    said = notes(schedule={"start": start, "end": end, "weekdays": weekdays, "timezone": timezone})
+    either = {next_in_words(window, now) for now in (before, SystemClock().now())}
+    known = timezone == "UTC" or Path("/usr/share/zoneinfo", timezone).exists()  # Helm reads the machine's database
+    assert any(sentence in said for sentence in either) == known
+
+
+def test_what_comes_next_is_not_told_where_helm_does_not_know_the_zone() -> None:
+    said = notes(schedule={"timezone": "Asia/Soul"})
+    assert "Window: daily 08:30-19:30 Asia/Soul" in said
+    assert "The window is" not in said
+
+
+def test_the_three_lines_of_the_readme_make_a_scaled_object(tmp_path: Path) -> None:
+    page = (SCALED_APP / "README.md").read_text().partition("## By itself")[0]
+    dependency, values, template = (block.partition("```")[0] for block in page.split("```yaml\n")[1:])
+    assert [text.count("\n") for text in (dependency, values, template)] == [1, 1, 1]
+    shutil.copytree(SCALED_APP, tmp_path / "scaled-app")
+    (tmp_path / "shop/templates").mkdir(parents=True)
+    (tmp_path / "shop/Chart.yaml").write_text(f"apiVersion: v2\nname: shop\nversion: 1.0.0\n{dependency}")
+    (tmp_path / "shop/values.yaml").write_text(values)
+    (tmp_path / "shop/templates/scaled-object.yaml").write_text(template)
+    helm.dependency_update(str(tmp_path / "shop"))
+    (body,) = filter(None, yaml.safe_load_all(text(tmp_path / "shop", {})))
+    assert body["metadata"] == {"name": "shop-develop-scaledobject", "namespace": "shop"}
 
 
 def environment(name: str) -> str:

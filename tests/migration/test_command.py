@@ -77,6 +77,18 @@ def test_the_files_beside_a_broken_one_are_checked(manifests: Path, capsys: pyte
     assert printed.err.count("\n") == 2
 
 
+def test_nothing_that_a_manifest_says_commands_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    odd = "jobs\x1b[2J\x9b31m\nfine: all: well"
+    trigger = {"type": odd, "metadata": {}}
+    (tmp_path / "jobs\x1b[31m.yaml").write_text(yaml.safe_dump(scaled_object(trigger, name=odd)) + "---\nkind: [\n")
+    assert cli.main(["migrate", "check", str(tmp_path)]) == 2
+    printed = capsys.readouterr()
+    lines = (printed.out + printed.err).splitlines()
+    assert lines
+    assert all(line.isprintable() for line in lines)
+    assert not any(line.startswith("fine: all") for line in lines)
+
+
 def live_web(**annotations: str) -> Obj:
     found = obj("apps/v1", "Deployment", "web", "shop", spec={"replicas": 1, "template": {"spec": {"containers": []}}})
     found["metadata"] |= {"resourceVersion": "7", "uid": "u", "annotations": annotations}

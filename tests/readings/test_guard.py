@@ -1,10 +1,17 @@
 """Whatever a scaler raises becomes an error of ours, with a text that is safe and short enough to be shown."""
 
+import asyncio
+from collections.abc import Awaitable, Callable
+
 import pytest
 
 from keda_py.errors import ConfigError, KubeError, ScalerError
+from keda_py.net.http import HttpClientSpec
 from keda_py.readings.guard import LONGEST_TEXT, guard
 from keda_py.readings.tracked_metrics import check_reading
+from keda_py.sdk.context import EngineContext
+from keda_py.testing import shared_context
+from tests.waiting import forever
 
 
 async def raising(error: Exception) -> None:
@@ -29,3 +36,43 @@ def test_an_error_of_one_of_several_is_cut_too() -> None:
 async def test_a_short_error_stays_as_it_is() -> None:
     with pytest.raises(ScalerError, match="^no answer$"):
         await guard(raising(ScalerError("no answer")), 1.0, what="a scaler")
+
+
+async def ask_http(context: EngineContext, server: str) -> None:
+    await context.http.get(f"http://ann:hush@{server}/jobs?key=hush")
+
+
+async def ask_by_itself(context: EngineContext, server: str) -> None:
+    async with context.connection(server):
+        await forever()
+
+
+async def ask_in_a_task(context: EngineContext, server: str) -> None:
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(ask_by_itself(context, server))
+
+
+@pytest.mark.parametrize("ask", [ask_http, ask_by_itself, ask_in_a_task])
+async def test_a_question_that_is_ended_names_its_server(ask: Callable[[EngineContext, str], Awaitable[None]]) -> None:
+    async def say_nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    async with (
+        await asyncio.start_server(say_nothing, "127.0.0.1", 0) as silent,
+        shared_context(http=HttpClientSpec(timeout=60)) as lent,
+    ):
+        context = EngineContext(shared_context=lent, namespace="shop", scaled_object="app", trigger_index=0)
+        server = f"127.0.0.1:{silent.sockets[0].getsockname()[1]}"
+        with pytest.raises(ScalerError, match=f"^scaler tap: no answer within 0.05 s from {server}$"):
+            await guard(ask(context, server), 0.05, what="scaler tap")
+        assert lent.connections.held == 0
+
+
+async def test_a_server_is_named_by_its_own_question_alone() -> None:
+    async with shared_context() as lent:
+        context = EngineContext(shared_context=lent, namespace="shop", scaled_object="app", trigger_index=0)
+        with pytest.raises(ScalerError, match=r"from jobs\.shop:1$"):
+            await guard(ask_by_itself(context, "jobs.shop:1"), 0.01, what="scaler tap")
+        with pytest.raises(ScalerError, match=r"^scaler tap: no answer within 0.01 s$"):
+            await guard(forever(), 0.01, what="scaler tap")

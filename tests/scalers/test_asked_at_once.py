@@ -1,6 +1,8 @@
 """Several questions for one reading: answers in order, and nothing is left of them when one fails."""
 
 import asyncio
+import gc
+from weakref import WeakSet
 
 import pytest
 
@@ -38,3 +40,27 @@ async def test_the_first_failure_ends_the_other_questions() -> None:
     with pytest.raises(ScalerError, match="no"):
         await each(range(9), ask, at_once=3)
     assert (asked, asyncio.all_tasks()) == ([0, 1, 2], before)
+
+
+class Line:
+    """What is asked through."""
+
+
+async def test_what_was_asked_through_goes_with_the_error(request: pytest.FixtureRequest) -> None:
+    lines, all_ask = WeakSet[Line](), asyncio.Event()
+
+    async def ask(number: int) -> int:
+        line = Line()
+        lines.add(line)
+        if len(lines) == 3:
+            all_ask.set()
+        await all_ask.wait()
+        raise ScalerError("no")
+
+    request.addfinalizer(gc.enable)
+    gc.disable()  # a circle is what must not be
+    with pytest.raises(ScalerError, match="no") as failed:
+        await each(range(3), ask, at_once=3)
+    assert (all_ask.is_set(), len(lines) > 0) == (True, True)
+    del failed
+    assert len(lines) == 0

@@ -49,7 +49,7 @@ def test_a_line_begins_as_editors_and_pipelines_read_it(tmp_path: Path, capsys: 
     file.write_text(BAD)
     main(["validate", str(file)])
     assert capsys.readouterr().out.startswith(
-        f"{file}:8: error: ScaledObject web: spec.triggers[0].metadata.timezone: timezone: 'Mars/Olympus' is not a known"
+        f"{file}:8: error: ScaledObject web: spec.triggers[0].metadata.timezone: 'Mars/Olympus' is not a known"
     )
 
 
@@ -94,6 +94,20 @@ def test_a_file_that_cannot_be_read_is_wrong_usage(
         file.write_bytes(content)
     assert main(["validate", str(file)]) == 2
     assert words in capsys.readouterr().err
+
+
+def test_nothing_that_a_file_says_commands_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name = r'"web\e[2J\e]0;t\a\u202e\nall.yaml:1: note: fine"'
+    (tmp_path / "a\x1b[31m.yaml").write_text(BAD.replace("{name: web}", f"{{name: {name}}}"))
+    (tmp_path / "b.yaml").write_text(BAD)
+    main(["validate", str(tmp_path)])
+    main(["validate", f"{tmp_path}/no\x1b[31m.yaml"])
+    printed = capsys.readouterr()
+    lines = (printed.out + printed.err).splitlines()
+    assert lines
+    assert all(line.isprintable() for line in lines)
+    assert not any(line.startswith("all.yaml") for line in lines)
+    assert any("web\N{REPLACEMENT CHARACTER}[2J" in line for line in lines)
 
 
 def test_an_empty_folder_is_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

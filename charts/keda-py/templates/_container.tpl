@@ -2,7 +2,7 @@
 {{- define "keda-py.image" -}}
 {{- $image := .Values.image.keda }}
 {{- $registry := .Values.global.image.registry | default $image.registry }}
-{{- with $registry }}{{ . }}/{{ end }}{{ $image.repository }}:{{ $image.tag | default .Chart.AppVersion }}
+{{- with $registry }}{{ . }}/{{ end }}{{ $image.repository | default "keda-py" }}:{{ $image.tag | default .Chart.AppVersion }}
 {{- end }}
 
 {{- define "keda-py.args" -}}

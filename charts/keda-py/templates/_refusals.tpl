@@ -1,8 +1,9 @@
 {{/* Values that a schema cannot judge: each is refused with what to write instead. */}}
 {{- define "keda-py.refuse" -}}
 {{- $v := .Values }}
-{{- if hasPrefix "kedacore/" $v.image.keda.repository }}
-{{- fail "image.keda.repository: kedacore/keda is KEDA's own image; name one that you built from this project's Dockerfile" }}
+{{- $image := $v.image.keda }}
+{{- if hasPrefix "kedacore/" ($image.repository | default "") }}
+{{- fail (printf "image.keda.repository: kedacore/keda is KEDA's own image; %s" (include "keda-py.howToBuild" .)) }}
 {{- end }}
 {{- range $key := list "watchLabelSelector" "watchLabelSelectorForTriggerauth" }}
 {{- if index $v $key }}
@@ -37,6 +38,12 @@
 {{- if and (gt (int $v.operator.replicaCount) 1) $v.operator.useHostNetwork (not ($v.operator.affinity | default $v.affinity)) }}
 {{- fail "operator.useHostNetwork: two replicas on one node want the same ports; set operator.affinity to keep them apart" }}
 {{- end }}
+{{- end }}
+
+{{/* What to write where there is no image of ours. */}}
+{{- define "keda-py.howToBuild" -}}
+{{- $tag := .Values.image.keda.tag | default .Chart.AppVersion -}}
+give --set image.keda.registry=REGISTRY after `docker build -t REGISTRY/keda-py:{{ $tag }} .` and `docker push REGISTRY/keda-py:{{ $tag }}` in this project's folder
 {{- end }}
 
 {{/* Values of KEDA's chart that are accepted and mean nothing here; those of idle-values.txt that are given. JSON. */}}

@@ -58,5 +58,7 @@
 {{- fail "extraTriggers: there is no trigger at all; enable schedule or memory, or give one" }}
 {{- else if and (not $wakes) (eq (int .minReplicaCount) 0) }}
 {{- fail "minReplicaCount: 0 needs a trigger that can wake the application; cpu and memory cannot: enable schedule, or write 1" }}
+{{- else if and .fallback (not $wakes) }}
+{{- fail "fallback: is for triggers that can fail; cpu and memory are read by the HPA itself: leave it out, or give another trigger" }}
 {{- end }}
 {{- end }}

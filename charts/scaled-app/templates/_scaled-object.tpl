@@ -9,14 +9,29 @@ kind: ScaledObject
 metadata:
   name: {{ .name }}-{{ .env }}-scaledobject
   namespace: {{ .namespace }}
+  {{- with .annotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
 spec:
   scaleTargetRef:
     apiVersion: {{ .target.apiVersion }}
     kind: {{ .target.kind }}
     name: {{ .name }}-{{ .env }}
+  {{- with .pollingInterval }}
+  pollingInterval: {{ . }}
+  {{- end }}
   cooldownPeriod: {{ .cooldownPeriod }}
   minReplicaCount: {{ .minReplicaCount }}
   maxReplicaCount: {{ .maxReplicaCount }}
+  {{- with .advanced }}
+  advanced:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with .fallback }}
+  fallback:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
   triggers:
     {{- with .schedule }}
     {{- if .enabled }}

@@ -5,12 +5,22 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from itertools import groupby
 
-from keda_py.core.cron.openings import DAY, Openings, Span
+from keda_py.core.cron.fields import parse_fields
+from keda_py.core.cron.openings import DAY, Openings, Span, openings_of
+from keda_py.core.cron.windows import CronWindow
 
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _SHOWN = 3
 _LEAP_YEAR_BEGINS = date(2032, 1, 1)
+
+
+def window_in_words(window: CronWindow) -> str:
+    """A checked window in words; "" where it fires too often to be told, or its ends are of two zones."""
+    start, end = (parse_fields(text, field="schedule") for text in (window.start, window.end))
+    zones = {fields.timezone or window.timezone for fields in (start, end)}
+    openings = openings_of(start, end) if len(zones) == 1 else None
+    return in_words(openings, zones.pop()) if openings is not None else ""
 
 
 def in_words(openings: Openings, zone: str) -> str:

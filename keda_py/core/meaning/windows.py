@@ -13,7 +13,8 @@ from keda_py.core.admission.findings import AdmissionWarning
 from keda_py.core.cron.fields import CronFields, parse_fields
 from keda_py.core.cron.gaps import gap_of
 from keda_py.core.cron.openings import DAY, Openings, Span, firings, openings_of
-from keda_py.core.cron.words import clock, days_in_words, duration, in_words, runs, span_in_words
+from keda_py.core.cron.windows import CronWindow
+from keda_py.core.cron.words import clock, days_in_words, duration, runs, span_in_words, window_in_words
 from keda_py.core.cron.zones import load_zone
 from keda_py.errors import ConfigError
 
@@ -46,7 +47,7 @@ class Window:
     @property
     def words(self) -> str:
         """ "Mon-Fri 08:30-19:30 Asia/Seoul, 55 h a week"; "" where that is not known."""
-        return in_words(self.openings, self.zone) if self.openings is not None else ""
+        return window_in_words(CronWindow(start=self.written[0], end=self.written[1], timezone=self.zone))
 
 
 def windows_of(triggers: Sequence[ScaleTrigger]) -> list[Window]:

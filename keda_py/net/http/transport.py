@@ -21,6 +21,7 @@ from yarl import URL
 from keda_py.answers.bounds import AnswerBounds, too_long
 from keda_py.answers.connections import Connections
 from keda_py.answers.ledger import NoRoom
+from keda_py.answers.servers import note
 from keda_py.answers.tenants import tenant
 from keda_py.clock import Clock
 from keda_py.errors import AnswerTooLong
@@ -192,6 +193,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
     async def _connection(self, request: httpx.Request) -> Callable[[], None]:
         """Wait until the namespace may have one more; what is returned gives it back."""
         host = (request.url.host, request.url.port)
+        note(request.url.netloc.decode())
         try:
             return await self._limits.connections.take(host, request.extensions.get("timeout", {}).get("pool"))
         except NoRoom as error:

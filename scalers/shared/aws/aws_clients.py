@@ -7,6 +7,7 @@ AWS. Their credentials are those of `keda_py/cloud/aws.py`.
 import asyncio
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -16,11 +17,16 @@ from keda_py.cloud import aws
 from keda_py.cloud.aws_sessions import AWS_ERRORS, client_config
 from keda_py.sdk.scaler import CredentialKey, Destination, ScalerContext, ScalerError
 from scalers.shared.aws.aws import AwsServiceMetadata, aws_identity
+from scalers.shared.protocols.tcp import reason_of
 
 _OF_THE_PARSER = (ValueError, TypeError, LookupError, AttributeError)
 """What botocore raises for an answer of another shape: a number where a list belongs, bytes that are no text."""
 _LONGEST_TEXT = 500
 """Characters of an error; some repeat what was answered."""
+_A_FAILURE = 400
+"""A status, and what is more."""
+_failed: ContextVar[list[str] | None] = ContextVar("failed", default=None)
+"""What tries of the question that is asked have failed of."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +84,8 @@ async def aws_client(service: AwsService, context: ScalerContext) -> AwsClient:
             client = await stack.enter_async_context(_create(session, service, context.http_timeout))
         except AWS_ERRORS as error:
             raise ScalerError(f"no client for AWS {service.service} in {service.region}: {error}") from error
+        events: Any = client.meta
+        events.events.register("needs-retry", _note_failure)
         return client, stack
 
     client, _ = await context.shared(service.key(context.namespace), open_client, _close)
@@ -87,18 +95,45 @@ async def aws_client(service: AwsService, context: ScalerContext) -> AwsClient:
 async def ask(context: ScalerContext, what: str, operation: AwsOperation, **parameters: object) -> Mapping[str, object]:
     """The answer of one operation. Raises ScalerError, which begins with `what` is asked for."""
     seconds = context.http_timeout
+    _failed.set([])
     try:
         with context.clock.busy():
-            async with context.connection(), asyncio.timeout(seconds):
+            async with context.connection(_endpoint(operation)), asyncio.timeout(seconds):
                 return await operation(**parameters)
     except TimeoutError:
+        if failed := _failed.get():
+            said = _placed(f"{failed[-1]}, and no time for a second try in {seconds:g} s", operation)
+            raise ScalerError(f"{what}: {said}") from None
         raise ScalerError(f"{what}: timeout: no answer of {_endpoint(operation)} in {seconds:g} s") from None
     except AWS_ERRORS as error:
-        text, endpoint = str(error)[:_LONGEST_TEXT] or type(error).__name__, _endpoint(operation)
-        where = "" if endpoint in text else f"{endpoint}: "
-        raise ScalerError(f"{what}: {where}{text}") from error
+        raise ScalerError(f"{what}: {_placed(_said(error)[:_LONGEST_TEXT], operation)}") from error
     except _OF_THE_PARSER as error:
         raise ScalerError(f"{what}: the answer is not one of AWS ({type(error).__name__})") from error
+
+
+def _note_failure(caught_exception: Exception | None = None, response: object = None, **_: object) -> None:
+    """Before it is tried again, which begins with a wait."""
+    failed = _failed.get()
+    if failed is None:
+        return
+    if caught_exception is not None:
+        failed.append(_said(caught_exception)[:_LONGEST_TEXT])
+    elif isinstance(response, tuple) and (status := getattr(response[0], "status_code", 0)) >= _A_FAILURE:
+        failed.append(f"status {status}")
+
+
+def _said(error: Exception) -> str:
+    """With the system's word for what the library only calls a connection that could not be."""
+    failure = getattr(error, "kwargs", {}).get("error")
+    failure = getattr(failure, "os_error", failure)
+    because = f": {reason_of(failure)}" if isinstance(failure, OSError) else ""
+    return f"{error or type(error).__name__}{because}"
+
+
+def _placed(text: str, operation: object) -> str:
+    """With the address, if the text has it not."""
+    endpoint = _endpoint(operation)
+    return text if endpoint in text else f"{endpoint}: {text}"
 
 
 def _endpoint(operation: object) -> str:

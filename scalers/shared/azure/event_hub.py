@@ -120,6 +120,7 @@ async def open_hub(
             "$Default",
             credential,  # type: ignore[arg-type]  # it needs no more of one than this has
             retry_total=0,
+            retry_backoff_factor=0,  # else it waits before it tells of the only try
             auth_timeout=context.http_timeout,
             ssl_context=context.tls_context(TlsSettings()),
         )
@@ -144,10 +145,11 @@ async def _asking(context: ScalerContext, host: str) -> AsyncIterator[None]:
 
     seconds = 2 * context.http_timeout
     try:
-        async with context.connection(), asyncio.timeout(seconds):
+        async with context.connection(host), asyncio.timeout(seconds):
             with context.clock.busy(), bounded():
                 yield
     except TimeoutError:
         raise ScalerError(f"event hubs: no answer of {host} in {seconds:g} s") from None
     except (EventHubError, OSError) as error:
-        raise ScalerError(f"event hubs: {type(error).__name__}: {str(error)[:300]} (at {host})") from None
+        said, *_ = str(error).splitlines() or [""]  # the others say it again
+        raise ScalerError(f"event hubs: {type(error).__name__}: {said[:300]} (at {host})") from None

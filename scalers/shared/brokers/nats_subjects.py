@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from keda_py.sdk.scaler import ScalerContext, ScalerError, TlsSettings
 from scalers.shared.answers.json_fields import INLINE_BYTES, json_object
 from scalers.shared.protocols.listening import Line, OpenLine, Pace, Refused, Tell
-from scalers.shared.protocols.tcp import BoundedReader, open_stream
+from scalers.shared.protocols.tcp import BoundedReader, open_stream, reason_of
 
 _LONGEST_LINE, _CHUNK = 64 * 1024, 64 * 1024
 _LINES_OF_A_GREETING = 10
@@ -48,7 +48,7 @@ class _Wire:
         try:
             line = await self._reader.readline()
         except (OSError, ValueError) as error:
-            raise ScalerError(f"nats: {error or type(error).__name__}") from None
+            raise ScalerError(f"nats: {reason_of(error)}") from None
         if not line.endswith(b"\n"):
             raise ScalerError("nats: the connection was closed")
         return line.rstrip()
@@ -60,7 +60,7 @@ class _Wire:
             while left and (chunk := await self._reader.read(min(left, _CHUNK))):
                 left -= len(chunk)
         except OSError as error:
-            raise ScalerError(f"nats: {error}") from None
+            raise ScalerError(f"nats: {reason_of(error)}") from None
 
     async def send(self, text: str) -> None:
         """Raises ScalerError."""
@@ -69,7 +69,7 @@ class _Wire:
             async with asyncio.timeout(self._seconds):
                 await self._writer.drain()
         except (OSError, TimeoutError) as error:
-            raise ScalerError(f"nats: {error or type(error).__name__}") from None
+            raise ScalerError(f"nats: {reason_of(error)}") from None
 
     async def secure(self, context: ScalerContext, host: str) -> None:
         """Begin TLS."""
@@ -145,7 +145,7 @@ async def _connect(where: Where, context: ScalerContext) -> _Wire:
                 wire.abort()
                 raise
     except (OSError, TimeoutError) as error:
-        raise ScalerError(f"nats {host}:{port}: {error or type(error).__name__}") from None
+        raise ScalerError(f"nats {host}:{port}: {reason_of(error)}") from None
     return wire
 
 

@@ -10,7 +10,7 @@ from pydantic import SecretStr
 from keda_py.sdk.scaler import ScalerContext, ScalerError, SharingKey, TlsSettings, sharing_key
 from scalers.shared.databases import cql_frames as cql
 from scalers.shared.databases.session import LONGEST_ANSWER, NO_ROW, QueryRefused
-from scalers.shared.protocols.tcp import open_stream
+from scalers.shared.protocols.tcp import open_stream, reason_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,7 @@ class CqlServer:
             except QueryRefused as error:
                 failure = ScalerError(f"{host}:{port}: the log-in is refused: {error}")
             except (OSError, ScalerError) as error:
-                failure = ScalerError(f"{host}:{port}: connection failed: {str(error) or type(error).__name__}")
+                failure = ScalerError(f"{host}:{port}: connection failed: {reason_of(error)}")
         raise failure
 
     async def _log_in(self, link: "CqlLink") -> "CqlLink":
@@ -95,7 +95,7 @@ class CqlLink:
             if answered == cql.ERROR:
                 raise QueryRefused(f"error {answer.number():#06x}: {answer.string()}")
         except (OSError, asyncio.IncompleteReadError, struct.error, ValueError) as error:
-            raise ScalerError(f"connection lost: {str(error) or type(error).__name__}") from None
+            raise ScalerError(f"connection lost: {reason_of(error)}") from None
         return answered, answer
 
     async def aclose(self) -> None:

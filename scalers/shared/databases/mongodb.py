@@ -4,10 +4,12 @@ A connection string is a tenant's: what in it names a file of the operator, or a
 a cloud, is refused. Texts of the library are shown only where they cannot hold the string.
 """
 
+import asyncio
 import tempfile
+from collections.abc import Awaitable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import orjson
 from pydantic import SecretStr
@@ -17,6 +19,8 @@ from scalers.shared.extras import needs_extra
 
 if TYPE_CHECKING:
     from pymongo import AsyncMongoClient
+
+T = TypeVar("T")
 
 _MECHANISMS = frozenset({"", "DEFAULT", "SCRAM-SHA-1", "SCRAM-SHA-256", "PLAIN", "MONGODB-X509"})
 _FILES = frozenset({"tlscafile", "tlscertificatekeyfile", "tlscrlfile"})
@@ -45,8 +49,8 @@ class MongoServer:
 class MongoClient:
     """A client that has answered a ping."""
 
-    def __init__(self, client: "AsyncMongoClient[dict[str, Any]]") -> None:
-        self._client = client
+    def __init__(self, client: "AsyncMongoClient[dict[str, Any]]", timeout: float) -> None:
+        self._client, self._timeout = client, timeout
 
     async def count(self, database: str, collection: str, query: str) -> int:
         """How many documents match. Raises ScalerError."""
@@ -57,7 +61,8 @@ class MongoClient:
         if problem := query_problem(query):
             raise ScalerError(problem)
         try:
-            count = await self._client[database][collection].count_documents(loads(query))
+            counting = self._client[database][collection].count_documents(loads(query))
+            count = await _in_time(self._client, counting, self._timeout)
         except (PyMongoError, BSONError, ValueError, TypeError, LookupError, OSError) as error:
             raise ScalerError(f"mongodb cannot count {database}.{collection}: {_said(error)}") from None
         if not isinstance(count, int) or isinstance(count, bool):
@@ -91,7 +96,7 @@ async def connect(server: MongoServer, context: ScalerContext) -> MongoClient:
 
     async def opened() -> MongoClient:
         with context.clock.busy(), tempfile.TemporaryDirectory(prefix="keda-py-") as folder:
-            return MongoClient(await _pinged(server, context, Path(folder)))
+            return MongoClient(await _pinged(server, context, Path(folder)), server.timeout)
 
     return await context.shared(server.key(context.namespace), opened, MongoClient.aclose)
 
@@ -120,7 +125,7 @@ async def _pinged(server: MongoServer, context: ScalerContext, folder: Path) -> 
     except (ConfigurationError, PyMongoError, ValueError, TypeError, OSError):
         raise _wrong("cannot be used: write mongodb://user:password@host:27017/db") from None
     try:
-        await client.admin.command("ping")
+        await _in_time(client, client.admin.command("ping"), server.timeout)
     except BaseException as error:
         await client.close()
         if isinstance(error, PyMongoError | OSError):
@@ -129,6 +134,20 @@ async def _pinged(server: MongoServer, context: ScalerContext, folder: Path) -> 
             raise ScalerError(f"mongodb cannot be reached: {where}{said}") from None
         raise
     return client
+
+
+async def _in_time(client: "AsyncMongoClient[dict[str, Any]]", asking: Awaitable[T], seconds: float) -> T:
+    """The library looks at a server each half second, and at its own time-outs no more often.
+
+    Raises PyMongoError or OSError, with what the servers' last failures were.
+    """
+    try:
+        async with asyncio.timeout(seconds):
+            return await asking
+    except TimeoutError:
+        failed = (server.error for server in client.topology_description.server_descriptions().values())
+        said = ", ".join(dict.fromkeys(_said(error) for error in failed if error is not None))
+        raise TimeoutError(said or f"no answer in {seconds:g} s") from None
 
 
 def _check(uri: SecretStr) -> None:
@@ -173,5 +192,7 @@ def _wrong(what: str) -> ConfigError:
 
 def _said(error: BaseException) -> str:
     """Without the library's own view of the cluster, which follows."""
-    text = str(error).partition(", Timeout:")[0].partition(", full error:")[0]
+    text = str(error)
+    for rest in (", Timeout:", ", full error:", " (configured timeouts:"):
+        text = text.partition(rest)[0]
     return (text or type(error).__name__)[:_LONGEST_TEXT]

@@ -22,6 +22,7 @@ from pytds.tds_base import ClosedConnectionError, Error
 from keda_py.sdk.scaler import ScalerError, addresses
 from scalers.shared.databases.mssql_address import MssqlAddress
 from scalers.shared.databases.session import LONGEST_ANSWER, NO_ROW, QueryRefused
+from scalers.shared.protocols.tcp import reason_of
 
 T = TypeVar("T")
 
@@ -189,7 +190,7 @@ async def _connect(at: MssqlAddress) -> socket.socket:
     try:
         numbers = await addresses(at.host, at.port)
     except OSError as error:
-        raise ScalerError(f"connection failed: {error}") from None
+        raise ScalerError(f"connection failed: {reason_of(error)}") from None
     for number in numbers:
         wire = socket.socket(socket.AF_INET6 if ":" in number else socket.AF_INET, socket.SOCK_STREAM)
         try:
@@ -203,7 +204,7 @@ async def _connect(at: MssqlAddress) -> socket.socket:
             raise
         else:
             return wire
-    raise ScalerError(f"connection failed: {failure}")
+    raise ScalerError(f"connection failed: {reason_of(failure)}")
 
 
 async def _run(thread: ThreadPoolExecutor, function: Callable[..., T], *arguments: object) -> T:
@@ -213,4 +214,4 @@ async def _run(thread: ThreadPoolExecutor, function: Callable[..., T], *argument
 def _said(error: BaseException) -> str:
     """The server's own text where there is one."""
     first = error.args[0] if error.args else ""
-    return first if isinstance(first, str) and first else str(error) or type(error).__name__
+    return first if isinstance(first, str) and first else reason_of(error)

@@ -14,6 +14,7 @@ from pymysql.err import MySQLError, OperationalError
 
 from keda_py.sdk.scaler import ScalerError, addresses
 from scalers.shared.databases.session import LONGEST_ANSWER, NO_ROW, QueryRefused
+from scalers.shared.protocols.tcp import reason_of
 
 _FAILURES = (
     MySQLError,
@@ -134,4 +135,4 @@ def explained(error: BaseException) -> str:
         case (int(number), str(text)) if isinstance(error, MySQLError):
             return f"error {number}: {text}"
         case _:
-            return str(error) or type(error).__name__
+            return reason_of(error)

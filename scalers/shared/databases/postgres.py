@@ -14,6 +14,7 @@ from scalers.shared.databases.bounded_loop import BoundedLoop
 from scalers.shared.databases.postgres_address import PostgresAddress
 from scalers.shared.databases.session import NO_ROW, QueryRefused
 from scalers.shared.extras import needs_extra
+from scalers.shared.protocols.tcp import reason_of
 
 _VERIFIED, _UNVERIFIED = TlsSettings(), TlsSettings(unsafe=True)
 _ATTEMPTS: dict[str, Sequence[TlsSettings | None]] = {
@@ -57,7 +58,7 @@ class PostgresServer:
                 try:
                     return await self._connect_to(asyncpg, (host, port), context.tls_context(tls) if tls else False)
                 except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
-                    failure = ScalerError(f"{host}:{port}: connection failed: {str(error) or type(error).__name__}")
+                    failure = ScalerError(f"{host}:{port}: connection failed: {reason_of(error)}")
         raise failure
 
     async def _connect_to(
@@ -130,7 +131,7 @@ class PostgresLink:
                 raise ScalerError(f"connection lost: {error}") from None
             raise QueryRefused(f"{refused}: {error}") from None
         except (self._asyncpg.InterfaceError, OSError, asyncio.IncompleteReadError) as error:
-            raise ScalerError(f"connection lost: {str(error) or type(error).__name__}") from None
+            raise ScalerError(f"connection lost: {reason_of(error)}") from None
 
     async def aclose(self) -> None:
         """At once."""

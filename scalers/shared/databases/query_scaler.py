@@ -56,6 +56,7 @@ class QueryScaler(Scaler[Q], Generic[Q]):
 
         async def connected() -> Session:
             session = Session(lambda: server.connect(context), context, timeout)
+            session.server = server.address
             try:
                 with context.clock.busy():
                     await session.ping()

@@ -44,6 +44,8 @@ class Session:
     def __init__(self, connect: Callable[[], Awaitable[Link]], context: ScalerContext, timeout: float) -> None:
         self._connect, self._context, self._timeout = connect, context, timeout
         self._lock, self._held = asyncio.Lock(), AsyncExitStack()
+        self.server = ""
+        """What errors call it."""
         self._link: Link | None = None
 
     async def first(self, query: str) -> object:
@@ -72,7 +74,7 @@ class Session:
         await self._held.aclose()
 
     async def _open(self) -> Link:
-        await self._held.enter_async_context(self._context.connection())
+        await self._held.enter_async_context(self._context.connection(self.server))
         try:
             async with asyncio.timeout(self._timeout):
                 self._link = await self._connect()

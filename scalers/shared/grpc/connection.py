@@ -11,11 +11,13 @@ from typing import Any
 from keda_py.net.keys.private_keys import plain_private_key
 from keda_py.sdk.scaler import ConfigError, ScalerContext, ScalerError, SharingKey, TlsSettings, sharing_key
 from scalers.shared.extras import needs_extra
-from scalers.shared.protocols.tcp import open_stream
+from scalers.shared.protocols.tcp import open_stream, reason_of
 
 LONGEST_ANSWER = 64 * 1024
 """Bytes. Answers are a few numbers and names, and they are read on the loop."""
 _LONGEST_REASON = 300
+_LATE = ("Deadline Exceeded", "connection attempt timed out", "(Endpoint closing)")
+"""What gRPC says of itself when it gives up a question, or a try to connect."""
 _SCHEMES = ("dns:///", "dns:", "passthrough:///")
 """gRPC's other ones lead to sockets of the operator's own machine."""
 
@@ -62,7 +64,7 @@ class GrpcConnection:
     async def ask(self, path: str, request: bytes, metadata: Metadata = ()) -> bytes:
         """The answer to one question, within the context's time-out. Raises ScalerError."""
         channel = await self._open()
-        async with self._context.connection(), self._asking(path):
+        async with self._context.connection(self._server.address), self._asking(path):
             asked = channel.unary_unary(path)(request, timeout=self._timeout, metadata=tuple(metadata))
             answer: bytes = await asked
         return answer
@@ -93,7 +95,8 @@ class GrpcConnection:
         except self._grpc.aio.AioRpcError as error:
             await self._give_up(error)
             reason = str(error.details())[:_LONGEST_REASON]
-            raise ScalerError(f"{what}: {error.code().name}: {reason}") from None
+            late = f"no answer in {self._timeout:g} s: " if any(words in reason for words in _LATE) else ""
+            raise ScalerError(f"{what}: {error.code().name}: {late}{reason}") from None
         except (self._grpc.aio.UsageError, asyncio.CancelledError):
             task = asyncio.current_task()
             if task is None or task.cancelling():
@@ -141,14 +144,14 @@ class GrpcConnection:
     async def _shown_certificate(self, tls: ssl.SSLContext) -> bytes:
         host, _, port = self._server.address.rpartition(":")
         try:
-            async with asyncio.timeout(self._timeout), self._context.connection():
+            async with asyncio.timeout(self._timeout), self._context.connection(self._server.address):
                 _, writer = await open_stream(host.strip("[]"), int(port), LONGEST_ANSWER, tls)
                 try:
                     shown: bytes = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
                 finally:
                     writer.transport.abort()
         except (OSError, TimeoutError) as error:
-            raise ScalerError(f"gRPC {self._server.address}: {error or type(error).__name__}") from None
+            raise ScalerError(f"gRPC {self._server.address}: {reason_of(error)}") from None
         return shown
 
     def _client_certificate(self) -> tuple[bytes | None, bytes | None]:

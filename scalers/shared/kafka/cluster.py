@@ -56,7 +56,7 @@ async def open_cluster(servers: KafkaServers, context: ScalerContext) -> "Cluste
     async def make() -> Cluster:
         cluster = Cluster(servers, bootstrap, context, tokens)
         try:
-            async with context.connection():
+            async with context.connection(", ".join(servers.bootstrap)):
                 with context.clock.busy():
                     await cluster.layout([])
         except BaseException:

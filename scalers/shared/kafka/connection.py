@@ -12,6 +12,7 @@ from aiokafka.errors import KafkaConnectionError, KafkaError
 from aiokafka.protocol.api import Request
 
 from keda_py.sdk.scaler import addresses
+from scalers.shared.protocols.tcp import reason_of
 
 ERRORS = (KafkaError, OSError, ValueError, LookupError, AssertionError, NotImplementedError)
 """What connecting and asking may raise: a server may say anything while it proves who it is."""
@@ -130,8 +131,8 @@ class BrokerConnection(AIOKafkaConnection):  # type: ignore[misc]  # it has no t
 def reason(error: BaseException) -> str:
     """What to show of one of ERRORS: a broker's own words may repeat what it was sent."""
     cause = error.__cause__ if isinstance(error, KafkaConnectionError) else error
-    if isinstance(cause, OSError) and str(cause):
-        return str(cause)
+    if isinstance(cause, OSError):
+        return reason_of(cause)
     if isinstance(cause, EOFError | KafkaConnectionError) or cause is None:
         return "the broker closed the connection"
     return type(cause).__name__

@@ -84,7 +84,7 @@ class GroupLagScaler(Scaler[M]):
     async def read_batch(self, scalers: "Sequence[Scaler[M]]") -> "Sequence[Reading | ScalerError]":
         """The lag of each, from one request to each broker that leads a partition, and one for each group."""
         ours = [scaler for scaler in scalers if isinstance(scaler, GroupLagScaler)]
-        async with self.context.connection():
+        async with self.context.connection(", ".join(self._servers.bootstrap)):
             with self.context.clock.busy():
                 answers = await self._cluster.offsets({scaler._question for scaler in ours})
         return [scaler._reading(answers[scaler._question]) for scaler in ours]

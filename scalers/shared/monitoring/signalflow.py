@@ -21,10 +21,13 @@ from keda_py.net.proxies import Proxies
 from keda_py.sdk.scaler import ConfigError, ScalerContext, ScalerError, TlsSettings
 from scalers.shared.answers.json_values import at, short_text
 from scalers.shared.answers.monitoring.signalflow_data import LONGEST, read_values
+from scalers.shared.protocols.tcp import reason_of
 
 CHANNEL: Final = "keda-py"
 MOST_BYTES: Final = 8 * 1024 * 1024
 """Of all messages of one reading."""
+_CLOSING_SECONDS: Final = 0.1
+"""A server that no longer answers is not waited for."""
 
 
 @dataclass(slots=True)
@@ -64,10 +67,13 @@ class SignalFlow:
         values = Values()
         try:
             with self.context.clock.busy():
-                async with self.context.connection(), self._socket() as socket:
+                async with self.context.connection(self.url().host or ""), self._socket() as socket:
                     await self._listen(_Conversation(socket), program, seconds, values)
+        except TimeoutError:
+            seconds = self.context.http_timeout
+            raise ScalerError(f"Splunk Observability {self.url().host}: no answer in {seconds:g} s") from None
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            reason = str(error) or type(error).__name__
+            reason = reason_of(error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error)
             raise ScalerError(f"Splunk Observability {self.url().host}: {reason}") from None
         return values
 
@@ -86,12 +92,13 @@ class SignalFlow:
     async def _socket(self) -> AsyncIterator[aiohttp.ClientWebSocketResponse]:
         tls: SSLContext = self.context.tls_context(TlsSettings())
         url, proxies = self.url(), Proxies.from_environment(os.environ)
-        limits = aiohttp.ClientTimeout(total=None, connect=self.context.http_timeout)
-        async with (
-            aiohttp.ClientSession(timeout=limits) as session,
-            session.ws_connect(url, ssl=tls, proxy=proxies.for_url(url), max_msg_size=LONGEST) as socket,
-        ):
-            yield socket
+        limits, closing = aiohttp.ClientTimeout(total=None), aiohttp.ClientWSTimeout(ws_close=_CLOSING_SECONDS)
+        async with aiohttp.ClientSession(timeout=limits) as session:
+            async with asyncio.timeout(self.context.http_timeout):
+                proxy = proxies.for_url(url)
+                shaken = await session.ws_connect(url, ssl=tls, proxy=proxy, max_msg_size=LONGEST, timeout=closing)
+            async with shaken as socket:
+                yield socket
 
 
 _DEFAULTS = {"start": 0, "stop": 0, "resolution": 0, "maxDelay": 0, "immediate": False, "timezone": ""}

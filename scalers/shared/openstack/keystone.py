@@ -68,11 +68,11 @@ class Keystone:
         self._granted: Granted | None = None
         self._asking = asyncio.Lock()
 
-    async def granted(self) -> Granted:
-        """Good until a service refuses it. Raises ScalerError."""
+    async def granted(self, most: float | None = None) -> Granted:
+        """Good until a service refuses it; asked for within the time-out, or `most` seconds. Raises ScalerError."""
         async with self._asking:
             if self._granted is None:
-                self._granted = await self._ask()
+                self._granted = await self._ask(min(self._timeout, most or self._timeout))
             return self._granted
 
     def refused(self, granted: Granted) -> None:
@@ -80,13 +80,13 @@ class Keystone:
         if self._granted is granted:
             self._granted = None
 
-    async def _ask(self) -> Granted:
+    async def _ask(self, seconds: float) -> Granted:
         question = HttpQuestion(
             method="POST",
             url=self.url,
             content=orjson.dumps({"auth": _identity(self._metadata)}),
             headers={"Content-Type": "application/json"},
-            timeout=timedelta(seconds=self._timeout),
+            timeout=timedelta(seconds=seconds),
         )
         answer = await ask(self._context, question)
         token = answer.headers.get("X-Subject-Token", "")

@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
 from keda_py.sdk.scaler import ConfigError, OpenKey, ScalerContext, ScalerError
-from scalers.shared.protocols.tcp import BoundedReader, open_stream
+from scalers.shared.protocols.tcp import BoundedReader, open_stream, reason_of
 
 _LONGEST = 16 * 1024
 """Bytes of an answer; statistics have 500."""
@@ -55,8 +55,7 @@ class Beanstalk:
                     return await self._ask_twice(names)
             except (OSError, EOFError, ValueError, asyncio.LimitOverrunError) as error:
                 await self.aclose()
-                reason = "no answer in time" if isinstance(error, TimeoutError) else str(error) or type(error).__name__
-                raise ScalerError(f"beanstalkd {self._server.address}: {reason}") from None
+                raise ScalerError(f"beanstalkd {self._server.address}: {reason_of(error)}") from None
             except BaseException:
                 await self.aclose()
                 raise
@@ -75,7 +74,7 @@ class Beanstalk:
                 return await self._ask(names)
             except (OSError, EOFError):
                 await self.aclose()
-        await self._held.enter_async_context(self._context.connection())
+        await self._held.enter_async_context(self._context.connection(self._server.address))
         self._streams = await open_stream(*self._place, _LONGEST)
         return await self._ask(names)
 

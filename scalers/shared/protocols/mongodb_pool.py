@@ -4,20 +4,28 @@ The library believes what a server says of the length of its messages, up to 2 G
 replica set, each of which it connects to. Imported only where a trigger of MongoDB is opened: it is of an extra.
 """
 
+import asyncio
+import socket
 from contextlib import AsyncExitStack
+from contextvars import ContextVar
 from typing import Any, ClassVar, Final
 
-from pymongo import network_layer
+from pymongo import network_layer, pool_shared
 from pymongo.asynchronous import pool
 from pymongo.errors import AutoReconnect, ProtocolError
+from pymongo.pool_options import PoolOptions
 
-from keda_py.sdk.scaler import ScalerContext, ScalerError
+from keda_py.sdk.scaler import ScalerContext, ScalerError, addresses
+from scalers.shared.protocols.tcp import in_words
 
 LONGEST_MESSAGE: Final = 64 * 1024
 """Bytes, of a compressed one when it is unpacked: counts and a few names, which are read on the loop."""
 
 _MOST_MEMBERS: Final = 60
 """Of a replica set, which has 50 at most; the library begins to watch each that a server names."""
+
+
+_connecting: ContextVar[bool] = ContextVar("connecting", default=False)
 
 
 class _BoundedConnection(pool.AsyncConnection):
@@ -55,10 +63,14 @@ class _BoundedPool(pool.Pool):
             raise AutoReconnect(f"{self.address[0]}: a server is asked over TCP")
         async with AsyncExitStack() as held:
             try:
-                await held.enter_async_context(self.context.connection())
+                await held.enter_async_context(self.context.connection(":".join(map(str, self.address))))
             except ScalerError as error:
                 raise AutoReconnect(str(error)) from None
-            connection = await super().connect(handler)
+            token = _connecting.set(True)
+            try:
+                connection = await super().connect(handler)
+            finally:
+                _connecting.reset(token)
             assert isinstance(connection, _BoundedConnection)
             connection.held = held.pop_all()
         return connection
@@ -82,7 +94,42 @@ def _hello(*arguments: Any, **options: Any) -> Any:
     return said
 
 
+async def _socket(address: tuple[str, int], options: PoolOptions) -> socket.socket:
+    """A connected one. The library looks a name up in a thread, and forgets a socket when it is told to end."""
+    if not _connecting.get():
+        return await _library_socket(address, options)  # type: ignore[no-any-return]
+    try:
+        async with asyncio.timeout(options.connect_timeout):
+            *others, last = await addresses(*address)
+            for number in others:
+                try:
+                    return await _connected(number, address[1])
+                except OSError:
+                    continue
+            return await _connected(last, address[1])
+    except TimeoutError:
+        raise TimeoutError("timed out") from None
+
+
+async def _connected(number: str, port: int) -> socket.socket:
+    made = socket.socket(socket.AF_INET6 if ":" in number else socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        made.setblocking(False)
+        await asyncio.get_running_loop().sock_connect(made, (number, port))
+    except OSError as error:
+        made.close()
+        raise in_words(error) from None
+    except BaseException:
+        made.close()
+        raise
+    return made
+
+
 # The library has no option for any of it: it makes its connections and reads greetings by these names.
+_library_socket: Any = vars(pool_shared)["_async_create_connection"]
+vars(pool_shared)["_async_create_connection"] = _socket
 _library_hello: Any = vars(pool)["Hello"]
 vars(pool)["Hello"] = _hello
 _library_connection = pool.AsyncConnection

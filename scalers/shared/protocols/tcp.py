@@ -1,9 +1,12 @@
 """Connections of protocols that are neither HTTP nor a library's: to a name's numbers, and read within bounds."""
 
 import asyncio
+import os
 import ssl
 
 from keda_py.sdk.scaler import addresses
+
+_ASYNCIO_SAYS = "Connect call failed"
 
 
 class BoundedReader(asyncio.StreamReader):
@@ -18,6 +21,22 @@ class BoundedReader(asyncio.StreamReader):
         if n > self._longest:
             raise OSError(f"the server announces {n} bytes, more than any answer to our questions has")
         return await super().readexactly(n)
+
+
+def reason_of(error: BaseException) -> str:
+    """What a connection failed of: its text, or what the system calls it where asyncio says only that it failed."""
+    if isinstance(error, OSError) and (words := in_words(error).strerror) and error.errno:
+        return words
+    if isinstance(error, TimeoutError) and not error.args:
+        return "no answer in time"
+    return str(error) or type(error).__name__
+
+
+def in_words(error: OSError) -> OSError:
+    """The same, as the system calls it where asyncio says only that it failed."""
+    if error.errno is None or _ASYNCIO_SAYS not in str(error):
+        return error
+    return OSError(error.errno, os.strerror(error.errno))
 
 
 async def open_stream(
@@ -41,7 +60,10 @@ async def _open(
 ) -> tuple[BoundedReader, asyncio.StreamWriter]:
     loop, reader = asyncio.get_running_loop(), BoundedReader(longest)
     protocol = asyncio.StreamReaderProtocol(reader, loop=loop)
-    transport, _ = await loop.create_connection(
-        lambda: protocol, number, port, ssl=tls, server_hostname=name if tls else None
-    )
+    try:
+        transport, _ = await loop.create_connection(
+            lambda: protocol, number, port, ssl=tls, server_hostname=name if tls else None
+        )
+    except OSError as error:
+        raise in_words(error) from None
     return reader, asyncio.StreamWriter(transport, protocol, reader, loop)

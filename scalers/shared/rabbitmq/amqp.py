@@ -17,7 +17,7 @@ from yarl import URL
 
 from keda_py.sdk.scaler import ScalerContext, ScalerError, SharingKey, TlsSettings, sharing_key
 from scalers.shared.extras import needs_extra
-from scalers.shared.protocols.tcp import open_stream
+from scalers.shared.protocols.tcp import open_stream, reason_of
 from scalers.shared.rabbitmq.address import RabbitAddress
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class AmqpQueues:
                     return await self._ask(names)
             except failures as error:
                 await self.aclose()
-                reason = str(error)[:_LONGEST_TEXT] or type(error).__name__
+                reason = reason_of(error)[:_LONGEST_TEXT]
                 raise ScalerError(
                     f"error establishing rabbitmq connection to {self._server.address.server}: {reason}"
                 ) from None
@@ -138,7 +138,7 @@ class AmqpQueues:
     async def _connect(self) -> None:
         from aiormq import Connection
 
-        await self._held.enter_async_context(self._context.connection())
+        await self._held.enter_async_context(self._context.connection(self._server.address.server))
         name = f"keda-{self._context.namespace}-{self._context.scaled_object}"
         self._connection = Connection(
             self._server.url().get_secret_value(),

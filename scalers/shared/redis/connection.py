@@ -9,8 +9,9 @@ from typing import Any
 from redis.asyncio import Connection
 
 from keda_py.sdk.scaler import addresses
+from scalers.shared.protocols.tcp import in_words
 
-Place = Callable[[], AbstractAsyncContextManager[None]]
+Place = Callable[[str], AbstractAsyncContextManager[None]]
 Locate = Callable[[], Awaitable[tuple[str, int]]]
 
 
@@ -35,7 +36,7 @@ class BoundedConnection(Connection):
         await self._held.aclose()  # of a connection that was lost
         if self._locate is not None:
             self.host, self.port = await self._locate()
-        await self._held.enter_async_context(self._place())
+        await self._held.enter_async_context(self._place(f"{self.host}:{self.port}"))
         try:
             await self._connect_to_any()
         except BaseException:
@@ -60,4 +61,7 @@ class BoundedConnection(Connection):
                     continue
                 return
             self._number = last
-            await connect()
+            try:
+                await connect()
+            except OSError as error:
+                raise in_words(error) from None

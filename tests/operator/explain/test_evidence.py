@@ -4,6 +4,7 @@ import asyncio
 import signal
 import sys
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import orjson
@@ -221,7 +222,8 @@ def test_in_a_narrow_overview_the_values_go_first_and_names_stay_whole() -> None
 
 async def test_watch_tells_what_is_new_and_ends_at_ctrl_c(two: World) -> None:
     command = (sys.executable, "-m", "keda_py", "explain", "--kubeconfig", str(two.kubeconfig), "-n", "default", "-w")
-    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+    heeds = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a shell's background jobs are begun deaf to it
+    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE, preexec_fn=heeds)
     assert process.stdout is not None
     async with asyncio.timeout(60):
         assert (await process.stdout.readline()).startswith(b"default/app  awake")

@@ -53,8 +53,22 @@ def queue(*, active: bool = False, **more: Any) -> dict[str, Any]:
 def test_a_workload_that_is_awake_is_told_when_it_sleeps_in_its_own_zone_beside_utc() -> None:
     assert told(scaled_object(OFFICE), AFTERNOON, 1, [window(active=True)]) == [
         "sleeps at 19:35 KST (10:35 UTC), in 5 h 5 min",
-        "window from 30 8 * * * to 30 19 * * * Asia/Seoul: open until 19:30 KST (10:30 UTC)",
+        "window daily 08:30-19:30 Asia/Seoul, 77 h a week: open until 19:30 KST (10:30 UTC)",
     ]
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "words"),
+    [
+        ("30 8 * * 1-5", "30 19 * * 1-5", "Mon-Fri 08:30-19:30 Asia/Seoul, 55 h a week: open until 19:30 KST"),
+        ("0 0 30 2 *", "0 1 30 2 *", "never open: closed"),
+        ("*/2 * * * 1-5", "1 * * * 1-5", "from */2 * * * 1-5 to 1 * * * 1-5 Asia/Seoul: "),
+    ],
+    ids=["weekdays", "never", "too often to be told"],
+)
+def test_a_window_is_told_as_validate_tells_it(start: str, end: str, words: str) -> None:
+    *_, last = told(scaled_object(cron(start, end, timezone="Asia/Seoul")), AFTERNOON, 1, [window(active=True)])
+    assert last.startswith(f"window {words}")
 
 
 def test_what_may_keep_it_awake_is_named() -> None:

@@ -27,11 +27,15 @@ STEP = "the engine's own limit"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """`error` "": there was a reading. `seconds` of the longest step, and how long it may have been by itself."""
+    """`error` "": there was a reading. `seconds` of the longest step, and how long it may have been by itself.
+
+    `held`: places of the namespace's share when the error was told, before anything was closed.
+    """
 
     error: str = ""
     seconds: float = 0.0
     limit: float = 0.0
+    held: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +76,7 @@ async def poll(sample: Sample, address: Address, lent: SharedContext, papers: Pa
     async with AsyncExitStack() as stack:
         stack.push_async_callback(context.aclose)
         began, limit = loop.time(), context.http_timeout
-        error = ""
+        error, held = "", 0
         with acting_for(context.namespace):
             try:
                 scaler = build(trigger, context)
@@ -82,8 +86,8 @@ async def poll(sample: Sample, address: Address, lent: SharedContext, papers: Pa
                 began, limit = loop.time(), scaler.timeout
                 await _read(scaler, specs)
             except (ConfigError, ScalerError) as failed:
-                error = str(failed)
-        return Outcome(error=error, seconds=loop.time() - began, limit=limit)
+                error, held = str(failed), lent.connections.held
+        return Outcome(error=error, seconds=loop.time() - began, limit=limit, held=held)
 
 
 async def _read(scaler: AnyScaler, specs: object) -> None:

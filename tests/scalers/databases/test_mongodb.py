@@ -1,10 +1,8 @@
 """`mongodb` against a server of its protocol, which knows no users and no TLS."""
 
 import asyncio
-import gc
 import struct
 import sys
-import warnings
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass
@@ -31,15 +29,6 @@ from tests.scalers.triggers import trigger_of
 from tests.servers import free_port
 
 SHARE = 5
-
-
-@pytest.fixture(autouse=True)
-def sockets_of_the_library() -> Iterator[None]:
-    """The library leaves a socket whose connection was refused to the garbage collector."""
-    yield
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ResourceWarning)
-        gc.collect()
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,147 @@
+"""What a release consists of, made and checked without a network: `python .ci/release.py --out dist`.
+
+python/ has the source distribution and the wheel that is built from it, charts/ both charts, all with one version.
+The workflow is checked against its schema; it runs this very file, and publishes what it leaves. Wants the extras
+`test` and `charts`.
+"""
+
+import argparse
+import os
+import re  # noqa: TID251 - constant patterns over our own files
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import tomllib
+import zipfile
+from collections.abc import Iterator
+from email import message_from_bytes
+from pathlib import Path
+
+import helm_python as helm
+
+ROOT = Path(__file__).resolve().parent.parent
+WORKFLOWS = ROOT / ".github" / "workflows"
+_RELATIVE = re.compile(r"\]\((?![a-z]+:|#)[^)]*\)")
+_NO_IMAGE = 'keda: {registry: "", repository: "", tag: ""}'
+
+
+class ReleaseError(Exception):
+    """The release is not as it has to be; the message says what to do."""
+
+
+def main() -> int:
+    """Make and check everything; 1 where something is wrong, which is then said."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, required=True, help="empty folder for what is made")
+    parser.add_argument("--source-url", default="", help="the repository, for links and project URLs [none]")
+    parser.add_argument("--image", default="", help="REGISTRY/REPOSITORY, the chart's default then [none]")
+    parser.add_argument("--tag", default="", help="the tag that is published; it needs both addresses [no publishing]")
+    given = parser.parse_args()
+    try:
+        version = check_versions(given.tag)
+        if given.image and "/" not in given.image:
+            raise ReleaseError(f"--image: {given.image} is no REGISTRY/REPOSITORY")
+        if given.tag and not (given.source_url and given.image):
+            raise ReleaseError(
+                "--tag: what is published needs --source-url and --image; set the variable IMAGE_REPOSITORY"
+            )
+        check_workflows()
+        if given.out.exists() and any(given.out.iterdir()):
+            raise ReleaseError(f"--out: {given.out} is not empty; name another folder")
+        made = [*build(given.out / "python", given.source_url), *package(given.out / "charts", version, given.image)]
+    except (ReleaseError, subprocess.CalledProcessError) as error:
+        sys.stderr.write(f"release: {error}\n")
+        return 1
+    sys.stdout.write("".join(f"{path}\n" for path in made))
+    return 0
+
+
+def check_versions(tag: str) -> str:
+    """The project's version; package, chart and tag have the same."""
+    version = str(tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"])
+    with helm.Chart.load(str(ROOT / "charts/keda-py")) as chart:
+        written = {"the chart's version": chart.version, "the chart's appVersion": chart.metadata["appVersion"]}
+    code = (ROOT / "keda_py/__init__.py").read_text(encoding="utf-8")
+    written["keda_py.__version__"] = next(iter(re.findall(r'^__version__ = "(.*)"$', code, re.MULTILINE)), "")
+    for name, found in written.items():
+        if found != version:
+            raise ReleaseError(f"{name} is {found}, pyproject.toml has {version}; write the same")
+    if tag not in ("", f"v{version}"):
+        raise ReleaseError(f"the tag is {tag}, pyproject.toml has {version}; tag v{version}")
+    return version
+
+
+def check_workflows() -> None:
+    """Each against the schema of GitHub's workflows, which the checker brings along."""
+    files = [str(path) for path in sorted(WORKFLOWS.glob("*.y*ml"))]
+    check = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.github-workflows", *files]
+    done = subprocess.run(check, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise ReleaseError(f"a workflow is not as its schema asks:\n{done.stdout}{done.stderr}")
+
+
+def build(out: Path, source_url: str) -> Iterator[Path]:
+    """The source distribution, and the wheel that can be made of it alone."""
+    env = {key: value for key, value in os.environ.items() if key != "SOURCE_URL"}
+    _hatch(ROOT, out, "sdist", env | {"SOURCE_URL": source_url})
+    (sdist,) = out.glob("*.tar.gz")
+    with tempfile.TemporaryDirectory() as unpacked, tarfile.open(sdist) as archive:
+        archive.extractall(unpacked, filter="data")
+        (folder,) = Path(unpacked).iterdir()
+        _hatch(folder, out, "wheel", env)
+    (wheel,) = out.glob("*.whl")
+    check_wheel(wheel, source_url)
+    yield from (sdist, wheel)
+
+
+def _hatch(folder: Path, out: Path, target: str, env: dict[str, str]) -> None:
+    command = [sys.executable, "-m", "hatchling", "build", "--target", target, "--directory", str(out.resolve())]
+    subprocess.run(command, cwd=folder, env=env, check=True, stdout=subprocess.DEVNULL)
+
+
+def check_wheel(wheel: Path, source_url: str) -> None:
+    """All modules, nothing but what is read at run time, and a long description whose links lead somewhere."""
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+        (metadata,) = (archive.read(name) for name in names if name.endswith(".dist-info/METADATA"))
+    sources = {str(path.relative_to(ROOT)) for top in ("keda_py", "scalers") for path in (ROOT / top).rglob("*.py")}
+    wanted = sources | {"keda_py/py.typed", "scalers/reference.toml"}
+    packed = {name for name in names if ".dist-info/" not in name}
+    if packed != wanted:
+        raise ReleaseError(f"the wheel lacks {sorted(wanted - packed)}, and should not have {sorted(packed - wanted)}")
+    told = message_from_bytes(metadata)
+    body = told.get_payload(decode=True)
+    page = body.decode("utf-8") if isinstance(body, bytes) else ""
+    if told["Description-Content-Type"] != "text/markdown" or not page.startswith("# keda-py"):
+        raise ReleaseError("the long description is not the README")
+    if relative := _RELATIVE.findall(page):
+        raise ReleaseError(f"links of the long description lead nowhere: {', '.join(relative)}; see hatch_build.py")
+    if source_url and not all(source_url in one for one in told.get_all("Project-URL", ["none"])):
+        raise ReleaseError(f"a project URL is not below {source_url}; see hatch_build.py")
+
+
+def package(out: Path, version: str, image: str) -> Iterator[Path]:
+    """Both charts with that version; charts/keda-py with its image, and then installable as it is."""
+    out.mkdir(parents=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        shutil.copytree(ROOT / "charts", scratch, dirs_exist_ok=True)
+        if image:
+            values = Path(scratch, "keda-py/values.yaml")
+            before = values.read_text(encoding="utf-8")
+            host, _, repository = image.partition("/")
+            named = _NO_IMAGE.replace('registry: ""', f'registry: "{host}"').replace(
+                'repository: ""', f'repository: "{repository}"'
+            )
+            values.write_text(before.replace(_NO_IMAGE, named), encoding="utf-8")
+        for name, app_version in (("keda-py", version), ("scaled-app", None)):
+            folder = Path(scratch, name)
+            yield Path(helm.package(str(folder), destination=str(out), version=version, app_version=app_version))
+    with helm.Chart.load(str(out / f"keda-py-{version}.tgz")) as chart:
+        if image and f'image: "{image}:{version}"' not in "".join(chart.render({}, name="keda").values()):
+            raise ReleaseError(f"charts/keda-py: is not installed with {image}; see {_NO_IMAGE!r} in values.yaml")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

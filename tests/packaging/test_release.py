@@ -1,0 +1,208 @@
+"""What a release consists of, made as the workflow makes it; and the workflow."""
+
+import re  # noqa: TID251 - constant patterns over our own files
+import runpy
+import subprocess
+import sys
+import tarfile
+import zipfile
+from collections.abc import Iterator
+from email import message_from_bytes
+from email.message import Message
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keda_py import __version__
+from tests.charts.rendering import helm
+from tests.documents import read_file
+from tests.places import ROOT
+
+SOURCE, IMAGE = "https://example.org/them/keda-py", "example.org/them/keda-py"
+RELEASE = ROOT / ".ci" / "release.py"
+WORKFLOW = ROOT / ".github" / "workflows" / "release.yml"
+LINK = re.compile(r"\]\(([^)]*)\)")
+PUBLISHING = {"image", "charts", "pypi"}
+
+
+def release(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, str(RELEASE), *arguments], capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Everything, as a tag publishes it."""
+    out = tmp_path_factory.mktemp("release") / "dist"
+    done = release("--out", str(out), "--source-url", SOURCE, "--image", IMAGE, "--tag", f"v{__version__}")
+    assert done.returncode == 0, done.stderr
+    assert all(Path(line).is_file() for line in done.stdout.splitlines())
+    return out
+
+
+def metadata(wheel: Path) -> Message:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (one for one in archive.namelist() if one.endswith(".dist-info/METADATA"))
+        return message_from_bytes(archive.read(name))
+
+
+def page(told: Message) -> str:
+    body = told.get_payload(decode=True)
+    assert isinstance(body, bytes)
+    return body.decode()
+
+
+def test_the_links_of_the_long_description_lead_to_the_tag(made: Path) -> None:
+    (wheel,) = (made / "python").glob("*.whl")
+    told = metadata(wheel)
+    links = [link for link in LINK.findall(page(told)) if not link.startswith("#")]
+    assert f"{SOURCE}/blob/v{__version__}/COMPATIBILITY.md" in links
+    assert f"{SOURCE}/raw/v{__version__}/timeline.svg" in links
+    assert all(link.startswith("https://") for link in links)
+    ours = [link.removeprefix(SOURCE).split("/", 3)[-1].partition("#")[0] for link in links if link.startswith(SOURCE)]
+    assert all((ROOT / path).exists() for path in ours)
+
+
+def test_the_project_urls_name_source_documentation_and_changes(made: Path) -> None:
+    (wheel,) = (made / "python").glob("*.whl")
+    urls = dict(one.split(", ") for one in metadata(wheel).get_all("Project-URL", []))
+    assert urls == {
+        "Source": SOURCE,
+        "Documentation": f"{SOURCE}/blob/v{__version__}/README.md",
+        "Changelog": f"{SOURCE}/blob/v{__version__}/CHANGELOG.md",
+    }
+
+
+def test_the_wheel_has_the_embedded_cluster_and_no_page_of_the_repository(made: Path) -> None:
+    (wheel,) = (made / "python").glob("*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    assert "keda_py/localkube/cluster.py" in names
+    assert "scalers/reference.toml" in names
+    assert not [name for name in names if name.endswith(".md") or name.startswith(("tests/", "hatch_build"))]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("scalers/README.md", "a page", "should not have ['scalers/README.md']"),
+        ("keda_py-1.dist-info/METADATA", "Description-Content-Type: text/markdown\n\n# keda-py [a](A.md)", "](A.md)"),
+        ("keda_py-1.dist-info/METADATA", "Description-Content-Type: text/x-rst\n\n# keda-py", "is not the README"),
+    ],
+    ids=["a stray file", "a relative link", "another format"],
+)
+def test_a_wheel_that_is_not_as_it_has_to_be_is_refused(
+    name: str, text: str, message: str, made: Path, tmp_path: Path
+) -> None:
+    (good,) = (made / "python").glob("*.whl")
+    bad = tmp_path / "bad.whl"
+    with zipfile.ZipFile(good) as source, zipfile.ZipFile(bad, "w") as target:
+        for one in source.namelist():
+            if not name.endswith("METADATA") or not one.endswith("METADATA"):
+                target.writestr(one, source.read(one))
+        target.writestr(name, text)
+    rules = runpy.run_path(str(RELEASE))
+    with pytest.raises(rules["ReleaseError"], match=re.escape(message)):
+        rules["check_wheel"](bad, SOURCE)
+
+
+def test_the_source_distribution_has_no_tests_and_no_charts(made: Path) -> None:
+    (sdist,) = (made / "python").glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        tops = {name.split("/")[1] for name in archive.getnames()}
+    assert {"keda_py", "scalers", "hatch_build.py", "CHANGELOG.md"} <= tops
+    assert not tops & {"tests", "charts", "examples", ".ci"}
+
+
+def test_the_published_charts_have_the_version_and_the_image_of_the_release(made: Path) -> None:
+    for name in ("keda-py", "scaled-app"):
+        with helm.Chart.load(str(made / "charts" / f"{name}-{__version__}.tgz")) as chart:
+            assert chart.version == __version__
+            pages = chart.render({}, name="keda")
+            if name == "keda-py":
+                assert f'image: "{IMAGE}:{__version__}"' in pages["keda-py/templates/deployment.yaml"]
+                mirrored = chart.render({"global": {"image": {"registry": "mirror.example.org"}}}, name="keda")
+                elsewhere = IMAGE.replace("example.org", "mirror.example.org")
+                assert f'image: "{elsewhere}:{__version__}"' in mirrored["keda-py/templates/deployment.yaml"]
+
+
+def test_without_an_address_links_are_text_and_the_chart_asks_for_an_image(tmp_path: Path) -> None:
+    done = release("--out", str(tmp_path / "dist"))
+    assert done.returncode == 0, done.stderr
+    (wheel,) = (tmp_path / "dist/python").glob("*.whl")
+    told = metadata(wheel)
+    assert "All differences: COMPATIBILITY.md." in page(told)
+    assert "timeline.svg" not in page(told)
+    assert told.get_all("Project-URL") is None
+    with helm.Chart.load(str(tmp_path / f"dist/charts/keda-py-{__version__}.tgz")) as chart:
+        assert "No image is named" in chart.render({}, name="keda")["keda-py/templates/NOTES.txt"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--tag", "v99.0.0"], "release: the tag is v99.0.0, pyproject.toml has "),
+        (["--tag", __version__], f"tag v{__version__}"),
+        (["--tag", f"v{__version__}", "--source-url", SOURCE], "set the variable IMAGE_REPOSITORY"),
+        (["--image", "keda-py"], "--image: keda-py is no REGISTRY/REPOSITORY"),
+    ],
+    ids=["another version", "no v", "no image", "no registry"],
+)
+def test_what_cannot_be_published_is_refused_before_anything_is_made(
+    arguments: list[str], message: str, tmp_path: Path
+) -> None:
+    done = release("--out", str(tmp_path / "dist"), *arguments)
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert not (tmp_path / "dist").exists()
+
+
+def test_what_is_in_the_folder_stays(tmp_path: Path) -> None:
+    (tmp_path / "mine").touch()
+    done = release("--out", str(tmp_path))
+    assert (done.returncode, [path.name for path in tmp_path.iterdir()]) == (1, ["mine"])
+    assert "is not empty" in done.stderr
+
+
+def jobs() -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = read_file(WORKFLOW)["jobs"]
+    return found
+
+
+def steps() -> Iterator[dict[str, Any]]:
+    for job in jobs().values():
+        yield from job["steps"]
+
+
+def test_actions_are_named_by_commit_with_the_version_beside_it() -> None:
+    used = [line for line in WORKFLOW.read_text().splitlines() if "uses:" in line]
+    assert len(used) == sum("uses" in step for step in steps())
+    for line in used:
+        assert re.fullmatch(r" +(- )?uses: [\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", line), line
+
+
+def test_only_a_tag_publishes_after_tests_and_the_index_comes_last() -> None:
+    found = jobs()
+    assert read_file(WORKFLOW)["permissions"] == {"contents": "read"}
+    assert {name for name, job in found.items() if "if" in job or "permissions" in job} == PUBLISHING
+    assert {found[name]["if"] for name in PUBLISHING} == {"github.ref_type == 'tag'"}
+    assert [found[name]["needs"] for name in ("image", "charts", "pypi")] == [
+        ["test", "package"],
+        ["image"],
+        ["charts"],
+    ]
+    assert found["pypi"]["permissions"] == {"id-token": "write"}
+    assert found["pypi"]["environment"] == "pypi"
+
+
+def test_the_image_is_for_two_architectures_with_provenance_and_its_parts() -> None:
+    (build,) = (step["with"] for step in steps() if step.get("uses", "").startswith("docker/build-push-action@"))
+    assert build["platforms"] == "linux/amd64,linux/arm64"
+    assert (build["provenance"], build["sbom"], build["push"]) == ("mode=max", True, True)
+
+
+def test_what_others_may_write_reaches_no_shell_as_code_and_no_host_is_named() -> None:
+    scripts = [step["run"] for step in steps() if "run" in step]
+    assert ".ci/run" in scripts
+    assert not [script for script in scripts if "${{" in script]
+    hosts = re.findall(r"[\w-]+\.(?:io|com|dev|org|net)\b", WORKFLOW.read_text())
+    assert hosts == []
