@@ -7,12 +7,15 @@ the hosts file, and one channel serves the whole loop. `net/http/transport.py` l
 """
 
 import socket
+from ipaddress import ip_address
 
 from aiohttp.resolver import AsyncResolver
 
 
 async def addresses(host: str, port: int) -> tuple[str, ...]:
     """The numbers of a host, in the order in which to try them. Raises socket.gaierror: unknown, or not answered."""
+    if _is_number(host):  # a resolver has descriptors, which it keeps for a second after it is closed
+        return (host,)
     resolver = AsyncResolver()
     try:
         found = await resolver.resolve(host, port, family=socket.AF_UNSPEC)
@@ -23,3 +26,11 @@ async def addresses(host: str, port: int) -> tuple[str, ...]:
     finally:
         await resolver.close()
     return tuple(one["host"] for one in found)
+
+
+def _is_number(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True

@@ -9,14 +9,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import asyncpg
 import httpx
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
-from keda_py.kube.resources import CONFIG_MAPS, PODS, Obj
+from keda_py.kube.resources import CONFIG_MAPS, PODS, SECRETS, TRIGGER_AUTHENTICATIONS, Obj
 from keda_py.sdk import external_protocol as protocol
 from tests.bench.world import LOOPBACK, NAMESPACE, World
-from tests.builders import config_map, metadata
+from tests.builders import authentication, config_map, from_key, metadata, secret
 from tests.certificates import Authority
 from tests.scalers.grpc.conftest import External, external_server
 from tests.scalers.servers.etcd import etcd
@@ -53,28 +54,30 @@ async def open_redis(world: World, _: int) -> AsyncIterator[Pushing]:
 
 
 @asynccontextmanager
-async def open_postgresql(_: World, __: int) -> AsyncIterator[Pushing]:
+async def open_postgresql(world: World, _: int) -> AsyncIterator[Pushing]:
     """A row in a table for each."""
-    import psycopg
-
     leaf = Authority().leaf("postgres")
     with postgres(leaf) as server:
         place = {"host": LOOPBACK, "port": str(server.port), "userName": USER, "dbName": "postgres"}
-        async with await psycopg.AsyncConnection.connect(
-            host=LOOPBACK, port=server.port, user=USER, password=PASSWORD, dbname="postgres", autocommit=True
-        ) as connection:
-            await connection.execute("CREATE TABLE jobs (number int)")
+        await world.client.create(SECRETS, secret("postgres", NAMESPACE, password=PASSWORD))
+        reference = authentication("postgres", namespace=NAMESPACE, secretTargetRef=[from_key("password", "postgres")])
+        await world.client.create(TRIGGER_AUTHENTICATIONS, reference)
+        connection = await asyncpg.connect(
+            host=LOOPBACK, port=server.port, user=USER, password=PASSWORD, database="postgres", ssl=False
+        )
+        await connection.execute("CREATE TABLE jobs (number int)")
 
-            async def work(number: int) -> None:
-                await connection.execute("INSERT INTO jobs VALUES (%s)", (number,))
-                await connection.execute(f"NOTIFY jobs_{number}")
+        def trigger(number: int) -> Obj:
+            query = f"SELECT count(*) FROM jobs WHERE number = {number}"
+            keys = {**place, "sslmode": "disable", "query": query, "targetQueryValue": "5"}
+            trigger = {"type": "postgresql", "metadata": {**keys, "listenChannel": f"jobs_{number}"}}
+            return {**trigger, "authenticationRef": {"name": "postgres"}}
 
-            def trigger(number: int) -> Obj:
-                query = f"SELECT count(*) FROM jobs WHERE number = {number}"
-                keys = {**place, "password": PASSWORD, "sslmode": "disable", "query": query, "targetQueryValue": "5"}
-                return {"type": "postgresql", "metadata": {**keys, "listenChannel": f"jobs_{number}"}}
-
-            yield Pushing(trigger=trigger, work=work)
+        yield Pushing(
+            trigger=trigger,
+            work=lambda number: connection.execute(f"INSERT INTO jobs VALUES ({number}); NOTIFY jobs_{number}"),
+        )
+        await connection.close()
 
 
 @asynccontextmanager

@@ -1,6 +1,7 @@
 """Whatever a scaler raises becomes an error of ours, with a text that is safe and short enough to be shown."""
 
 import asyncio
+import socket
 from collections.abc import Awaitable, Callable
 
 import pytest
@@ -9,7 +10,7 @@ from keda_py.errors import ConfigError, KubeError, ScalerError
 from keda_py.net.http import HttpClientSpec
 from keda_py.readings.guard import LONGEST_TEXT, guard
 from keda_py.readings.tracked_metrics import check_reading
-from keda_py.sdk.context import EngineContext
+from keda_py.sdk.context import EngineContext, SharedContext
 from keda_py.testing import shared_context
 from tests.waiting import forever
 
@@ -54,19 +55,17 @@ async def ask_in_a_task(context: EngineContext, server: str) -> None:
 
 @pytest.mark.parametrize("ask", [ask_http, ask_by_itself, ask_in_a_task])
 async def test_a_question_that_is_ended_names_its_server(ask: Callable[[EngineContext, str], Awaitable[None]]) -> None:
-    async def say_nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.read()
-        writer.close()
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        server = f"127.0.0.1:{silent.getsockname()[1]}"
+        async with shared_context(http=HttpClientSpec(timeout=60)) as lent:
+            await names(ask, server, lent)
 
-    async with (
-        await asyncio.start_server(say_nothing, "127.0.0.1", 0) as silent,
-        shared_context(http=HttpClientSpec(timeout=60)) as lent,
-    ):
-        context = EngineContext(shared_context=lent, namespace="shop", scaled_object="app", trigger_index=0)
-        server = f"127.0.0.1:{silent.sockets[0].getsockname()[1]}"
-        with pytest.raises(ScalerError, match=f"^scaler tap: no answer within 0.05 s from {server}$"):
-            await guard(ask(context, server), 0.05, what="scaler tap")
-        assert lent.connections.held == 0
+
+async def names(ask: Callable[[EngineContext, str], Awaitable[None]], server: str, lent: SharedContext) -> None:
+    context = EngineContext(shared_context=lent, namespace="shop", scaled_object="app", trigger_index=0)
+    with pytest.raises(ScalerError, match=f"^scaler tap: no answer within 0.05 s from {server}$"):
+        await guard(ask(context, server), 0.05, what="scaler tap")
+    assert lent.connections.held == 0
 
 
 async def test_a_server_is_named_by_its_own_question_alone() -> None:

@@ -9,7 +9,7 @@ import asyncio
 import socket
 import ssl
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from keda_py.sdk.scaler import addresses
 from scalers.shared.databases.session import LONGEST_ANSWER
@@ -124,8 +124,7 @@ class _Bounded(asyncio.Protocol):
         self._messages = None if hasattr(inner, "on_data") else _Messages()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self.transport = transport
+        self.transport = cast(asyncio.Transport, transport)  # uvloop's is none by inheritance
         self._inner.connection_made(transport)
 
     def data_received(self, data: bytes) -> None:

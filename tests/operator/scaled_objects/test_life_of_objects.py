@@ -7,6 +7,7 @@ from aiohttp import web
 from keda_py.kube.resources import DEPLOYMENTS, HORIZONTAL_POD_AUTOSCALERS, SCALED_OBJECTS
 from keda_py.localkube.store.subscriptions import Event
 from tests.builders import deployment, metrics_api, scaled_object
+from tests.http_server import Answer
 from tests.operator.world import HPA, World
 from tests.waiting import eventually
 
@@ -14,6 +15,8 @@ PAUSED = "autoscaling.keda.sh/paused"
 PAUSED_REPLICAS = "autoscaling.keda.sh/paused-replicas"
 RESTORE = {"restoreToOriginalReplicaCount": True}
 MANY = 100
+DELAY = 1.0
+"""Seconds of the loop's time."""
 
 
 async def test_an_object_made_anew_at_once_is_another_object(world: World) -> None:
@@ -169,6 +172,38 @@ async def test_one_source_that_hangs_delays_none_of_the_others(quiet_world: Worl
     await world.seconds(3)
     assert (world.replicas(), world.replicas("stuck")) == (1, 1)
     assert world.condition("Ready", "stuck") == ("False", "TriggerError")
+
+
+async def test_fifty_objects_of_a_dead_server_delay_no_poll_of_the_others(quiet_world: World) -> None:
+    world, over, hanging, asked = quiet_world, asyncio.Event(), set[str](), dict[str, float]()
+    world.source_seconds = 30.0
+    await world.start()
+    clock = asyncio.get_running_loop().time
+
+    async def never(request: web.Request) -> web.Response:
+        hanging.add(request.path)
+        await over.wait()
+        return web.Response(text='{"value": 0}')
+
+    async def answer(request: web.Request) -> web.Response:
+        asked[request.path] = clock()
+        return web.Response(text='{"value": 1}')
+
+    async def poll(count: int, path: str, behave: Answer) -> None:
+        names = [f"{path}-{number}" for number in range(count)]
+        world.server.answers |= dict.fromkeys((f"/{name}" for name in names), behave)
+        made = [
+            (deployment(name, 1), scaled_object(metrics_api(f"{world.server.url}/{name}"), name=name)) for name in names
+        ]
+        await asyncio.gather(*(world.create(*both) for both in made))
+
+    await poll(50, "dead", never)
+    await eventually(lambda: len(hanging) == 50)
+    began = clock()
+    await poll(5, "good", answer)
+    await eventually(lambda: len(asked) == 5)
+    assert (len(hanging), max(asked.values()) - began <= DELAY) == (50, True)
+    over.set()
 
 
 async def test_an_object_whose_source_hangs_for_an_hour_is_changed_and_deleted_at_once(world: World) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import closing
-from typing import Any
+from typing import Any, cast
 
 import asyncpg
 import pytest
@@ -12,6 +12,7 @@ from keda_py.errors import ConfigError, ScalerError
 from keda_py.sdk.context import SharedContext
 from keda_py.testing import EngineContext, check_scaler
 from scalers.postgresql import PostgresqlScaler
+from scalers.shared.databases import bounded_loop
 from scalers.shared.databases.postgres_address import parse_connection
 from tests.busy_threads import no_thread_left
 from tests.costs import cpu_of, within
@@ -36,6 +37,18 @@ async def admin(postgresql: Restartable) -> AsyncIterator[Any]:
 def on(server: Restartable, query: str = "SELECT count(*) FROM jobs", **metadata: str) -> dict[str, str]:
     place = {"host": "127.0.0.1", "port": str(server.port), "userName": USER, "dbName": "postgres"}
     return {**place, "sslmode": "disable", "query": query, "targetQueryValue": "5", **metadata}
+
+
+async def test_a_transport_of_the_images_loop_is_one_though_not_by_inheritance() -> None:
+    made: list[object] = []
+
+    class Inner(asyncio.Protocol):
+        def connection_made(self, transport: asyncio.BaseTransport) -> None:
+            made.append(transport)
+
+    transport = cast(asyncio.BaseTransport, object())
+    bounded_loop._Bounded(Inner(), bounded_loop.BoundedLoop()).connection_made(transport)
+    assert made == [transport]
 
 
 async def test_a_count_and_other_numbers(bench: Bench, postgresql: Restartable, admin: Any) -> None:
