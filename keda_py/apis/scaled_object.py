@@ -1,8 +1,8 @@
 """ScaledObject as users write it: what scales, on which triggers, between which bounds.
 
 First of the seven files a newcomer reads; the next is `core/spec.py`, which makes of this wire model the frozen
-`ScalingSpec` that everything else works with. `crds.py` generates the CRD from it; `wire.py` states the rules of such
-models. Field names and bounds: behaviour reference, section 2.
+`ScalingSpec` that everything else works with. `kinds/crds.py` generates the CRD from it; `wire.py` states the rules of
+such models. Field names and bounds: behaviour reference, section 2.
 """
 
 from typing import Annotated, Any, Literal

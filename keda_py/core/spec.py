@@ -51,6 +51,8 @@ class PauseSpec:
     replicas: str | None = None
     scale_in: bool = False
     scale_out: bool = False
+    because: str = ""
+    """Who asks for it, where that is no annotation."""
 
     @property
     def stopped(self) -> bool:

@@ -17,7 +17,7 @@ from pathlib import Path
 from aiohttp import web
 from rich.console import Console
 
-from keda_py.apis.crds import build_crds
+from keda_py.apis.kinds.crds import build_crds
 from keda_py.clock import SteppedClock, SystemClock
 from keda_py.demo import scenario
 from keda_py.demo.picture import draw

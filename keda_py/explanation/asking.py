@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any
 
-from keda_py.apis.kinds import KINDS
+from keda_py.apis.kinds.table import KINDS
 from keda_py.errors import ConfigError, NotFound, Unavailable
 from keda_py.external_metrics.discovery import INSIGHT, JOB_INSIGHT
 from keda_py.kube.client import KubeClient

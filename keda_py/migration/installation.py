@@ -16,9 +16,9 @@ from keda_py.kube.resources import (
     CUSTOM_RESOURCE_DEFINITIONS,
     DEPLOYMENTS,
     HORIZONTAL_POD_AUTOSCALERS,
+    KEDAS,
     LEASES,
     LIMIT_RANGES,
-    OURS,
     STATEFUL_SETS,
     VALIDATING_WEBHOOK_CONFIGURATIONS,
     Obj,
@@ -27,7 +27,7 @@ from keda_py.kube.resources import (
 from keda_py.kube.transport import Request
 
 READ = (
-    *OURS,
+    *KEDAS,
     HORIZONTAL_POD_AUTOSCALERS,
     DEPLOYMENTS,
     STATEFUL_SETS,

@@ -96,7 +96,7 @@ def _background(assembly: Assembly, process: OwnProcess) -> Iterator[Callable[[]
     """What runs from the start to the end, whether this replica leads or not."""
     parts = assembly.parts
     yield Watchdog(parts.instruments.process, trigger_types_by_module(), process).run
-    yield from (parts.caches.run, parts.reader.run, assembly.jobs.caches.run)
+    yield from (parts.caches.run, parts.reader.run, assembly.jobs.caches.run, assembly.environments.caches.run)
     yield from (assembly.admission.events.run, assembly.admission.run, assembly.serving.run)
     if assembly.election is not None:
         yield from (assembly.election.watch, assembly.standby_reader.run)
@@ -115,6 +115,7 @@ async def _leave(assembly: Assembly, working: asyncio.Task[None], delay: timedel
 async def _work(assembly: Assembly, settings: Settings, started: Started) -> None:
     """Everything that writes: only after every cache has synced, and only while we lead."""
     await assembly.parts.caches.synced()
+    await assembly.environments.caches.tried()
     assembly.serving.ready = True
     lead = partial(_lead, assembly, settings, started)
     try:
@@ -132,10 +133,12 @@ async def _lead(assembly: Assembly, settings: Settings, started: Started) -> Non
     if settings.serving.register:
         await assembly.serving.register(parts.client)
     async with asyncio.TaskGroup() as leading:
-        for work in (parts.events, assembly.cloud_events, assembly.jobs, assembly.authentications):
+        works = (parts.events, assembly.cloud_events, assembly.jobs, assembly.authentications, assembly.environments)
+        for work in works:
             leading.create_task(work.run())
         leading.create_task(assembly.serving.guard(parts.client))
-        controllers = (assembly.scaled_objects, assembly.jobs.controller)
+        await assembly.environments.restore()
+        controllers = (assembly.scaled_objects, assembly.jobs.controller, assembly.environments)
         leading.create_task(watch_clock(parts.clock, [one.on_clock_step for one in controllers]))
         log.info("operator started", extra={"version": __version__})
         started(assembly)

@@ -12,6 +12,7 @@ import httpx
 from keda_py import __version__
 from keda_py.answers.bounds import AnswerBounds
 from keda_py.answers.connections import PART_OF_DESCRIPTORS, Connections
+from keda_py.apis.scaled_object import ScaledObject
 from keda_py.auth.cluster_resolver import ClusterResolver, ResolverCaches
 from keda_py.auth.lookup.issued import Issued
 from keda_py.auth.lookup.lookup import Surroundings as AuthSurroundings
@@ -19,6 +20,7 @@ from keda_py.auth.lookup.target_pods import TargetPods
 from keda_py.clock import Clock
 from keda_py.core.fallback import FallbackState, read_health
 from keda_py.core.spec import AS_WRITTEN, ScalingSpec
+from keda_py.core.spec_source import SpecSource
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ConfigError
 from keda_py.external_metrics.query import Query
@@ -44,6 +46,9 @@ from keda_py.operator.controller.controller import Controller
 from keda_py.operator.controller.record import DecisionRecord
 from keda_py.operator.controller.state import Remembered
 from keda_py.operator.controller.status import StatusWriter
+from keda_py.operator.environments.bounds import ScheduledBounds
+from keda_py.operator.environments.overlays import Overlays
+from keda_py.operator.environments.parts import EnvironmentParts, assemble_environments
 from keda_py.operator.explain.insight import Insight
 from keda_py.operator.process.quarantine import Quarantine
 from keda_py.operator.process.questions import GuardedQuestions
@@ -66,6 +71,8 @@ from keda_py.sdk.context import Reach, SharedContext, SharedResources
 from keda_py.serving.ports.listening import descriptors
 from keda_py.settings.settings import Settings
 from keda_py.telemetry.prometheus import OperatorMetrics
+
+Specs = SpecSource[ScaledObject, ScalingSpec]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +98,7 @@ class Assembly:
     parts: ScaledObjectDependencies
     scaled_objects: Controller[ObjectState]
     jobs: ScaledJobParts
+    environments: EnvironmentParts
     admission: AdmissionServer
     authentications: Authentications
     cloud_events: CloudEventSources
@@ -108,8 +116,12 @@ def assemble(around: OperatorInputs) -> Assembly:
         (jobs.controller if key.kind == SCALED_JOBS.kind else scaled_objects).on_reading(key)
 
     readings = _readings(around, sources, leads, on_reading)
-    parts = _parts(around, sources, readings, leads)
+    bounds, overlays = ScheduledBounds(), Overlays()
+    specs = AS_WRITTEN.over(bounds.lay, overlays.lay)
+    parts = _parts(around, sources, readings, leads, specs)
     scaled_objects = Controller(parts, ScaledObjects(parts), settings.scaling.scaled_object_workers)
+    bounds.subscribe(scaled_objects.on_overlay)
+    overlays.subscribe(scaled_objects.on_overlay)
     standby_reader = StandbyReader(parts, leads)
     jobs = assemble_jobs(parts, settings)
     for listener in (scaled_objects, jobs.controller, standby_reader):
@@ -127,6 +139,7 @@ def assemble(around: OperatorInputs) -> Assembly:
         parts=parts,
         scaled_objects=scaled_objects,
         jobs=jobs,
+        environments=assemble_environments(parts, settings, overlays, bounds),
         authentications=_authentications(parts, jobs),
         cloud_events=_cloud_events(around, parts),
         admission=answers.admission,
@@ -169,7 +182,7 @@ def _readings(
 
 
 def _parts(
-    around: OperatorInputs, sources: _Sources, readings: Readings, leads: Callable[[], bool]
+    around: OperatorInputs, sources: _Sources, readings: Readings, leads: Callable[[], bool], specs: Specs
 ) -> ScaledObjectDependencies:
     """All that is written from here on goes through a client that refuses while we do not lead."""
     writer, caches = around.client.guarded(leads), sources.caches
@@ -180,7 +193,7 @@ def _parts(
         namespaces=Namespaces(around.client),
         targets=Targets(writer, caches, sources.discovery, around.clock),
         hpas=Hpas(writer, caches.hpas),
-        specs=AS_WRITTEN,
+        specs=specs,
         reader=sources.reader,
         readings=readings,
         resolver=sources.resolver,

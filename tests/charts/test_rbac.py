@@ -41,6 +41,8 @@ def test_the_restricted_installation_has_rights_to_workloads_and_secrets_in_the_
         "clustertriggerauthentications/status",
         "clustercloudeventsources",
         "clustercloudeventsources/status",
+        "clustercalendars",
+        "clustercalendars/status",
         "namespaces",
         "apiservices",
         "validatingwebhookconfigurations",

@@ -9,6 +9,13 @@
 - {apiGroups: [autoscaling], resources: [horizontalpodautoscalers], verbs: [get, list, watch, create, update, delete]}
 - {apiGroups: [apps], resources: [deployments, statefulsets, replicasets], verbs: [get, list, watch]}
 - {apiGroups: [apps], resources: [deployments/scale, statefulsets/scale, replicasets/scale], verbs: [get, update]}
+{{- if .Values.environments.enabled }}
+- {apiGroups: [keda-py.dev], resources: [environments], verbs: [list, watch, patch]}
+- {apiGroups: [keda-py.dev], resources: [calendars, scalingschedules], verbs: [list, watch]}
+- {apiGroups: [keda-py.dev], resources: [overrides], verbs: [list, watch, delete]}
+- {apiGroups: [keda-py.dev], resources: [calendars/status, environments/status, overrides/status, scalingschedules/status], verbs: [patch]}
+- {apiGroups: [batch], resources: [cronjobs], verbs: [list, watch, patch]}
+{{- end }}
 {{- if .Values.rbac.enabledCustomScaledRefKinds }}
 {{- range .Values.rbac.scaledRefKinds }}
 - {apiGroups: [{{ .apiGroup | quote }}], resources: ["{{ .kind }}/scale"], verbs: [get, update]}

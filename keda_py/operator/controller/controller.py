@@ -91,6 +91,14 @@ class Controller(Generic[StateT]):
             state.next_look = 0.0
             self.queue.add(key)
 
+    def on_overlay(self, key: ObjectKey) -> None:
+        """What lies over its spec has changed: reconcile it again, as if its manifest had changed."""
+        state = self.states.get(key)
+        if state is not None:
+            state.fingerprint = None
+            state.interrupt()
+            self.queue.add(key)
+
     def on_clock_step(self) -> None:
         """The wall clock was set: every schedule is looked at again now."""
         for state in self.states.values():

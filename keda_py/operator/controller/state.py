@@ -4,12 +4,20 @@ import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any
+from datetime import timedelta
+from typing import Any, Protocol
 
 from keda_py.core.metric_names import MetricSet
-from keda_py.core.spec import NAME_LABEL, TriggersSpec
+from keda_py.core.spec import NAME_LABEL
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.kube.resources import Resource
+
+
+class LookedAt(Protocol):
+    """A spec of any kind, as far as looks are concerned: what failed is tried again after that time at most."""
+
+    @property
+    def polling_interval(self) -> timedelta: ...
 
 
 @dataclass(slots=True)
@@ -25,7 +33,7 @@ class Remembered:
     resource: Resource
     key: ObjectKey
     uid: str
-    spec: TriggersSpec | None = None
+    spec: LookedAt | None = None
     metrics: MetricSet | None = None
     status: Mapping[str, Any] = field(default_factory=dict)
     version: int = -1

@@ -73,7 +73,7 @@ class Insight:
             "metadata": {"namespace": key.namespace, "name": key.name, "uid": state.uid},
             "now": _present({"time": write_time(self._clock.now()), "nextPoll": self._next_poll(state)}),
             "conditions": list(state.status.get("conditions") or ()),
-            "troubles": [*self._troubles(key), *_doubts(state.spec)],
+            "troubles": [*self._troubles(key), *_doubts(state)],
             "last": _describe_entry(last) if last else None,
             "changes": [_describe_entry(entry) for entry in self._record.changes(key)],
         }
@@ -86,11 +86,12 @@ class Insight:
         return write_time(self._clock.now() + timedelta(seconds=left))
 
 
-def _doubts(spec: TriggersSpec | None) -> Iterator[str]:
+def _doubts(state: Remembered) -> Iterator[str]:
     """What the object does that its author may not mean, as admission said it; bounded, and made when asked for."""
+    spec = state.spec
     if isinstance(spec, ScalingSpec):
         found = check_meaning(spec)
-    elif spec is not None:
+    elif isinstance(spec, TriggersSpec):
         found = check_job_meaning(spec.triggers, spec.annotations)
     else:
         return

@@ -19,7 +19,7 @@ from keda_py.operator.scaled_objects.targets import Count
 
 async def pause(parts: ScaledObjectDependencies, state: ObjectState, spec: ScalingSpec, live: Obj) -> None:
     """Stop all scaling; with paused-replicas bring the target to that count. Raises ConfigError, KubeError."""
-    marked_before = await _mark_paused(parts, state, live)
+    marked_before = await _mark_paused(parts, state, spec, live)
     if state.spec is not None:
         parts.events.record(live, *WATCH_STOPPED)
     state.stop()
@@ -54,7 +54,7 @@ async def resume(parts: ScaledObjectDependencies, state: ObjectState, spec: Scal
     current = state.status.get("conditions") or conditions.INITIAL
     fields: dict[str, Any] = {"pausedReplicaCount": None}
     if spec.pause.any:
-        await _mark_paused(parts, state, live)
+        await _mark_paused(parts, state, spec, live)
     elif read_condition(current, "Paused").status == "True":
         parts.tell(live, "Normal", "ScaledObjectUnpaused", conditions.UNPAUSED.message)
         fields["conditions"] = with_condition(current, "Paused", conditions.UNPAUSED)
@@ -62,12 +62,13 @@ async def resume(parts: ScaledObjectDependencies, state: ObjectState, spec: Scal
     parts.instruments.record_paused(state.key, paused=spec.pause.any)
 
 
-async def _mark_paused(parts: ScaledObjectDependencies, state: ObjectState, live: Obj) -> bool:
+async def _mark_paused(parts: ScaledObjectDependencies, state: ObjectState, spec: ScalingSpec, live: Obj) -> bool:
     """True when the status said so already."""
     parts.instruments.record_paused(state.key, paused=True)
     current = state.status.get("conditions") or conditions.INITIAL
-    marked = read_condition(current, "Paused").status == "True"
-    if not marked:
-        await parts.status.write(state, {"conditions": with_condition(current, "Paused", conditions.PAUSED)})
-        parts.tell(live, "Normal", "ScaledObjectPaused", conditions.PAUSED.message)
-    return marked
+    before, value = read_condition(current, "Paused"), conditions.paused(spec.pause.because)
+    if before != value:
+        await parts.status.write(state, {"conditions": with_condition(current, "Paused", value)})
+    if before.status != "True":
+        parts.tell(live, "Normal", "ScaledObjectPaused", value.message)
+    return before.status == "True"

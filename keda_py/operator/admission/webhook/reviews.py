@@ -7,17 +7,19 @@ lists and maps before it is parsed, in everything else before models are made of
 import gc
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 
 import orjson
 
 from keda_py.apis.admission_review import AdmissionRequest, AdmissionReview
+from keda_py.apis.environments.override import Override
 from keda_py.apis.foreign import map_at
 from keda_py.apis.parsing import parse_object
 from keda_py.apis.scaled_job import ScaledJob
 from keda_py.apis.scaled_object import ScaledObject, ScaleTrigger
 from keda_py.core.admission.checks import Check, check_of
 from keda_py.core.admission.codes import MEANING, ignored_codes, without_ignored
+from keda_py.core.admission.environments import check_requester
 from keda_py.core.admission.findings import AdmissionWarning, Denial, Finding, Neighbourhood
 from keda_py.core.admission.others import check_scaled_job
 from keda_py.core.admission.scaled_object import check_scaled_object
@@ -26,7 +28,7 @@ from keda_py.core.spec import AS_WRITTEN, ScalingSpec
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import Obj
 from keda_py.operator.admission.webhook.extent import check_extent, judged_parts
-from keda_py.operator.admission.webhook.paths import ADMITTED, SCALED_JOB, SCALED_OBJECT, webhook_of
+from keda_py.operator.admission.webhook.paths import ADMITTED, OVERRIDE, SCALED_JOB, SCALED_OBJECT, webhook_of
 from keda_py.sdk.checks import warn_of_triggers
 from keda_py.sdk.context import SharedContext
 
@@ -91,6 +93,7 @@ class Reviewer:
             **{webhook_of(kind).path: _judge(check_of(kind.model)) for kind in ADMITTED},
             SCALED_JOB.path: _judge(self._check_scaled_job),
             SCALED_OBJECT.path: self._judge_scaled_object,
+            OVERRIDE.path: _judge_override,
         }
 
     async def review(self, path: str, request: AdmissionRequest) -> Verdict:
@@ -154,6 +157,11 @@ def _judge(check: Check) -> Judge:
         return check(body)
 
     return judge
+
+
+async def _judge_override(body: Obj, request: AdmissionRequest) -> Iterable[Finding]:
+    """By itself, and by who writes it: an author is not named by another user."""
+    return chain(check_requester(body, request.old, request.user_info.username), check_of(Override)(body))
 
 
 def _only_sheds_finalizers(request: AdmissionRequest) -> bool:

@@ -1,0 +1,83 @@
+"""ScaledObjects of an Environment: asleep whatever their triggers say, and as their owners wrote them in the morning."""
+
+import pytest
+
+from keda_py.kube.resources import DEPLOYMENTS, ENVIRONMENTS
+from tests.builders import deployment, metrics_api, scaled_object
+from tests.operator.environments.builders import condition, environment, status, until
+from tests.operator.world import HPA, World
+
+
+async def awake(world: World, **spec: object) -> None:
+    """A ScaledObject with work, under an Environment, on Friday evening."""
+    world.jobs(10)
+    await world.create(deployment(), scaled_object(metrics_api(world.url), pollingInterval=60))
+    await world.create(environment(**spec))
+    await until(world, 20, "17:59")
+    assert world.replicas() >= 1
+
+
+async def test_it_sleeps_though_its_trigger_is_active_and_wakes_in_the_morning(world: World) -> None:
+    await awake(world)
+    await until(world, 20, "18:01")
+    assert (world.replicas(), world.hpa(HPA)) == (0, None)
+    assert world.full_condition("Paused") == (
+        *("True", "ScaledObjectPaused"),
+        "ScaledObject is paused: put to sleep by Environment dev",
+    )
+    assert (status(world)["phase"], status(world)["ready"]) == ("Asleep", "0/1")
+    await until(world, 23, "08:01")
+    assert world.replicas() >= 1
+    assert world.hpa(HPA) is not None
+    assert world.condition("Paused")[0] == "False"
+    assert condition(world, "Ready") == ("True", "AllReady")
+
+
+async def test_a_workload_under_a_scaled_object_is_no_member_of_its_own(world: World) -> None:
+    await awake(world)
+    assert status(world)["ready"] == "1/1"
+
+
+async def test_what_a_person_scales_up_at_night_is_not_taken_down_at_once(world: World) -> None:
+    await awake(world)
+    await until(world, 20, "18:05")
+    await world.patch(DEPLOYMENTS, {"spec": {"replicas": 2}})
+    await world.seconds(60)
+    assert world.replicas() == 2
+    assert status(world)["members"]["ScaledObject/app"]["stage"] == "Kept"
+    await world.kill()
+    await world.start()
+    await world.annotate({"example.com/touched": "yes"})
+    await until(world, 20, "23:00")
+    assert world.replicas() == 2
+
+
+async def test_after_a_restart_at_night_no_first_look_wakes_it(world: World) -> None:
+    await awake(world)
+    await until(world, 20, "18:05")
+    counts = world.writes_of(DEPLOYMENTS)
+    await world.kill()
+    await world.start()
+    await world.seconds(600)
+    assert {one["spec"]["replicas"] for one in counts} <= {0}
+
+
+async def test_deleted_at_night_the_environment_lets_its_triggers_rule_again(world: World) -> None:
+    await awake(world)
+    await until(world, 20, "18:05")
+    await world.delete(ENVIRONMENTS, "dev")
+    await world.seconds(60)
+    assert world.replicas() >= 1
+    assert world.find(ENVIRONMENTS, "dev") is None
+
+
+@pytest.mark.parametrize("jobs", [0, 10])
+async def test_with_triggers_wake_an_active_trigger_wakes_it_and_that_alone(world: World, jobs: int) -> None:
+    await world.create(deployment("other", 2))
+    await awake(world, asleep={"triggersWake": True})
+    world.jobs(0)
+    await until(world, 20, "18:30")
+    assert (world.replicas(), world.replicas("other")) == (0, 0)
+    world.jobs(jobs)
+    await until(world, 20, "19:00")
+    assert ((world.replicas() > 0), world.replicas("other")) == ((jobs > 0), 0)
