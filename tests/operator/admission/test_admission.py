@@ -45,6 +45,11 @@ async def test_the_configuration_names_the_webhooks_as_keda_does(world: Admissio
         "vsclustertriggerauthentication.kb.io": "/validate-keda-sh-v1alpha1-clustertriggerauthentication",
         "vcloudeventsource.kb.io": "/validate-eventing-keda-sh-v1alpha1-cloudeventsource",
         "vclustercloudeventsource.kb.io": "/validate-eventing-keda-sh-v1alpha1-clustercloudeventsource",
+        "vcalendar.kb.io": "/validate-keda-py-dev-v1alpha1-calendar",
+        "vclustercalendar.kb.io": "/validate-keda-py-dev-v1alpha1-clustercalendar",
+        "venvironment.kb.io": "/validate-keda-py-dev-v1alpha1-environment",
+        "voverride.kb.io": "/validate-keda-py-dev-v1alpha1-override",
+        "vscalingschedule.kb.io": "/validate-keda-py-dev-v1alpha1-scalingschedule",
     }
     for hook in hooks.values():
         assert hook["rules"][0]["operations"] == ["CREATE", "UPDATE"]
