@@ -4,7 +4,7 @@ A workload under a ScaledObject is a member through it, unless its owner has pau
 operator's ScaledObjects. Out: `MemberSeen`. Next: `kind.py`, which decides.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -12,7 +12,7 @@ from keda_py.apis.environments.environment import Environment
 from keda_py.apis.foreign import map_at, maps_at, name_of, text_at, texts_at
 from keda_py.apis.parsing import parse_object
 from keda_py.core.environment.decision.seen import OUR_MANAGER, MemberSeen, Role, is_ready
-from keda_py.core.environment.decision.state import EnvironmentState, Stage
+from keda_py.core.environment.decision.state import EnvironmentState, Stage, key_of_workload
 from keda_py.core.environment.overrides import Target
 from keda_py.core.environment.spec import EnvironmentSpec, build_environment, owner_of
 from keda_py.core.environment.times import parse_time
@@ -54,14 +54,15 @@ class Members:
     ) -> Iterator[tuple[MemberSeen, Obj]]:
         """Each member with its object; also those that are remembered and still there."""
         neighbours = [*self._others(spec), spec]
-        for key, role, live in self._candidates(spec.namespace):
+        heirs = {key_of_workload(one.workload) for one in state.members.values() if one.workload}
+        for key, role, live in self._candidates(spec.namespace, state.members):
             labels, annotations = texts_at(live, "metadata", "labels"), texts_at(live, "metadata", "annotations")
-            remembered = key in state.members
+            remembered = key in state.members or key in heirs
             taken = spec.takes(labels, annotations)
             if not taken and not remembered:
                 continue
             owner = owner_of(neighbours, labels, annotations) if taken else None
-            asleep = remembered and state.members[key].stage in _ASLEEP
+            asleep = key in state.members and state.members[key].stage in _ASLEEP
             count = self._count(live, role, written.get(key))
             targets = tuple(Target(*one.split("/", 1)) for one in self._names(key, role, live))
             yield (
@@ -77,6 +78,7 @@ class Members:
                     released=not taken,
                     owned_by=owner.name if owner is not None and owner.uid != spec.uid else "",
                     targets=targets,
+                    workload=_workload_of(live) if role is Role.SCALED_OBJECT else "",
                 ),
                 live,
             )
@@ -103,15 +105,16 @@ class Members:
         """An Environment is gone."""
         self._specs.pop(uid, None)
 
-    def _candidates(self, namespace: str) -> Iterator[tuple[str, Role, Obj]]:
+    def _candidates(self, namespace: str, known: Container[str]) -> Iterator[tuple[str, Role, Obj]]:
         for kind in MEMBERS:
             role = Role.CRON_JOB if kind == CRON_JOBS else Role.WORKLOAD
             for live in self._caches.members[kind.kind].objects(namespace):
                 is_scaled = role is Role.WORKLOAD and self._scaled_by_another(kind.api_version, live)
-                if not is_scaled and not live["metadata"].get("deletionTimestamp"):
+                if not is_scaled and not _is_going(live):
                     yield key_of(kind.kind, live), role, live
         for live in self._cluster.scaled_objects.objects(namespace):
-            if not _paused_by_owner(live) and not live["metadata"].get("deletionTimestamp"):
+            # One that is being deleted has its workload to the end.
+            if not _paused_by_owner(live) and (key_of(SCALED_OBJECTS.kind, live) in known or not _is_going(live)):
                 yield key_of(SCALED_OBJECTS.kind, live), Role.SCALED_OBJECT, live
 
     def _scaled_by_another(self, api_version: str, live: Obj) -> bool:
@@ -143,6 +146,17 @@ class Members:
             return Count(value, value, workload["manager"])
         value = workload["spec"]["replicas"]
         return Count(value, _ready_pods(workload, value), workload["manager"])
+
+
+def _is_going(live: Obj) -> bool:
+    return bool(live["metadata"].get("deletionTimestamp"))
+
+
+def _workload_of(scaled_object: Obj) -> str:
+    """apiVersion/KIND/NAME."""
+    reference = map_at(scaled_object, "spec", "scaleTargetRef")
+    api_version, kind = text_at(reference, "apiVersion") or "apps/v1", text_at(reference, "kind") or "Deployment"
+    return f"{api_version}/{kind}/{text_at(reference, 'name')}"
 
 
 def _ready_pods(workload: Obj, wanted: int) -> int:

@@ -5,7 +5,7 @@ It is closed from 12:04 to 12:10.
 
 import pytest
 
-from keda_py.kube.resources import DEPLOYMENTS, ENVIRONMENTS
+from keda_py.kube.resources import DEPLOYMENTS, ENVIRONMENTS, SCALED_OBJECTS
 from tests.builders import deployment, metrics_api, scaled_object
 from tests.operator.environments.builders import LUNCH, condition, environment, status, until
 from tests.operator.world import HPA, World
@@ -63,6 +63,18 @@ async def test_after_a_restart_while_asleep_no_first_look_wakes_it(world: World)
     await world.start()
     await world.seconds(200)
     assert {one["spec"]["replicas"] for one in counts} <= {0}
+
+
+async def test_a_scaled_object_that_is_deleted_while_asleep_leaves_its_count_to_its_workload(world: World) -> None:
+    await awake(world)
+    count = world.replicas()
+    await until(world, 20, "12:06")
+    await world.delete(SCALED_OBJECTS, "app")
+    await world.seconds(60)
+    assert (world.replicas(), status(world)["ready"]) == (0, "0/1")
+    assert status(world)["members"]["Deployment/app"]["replicas"] == count
+    await until(world, 20, "12:11")
+    assert world.replicas() == count
 
 
 async def test_deleted_while_asleep_the_environment_lets_its_triggers_rule_again(world: World) -> None:
