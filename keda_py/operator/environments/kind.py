@@ -2,7 +2,7 @@
 
 A status says what is remembered, so it is written before anything is scaled: killed after any one write, the next
 process goes on. Nothing is decided on a count that could be older than our own last write (`state.py`). In:
-`members.py`, `calendars.py`, `overriding.py`; the decision is `core/environment/decision/`. Next: `actions.py`.
+`members.py` and `known/`; the decision is `core/environment/decision/`. Next: `actions.py`.
 """
 
 import logging

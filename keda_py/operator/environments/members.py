@@ -1,6 +1,6 @@
 """Who the members of an environment are, and how they are now: from caches alone, nothing is asked of the API server.
 
-A workload under a ScaledObject is a member through it, unless its owner has paused that. In: `caches.py` and the
+A workload under a ScaledObject is a member through it, unless its owner has paused that. In: `known/caches.py` and the
 operator's ScaledObjects. Out: `MemberSeen`. Next: `kind.py`, which decides.
 """
 
@@ -21,7 +21,7 @@ from keda_py.errors import ConfigError
 from keda_py.kube.resources import CRON_JOBS, SCALED_OBJECTS, Obj
 from keda_py.operator.cluster.caches import BY_TARGET, Caches, target_key
 from keda_py.operator.controller.state import version_of
-from keda_py.operator.environments.caches import MEMBERS, EnvironmentCaches
+from keda_py.operator.environments.known.caches import MEMBERS, EnvironmentCaches
 from keda_py.operator.environments.state import Written
 
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)

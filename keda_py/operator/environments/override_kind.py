@@ -1,6 +1,6 @@
 """Overrides: whether each rules, when it ends, who asked for it; a day after its end it is deleted.
 
-What an Override does is for the controller of its target's Environment, which reads them all (`overriding.py`). Here
+What an Override does is for the controller of its target's Environment, which reads them all (`known/`). Here
 its status is told, its end is fixed once (NextChange moves with the calendar otherwise), and its target hears of it.
 """
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 from keda_py.operator.controller.controller import Controller
 from keda_py.operator.environments.bounds import ScheduledBounds
-from keda_py.operator.environments.caches import EnvironmentCaches
 from keda_py.operator.environments.calendar_kind import CalendarMemory, CalendarObjects
-from keda_py.operator.environments.calendars import Calendars
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
 from keda_py.operator.environments.kind import Environments
+from keda_py.operator.environments.known.caches import EnvironmentCaches
+from keda_py.operator.environments.known.calendars import Calendars
+from keda_py.operator.environments.known.overriding import Overriding
 from keda_py.operator.environments.overlays import Overlays
 from keda_py.operator.environments.override_kind import OverrideMemory, OverrideObjects
-from keda_py.operator.environments.overriding import Overriding
 from keda_py.operator.environments.schedule_kind import ScheduleMemory, ScheduleObjects
 from keda_py.operator.environments.state import EnvironmentMemory
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies

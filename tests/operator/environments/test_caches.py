@@ -9,7 +9,7 @@ import pytest
 from keda_py.clock import SystemClock
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import CUSTOM_RESOURCE_DEFINITIONS
-from keda_py.operator.environments.caches import EnvironmentCaches
+from keda_py.operator.environments.known.caches import EnvironmentCaches
 from tests.builders import deployment, metrics_api, scaled_object
 from tests.definitions import DEFINITIONS
 from tests.kube.faulty_server import write_kubeconfig

@@ -8,8 +8,8 @@ from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.overrides import Overrides, OverrideSpec, read_override
 from keda_py.errors import ConfigError, KubeError
 from keda_py.kube.resources import Obj
-from keda_py.operator.environments.caches import EnvironmentCaches
-from keda_py.operator.environments.calendars import Calendars
+from keda_py.operator.environments.known.caches import EnvironmentCaches
+from keda_py.operator.environments.known.calendars import Calendars
 
 
 class Overriding:
