@@ -8,6 +8,7 @@ from keda_py.operator.environments.bounds import ScheduledBounds
 from keda_py.operator.environments.known.caches import EnvironmentCaches
 from keda_py.operator.environments.known.calendars import Calendars
 from keda_py.operator.environments.known.overriding import Overriding
+from keda_py.operator.environments.known.owners import Owners
 from keda_py.operator.environments.overlays import Overlays
 
 
@@ -19,5 +20,6 @@ class EnvironmentDependencies(Dependencies):
     cluster: Caches
     calendars: Calendars
     overriding: Overriding
+    owners: Owners
     overlays: Overlays
     bounds: ScheduledBounds

@@ -53,7 +53,7 @@ class Environments(Kind[EnvironmentMemory]):
     def __init__(self, parts: EnvironmentDependencies) -> None:
         self._parts = parts
         self.live = parts.caches.environments
-        self._members = Members(parts.caches, parts.cluster)
+        self._members = Members(parts.caches, parts.cluster, parts.owners)
 
     async def reconcile(self, state: EnvironmentMemory, live: Obj) -> None:
         """Read it, and hold it so that it cannot go before its members are up. Raises StepError and KubeError."""
@@ -138,7 +138,7 @@ class Environments(Kind[EnvironmentMemory]):
 
     def forget(self, state: EnvironmentMemory) -> None:
         """What was built for it."""
-        self._members.forget(state.uid)
+        self._parts.owners.forget(state.uid)
         for key in state.laid:
             self._parts.overlays.put(_scaled_object(state, key), None)
         self._parts.calendars.forget(*_triple(state))
