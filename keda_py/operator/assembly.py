@@ -46,9 +46,7 @@ from keda_py.operator.controller.controller import Controller
 from keda_py.operator.controller.record import DecisionRecord
 from keda_py.operator.controller.state import Remembered
 from keda_py.operator.controller.status import StatusWriter
-from keda_py.operator.environments.bounds import ScheduledBounds
-from keda_py.operator.environments.overlays import Overlays
-from keda_py.operator.environments.parts import EnvironmentParts, assemble_environments
+from keda_py.operator.environments.parts import EnvironmentParts, Lying, assemble_environments
 from keda_py.operator.explain.insight import Insight
 from keda_py.operator.process.quarantine import Quarantine
 from keda_py.operator.process.questions import GuardedQuestions
@@ -116,12 +114,10 @@ def assemble(around: OperatorInputs) -> Assembly:
         (jobs.controller if key.kind == SCALED_JOBS.kind else scaled_objects).on_reading(key)
 
     readings = _readings(around, sources, leads, on_reading)
-    bounds, overlays = ScheduledBounds(), Overlays()
-    specs = AS_WRITTEN.over(bounds.lay, overlays.lay)
-    parts = _parts(around, sources, readings, leads, specs)
+    lying = Lying()
+    parts = _parts(around, sources, readings, leads, lying.over(AS_WRITTEN))
     scaled_objects = Controller(parts, ScaledObjects(parts), settings.scaling.scaled_object_workers)
-    bounds.subscribe(scaled_objects.on_overlay)
-    overlays.subscribe(scaled_objects.on_overlay)
+    lying.subscribe(scaled_objects.on_overlay)
     standby_reader = StandbyReader(parts, leads)
     jobs = assemble_jobs(parts, settings)
     for listener in (scaled_objects, jobs.controller, standby_reader):
@@ -139,7 +135,7 @@ def assemble(around: OperatorInputs) -> Assembly:
         parts=parts,
         scaled_objects=scaled_objects,
         jobs=jobs,
-        environments=assemble_environments(parts, settings, overlays, bounds),
+        environments=assemble_environments(parts, settings, lying),
         authentications=_authentications(parts, jobs),
         cloud_events=_cloud_events(around, parts),
         admission=answers.admission,

@@ -95,7 +95,7 @@ class Controller(Generic[StateT]):
         """What lies over its spec has changed: reconcile it again, as if its manifest had changed."""
         state = self.states.get(key)
         if state is not None:
-            state.fingerprint = None
+            state.fingerprint, state.overlaid = None, True
             state.interrupt()
             self.queue.add(key)
 
@@ -194,16 +194,22 @@ class Controller(Generic[StateT]):
         else:
             await self._renew_stale(state)
             if state.fingerprint != fingerprint_of(live):
-                async with self._workers.one(state.key.namespace) as state.without_worker:
-                    await self._kind.reconcile(state, live)
+                await self._reconcile(state, live)
             await (self._kind.look(state) if self._begins_look(state) else self._kind.refresh(state))
             await show_release(self._parts, state)
+
+    async def _reconcile(self, state: StateT, live: Obj) -> None:
+        state.overlaid = False
+        async with self._workers.one(state.key.namespace) as state.without_worker:
+            await self._kind.reconcile(state, live)
+        if state.overlaid:  # what lay over the spec that it was made of has changed meanwhile
+            state.fingerprint = None
 
     def _after_failed_step(self, state: StateT, error: StepError, live: Obj) -> float | None:
         """A ConfigError waits for its object to change; the rest is retried."""
         self._kind.note_failure(state, error, live)
         if isinstance(error.cause, ConfigError):
-            state.fingerprint = fingerprint_of(live)
+            state.fingerprint = None if state.overlaid else fingerprint_of(live)
             return None
         return self._back_off(state)
 

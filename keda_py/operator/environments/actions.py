@@ -15,7 +15,7 @@ from keda_py.kube.discovery import ScaleTarget
 from keda_py.kube.resources import CRON_JOBS, Obj
 from keda_py.kube.scale import write_scale
 from keda_py.operator.controller.state import about, version_of
-from keda_py.operator.environments.caches import MEMBERS
+from keda_py.operator.environments.known.caches import MEMBERS
 from keda_py.operator.environments.state import EnvironmentMemory, Written
 
 AT_ONCE = 20

@@ -2,7 +2,7 @@
 
 A status says what is remembered, so it is written before anything is scaled: killed after any one write, the next
 process goes on. Nothing is decided on a count that could be older than our own last write (`state.py`). In:
-`members.py`, `calendars.py`, `overriding.py`; the decision is `core/environment/decision/`. Next: `actions.py`.
+`members.py` and `known/`; the decision is `core/environment/decision/`. Next: `actions.py`.
 """
 
 import logging
@@ -53,7 +53,7 @@ class Environments(Kind[EnvironmentMemory]):
     def __init__(self, parts: EnvironmentDependencies) -> None:
         self._parts = parts
         self.live = parts.caches.environments
-        self._members = Members(parts.caches, parts.cluster)
+        self._members = Members(parts.caches, parts.cluster, parts.owners)
 
     async def reconcile(self, state: EnvironmentMemory, live: Obj) -> None:
         """Read it, and hold it so that it cannot go before its members are up. Raises StepError and KubeError."""
@@ -138,7 +138,7 @@ class Environments(Kind[EnvironmentMemory]):
 
     def forget(self, state: EnvironmentMemory) -> None:
         """What was built for it."""
-        self._members.forget(state.uid)
+        self._parts.owners.forget(state.uid)
         for key in state.laid:
             self._parts.overlays.put(_scaled_object(state, key), None)
         self._parts.calendars.forget(*_triple(state))

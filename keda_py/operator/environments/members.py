@@ -1,27 +1,26 @@
 """Who the members of an environment are, and how they are now: from caches alone, nothing is asked of the API server.
 
-A workload under a ScaledObject is a member through it, unless its owner has paused that. In: `caches.py` and the
+A workload under a ScaledObject is a member through it, unless its owner has paused that. In: `known/caches.py` and the
 operator's ScaledObjects. Out: `MemberSeen`. Next: `kind.py`, which decides.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from keda_py.apis.environments.environment import Environment
 from keda_py.apis.foreign import map_at, maps_at, name_of, text_at, texts_at
-from keda_py.apis.parsing import parse_object
 from keda_py.core.environment.decision.seen import OUR_MANAGER, MemberSeen, Role, is_ready
-from keda_py.core.environment.decision.state import EnvironmentState, Stage
+from keda_py.core.environment.decision.state import EnvironmentState, Stage, key_of_workload
 from keda_py.core.environment.overrides import Target
-from keda_py.core.environment.spec import EnvironmentSpec, build_environment, owner_of
+from keda_py.core.environment.spec import EnvironmentSpec, owner_of
 from keda_py.core.environment.times import parse_time
 from keda_py.core.spec import PAUSED, PAUSED_REPLICAS, parse_bool_annotation
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import CRON_JOBS, SCALED_OBJECTS, Obj
 from keda_py.operator.cluster.caches import BY_TARGET, Caches, target_key
 from keda_py.operator.controller.state import version_of
-from keda_py.operator.environments.caches import MEMBERS, EnvironmentCaches
+from keda_py.operator.environments.known.caches import MEMBERS, EnvironmentCaches
+from keda_py.operator.environments.known.owners import Owners
 from keda_py.operator.environments.state import Written
 
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
@@ -45,23 +44,23 @@ def key_of(kind: str, live: Obj) -> str:
 class Members:
     """Sees the members of environments."""
 
-    def __init__(self, caches: EnvironmentCaches, cluster: Caches) -> None:
-        self._caches, self._cluster = caches, cluster
-        self._specs: dict[str, tuple[tuple[object, ...], EnvironmentSpec | None]] = {}
+    def __init__(self, caches: EnvironmentCaches, cluster: Caches, owners: Owners) -> None:
+        self._caches, self._cluster, self._owners = caches, cluster, owners
 
     def see(
         self, spec: EnvironmentSpec, state: EnvironmentState, written: Mapping[str, Written]
     ) -> Iterator[tuple[MemberSeen, Obj]]:
         """Each member with its object; also those that are remembered and still there."""
-        neighbours = [*self._others(spec), spec]
-        for key, role, live in self._candidates(spec.namespace):
+        neighbours = [*(one for one in self._owners.within(spec.namespace) if one.uid != spec.uid), spec]
+        heirs = {key_of_workload(one.workload) for one in state.members.values() if one.workload}
+        for key, role, live in self._candidates(spec.namespace, state.members):
             labels, annotations = texts_at(live, "metadata", "labels"), texts_at(live, "metadata", "annotations")
-            remembered = key in state.members
+            remembered = key in state.members or key in heirs
             taken = spec.takes(labels, annotations)
             if not taken and not remembered:
                 continue
             owner = owner_of(neighbours, labels, annotations) if taken else None
-            asleep = remembered and state.members[key].stage in _ASLEEP
+            asleep = key in state.members and state.members[key].stage in _ASLEEP
             count = self._count(live, role, written.get(key))
             targets = tuple(Target(*one.split("/", 1)) for one in self._names(key, role, live))
             yield (
@@ -77,47 +76,27 @@ class Members:
                     released=not taken,
                     owned_by=owner.name if owner is not None and owner.uid != spec.uid else "",
                     targets=targets,
+                    workload=workload_of(live) if role is Role.SCALED_OBJECT else "",
                 ),
                 live,
             )
 
-    def _others(self, spec: EnvironmentSpec) -> Iterator[EnvironmentSpec]:
-        for live in self._caches.environments.objects(spec.namespace):
-            if live["metadata"]["uid"] != spec.uid and (other := self._read(live)) is not None:
-                yield other
-
-    def _read(self, live: Obj) -> EnvironmentSpec | None:
-        """Another Environment; None for one that cannot be read, which has no members of its own."""
-        meta = live["metadata"]
-        version = (meta.get("generation"), meta.get("deletionTimestamp"))
-        known = self._specs.get(meta["uid"])
-        if known is None or known[0] != version:
-            try:
-                known = (version, build_environment(parse_object(Environment, live)))
-            except ConfigError:
-                known = (version, None)
-            self._specs[meta["uid"]] = known
-        return known[1]
-
-    def forget(self, uid: str) -> None:
-        """An Environment is gone."""
-        self._specs.pop(uid, None)
-
-    def _candidates(self, namespace: str) -> Iterator[tuple[str, Role, Obj]]:
+    def _candidates(self, namespace: str, known: Container[str]) -> Iterator[tuple[str, Role, Obj]]:
         for kind in MEMBERS:
             role = Role.CRON_JOB if kind == CRON_JOBS else Role.WORKLOAD
             for live in self._caches.members[kind.kind].objects(namespace):
                 is_scaled = role is Role.WORKLOAD and self._scaled_by_another(kind.api_version, live)
-                if not is_scaled and not live["metadata"].get("deletionTimestamp"):
+                if not is_scaled and not _is_going(live):
                     yield key_of(kind.kind, live), role, live
         for live in self._cluster.scaled_objects.objects(namespace):
-            if not _paused_by_owner(live) and not live["metadata"].get("deletionTimestamp"):
+            # One that is being deleted has its workload to the end.
+            if not paused_by_owner(live) and (key_of(SCALED_OBJECTS.kind, live) in known or not _is_going(live)):
                 yield key_of(SCALED_OBJECTS.kind, live), Role.SCALED_OBJECT, live
 
     def _scaled_by_another(self, api_version: str, live: Obj) -> bool:
         meta = live["metadata"]
         key = target_key(meta["namespace"], api_version, live["kind"], meta["name"])
-        return any(not _paused_by_owner(one) for one in self._cluster.scaled_objects.by_index(BY_TARGET, key))
+        return any(not paused_by_owner(one) for one in self._cluster.scaled_objects.by_index(BY_TARGET, key))
 
     def _workload(self, scaled_object: Obj) -> Obj | None:
         reference = map_at(scaled_object, "spec", "scaleTargetRef")
@@ -143,6 +122,17 @@ class Members:
             return Count(value, value, workload["manager"])
         value = workload["spec"]["replicas"]
         return Count(value, _ready_pods(workload, value), workload["manager"])
+
+
+def _is_going(live: Obj) -> bool:
+    return bool(live["metadata"].get("deletionTimestamp"))
+
+
+def workload_of(scaled_object: Obj) -> str:
+    """apiVersion/KIND/NAME."""
+    reference = map_at(scaled_object, "spec", "scaleTargetRef")
+    api_version, kind = text_at(reference, "apiVersion") or "apps/v1", text_at(reference, "kind") or "Deployment"
+    return f"{api_version}/{kind}/{text_at(reference, 'name')}"
 
 
 def _ready_pods(workload: Obj, wanted: int) -> int:
@@ -174,7 +164,8 @@ def _is_active(scaled_object: Obj) -> bool:
     return any(one.get("type") == "Active" and one.get("status") == "True" for one in conditions)
 
 
-def _paused_by_owner(scaled_object: Obj) -> bool:
+def paused_by_owner(scaled_object: Obj) -> bool:
+    """Whether its own annotations stop it."""
     annotations = texts_at(scaled_object, "metadata", "annotations")
     return PAUSED_REPLICAS in annotations or parse_bool_annotation(annotations, PAUSED)
 

@@ -78,6 +78,8 @@ class MemberSeen:
     """Another, older Environment that has it."""
     targets: tuple[Target, ...] = ()
     """What an Override may call it: itself, and of a ScaledObject its workload."""
+    workload: str = ""
+    """Of a ScaledObject, apiVersion/KIND/NAME of what it scales: that has the count when the ScaledObject is gone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

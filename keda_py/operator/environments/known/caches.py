@@ -31,6 +31,8 @@ from keda_py.operator.cluster.caches import BLIND_SECONDS
 
 MEMBERS = (DEPLOYMENTS, STATEFUL_SETS, CRON_JOBS)
 ASK_AGAIN_SECONDS = 60.0
+MOST_FAILURES = 5
+"""Of the question whether the CRDs are there; then work begins without an answer."""
 _KEPT = (
     "name",
     "namespace",
@@ -101,8 +103,8 @@ class EnvironmentCaches:
                 tasks.create_task(informer.run(), name=f"informer members {informer.spec.resource.plural}")
 
     async def _wait_installed(self) -> None:
-        """Ask for the CRDs until they are there; what leads need not wait for longer than the first answer."""
-        backoff, told = Backoff(), False
+        """Ask for the CRDs until they are there; what leads waits for the first answer, or for a few failures."""
+        backoff, told, failures = Backoff(), False, 0
         request = Request(method="GET", path=ENVIRONMENTS.collection().rpartition("/")[0], resource="apis")
         while True:
             try:
@@ -113,7 +115,10 @@ class EnvironmentCaches:
             except NotFound:
                 pass
             except KubeError as error:
-                log.debug("api server was not asked for environments", extra={"error": str(error)})
+                failures += 1
+                if failures == MOST_FAILURES:
+                    log.warning("environments are not known yet", extra={"error": str(error)})
+                    self._asked.set()
                 await asyncio.sleep(backoff.next())
                 continue
             if not told:
