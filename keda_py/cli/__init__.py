@@ -23,11 +23,19 @@ COMMANDS = {
     "check-trigger": "build a trigger and read it once, from here: its value, or what is wrong",
     "migrate": "what would be different if keda-py took over from an installed KEDA; only reads",
     "explain": "why a ScaledObject woke, slept or stayed as it is, and what comes next",
+    "env": "what environments do, what comes next, and who keeps them so",
+    "wake": "keep an environment awake for a while, or wake it now",
+    "sleep": "put an environment to sleep for a while",
+    "hold": "leave an environment as it is for a while",
+    "release": "give back by hand what environments have taken, also without an operator",
     "crds": "print the CustomResourceDefinitions",
     "scalers": "list the trigger types and their keys",
     "completion": "print the script with which bash, zsh or fish completes commands, namespaces and names",
     "version": "print versions",
 }
+
+FOLDERS = dict.fromkeys(("env", "wake", "sleep", "hold", "release"), "environments")
+"""Of commands whose file is not in this one."""
 
 EVERY_DAY = ("explain", "validate", "check-trigger", "scalers", "local")
 """What is shown where no command is given."""
@@ -71,7 +79,7 @@ def _run(command: str, arguments: list[str]) -> int:
 
     code: int
     try:
-        code = importlib.import_module(f"keda_py.cli.{command.replace('-', '_')}").run(arguments)
+        code = importlib.import_module(_module_of(command)).run(arguments)
         sys.stdout.flush()
     except* BrokenPipeError:  # `keda-py crds | head`: the reader has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -81,6 +89,10 @@ def _run(command: str, arguments: list[str]) -> int:
     except* (KedaPyError, OSError) as group:  # OSError: a port is taken, a file cannot be read
         code = _print_errors(command, group, exit_code=1)
     return code
+
+
+def _module_of(command: str) -> str:
+    return ".".join(filter(None, ("keda_py.cli", FOLDERS.get(command, ""), command.replace("-", "_"))))
 
 
 def _print_errors(command: str, group: BaseExceptionGroup[Exception], exit_code: int) -> int:

@@ -9,8 +9,9 @@ from rich.text import Text
 
 from keda_py.core.conditions import read_condition
 from keda_py.core.decision import Reason
-from keda_py.explanation.times import Times, spoken_duration, zone_of
+from keda_py.explanation.zones import zone_of
 from keda_py.terminal.table import Column, draw_table
+from keda_py.terminal.times import Times, spoken_duration
 
 COLUMNS = (
     Column(heading="Name", style="bold"),

@@ -11,9 +11,10 @@ from keda_py.core.decision import Reason
 from keda_py.core.jobs.decision import JobReason
 from keda_py.explanation.evidence import NOTHING, Evidence
 from keda_py.explanation.outlook import foretell, scene_of
-from keda_py.explanation.times import Times, duration, zone_of
+from keda_py.explanation.zones import zone_of
 from keda_py.terminal.console import UNBOUNDED, console_of
 from keda_py.terminal.table import Column, draw_table
+from keda_py.terminal.times import Times, duration
 from keda_py.terminal.wrapping import wrap
 
 Entry = Mapping[str, Any]
