@@ -34,6 +34,7 @@ from keda_py.net.http import HttpClientSpec, Proxies, http_client
 from keda_py.net.operator_identity import IdentityRule
 from keda_py.net.tls import TlsContexts
 from keda_py.operator.admission.related_objects import RelatedObjects
+from keda_py.operator.admission.requesters import Requesters
 from keda_py.operator.admission.reviews import CONTROLLER as ADMISSION_CONTROLLER
 from keda_py.operator.admission.reviews import AdmissionServer
 from keda_py.operator.authentications.authentications import Authentications
@@ -122,9 +123,10 @@ def assemble(around: OperatorInputs) -> Assembly:
     jobs = assemble_jobs(parts, settings)
     for listener in (scaled_objects, jobs.controller, standby_reader):
         sources.resolver.subscribe(listener.on_parameters)
+    environments = assemble_environments(parts, settings, lying)
     answers = Answers(
         metrics=GuardedQuestions(_query(parts, scaled_objects), parts.quarantine, parts.caches.scaled_objects.get),
-        admission=_admission(around, sources),
+        admission=_admission(around, sources, environments),
         instruments=around.instruments,
         insight=_insight(parts, scaled_objects, jobs, leads),
         elsewhere=share_metrics(settings, around.client, sources.caches, around.tls),
@@ -135,7 +137,7 @@ def assemble(around: OperatorInputs) -> Assembly:
         parts=parts,
         scaled_objects=scaled_objects,
         jobs=jobs,
-        environments=assemble_environments(parts, settings, lying),
+        environments=environments,
         authentications=_authentications(parts, jobs),
         cloud_events=_cloud_events(around, parts),
         admission=answers.admission,
@@ -236,10 +238,12 @@ def _query(parts: ScaledObjectDependencies, scaled_objects: Controller[ObjectSta
     return Query(readings=parts.readings, targets=targets, specs=partial(_find_spec, parts))
 
 
-def _admission(around: OperatorInputs, sources: _Sources) -> AdmissionServer:
+def _admission(around: OperatorInputs, sources: _Sources, environments: EnvironmentParts) -> AdmissionServer:
     events = EventRecorder(around.client, instance=identity(around.settings), controller=ADMISSION_CONTROLLER)
-    neighbours = RelatedObjects(around.client, sources.caches)
-    return AdmissionServer(around.settings, neighbours, sources.caches, events, around.instruments)
+    overrides = environments.caches.overrides
+    neighbours = RelatedObjects(around.client, sources.caches, overrides)
+    requesters = Requesters(around.client, overrides)
+    return AdmissionServer(around.settings, neighbours, sources.caches, events, around.instruments, requesters)
 
 
 def _find_spec(parts: ScaledObjectDependencies, key: ObjectKey) -> ScalingSpec | None:

@@ -416,3 +416,18 @@ def test_the_count_of_a_scaled_object_goes_to_the_workload_that_it_leaves(
 def test_a_workload_that_is_gone_as_well_leaves_nothing() -> None:
     state = holding(ASLEEP, ScaledObject_web=remembered(Stage.DOWN, 3, workload=WEB))
     assert run(member("Deployment/api", 0), state=state).state.members.keys() == {"Deployment/api"}
+
+
+@pytest.mark.parametrize(
+    ("seen", "valid"),
+    [
+        ((), ("True", "")),
+        ((member(wave=0),), ("True", "")),
+        ((member(wave=1),), ("False", "spec.waves[0].selector: wave 'data' selects no member; correct it, or take it out")),
+    ],
+    ids=["no members at all", "it has one", "it has none"],
+)  # fmt: skip
+def test_a_wave_that_selects_nothing_is_told(seen: tuple[MemberSeen, ...], valid: tuple[str, str]) -> None:
+    spec = environment(waves=[{"name": "data", "selector": {"matchLabels": {"w": "data"}}}])
+    conditions = {one.type: (one.status, one.message) for one in run(*seen, spec=spec, now=NOON).status.conditions}
+    assert conditions["Valid"] == valid

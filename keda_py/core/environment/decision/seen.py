@@ -89,6 +89,8 @@ class EnvironmentSeen:
     members: Sequence[MemberSeen]
     calendar_error: str = ""
     """Why there is no calendar."""
+    kinds_error: str = ""
+    """Why members of some of `spec.kinds` are not seen."""
 
 
 def is_ready(count: int, ready_pods: int, *, minimum: int = 0, asleep: bool = False) -> bool:
