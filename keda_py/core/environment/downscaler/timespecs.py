@@ -17,6 +17,8 @@ from keda_py.errors import ConfigError
 ALWAYS, NEVER = "always", "never"
 LONGEST = 4_096
 """Characters of a spec."""
+MOST_REMEMBERED = 4_096
+"""Windows that are read once for all objects."""
 _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _WEEKLY = re2.compile(r"^([A-Za-z]{3})-([A-Za-z]{3}) (\d\d):(\d\d)-(\d\d):(\d\d) ([A-Za-z/_]+)$")
 _INSTANT = r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[-+]\d\d:\d\d)"
@@ -42,10 +44,37 @@ def matches(spec: str, at: datetime, defaults: SpecDefaults, *, field: str) -> b
     return any(_matches_one(part.strip(), at, defaults, field) for part in spec.split(","))
 
 
+@dataclass(frozen=True, slots=True)
+class _Absolute:
+    """Both ends are in it."""
+
+    since: datetime
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class _Weekly:
+    """Weekdays from 0, minutes of the day."""
+
+    days: tuple[int, int]
+    start: int
+    end: int
+    zone: ZoneInfo
+
+
 def _matches_one(part: str, at: datetime, defaults: SpecDefaults, field: str) -> bool:
+    window = _read(part, defaults, field)
+    if isinstance(window, _Absolute):
+        return window.since <= at <= window.until
+    return _is_within(at.astimezone(window.zone), window.days, window.start, window.end)
+
+
+@lru_cache(maxsize=MOST_REMEMBERED)
+def _read(part: str, defaults: SpecDefaults, field: str) -> _Absolute | _Weekly:
+    """Many objects have the same few windows. Raises ConfigError."""
     if (absolute := _ABSOLUTE.match(part)) is not None:
         since, until = (_instant(word, field) for word in absolute.groups())
-        return since <= at <= until
+        return _Absolute(since, until)
     weekly = _WEEKLY.match(_completed(part, defaults, field))
     if weekly is None:
         remedy = "write Mon-Fri 08:00-18:00 Europe/Prague, or two times as 2024-12-24T00:00:00+01:00 with - between"
@@ -53,8 +82,7 @@ def _matches_one(part: str, at: datetime, defaults: SpecDefaults, field: str) ->
     first, last, *times, zone = weekly.groups()
     days = _weekday(first, field), _weekday(last, field)
     start, end = int(times[0]) * 60 + int(times[1]), int(times[2]) * 60 + int(times[3])
-    local = at.astimezone(_zone(zone, field))
-    return _is_within(local, days, start, end)
+    return _Weekly(days, start, end, _zone(zone, field))
 
 
 def _is_within(local: datetime, days: tuple[int, int], start: int, end: int) -> bool:
