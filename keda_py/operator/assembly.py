@@ -46,6 +46,7 @@ from keda_py.operator.controller.controller import Controller
 from keda_py.operator.controller.record import DecisionRecord
 from keda_py.operator.controller.state import Remembered
 from keda_py.operator.controller.status import StatusWriter
+from keda_py.operator.downscaler.parts import DownscalerParts, assemble_downscaler
 from keda_py.operator.environments.bounds import ScheduledBounds
 from keda_py.operator.environments.overlays import Overlays
 from keda_py.operator.environments.parts import EnvironmentParts, assemble_environments
@@ -99,6 +100,8 @@ class Assembly:
     scaled_objects: Controller[ObjectState]
     jobs: ScaledJobParts
     environments: EnvironmentParts
+    downscaler: DownscalerParts | None
+    """None: it is off."""
     admission: AdmissionServer
     authentications: Authentications
     cloud_events: CloudEventSources
@@ -116,12 +119,13 @@ def assemble(around: OperatorInputs) -> Assembly:
         (jobs.controller if key.kind == SCALED_JOBS.kind else scaled_objects).on_reading(key)
 
     readings = _readings(around, sources, leads, on_reading)
-    bounds, overlays = ScheduledBounds(), Overlays()
-    specs = AS_WRITTEN.over(bounds.lay, overlays.lay)
+    bounds, asleep, overlays = ScheduledBounds(), Overlays(), Overlays()
+    specs = AS_WRITTEN.over(bounds.lay, asleep.lay, overlays.lay)
     parts = _parts(around, sources, readings, leads, specs)
     scaled_objects = Controller(parts, ScaledObjects(parts), settings.scaling.scaled_object_workers)
     bounds.subscribe(scaled_objects.on_overlay)
-    overlays.subscribe(scaled_objects.on_overlay)
+    for laid in (asleep, overlays):
+        laid.subscribe(scaled_objects.on_overlay)
     standby_reader = StandbyReader(parts, leads)
     jobs = assemble_jobs(parts, settings)
     for listener in (scaled_objects, jobs.controller, standby_reader):
@@ -135,11 +139,13 @@ def assemble(around: OperatorInputs) -> Assembly:
         election=election,
         standby_reader=standby_reader,
     )
+    environments = assemble_environments(parts, settings, overlays, bounds)
     return Assembly(
         parts=parts,
         scaled_objects=scaled_objects,
         jobs=jobs,
-        environments=assemble_environments(parts, settings, overlays, bounds),
+        environments=environments,
+        downscaler=assemble_downscaler(parts, settings, environments.caches, asleep),
         authentications=_authentications(parts, jobs),
         cloud_events=_cloud_events(around, parts),
         admission=answers.admission,
