@@ -23,6 +23,8 @@ _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _WEEKLY = re2.compile(r"^([A-Za-z]{3})-([A-Za-z]{3}) (\d\d):(\d\d)-(\d\d):(\d\d) ([A-Za-z/_]+)$")
 _INSTANT = r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[-+]\d\d:\d\d)"
 _ABSOLUTE = re2.compile(f"^{_INSTANT}-{_INSTANT}$")
+_TIMES = re2.compile(r"^\s*(?:[A-Za-z]{3}-[A-Za-z]{3} )?(\d\d:\d\d)-(\d\d:\d\d)")
+_ANY_TIME = datetime(2026, 1, 1, tzinfo=UTC)
 _NO_ZONE = re2.compile(r"\d\d$")
 _NO_DAYS = re2.compile(r"^\d\d:")
 
@@ -42,6 +44,22 @@ def matches(spec: str, at: datetime, defaults: SpecDefaults, *, field: str) -> b
     if len(spec) > LONGEST:
         raise ConfigError(f"{field}: a time spec has at most {LONGEST} characters; write fewer", field=field)
     return any(_matches_one(part.strip(), at, defaults, field) for part in spec.split(","))
+
+
+def check_spec(spec: str, defaults: SpecDefaults, *, field: str) -> None:
+    """Read all of it. Raises ConfigError for the first part that cannot be read, whatever stands before it."""
+    if spec.lower() in (ALWAYS, NEVER):
+        return
+    if len(spec) > LONGEST:
+        matches(spec, _ANY_TIME, defaults, field=field)
+    for part in spec.split(","):
+        _read(part.strip(), defaults, field)
+
+
+def crosses_midnight(part: str) -> bool:
+    """Whether one window of a spec, which can be read, ends before it begins."""
+    found = _TIMES.search(part)
+    return found is not None and found.group(1) > found.group(2)
 
 
 @dataclass(frozen=True, slots=True)
