@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 
 from keda_py import logs
 from keda_py.cli.flags import read_flags
-from keda_py.settings.settings import LogSettings, load_settings
+from keda_py.settings.process import LogSettings
+from keda_py.settings.settings import load_settings
 
 DESCRIPTION = (
     "Scale a cluster: operator, external metrics server and admission webhook in one process. Flags and environment "

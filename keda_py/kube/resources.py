@@ -103,6 +103,7 @@ SERVICE_ACCOUNTS = Resource(version="v1", kind="ServiceAccount", plural="service
 LIMIT_RANGES = Resource(version="v1", kind="LimitRange", plural="limitranges")
 
 DEPLOYMENTS = Resource(group="apps", version="v1", kind="Deployment", plural="deployments")
+DAEMON_SETS = Resource(group="apps", version="v1", kind="DaemonSet", plural="daemonsets")
 REPLICA_SETS = Resource(group="apps", version="v1", kind="ReplicaSet", plural="replicasets")
 STATEFUL_SETS = Resource(group="apps", version="v1", kind="StatefulSet", plural="statefulsets")
 
@@ -112,6 +113,9 @@ EVENTS = Resource(group="events.k8s.io", version="v1", kind="Event", plural="eve
 LEASES = Resource(group="coordination.k8s.io", version="v1", kind="Lease", plural="leases")
 HORIZONTAL_POD_AUTOSCALERS = Resource(
     group="autoscaling", version="v2", kind="HorizontalPodAutoscaler", plural="horizontalpodautoscalers"
+)
+POD_DISRUPTION_BUDGETS = Resource(
+    group="policy", version="v1", kind="PodDisruptionBudget", plural="poddisruptionbudgets"
 )
 CUSTOM_RESOURCE_DEFINITIONS = Resource(
     group="apiextensions.k8s.io",

@@ -97,6 +97,8 @@ def _background(assembly: Assembly, process: OwnProcess) -> Iterator[Callable[[]
     parts = assembly.parts
     yield Watchdog(parts.instruments.process, trigger_types_by_module(), process).run
     yield from (parts.caches.run, parts.reader.run, assembly.jobs.caches.run, assembly.environments.caches.run)
+    if assembly.downscaler is not None:
+        yield assembly.downscaler.caches.run
     yield from (assembly.admission.events.run, assembly.admission.run, assembly.serving.run)
     if assembly.election is not None:
         yield from (assembly.election.watch, assembly.standby_reader.run)
@@ -138,8 +140,14 @@ async def _lead(assembly: Assembly, settings: Settings, started: Started) -> Non
             leading.create_task(work.run())
         leading.create_task(assembly.serving.guard(parts.client))
         await assembly.environments.restore()
-        controllers = (assembly.scaled_objects, assembly.jobs.controller, assembly.environments)
-        leading.create_task(watch_clock(parts.clock, [one.on_clock_step for one in controllers]))
+        on_steps = [
+            one.on_clock_step for one in (assembly.scaled_objects, assembly.jobs.controller, assembly.environments)
+        ]
+        if assembly.downscaler is not None:
+            await assembly.downscaler.sweep.restore()
+            leading.create_task(assembly.downscaler.sweep.run())
+            on_steps.append(assembly.downscaler.sweep.on_clock_step)
+        leading.create_task(watch_clock(parts.clock, on_steps))
         log.info("operator started", extra={"version": __version__})
         started(assembly)
         with parts.readings.listening():

@@ -47,6 +47,7 @@ from keda_py.operator.controller.controller import Controller
 from keda_py.operator.controller.record import DecisionRecord
 from keda_py.operator.controller.state import Remembered
 from keda_py.operator.controller.status import StatusWriter
+from keda_py.operator.downscaler.parts import DownscalerParts, assemble_downscaler
 from keda_py.operator.environments.parts import EnvironmentParts, Lying, assemble_environments
 from keda_py.operator.explain.insight import Insight
 from keda_py.operator.process.quarantine import Quarantine
@@ -98,6 +99,8 @@ class Assembly:
     scaled_objects: Controller[ObjectState]
     jobs: ScaledJobParts
     environments: EnvironmentParts
+    downscaler: DownscalerParts | None
+    """None: it is off."""
     admission: AdmissionServer
     authentications: Authentications
     cloud_events: CloudEventSources
@@ -138,6 +141,7 @@ def assemble(around: OperatorInputs) -> Assembly:
         scaled_objects=scaled_objects,
         jobs=jobs,
         environments=environments,
+        downscaler=assemble_downscaler(parts, settings, environments.caches, lying.annotated),
         authentications=_authentications(parts, jobs),
         cloud_events=_cloud_events(around, parts),
         admission=answers.admission,

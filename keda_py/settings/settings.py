@@ -13,15 +13,14 @@ from pathlib import Path
 
 from keda_py.apis.go_values import parse_bool
 from keda_py.errors import ConfigError
+from keda_py.settings.environments import EnvironmentSettings
 from keda_py.settings.options import Flags, option, read_options, repeatable
 from keda_py.settings.parsers import (
     Address,
-    one_of,
     parse_address,
     parse_cipher_names,
     parse_hosts,
     parse_http_timeout,
-    parse_log_level,
     parse_namespaces,
     parse_origin,
     parse_port,
@@ -32,6 +31,7 @@ from keda_py.settings.parsers import (
     parse_url,
     parse_wait,
 )
+from keda_py.settings.process import LogSettings, ProcessSettings
 
 _ON_8080: Address | None = Address(host="", port=8080)
 _ON_8081: Address | None = Address(host="", port=8081)
@@ -294,34 +294,6 @@ class ScalingSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LogSettings:
-    """What is logged, and how. Encoder "" is console on a terminal and JSON elsewhere."""
-
-    level: int | None = option(None, parse_log_level, "debug, info, warn, error or a number", flag="zap-log-level")
-    encoder: str = option("", one_of("json", "console"), "json or console", flag="zap-encoder")
-    time_encoding: str = option(
-        "rfc3339",
-        one_of("epoch", "millis", "nano", "iso8601", "rfc3339", "rfc3339nano"),
-        "epoch, millis, nano, iso8601, rfc3339 or rfc3339nano",
-        flag="zap-time-encoding",
-    )
-    devel: bool = option(False, parse_bool, "console and debug, unless said otherwise", flag="zap-devel")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProcessSettings:
-    """The process, and what outlives it."""
-
-    state_dir: str = option(
-        "",
-        str,
-        "directory that outlives the process, for a note of what is under way; empty: one of this user's, 0: none",
-        flag="state-dir",
-        env="KEDA_PY_STATE_DIR",
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Everything that `keda-py operator` can be told."""
 
@@ -331,6 +303,7 @@ class Settings:
     certificates: CertificateSettings = field(default_factory=CertificateSettings)
     http: HttpSettings = field(default_factory=HttpSettings)
     scaling: ScalingSettings = field(default_factory=ScalingSettings)
+    environments: EnvironmentSettings = field(default_factory=EnvironmentSettings)
     process: ProcessSettings = field(default_factory=ProcessSettings)
     logs: LogSettings = field(default_factory=LogSettings)
 
@@ -342,6 +315,7 @@ GROUPS: dict[str, type] = {
     "certificates": CertificateSettings,
     "http": HttpSettings,
     "scaling": ScalingSettings,
+    "environments": EnvironmentSettings,
     "process": ProcessSettings,
     "logs": LogSettings,
 }

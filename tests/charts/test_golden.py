@@ -27,6 +27,10 @@ WAYS: dict[str, dict[str, Any]] = {
         "permissions": {"operator": {"restrict": {"secret": True}}},
     },
     "everything": {
+        "environments": {
+            "downscalerAnnotations": True,
+            "downscalerIncludeResources": ["deployments", "statefulsets", "cronjobs", "daemonsets", "scaledobjects"],
+        },
         "networkPolicy": {"enabled": True},
         "permissions": {"operator": {"crossNamespaceEndpoints": ["monitoring"], "cloudEventSourceAllNamespaces": True}},
         "webhooks": {"clients": {"caFile": "/callers/ca.crt", "names": ["kube-apiserver", "other"]}},

@@ -57,6 +57,10 @@
 {{- if $values.permissions.operator.cloudEventSourceAllNamespaces }}
 - --cloud-event-source-all-namespaces=true
 {{- end }}
+{{- if $values.environments.downscalerAnnotations }}
+- --downscaler-annotations=true
+- --downscaler-include-resources={{ join "," $values.environments.downscalerIncludeResources }}
+{{- end }}
 {{- with $values.operatorIdentity }}
 {{- if .hosts }}
 - --operator-identity-hosts={{ join "," .hosts }}

@@ -16,6 +16,9 @@
 - {apiGroups: [keda-py.dev], resources: [calendars/status, environments/status, overrides/status, scalingschedules/status], verbs: [patch]}
 - {apiGroups: [batch], resources: [cronjobs], verbs: [list, watch, patch]}
 {{- end }}
+{{- if .Values.environments.downscalerAnnotations }}
+{{- include "keda-py.downscalerRules" . }}
+{{- end }}
 {{- if .Values.rbac.enabledCustomScaledRefKinds }}
 {{- range .Values.rbac.scaledRefKinds }}
 - {apiGroups: [{{ .apiGroup | quote }}], resources: ["{{ .kind }}/scale"], verbs: [get, update]}
@@ -38,6 +41,22 @@
 {{- end }}
 {{- with .Values.rbac.extraRules }}
 {{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/* What the annotations of py-kube-downscaler put down, beside what is read anyway. */}}
+{{- define "keda-py.downscalerRules" -}}
+{{- $rights := dict "deployments" (list "apps" "patch") "statefulsets" (list "apps" "patch") "daemonsets" (list "apps" "list" "watch" "patch") }}
+{{- $_ := set $rights "jobs" (list "batch" "patch") }}
+{{- $_ := set $rights "horizontalpodautoscalers" (list "autoscaling" "patch") }}
+{{- $_ := set $rights "poddisruptionbudgets" (list "policy" "list" "watch" "patch") }}
+{{- if not .Values.environments.enabled }}
+{{- $_ := set $rights "cronjobs" (list "batch" "list" "watch" "patch") }}
+{{- end }}
+{{- range $resource := .Values.environments.downscalerIncludeResources }}
+{{- with get $rights $resource }}
+- {apiGroups: [{{ first . }}], resources: [{{ $resource }}], verbs: [{{ join ", " (rest .) }}]}
+{{- end }}
 {{- end }}
 {{- end }}
 

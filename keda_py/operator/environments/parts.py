@@ -32,19 +32,21 @@ WORKERS = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lying:
-    """What lies over specs, in this order: bounds of schedules, Overrides outside of Environments, Environments."""
+    """What lies over specs, in this order: bounds of schedules, py-kube-downscaler's annotations, Overrides outside of
+    Environments, Environments."""
 
     bounds: ScheduledBounds = field(default_factory=ScheduledBounds)
+    annotated: Overlays = field(default_factory=Overlays)
     direct: Overlays = field(default_factory=Overlays)
     overlays: Overlays = field(default_factory=Overlays)
 
     def over(self, specs: SpecSource[ScaledObject, ScalingSpec]) -> SpecSource[ScaledObject, ScalingSpec]:
         """The source of specs with all of it on top."""
-        return specs.over(self.bounds.lay, self.direct.lay, self.overlays.lay)
+        return specs.over(self.bounds.lay, self.annotated.lay, self.direct.lay, self.overlays.lay)
 
     def subscribe(self, notify: Callable[[ObjectKey], None]) -> None:
         """Call `notify` on the loop with each object over which something else lies."""
-        for each in (self.bounds, self.direct, self.overlays):
+        for each in (self.bounds, self.annotated, self.direct, self.overlays):
             each.subscribe(notify)
 
 
