@@ -21,9 +21,10 @@ from keda_py.core.hpa.controller import (
     sync,
 )
 from keda_py.core.hpa.pods import Pod, ScaleTarget
+from keda_py.core.hpa.wire import read_spec
 from keda_py.localkube.apiserver.scales import scaled
 from keda_py.localkube.controllers.autoscaling.hpa_inputs import SOURCE, HpaInputs, Scaled, StopSync
-from keda_py.localkube.controllers.autoscaling.hpa_wire import read_spec, written_conditions, written_status
+from keda_py.localkube.controllers.autoscaling.hpa_wire import written_conditions, written_status
 from keda_py.localkube.controllers.shared.context import ControllerContext
 from keda_py.localkube.controllers.shared.loop import Key
 from keda_py.localkube.controllers.shared.recorder import Remark
