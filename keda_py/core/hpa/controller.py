@@ -92,8 +92,7 @@ def sync(
 ) -> Verdict:
     """Decide once, as the controller does each sync period (15 s)."""
     current = target.replicas
-    if not history.recommendations:
-        history = replace(history, recommendations=(Recommendation(current, now),))
+    history = begin(history, current, now)
     got_scale = able_to_scale("SucceededGetScale", "the HPA controller was able to get the target's current scale")
     verdict = Verdict(history=history, current=current, desired=current, conditions=(got_scale,))
     if current == 0 and spec.min_replicas != 0:
@@ -114,6 +113,16 @@ def sync(
     if proposal.replicas is None:
         return replace(measured, desired=None)
     return _normalise(measured, spec, proposal.replicas, proposal.metric, options, now)
+
+
+def needs_metrics(spec: HpaSpec, replicas: int) -> bool:
+    """Whether `sync` will look at metrics: not at zero, nor outside the bounds, which decide alone."""
+    return replicas > 0 and spec.min_replicas <= replicas <= spec.max_replicas
+
+
+def begin(history: History, current: int, now: datetime) -> History:
+    """With the count as a first recommendation, where none is remembered."""
+    return history if history.recommendations else replace(history, recommendations=(Recommendation(current, now),))
 
 
 def desired_replicas(

@@ -16,6 +16,7 @@ from keda_py.core.hpa.controller import (
     HpaSpec,
     MetricSample,
     Verdict,
+    needs_metrics,
     record_rescale,
     report_failed_rescale,
     sync,
@@ -165,8 +166,3 @@ class HorizontalPodAutoscalers:
         metadata = hpa["metadata"]
         found = self._context.store.find(self._hpas, metadata["namespace"], metadata["name"])
         return found if found is not None and found["metadata"]["uid"] == metadata["uid"] else None
-
-
-def needs_metrics(spec: HpaSpec, replicas: int) -> bool:
-    """Whether the core will look at metrics: not at zero, nor outside the bounds, which decide alone."""
-    return replicas > 0 and spec.min_replicas <= replicas <= spec.max_replicas
