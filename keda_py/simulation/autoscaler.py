@@ -53,6 +53,7 @@ class Autoscaler:
         """Another version of the object."""
         subject, options = self._world.subject, self._world.plan.cluster.options
         self._spec, self._tolerance = subject.hpa, choose_tolerance(subject.hpa, options)
+        self._warmup, self._namespace = options.warmup, subject.spec.namespace
         names = [metric.name for metric in subject.metrics.external]
         self._asked = [
             (metric, range(len(names)) if metric.name == COMPOSITE_METRIC else [names.index(metric.name)])
@@ -84,9 +85,9 @@ class Autoscaler:
         news, samples = self._ask(at)
         target = self._target(at, current)
         now = self._world.now(at)
-        options = self._world.plan.cluster.options
-        self._history = begin(self._history, current, now)
-        count = desired_count(target, samples, self._tolerance, options.warmup, now)
+        if not self._history.recommendations:
+            self._history = begin(self._history, current, now)
+        count = desired_count(target, samples, self._tolerance, self._warmup, now)
         if count is not None and not (self._resting and count == current):
             self._resize(at, current, count)
         elif count is not None:

@@ -47,25 +47,29 @@ class Engine:
 
     def run(self) -> None:
         """Until the end, which is not reached itself."""
-        world, looks, autoscaler, end = self._world, self._looks, self._autoscaler, self._plan.end
+        for at, _ in [*self._edits, (self._plan.end, None)]:
+            self._run_until(min(at, self._plan.end))
+            if at >= self._plan.end:
+                return
+            self._edit(at)
+
+    def _run_until(self, end: float) -> None:
+        world, looks, autoscaler, passed = self._world, self._looks, self._autoscaler, self._recorder.passed
+        pods = world.pods
         while True:
-            at = min(looks.next, autoscaler.next, world.pods.next_ready)
-            if self._edits and self._edits[0][0] <= at:
-                at = self._edits[0][0]
-                if at >= end:
-                    return
-                self._edit(at)
-                continue
+            at = looks.next if looks.next <= autoscaler.next else autoscaler.next
+            if pods.next_ready <= at:
+                at = pods.next_ready
             if at >= end:
                 return
-            if world.pods.next_ready <= at:
-                world.pods.settle(at)
+            if pods.next_ready <= at:
+                pods.settle(at)
                 self._changed(at, "PodReady")
             elif looks.next <= at:
                 looks.look(at)
             elif autoscaler.sync(at):
                 looks.look(at, polled=False)
-            self._recorder.passed(at, world)
+            passed(at, world)
 
     def _changed(self, at: float, why: str) -> None:
         self._recorder.changed(at, self._world, why)

@@ -65,6 +65,8 @@ class Looks:
         if held is not None and held.key == key and at < held.until:
             if held.is_active:
                 self._active_at = at
+            if not polled:
+                return  # the next poll is due when it was
         else:
             self._decide(at, key)
             held = self._held

@@ -34,7 +34,11 @@ class Meters:
         self._activations = subject.activations
         self._counts = has_valid_fallback(spec)
         self.cached = [spec.triggers[metric.trigger_index].use_cached_metrics for metric in self.metrics]
+        self._polled = [index for index, cached in enumerate(self.cached) if not cached]
+        self._resting = [index for index, cached in enumerate(self.cached) if cached]
         self._shared = min(SHARED_SECONDS, spec.polling_interval.total_seconds() / 2)
+        self._foresees = False
+        """Whether any source has said more than a number."""
         self.raw: list[Raw] = [0.0] * len(self.metrics)
         self.active: list[bool | None] = [False] * len(self.metrics)
         self._at = [-math.inf] * len(self.metrics)
@@ -53,8 +57,10 @@ class Meters:
     @property
     def changes_at(self) -> datetime | None:
         """The first change that a reading knows in advance."""
-        known = (raw.changes_at for raw in self.raw if isinstance(raw, Reading) and raw.changes_at is not None)
-        return min(known, default=None)
+        if not self._foresees:
+            return None
+        known = [raw.changes_at for raw in self.raw if isinstance(raw, Reading) and raw.changes_at is not None]
+        return min(known) if known else None
 
     def since(self, index: int) -> float:
         """When what a metric reads began to hold."""
@@ -62,8 +68,11 @@ class Meters:
 
     def poll(self, at: float, due: bool) -> None:
         """Read what is not young; of useCachedMetrics only what is `due`."""
-        for index, cached in enumerate(self.cached):
-            if not cached or due or self._at[index] == -math.inf:
+        for index in self._polled:
+            if at - self._at[index] >= self._shared:
+                self.read(index, at)
+        for index in self._resting:
+            if due or self._at[index] == -math.inf:
                 self.read(index, at)
 
     def read(self, index: int, at: float) -> bool:
@@ -77,6 +86,7 @@ class Meters:
         elif isinstance(raw, ScalerError):
             self.active[index] = None
         else:
+            self._foresees = True
             self.active[index] = raw.active if raw.active is not None else raw.value > self._activations[index]
         if self._counts:
             self._count(index)

@@ -18,17 +18,15 @@ class Pods:
         self.replicas = self.ready = replicas
         self._ready_after = ready_after
         self._starting: deque[float] = deque()
-
-    @property
-    def next_ready(self) -> float:
+        self.next_ready = math.inf
         """When the next pod becomes Ready; infinity: none is starting."""
-        return self._starting[0] if self._starting else math.inf
 
     def settle(self, at: float) -> None:
         """Pods that have become Ready by then are."""
         while self._starting and self._starting[0] <= at:
             self._starting.popleft()
             self.ready += 1
+        self.next_ready = self._starting[0] if self._starting else math.inf
 
     def scale(self, replicas: int, at: float) -> None:
         """Have so many from now on."""

@@ -148,16 +148,20 @@ def stabilise(
     The history returned remembers the proposal as it came, and forgets what no window reaches any more.
     """
     if rules is None:
-        kept = tuple(each for each in history.recommendations if each.at >= now - window)
-        stabilised = max([proposal, *(each.replicas for each in kept)])
-        reason = _DOWN_STABILIZED
+        cutoff = now - window
+        kept = [each for each in history.recommendations if each.at >= cutoff]
+        stabilised = max(proposal, *[each.replicas for each in kept]) if kept else proposal
+        reason, only_highest = _DOWN_STABILIZED, True
     else:
         up, down = rules.scale_up.stabilization or timedelta(0), _down_window(rules, window)
-        kept = tuple(each for each in history.recommendations if each.at >= now - max(up, down))
-        lowest = min([proposal, *(each.replicas for each in kept if each.at > now - up)])
-        highest = max([proposal, *(each.replicas for each in kept if each.at > now - down)])
+        cutoff = now - max(up, down)
+        kept = [each for each in history.recommendations if each.at >= cutoff]
+        lowest = min([proposal, *[each.replicas for each in kept if each.at > now - up]])
+        highest = max([proposal, *[each.replicas for each in kept if each.at > now - down]])
         stabilised = min(max(current, lowest), highest)
-        reason = _UP_STABILIZED if proposal >= current else _DOWN_STABILIZED
+        reason, only_highest = _UP_STABILIZED if proposal >= current else _DOWN_STABILIZED, not up
+    while only_highest and kept and kept[-1].replicas <= proposal:
+        kept.pop()  # where only the highest counts, one that is no higher and ends earlier never decides again
     history = History(
         recommendations=(*kept, Recommendation(proposal, now)),
         scale_ups=history.scale_ups,
