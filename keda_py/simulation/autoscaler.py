@@ -110,7 +110,8 @@ class Autoscaler:
         options = self._world.plan.cluster.options
         self._history, stable, limited = resize(self._spec, current, count, self._history, options, self._world.now(at))
         if limited.replicas != current:
-            self._rescale(at, current, limited.replicas, stable.condition.reason)
+            why = "AboveTarget" if count > current else "BelowTarget" if count < current else stable.condition.reason
+            self._rescale(at, current, limited.replicas, why)
         elif count == current:
             self._resting = all(one.replicas == current for one in self._history.recommendations)
 
@@ -175,6 +176,8 @@ class Autoscaler:
         ready = world.pods.ready if seen.errors and needs_ready_pods(spec, metrics) else None
         evaluation = evaluate(spec, metrics, seen, world.meters.health, replicas, ready)
         values = tuple(one.milli for one in evaluation.values)
+        if metrics.composite is not None:
+            world.composite = values[0] / 1000 if values else None
         refused = evaluation.refuses or not values
         return ExternalSample(
             name=metric.name,

@@ -81,6 +81,8 @@ class Looks:
         seen = world.meters.round(now)
         ready = world.pods.ready if seen.errors and needs_ready_pods(spec, metrics) else None
         evaluation = evaluate(spec, metrics, seen, world.meters.health, replicas, ready)
+        if metrics.composite is not None:
+            world.composite = evaluation.values[0].milli / 1000 if evaluation.values else None
         observation = Observation(
             replicas=replicas,
             active=evaluation.active,

@@ -62,9 +62,9 @@ class Meters:
         known = [raw.changes_at for raw in self.raw if isinstance(raw, Reading) and raw.changes_at is not None]
         return min(known) if known else None
 
-    def since(self, index: int) -> float:
-        """When what a metric reads began to hold."""
-        return self._sources[index].since
+    def rose(self, index: int) -> float:
+        """When a metric that is active became so."""
+        return self._sources[index].rose(self._activations[index])
 
     def poll(self, at: float, due: bool) -> None:
         """Read what is not young; of useCachedMetrics only what is `due`."""

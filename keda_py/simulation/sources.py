@@ -14,6 +14,7 @@ from keda_py.core.reading import Outcome, Reading
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.sdk.registry import AnyScaler
 
+_MOST_PASSED = 1000
 T = TypeVar("T")
 Sample = float | ScalerError
 """What a trace says: a value, or that the source does not answer."""
@@ -24,16 +25,20 @@ Row = tuple[float, Sequence[Sample]]
 class Source(Protocol):
     """One trigger's."""
 
-    since: float
-    """When what was read last began to hold."""
-
     def read(self, at: float) -> Sample | Outcome:
         """What a reading at that moment gives."""
         ...
 
+    def rose(self, above: float) -> float:
+        """When, since the reading before the last, the value was first above that; the last reading is."""
+        ...
+
 
 class Rows:
-    """The rows of a trace, read as time passes: never more than two are kept. The first holds from the beginning."""
+    """The rows of a trace, read as time passes; the first holds from the beginning.
+
+    Kept are the row that holds, the next, and the first of those that passed unseen between two readings.
+    """
 
     def __init__(self, rows: Iterable[Row]) -> None:
         self._rows: Iterator[Row] = iter(rows)
@@ -41,12 +46,18 @@ class Rows:
         if first is None:
             raise ConfigError("the trace has no rows; give at least one")
         self.since, self.row = first
+        self.passed: list[Row] = []
         self._next_at, self._next = math.inf, first[1]
         self._advance()
 
     def at(self, at: float) -> Sequence[Sample]:
         """The row that holds then."""
+        if self._next_at > at:
+            return self.row
+        self.passed = []
         while self._next_at <= at:
+            if len(self.passed) < _MOST_PASSED:
+                self.passed.append((self._next_at, self._next))
             self.since, self.row = self._next_at, self._next
             self._advance()
         return self.row
@@ -62,14 +73,17 @@ class Column:
     def __init__(self, rows: Rows, index: int) -> None:
         self._rows, self._index = rows, index
 
-    @property
-    def since(self) -> float:
-        """When the present row began to hold."""
-        return self._rows.since
-
     def read(self, at: float) -> Sample:
         """The sample of the row that holds."""
         return self._rows.at(at)[self._index]
+
+    def rose(self, above: float) -> float:
+        """The first row that passed since and is above."""
+        for at, row in self._rows.passed:
+            sample = row[self._index]
+            if isinstance(sample, float) and sample > above:
+                return at
+        return self._rows.since
 
 
 class Moment:
@@ -104,8 +118,7 @@ class OwnReading:
 
     def __init__(self, scaler: AnyScaler, clock: Moment, origin: datetime) -> None:
         self._scaler, self._clock, self._origin = scaler, clock, origin
-        self._until, self._last = -math.inf, Reading(value=0.0)
-        self.since = -math.inf
+        self._until, self._since, self._last = -math.inf, -math.inf, Reading(value=0.0)
 
     def read(self, at: float) -> Outcome:
         """What the scaler reads then."""
@@ -116,9 +129,13 @@ class OwnReading:
             self._last = finish(self._scaler.read())
         except ScalerError as error:
             return error
-        self.since, changes = at, self._last.changes_at
+        self._since, changes = at, self._last.changes_at
         self._until = (changes - self._origin).total_seconds() if changes is not None else at
         return self._last
+
+    def rose(self, above: float) -> float:
+        """When the reading was made: a schedule is read at its boundary."""
+        return self._since
 
 
 def reads_by_itself(scaler: AnyScaler, clock: Moment) -> bool:

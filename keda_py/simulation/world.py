@@ -22,6 +22,8 @@ class World:
     meters: Meters
     pods: Pods
     changed: Changed
+    composite: float | None = None
+    """What a formula last gave."""
 
     def now(self, at: float) -> datetime:
         """The wall clock at a second."""
