@@ -24,14 +24,16 @@ NAMES = ("one", "two")
 Path = Sequence[tuple[float, int]]
 
 
-def scaled_object(name: str, scenario: Json, created: float, annotations: Json) -> Json:
+def scaled_object(name: str, annotations: Json, *, url: str = "http://127.0.0.1", origin: datetime = ORIGIN) -> Json:
+    """Second 0 is `origin`; the triggers ask `url`/NAME/0, /1."""
+    scenario = SCENARIOS[name]
     fields = {"targetValue": scenario["target"], **scenario["triggerFields"]}
     outside = {key: fields.pop(key) for key in ("metricType", "useCachedMetrics") if key in fields}
     polled = [
         {
             "type": "metrics-api",
             "name": NAMES[index],
-            "metadata": {"url": "http://127.0.0.1/", "valueLocation": "v" if index == 0 else "w", **fields},
+            "metadata": {"url": f"{url}/{name}/{index}", "valueLocation": "v" if index == 0 else "w", **fields},
             **outside,
         }
         for index in range(len(scenario["traces"]))
@@ -42,29 +44,33 @@ def scaled_object(name: str, scenario: Json, created: float, annotations: Json) 
         "metadata": {
             "name": name,
             "namespace": "default",
-            "uid": "u",
-            "creationTimestamp": (ORIGIN + timedelta(seconds=created)).isoformat(),
             "annotations": annotations,
         },
         "spec": {
-            "scaleTargetRef": {"name": "app"},
-            "triggers": [*polled, *map(schedule, scenario.get("cron", ()))],
+            "scaleTargetRef": {"name": name},
+            "triggers": [*polled, *(schedule(window, origin) for window in scenario.get("cron", ()))],
             **scenario["spec"],
         },
     }
 
 
-def schedule(window: Sequence[int]) -> Json:
+def schedule(window: Sequence[int], origin: datetime) -> Json:
     start, end, replicas = window
     at = [
-        f"{(ORIGIN + timedelta(minutes=minute)).minute} {(ORIGIN + timedelta(minutes=minute)).hour} * * *"
-        for minute in (start, end)
+        f"{moment.minute} {moment.hour} * * *" for moment in (origin + timedelta(minutes=one) for one in (start, end))
     ]
     metadata = {"start": at[0], "end": at[1], "timezone": "UTC", "desiredReplicas": str(replicas)}
     return {"type": "cron", "metadata": metadata}
 
 
+def dated(body: Json, created: float) -> Json:
+    """As the API server hands it on that many seconds after the origin."""
+    moment = ORIGIN + timedelta(seconds=created)
+    return {**body, "metadata": {**body["metadata"], "uid": "u", "creationTimestamp": moment.isoformat()}}
+
+
 def begins_early(scenario: Json) -> bool:
+    """Is the object created before second 0?"""
     return scenario["startReplicas"] == 0 or scenario["spec"].get("minReplicaCount", 0) > 0
 
 
@@ -76,7 +82,7 @@ async def plan_of(name: str, *, created: float = CREATED_BEFORE) -> Plan:
     async with shared_context(clock=clock) as lent:
         for at, change in [(created, {}), *scenario["edits"]]:
             annotations = {key: value for key, value in {**annotations, **change}.items() if value is not None}
-            versions.append((at, build_subject(scaled_object(name, scenario, created, annotations), lent)))
+            versions.append((at, build_subject(dated(scaled_object(name, annotations), created), lent)))
     first = versions[0][1]
     sources: dict[int, Source] = {index: Column(Rows(rows(trace)), 0) for index, trace in enumerate(scenario["traces"])}
     for index in range(len(scenario["traces"]), len(first.scalers)):
