@@ -21,6 +21,7 @@ COMMANDS = {
     "demo": "watch four days of autoscaling in under a minute, no Kubernetes needed",
     "validate": "check manifests without a cluster: file and line of what is wrong, exit code for CI",
     "check-trigger": "build a trigger and read it once, from here: its value, or what is wrong",
+    "simulate": "replay metrics: the replicas that a ScaledObject would have had, waits, flaps, cost",
     "migrate": "what would be different if keda-py took over from an installed KEDA; only reads",
     "explain": "why a ScaledObject woke, slept or stayed as it is, and what comes next",
     "env": "what environments do, what comes next, and who keeps them so",
@@ -34,7 +35,10 @@ COMMANDS = {
     "version": "print versions",
 }
 
-FOLDERS = dict.fromkeys(("env", "wake", "sleep", "hold", "release"), "environments")
+FOLDERS = {
+    **dict.fromkeys(("env", "wake", "sleep", "hold", "release"), "environments"),
+    **dict.fromkeys(("simulate",), "planning"),
+}
 """Of commands whose file is not in this one."""
 
 EVERY_DAY = ("explain", "validate", "check-trigger", "scalers", "local")
