@@ -1,6 +1,6 @@
 """What is previewed, as it was written: the objects of one namespace, and what rules them. Values alone.
 
-`reading.py` makes it of manifests; `namespaces.py` lets time pass over it.
+`preview/reading/manifests.py` makes it; `namespaces.py` lets time pass over it.
 """
 
 from collections.abc import Mapping
