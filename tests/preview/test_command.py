@@ -75,3 +75,22 @@ def test_names_of_tenants_command_no_terminal(tmp_path: Path, capsys: pytest.Cap
     late = obj(GROUP, "Override", "late", "shop", spec={"state": "Awake", "for": "2h", "reason": reason})
     main(["preview", *WEEK, written(tmp_path, environment(), late)])
     assert "\x1b" not in capsys.readouterr().out
+
+
+def test_a_difference_fails_a_pipeline_and_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    old = written(tmp_path, app(cron("0 8 * * 1-5", "0 19 * * 1-5", 1)), name="old.yaml")
+    new = written(tmp_path, app(cron("0 8 * * 1-6", "0 19 * * 1-6", 1)), name="new.yaml")
+    assert main(["preview", "--diff", old, new]) == 1
+    assert "  Saturday: up 11.08 h more\n" in capsys.readouterr().out
+    assert main(["preview", "--diff", old, old]) == 0
+    assert capsys.readouterr().out == "nothing goes otherwise\n"
+    assert main(["preview", "-o", "json", "--diff", old, new]) == 1
+    assert json.loads(capsys.readouterr().out)[0]["new"]["upHoursAWeek"] == 66.5
+
+
+@pytest.mark.parametrize("output", ["svg", "ics"])
+def test_a_picture_and_a_calendar_are_written(
+    output: str, tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    assert main(["preview", *WEEK, "-o", output, written(tmp_path, app())]) == 0
+    assert capsysbinary.readouterr().out.startswith(b"<svg" if output == "svg" else b"BEGIN:VCALENDAR")
