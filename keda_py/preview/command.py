@@ -2,15 +2,17 @@
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
 
 from keda_py.clock import SystemClock
+from keda_py.kube.client import KubeClient
 from keda_py.preview.pages.body import body_of
 from keda_py.preview.pages.differences import differences, document_of, text_of
 from keda_py.preview.pages.table import page
+from keda_py.preview.reading.cluster import ClusterReading
 from keda_py.preview.reading.manifests import Source, read_plans
 from keda_py.preview.reading.period import Period, period_of
 from keda_py.preview.replay.previews import Preview, preview
@@ -32,10 +34,18 @@ class Wanted:
         return period_of(sources, now, days=self.days, since=self.since, timezone=self.timezone)
 
 
-def show(sources: Sequence[Source], wanted: Wanted, output: str) -> int:
+async def read_cluster(kubeconfig: str, namespace: str) -> tuple[list[Source], list[str]]:
+    """What is to be previewed, and what may not be read; `namespace` "" for all. Raises ConfigError, KubeError."""
+    async with KubeClient(SystemClock(), kubeconfig) as client:
+        reading = ClusterReading(client, namespace)
+        return await reading.read(), reading.unread
+
+
+def show(sources: Sequence[Source], wanted: Wanted, output: str, unread: Sequence[str] = ()) -> int:
     """To stdout; 1 where something cannot be previewed. Raises ConfigError."""
     period = wanted.period(sources)
     found = _look_ahead(sources, period)
+    found = replace(found, problems=(*unread, *found.problems))
     if output == "table":
         console = console_of(sys.stdout)
         console.print(page(found, period.zone, console.width), soft_wrap=True)
