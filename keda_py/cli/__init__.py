@@ -21,6 +21,7 @@ COMMANDS = {
     "demo": "watch four days of autoscaling in under a minute, no Kubernetes needed",
     "validate": "check manifests without a cluster: file and line of what is wrong, exit code for CI",
     "check-trigger": "build a trigger and read it once, from here: its value, or what is wrong",
+    "preview": "what schedules will do: each change with its reason, hours a week, the moment of zero",
     "simulate": "replay metrics: the replicas that a ScaledObject would have had, waits, flaps, cost",
     "migrate": "what would be different if keda-py took over from an installed KEDA; only reads",
     "explain": "why a ScaledObject woke, slept or stayed as it is, and what comes next",
@@ -37,7 +38,7 @@ COMMANDS = {
 
 FOLDERS = {
     **dict.fromkeys(("env", "wake", "sleep", "hold", "release"), "environments"),
-    **dict.fromkeys(("simulate",), "planning"),
+    **dict.fromkeys(("preview", "simulate"), "planning"),
 }
 """Of commands whose file is not in this one."""
 

@@ -1,0 +1,89 @@
+"""`keda-py preview`: what schedules, calendars, Environments and Overrides will do; done in `keda_py/preview/`."""
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from keda_py.cli.manifests import read_texts
+from keda_py.cli.parsers import COMPLETION, command_parser, completed_by
+from keda_py.cli.text import foreign
+
+if TYPE_CHECKING:
+    from keda_py.preview.reading.manifests import Source
+
+DESCRIPTION = (
+    "Tell what schedules will do: cron triggers, calendars, Environments, Overrides and ScalingSchedules. Each change "
+    "of a count with its reason, the real moment of zero, hours up and replica hours a week, and beside each window "
+    "what `keda-py validate` knows about it. The operator's own rules decide. Other triggers are taken to have no work."
+)
+EXAMPLES = (
+    ("keda-py preview k8s/", "the week from today, of every manifest below a folder"),
+    ("keda-py preview -A", "of the cluster, with your own rights"),
+    ("helm template . | keda-py preview -", "what a chart renders"),
+    ("keda-py preview --from 2026-12-21 --days 14 app.yaml", "over the holidays"),
+    ("keda-py preview --diff old/ new/", "what a change does, for a pipeline: Saturday: up 11 h more"),
+    ("keda-py preview -o ics k8s/ > team.ics", "for a team's calendar"),
+)
+NOTES = (
+    "exit codes: 0 done, and with --diff nothing differs; 1 something differs, or cannot be previewed, or would be "
+    "refused; 2 wrong usage"
+)
+
+
+class Refused(Exception):
+    """Manifests with errors, which are printed."""
+
+
+def run(arguments: list[str]) -> int:
+    """Print the preview, or what differs."""
+    options = _parse(arguments)
+    from keda_py.preview.command import Wanted, compare, read_cluster, show  # heavy: not for --help
+
+    wanted = Wanted(days=options.days, since=options.since, timezone=options.timezone)
+    try:
+        if options.diff:
+            old, new = (_read([file]) for file in options.diff)
+            return compare(old, new, wanted, options.output)
+        if not options.files:
+            namespace = "" if options.all_namespaces else options.namespace
+            sources, unread = asyncio.run(read_cluster(options.kubeconfig, namespace))
+            return show(sources, wanted, options.output, unread)
+        return show(_read(options.files), wanted, options.output)
+    except Refused:
+        return 1
+
+
+def _read(files: Sequence[str]) -> "list[Source]":
+    """Raises Refused."""
+    from keda_py.preview.reading.files import errors_of, sources_of
+
+    texts = dict(read_texts(files))
+    errors = errors_of(texts)
+    for problem in errors:
+        sys.stderr.write(f"{foreign(problem.file)}:{problem.line}: error: {foreign(problem.sentence)}\n")
+    if errors:
+        raise Refused
+    return sources_of(texts)
+
+
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    parser = command_parser("preview", DESCRIPTION, EXAMPLES, notes=NOTES, usage="keda-py preview [FLAGS] [FILE ...]")
+    add = parser.add_argument
+    add("files", metavar="FILE", nargs="*", help="manifest, folder, or - for standard input")
+    place = add("-n", "--namespace", default="", metavar="NS", help="of the cluster, in place of files")
+    add("-A", "--all-namespaces", action="store_true", help="the whole cluster")
+    add("--kubeconfig", default="", metavar="FILE", help="of the cluster [as kubectl finds it]")
+    completed_by(place, COMPLETION, "namespaces")
+    add("--diff", nargs=2, metavar=("OLD", "NEW"), help="what goes otherwise with NEW; files or folders")
+    add("--days", type=int, default=7, metavar="N", help="how many, 1 to 366 [7]")
+    add("--from", dest="since", default="", metavar="DATE", help="such as 2026-12-21 [today]")
+    add("--timezone", default="", metavar="ZONE", help="of the days that are shown [that of most schedules]")
+    add("-o", "--output", choices=("table", "json", "svg", "ics"), default="table", help="how to print [table]")
+    options = parser.parse_args(arguments)
+    if sum(map(bool, (options.files, options.diff, options.namespace, options.all_namespaces))) != 1:
+        parser.error("give one of FILE ..., -n NS, -A and --diff OLD NEW")
+    if options.diff and options.output in ("svg", "ics"):
+        parser.error(f"--diff is told as a table or json; leave out -o {options.output}")
+    return options

@@ -1,0 +1,99 @@
+"""`keda-py preview` from beginning to end: let time pass over what was read, and print."""
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import orjson
+
+from keda_py.clock import SystemClock
+from keda_py.kube.client import KubeClient
+from keda_py.preview.pages.body import body_of
+from keda_py.preview.pages.differences import differences, document_of, text_of
+from keda_py.preview.pages.table import page
+from keda_py.preview.reading.cluster import ClusterReading
+from keda_py.preview.reading.manifests import Source, read_plans
+from keda_py.preview.reading.period import Period, period_of
+from keda_py.preview.replay.previews import Preview, preview
+from keda_py.terminal.console import console_of
+from keda_py.terminal.wrapping import printable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """`since` and `timezone` "": today, in the zone that most schedules are written in."""
+
+    days: int
+    since: str = ""
+    timezone: str = ""
+
+    def period(self, sources: Sequence[Source]) -> Period:
+        """Raises ConfigError."""
+        now = SystemClock().now()
+        return period_of(sources, now, days=self.days, since=self.since, timezone=self.timezone)
+
+
+async def read_cluster(kubeconfig: str, namespace: str) -> tuple[list[Source], list[str]]:
+    """What is to be previewed, and what may not be read; `namespace` "" for all. Raises ConfigError, KubeError."""
+    async with KubeClient(SystemClock(), kubeconfig) as client:
+        reading = ClusterReading(client, namespace)
+        return await reading.read(), reading.unread
+
+
+def show(sources: Sequence[Source], wanted: Wanted, output: str, unread: Sequence[str] = ()) -> int:
+    """To stdout; 1 where something cannot be previewed. Raises ConfigError."""
+    period = wanted.period(sources)
+    found = _look_ahead(sources, period)
+    found = replace(found, problems=(*unread, *found.problems))
+    if output == "table":
+        console = console_of(sys.stdout)
+        console.print(page(found, period.zone, console.width), soft_wrap=True)
+    else:
+        sys.stdout.buffer.write(_WRITERS[output](found, period))
+        _tell(found)
+    return 1 if found.problems else 0
+
+
+def compare(old: Sequence[Source], new: Sequence[Source], wanted: Wanted, output: str) -> int:
+    """What differs, to stdout; 1 where something does, or cannot be previewed. Raises ConfigError."""
+    period = wanted.period([*old, *new])
+    before, after = _look_ahead(old, period), _look_ahead(new, period)
+    found = differences(before, after, period.zone)
+    sys.stdout.buffer.write(_dump(document_of(found)) if output == "json" else text_of(found).encode())
+    for one in (before, after):
+        _tell(one)
+    return 1 if found or before.problems or after.problems else 0
+
+
+def _look_ahead(sources: Sequence[Source], period: Period) -> Preview:
+    return preview(read_plans(sources, period.begins, period.ends), period.begins, period.ends)
+
+
+def _tell(found: Preview) -> None:
+    """A document for a program has no place for what it lacks."""
+    for problem in found.problems:
+        sys.stderr.write(f"not previewed: {printable(problem)}\n")
+
+
+def _json(found: Preview, period: Period) -> bytes:
+    return _dump(body_of(found, period.zone))
+
+
+def _dump(body: Any) -> bytes:
+    return orjson.dumps(body, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+def _svg(found: Preview, period: Period) -> bytes:
+    from keda_py.preview.pages.svg import svg_of
+
+    return svg_of(found, period.zone)
+
+
+def _ics(found: Preview, period: Period) -> bytes:
+    from keda_py.preview.pages.ics import ics_of
+
+    return ics_of(found)
+
+
+_WRITERS: Mapping[str, Callable[[Preview, Period], bytes]] = {"json": _json, "svg": _svg, "ics": _ics}

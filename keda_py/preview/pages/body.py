@@ -1,0 +1,57 @@
+"""A preview for programs: times in UTC, durations in hours. Pure."""
+
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from keda_py.core.values.times import write_time
+from keda_py.preview.replay.days import days_of
+from keda_py.preview.replay.previews import Preview, Subject
+from keda_py.preview.replay.timeline import Step
+
+
+def body_of(preview: Preview, zone: ZoneInfo) -> dict[str, Any]:
+    """The whole document."""
+    return {
+        "from": write_time(preview.begins),
+        "to": write_time(preview.ends),
+        "timeZone": zone.key,
+        "objects": [_object(subject, zone) for subject in preview.subjects],
+        "problems": list(preview.problems),
+    }
+
+
+def _object(subject: Subject, zone: ZoneInfo) -> dict[str, Any]:
+    timeline = subject.timeline
+    return {
+        "kind": subject.kind,
+        "namespace": subject.namespace,
+        "name": subject.name,
+        "replicas": timeline.replicas,
+        "upHours": _hours(timeline.up_seconds),
+        "replicaHours": _hours(timeline.replica_seconds),
+        "upHoursAWeek": round(timeline.a_week(timeline.up_seconds), 4),
+        "replicaHoursAWeek": round(timeline.a_week(timeline.replica_seconds), 4),
+        "settles": subject.settles,
+        "assumedWithoutWork": list(timeline.assumes),
+        "windows": list(subject.notes),
+        "findings": [{"code": one.code, "field": one.field, "message": one.message} for one in subject.findings],
+        "days": [
+            {"day": day.day.isoformat(), "upHours": _hours(day.up_seconds), "replicaHours": _hours(day.replica_seconds)}
+            for day in days_of(timeline, zone)
+        ],
+        "changes": [_change(step) for step in timeline.steps],
+    }
+
+
+def _change(step: Step) -> dict[str, Any]:
+    return {
+        "at": write_time(step.at),
+        "from": step.before,
+        "to": step.replicas,
+        "reason": step.reason,
+        "because": step.because,
+    }
+
+
+def _hours(seconds: float) -> float:
+    return round(seconds / 3600, 4)

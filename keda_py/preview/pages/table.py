@@ -1,0 +1,136 @@
+"""A preview on a terminal: an overview, and for objects that go alike a calendar of blocks with their changes. Pure."""
+
+from collections.abc import Iterator, Sequence
+from zoneinfo import ZoneInfo
+
+from rich.text import Text
+
+from keda_py.preview.replay.days import BLOCKS, Day, days_of
+from keda_py.preview.replay.objects import MOST_STEPS
+from keda_py.preview.replay.previews import Preview, Subject
+from keda_py.preview.replay.timeline import Step
+from keda_py.terminal.table import Column, draw_table
+from keda_py.terminal.wrapping import printable, wrap
+
+MOST_GROUPS = 6
+"""More are told in the overview alone."""
+MOST_CHANGES = 14
+_LABEL = 11
+_OVERVIEW = (
+    Column(heading="object"),
+    Column(heading="up h/week"),
+    Column(heading="replica h/week", goes=1),
+    Column(heading="next change", goes=2),
+    Column(heading="", wraps=True, goes=3),
+)
+_CHANGES = (Column(heading="when"), Column(heading="replicas"), Column(heading="why", wraps=True))
+
+
+def page(preview: Preview, zone: ZoneInfo, width: int) -> Text:
+    """All of it, `width` cells wide."""
+    parts = [_head(preview, zone)]
+    groups = list(_groups(preview.subjects))
+    if len(preview.subjects) > 1:
+        parts.append(draw_table(_OVERVIEW, [_row(one, zone) for one in preview.subjects], width))
+    if len(groups) <= MOST_GROUPS:
+        parts += [_details(group, zone, width) for group in groups]
+    else:
+        parts.append(_sentence("calendars are drawn for a few objects: name their files, or their namespace", width))
+    parts += [_sentence(f"not previewed: {problem}", width, "red") for problem in preview.problems]
+    return Text("\n\n", end="").join(parts)
+
+
+def _head(preview: Preview, zone: ZoneInfo) -> Text:
+    if not preview.subjects:
+        return Text("nothing here is scaled: no ScaledObject, no Environment")
+    first, last = (at.astimezone(zone) for at in (preview.begins, preview.ends))
+    return Text(f"{first:%a %d %b %Y %H:%M} to {last:%a %d %b %Y %H:%M} {zone.key}", "bold")
+
+
+def _row(subject: Subject, zone: ZoneInfo) -> tuple[str, ...]:
+    timeline = subject.timeline
+    following = next(iter(timeline.moves), None)
+    change = "none" if following is None else f"{following.at.astimezone(zone):%a %H:%M} {_arrow(subject, following)}"
+    return (
+        printable(f"{subject.kind} {subject.title}"),
+        f"{timeline.a_week(timeline.up_seconds):.1f}",
+        "" if subject.kind == "Environment" else f"{timeline.a_week(timeline.replica_seconds):.1f}",
+        change,
+        _remark(subject),
+    )
+
+
+def _remark(subject: Subject) -> str:
+    remarks = [] if subject.settles else ["never settles"]
+    remarks += [f"at least: {', '.join(subject.timeline.assumes)} may ask for more"] if subject.timeline.assumes else []
+    remarks += [f"[{finding.code}]" for finding in subject.findings]
+    return printable(", ".join(remarks))
+
+
+def _groups(subjects: Sequence[Subject]) -> Iterator[list[Subject]]:
+    """Objects that have the same counts at all times."""
+    alike: dict[object, list[Subject]] = {}
+    for subject in subjects:
+        key = (subject.kind, subject.timeline, subject.notes, subject.findings)
+        alike.setdefault(key, []).append(subject)
+    yield from alike.values()
+
+
+def _details(group: Sequence[Subject], zone: ZoneInfo, width: int) -> Text:
+    subject = group[0]
+    more = f" and {len(group) - 3} more" if len(group) > 3 else ""
+    names = f"{subject.kind} {', '.join(one.title for one in group[:3])}{more}"
+    lines = [_sentence(printable(names), width, "bold")]
+    lines += [_sentence(f"  window: {note}", width, "dim") for note in subject.notes]
+    if subject.timeline.assumes:
+        told = f"  taken to have no work: {', '.join(subject.timeline.assumes)}; what they ask for comes on top"
+        lines.append(_sentence(told, width, "dim"))
+    lines += [_sentence(f"  {_coded(one.message, one.code)}", width, "yellow") for one in subject.findings]
+    if not subject.settles:
+        told = f"  it never settles: after {MOST_STEPS} changes nothing is told, and its hours are not known"
+        lines.append(_sentence(told, width, "red"))
+    lines.append(Text(" " * _LABEL + "".join(f"{hour:02}".ljust(8) for hour in range(0, 24, 4)) + "24", "dim"))
+    lines += [_blocks(day, subject) for day in days_of(subject.timeline, zone)]
+    changes = _changes(subject, zone, width)
+    return Text("\n", end="").join(lines if changes is None else [*lines, Text(), changes])
+
+
+def _blocks(day: Day, subject: Subject) -> Text:
+    drawn = "".join("·" if share == 0 else "█" if share > 0.99 else "▌" for share in day.shares)
+    up = f"{day.up_seconds / 3600:5.1f} h"
+    most = f"  {day.most}" if subject.kind not in ("Environment", "CronJob") and day.most else ""
+    return Text.assemble(f"{day.day:%a %d %b} ", (drawn[:BLOCKS], "green"), f" {up}{most}")
+
+
+def _changes(subject: Subject, zone: ZoneInfo, width: int) -> Text | None:
+    moves = subject.timeline.moves
+    if not moves:
+        return None
+    rows = [
+        (f"{step.at.astimezone(zone):%a %d %H:%M:%S}", _arrow(subject, step), printable(step.because))
+        for step in moves[:MOST_CHANGES]
+    ]
+    if len(moves) > MOST_CHANGES:
+        rows.append(("", "", f"and {len(moves) - MOST_CHANGES} more; -o json has all"))
+    return draw_table(_CHANGES, rows, width)
+
+
+def _arrow(subject: Subject, step: Step) -> str:
+    if subject.kind == "Environment":
+        return "wakes" if step.replicas else "sleeps"
+    if subject.kind == "CronJob":
+        return "resumes" if step.replicas else "suspends"
+    return f"{step.before} → {step.replicas}"
+
+
+def _coded(message: str, code: str) -> str:
+    return f"{message} [{code}]" if code else message
+
+
+def _sentence(text: str, width: int, style: str = "") -> Text:
+    """Broken between words; what follows the first line is indented by four."""
+    first, *others = wrap(text, width)
+    if not others:
+        return Text(text, style)
+    rest = wrap(" ".join(others), width - 4)
+    return Text("\n    ".join([first, *rest]), style)

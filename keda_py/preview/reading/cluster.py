@@ -1,0 +1,99 @@
+"""A cluster's objects to preview, with the rights of the user who asks: lists, and the files that calendars name.
+
+A kind that is not installed has no objects. One that may not be listed is told: without it the preview may be wrong.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from keda_py.apis.foreign import map_at, maps_at, namespace_of, text_at
+from keda_py.errors import Forbidden, NotFound
+from keda_py.kube.resources import (
+    CONFIG_MAPS,
+    DEPLOYMENTS,
+    SCALED_OBJECTS,
+    SECRETS,
+    STATEFUL_SETS,
+    Obj,
+    ObjectPath,
+    Resource,
+)
+from keda_py.preview.reading.manifests import Source
+
+_GROUP, _VERSION = "keda-py.dev", "v1alpha1"
+CRON_JOBS = Resource(group="batch", version="v1", kind="CronJob", plural="cronjobs")
+CALENDARS = Resource(group=_GROUP, version=_VERSION, kind="Calendar", plural="calendars")
+CLUSTER_CALENDARS = Resource(
+    group=_GROUP, version=_VERSION, kind="ClusterCalendar", plural="clustercalendars", namespaced=False
+)
+ENVIRONMENTS = Resource(group=_GROUP, version=_VERSION, kind="Environment", plural="environments")
+OVERRIDES = Resource(group=_GROUP, version=_VERSION, kind="Override", plural="overrides")
+SCALING_SCHEDULES = Resource(group=_GROUP, version=_VERSION, kind="ScalingSchedule", plural="scalingschedules")
+_RULING = (CALENDARS, CLUSTER_CALENDARS, ENVIRONMENTS, OVERRIDES, SCALING_SCHEDULES)
+_MEMBERS = (DEPLOYMENTS, STATEFUL_SETS, CRON_JOBS)
+_FILES = (("configMapKeyRef", CONFIG_MAPS), ("secretKeyRef", SECRETS))
+
+
+class Lists(Protocol):
+    """What is asked: `kube/client.py`."""
+
+    async def list(self, resource: Resource, namespace: str = "") -> list[Obj]:
+        """All objects. Raises KubeError."""
+        ...
+
+    async def get(self, path: ObjectPath) -> Obj:
+        """One. Raises KubeError."""
+        ...
+
+
+class ClusterReading:
+    """`read` it once; `unread` then has a sentence for each kind that may not be listed."""
+
+    def __init__(self, client: Lists, namespace: str) -> None:
+        self._client, self._namespace = client, namespace
+        self.unread: list[str] = []
+
+    async def read(self) -> list[Source]:
+        """Of the namespace, "" for all. Raises KubeError, for ScaledObjects also where they may not be listed."""
+        found = _listed(SCALED_OBJECTS, await self._client.list(SCALED_OBJECTS, self._namespace))
+        for resource in _RULING:
+            found += await self._list(resource)
+        if any(body["kind"] == ENVIRONMENTS.kind for body in found):
+            for resource in _MEMBERS:
+                found += await self._list(resource)
+        for path in dict.fromkeys(path for body in found for path in _files_of(body)):
+            found += await self._file(path)
+        return [Source(body=body) for body in found]
+
+    async def _list(self, resource: Resource) -> list[Obj]:
+        try:
+            return _listed(resource, await self._client.list(resource, self._namespace))
+        except NotFound:
+            return []
+        except Forbidden as error:
+            self.unread.append(f"{resource.plural} may not be listed, so what they rule is not told: {error}")
+            return []
+
+    async def _file(self, path: ObjectPath) -> list[Obj]:
+        """Missing ones are told with the calendar that needs them."""
+        try:
+            return _listed(path.resource, [await self._client.get(path)])
+        except (NotFound, Forbidden):
+            return []
+
+
+def _listed(resource: Resource, bodies: Sequence[Obj]) -> list[Obj]:
+    """With their kind, which lists leave out; in the order of creation, as a file would have them."""
+    ordered = sorted(bodies, key=lambda one: (text_at(one, "metadata", "creationTimestamp"), namespace_of(one)))
+    return [{**one, "apiVersion": resource.api_version, "kind": resource.kind} for one in ordered]
+
+
+def _files_of(body: Obj) -> Iterator[ObjectPath]:
+    """Of a calendar or an Environment's own hours: the ConfigMaps and Secrets with its iCalendar files."""
+    spec = map_at(body, "spec")
+    for source in (*maps_at(spec, "holidays"), *maps_at(spec, "calendar", "holidays")):
+        for key, resource in _FILES:
+            reference = map_at(source, "ics", key)
+            name, where = text_at(reference, "name"), namespace_of(body) or text_at(reference, "namespace")
+            if name and where:
+                yield resource.named(where, name)

@@ -1,0 +1,180 @@
+"""Manifests -> plans, one a namespace. What cannot be read is left out, and told as a problem of its namespace.
+
+An object without a creation time is as old as the epoch, in the order of the files; an Override begins with the period.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import TypeVar
+
+from keda_py.apis.environments.environment import Environment, EnvironmentStatus
+from keda_py.apis.environments.override import NEXT_CHANGE, Override
+from keda_py.apis.environments.scaling_schedule import ScalingSchedule
+from keda_py.apis.foreign import Obj, map_at, name_of, namespace_of, text_at, texts_at, title_of, value_at
+from keda_py.apis.parsing import parse_object
+from keda_py.core.admission.codes import ignored_codes, without_ignored
+from keda_py.core.environment.decision.seen import Role
+from keda_py.core.environment.decision.state import EnvironmentState, read_state
+from keda_py.core.environment.overrides import OverrideSpec, read_override
+from keda_py.core.environment.scaling.overlays import paused_by_owner
+from keda_py.core.environment.scaling.schedules import ScheduleSpec, build_schedule
+from keda_py.core.environment.spec import build_environment
+from keda_py.core.environment.times import parse_time
+from keda_py.core.meaning.scaled_object import check_meaning
+from keda_py.core.spec import AS_WRITTEN
+from keda_py.core.spec_rules import check_bounds, check_triggers
+from keda_py.core.values.times import write_time
+from keda_py.errors import ConfigError
+from keda_py.preview.reading.calendars import Calendars
+from keda_py.preview.replay.plan import EnvironmentPlan, MemberPlan, NamespacePlan, ObjectPlan
+from keda_py.preview.replay.triggers import read_triggers
+
+T = TypeVar("T")
+ROLES = {"Deployment": Role.WORKLOAD, "StatefulSet": Role.WORKLOAD, "CronJob": Role.CRON_JOB}
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A manifest; `ignored` are the codes that a comment switches off for it."""
+
+    body: Obj
+    ignored: frozenset[str] = frozenset()
+
+
+@dataclass(slots=True)
+class _Namespace:
+    """The manifests of one, by kind."""
+
+    by_kind: defaultdict[str, list[Source]] = field(default_factory=lambda: defaultdict(list))
+    problems: list[str] = field(default_factory=list)
+
+    def each(self, kind: str, read: Callable[[Source], T]) -> list[T]:
+        """All that can be read; the others are problems."""
+        found = []
+        for source in self.by_kind[kind]:
+            try:
+                found.append(read(source))
+            except ConfigError as error:
+                self.problems.append(f"{title_of(source.body)}: {error}")
+        return found
+
+
+def read_plans(sources: Iterable[Source], begins: datetime, ends: datetime) -> list[NamespacePlan]:
+    """By name; namespaces without an object that is previewed are left out."""
+    namespaces: defaultdict[str, _Namespace] = defaultdict(_Namespace)
+    objects = {}
+    for number, source in enumerate(sources):
+        body = _dated(source.body, number, begins)
+        namespace = "" if body["kind"] == "ClusterCalendar" else namespace_of(body)
+        objects[body["kind"], namespace, name_of(body)] = body
+        if not value_at(body, "metadata", "deletionTimestamp"):
+            namespaces[namespace].by_kind[body["kind"]].append(Source(body=body, ignored=source.ignored))
+    calendars = Calendars(objects=objects, begins=begins, ends=ends)
+    plans = [_read_namespace(name, found, calendars) for name, found in sorted(namespaces.items())]
+    return [plan for plan in plans if plan.objects or plan.environments or plan.problems]
+
+
+def _dated(body: Obj, number: int, begins: datetime) -> Obj:
+    if text_at(body, "metadata", "creationTimestamp"):
+        return body
+    created = begins if body["kind"] == "Override" else _EPOCH + timedelta(seconds=number)
+    return {**body, "metadata": {**map_at(body, "metadata"), "creationTimestamp": write_time(created)}}
+
+
+def _read_namespace(name: str, found: _Namespace, calendars: Calendars) -> NamespacePlan:
+    written = found.each("Environment", lambda source: parse_object(Environment, source.body))
+    environments = [plan for one in written if (plan := _environment(one, calendars, found.problems)) is not None]
+    objects = found.each("ScaledObject", _object)
+    return NamespacePlan(
+        name=name,
+        objects=tuple(objects),
+        members=tuple(_members(found, objects, written)) if environments else (),
+        environments=tuple(environments),
+        overrides=tuple(found.each("Override", lambda source: _override(source, written, calendars))),
+        schedules=tuple(found.each("ScalingSchedule", lambda source: _schedule(source, calendars))),
+        problems=tuple(found.problems),
+    )
+
+
+def _object(source: Source) -> ObjectPlan:
+    spec = AS_WRITTEN.read(source.body)
+    check_bounds(spec)
+    check_triggers(spec.triggers)
+    read_triggers(spec)
+    ignored = source.ignored | ignored_codes(spec.annotations)
+    return ObjectPlan(spec=spec, findings=tuple(without_ignored(check_meaning(spec), ignored)))
+
+
+def _environment(written: Environment, calendars: Calendars, problems: list[str]) -> EnvironmentPlan | None:
+    title = f"Environment {written.metadata.namespace}/{written.metadata.name}"
+    try:
+        spec = build_environment(written)
+    except ConfigError as error:
+        problems.append(f"{title}: {error}")
+        return None
+    try:
+        state = _stored(written.status)
+        return EnvironmentPlan(spec=spec, calendar=calendars.of_environment(written), state=state)
+    except ConfigError as error:
+        problems.append(f"{title}: {error}")
+        return EnvironmentPlan(spec=spec, calendar=None, problem=str(error))
+
+
+def _stored(status: EnvironmentStatus) -> EnvironmentState:
+    try:
+        return read_state(status)
+    except ValueError as error:
+        raise ConfigError(f"status: {error}; correct it", field="status") from None
+
+
+def _override(source: Source, environments: Sequence[Environment], calendars: Calendars) -> OverrideSpec:
+    override = parse_object(Override, source.body)
+    only = environments[0].metadata.name if len(environments) == 1 else ""
+    target = override.spec.target
+    calendar = None
+    if override.spec.until == NEXT_CHANGE and not override.status.ends:
+        name = target.name if target is not None and target.kind == "Environment" else only
+        named = next((each for each in environments if each.metadata.name == name), None)
+        calendar = calendars.of_environment(named) if named is not None else None
+    return read_override(override, calendar, environment=only)
+
+
+def _schedule(source: Source, calendars: Calendars) -> ScheduleSpec:
+    written = parse_object(ScalingSchedule, source.body)
+    return build_schedule(written, lambda reference: calendars.find(written.metadata.namespace, reference))
+
+
+def _members(
+    found: _Namespace, objects: Sequence[ObjectPlan], environments: Sequence[Environment]
+) -> Iterable[MemberPlan]:
+    """Those that no ScaledObject scales; one that its owner has paused scales nothing."""
+    scaled = {(each.spec.target.kind, each.spec.target.name) for each in objects if not paused_by_owner(each.spec)}
+    for kind, role in ROLES.items():
+        for source in found.by_kind[kind]:
+            body = source.body
+            if (kind, name_of(body)) not in scaled:
+                yield MemberPlan(
+                    kind=kind,
+                    name=name_of(body),
+                    role=role,
+                    labels=texts_at(body, "metadata", "labels"),
+                    annotations=texts_at(body, "metadata", "annotations"),
+                    created=parse_time(text_at(body, "metadata", "creationTimestamp"), field="creationTimestamp"),
+                    replicas=_awake_count(body, role, environments),
+                )
+
+
+def _awake_count(body: Obj, role: Role, environments: Sequence[Environment]) -> int:
+    """What an Environment remembers of one that sleeps now, else what is written."""
+    key = f"{body['kind']}/{name_of(body)}"
+    for environment in environments:
+        remembered = environment.status.members.get(key)
+        if remembered is not None and remembered.stage:
+            return remembered.replicas
+    if role is Role.CRON_JOB:
+        return int(value_at(body, "spec", "suspend") is not True)
+    count = value_at(body, "spec", "replicas")
+    return count if isinstance(count, int) and count >= 0 else 1

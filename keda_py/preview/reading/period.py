@@ -1,0 +1,61 @@
+"""Of when a preview is, and in whose days: what `--days`, `--from` and `--timezone` say. Pure."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from keda_py.apis.foreign import map_at, maps_at, text_at
+from keda_py.core.cron.zones import load_zone
+from keda_py.core.environment.times import parse_time
+from keda_py.errors import ConfigError
+from keda_py.preview.reading.manifests import Source
+from keda_py.preview.replay.days import midnight
+
+MOST_DAYS = 366
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Period:
+    """[begins, ends) in UTC; `zone` is that of the days that are shown."""
+
+    begins: datetime
+    ends: datetime
+    zone: ZoneInfo
+
+
+def period_of(sources: Iterable[Source], now: datetime, *, days: int, since: str, timezone: str) -> Period:
+    """`since` "": today there; `timezone` "": the zone that most schedules are written in. Raises ConfigError."""
+    if not 1 <= days <= MOST_DAYS:
+        raise ConfigError(f"--days: {days} is not between 1 and {MOST_DAYS}", field="--days")
+    zone = load_zone(timezone or _usual_zone(sources), field="--timezone")
+    begins = _begin(since, now, zone)
+    last = (begins.astimezone(zone) + timedelta(days=days)).replace(tzinfo=None)
+    return Period(begins=begins, ends=last.replace(tzinfo=zone).astimezone(UTC), zone=zone)
+
+
+def _begin(since: str, now: datetime, zone: ZoneInfo) -> datetime:
+    if not since:
+        return midnight(now.astimezone(zone).date(), zone)
+    try:
+        return midnight(date.fromisoformat(since), zone)
+    except ValueError:
+        return parse_time(since, field="--from")
+
+
+def _usual_zone(sources: Iterable[Source]) -> str:
+    found = Counter(zone for source in sources for zone in _zones(source.body))
+    for zone, _ in found.most_common():
+        try:
+            return load_zone(zone).key
+        except ConfigError:
+            continue  # told with the object that it is written in
+    return "UTC"
+
+
+def _zones(body: dict[str, object]) -> Iterator[str]:
+    written = [text_at(trigger, "metadata", "timezone") for trigger in maps_at(body, "spec", "triggers")]
+    spec = map_at(body, "spec")
+    written += [text_at(spec, "timeZone"), text_at(spec, "calendar", "timeZone")]
+    yield from filter(None, written)

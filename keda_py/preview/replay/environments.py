@@ -1,0 +1,65 @@
+"""One Environment over time: `core/environment/decision` decides, members are ready as soon as they are up. Pure.
+
+How long its wakes took is taken from its status and not learnt anew, so `readyBy` begins as early as it does now.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from keda_py.core.environment.decision.decision import EnvironmentDecision, decide
+from keda_py.core.environment.decision.goal import State
+from keda_py.core.environment.decision.seen import EnvironmentSeen, MemberSeen
+from keda_py.core.environment.decision.state import EnvironmentState, Stage
+from keda_py.core.environment.overrides import Overrides
+from keda_py.preview.replay.plan import EnvironmentPlan
+from keda_py.preview.replay.timeline import Step
+
+_ASLEEP = (Stage.FALLING, Stage.DOWN)
+
+
+class EnvironmentReplay:
+    """`due` is when to decide next; `awake` is what is wanted, before the first decision nothing."""
+
+    def __init__(self, plan: EnvironmentPlan, overrides: Overrides, start: datetime) -> None:
+        self.spec = plan.spec
+        self.due: datetime | None = start
+        self.awake: bool | None = None
+        self.began_awake = True
+        self.because = ""
+        self.steps: list[Step] = []
+        self._plan, self._overrides = plan, overrides
+        self._state = EnvironmentState(wakes=plan.state.wakes)
+
+    @property
+    def moves(self) -> bool:
+        """Whether it is waking or falling asleep: each change of a member counts then."""
+        return self._state.transition is not None
+
+    def is_asleep(self, key: str) -> bool:
+        """Whether that member is to be at 0."""
+        remembered = self._state.members.get(key)
+        return remembered is not None and remembered.stage in _ASLEEP
+
+    def decide(self, members: Sequence[MemberSeen], now: datetime) -> tuple[EnvironmentDecision, bool]:
+        """What is to be done with its members, and whether it is to decide again with what comes of that."""
+        seen = EnvironmentSeen(members=members, calendar_error=self._plan.problem)
+        decision = decide(self.spec, self._plan.calendar, self._overrides, seen, self._state, now)
+        state = replace(decision.state, wakes=self._plan.state.wakes)
+        changed, self._state = state != self._state, state
+        self.because = f"Environment {self.spec.name}: {decision.goal.because}"
+        self._note(decision, now)
+        self.due = decision.look_again_at
+        return decision, changed
+
+    def _note(self, decision: EnvironmentDecision, now: datetime) -> None:
+        goal = decision.goal
+        if goal.state is State.HOLD:
+            return
+        awake = goal.state is State.AWAKE
+        if self.awake is None:
+            self.began_awake = awake
+        elif awake is not self.awake:
+            reason, before = goal.reason.value, int(self.awake)
+            self.steps.append(Step(at=now, before=before, replicas=int(awake), reason=reason, because=goal.because))
+        self.awake = awake

@@ -1,0 +1,153 @@
+"""A namespace over time: its ScaledObjects, what lies over their specs, and the members of its Environments.
+
+Pure: instants come off a heap, all that is due at one is done, and again until nothing changes. As in the operator,
+schedules lie below what Environments and Overrides lay.
+"""
+
+import heapq
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from keda_py.core.environment.decision.members import OverlayAsleep, OverlayHold, OverlayReplicas
+from keda_py.core.environment.overrides import Overrides
+from keda_py.core.environment.scaling.overlays import overlay_of, paused_by_owner
+from keda_py.core.environment.scaling.schedules import in_force, schedule_of
+from keda_py.core.environment.spec import owner_of
+from keda_py.preview.replay.environments import EnvironmentReplay
+from keda_py.preview.replay.objects import ScaledObjectReplay
+from keda_py.preview.replay.plan import NamespacePlan
+from keda_py.preview.replay.subjects import Governed, Member, first_count, targets_of
+
+WARM_UP = timedelta(hours=6)
+"""Before the period, and the longest cooldown on top: what happened then is felt in it."""
+_MOST_ROUNDS = 1_000
+"""At one instant."""
+
+
+class NamespaceReplay:
+    """`run` it once; then `objects`, `members` and `environments` have their steps."""
+
+    def __init__(self, plan: NamespacePlan, begins: datetime, ends: datetime) -> None:
+        cooldown = max((each.spec.cooldown for each in plan.objects), default=timedelta())
+        self.start, self.ends = begins - WARM_UP - cooldown, ends
+        self._schedules, self._overrides = plan.schedules, Overrides(plan.overrides)
+        self.objects = [Governed(ScaledObjectReplay(each.spec, first_count(each.spec))) for each in plan.objects]
+        self.members = [Member(each, each.replicas, []) for each in plan.members]
+        self.environments = [EnvironmentReplay(each, self._overrides, self.start) for each in plan.environments]
+        self._owners = self._find_owners()
+        self._heap: list[tuple[datetime, int]] = []
+        self._queued: dict[int, datetime] = {}
+        self._lays_at: datetime | None = self.start
+
+    def _find_owners(self) -> dict[str, int]:
+        """Member -> position of the Environment that has it."""
+        specs = [each.spec for each in self.environments]
+        marks = {
+            each.key: (each.replay.written.labels, each.replay.written.annotations)
+            for each in self.objects
+            if not paused_by_owner(each.replay.written)
+        } | {each.key: (each.plan.labels, each.plan.annotations) for each in self.members}
+        owners = {key: owner_of(specs, *mark) for key, mark in marks.items()}
+        return {key: specs.index(owner) for key, owner in owners.items() if owner is not None}
+
+    def run(self) -> None:
+        """Until the end."""
+        for index in range(len(self.objects)):
+            self._queue(index, self.start)
+        now: datetime | None = self.start
+        while now is not None and now < self.ends:
+            self._step(now)
+            now = self._next(now)
+
+    def _next(self, now: datetime) -> datetime | None:
+        later = [each.due for each in self.environments if each.due is not None]
+        later += [] if self._lays_at is None else [self._lays_at]
+        while self._heap and self._queued.get(self._heap[0][1]) != self._heap[0][0]:
+            heapq.heappop(self._heap)
+        later += [max(self._heap[0][0], now)] if self._heap else []
+        return min(later, default=None)
+
+    def _queue(self, index: int, at: datetime | None) -> None:
+        if at is None:
+            self._queued.pop(index, None)
+        elif self._queued.get(index) != at:
+            self._queued[index] = at
+            heapq.heappush(self._heap, (at, index))
+
+    def _popped(self, now: datetime) -> Iterator[int]:
+        while self._heap and self._heap[0][0] <= now:
+            at, index = heapq.heappop(self._heap)
+            if self._queued.get(index) == at:
+                del self._queued[index]
+                yield index
+
+    def _step(self, now: datetime) -> None:
+        due = set(self._popped(now))
+        if self._lays_at is not None and self._lays_at <= now:
+            due |= self._lay(now)
+        deciding = {number for number, each in enumerate(self.environments) if each.due and each.due <= now}
+        for _ in range(_MOST_ROUNDS):
+            again = {number for number in deciding if self._decide(number, now, due)}
+            moved = self._step_objects(due, now)
+            again |= {number for number in moved if self.environments[number].moves}
+            due, deciding = set(), again
+            if not again:
+                break
+
+    def _lay(self, now: datetime) -> set[int]:
+        """What schedules, and Overrides without an Environment, lay over specs; who is concerned."""
+        changes: list[datetime | None] = []
+        forces = {schedule.uid: in_force(schedule, now) for schedule in self._schedules}
+        concerned = set()
+        for index, governed in enumerate(self.objects):
+            written = governed.replay.written
+            schedule = schedule_of(self._schedules, written.name, written.labels)
+            before = governed.bounds, governed.overlay
+            if schedule is not None:
+                force = forces[schedule.uid]
+                governed.bounds = force.bounds
+                governed.scheduled = f"ScalingSchedule {schedule.name}: {force.period}"
+                changes.append(force.changes_at)
+            if governed.key not in self._owners:
+                verdict = self._overrides.verdict(targets_of(written), now)
+                governed.overlay, governed.ruled = overlay_of(verdict), verdict.because
+                changes.append(verdict.changes_at)
+            if governed.laid is None or before != (governed.bounds, governed.overlay):
+                governed.relay()
+                concerned.add(index)
+        self._lays_at = min((at for at in changes if at is not None), default=None)
+        return concerned
+
+    def _step_objects(self, due: set[int], now: datetime) -> set[int]:
+        """The Environments whose members changed."""
+        moved = set()
+        for index in sorted(due):
+            governed = self.objects[index]
+            replay, before = governed.replay, governed.replay.replicas
+            if governed.laid is not None:
+                replay.step(governed.laid, now)
+            if replay.replicas != before and governed.key in self._owners:
+                moved.add(self._owners[governed.key])
+            self._queue(index, replay.due)
+        return moved
+
+    def _decide(self, number: int, now: datetime, due: set[int]) -> bool:
+        """One decision, done; whether something changed. ScaledObjects with another overlay become due."""
+        environment = self.environments[number]
+        objects = [(at, each) for at, each in enumerate(self.objects) if self._owners.get(each.key) == number]
+        members = {each.key: each for each in self.members if self._owners.get(each.key) == number}
+        seen = [each.seen(environment.spec, asleep=environment.is_asleep(each.key)) for _, each in objects]
+        seen += [each.seen(environment.spec) for each in members.values()]
+        decision, changed = environment.decide(seen, now)
+        decided = {each.key: each for each in decision.members}
+        for at, governed in objects:
+            action = decided[governed.key].action
+            overlay = action if isinstance(action, OverlayAsleep | OverlayHold | OverlayReplicas) else None
+            if overlay != governed.overlay:
+                governed.overlay, governed.ruled = overlay, environment.because
+                governed.relay()
+                due.add(at)
+        for key, member in members.items():
+            each = decided[key]
+            changed |= member.act(each.action, now, each.reason.value, each.because or environment.because)
+        return changed

@@ -1,0 +1,135 @@
+"""One ScaledObject over time: looks and HPA syncs at the instants at which they may change something.
+
+Pure: `core/decision.py` decides, `core/activity.py` remembers, `autoscaler.py` scales between 1 and N. The spec is
+given anew at each instant, with what schedules, Environments and Overrides lay over it. Polls at which nothing can
+have changed are left out.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from keda_py.core.activity import ActivityState, last_active_before, note_activity
+from keda_py.core.decision import Decision, Observation, Reason, ScaleTo, decide
+from keda_py.core.evaluation import Evaluation, evaluate
+from keda_py.core.hpa.controller import Verdict
+from keda_py.core.hpa.manifest import build_hpa
+from keda_py.core.settlement import Outcome, settle
+from keda_py.core.spec import ScalingSpec
+from keda_py.preview.replay.autoscaler import Autoscaler
+from keda_py.preview.replay.reasons import by_hpa, by_look, by_pause
+from keda_py.preview.replay.timeline import Step
+from keda_py.preview.replay.triggers import Triggers, read_triggers
+
+MOST_STEPS = 2_000
+"""Of one object; what changes more often does not settle, and nothing is told behind them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Laid:
+    """The spec of an instant, and why it is not as it was written; "" where it is."""
+
+    spec: ScalingSpec
+    because: str = ""
+
+
+class ScaledObjectReplay:
+    """`due` is when to step next; None: not before its spec changes. Raises ConfigError for triggers that are wrong."""
+
+    def __init__(self, written: ScalingSpec, replicas: int) -> None:
+        self.written, self.replicas = written, replicas
+        self.first = replicas
+        self.triggers: Triggers = read_triggers(written)
+        self.steps: list[Step] = []
+        self.active = False
+        self._laid: Laid | None = None
+        self._hpa: Autoscaler | None = None
+        self._activity: ActivityState | None = None
+        self._next_look: datetime | None = None
+
+    @property
+    def due(self) -> datetime | None:
+        """The next look or sync."""
+        if not self.settles:
+            return None
+        syncs = self._hpa.due if self._hpa is not None else None
+        return min((at for at in (self._next_look, syncs) if at is not None), default=None)
+
+    @property
+    def settles(self) -> bool:
+        """False for one that its own bounds move up and down for ever."""
+        return len(self.steps) < MOST_STEPS
+
+    def step(self, laid: Laid, now: datetime) -> None:
+        """All that is due."""
+        if self._laid is None or laid.spec != self._laid.spec:
+            self._begin(laid, now)
+        self._laid = laid
+        if laid.spec.pause.stopped:
+            return
+        if self._next_look is not None and self._next_look <= now:
+            self._look(laid, now)
+        if self._hpa is not None and self._hpa.due is not None and self._hpa.due <= now:
+            self._sync(self._hpa, now)
+
+    def _begin(self, laid: Laid, now: datetime) -> None:
+        """Under another spec."""
+        spec = laid.spec
+        if spec.pause.stopped:
+            self._hpa, self._next_look, self.active = None, None, False
+            wanted = spec.pause.replica_count()
+            if wanted is not None:
+                self._set(wanted, now, "Paused", laid.because or by_pause(spec))
+            return
+        manifest = build_hpa(spec, self.triggers.metrics)
+        if self._hpa is None:
+            self._hpa = Autoscaler(manifest, now)
+        else:
+            self._hpa.change(manifest, now)
+        self._next_look = now
+
+    def _look(self, laid: Laid, now: datetime) -> None:
+        spec, monotonic = laid.spec, now.timestamp()
+        seen = self.triggers.read(now)
+        evaluation = evaluate(spec, self.triggers.metrics, seen, {}, self.replicas, None)
+        observation = Observation(
+            replicas=self.replicas,
+            active=evaluation.active,
+            failing=evaluation.failing,
+            active_metrics=evaluation.active_metrics,
+            last_active=last_active_before(self._activity, now, monotonic) if self._activity else None,
+            changes_at=evaluation.changes_at,
+        )
+        decision = decide(spec, observation, now)
+        before = self.replicas
+        if isinstance(decision.action, ScaleTo):
+            self._set(decision.action.replicas, now, decision.reason.value, self._told(decision, evaluation, laid))
+        settled = settle(spec, observation, decision, Outcome(before=before))
+        self.active = evaluation.active or spec.force_activation
+        self._activity = note_activity(settled.last_active, now=now, monotonic=monotonic, until=evaluation.changes_at)
+        self._next_look = decision.look_again_at
+        if self.replicas != before:
+            self._poll_again(spec, now)
+        if self._hpa is not None:
+            self._hpa.wake(evaluation, self.replicas, now)
+
+    def _sync(self, hpa: Autoscaler, now: datetime) -> None:
+        verdict: Verdict = hpa.sync(now)
+        if verdict.rescale and verdict.desired is not None and self._laid is not None:
+            self._set(verdict.desired, now, "Scaled", by_hpa(verdict, self._laid.because))
+            self._poll_again(self._laid.spec, now)
+
+    def _poll_again(self, spec: ScalingSpec, now: datetime) -> None:
+        """After a change of the count: the next poll finds another one."""
+        polled = now + spec.polling_interval
+        self._next_look = polled if self._next_look is None else min(self._next_look, polled)
+
+    def _told(self, decision: Decision, evaluation: Evaluation, laid: Laid) -> str:
+        if decision.reason is Reason.RAISED_TO_MIN and laid.because:
+            return laid.because
+        return by_look(decision, evaluation, laid.spec, self.triggers)
+
+    def _set(self, replicas: int, now: datetime, reason: str, because: str) -> None:
+        if replicas != self.replicas:
+            step = Step(at=now, before=self.replicas, replicas=replicas, reason=reason, because=because)
+            self.steps.append(step)
+            self.replicas = replicas

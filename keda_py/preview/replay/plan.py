@@ -1,0 +1,66 @@
+"""What is previewed, as it was written: the objects of one namespace, and what rules them. Values alone.
+
+`preview/reading/manifests.py` makes it; `namespaces.py` lets time pass over it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from keda_py.core.admission.findings import AdmissionWarning
+from keda_py.core.environment.calendar.calendar import Calendar
+from keda_py.core.environment.decision.seen import Role
+from keda_py.core.environment.decision.state import EnvironmentState
+from keda_py.core.environment.overrides import OverrideSpec
+from keda_py.core.environment.scaling.schedules import ScheduleSpec
+from keda_py.core.environment.spec import EnvironmentSpec
+from keda_py.core.spec import ScalingSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectPlan:
+    """A ScaledObject; `findings` are of `core/meaning`."""
+
+    spec: ScalingSpec
+    findings: tuple[AdmissionWarning, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberPlan:
+    """A workload or CronJob that no ScaledObject scales. `replicas` while it is awake; of a CronJob 1, or 0."""
+
+    kind: str
+    name: str
+    role: Role
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+    created: datetime
+    replicas: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnvironmentPlan:
+    """`calendar` None: `problem` says why. Of `state` only how long wakes took is used."""
+
+    spec: EnvironmentSpec
+    calendar: Calendar | None
+    problem: str = ""
+    state: EnvironmentState = field(default_factory=EnvironmentState)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamespacePlan:
+    """`problems` are sentences about what cannot be previewed, each with its object, field and remedy."""
+
+    name: str
+    objects: tuple[ObjectPlan, ...] = ()
+    members: tuple[MemberPlan, ...] = ()
+    environments: tuple[EnvironmentPlan, ...] = ()
+    overrides: tuple[OverrideSpec, ...] = ()
+    schedules: tuple[ScheduleSpec, ...] = ()
+    problems: tuple[str, ...] = ()
+
+    @property
+    def is_ruled(self) -> bool:
+        """Whether anything but its triggers changes a ScaledObject."""
+        return bool(self.environments or self.schedules or self.overrides)

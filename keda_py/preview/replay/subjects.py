@@ -1,0 +1,105 @@
+"""What a namespace's replay moves: a ScaledObject with what lies over its spec, and a member with its count. Pure."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from keda_py.core.environment.decision.members import Action, Overlay, Resume, SetReplicas, Suspend
+from keda_py.core.environment.decision.seen import MemberSeen, Role, is_ready
+from keda_py.core.environment.overrides import Target
+from keda_py.core.environment.scaling.overlays import lay_over
+from keda_py.core.environment.scaling.schedules import BoundsSpec, lay_bounds_over
+from keda_py.core.environment.spec import EnvironmentSpec
+from keda_py.core.spec import ScalingSpec
+from keda_py.preview.replay.objects import Laid, ScaledObjectReplay
+from keda_py.preview.replay.plan import MemberPlan
+from keda_py.preview.replay.timeline import Step
+
+
+@dataclass(slots=True)
+class Governed:
+    """A ScaledObject, and what lies over its spec now."""
+
+    replay: ScaledObjectReplay
+    bounds: BoundsSpec | None = None
+    scheduled: str = ""
+    overlay: Overlay | None = None
+    ruled: str = ""
+    laid: Laid | None = None
+
+    def relay(self) -> None:
+        """The spec as it is from now on."""
+        written = self.replay.written
+        scheduled = lay_bounds_over(written, self.bounds)
+        spec = lay_over(scheduled, self.overlay)
+        because = self.scheduled if spec is scheduled is not written else self.ruled
+        self.laid = Laid(spec, because)
+
+    def seen(self, spec: EnvironmentSpec, *, asleep: bool) -> MemberSeen:
+        """As its Environment sees it: pods are ready at once."""
+        written, count = self.replay.written, self.replay.replicas
+        return MemberSeen(
+            key=self.key,
+            role=Role.SCALED_OBJECT,
+            created=written.created,
+            count=count,
+            ready=is_ready(count, count, minimum=first_count(written), asleep=asleep),
+            wave=spec.wave_of(written.labels),
+            triggers_active=self.replay.active,
+            targets=targets_of(written),
+        )
+
+    @property
+    def key(self) -> str:
+        """KIND/NAME."""
+        return f"ScaledObject/{self.replay.written.name}"
+
+
+@dataclass(slots=True)
+class Member:
+    """A workload or CronJob with the count that it has now."""
+
+    plan: MemberPlan
+    replicas: int
+    steps: list[Step]
+
+    def act(self, action: Action, now: datetime, reason: str, because: str) -> bool:
+        """Do what an Environment decides; whether that changes the count."""
+        match action:
+            case SetReplicas(replicas=wanted):
+                pass
+            case Suspend() | Resume():
+                wanted = int(isinstance(action, Resume))
+            case _:
+                return False
+        if wanted == self.replicas:
+            return False
+        self.steps.append(Step(at=now, before=self.replicas, replicas=wanted, reason=reason, because=because))
+        self.replicas = wanted
+        return True
+
+    def seen(self, spec: EnvironmentSpec) -> MemberSeen:
+        """As its Environment sees it: pods are ready at once."""
+        return MemberSeen(
+            key=self.key,
+            role=self.plan.role,
+            created=self.plan.created,
+            count=self.replicas,
+            ready=is_ready(self.replicas, self.replicas),
+            wave=spec.wave_of(self.plan.labels),
+            targets=(Target(self.plan.kind, self.plan.name),),
+        )
+
+    @property
+    def key(self) -> str:
+        """KIND/NAME."""
+        return f"{self.plan.kind}/{self.plan.name}"
+
+
+def first_count(spec: ScalingSpec) -> int:
+    """How many there are at least while it is awake, without work."""
+    return spec.min_replicas if spec.idle_replicas is None else spec.idle_replicas
+
+
+def targets_of(spec: ScalingSpec) -> tuple[Target, ...]:
+    """What an Override may call it."""
+    return Target("ScaledObject", spec.name), Target(spec.target.kind, spec.target.name)

@@ -1,0 +1,42 @@
+"""Previews of manifests for tests, of the week from Monday, 23 November 2026, UTC."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from keda_py.kube.resources import Obj
+from keda_py.preview.reading.manifests import Source, read_plans
+from keda_py.preview.replay.previews import Preview, Subject, preview
+from tests.builders import bare_scaled_object, obj
+
+BEGINS = datetime(2026, 11, 23, tzinfo=UTC)
+GROUP = "keda-py.dev/v1alpha1"
+WEEK = timedelta(days=7)
+
+
+def look(*bodies: Obj, begins: datetime = BEGINS, length: timedelta = WEEK) -> Preview:
+    """The preview of these manifests."""
+    plans = read_plans([Source(body=body) for body in bodies], begins, begins + length)
+    return preview(plans, begins, begins + length)
+
+
+def the(subject: str, found: Preview) -> Subject:
+    """That of KIND/NAME."""
+    return next(one for one in found.subjects if f"{one.kind}/{one.name}" == subject)
+
+
+def moves(subject: Subject) -> list[tuple[str, int, int]]:
+    """(Mon 08:00:00, before, after) of each, in UTC."""
+    return [(f"{step.at:%a %H:%M:%S}", step.before, step.replicas) for step in subject.timeline.moves]
+
+
+def app(*triggers: Obj, **spec: Any) -> Obj:
+    """A ScaledObject in the namespace shop."""
+    return bare_scaled_object(*triggers, namespace="shop", **spec)
+
+
+def environment(*, hours: Sequence[Obj] = (), **spec: Any) -> Obj:
+    """Open on weekdays from 08:00 to 18:00; members are never too young."""
+    written = list(hours) or [{"days": "Mon-Fri", "from": "08:00", "to": "18:00"}]
+    body = {"grace": "0s", "calendar": {"timeZone": "UTC", "hours": written}, **spec}
+    return obj(GROUP, "Environment", "dev", "shop", spec=body)

@@ -1,0 +1,27 @@
+"""README's picture of a preview. `python -m tests.preview.picture` draws it."""
+
+from datetime import UTC, datetime, timedelta
+
+from keda_py.core.cron.zones import load_zone
+from keda_py.preview.pages.svg import svg_of
+from keda_py.preview.reading.files import sources_of
+from keda_py.preview.reading.manifests import read_plans
+from keda_py.preview.replay.previews import preview
+from tests.places import ROOT
+
+FOLDER = "examples/nightly-scale-down"
+PICTURE = f"{FOLDER}/preview.svg"
+_MANIFESTS = ("develop", "release", "production")
+_BEGINS = datetime(2026, 11, 22, 15, tzinfo=UTC)
+"""Monday in Seoul."""
+
+
+def draw() -> bytes:
+    """The week of the example's environments."""
+    texts = {name: (ROOT / FOLDER / f"{name}.yaml").read_text(encoding="utf-8") for name in _MANIFESTS}
+    ends = _BEGINS + timedelta(days=7)
+    return svg_of(preview(read_plans(sources_of(texts), _BEGINS, ends), _BEGINS, ends), load_zone("Asia/Seoul"))
+
+
+if __name__ == "__main__":
+    (ROOT / PICTURE).write_bytes(draw())

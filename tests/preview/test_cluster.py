@@ -1,0 +1,73 @@
+"""What is read of a cluster, and with whose rights."""
+
+from pathlib import Path
+from typing import Any
+
+from keda_py.clock import FakeClock
+from keda_py.errors import Forbidden, NotFound
+from keda_py.kube.resources import CONFIG_MAPS, DEPLOYMENTS, SECRETS, Obj, ObjectPath, Resource
+from keda_py.preview.reading.cluster import ENVIRONMENTS, OVERRIDES, ClusterReading
+from keda_py.preview.reading.manifests import Source
+from tests.builders import config_map, deployment
+from tests.preview.builders import BEGINS, app, environment
+from tests.worlds.world import open_cluster
+
+ICS = {"ics": {"configMapKeyRef": {"name": "fair", "key": "ics"}}}
+
+
+class Stored:
+    """A cluster of these objects, in which some kinds may not be listed and some are not installed."""
+
+    def __init__(self, *bodies: Obj, forbidden: tuple[Resource, ...] = (), missing: tuple[Resource, ...] = ()) -> None:
+        self._bodies, self._forbidden, self._missing = bodies, forbidden, missing
+        self.asked: list[str] = []
+
+    async def list(self, resource: Resource, namespace: str = "") -> list[Obj]:
+        self.asked.append(resource.plural)
+        if resource in self._forbidden:
+            raise Forbidden(f"cannot list {resource.plural}")
+        if resource in self._missing:
+            raise NotFound("the server could not find the requested resource")
+        found = [body for body in self._bodies if body["kind"] == resource.kind]
+        return [{key: value for key, value in body.items() if key not in ("kind", "apiVersion")} for body in found]
+
+    async def get(self, path: ObjectPath) -> Obj:
+        for body in await self.list(path.resource):
+            if body["metadata"]["name"] == path.name:
+                return body
+        raise NotFound(path.name)
+
+
+def kinds(sources: list[Source]) -> list[str]:
+    return sorted(source.body["kind"] for source in sources)
+
+
+def holidays() -> dict[str, Any]:
+    hours = [{"days": "Mon-Fri", "from": "08:00", "to": "18:00"}]
+    return {"timeZone": "UTC", "hours": hours, "holidays": [ICS]}
+
+
+async def test_workloads_and_files_are_read_where_an_environment_needs_them() -> None:
+    stored = Stored(app(), environment(calendar=holidays()), deployment(namespace="shop"), config_map("fair", "shop"))
+    assert kinds(await ClusterReading(stored, "").read()) == ["ConfigMap", "Deployment", "Environment", "ScaledObject"]
+    assert SECRETS.plural not in stored.asked
+
+
+async def test_nothing_else_is_read_without_environments() -> None:
+    stored = Stored(app(), deployment(namespace="shop"), missing=(ENVIRONMENTS, OVERRIDES))
+    assert kinds(await ClusterReading(stored, "").read()) == ["ScaledObject"]
+    assert not {DEPLOYMENTS.plural, CONFIG_MAPS.plural} & set(stored.asked)
+
+
+async def test_what_may_not_be_listed_is_told() -> None:
+    reading = ClusterReading(Stored(app(), forbidden=(OVERRIDES,)), "shop")
+    await reading.read()
+    assert reading.unread == ["overrides may not be listed, so what they rule is not told: cannot list overrides"]
+
+
+async def test_a_real_client_reads_a_cluster(tmp_path: Path) -> None:
+    async with open_cluster(tmp_path, FakeClock(BEGINS)) as opened:
+        await opened.cluster.apply([{**app(), "metadata": {"name": "app", "namespace": "default"}}])
+        reading = ClusterReading(opened.client, "default")
+        assert "ScaledObject" in kinds(await reading.read())
+        assert reading.unread == []
