@@ -9,7 +9,6 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from pathlib import Path
 
 from keda_py.apis.go_values import parse_bool
 from keda_py.errors import ConfigError
@@ -32,10 +31,10 @@ from keda_py.settings.parsers import (
     parse_url,
     parse_wait,
 )
+from keda_py.settings.surroundings import service_account_namespace, with_service_tls
 
 _ON_8080: Address | None = Address(host="", port=8080)
 _ON_8081: Address | None = Address(host="", port=8081)
-_SERVICE_ACCOUNT_NAMESPACE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -349,24 +348,15 @@ GROUPS: dict[str, type] = {
 
 def load_settings(flags: Flags, env: Mapping[str, str]) -> Settings:
     """Settings from flags and environment. Raises ConfigError that names every wrong one, its value and the remedy."""
-    env, wrong = _with_service_tls(env), list[str]()
+    env, wrong = with_service_tls(env), list[str]()
     settings = Settings(**{name: read_options(group, flags, env, wrong) for name, group in GROUPS.items()})
     wrong.extend(_contradictions(settings))
     if wrong:
         raise ConfigError("; ".join(wrong))
     if settings.cluster.object_namespace:
         return settings
-    namespace = _service_account_namespace() or settings.cluster.pod_namespace
+    namespace = service_account_namespace() or settings.cluster.pod_namespace
     return dataclasses.replace(settings, cluster=dataclasses.replace(settings.cluster, object_namespace=namespace))
-
-
-def _with_service_tls(env: Mapping[str, str]) -> Mapping[str, str]:
-    """KEDA_SERVICE_* not set at all are as KEDA_HTTP_*; set but empty they are TLS13 and the default ciphers."""
-    inherited = {
-        "KEDA_SERVICE_MIN_TLS_VERSION": env.get("KEDA_HTTP_MIN_TLS_VERSION") or "TLS12",
-        "KEDA_SERVICE_TLS_CIPHER_LIST": env.get("KEDA_HTTP_TLS_CIPHER_LIST", ""),
-    }
-    return inherited | dict(env)
 
 
 def _contradictions(settings: Settings) -> list[str]:
@@ -391,10 +381,3 @@ def _contradictions(settings: Settings) -> list[str]:
     if serving.upstream_ca_file and not serving.upstream:
         found.append("--external-metrics-upstream-ca-file: means nothing without --external-metrics-upstream")
     return found
-
-
-def _service_account_namespace() -> str:
-    try:
-        return _SERVICE_ACCOUNT_NAMESPACE.read_text(encoding="utf-8").strip()
-    except OSError:  # not in a pod
-        return ""
