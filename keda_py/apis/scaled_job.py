@@ -72,7 +72,7 @@ class ScaledJobStatus(Wire):
     external_metric_names: list[str] = []
     triggers_activity: dict[str, TriggerActivity] = {}
     keda_py: DecisionStatus | None = None
-    """Only while it is held back."""
+    """Its history, and why it is held back."""
 
 
 class ScaledJob(Wire):

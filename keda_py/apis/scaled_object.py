@@ -145,6 +145,42 @@ class HeldBackStatus(Wire):
     """When it is tried again."""
 
 
+class TriggerChange(Wire):
+    """What one trigger said then."""
+
+    metric: str = ""
+    value: float | None = None
+    active: bool = False
+    fallback: bool = False
+    error: str = ""
+
+
+class ReplicaChange(Wire):
+    """Replicas of the workload before and after; left out where they could not be read."""
+
+    before: Int32 | None = None
+    after: Int32 | None = None
+
+
+class JobChange(Wire):
+    """Unfinished Jobs before, and what was added."""
+
+    running: Int32 = 0
+    created: Int32 = 0
+
+
+class ChangeStatus(Wire):
+    """A decision that differed from the one before, or scaled."""
+
+    time: Timestamp = ""
+    reason: str = ""
+    triggers: list[TriggerChange] = []
+    """Those that were active or failed, three at most."""
+    replicas: ReplicaChange | None = None
+    jobs: JobChange | None = None
+    error: str = ""
+
+
 class DecisionStatus(Wire):
     """Why the replicas are what they are."""
 
@@ -158,6 +194,8 @@ class DecisionStatus(Wire):
     notes: list[str] = []
     """Errors of triggers, and why a value is not what its source said, when this reason began."""
     held_back: HeldBackStatus | None = None
+    history: list[ChangeStatus] = []
+    """The changes of the last day, bounded, as `keda-py explain --since` tells them; up to five minutes late."""
 
 
 class ScaledObjectStatus(Wire):

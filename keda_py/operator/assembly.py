@@ -184,7 +184,7 @@ def _parts(
         reader=sources.reader,
         readings=readings,
         resolver=sources.resolver,
-        status=StatusWriter(writer),
+        status=StatusWriter(writer, around.clock, around.settings.scaling.decision_history),
         events=EventRecorder(writer, instance=identity(around.settings)),
         instruments=around.instruments,
         record=DecisionRecord(),

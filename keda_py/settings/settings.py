@@ -247,6 +247,13 @@ class ScalingSettings:
         flag="zero-polling-interval",
         env="KEDA_PY_ZERO_POLLING_INTERVAL",
     )
+    decision_history: timedelta = option(
+        timedelta(hours=24),
+        parse_wait,
+        "changes of so long are kept in each object's status, for `keda-py explain --since`; 0: none",
+        flag="decision-history",
+        env="KEDA_PY_DECISION_HISTORY",
+    )
     restrict_secret_access: bool = option(
         False,
         lambda text: text.lower() == "true",

@@ -11,6 +11,7 @@
 - --leader-elect
 - --leader-election-id={{ $values.operator.leaderElectionID }}
 - --shutdown-delay={{ $values.operator.shutdownDelay }}
+- --decision-history={{ $values.operator.decisionHistory }}
 - --secure-port={{ $values.service.portHttpsTarget }}
 - --webhook-port={{ ternary ($values.webhooks.port | default 9443) 0 $values.webhooks.enabled }}
 {{- with $values.webhooks.clients }}

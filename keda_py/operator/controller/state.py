@@ -10,6 +10,7 @@ from keda_py.core.metric_names import MetricSet
 from keda_py.core.spec import NAME_LABEL, TriggersSpec
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.kube.resources import Resource
+from keda_py.operator.controller.history import History
 
 
 @dataclass(slots=True)
@@ -19,7 +20,8 @@ class Remembered:
     `spec` and `metrics` are set while a scale loop runs. `fingerprint` is what the last finished reconcile was made of,
     `attempts` counts those that failed since. `next_look` is monotonic seconds, 0: now. `failures` are the trigger
     errors already told, `stale` the triggers whose parameters may have changed, `troubles` what was logged as wrong
-    since all was well. `without_worker` is for what a reconcile waits for: others have its worker meanwhile.
+    since all was well. `without_worker` is for what a reconcile waits for: others have its worker meanwhile. `history`
+    is None until a decision changed.
     """
 
     resource: Resource
@@ -36,6 +38,7 @@ class Remembered:
     failures: tuple[str, ...] = ()
     stale: set[int] = field(default_factory=set)
     troubles: set[str] = field(default_factory=set)
+    history: History | None = None
     changed: asyncio.Future[None] | None = None
     without_worker: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
 
