@@ -194,12 +194,10 @@ class DecisionStatus(Wire):
     notes: list[str] = []
     """Errors of triggers, and why a value is not what its source said, when this reason began."""
     held_back: HeldBackStatus | None = None
-    history: list[ChangeStatus] = []
-    """The changes of the last day, bounded, as `keda-py explain --since` tells them; up to five minutes late."""
 
 
 class ScaledObjectStatus(Wire):
-    """What keda-py observed and did; `kedaPy` is its own, the rest is KEDA's."""
+    """What keda-py observed and did; `kedaPy` and `kedaPyHistory` are its own, the rest is KEDA's."""
 
     scale_target_kind: str = ""
     scale_target_gvkr: Annotated[GroupVersionKindResource | None, Field(alias="scaleTargetGVKR")] = None
@@ -217,6 +215,8 @@ class ScaledObjectStatus(Wire):
     triggers_types: str = ""
     authentications_types: str = ""
     keda_py: DecisionStatus | None = None
+    keda_py_history: list[ChangeStatus] = []
+    """The changes of the last day, bounded, as `keda-py explain --since` tells them; up to five minutes late."""
 
 
 class ScaledObject(Wire):

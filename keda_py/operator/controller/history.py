@@ -1,6 +1,6 @@
 """The changes of the last day, kept in the object's own status: what outlives the process that decided.
 
-In: entries of the decision record that changed something. Out: `status.kedaPy.history`, which `explain/insight.py`
+In: entries of the decision record that changed something. Out: `status.kedaPyHistory`, which `explain/insight.py`
 serves before what this process has seen itself, and `keda-py explain -A --since` reads of all objects. It needs no
 right and no object more, and almost no write: it goes along with what is written anyhow (`status.py`). An object that
 changes all the time, and whatever writes nothing of its own, is written for it once in five minutes at most. The bytes
@@ -19,6 +19,8 @@ from keda_py.apis.foreign import list_at, map_at, maps_at, text_at
 from keda_py.core.values.times import write_time
 from keda_py.operator.controller.record import Entry, TriggerNote
 
+HISTORY = "kedaPyHistory"
+"""Of the status; beside `kedaPy`, which says what holds now and stays short."""
 MOST_ENTRIES = 32
 MOST_BYTES = 4096
 MOST_TRIGGERS = 3
@@ -94,7 +96,7 @@ def is_lively(history: History, now: datetime) -> bool:
 
 def read_history(status: Mapping[str, Any]) -> tuple[Change, ...]:
     """What a status tells, oldest first. Any client may have written it: what is not ours in form is left out."""
-    listed = list_at(status, "kedaPy", "history")[-MOST_ENTRIES:]
+    listed = list_at(status, HISTORY)[-MOST_ENTRIES:]
     return tuple(sorted(_readable(listed), key=lambda one: str(one["time"])))
 
 

@@ -14,12 +14,11 @@ from typing import Any
 from keda_py.clock import Clock
 from keda_py.kube.client import KubeClient
 from keda_py.kube.status import merge_patch, patch_status
-from keda_py.operator.controller.history import PAUSE_SECONDS, History, is_lively, read_history, with_entry
+from keda_py.operator.controller.history import HISTORY, PAUSE_SECONDS, History, is_lively, read_history, with_entry
 from keda_py.operator.controller.record import Entry
 from keda_py.operator.controller.state import Remembered
 
 OWN = "kedaPy"
-HISTORY = "history"
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +30,7 @@ class StatusWriter:
         self._client, self._clock, self._keep = client, clock, keep
         self._leaving = False
         self._dropped: defaultdict[str, set[str]] = defaultdict(set)
-        """By kind, keys of `status.kedaPy` that the installed CRD does not know: KEDA's own knows none."""
+        """By kind, our own parts of the status that the installed CRD does not know: KEDA's own knows none."""
 
     def note(self, state: Remembered, entry: Entry) -> None:
         """A decision that changed; the next writes carry it."""
@@ -58,16 +57,18 @@ class StatusWriter:
             state.history = replace(state.history, due=self._clock.monotonic() + PAUSE_SECONDS)
         metadata = {"namespace": state.key.namespace, "name": state.key.name, "uid": state.uid}
         seen = {"metadata": metadata, "status": dict(state.status)}
+        before = state.status
         live = await patch_status(self._client, state.resource, seen, status)
         if live is None:
             return False
         state.remember(live)
-        self._note_dropped(state.key.kind, status.get(OWN) or {}, (live.get("status") or {}).get(OWN) or {})
+        self._note_dropped(state.key.kind, before, status, live.get("status") or {})
         return True
 
     def _merged(self, state: Remembered, wanted: Mapping[str, Any], history: Any) -> dict[str, Any]:
-        own = {**(wanted.get(OWN, state.status.get(OWN)) or {}), HISTORY: history}
-        merged = {**state.status, **wanted, OWN: self._known(state.key.kind, own)}
+        kind = state.key.kind
+        own = self._known(kind, wanted.get(OWN, state.status.get(OWN)))
+        merged = {**state.status, **wanted, OWN: own, HISTORY: None if HISTORY in self._dropped[kind] else history}
         return {name: value for name, value in merged.items() if value is not None}
 
     def _carries(self, history: History, state: Remembered, status: Mapping[str, Any]) -> bool:
@@ -80,21 +81,24 @@ class StatusWriter:
 
     def _stored(self, state: Remembered) -> Any:
         """None where nothing is to be kept: what an earlier process kept goes with the next write."""
-        return (state.status.get(OWN) or {}).get(HISTORY) if self._keep else None
+        return state.status.get(HISTORY) if self._keep else None
 
-    def _note_dropped(self, kind: str, sent: Mapping[str, Any], kept: Mapping[str, Any]) -> None:
+    def _note_dropped(
+        self, kind: str, before: Mapping[str, Any], sent: Mapping[str, Any], kept: Mapping[str, Any]
+    ) -> None:
         """What the API server does not keep as it was sent is not sent again."""
-        dropped = sent.keys() - kept.keys()
-        if HISTORY in sent and sent[HISTORY] != kept.get(HISTORY):
+        dropped = (sent.get(OWN) or {}).keys() - (kept.get(OWN) or {}).keys()
+        # Of what stood there already the answer may show what another client wrote meanwhile.
+        if sent.get(HISTORY) != before.get(HISTORY) and sent.get(HISTORY) != kept.get(HISTORY):
             dropped |= {HISTORY}
         if dropped:
             self._dropped[kind] |= dropped
             log.warning(
-                "the installed crd drops parts of status.kedaPy; apply `keda-py crds`", extra={"parts": sorted(dropped)}
+                "the installed crd drops our parts of the status; apply `keda-py crds`",
+                extra={"parts": sorted(dropped)},
             )
 
-    def _known(self, kind: str, own: Mapping[str, Any]) -> dict[str, Any] | None:
+    def _known(self, kind: str, own: Mapping[str, Any] | None) -> dict[str, Any] | None:
         """Without what would be dropped again: it would be sent for ever."""
         dropped = self._dropped[kind]
-        kept = {name: value for name, value in own.items() if name not in dropped and value is not None}
-        return kept or None
+        return {name: value for name, value in (own or {}).items() if name not in dropped} or None

@@ -35,7 +35,7 @@ def kept(*entries: Entry, keep: timedelta = DAY) -> History:
 
 
 def status(*changes: Any) -> dict[str, Any]:
-    return {"kedaPy": {"history": list(changes)}}
+    return {"kedaPyHistory": list(changes)}
 
 
 def test_a_change_tells_its_replicas_and_the_triggers_that_were_active_or_failed() -> None:
@@ -119,7 +119,7 @@ JUNK = [
 @pytest.mark.parametrize("junk", JUNK, ids=range(len(JUNK)))
 def test_what_another_client_wrote_into_the_status_is_left_out_where_it_is_no_change(junk: Any) -> None:
     assert read_history(status(junk)) == ()
-    assert read_history({"kedaPy": {"history": junk}}) == ()
+    assert read_history({"kedaPyHistory": junk}) == ()
 
 
 def test_what_another_client_wrote_is_read_no_longer_than_what_we_write() -> None:

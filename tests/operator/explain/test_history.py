@@ -21,7 +21,7 @@ async def sleep_and_wake(world: World) -> None:
 
 
 def history(world: World) -> list[Obj]:
-    kept: list[Obj] = (world.status().get("kedaPy") or {}).get("history") or []
+    kept: list[Obj] = world.status().get("kedaPyHistory") or []
     return kept
 
 
@@ -80,7 +80,7 @@ async def test_a_scaled_job_that_creates_all_the_time_is_written_for_it_once_in_
 
 def distinct(written: list[Obj]) -> list[list[Obj]]:
     """The histories that were written, each once."""
-    kept = [((one.get("status") or {}).get("kedaPy") or {}).get("history") or [] for one in written]
+    kept = [(one.get("status") or {}).get("kedaPyHistory") or [] for one in written]
     return [one for one, before in zip(kept, [[], *kept], strict=False) if one != before]
 
 
@@ -107,7 +107,7 @@ async def test_what_is_forged_in_one_status_is_told_of_that_object_alone_and_pai
     world = quiet_world
     await world.create(scaled_object(metrics_api(world.url)), scaled_object(metrics_api(world.url), name="other"))
     forged = {"time": "2026-11-20T12:00:00Z", "reason": reason, "replicas": {"before": 0, "after": 99}}
-    status = {"status": {"kedaPy": {"history": [forged] * 200}}}
+    status = {"status": {"kedaPyHistory": [forged] * 200}}
     await world.client.patch(SCALED_OBJECTS.named("default", "app", "status"), status)
     code, text = await explain(world, "-A", "--since", "2020-01-01")
     assert code == 0
