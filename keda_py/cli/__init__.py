@@ -21,6 +21,7 @@ COMMANDS = {
     "demo": "watch four days of autoscaling in under a minute, no Kubernetes needed",
     "validate": "check manifests without a cluster: file and line of what is wrong, exit code for CI",
     "check-trigger": "build a trigger and read it once, from here: its value, or what is wrong",
+    "shadow": "what `keda-py operator --shadow` found out beside KEDA: each disagreement, both sides' reasons",
     "migrate": "what would be different if keda-py took over from an installed KEDA; only reads",
     "explain": "why a ScaledObject woke, slept or stayed as it is, and what comes next",
     "crds": "print the CustomResourceDefinitions",
@@ -28,6 +29,9 @@ COMMANDS = {
     "completion": "print the script with which bash, zsh or fish completes commands, namespaces and names",
     "version": "print versions",
 }
+
+FOLDERS = dict.fromkeys(("shadow",), "planning")
+"""Of commands whose file is not in this one."""
 
 EVERY_DAY = ("explain", "validate", "check-trigger", "scalers", "local")
 """What is shown where no command is given."""
@@ -71,7 +75,7 @@ def _run(command: str, arguments: list[str]) -> int:
 
     code: int
     try:
-        code = importlib.import_module(f"keda_py.cli.{command.replace('-', '_')}").run(arguments)
+        code = importlib.import_module(_module_of(command)).run(arguments)
         sys.stdout.flush()
     except* BrokenPipeError:  # `keda-py crds | head`: the reader has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -81,6 +85,10 @@ def _run(command: str, arguments: list[str]) -> int:
     except* (KedaPyError, OSError) as group:  # OSError: a port is taken, a file cannot be read
         code = _print_errors(command, group, exit_code=1)
     return code
+
+
+def _module_of(command: str) -> str:
+    return ".".join(filter(None, ("keda_py.cli", FOLDERS.get(command, ""), command.replace("-", "_"))))
 
 
 def _print_errors(command: str, group: BaseExceptionGroup[Exception], exit_code: int) -> int:

@@ -101,13 +101,14 @@ class Assembly:
 
 def assemble(around: OperatorInputs) -> Assembly:
     """Put the parts together; nothing runs yet."""
-    settings, sources, election = around.settings, _sources(around), _election(around)
+    settings, election = around.settings, _election(around)
+    sources = sources_of(around, Caches(around.client, settings.cluster.watch_namespaces))
     leads = _leads(election)
 
     def on_reading(key: ObjectKey) -> None:  # called once all is put together: controllers are made of readings
         (jobs.controller if key.kind == SCALED_JOBS.kind else scaled_objects).on_reading(key)
 
-    readings = _readings(around, sources, leads, on_reading)
+    readings = readings_of(around, sources, leads, on_reading)
     parts = _parts(around, sources, readings, leads)
     scaled_objects = Controller(parts, ScaledObjects(parts), settings.scaling.scaled_object_workers)
     standby_reader = StandbyReader(parts, leads)
@@ -137,7 +138,7 @@ def assemble(around: OperatorInputs) -> Assembly:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Sources:
+class Sources:
     """What is known of the cluster, and where scalers come from; nothing here writes."""
 
     caches: Caches
@@ -147,18 +148,19 @@ class _Sources:
     scalers: ScalerSource
 
 
-def _sources(around: OperatorInputs) -> _Sources:
-    caches = Caches(around.client, around.settings.cluster.watch_namespaces)
+def sources_of(around: OperatorInputs, caches: Caches) -> Sources:
+    """What reads, over these caches."""
     discovery = Discovery(around.client)
     reader = ClusterReader(around.client, discovery, around.clock)
     resolver = _resolver(around, caches, reader, discovery)
     scalers = _scaler_source(around, reader, resolver)
-    return _Sources(caches=caches, discovery=discovery, reader=reader, resolver=resolver, scalers=scalers)
+    return Sources(caches=caches, discovery=discovery, reader=reader, resolver=resolver, scalers=scalers)
 
 
-def _readings(
-    around: OperatorInputs, sources: _Sources, leads: Callable[[], bool], on_reading: Callable[[ObjectKey], None]
+def readings_of(
+    around: OperatorInputs, sources: Sources, leads: Callable[[], bool], on_reading: Callable[[ObjectKey], None]
 ) -> Readings:
+    """What asks scalers; `on_reading` is told of what others than its own poll found out."""
     return Readings(
         scalers=sources.scalers,
         tasks=around.tasks,
@@ -169,7 +171,7 @@ def _readings(
 
 
 def _parts(
-    around: OperatorInputs, sources: _Sources, readings: Readings, leads: Callable[[], bool]
+    around: OperatorInputs, sources: Sources, readings: Readings, leads: Callable[[], bool]
 ) -> ScaledObjectDependencies:
     """All that is written from here on goes through a client that refuses while we do not lead."""
     writer, caches = around.client.guarded(leads), sources.caches
@@ -227,7 +229,7 @@ def _query(parts: ScaledObjectDependencies, scaled_objects: Controller[ObjectSta
     return Query(readings=parts.readings, targets=targets, specs=partial(_find_spec, parts))
 
 
-def _admission(around: OperatorInputs, sources: _Sources) -> AdmissionServer:
+def _admission(around: OperatorInputs, sources: Sources) -> AdmissionServer:
     events = EventRecorder(around.client, instance=identity(around.settings), controller=ADMISSION_CONTROLLER)
     neighbours = RelatedObjects(around.client, sources.caches)
     return AdmissionServer(around.settings, neighbours, sources.caches, events, around.instruments)

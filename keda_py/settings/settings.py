@@ -31,6 +31,7 @@ from keda_py.settings.parsers import (
     parse_url,
     parse_wait,
 )
+from keda_py.settings.shadow import ShadowSettings
 from keda_py.settings.surroundings import service_account_namespace, with_service_tls
 
 _ON_8080: Address | None = Address(host="", port=8080)
@@ -338,6 +339,7 @@ class Settings:
     http: HttpSettings = field(default_factory=HttpSettings)
     scaling: ScalingSettings = field(default_factory=ScalingSettings)
     process: ProcessSettings = field(default_factory=ProcessSettings)
+    shadow: ShadowSettings = field(default_factory=ShadowSettings)
     logs: LogSettings = field(default_factory=LogSettings)
 
 
@@ -349,6 +351,7 @@ GROUPS: dict[str, type] = {
     "http": HttpSettings,
     "scaling": ScalingSettings,
     "process": ProcessSettings,
+    "shadow": ShadowSettings,
     "logs": LogSettings,
 }
 
@@ -387,4 +390,8 @@ def _contradictions(settings: Settings) -> list[str]:
         found.append("--webhook-client-names: means nothing without --webhook-client-ca-file")
     if serving.upstream_ca_file and not serving.upstream:
         found.append("--external-metrics-upstream-ca-file: means nothing without --external-metrics-upstream")
+    if settings.shadow.enabled and lease.elect:
+        found.append("--leader-elect: means nothing with --shadow, which writes nothing; leave it out")
+    if settings.shadow.enabled and serving.register:
+        found.append("--register: means nothing with --shadow, which answers no HPA; leave it out")
     return found

@@ -1,0 +1,1 @@
+"""Commands that tell what will happen, what would, and what was saved."""
