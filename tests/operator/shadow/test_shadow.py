@@ -14,7 +14,7 @@ from keda_py.core.shadow.comparison import Matter
 from keda_py.kube.resources import DEPLOYMENTS, HORIZONTAL_POD_AUTOSCALERS, SCALED_OBJECTS
 from keda_py.operator.shadow.app import Shadow, run_shadow
 from keda_py.settings.settings import load_settings
-from tests.builders import deployment, hpa, metrics_api, scaled_object
+from tests.builders import authentication, deployment, hpa, metrics_api, scaled_object
 from tests.operator.world import World
 
 FLAGS = {
@@ -43,6 +43,12 @@ async def shadow_of(world: World) -> AsyncIterator[Shadow]:
 
 def matters(shadow: Shadow) -> list[Matter]:
     return [one.claim.matter for one in shadow.ledger.holding()]
+
+
+def methods(shadow: Shadow) -> set[str]:
+    """Of every request that it sent to the API server."""
+    samples = (one for family in shadow.parts.instruments.registry.collect() for one in family.samples)
+    return {one.labels["method"] for one in samples if "method" in one.labels}
 
 
 async def do_as_keda(world: World, replicas: int, *, active: bool) -> None:
@@ -78,9 +84,7 @@ async def test_beside_an_operator_like_itself_it_finds_nothing_and_writes_nothin
         await world.seconds(240)
         assert world.replicas() == 0
         assert (shadow.ledger.compared, shadow.ledger.found) == (1, 0)
-        registry = shadow.parts.instruments.registry
-        methods = {s.labels["method"] for m in registry.collect() for s in m.samples if "method" in s.labels}
-        assert methods == {"GET"}
+        assert methods(shadow) == {"GET"}
 
 
 async def test_work_that_the_other_side_does_not_see_is_told_with_both_reasons(quiet_world: World) -> None:
@@ -131,6 +135,21 @@ async def test_another_hpa_and_a_trigger_that_only_one_side_can_read_are_told(qu
         assert "1 to 5 replicas" in holding[Matter.HPA].ours.value
         assert "1 to 9 replicas" in holding[Matter.HPA].theirs.value
         assert "404" in holding[Matter.READY].ours.why
+
+
+async def test_a_token_that_would_have_to_be_made_is_not_asked_for_and_that_is_told(quiet_world: World) -> None:
+    world = quiet_world
+    await world.create(authentication(boundServiceAccountToken=[{"parameter": "token", "serviceAccountName": "work"}]))
+    await be_keda(world)
+    trigger = metrics_api(world.url, authenticationRef={"name": "auth"})
+    trigger["metadata"]["authMode"] = "bearer"
+    await world.patch(SCALED_OBJECTS, {"spec": {"triggers": [trigger]}})
+    async with shadow_of(world) as shadow:
+        await world.seconds(120)
+        (one,) = shadow.ledger.holding()
+        assert (one.claim.matter, one.claim.ours.value, one.claim.theirs.value) == (Matter.READY, "not ready", "ready")
+        assert methods(shadow) == {"GET"}
+        assert "serviceaccounts/work/token: not sent, a shadow writes nothing" in one.claim.ours.why
 
 
 async def test_a_paused_object_is_not_compared_and_one_that_cannot_be_built_is(quiet_world: World) -> None:
