@@ -145,6 +145,42 @@ class HeldBackStatus(Wire):
     """When it is tried again."""
 
 
+class TriggerChange(Wire):
+    """What one trigger said then."""
+
+    metric: str = ""
+    value: float | None = None
+    active: bool = False
+    fallback: bool = False
+    error: str = ""
+
+
+class ReplicaChange(Wire):
+    """Replicas of the workload before and after; left out where they could not be read."""
+
+    before: Int32 | None = None
+    after: Int32 | None = None
+
+
+class JobChange(Wire):
+    """Unfinished Jobs before, and what was added."""
+
+    running: Int32 = 0
+    created: Int32 = 0
+
+
+class ChangeStatus(Wire):
+    """A decision that differed from the one before, or scaled."""
+
+    time: Timestamp = ""
+    reason: str = ""
+    triggers: list[TriggerChange] = []
+    """Those that were active or failed, three at most."""
+    replicas: ReplicaChange | None = None
+    jobs: JobChange | None = None
+    error: str = ""
+
+
 class DecisionStatus(Wire):
     """Why the replicas are what they are."""
 
@@ -161,7 +197,7 @@ class DecisionStatus(Wire):
 
 
 class ScaledObjectStatus(Wire):
-    """What keda-py observed and did; `kedaPy` is its own, the rest is KEDA's."""
+    """What keda-py observed and did; `kedaPy` and `kedaPyHistory` are its own, the rest is KEDA's."""
 
     scale_target_kind: str = ""
     scale_target_gvkr: Annotated[GroupVersionKindResource | None, Field(alias="scaleTargetGVKR")] = None
@@ -179,6 +215,8 @@ class ScaledObjectStatus(Wire):
     triggers_types: str = ""
     authentications_types: str = ""
     keda_py: DecisionStatus | None = None
+    keda_py_history: list[ChangeStatus] = []
+    """The changes of the last day, bounded, as `keda-py explain --since` tells them; up to five minutes late."""
 
 
 class ScaledObject(Wire):

@@ -23,6 +23,7 @@ COMMANDS = {
     "check-trigger": "build a trigger and read it once, from here: its value, or what is wrong",
     "preview": "what schedules will do: each change with its reason, hours a week, the moment of zero",
     "simulate": "replay metrics: the replicas that a ScaledObject would have had, waits, flaps, cost",
+    "shadow": "what `keda-py operator --shadow` found out beside KEDA: each disagreement, both sides' reasons",
     "migrate": "what would be different if keda-py took over from an installed KEDA; only reads",
     "explain": "why a ScaledObject woke, slept or stayed as it is, and what comes next",
     "env": "what environments do, what comes next, and who keeps them so",
@@ -38,7 +39,7 @@ COMMANDS = {
 
 FOLDERS = {
     **dict.fromkeys(("env", "wake", "sleep", "hold", "release"), "environments"),
-    **dict.fromkeys(("preview", "simulate"), "planning"),
+    **dict.fromkeys(("preview", "simulate", "shadow"), "planning"),
 }
 """Of commands whose file is not in this one."""
 

@@ -168,7 +168,7 @@ def _rows(
     insight: Mapping[str, Any], evidence: Evidence, times: Times, joint: str
 ) -> list[tuple[datetime, tuple[str, ...]]]:
     """Ours and the HPA's, in the order of time."""
-    rows = [(datetime.fromisoformat(one["time"]), _entry_cells(one, times, joint)) for one in insight["changes"]]
+    rows = [(datetime.fromisoformat(one["time"]), entry_cells(one, times, joint)) for one in insight["changes"]]
     rows += [
         (one.at, ("HPA", f"-> {one.size}", one.metric, f"scaled by the HPA: {one.why}", "")) for one in evidence.steps
     ]
@@ -179,7 +179,8 @@ def _times(at: datetime, times: Times) -> Sequence[str]:
     return [times.stamp(at)] if times.zone is None else [times.stamp(at), Times(now=times.now).stamp(at)]
 
 
-def _entry_cells(entry: Entry, times: Times, joint: str) -> tuple[str, ...]:
+def entry_cells(entry: Entry, times: Times, joint: str) -> tuple[str, ...]:
+    """Reason, count, triggers, why, next change."""
     planned = times.stamp(datetime.fromisoformat(entry["nextChange"])) if "nextChange" in entry else ""
     seen = [_trigger(trigger) for trigger in entry["triggers"]]
     seen += [f"formula = {entry['formula']:g}"] if "formula" in entry else []

@@ -13,11 +13,9 @@ from datetime import timedelta
 from functools import partial
 
 from keda_py import __version__
-from keda_py.answers.bounds import AnswerBounds
-from keda_py.answers.connections import PART_OF_DESCRIPTORS, Connections
 from keda_py.clock import Clock, SystemClock
-from keda_py.net.tls import TlsContexts
-from keda_py.operator.assembly import Assembly, OperatorInputs, assemble, open_client, open_http
+from keda_py.operator.assembly import Assembly, assemble
+from keda_py.operator.opening import opened
 from keda_py.operator.process.clock_watch import watch_clock
 from keda_py.operator.process.hang import Hang, times_of
 from keda_py.operator.process.last_net import last_net
@@ -27,9 +25,8 @@ from keda_py.operator.registered import show_counts
 from keda_py.operator.shutdown import shut_down
 from keda_py.readings.journal import Journal
 from keda_py.sdk.registry import trigger_types_by_module
-from keda_py.serving.ports.listening import descriptors, raise_descriptor_limit
+from keda_py.serving.ports.listening import raise_descriptor_limit
 from keda_py.settings.settings import Settings
-from keda_py.telemetry.prometheus import OperatorMetrics
 
 log = logging.getLogger(__name__)
 
@@ -62,30 +59,12 @@ async def run_operator(
     Where it shares its process with others, `process` is None: nothing of it outlives that, and it ends nothing.
     """
     process = process or OwnProcess(journal=Journal.in_memory())
-    instruments = OperatorMetrics(detailed=settings.serving.detailed_http_metrics)
-    client = open_client(settings, clock, instruments)
-    tls = TlsContexts(settings.http.min_tls_version, settings.http.ciphers, settings.certificates.ca_dirs)
-    answers = AnswerBounds(settings.http.max_response_bytes)
-    connections = Connections(share=descriptors() // PART_OF_DESCRIPTORS)
-    http = open_http(settings, clock, tls, instruments, answers, connections)
-    async with client, answers, http, asyncio.TaskGroup() as tasks:
-        around = OperatorInputs(
-            settings=settings,
-            clock=clock,
-            client=client,
-            http=http,
-            answers=answers,
-            connections=connections,
-            tls=tls,
-            tasks=tasks,
-            instruments=instruments,
-            journal=process.journal,
-        )
+    async with opened(settings, clock, process.journal) as around:
         assembly = assemble(around)
         show_counts(assembly.parts, assembly.scaled_objects, assembly.jobs)
         async with assembly.serving:
-            watching = [tasks.create_task(run()) for run in _background(assembly, process)]
-            working = tasks.create_task(_work(assembly, settings, started))
+            watching = [around.tasks.create_task(run()) for run in _background(assembly, process)]
+            working = around.tasks.create_task(_work(assembly, settings, started))
             await stopping.wait()
             await _leave(assembly, working, settings.serving.shutdown_delay)
             for task in watching:

@@ -111,13 +111,14 @@ class Assembly:
 
 def assemble(around: OperatorInputs) -> Assembly:
     """Put the parts together; nothing runs yet."""
-    settings, sources, election = around.settings, _sources(around), _election(around)
+    settings, election = around.settings, _election(around)
+    sources = sources_of(around, Caches(around.client, settings.cluster.watch_namespaces))
     leads = _leads(election)
 
     def on_reading(key: ObjectKey) -> None:  # called once all is put together: controllers are made of readings
         (jobs.controller if key.kind == SCALED_JOBS.kind else scaled_objects).on_reading(key)
 
-    readings = _readings(around, sources, leads, on_reading)
+    readings = readings_of(around, sources, leads, on_reading)
     lying = Lying()
     parts = _parts(around, sources, readings, leads, lying.over(AS_WRITTEN))
     scaled_objects = Controller(parts, ScaledObjects(parts), settings.scaling.scaled_object_workers)
@@ -152,7 +153,7 @@ def assemble(around: OperatorInputs) -> Assembly:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Sources:
+class Sources:
     """What is known of the cluster, and where scalers come from; nothing here writes."""
 
     caches: Caches
@@ -162,18 +163,19 @@ class _Sources:
     scalers: ScalerSource
 
 
-def _sources(around: OperatorInputs) -> _Sources:
-    caches = Caches(around.client, around.settings.cluster.watch_namespaces)
+def sources_of(around: OperatorInputs, caches: Caches) -> Sources:
+    """What reads, over these caches."""
     discovery = Discovery(around.client)
     reader = ClusterReader(around.client, discovery, around.clock)
     resolver = _resolver(around, caches, reader, discovery)
     scalers = _scaler_source(around, reader, resolver)
-    return _Sources(caches=caches, discovery=discovery, reader=reader, resolver=resolver, scalers=scalers)
+    return Sources(caches=caches, discovery=discovery, reader=reader, resolver=resolver, scalers=scalers)
 
 
-def _readings(
-    around: OperatorInputs, sources: _Sources, leads: Callable[[], bool], on_reading: Callable[[ObjectKey], None]
+def readings_of(
+    around: OperatorInputs, sources: Sources, leads: Callable[[], bool], on_reading: Callable[[ObjectKey], None]
 ) -> Readings:
+    """What asks scalers; `on_reading` is told of what others than its own poll found out."""
     return Readings(
         scalers=sources.scalers,
         tasks=around.tasks,
@@ -184,7 +186,7 @@ def _readings(
 
 
 def _parts(
-    around: OperatorInputs, sources: _Sources, readings: Readings, leads: Callable[[], bool], specs: Specs
+    around: OperatorInputs, sources: Sources, readings: Readings, leads: Callable[[], bool], specs: Specs
 ) -> ScaledObjectDependencies:
     """All that is written from here on goes through a client that refuses while we do not lead."""
     writer, caches = around.client.guarded(leads), sources.caches
@@ -199,7 +201,7 @@ def _parts(
         reader=sources.reader,
         readings=readings,
         resolver=sources.resolver,
-        status=StatusWriter(writer),
+        status=StatusWriter(writer, around.clock, around.settings.scaling.decision_history),
         events=EventRecorder(writer, instance=identity(around.settings)),
         instruments=around.instruments,
         record=DecisionRecord(),
@@ -242,7 +244,7 @@ def _query(parts: ScaledObjectDependencies, scaled_objects: Controller[ObjectSta
     return Query(readings=parts.readings, targets=targets, specs=partial(_find_spec, parts))
 
 
-def _admission(around: OperatorInputs, sources: _Sources, environments: EnvironmentParts) -> AdmissionServer:
+def _admission(around: OperatorInputs, sources: Sources, environments: EnvironmentParts) -> AdmissionServer:
     events = EventRecorder(around.client, instance=identity(around.settings), controller=ADMISSION_CONTROLLER)
     overrides = environments.caches.overrides
     neighbours = RelatedObjects(around.client, sources.caches, overrides)

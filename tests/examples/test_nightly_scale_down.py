@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from keda_py.demo.picture import draw
 from keda_py.demo.phases import Phases
+from keda_py.demo.picture import draw
 from keda_py.demo.recorder import Recorder
 from keda_py.demo.timeline import Change, Timeline
 from keda_py.kube.resources import SCALED_OBJECTS

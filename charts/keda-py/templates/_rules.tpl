@@ -87,3 +87,19 @@
 - {apiGroups: [""], resources: [configmaps], verbs: [get, list, watch]}
 {{- end }}
 {{- end }}
+
+{{/* Of a list of rules what only reads, and what a shadow looks at: neither Jobs nor ScaledJobs. */}}
+{{- define "keda-py.readingRules" -}}
+{{- range fromYamlArray . }}
+{{- $verbs := list }}
+{{- range .verbs }}
+{{- if has . (list "get" "list" "watch") }}
+{{- $verbs = append $verbs . }}
+{{- end }}
+{{- end }}
+{{- $resources := without .resources "jobs" "scaledjobs" }}
+{{- if and $verbs $resources }}
+- {{ set (set . "verbs" $verbs) "resources" $resources | toJson }}
+{{- end }}
+{{- end }}
+{{- end }}

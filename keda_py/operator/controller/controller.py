@@ -61,9 +61,11 @@ class Controller(Generic[StateT]):
             await self.queue.run()
 
     async def flush(self) -> None:
-        """Before writing stops: put `lastActiveTime` of active objects on the wire; what fails is logged."""
+        """Before writing stops: `lastActiveTime` of active objects, and changes not told; what fails is logged."""
+        self._parts.status.leave()
         last = ((state, self._kind.last_active(state)) for state in self.states.values() if state.spec is not None)
-        await self._write_activity((state, at) for state, at in last if at is not None)
+        behind = self._parts.status.is_behind
+        await self._write_activity((state, at) for state, at in last if at is not None or behind(state))
 
     def on_change(self, old: Obj | None, new: Obj | None) -> None:
         """A watch event about an object; one that changes nothing we work on makes nothing due."""
@@ -233,13 +235,13 @@ class Controller(Generic[StateT]):
         self._parts.resolver.forget(state.key)
         self.states.pop(state.key, None)
 
-    async def _write_activity(self, times: Iterable[tuple[StateT, datetime]]) -> None:
+    async def _write_activity(self, times: Iterable[tuple[StateT, datetime | None]]) -> None:
         at_once = asyncio.Semaphore(FLUSHED_AT_ONCE)
 
-        async def write(state: StateT, last: datetime) -> None:
+        async def write(state: StateT, last: datetime | None) -> None:
             async with at_once:
                 try:
-                    await self._parts.status.write(state, {"lastActiveTime": write_time(last)})
+                    await self._parts.status.write(state, {"lastActiveTime": write_time(last)} if last else {})
                 except KubeError as error:
                     log.warning("last activity was not written", extra=about(state) | {"error": str(error)})
 

@@ -11,6 +11,7 @@ from keda_py.core.metric_names import MetricSet
 from keda_py.core.spec import NAME_LABEL
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.kube.resources import Resource
+from keda_py.operator.controller.history import History
 
 
 class LookedAt(Protocol):
@@ -28,7 +29,8 @@ class Remembered:
     `attempts` counts those that failed since. `next_look` is monotonic seconds, 0: now. `overlaid`: what lies over the
     spec has changed since the last reconcile began. `failures` are the trigger errors already told, `stale` the
     triggers whose parameters may have changed, `troubles` what was logged as wrong since all was well. `without_worker`
-    is for what a reconcile waits for: others have its worker meanwhile.
+    is for what a reconcile waits for: others have its worker meanwhile. `history` is
+    None until a decision changed.
     """
 
     resource: Resource
@@ -46,6 +48,7 @@ class Remembered:
     failures: tuple[str, ...] = ()
     stale: set[int] = field(default_factory=set)
     troubles: set[str] = field(default_factory=set)
+    history: History | None = None
     changed: asyncio.Future[None] | None = None
     without_worker: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
 

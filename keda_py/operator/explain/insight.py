@@ -5,10 +5,11 @@ metrics; who may read an object's insight is RBAC's to say (`get` on `scaledobje
 `keda-py explain` prints it.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import islice
 from math import isfinite
+from typing import Any
 
 import orjson
 
@@ -21,6 +22,7 @@ from keda_py.core.values.times import write_time
 from keda_py.external_metrics.discovery import INSIGHT, JOB_INSIGHT, Api
 from keda_py.external_metrics.question import Answer, Question
 from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS
+from keda_py.operator.controller.history import has_scaled, read_history
 from keda_py.operator.controller.record import DecisionRecord, Entry, JobCounts, TriggerNote
 from keda_py.operator.controller.state import Remembered
 from keda_py.serving.statuses import StatusError, unavailable
@@ -75,7 +77,7 @@ class Insight:
             "conditions": list(state.status.get("conditions") or ()),
             "troubles": [*self._troubles(key), *_doubts(state)],
             "last": _describe_entry(last) if last else None,
-            "changes": [_describe_entry(entry) for entry in self._record.changes(key)],
+            "changes": _all_changes(state.status, [_describe_entry(entry) for entry in self._record.changes(key)]),
         }
 
     def _next_poll(self, state: Remembered) -> str | None:
@@ -84,6 +86,19 @@ class Insight:
             return None
         left = max(state.next_look - self._clock.monotonic(), 0.0)
         return write_time(self._clock.now() + timedelta(seconds=left))
+
+
+def _all_changes(status: Mapping[str, Any], own: Sequence[Fields]) -> list[Fields]:
+    """What earlier processes kept, then our own; that we first found what held already is no change."""
+    if not own:
+        return [_in_full(change) for change in read_history(status)]
+    earlier = [_in_full(change) for change in read_history(status) if change["time"] < str(own[0]["time"])]
+    found_again = earlier and earlier[-1]["reason"] == own[0]["reason"] and not has_scaled(own[0])
+    return [*earlier, *(own[1:] if found_again else own)]
+
+
+def _in_full(change: Fields) -> Fields:
+    return {**change, "triggers": change.get("triggers", [])}
 
 
 def _doubts(state: Remembered) -> Iterator[str]:

@@ -17,7 +17,7 @@ from keda_py.core.settlement import Outcome, settle
 from keda_py.core.spec import ScalingSpec
 from keda_py.errors import Conflict, KubeError
 from keda_py.kube.resources import Obj
-from keda_py.operator.controller.after_look import record_events, schedule_next
+from keda_py.operator.controller.after_look import note_decision, record_events, schedule_next
 from keda_py.operator.controller.state import about
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.observing import Observed, observe
@@ -115,7 +115,7 @@ class ScaleLoop:
             instruments.record_fallback(state.key, active=look.in_fallback)
         if look.awake is not None:
             instruments.record_awake(state.key, awake=look.awake)
-        self._parts.record.note(state.key, entry_of(look))
+        note_decision(self._parts, state, entry_of(look))
         for level, message, extra in log_lines_of(look):
             log.log(level, message, extra=about(state) | extra)
         record_events(self._parts, state, self._parts.caches.scaled_objects, events_of(look))
