@@ -75,7 +75,8 @@ class Controller(Generic[StateT]):
                     resource=self._kind.resource, key=key, uid=new["metadata"]["uid"]
                 )
             state.follow(old, new)
-            if state.fingerprint == fingerprint_of(new) and not new["metadata"].get("deletionTimestamp"):
+            known = fingerprint_of(new) in (state.fingerprint, state.reconciling)
+            if known and not new["metadata"].get("deletionTimestamp"):
                 return
         if worked_on is not None:
             worked_on.interrupt()
@@ -186,10 +187,19 @@ class Controller(Generic[StateT]):
         else:
             await self._renew_stale(state)
             if state.fingerprint != fingerprint_of(live):
-                async with self._workers.one(state.key.namespace) as state.without_worker:
-                    await self._kind.reconcile(state, live)
+                await self._reconcile(state, live)
             await (self._kind.look(state) if self._begins_look(state) else self._kind.refresh(state))
+            await self._parts.status.settle(state)
             await show_release(self._parts, state)
+
+    async def _reconcile(self, state: StateT, live: Obj) -> None:
+        """With a worker. What its own writes cause, the finalizer's first of all, makes nothing due."""
+        async with self._workers.one(state.key.namespace) as state.without_worker:
+            state.reconciling = fingerprint_of(live)
+            try:
+                await self._kind.reconcile(state, live)
+            finally:
+                state.reconciling = None
 
     def _after_failed_step(self, state: StateT, error: StepError, live: Obj) -> float | None:
         """A ConfigError waits for its object to change; the rest is retried."""
