@@ -20,8 +20,10 @@ from kubernetes_asyncio.client.rest import RESTClientObject
 from kubernetes_asyncio.config import ConfigException, list_kube_config_contexts, load_kube_config
 from kubernetes_asyncio.config.incluster_config import SERVICE_HOST_ENV_NAME, InClusterConfigLoader
 from kubernetes_asyncio.config.kube_config import KubeConfigLoader
+from yarl import URL
 
 from keda_py.errors import ConfigError, Unavailable
+from keda_py.net.proxies import Proxies
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 DEFAULT_NAMESPACE = "default"
@@ -89,7 +91,7 @@ async def load_access(kubeconfig: str = "") -> Access:
         raise ConfigError(f"{where}: {error or type(error).__name__}; correct the file", field="kubeconfig") from error
     return Access(
         url=str(configuration.host).rstrip("/"),
-        proxy=configuration.proxy or "",
+        proxy=configuration.proxy or _proxy_for(str(configuration.host)),
         server_hostname=configuration.tls_server_name or "",
         session=_session(rest),
         configuration=configuration,
@@ -97,6 +99,11 @@ async def load_access(kubeconfig: str = "") -> Access:
         files=files,
         seen=seen,
     )
+
+
+def _proxy_for(url: str) -> str:
+    """That of the environment, which stays the same for the life of the process. Raises ConfigError."""
+    return str(Proxies.from_environment(os.environ).for_url(URL(url)) or "")
 
 
 def _session(rest: RESTClientObject) -> aiohttp.ClientSession:

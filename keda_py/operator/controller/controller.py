@@ -77,7 +77,8 @@ class Controller(Generic[StateT]):
                     resource=self._kind.resource, key=key, uid=new["metadata"]["uid"]
                 )
             state.follow(old, new)
-            if state.fingerprint == fingerprint_of(new) and not new["metadata"].get("deletionTimestamp"):
+            known = fingerprint_of(new) in (state.fingerprint, state.reconciling)
+            if known and not new["metadata"].get("deletionTimestamp"):
                 return
         if worked_on is not None:
             worked_on.interrupt()
@@ -198,12 +199,18 @@ class Controller(Generic[StateT]):
             if state.fingerprint != fingerprint_of(live):
                 await self._reconcile(state, live)
             await (self._kind.look(state) if self._begins_look(state) else self._kind.refresh(state))
+            await self._parts.status.settle(state)
             await show_release(self._parts, state)
 
     async def _reconcile(self, state: StateT, live: Obj) -> None:
+        """With a worker. What its own writes cause, the finalizer's first of all, makes nothing due."""
         state.overlaid = False
         async with self._workers.one(state.key.namespace) as state.without_worker:
-            await self._kind.reconcile(state, live)
+            state.reconciling = fingerprint_of(live)
+            try:
+                await self._kind.reconcile(state, live)
+            finally:
+                state.reconciling = None
         if state.overlaid:  # what lay over the spec that it was made of has changed meanwhile
             state.fingerprint = None
 

@@ -2,16 +2,22 @@
 
 A status is written only when something observable changed. Our own view runs ahead of the watch: after a write it is
 what the API server answered, until the cache shows that version or a later one.
+
+What a reconcile finds out is staged, and goes to the wire with what the look after it finds: one write for an object
+that is new. Where either has to wait for a source, what is staged is written meanwhile.
 """
 
+import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from keda_py.clock import Clock
+from keda_py.errors import KubeError
 from keda_py.kube.client import KubeClient
 from keda_py.kube.status import merge_patch, patch_status
 from keda_py.operator.controller.history import HISTORY, PAUSE_SECONDS, History, is_lively, read_history, with_entry
@@ -19,6 +25,10 @@ from keda_py.operator.controller.record import Entry
 from keda_py.operator.controller.state import Remembered
 
 OWN = "kedaPy"
+STAGED_SECONDS = 1.0
+"""How long a staged field waits for others at most."""
+
+T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
@@ -49,16 +59,58 @@ class StatusWriter:
             return False
         return bool(list(history.changes) != self._stored(state))
 
+    def stage(self, state: Remembered, wanted: Mapping[str, Any]) -> None:
+        """Have the fields named in `wanted` go to the wire with the next write; `state.status` has them from now on."""
+        state.staged = {**state.staged, **wanted}
+
+    async def settle(self, state: Remembered) -> None:
+        """Write what is staged now. Raises KubeError."""
+        if state.staged:
+            await self.write(state, {})
+
+    async def meanwhile(self, state: Remembered, work: Awaitable[T]) -> T:
+        """What `work` comes to, which writes no status; where it takes its time, what is staged is written meanwhile.
+
+        A write that fails then is for the next one to make good.
+        """
+        if not state.staged:
+            return await work
+        error: Exception | None = None
+        async with asyncio.TaskGroup() as tasks:
+            done = asyncio.Event()
+            tasks.create_task(self._settle_unless(done, state))
+            try:
+                result = await work
+            except Exception as raised:  # noqa: BLE001 - raised below: a group would wrap it
+                error = raised
+            done.set()
+        if error is not None:
+            raise error
+        return result
+
+    async def _settle_unless(self, done: asyncio.Event, state: Remembered) -> None:
+        try:
+            async with asyncio.timeout(STAGED_SECONDS):
+                await done.wait()
+        except TimeoutError:
+            with suppress(KubeError):
+                await self.settle(state)
+
     async def write(self, state: Remembered, wanted: Mapping[str, Any]) -> bool:
-        """Bring the fields named in `wanted` to that value, None removes one. True when a request was needed."""
+        """Bring the fields named in `wanted` to that value, None removes one. True when a request was needed.
+
+        What is staged goes with them, and stays so where this fails.
+        """
+        staged, before = state.staged, state.stored
         status = self._merged(state, wanted, self._stored(state))
         if state.history is not None and self._carries(state.history, state, status):
             status = self._merged(state, wanted, list(state.history.changes))
             state.history = replace(state.history, due=self._clock.monotonic() + PAUSE_SECONDS)
         metadata = {"namespace": state.key.namespace, "name": state.key.name, "uid": state.uid}
-        seen = {"metadata": metadata, "status": dict(state.status)}
-        before = state.status
+        seen = {"metadata": metadata, "status": dict(before)}
         live = await patch_status(self._client, state.resource, seen, status)
+        if state.staged is staged:
+            state.staged = {}
         if live is None:
             return False
         state.remember(live)
@@ -77,11 +129,11 @@ class StatusWriter:
             return False
         if self._leaving or self._clock.monotonic() >= history.due:
             return True
-        return bool(merge_patch(dict(state.status), dict(status))) and not is_lively(history, self._clock.now())
+        return bool(merge_patch(dict(state.stored), dict(status))) and not is_lively(history, self._clock.now())
 
     def _stored(self, state: Remembered) -> Any:
         """None where nothing is to be kept: what an earlier process kept goes with the next write."""
-        return state.status.get(HISTORY) if self._keep else None
+        return state.stored.get(HISTORY) if self._keep else None
 
     def _note_dropped(
         self, kind: str, before: Mapping[str, Any], sent: Mapping[str, Any], kept: Mapping[str, Any]

@@ -44,7 +44,7 @@ class ScaleLoop:
             return
         state.looking = True
         try:
-            readings = await self._parts.readings.poll(state.key, state.changed)
+            readings = await self._parts.status.meanwhile(state, self._parts.readings.poll(state.key, state.changed))
             if readings is None or state.spec is not spec:
                 return
             look = await self._act(state, spec, readings)
@@ -98,6 +98,7 @@ class ScaleLoop:
             if fresh != observed.count:
                 raise Conflict("the scale target changed since it was last read")
         wanted = Count(replicas=decision.action.replicas, resource_version=observed.count.resource_version)
+        await self._parts.status.settle(state)  # it has the count from before
         try:
             await self._parts.targets.write(state, spec, state.target, wanted)
         except Conflict:
