@@ -11,7 +11,7 @@ from keda_py.demo.play import Play
 from keda_py.demo.timeline import Timeline
 
 COLOURS = {"Asleep": "#8c959f", "Waking": "#d4a72c", "Awake": "#4a9d6e", "FallingAsleep": "#bc6c25"}
-NOTES = {"override": "kept up by an Override", "contested": "another controller puts a count back"}
+NOTES = {"override": "kept up by an Override", "contested": "a count was put back"}
 
 
 def draw_environment(timeline: Timeline, phases: Sequence[Phase], play: Play) -> str:

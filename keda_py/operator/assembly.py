@@ -142,7 +142,7 @@ def assemble(around: OperatorInputs) -> Assembly:
         scaled_objects=scaled_objects,
         jobs=jobs,
         environments=environments,
-        downscaler=assemble_downscaler(parts, settings, environments.caches, lying.annotated),
+        downscaler=assemble_downscaler(parts, settings, environments.caches.environments, lying.annotated),
         authentications=_authentications(parts, jobs),
         cloud_events=_cloud_events(around, parts),
         admission=answers.admission,

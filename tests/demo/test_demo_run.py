@@ -33,4 +33,4 @@ def test_four_days_of_an_environment_with_an_override_a_contest_and_a_holiday_en
     assert re2.search(r"Fri 26 Dec 08:32:5\d  mail +0 -> 2  wave front wakes", ran.stdout), ran.stdout
     picture = (tmp_path / "days.svg").read_text()
     assert ">holiday: Christmas Day</text>" in picture
-    assert ">another controller puts a count back</text>" in picture
+    assert ">a count was put back</text>" in picture

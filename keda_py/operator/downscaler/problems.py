@@ -1,6 +1,7 @@
 """What is wrong with annotations, told by an Event on the object that carries them, once until it changes."""
 
 from keda_py.apis.foreign import name_of, namespace_of
+from keda_py.core.environment.downscaler.decision import PREFIX
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import Obj
 from keda_py.operator.downscaler.dependencies import DownscalerDependencies
@@ -24,19 +25,27 @@ class Problems:
         self._told: dict[Key, str] = {}
 
     def refuse(self, live: Obj, error: ConfigError) -> None:
-        """An annotation that cannot be read: of the object, or of its namespace, which many objects share."""
-        namespace = self._parts.caches.namespace(namespace_of(live))
-        own = error.field in annotations_of(live) or namespace is None
-        self._tell(live if own or namespace is None else namespace, INVALID, f"{error}; nothing is scaled by it")
+        """Something cannot be read: an annotation of the object, or of its namespace, which many objects share.
+
+        What a ScaledObject has of its workload is told on that.
+        """
+        field = error.field.removesuffix(" of the namespace")
+        self._tell(self._carrier(live, field), INVALID, f"{error}; nothing is scaled by it")
 
     def ignore(self, live: Obj, environment: str) -> None:
         """Another rule has the object."""
-        note = f"Environment {environment} rules it; take its downscaler annotations off, or exclude it there"
-        self._tell(live, IGNORED, note)
+        note = f"Environment {environment} rules it; take the downscaler annotations off, or exclude it there"
+        self._tell(self._carrier(live, PREFIX), IGNORED, note)
 
-    def _tell(self, live: Obj, reason: str, note: str) -> None:
-        key = key_of(live)
-        if self._told.get(key) != note:
+    def _carrier(self, live: Obj, field: str) -> Obj | None:
+        """The object itself or its namespace, whichever has such an annotation; None: neither."""
+        if not field.startswith(PREFIX):
+            return live
+        found = (live, self._parts.caches.namespace(namespace_of(live)))
+        return next((one for one in found if one and any(name.startswith(field) for name in annotations_of(one))), None)
+
+    def _tell(self, live: Obj | None, reason: str, note: str) -> None:
+        if live is not None and self._told.get(key := key_of(live)) != note:
             self._told[key] = note
             self._parts.events.record(live, "Warning", reason, note)
 

@@ -10,14 +10,13 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import ExitStack
-from operator import itemgetter
 
 from keda_py.apis.foreign import map_at, name_of, namespace_of
 from keda_py.core.environment.decision.members import OverlayAsleep, OverlayReplicas
 from keda_py.core.environment.downscaler.decision import Annotated, Outcome
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ConfigError, Conflict, KubeError, NotFound
-from keda_py.kube.resources import SCALED_OBJECTS, Obj, Resource
+from keda_py.kube.resources import NAMESPACES, SCALED_OBJECTS, Obj, Resource
 from keda_py.operator.cluster.caches import BY_TARGET, target_key
 from keda_py.operator.controller.after_look import LATE_SECONDS
 from keda_py.operator.downscaler.deciding import Decided, Deciding
@@ -32,8 +31,8 @@ PAUSE = 0.5
 AT_ONCE = 20
 TURN = 4096
 """Characters of annotations that are decided about before other work has its turn."""
-LEAST_COST = 200
-"""Characters that an object counts for at least."""
+LEAST_COST, LONG = 200, 1000
+"""Characters that an object counts for at least; more than so many are decided about last."""
 BECAUSE = "put to sleep by its downscaler annotations, or those of its workload or namespace"
 
 log = logging.getLogger(__name__)
@@ -91,6 +90,8 @@ class Sweep:
         if new is None:
             self._forget(live)
         elif old is None or _matter(old) != _matter(new):
+            if live["kind"] == NAMESPACES.kind:
+                self._problems.clear(live)  # a workload's are cleared by what is decided about it
             self._changed.add(key_of(live))
             self._due.set()
 
@@ -134,7 +135,7 @@ class Sweep:
         """What changed, and what depends on it: of a namespace all in it, of a workload its ScaledObject."""
         caches, scaled_objects = self._parts.caches, self._parts.scaled_objects
         for kind, namespace, name in changed:
-            if kind == "Namespace":
+            if kind == NAMESPACES.kind:
                 yield from (live for live in self._objects() if namespace_of(live) == name)
                 continue
             if kind != SCALED_OBJECTS.kind:
@@ -190,11 +191,17 @@ class Sweep:
 
 async def _in_turns(objects: Iterable[Obj]) -> AsyncIterator[Obj]:
     """Each object, with room for other work between. Long annotations come last: they make wait none but each other."""
-    spent = 0
-    for cost, live in sorted(((_cost(live), live) for live in objects), key=itemgetter(0)):
+    spent, long = 0, list[Obj]()
+    for live in objects:
+        if (cost := _cost(live)) > LONG:
+            long.append(live)
+            continue
         if (spent := spent + cost) > TURN:
             spent = 0
             await asyncio.sleep(0)
+        yield live
+    for live in long:
+        await asyncio.sleep(0)
         yield live
 
 

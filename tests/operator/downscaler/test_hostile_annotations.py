@@ -69,6 +69,18 @@ async def test_a_scaled_object_whose_annotation_breaks_at_night_stays_as_it_is(q
     assert len(told(world, "app", "ScaledObject")) == 1
 
 
+async def test_a_mistake_on_a_workload_is_said_there_and_not_on_its_scaled_object_or_namespace(
+    quiet_world: World,
+) -> None:
+    world = quiet_world
+    await world.create(marked(deployment(), downtime="whenever"), scaled_object(metrics_api(world.url)))
+    await obeying(world)
+    await mark_namespace(world, exclude="false")
+    await world.seconds(70)
+    kinds = ("Deployment", "ScaledObject", "Namespace")
+    assert [len(told(world, "default" if kind == "Namespace" else "app", kind)) for kind in kinds] == [1, 0, 0]
+
+
 @pytest.mark.parametrize("reader", [{"downtime_replicas": "9" * 250_000}, {"exclude_until": "x" * 250_000}])
 async def test_no_annotation_is_kept_longer_than_it_can_be_read(quiet_world: World, reader: dict[str, str]) -> None:
     world = quiet_world

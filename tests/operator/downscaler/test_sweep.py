@@ -1,7 +1,16 @@
 """The annotations of py-kube-downscaler on the embedded cluster: put down at night, given back, and nobody fights."""
 
-from keda_py.kube.resources import CRON_JOBS, DEPLOYMENTS, STATEFUL_SETS
-from tests.builders import deployment, metrics_api, scaled_object, workload
+from keda_py.kube.resources import (
+    CRON_JOBS,
+    DAEMON_SETS,
+    DEPLOYMENTS,
+    HORIZONTAL_POD_AUTOSCALERS,
+    JOBS,
+    POD_DISRUPTION_BUDGETS,
+    STATEFUL_SETS,
+    Obj,
+)
+from tests.builders import container, deployment, hpa, metrics_api, obj, scaled_object, workload
 from tests.operator.downscaler.builders import NIGHT, ORIGINAL, mark_namespace, marked, obeying
 from tests.operator.environments.builders import cron_job, environment, events, is_suspended, until
 from tests.operator.world import HPA, World
@@ -46,6 +55,54 @@ async def test_what_the_program_put_down_is_given_back_and_what_is_young_is_left
     assert (world.replicas("web"), world.replicas("young")) == (0, 2)
     await until(world, 20, "12:37")
     assert world.replicas("young") == 0
+
+
+def daemon_set(name: str) -> Obj:
+    pod = {"containers": [container()], "nodeSelector": {"disk": "ssd"}}
+    template = {"metadata": {"labels": {"app": name}}, "spec": pod}
+    return obj("apps/v1", "DaemonSet", name, spec={"selector": {"matchLabels": {"app": name}}, "template": template})
+
+
+def job(name: str) -> Obj:
+    pod = {"containers": [container()], "restartPolicy": "Never"}
+    return obj("batch/v1", "Job", name, spec={"template": {"spec": pod}, "suspend": False})
+
+
+async def test_each_kind_has_its_own_way_to_be_down(quiet_world: World) -> None:
+    world = quiet_world
+    budget = obj("policy/v1", "PodDisruptionBudget", "pdb", spec={"minAvailable": 2, "selector": {}})
+    scaler = marked(hpa("hpa", "web", minReplicas=2), downtime_replicas="1")
+    objects = [daemon_set("ds"), job("job"), budget, scaler]
+    kinds = (DAEMON_SETS, JOBS, POD_DISRUPTION_BUDGETS, HORIZONTAL_POD_AUTOSCALERS)
+
+    def now() -> list[object]:
+        daemons, once, pdb, autoscaler = (
+            world.get(kind, body["metadata"]["name"])["spec"] for kind, body in zip(kinds, objects, strict=True)
+        )
+        selector = daemons["template"]["spec"]["nodeSelector"]
+        return [selector, once.get("suspend"), pdb["minAvailable"], autoscaler["minReplicas"]]
+
+    await world.create(deployment("web", 2), *objects)
+    before = now()
+    await obeying(world, ",".join(kind.plural for kind in kinds))
+    await mark_namespace(world, **NIGHT)
+    await until(world, 20, "12:35")
+    assert now() == [{"disk": "ssd", "kube-downscaler-non-existent": "true"}, True, 0, 1]
+    await until(world, 20, "12:52")
+    assert now() == before
+
+
+async def test_excluded_at_night_a_namespace_gets_everything_back_at_once(quiet_world: World) -> None:
+    world = quiet_world
+    world.jobs(10)
+    await world.create(deployment("web", 3), deployment(), scaled_object(metrics_api(world.url), pollingInterval=60))
+    await obeying(world)
+    await mark_namespace(world, **NIGHT)
+    await until(world, 20, "12:35")
+    assert (world.replicas("web"), world.replicas()) == (0, 0)
+    await mark_namespace(world, exclude="true")
+    await world.seconds(5)
+    assert (world.replicas("web"), world.replicas() > 0) == (3, True)
 
 
 async def test_a_scaled_object_sleeps_by_the_annotation_of_its_workload_though_its_trigger_is_active(
