@@ -33,6 +33,7 @@ WAYS: dict[str, dict[str, Any]] = {
             "downscalerIncludeResources": ["deployments", "statefulsets", "cronjobs", "daemonsets", "scaledobjects"],
         },
         "networkPolicy": {"enabled": True},
+        "environments": {"kinds": [{"apiGroup": "argoproj.io", "kind": "rollouts"}]},
         "permissions": {"operator": {"crossNamespaceEndpoints": ["monitoring"], "cloudEventSourceAllNamespaces": True}},
         "webhooks": {"clients": {"caFile": "/callers/ca.crt", "names": ["kube-apiserver", "other"]}},
         "rbac": {"aggregateToDefaultRoles": True},

@@ -34,7 +34,9 @@ from keda_py.operator.controller.steps import StepError
 from keda_py.operator.environments.actions import act
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
 from keda_py.operator.environments.events import events_of
+from keda_py.operator.environments.known.further import READ_AGAIN_SECONDS, READ_SOON_SECONDS
 from keda_py.operator.environments.members import Members
+from keda_py.operator.environments.others import find_others, is_moving
 from keda_py.operator.environments.overlays import laid_by
 from keda_py.operator.environments.state import EnvironmentMemory, Read
 from keda_py.operator.environments.wire import fields_of
@@ -100,14 +102,18 @@ class Environments(Kind[EnvironmentMemory]):
         calendar, problem = await self._calendar(spec, written)
         overrides = await self._parts.overriding.of_namespace(spec.namespace)
         before = _stored(state)
-        found = list(self._members.see(spec, before, state.written))
-        seen = EnvironmentSeen(members=[one for one, _ in found], calendar_error=problem)
+        others = await find_others(self._parts.caches.further, self._parts.cluster, spec, before)
+        found = list(self._members.see(spec, before, state.written, others))
+        seen = EnvironmentSeen(members=[one for one, _ in found], calendar_error=problem, kinds_error=others.error)
         decision = decide(spec, calendar, overrides, seen, before, clock.now())
         live = self.live.get(state.key.namespace, state.key.name)
         await self._parts.status.write(state, fields_of(EnvironmentStatus, decision.status))
         for kind, reason, note in events_of(before, decision) if live is not None else ():
             self._parts.events.record(live or {}, kind, reason, note)
         state.next_look = min(state.next_look, clock.monotonic() + self._seconds_to(decision.look_again_at))
+        if others.unwatched:
+            wait = READ_SOON_SECONDS if is_moving(decision.state) else READ_AGAIN_SECONDS
+            state.next_look = min(state.next_look, clock.monotonic() + wait)
         self._lay(state, decision, seen)
         await act(self._parts.client, state, decision.members, {one.key: body for one, body in found})
         return decision
@@ -152,6 +158,7 @@ class Environments(Kind[EnvironmentMemory]):
         others: tuple[Informer, ...] = (caches.calendars, caches.cluster_calendars, caches.overrides)
         for informer in others:
             yield informer.subscribe(partial(_on_change, due))
+        yield caches.further.subscribe(partial(_on_change, due))
         yield caches.environments.subscribe(partial(_on_neighbour, due))
 
 

@@ -28,6 +28,7 @@ from keda_py.kube.resources import (
 )
 from keda_py.kube.transport import Request
 from keda_py.operator.cluster.caches import BLIND_SECONDS
+from keda_py.operator.environments.known.further import FurtherKinds
 
 MEMBERS = (DEPLOYMENTS, STATEFUL_SETS, CRON_JOBS)
 ASK_AGAIN_SECONDS = 60.0
@@ -82,6 +83,7 @@ class EnvironmentCaches:
             kind.kind: Informer(client, InformerSpec(resource=kind, namespaces=where, transform=keep_member))
             for kind in MEMBERS
         }
+        self.further = FurtherKinds(client, client.clock, namespaces)
         self._needed, self._asked = asyncio.Event(), asyncio.Event()
         self.installed = False
 
@@ -99,6 +101,7 @@ class EnvironmentCaches:
                 tasks.create_task(informer.run(), name=f"informer {informer.spec.resource.plural}")
             self._asked.set()
             await self._needed.wait()
+            tasks.create_task(self.further.run())
             for informer in self.members.values():
                 tasks.create_task(informer.run(), name=f"informer members {informer.spec.resource.plural}")
 
