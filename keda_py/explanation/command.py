@@ -12,8 +12,12 @@ from rich.live import Live
 from rich.text import Text
 
 from keda_py.clock import SystemClock
+from keda_py.environments.asking import find_environment
+from keda_py.environments.members import members_of
+from keda_py.environments.page import body_of, page, sentences
+from keda_py.environments.show import times_of
 from keda_py.errors import Unavailable
-from keda_py.explanation.asking import ask_insight, list_objects, named
+from keda_py.explanation.asking import ask_insight, list_objects, named, named_environment
 from keda_py.explanation.evidence import gather
 from keda_py.explanation.overview import line_of, overview
 from keda_py.explanation.page import change_lines, explanation
@@ -64,6 +68,8 @@ async def _look(client: KubeClient, wanted: Wanted) -> View:
 
 
 async def _look_at_one(client: KubeClient, wanted: Wanted) -> View:
+    if environment := named_environment(wanted.object, wanted.namespace):
+        return await _look_at_environment(client, *environment)
     insight = await ask_insight(client, named(wanted.object, wanted.namespace))
     if wanted.as_json:
         return View(page=lambda width, height: Text(), lines=(), body=insight)
@@ -72,6 +78,17 @@ async def _look_at_one(client: KubeClient, wanted: Wanted) -> View:
         page=lambda width, height: explanation(insight, evidence, width, height),
         lines=change_lines(insight, evidence),
         body=insight,
+    )
+
+
+async def _look_at_environment(client: KubeClient, namespace: str, name: str) -> View:
+    """What sleeps together, also workloads that no ScaledObject has: told by its status, without the operator."""
+    environment = await find_environment(client, namespace, name)
+    members, times = await members_of(client, environment), times_of(client)
+    return View(
+        page=lambda width, height: page(environment, members, times, width),
+        lines=list(sentences(environment, times)),
+        body=body_of(environment, members, times),
     )
 
 

@@ -152,7 +152,7 @@ def test_every_object_in_a_spec_explains_itself(kind: str) -> None:
 
 def test_the_status_that_only_we_write_is_kept_by_the_api_server() -> None:
     ours = schema_of("ScaledObject")["properties"]["status"]["properties"]["kedaPy"]["properties"]
-    assert sorted(ours) == ["heldBack", "nextChange", "notes", "reason", "since", "values"]
+    assert sorted(ours) == ["heldBack", "nextChange", "notes", "reason", "ruledBy", "since", "values"]
 
 
 def test_a_job_template_keeps_every_field_of_its_pod() -> None:
