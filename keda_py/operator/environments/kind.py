@@ -104,6 +104,7 @@ class Environments(Kind[EnvironmentMemory]):
         seen = EnvironmentSeen(members=[one for one, _ in found], calendar_error=problem)
         decision = decide(spec, calendar, overrides, seen, before, clock.now())
         live = self.live.get(state.key.namespace, state.key.name)
+        self._parts.instruments.environments.record(state.key, decision, clock.monotonic())
         await self._parts.status.write(state, fields_of(EnvironmentStatus, decision.status))
         for kind, reason, note in events_of(before, decision) if live is not None else ():
             self._parts.events.record(live or {}, kind, reason, note)

@@ -68,7 +68,8 @@ async def resume(parts: ScaledObjectDependencies, state: ObjectState, spec: Scal
 
 async def _mark_paused(parts: ScaledObjectDependencies, state: ObjectState, spec: ScalingSpec, live: Obj) -> bool:
     """True when the status said so already."""
-    parts.instruments.record_paused(state.key, paused=True)
+    # An Environment that sleeps is no pause that was forgotten, and has metrics of its own.
+    parts.instruments.record_paused(state.key, paused=not spec.ruled_by)
     current = state.status.get("conditions") or conditions.INITIAL
     before, value = read_condition(current, "Paused"), conditions.paused(spec.pause.because)
     if before != value:

@@ -14,9 +14,10 @@ from keda_py.explanation.asking import ask_insight, named, named_environment
 from keda_py.explanation.overview import line_of
 from keda_py.explanation.page import print_explanation
 from keda_py.kube.resources import ENVIRONMENTS, OVERRIDES, SCALED_OBJECTS
+from keda_py.telemetry.page import MetricsPage
 from keda_py.terminal.times import Times
 from tests.builders import deployment, metrics_api, obj, scaled_object
-from tests.operator.environments.builders import GROUP, cron_job, environment, is_suspended, until
+from tests.operator.environments.builders import GROUP, cron_job, environment, is_suspended, starting, until
 from tests.operator.world import World
 
 HOURS = [{"from": "08:00", "to": "12:30"}, {"from": "13:30", "to": "14:00"}]
@@ -73,6 +74,8 @@ async def test_explain_and_the_status_name_what_rules_a_scaled_object(
     page = capsys.readouterr().out
     assert page.startswith("default/app: asleep by environment dev until 13:30 UTC (Calendar office);")
     assert "annotation" not in page
+    text = (await MetricsPage(world.assembly.parts.instruments).render()).decode()
+    assert 'keda_scaled_object_paused{namespace="default",scaledObject="app"} 0.0' in text
     line = line_of(world.get(SCALED_OBJECTS), world.clock.now())
     assert (line.state, line.why) == (
         "asleep",
@@ -117,3 +120,27 @@ def test_what_names_no_environment_is_refused() -> None:
     for text in ("environment/", "environment/a/b/c"):
         with pytest.raises(ConfigError, match="names no Environment"):
             named_environment(text, "default")
+
+
+async def test_a_night_is_told_in_numbers(world: World) -> None:
+    registry = world.assembly.parts.instruments.registry
+    labels = {"namespace": "default", "environment": "dev"}
+    saved = {**labels, "kind": "Deployment", "name": "web"}
+
+    def shown(name: str, **more: str) -> float | None:
+        return registry.get_sample_value(f"keda_py_environment_{name}", {**labels, **more})
+
+    await world.create(starting("web", 2, 20), cron_job(), environment(calendar=BREAK))
+    await until(world, 20, "12:29")
+    assert (shown("phase", phase="Awake"), shown("phase", phase="Asleep"), shown("due")) == (1, 0, 1)
+    assert (shown("members_ready"), shown("members"), shown("wake_seconds")) == (2, 2, None)
+    await until(world, 20, "13:00")
+    assert (shown("phase", phase="Awake"), shown("phase", phase="Asleep"), shown("due")) == (0, 1, 0)
+    assert (shown("members_ready"), shown("members"), shown("override_active"), shown("contested")) == (0, 2, 0, 0)
+    await until(world, 20, "13:35")
+    assert shown("wake_seconds") == pytest.approx(20, abs=2)
+    slept = registry.get_sample_value("keda_py_asleep_replica_seconds_total", saved)
+    assert slept == pytest.approx(2 * 3600, rel=0.01)
+    await world.delete(ENVIRONMENTS, "dev")
+    await world.seconds(30)
+    assert (shown("members"), registry.get_sample_value("keda_py_asleep_replica_seconds_total", saved)) == (None, None)
