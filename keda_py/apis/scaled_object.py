@@ -193,6 +193,8 @@ class DecisionStatus(Wire):
     """Last value of each metric."""
     notes: list[str] = []
     """Errors of triggers, and why a value is not what its source said, when this reason began."""
+    ruled_by: str = ""
+    """The Environment, Override or ScalingSchedule that lies over the manifest, and until when."""
     held_back: HeldBackStatus | None = None
 
 

@@ -14,6 +14,7 @@ DESCRIPTION = (
 EXAMPLES = (
     ("keda-py explain shop/checkout", "ScaledObject checkout of namespace shop"),
     ("keda-py explain scaledjob/shop/import", "ScaledJob import of the same namespace"),
+    ("keda-py explain environment/shop/dev", "what sleeps together, with its waves and members"),
     ("keda-py explain -A", "every object of the cluster, one line each"),
     ("keda-py explain shop/checkout --since yesterday", "its changes since yesterday's midnight"),
     ("keda-py explain -A --since 22:00", "the night of the whole cluster, one line a change"),
@@ -48,9 +49,8 @@ def run(arguments: list[str]) -> int:
 def _parse(arguments: list[str]) -> argparse.Namespace:
     parser = command_parser("explain", DESCRIPTION, EXAMPLES, notes=NOTES, usage="keda-py explain [FLAGS] [NS/NAME]")
     add = parser.add_argument
-    one = add(
-        "object", metavar="NS/NAME", nargs="?", help="a ScaledObject, or scaledjob/NS/NAME [all of the namespace]"
-    )
+    told = "a ScaledObject, or scaledjob/, environment/NS/NAME [all of the namespace]"
+    one = add("object", metavar="NS/NAME", nargs="?", help=told)
     place = add("-n", "--namespace", default="default", metavar="NS", help="where NS/ is not written [default]")
     add("-A", "--all-namespaces", action="store_true", help="every namespace, without a name")
     add("-w", "--watch", action="store_true", help="go on, and tell what changes")

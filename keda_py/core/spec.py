@@ -118,6 +118,8 @@ class ScalingSpec(TriggersSpec):
     restore_original: bool
     pause: PauseSpec
     force_activation: bool
+    ruled_by: str = ""
+    """What lies over the manifest, in words; "" where the manifest holds."""
 
     @property
     def min_replicas(self) -> int:

@@ -32,6 +32,11 @@ async def get_environment(client: KubeClient, namespace: str, name: str) -> Obj:
         raise ConfigError(f"no Environment {name!r} in namespace {namespace!r}: {there}", field="NAME") from None
 
 
+async def find_environment(client: KubeClient, namespace: str, name: str) -> Environment:
+    """The same, read. Raises ConfigError, KubeError."""
+    return read_environment(await get_environment(client, namespace, name))
+
+
 async def only_environment(client: KubeClient, namespace: str) -> Obj:
     """That of a namespace with one. Raises ConfigError for none or several, and KubeError."""
     found = await list_environments(client, namespace)

@@ -1,7 +1,7 @@
 """All Environments, a line each: phase, members that are ready, what comes next, and who keeps it so."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from rich.text import Text
@@ -31,10 +31,10 @@ class Line:
     namespace: str
     name: str
     phase: str
-    ready: str
-    next: str
+    ready: str = ""
+    next: str = ""
     why: str
-    status: EnvironmentStatus
+    status: EnvironmentStatus = field(default_factory=EnvironmentStatus)
 
     def fields(self) -> Mapping[str, Any]:
         """For programs; times are UTC."""
@@ -44,25 +44,25 @@ class Line:
         return found | {name: told[name] for name in kept if name in told}
 
 
-def line_of(live: Obj, times: Times) -> Line:
+def line_of_live(live: Obj, times: Times) -> Line:
     """Of an Environment as it is in the cluster, also of one that cannot be read."""
-    meta = live["metadata"]
     try:
-        environment = read_environment(live)
+        return line_of(read_environment(live), times)
     except ConfigError as error:
-        return _line(meta, EnvironmentStatus(), "broken", "", str(error))
-    status = environment.status
-    return _line(meta, status, phase_of(status), next_in_words(status, times), _why(environment, times))
+        namespace, name = live["metadata"]["namespace"], live["metadata"]["name"]
+        return Line(namespace=namespace, name=name, phase="broken", why=str(error))
 
 
-def _line(meta: Obj, status: EnvironmentStatus, phase: str, following: str, why: str) -> Line:
+def line_of(environment: Environment, times: Times) -> Line:
+    """Of one that was read."""
+    meta, status = environment.metadata, environment.status
     return Line(
-        namespace=meta["namespace"],
-        name=meta["name"],
-        phase=phase,
+        namespace=meta.namespace,
+        name=meta.name,
+        phase=phase_of(status),
         ready=status.ready,
-        next=following,
-        why=why,
+        next=next_in_words(status, times),
+        why=_why(environment, times),
         status=status,
     )
 

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 from datetime import timedelta
+from typing import Any
 
 from rich.text import Text
 
 from keda_py.apis.environments.environment import Environment, EnvironmentStatus
 from keda_py.environments.members import Members
+from keda_py.environments.overview import line_of
 from keda_py.environments.words import calendar_of, change_of, override_in_words, phase_of, time_of, wrong_of
 from keda_py.terminal.table import Column, draw_table
 from keda_py.terminal.times import Times, spoken_duration
@@ -32,6 +34,15 @@ def page(environment: Environment, members: Members, times: Times, width: int) -
     if members.unread:
         blocks.append(Text(f"you may not list {', '.join(members.unread)} here; their members are left out"))
     return Text("\n\n").join(blocks)
+
+
+def body_of(environment: Environment, members: Members, times: Times) -> dict[str, Any]:
+    """The same for programs; times are UTC."""
+    told = [
+        {"member": one.key, "wave": one.wave, "state": one.state, "replicas": one.replicas, "why": one.why}
+        for one in members.found
+    ]
+    return {**line_of(environment, times).fields(), "members": told, "unread": list(members.unread)}
 
 
 def sentences(environment: Environment, times: Times) -> Iterator[str]:

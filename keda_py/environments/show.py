@@ -8,10 +8,10 @@ import orjson
 from rich.text import Text
 
 from keda_py.clock import SystemClock
-from keda_py.environments.asking import get_environment, list_environments, read_environment
+from keda_py.environments.asking import find_environment, list_environments
 from keda_py.environments.members import members_of
-from keda_py.environments.overview import line_of, overview
-from keda_py.environments.page import page
+from keda_py.environments.overview import line_of_live, overview
+from keda_py.environments.page import body_of, page
 from keda_py.kube.client import KubeClient
 from keda_py.kube.config import context_namespace
 from keda_py.terminal.console import console_of
@@ -57,20 +57,14 @@ async def look_at_one(
     client: KubeClient, namespace: str, name: str, times: Times, width: int
 ) -> tuple[Text, dict[str, Any]]:
     """The page of an Environment, and the same for programs. Raises ConfigError, KubeError."""
-    live = await get_environment(client, namespace, name)
-    environment = read_environment(live)
+    environment = await find_environment(client, namespace, name)
     members = await members_of(client, environment)
-    told = [
-        {"member": one.key, "wave": one.wave, "state": one.state, "replicas": one.replicas, "why": one.why}
-        for one in members.found
-    ]
-    body = {**line_of(live, times).fields(), "members": told, "unread": list(members.unread)}
-    return page(environment, members, times, width), body
+    return page(environment, members, times, width), body_of(environment, members, times)
 
 
 async def look_at_all(client: KubeClient, namespace: str, times: Times, width: int) -> tuple[Text, list[Any]]:
     """The table, and the same for programs; "" for every namespace. Raises ConfigError, KubeError."""
-    lines = [line_of(live, times) for live in await list_environments(client, namespace)]
+    lines = [line_of_live(live, times) for live in await list_environments(client, namespace)]
     return overview(lines, width, all_namespaces=not namespace), [line.fields() for line in lines]
 
 

@@ -13,8 +13,12 @@ from rich.live import Live
 from rich.text import Text
 
 from keda_py.clock import SystemClock
+from keda_py.environments.asking import find_environment
+from keda_py.environments.members import members_of
+from keda_py.environments.page import body_of, page, sentences
+from keda_py.environments.show import times_of
 from keda_py.errors import Unavailable
-from keda_py.explanation.asking import ask_insight, list_objects, named
+from keda_py.explanation.asking import ask_insight, list_objects, named, named_environment
 from keda_py.explanation.evidence import gather
 from keda_py.explanation.night import night_lines, night_of, night_page
 from keda_py.explanation.overview import line_of, overview
@@ -70,6 +74,8 @@ async def _look(client: KubeClient, wanted: Wanted) -> View:
 
 
 async def _look_at_one(client: KubeClient, wanted: Wanted) -> View:
+    if environment := named_environment(wanted.object, wanted.namespace):
+        return await _look_at_environment(client, *environment)
     insight = await ask_insight(client, named(wanted.object, wanted.namespace))
     now = datetime.fromisoformat(insight["now"]["time"])
     since = parse_since(wanted.since, now) if wanted.since else None
@@ -95,6 +101,17 @@ async def _look_back(client: KubeClient, wanted: Wanted) -> View:
         page=lambda width, height: night_page(night, width, height),
         lines=night_lines(night),
         body=[one.fields() for one in night.happenings],
+    )
+
+
+async def _look_at_environment(client: KubeClient, namespace: str, name: str) -> View:
+    """What sleeps together, also workloads that no ScaledObject has: told by its status, without the operator."""
+    environment = await find_environment(client, namespace, name)
+    members, times = await members_of(client, environment), times_of(client)
+    return View(
+        page=lambda width, height: page(environment, members, times, width),
+        lines=list(sentences(environment, times)),
+        body=body_of(environment, members, times),
     )
 
 

@@ -51,9 +51,22 @@ class Times:
             return ""
         return "tomorrow" if local.date() == today + timedelta(days=1) else f"{local:%a %d %b}"
 
+    def localised(self, text: str) -> str:
+        """The text with its instants (2026-11-23T07:30:00Z, alone between blanks) as this clock shows them."""
+        return " ".join(self.spoken(at) if (at := _instant(word)) is not None else word for word in text.split(" "))
+
     def until(self, at: datetime) -> str:
         """`5 h 12 min`."""
         return spoken_duration(at - self.now)
+
+
+def _instant(word: str) -> datetime | None:
+    if not (word.endswith("Z") and word[:1].isdigit()):
+        return None
+    try:
+        return datetime.fromisoformat(word)
+    except ValueError:
+        return None
 
 
 def duration(length: timedelta) -> str:

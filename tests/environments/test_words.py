@@ -7,7 +7,7 @@ import pytest
 
 from keda_py.core.environment.overrides import OverrideState
 from keda_py.environments.forecast import Plan, forecast
-from keda_py.environments.overview import line_of, overview
+from keda_py.environments.overview import line_of_live, overview
 from keda_py.environments.words import next_in_words, reasons_of, ruled_by
 from tests.environments.builders import EVENING, NOW, PRAGUE, SLEEPS, WAKES, stored
 
@@ -58,7 +58,11 @@ def test_what_rules_is_told_in_half_a_sentence() -> None:
 def test_one_that_cannot_be_read_is_told_and_hides_no_other() -> None:
     broken = {"metadata": {"name": "bad", "namespace": "shop"}, "spec": {"waves": "many"}}
     fresh = {"metadata": {"name": "new", "namespace": "shop"}, "spec": {"calendarRef": {"name": "office"}}}
-    lines = [line_of(broken, PRAGUE), line_of(fresh, PRAGUE), line_of(stored().model_dump(by_alias=True), PRAGUE)]
+    lines = [
+        line_of_live(broken, PRAGUE),
+        line_of_live(fresh, PRAGUE),
+        line_of_live(stored().model_dump(by_alias=True), PRAGUE),
+    ]
     assert [(line.phase, line.ready) for line in lines] == [("broken", ""), ("unknown", ""), ("awake", "7/9")]
     assert "spec.waves" in lines[0].why
     assert "the operator has not looked at it" in lines[1].why

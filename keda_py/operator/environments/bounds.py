@@ -6,18 +6,26 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from keda_py.core.environment.scaling.schedules import BoundsSpec, lay_bounds_over
+from keda_py.core.environment.scaling.overlays import ruled
+from keda_py.core.environment.scaling.schedules import BoundsSpec, InForce, lay_bounds_over
 from keda_py.core.spec import ScalingSpec
 from keda_py.core.values.object_key import ObjectKey
-from keda_py.kube.resources import SCALED_OBJECTS
+from keda_py.core.values.times import write_time
 
 
 @dataclass(frozen=True, slots=True)
 class _Laid:
-    """Bounds, and the uid of the schedule that they are of."""
+    """Bounds, the uid of the schedule that they are of, and which of its periods, in words."""
 
     bounds: BoundsSpec
     by: str
+    because: str
+
+
+def ruler(schedule: str, holds: InForce) -> str:
+    """`ruled by schedule nights until 2026-11-23T07:30:00Z (period closed)`."""
+    until = f" until {write_time(holds.changes_at)}" if holds.changes_at is not None else ""
+    return f"ruled by schedule {schedule}{until} (period {holds.period})"
 
 
 class ScheduledBounds:
@@ -38,17 +46,18 @@ class ScheduledBounds:
     def lay(self, spec: ScalingSpec) -> ScalingSpec:
         """The spec within the bounds of the period in force."""
         laid = self._laid.get(spec.key)
-        return spec if laid is None else lay_bounds_over(spec, laid.bounds)
+        if laid is None:
+            return spec
+        return ruled(spec, lay_bounds_over(spec, laid.bounds), laid.because)
 
-    def put(self, namespace: str, name: str, schedule: str, bounds: BoundsSpec | None) -> None:
+    def put(self, key: ObjectKey, schedule: str, bounds: BoundsSpec | None, because: str = "") -> None:
         """From now on, by the schedule of that uid; None: no longer, where no other schedule rules by now."""
-        key = ObjectKey(SCALED_OBJECTS.kind, namespace, name)
         before = self._laid.get(key)
         if bounds is None:
             if before is None or before.by != schedule:
                 return
             del self._laid[key]
         else:
-            self._laid[key] = _Laid(bounds, schedule)
-        if before is None or before.bounds != bounds:
+            self._laid[key] = _Laid(bounds, schedule, because)
+        if before != self._laid.get(key):
             self._notify(key)

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from keda_py.apis.environments.environment import Environment, EnvironmentStatus
-from keda_py.apis.foreign import namespace_of
+from keda_py.apis.foreign import map_at, namespace_of
 from keda_py.apis.parsing import parse_object
 from keda_py.core.conditions import ConditionValue, with_condition
 from keda_py.core.environment.calendar.calendar import Calendar
@@ -37,7 +37,7 @@ from keda_py.operator.environments.events import events_of
 from keda_py.operator.environments.known.further import READ_AGAIN_SECONDS, READ_SOON_SECONDS
 from keda_py.operator.environments.members import Members
 from keda_py.operator.environments.others import find_others, is_moving
-from keda_py.operator.environments.overlays import laid_by
+from keda_py.operator.environments.overlays import laid_by, ruler
 from keda_py.operator.environments.state import EnvironmentMemory, Read
 from keda_py.operator.environments.wire import fields_of
 
@@ -107,6 +107,7 @@ class Environments(Kind[EnvironmentMemory]):
         seen = EnvironmentSeen(members=[one for one, _ in found], calendar_error=problem, kinds_error=others.error)
         decision = decide(spec, calendar, overrides, seen, before, clock.now())
         live = self.live.get(state.key.namespace, state.key.name)
+        self._parts.instruments.environments.record(state.key, decision, clock.monotonic())
         await self._parts.status.write(state, fields_of(EnvironmentStatus, decision.status))
         for kind, reason, note in events_of(before, decision) if live is not None else ():
             self._parts.events.record(live or {}, kind, reason, note)
@@ -121,9 +122,11 @@ class Environments(Kind[EnvironmentMemory]):
     def _lay(self, state: EnvironmentMemory, decision: EnvironmentDecision, seen: EnvironmentSeen) -> None:
         """Over ScaledObjects that are its own, and off those that are gone; another's are for that one to decide."""
         own = {one.key for one in seen.members if one.role is Role.SCALED_OBJECT and not one.owned_by}
+        calendar = map_at(self.live.get(state.key.namespace, state.key.name), "spec", "calendarRef")
+        told = ruler(state.key.name, decision.status, calendar)
         for member in decision.members:
             if member.key in own:
-                self._parts.overlays.put(_scaled_object(state, member.key), laid_by(state.key.name, member))
+                self._parts.overlays.put(_scaled_object(state, member.key), laid_by(told, member))
         for gone in state.laid - {one.key for one in seen.members}:
             self._parts.overlays.put(_scaled_object(state, gone), None)
         state.laid = frozenset(own)

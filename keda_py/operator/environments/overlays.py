@@ -4,8 +4,8 @@
 manifest does. After a start the stored statuses say what lay there, so that no first look goes without.
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 from keda_py.apis.environments.environment import EnvironmentStatus
 from keda_py.apis.foreign import map_at
@@ -17,7 +17,7 @@ from keda_py.core.environment.decision.members import (
     OverlayReplicas,
 )
 from keda_py.core.environment.decision.state import MemberState, Stage, read_state
-from keda_py.core.environment.scaling.overlays import lay_over
+from keda_py.core.environment.scaling.overlays import lay_over, ruled
 from keda_py.core.spec import ScalingSpec
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ConfigError
@@ -54,10 +54,7 @@ class Overlays:
         laid = self._laid.get(spec.key)
         if laid is None:
             return spec
-        under = lay_over(spec, laid.overlay)
-        if under is spec or not under.pause.any:
-            return under
-        return replace(under, pause=replace(under.pause, because=laid.because))
+        return ruled(spec, lay_over(spec, laid.overlay), laid.because)
 
     def put(self, key: ObjectKey, laid: Laid | None) -> None:
         """From now on; None takes it off."""
@@ -83,19 +80,34 @@ class Overlays:
                 overlay = _stored(member)
                 if kind == _KIND and overlay is not None:
                     key = ObjectKey(_KIND, meta["namespace"], called)
-                    self._laid[key] = Laid(overlay, because(meta["name"], member))
+                    self._laid[key] = Laid(overlay, because(ruler_of(live), member))
 
 
-def because(environment: str, member: MemberState | None) -> str:
-    """Which Environment rules a ScaledObject, and how."""
-    asleep = member is not None and member.stage in (Stage.FALLING, Stage.DOWN)
-    return f"put to sleep by Environment {environment}" if asleep else f"held by Environment {environment}"
+def because(ruler: str, member: MemberState | None) -> str:
+    """How a ScaledObject is ruled, by what, and until when."""
+    stage = None if member is None else member.stage
+    if stage is Stage.KEPT and member is not None:
+        return f"kept up by {member.by}, held by {ruler}"
+    return f"{'asleep' if stage in (Stage.FALLING, Stage.DOWN) else 'held'} by {ruler}"
 
 
-def laid_by(environment: str, decision: MemberDecision) -> Laid | None:
+def ruler_of(live: Obj) -> str:
+    """`environment dev until 2026-11-23T07:30:00Z (Calendar office)`: as the object and its status have it."""
+    status = EnvironmentStatus.model_validate(map_at(live, "status"))
+    return ruler(live["metadata"]["name"], status, map_at(live, "spec", "calendarRef"))
+
+
+def ruler(name: str, status: EnvironmentStatus, calendar: Mapping[str, object]) -> str:
+    """The same of a status that is not stored yet; `calendar` is `spec.calendarRef`, {} for hours of its own."""
+    until = f" until {status.next_change.at}" if status.next_change is not None else ""
+    called = f"{calendar.get('kind') or 'Calendar'} {calendar['name']}" if "name" in calendar else "its own hours"
+    return f"environment {name}{until} ({f'Override {status.override.name}' if status.override else called})"
+
+
+def laid_by(ruler: str, decision: MemberDecision) -> Laid | None:
     """What lies over a ScaledObject by a decision about its Environment."""
     overlay = _overlay_of(decision)
-    return None if overlay is None else Laid(overlay, because(environment, decision.state))
+    return None if overlay is None else Laid(overlay, because(ruler, decision.state))
 
 
 def _overlay_of(decision: MemberDecision) -> Overlay | None:

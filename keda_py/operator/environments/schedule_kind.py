@@ -27,11 +27,12 @@ from keda_py.core.environment.scaling.schedules import (
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.core.values.times import write_time
 from keda_py.errors import ConfigError, KubeError
-from keda_py.kube.resources import Obj
+from keda_py.kube.resources import SCALED_OBJECTS, Obj
 from keda_py.operator.controller.after_look import LATE_SECONDS
 from keda_py.operator.controller.controller import Controller
 from keda_py.operator.controller.kind import Kind
 from keda_py.operator.controller.state import Remembered, fingerprint_of
+from keda_py.operator.environments.bounds import ruler
 from keda_py.operator.environments.calendar_kind import Standing
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
 from keda_py.operator.environments.wire import fields_of
@@ -124,8 +125,10 @@ class ScheduleObjects(Kind[ScheduleMemory]):
             for name, labels in self._objects(known.namespace).items()
             if (ruling := schedule_of(every, name, labels)) is not None and ruling.uid == known.uid
         }
+        because = ruler(known.name, holds)
         for name in ruled | state.ruled:
-            self._parts.bounds.put(known.namespace, name, known.uid, holds.bounds if name in ruled else None)
+            bounds = holds.bounds if name in ruled else None
+            self._parts.bounds.put(_scaled_object(known.namespace, name), known.uid, bounds, because)
         state.ruled = frozenset(ruled)
 
     def _status(self, state: ScheduleMemory, known: ScheduleSpec, holds: InForce) -> ScalingScheduleStatus:
@@ -155,7 +158,7 @@ class ScheduleObjects(Kind[ScheduleMemory]):
         """It is gone: the manifests hold again."""
         self._states.pop((state.key.namespace, state.key.name), None)
         for name in state.ruled:
-            self._parts.bounds.put(state.key.namespace, name, state.uid, None)
+            self._parts.bounds.put(_scaled_object(state.key.namespace, name), state.uid, None)
 
     def watches(self, controller: Controller[ScheduleMemory]) -> Iterable[Callable[[], None]]:
         """ScaledObjects that come, go or change their labels; calendars; and other schedules."""
@@ -173,6 +176,10 @@ def _on_change(controller: Controller[ScheduleMemory], old: Obj | None, new: Obj
         if state.spec is not None and where in ("", state.key.namespace):
             state.next_look = 0.0
             controller.queue.add(state.key)
+
+
+def _scaled_object(namespace: str, name: str) -> ObjectKey:
+    return ObjectKey(SCALED_OBJECTS.kind, namespace, name)
 
 
 def _choosing(live: Obj) -> tuple[object, ...]:

@@ -13,6 +13,7 @@ from typing import Any
 
 import orjson
 
+from keda_py.apis.foreign import map_at
 from keda_py.clock import Clock
 from keda_py.core.admission.codes import ignored_codes, without_ignored
 from keda_py.core.meaning.scaled_object import check_job_meaning, check_meaning
@@ -75,6 +76,7 @@ class Insight:
             "metadata": {"namespace": key.namespace, "name": key.name, "uid": state.uid},
             "now": _present({"time": write_time(self._clock.now()), "nextPoll": self._next_poll(state)}),
             "conditions": list(state.status.get("conditions") or ()),
+            "ruledBy": str(map_at(dict(state.status), "kedaPy").get("ruledBy") or ""),
             "troubles": [*self._troubles(key), *_doubts(state)],
             "last": _describe_entry(last) if last else None,
             "changes": _all_changes(state.status, [_describe_entry(entry) for entry in self._record.changes(key)]),

@@ -12,6 +12,7 @@ from keda_py.kube.resources import Obj
 from keda_py.operator.controller.dependencies import WATCH_STOPPED
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.hpas import is_owned
+from keda_py.operator.scaled_objects.record_entry import entry_paused
 from keda_py.operator.scaled_objects.state import ObjectState
 from keda_py.operator.scaled_objects.status import reason_paused
 from keda_py.operator.scaled_objects.targets import Count
@@ -25,14 +26,17 @@ async def pause(parts: ScaledObjectDependencies, state: ObjectState, spec: Scali
     state.stop()
     await parts.readings.forget(state.key)
     await _take_hpa_away(parts, state, spec, certain=not marked_before)
-    wanted = spec.pause.replica_count()
+    wanted, before = spec.pause.replica_count(), None
     if wanted is not None:
         kind, _ = await parts.targets.resolve(spec)
         count = await parts.targets.read_again(state, spec, kind)
-        if count.replicas != wanted:
+        before = count.replicas
+        if before != wanted:
             target = Count(replicas=wanted, resource_version=count.resource_version)
             await parts.targets.write(state, spec, kind, target)
-    state.told = reason_paused(state.told or state.status.get("kedaPy") or {}, parts.clock.now())
+    if spec.ruled_by:
+        parts.record.note(state.key, entry_paused(spec, before, parts.clock.now()))
+    state.told = reason_paused(state.told or state.status.get("kedaPy") or {}, spec, parts.clock.now())
     await parts.status.write(state, {"pausedReplicaCount": wanted, "kedaPy": state.told})
 
 
@@ -64,7 +68,8 @@ async def resume(parts: ScaledObjectDependencies, state: ObjectState, spec: Scal
 
 async def _mark_paused(parts: ScaledObjectDependencies, state: ObjectState, spec: ScalingSpec, live: Obj) -> bool:
     """True when the status said so already."""
-    parts.instruments.record_paused(state.key, paused=True)
+    # An Environment that sleeps is no pause that was forgotten, and has metrics of its own.
+    parts.instruments.record_paused(state.key, paused=not spec.ruled_by)
     current = state.status.get("conditions") or conditions.INITIAL
     before, value = read_condition(current, "Paused"), conditions.paused(spec.pause.because)
     if before != value:
