@@ -22,7 +22,7 @@ from keda_py.core.hpa.controller import (
 )
 from keda_py.core.hpa.external import ExternalSample
 from keda_py.core.hpa.metrics import TargetType
-from keda_py.core.hpa.pods import Pod, ScaleTarget
+from keda_py.core.hpa.pods import ScaleTarget
 from keda_py.core.hpa.resources import ResourceSample
 from keda_py.core.metric_names import COMPOSITE_METRIC
 from keda_py.core.values.quantity import to_milli
@@ -46,6 +46,9 @@ class Autoscaler:
         self._rests_at: float | None = None
         """The last sync that left all as it was, since the history says nothing but the present count."""
         self._resting = False
+        self._sleeps_since: float | None = None
+        """The last sync at zero, where each decides the same until the count is changed."""
+        self._targets: dict[int, ScaleTarget] = {}
         self.next = float("inf")
         self.adopt()
 
@@ -64,16 +67,26 @@ class Autoscaler:
         self._needs_pods = any(
             not metric.external or metric.target.type is TargetType.VALUE for metric in subject.hpa_metrics
         )
+        self._targets.clear()
         self._leave_rest()
 
     def create(self, at: float) -> None:
         """A new HPA; its first sync is one period away."""
         self._history, self._resting, self._rests_at = History(), False, None
+        self._sleeps_since = None
         self.next = at + self._world.plan.cluster.sync_seconds
 
     def delete(self) -> None:
         """Paused."""
+        self._sleeps_since = None
         self.next = float("inf")
+
+    def wake(self, at: float) -> None:
+        """The count was changed: a controller that had nothing to do at zero syncs when it would have anyway."""
+        if self._sleeps_since is not None:
+            period = self._world.plan.cluster.sync_seconds + _SYNC_TAKES
+            self.next = self._sleeps_since + (int((at - self._sleeps_since) / period) + 1) * period
+            self._sleeps_since = None
 
     def sync(self, at: float) -> bool:
         """One sync. True where a reading was made that the scale loop should know: work, an error, or its end."""
@@ -97,6 +110,7 @@ class Autoscaler:
     def _sync_outside(self, at: float, current: int) -> None:
         """At zero, or outside the bounds: decided without metrics."""
         if current == 0 and self._history.recommendations and self._spec.min_replicas:
+            self._sleeps_since, self.next = at, float("inf")
             return
         self._leave_rest()
         options, now = self._world.plan.cluster.options, self._world.now(at)
@@ -127,14 +141,14 @@ class Autoscaler:
         self._resting, self._rests_at = False, None
 
     def _target(self, at: float, current: int) -> ScaleTarget:
-        pods, world = self._world.pods, self._world
-        found: tuple[Pod, ...] = ()
         if self._needs_pods and current:
-            now = world.now(at)
-            found = listed(pods, self._load(at), now, now - _LONG_AGO)
-        return ScaleTarget(
-            namespace=world.subject.spec.namespace, replicas=current, status_replicas=current, pods=found
-        )
+            now = self._world.now(at)
+            pods = listed(self._world.pods, self._load(at), now, now - _LONG_AGO)
+            return ScaleTarget(namespace=self._namespace, replicas=current, status_replicas=current, pods=pods)
+        if current not in self._targets:
+            alone = ScaleTarget(namespace=self._namespace, replicas=current, status_replicas=current)
+            self._targets[current] = alone
+        return self._targets[current]
 
     def _load(self, at: float) -> Load | None:
         """What the traces of cpu and memory triggers say that all pods use together."""

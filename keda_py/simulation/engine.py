@@ -70,8 +70,11 @@ class Engine:
             elif autoscaler.sync(at):
                 looks.look(at, polled=False)
             passed(at, world)
+            if not pods.replicas:
+                looks.doze(min(end, autoscaler.next))
 
     def _changed(self, at: float, why: str) -> None:
+        self._autoscaler.wake(at)
         self._recorder.changed(at, self._world, why)
 
     def _edit(self, at: float) -> None:

@@ -71,8 +71,23 @@ class Looks:
             self._decide(at, key)
             held = self._held
         self.next = self._grid.next_after(at)
-        if held is not None and held.until < self.next:
-            self.next = held.until
+        if held is not None and held.until + _LATE_SECONDS < self.next:
+            self.next = held.until + _LATE_SECONDS
+
+    def doze(self, end: float) -> None:
+        """At zero: pass over the polls that find a lone trigger as inactive as the last did.
+
+        Up to `end`, before which nothing else happens: what is read is read ahead of everything else.
+        """
+        held, meters = self._held, self._world.meters
+        if held is None or held.is_active or held.key[0] != (False,) or held.key[2] is not None:
+            return
+        latest = min(end, held.until)
+        while self.next < latest:
+            meters.poll(self.next, due=True)
+            if meters.active[0] is not False or meters.changes_at is not None:
+                return  # the look at that moment shares the reading
+            self.next = self._grid.next_after(self.next)
 
     def _decide(self, at: float, key: _Key) -> None:
         self._catch_up()
@@ -103,7 +118,7 @@ class Looks:
         """Until when the decision stands; one that cannot be foreseen is taken anew at each look."""
         until = float("inf")
         if decision.look_again_at is not None:
-            until = max((decision.look_again_at - self._world.plan.origin).total_seconds(), at) + _LATE_SECONDS
+            until = max((decision.look_again_at - self._world.plan.origin).total_seconds(), at)
         foreseen = certain and isinstance(decision.action, Keep)
         self._held = _Held(
             key=key if foreseen else ((), -1, None),

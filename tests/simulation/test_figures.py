@@ -1,6 +1,7 @@
 """What is told of a run, on examples that can be worked out by hand."""
 
 import pickle
+import random
 
 import pytest
 
@@ -120,3 +121,17 @@ def test_a_manifest_that_contradicts_itself_is_told_with_its_object() -> None:
     )
     with pytest.raises(ConfigError, match=r"shop/web: .*[Mm]in"):
         carry_out(run)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_looks_that_are_taken_as_decided_are_decided_so(seed: int) -> None:
+    """Of an object with a formula every look and sync goes through the core; here it says what the trigger says."""
+    plain, formula = on_queue(cooldownPeriod=120), on_queue(cooldownPeriod=120)
+    formula["spec"]["triggers"][0]["name"] = "one"
+    formula["spec"]["advanced"] = {"scalingModifiers": {"formula": "one", "target": "5"}}
+    noise = random.Random(seed)
+    steps = {float(at): noise.choice((0.0, 0.0, noise.uniform(0, 60))) for at in range(0, 6 * 3600, 97)}
+    ours, theirs = (figures_of(body, steps, 6 * HOUR, ready_after=20.0) for body in (plain, formula))
+    counts = [[(change.at, change.replicas, change.ready) for change in one.changes] for one in (ours, theirs)]
+    assert counts[0] == counts[1]
+    assert len(counts[0]) > 100

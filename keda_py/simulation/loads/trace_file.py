@@ -52,10 +52,11 @@ class TraceFile:
     _first: float = field(init=False)
 
     def __post_init__(self) -> None:
+        _check_lines(self.path)
         with _opened(self.path) as file:
-            self.columns = self._header(next(csv.reader(_bounded(file, self.path)), None))
+            self.columns = self._header(next(csv.reader(file), None))
         with _opened(self.path) as file:
-            lines = csv.reader(_bounded(file, self.path))
+            lines = csv.reader(file)
             next(lines)
             first = next(lines, None)
         if not first:
@@ -77,9 +78,10 @@ class TraceFile:
         """Seconds after the origin, and a sample for each column. Raises ConfigError that names the line."""
         before, failing = -math.inf, tuple(ScalerError("the trace has no value here") for _ in self.columns)
         with _opened(self.path) as file:
-            lines = csv.reader(_bounded(file, self.path))
+            lines = csv.reader(file)
             next(lines)
-            for number, cells in enumerate(lines, 2):
+            for cells in lines:
+                number = lines.line_num
                 if not cells:
                     continue
                 at, samples = self._row(cells, number)
@@ -125,15 +127,22 @@ class TraceFile:
             said = f"{self.path}:{number}: has {len(cells)} cells, and the header has {len(self.columns) + 1}"
             raise ConfigError(f"{said}; write `{FAILED}` where a source did not answer")
         at = self._time(cells[0], number) - self._first
+        try:
+            values = tuple(map(float, cells[1:]))
+            if all(map(math.isfinite, values)) and not any("_" in cell for cell in cells):
+                return at, values
+        except ValueError:
+            pass
         return at, tuple([self._sample(cell, index, number) for index, cell in enumerate(cells[1:])])
 
     def _sample(self, cell: str, index: int, number: int) -> Sample:
+        """A cell of a row that is not all plain numbers."""
+        if cell.strip().lower() == FAILED:
+            return ScalerError("the trace says that the source did not answer")
         try:
             value = float(cell)
         except ValueError:
-            if cell.strip().lower() == FAILED:
-                return ScalerError("the trace says that the source did not answer")
-            raise self._refuse(cell, index, number) from None
+            value = math.nan
         if not math.isfinite(value) or "_" in cell:
             raise self._refuse(cell, index, number)
         return value
@@ -153,18 +162,20 @@ class TraceFile:
 
     def _time(self, text: str, number: int) -> float:
         """Unix seconds, or seconds from the beginning."""
+        if text[4:5] == "-":
+            return self._moment(text, number)
         try:
             at = float(text) / _PER_SECOND[self.rules.time_unit]
         except ValueError:
-            return self._moment(text.strip(), number)
-        if not (math.isfinite(at) and -_LAST_UNIX < at < _LAST_UNIX):
+            return self._moment(text, number)
+        if not -_LAST_UNIX < at < _LAST_UNIX:
             said = f'{self._place(number)}: "{text.strip()[:40]}" is not a time in seconds'
             raise ConfigError(f"{said}; say its unit: --time-unit ms, us or ns")
         return at
 
     def _moment(self, text: str, number: int) -> float:
         try:
-            at = datetime.fromisoformat(text)
+            at = datetime.fromisoformat(text.strip())
         except ValueError:
             said = f'{self._place(number)}: "{text[:40]}" is not a time'
             raise ConfigError(f"{said}; write 2026-11-02T08:00:00Z, or Unix seconds") from None
@@ -191,11 +202,11 @@ def _opened(path: str) -> TextIO:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}; check the path") from None
 
 
-def _bounded(file: TextIO, path: str) -> Iterator[str]:
-    """Lines; one that has no end is refused before it fills the memory."""
-    number = 0
-    while line := file.readline(_LONGEST_LINE):
-        number += 1
-        if len(line) == _LONGEST_LINE and not line.endswith("\n"):
-            raise ConfigError(f"{path}:{number}: is longer than {_LONGEST_LINE} characters; this is no trace")
-        yield line
+def _check_lines(path: str) -> None:
+    """No line may fill the memory: one that has no end is refused before it is read."""
+    number = 1
+    with _opened(path) as file:
+        while block := file.read(_LONGEST_LINE):
+            if len(block) == _LONGEST_LINE and "\n" not in block:
+                raise ConfigError(f"{path}:{number}: is longer than {_LONGEST_LINE} characters; this is not a trace")
+            number += block.count("\n")
