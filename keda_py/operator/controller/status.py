@@ -47,7 +47,12 @@ class StatusWriter:
         history = state.history
         if history is None or HISTORY in self._dropped[state.key.kind]:
             return False
-        return bool(list(history.changes) != self._stored(state))
+        stored = self._stored(state)
+        if stored is not None and stored is history.told:
+            return False
+        behind = bool(list(history.changes) != stored)
+        state.history = replace(history, told=None if behind else stored)
+        return behind
 
     async def write(self, state: Remembered, wanted: Mapping[str, Any]) -> bool:
         """Bring the fields named in `wanted` to that value, None removes one. True when a request was needed."""
