@@ -21,6 +21,7 @@ COMMANDS = {
     "demo": "watch four days of autoscaling in under a minute, no Kubernetes needed",
     "validate": "check manifests without a cluster: file and line of what is wrong, exit code for CI",
     "check-trigger": "build a trigger and read it once, from here: its value, or what is wrong",
+    "dashboard": "a page of this machine: what sleeps, what wakes, why, and buttons to keep it so",
     "shadow": "what `keda-py operator --shadow` found out beside KEDA: each disagreement, both sides' reasons",
     "migrate": "what would be different if keda-py took over from an installed KEDA; only reads",
     "explain": "why a ScaledObject woke, slept or stayed as it is, and what comes next",
@@ -30,7 +31,7 @@ COMMANDS = {
     "version": "print versions",
 }
 
-FOLDERS = dict.fromkeys(("shadow",), "planning")
+FOLDERS = dict.fromkeys(("dashboard", "shadow"), "planning")
 """Of commands whose file is not in this one."""
 
 EVERY_DAY = ("explain", "validate", "check-trigger", "scalers", "local")
