@@ -23,6 +23,7 @@ COMMANDS = {
     "check-trigger": "build a trigger and read it once, from here: its value, or what is wrong",
     "preview": "what schedules will do: each change with its reason, hours a week, the moment of zero",
     "simulate": "replay metrics: the replicas that a ScaledObject would have had, waits, flaps, cost",
+    "dashboard": "a page of this machine: what sleeps, what wakes, why, and buttons to keep it so",
     "shadow": "what `keda-py operator --shadow` found out beside KEDA: each disagreement, both sides' reasons",
     "migrate": "what would be different if keda-py took over from an installed KEDA; only reads",
     "explain": "why a ScaledObject woke, slept or stayed as it is, and what comes next",
@@ -39,7 +40,7 @@ COMMANDS = {
 
 FOLDERS = {
     **dict.fromkeys(("env", "wake", "sleep", "hold", "release"), "environments"),
-    **dict.fromkeys(("preview", "simulate", "shadow"), "planning"),
+    **dict.fromkeys(("preview", "simulate", "shadow", "dashboard"), "planning"),
 }
 """Of commands whose file is not in this one."""
 

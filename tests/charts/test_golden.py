@@ -31,9 +31,9 @@ WAYS: dict[str, dict[str, Any]] = {
         "environments": {
             "downscalerAnnotations": True,
             "downscalerIncludeResources": ["deployments", "statefulsets", "cronjobs", "daemonsets", "scaledobjects"],
+            "kinds": [{"apiGroup": "argoproj.io", "kind": "rollouts"}],
         },
         "networkPolicy": {"enabled": True},
-        "environments": {"kinds": [{"apiGroup": "argoproj.io", "kind": "rollouts"}]},
         "permissions": {"operator": {"crossNamespaceEndpoints": ["monitoring"], "cloudEventSourceAllNamespaces": True}},
         "webhooks": {"clients": {"caFile": "/callers/ca.crt", "names": ["kube-apiserver", "other"]}},
         "rbac": {"aggregateToDefaultRoles": True},

@@ -35,10 +35,14 @@ Change = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History:
-    """What is known of one object; `due` is when it may be written for itself, in monotonic seconds."""
+    """What is known of one object; `due` is when it may be written for itself, in monotonic seconds.
+
+    `told` is the very list of a status that was found to say the same: most looks find it again.
+    """
 
     changes: tuple[Change, ...] = ()
     due: float = 0.0
+    told: object = None
 
 
 def with_entry(history: History, entry: Entry, keep: timedelta) -> History:

@@ -57,7 +57,12 @@ class StatusWriter:
         history = state.history
         if history is None or HISTORY in self._dropped[state.key.kind]:
             return False
-        return bool(list(history.changes) != self._stored(state))
+        stored = self._stored(state)
+        if stored is not None and stored is history.told:
+            return False
+        behind = bool(list(history.changes) != stored)
+        state.history = replace(history, told=None if behind else stored)
+        return behind
 
     def stage(self, state: Remembered, wanted: Mapping[str, Any]) -> None:
         """Have the fields named in `wanted` go to the wire with the next write; `state.status` has them from now on."""
