@@ -1,0 +1,40 @@
+"""What one tenant writes stops neither the operator nor the environments of others, nor the next process."""
+
+from typing import Any
+
+import pytest
+
+from keda_py.kube.resources import CALENDARS, OVERRIDES
+from tests.builders import deployment, obj
+from tests.operator.environments.builders import GROUP, HOURS, LUNCH, environment, override, status, until
+from tests.operator.world import World
+
+
+def calendar(name: str = "odd", **spec: Any) -> dict[str, Any]:
+    return obj(GROUP, "Calendar", name, spec={"timeZone": "UTC", "hours": HOURS, **spec})
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (override("far", state="Awake", **{"from": "9999-12-31T23:00:00Z", "for": "2h"}), "spec.from: '9999-12-31"),
+        (override("far", state="Awake", until="9999-12-31T23:00:00Z"), "spec.until: '9999-12-31"),
+        (calendar("far", holidays=[{"country": "APR"}]), "spec.holidays[0].country: 'APR' is unknown"),
+    ],
+    ids=["a begin at the end of time", "an end there", "a country that is no country"],
+)
+async def test_what_cannot_be_meant_is_told_and_the_next_process_leads_all_the_same(
+    world: World, body: dict[str, Any], told: str
+) -> None:
+    periods = [{"name": "day", "calendarRef": {"name": "far"}, "minReplicas": 1}]
+    schedule = obj(GROUP, "ScalingSchedule", "bounds", spec={"names": ["app"], "periods": periods})
+    await world.create(deployment("web", 2), environment(calendar=LUNCH), schedule, body)
+    await world.seconds(10)
+    await world.kill()
+    await world.start()
+    await until(world, 20, "12:05")
+    assert (world.replicas("web"), status(world)["phase"]) == (0, "Asleep")
+    kind = OVERRIDES if body["kind"] == "Override" else CALENDARS
+    found = world.get(kind, "far")["status"]
+    (valid,) = [one for one in found["conditions"] if one["type"] == "Valid"]
+    assert (valid["status"], valid["message"][: len(told)]) == ("False", told)
