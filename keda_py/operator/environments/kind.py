@@ -126,9 +126,9 @@ class Environments(Kind[EnvironmentMemory]):
         told = ruler(state.key.name, decision.status, calendar)
         for member in decision.members:
             if member.key in own:
-                self._parts.overlays.put(_scaled_object(state, member.key), laid_by(told, member))
+                self._parts.overlays.put(_scaled_object(state, member.key), laid_by(told, member), state.uid)
         for gone in state.laid - {one.key for one in seen.members}:
-            self._parts.overlays.put(_scaled_object(state, gone), None)
+            self._parts.overlays.put(_scaled_object(state, gone), None, state.uid)
         state.laid = frozenset(own)
 
     async def _calendar(self, spec: EnvironmentSpec, written: Environment | None) -> tuple[Calendar | None, str]:
@@ -149,7 +149,7 @@ class Environments(Kind[EnvironmentMemory]):
         """What was built for it."""
         self._parts.owners.forget(state.uid)
         for key in state.laid:
-            self._parts.overlays.put(_scaled_object(state, key), None)
+            self._parts.overlays.put(_scaled_object(state, key), None, state.uid)
         self._parts.calendars.forget(*_triple(state))
 
     def watches(self, controller: Controller[EnvironmentMemory]) -> Iterable[Callable[[], None]]:
@@ -179,9 +179,13 @@ def _on_change(due: Callable[[str], None], old: Obj | None, new: Obj | None) -> 
 
 
 def _on_neighbour(due: Callable[[str], None], old: Obj | None, new: Obj | None) -> None:
-    """Another Environment takes members, or leaves them."""
-    if old is None or new is None or old.get("spec") != new.get("spec"):
+    """Another Environment takes members, or leaves them, or has given them back."""
+    if old is None or new is None or old.get("spec") != new.get("spec") or _remembered(old) - _remembered(new):
         due(namespace_of(new or old))
+
+
+def _remembered(live: Obj) -> set[str]:
+    return set(map_at(live, "status", "members"))
 
 
 def _relevant(live: Obj) -> tuple[Any, ...]:
