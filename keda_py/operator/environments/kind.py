@@ -1,7 +1,8 @@
 """Environments, as the controller works on them: decide, write the status, then act, then wait for what comes next.
 
 A status says what is remembered, so it is written before anything is scaled: killed after any one write, the next
-process goes on. Nothing is decided on a count that could be older than our own last write (`state.py`). In:
+process goes on. What is remembered is written over the very version that was seen: the watch of a replica that has just
+taken over may be behind, and a count that it has not heard of is not to be forgotten. Nothing is decided on a count that could be older than our own last write (`state.py`). In:
 `members.py` and `known/`; the decision is `core/environment/decision/`. Next: `actions.py`.
 """
 
@@ -22,7 +23,7 @@ from keda_py.core.environment.decision.seen import EnvironmentSeen, Role
 from keda_py.core.environment.decision.state import EnvironmentState, read_state
 from keda_py.core.environment.spec import EnvironmentSpec, build_environment
 from keda_py.core.values.object_key import ObjectKey
-from keda_py.errors import ConfigError, KubeError
+from keda_py.errors import ConfigError, Conflict, KubeError
 from keda_py.kube.informers.informer import Informer
 from keda_py.kube.resources import ENVIRONMENTS, SCALED_OBJECTS, Obj
 from keda_py.operator.controller.after_look import LATE_SECONDS
@@ -43,6 +44,8 @@ from keda_py.operator.environments.wire import fields_of
 
 LONGEST_WAIT_SECONDS = 600.0
 """Between two looks where nothing is known to change: files with holidays are read again."""
+BEHIND_SECONDS = 1.0
+"""Until the next trial, where our watch does not show yet what another replica, or a person, has written."""
 
 log = logging.getLogger(__name__)
 
@@ -66,7 +69,8 @@ class Environments(Kind[EnvironmentMemory]):
         except ConfigError as error:
             await self._refuse(state, str(error))
             raise StepError("Environment cannot be read", error) from error
-        await ensure_finalizer(self._parts.client, ENVIRONMENTS, live)
+        if (held := await ensure_finalizer(self._parts.client, ENVIRONMENTS, live)) is not None:
+            state.remember(held)
         async with state.without_worker():
             await self._parts.caches.wait_members()
         state.spec, state.next_look = Read(written=written, spec=spec), 0.0
@@ -81,8 +85,13 @@ class Environments(Kind[EnvironmentMemory]):
 
     async def look(self, state: EnvironmentMemory) -> None:
         """Decide, write, act. Raises KubeError."""
-        if state.spec is not None:
+        if state.spec is None:
+            return
+        try:
             await self._decide(state, state.spec.spec, state.spec.written)
+        except Conflict as error:
+            state.next_look = self._parts.clock.monotonic() + BEHIND_SECONDS
+            log.debug("environment changed meanwhile", extra=about(state) | {"error": str(error)})
 
     async def finalize(self, state: EnvironmentMemory, live: Obj) -> None:
         """Give every count back, and let go once that was seen. Raises KubeError."""
@@ -108,7 +117,8 @@ class Environments(Kind[EnvironmentMemory]):
         decision = decide(spec, calendar, overrides, seen, before, clock.now())
         live = self.live.get(state.key.namespace, state.key.name)
         self._parts.instruments.environments.record(state.key, decision, clock.monotonic())
-        await self._parts.status.write(state, fields_of(EnvironmentStatus, decision.status))
+        remembers = decision.state.members != before.members
+        await self._parts.status.write(state, fields_of(EnvironmentStatus, decision.status), exactly=remembers)
         for kind, reason, note in events_of(before, decision) if live is not None else ():
             self._parts.events.record(live or {}, kind, reason, note)
         state.next_look = min(state.next_look, clock.monotonic() + self._seconds_to(decision.look_again_at))
