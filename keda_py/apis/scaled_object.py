@@ -145,6 +145,34 @@ class HeldBackStatus(Wire):
     """When it is tried again."""
 
 
+class SavingsMonth(Wire):
+    """Sums of a month, UTC."""
+
+    name: str = ""
+    """Such as 2026-11."""
+    seconds: Int64 = 0
+    """How long it was observed."""
+    asleep_seconds: Int64 = 0
+    replica_seconds: Int64 = 0
+    saved_seconds: Int64 = 0
+    """Replica-seconds that the HPA alone would have had while it slept."""
+
+
+class SavingsStatus(Wire):
+    """What was saved against the HPA alone, which has no less than minReplicaCount, and 1 at least."""
+
+    at: Timestamp = ""
+    """Up to when it is accounted."""
+    replicas: Int32 = 0
+    """Since then."""
+    instead: Int32 = 0
+    """What the HPA alone would have at least."""
+    month: SavingsMonth | None = None
+    previous: SavingsMonth | None = None
+    total_replica_seconds: Int64 = 0
+    total_saved_seconds: Int64 = 0
+
+
 class DecisionStatus(Wire):
     """Why the replicas are what they are."""
 
@@ -161,7 +189,7 @@ class DecisionStatus(Wire):
 
 
 class ScaledObjectStatus(Wire):
-    """What keda-py observed and did; `kedaPy` is its own, the rest is KEDA's."""
+    """What keda-py observed and did; `kedaPy` and `kedaPySavings` are its own, the rest is KEDA's."""
 
     scale_target_kind: str = ""
     scale_target_gvkr: Annotated[GroupVersionKindResource | None, Field(alias="scaleTargetGVKR")] = None
@@ -179,6 +207,7 @@ class ScaledObjectStatus(Wire):
     triggers_types: str = ""
     authentications_types: str = ""
     keda_py: DecisionStatus | None = None
+    keda_py_savings: SavingsStatus | None = None
 
 
 class ScaledObject(Wire):

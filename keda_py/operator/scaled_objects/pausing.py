@@ -12,8 +12,9 @@ from keda_py.kube.resources import Obj
 from keda_py.operator.controller.dependencies import WATCH_STOPPED
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.hpas import is_owned
+from keda_py.operator.scaled_objects.savings import account_pause
 from keda_py.operator.scaled_objects.state import ObjectState
-from keda_py.operator.scaled_objects.status import reason_paused
+from keda_py.operator.scaled_objects.status import reason_paused, savings_of
 from keda_py.operator.scaled_objects.targets import Count
 
 
@@ -32,8 +33,12 @@ async def pause(parts: ScaledObjectDependencies, state: ObjectState, spec: Scali
         if count.replicas != wanted:
             target = Count(replicas=wanted, resource_version=count.resource_version)
             await parts.targets.write(state, spec, kind, target)
-    state.told = reason_paused(state.told or state.status.get("kedaPy") or {}, parts.clock.now())
-    await parts.status.write(state, {"pausedReplicaCount": wanted, "kedaPy": state.told})
+    now, before = parts.clock.now(), state.told or state.status.get("kedaPy") or {}
+    state.told, state.ledger = reason_paused(before, now), account_pause(state, spec, now, wanted)
+    fields = {"pausedReplicaCount": wanted, "kedaPy": state.told}
+    if state.told is not before:
+        fields |= savings_of(state.ledger, state.status)
+    await parts.status.write(state, fields)
 
 
 async def _take_hpa_away(
