@@ -22,6 +22,7 @@ COMMANDS = {
     "validate": "check manifests without a cluster: file and line of what is wrong, exit code for CI",
     "check-trigger": "build a trigger and read it once, from here: its value, or what is wrong",
     "preview": "what schedules will do: each change with its reason, hours a week, the moment of zero",
+    "savings": "what sleeping has saved this month, in replica hours, CPU, memory and money; and what is wasted",
     "migrate": "what would be different if keda-py took over from an installed KEDA; only reads",
     "explain": "why a ScaledObject woke, slept or stayed as it is, and what comes next",
     "crds": "print the CustomResourceDefinitions",
@@ -30,7 +31,7 @@ COMMANDS = {
     "version": "print versions",
 }
 
-FOLDERS = dict.fromkeys(("preview",), "planning")
+FOLDERS = dict.fromkeys(("preview", "savings"), "planning")
 """Of commands whose file is not in this one."""
 
 EVERY_DAY = ("explain", "validate", "check-trigger", "scalers", "local")
