@@ -13,6 +13,7 @@
         ├── Invalid              422
         ├── TooManyRequests      429  with `retry_after` seconds
         ├── NotLeading           not asked: only the holder of the Lease writes, and that is not us any more
+        ├── ReadOnly             not asked: this process only reads (`--shadow`)
         └── Unavailable          no answer at all, 5xx, or a broken connection
 
 Unknown is an exception, never 0, False or None. Log an error or raise it, not both. No message carries a secret.
@@ -89,6 +90,10 @@ class TooManyRequests(KubeError):
 
 class NotLeading(KubeError):
     """We do not hold the Lease any more: not sent. The replica that holds it does what is to be done."""
+
+
+class ReadOnly(KubeError):
+    """Not sent: this process only reads."""
 
 
 class Unavailable(KubeError):

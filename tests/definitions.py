@@ -1,5 +1,5 @@
 """Our CustomResourceDefinitions for the clusters of the tests: generated once in a process, which takes 80 ms."""
 
-from keda_py.apis.crds import build_crds
+from keda_py.apis.kinds.crds import build_crds
 
 DEFINITIONS = tuple(build_crds())

@@ -7,6 +7,12 @@ from pydantic import Field
 from keda_py.apis.wire import Wire
 
 
+class UserInfo(Wire):
+    """Who writes, as the API server knows them."""
+
+    username: Annotated[str, Field(max_length=1024)] = ""
+
+
 class AdmissionRequest(Wire):
     """One write that the API server is about to store."""
 
@@ -18,6 +24,7 @@ class AdmissionRequest(Wire):
     new: Annotated[dict[str, Any] | None, Field(alias="object")] = None
     old: Annotated[dict[str, Any] | None, Field(alias="oldObject")] = None
     dry_run: bool | None = None
+    user_info: UserInfo = UserInfo()
 
 
 class AdmissionReview(Wire):

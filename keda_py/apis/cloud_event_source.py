@@ -24,6 +24,12 @@ CloudEventType = Literal[
     "keda.authentication.clustertriggerauthentication.created.v1",
     "keda.authentication.clustertriggerauthentication.updated.v1",
     "keda.authentication.clustertriggerauthentication.removed.v1",
+    "keda-py.environment.waking.v1",
+    "keda-py.environment.awake.v1",
+    "keda-py.environment.fallingasleep.v1",
+    "keda-py.environment.asleep.v1",
+    "keda-py.environment.contested.v1",
+    "keda-py.environment.wavetimedout.v1",
 ]
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from keda_py.apis.job_spec import JobSpec
-from keda_py.apis.scaled_object import MOST_TRIGGERS, DecisionStatus, ScaleTrigger, TriggerActivity
+from keda_py.apis.scaled_object import MOST_TRIGGERS, ChangeStatus, DecisionStatus, ScaleTrigger, TriggerActivity
 from keda_py.apis.schema_marks import SchemaOf, Timestamp
 from keda_py.apis.wire import Condition, Count, Int32, ObjectMeta, Positive, Wire
 
@@ -73,6 +73,8 @@ class ScaledJobStatus(Wire):
     triggers_activity: dict[str, TriggerActivity] = {}
     keda_py: DecisionStatus | None = None
     """Only while it is held back."""
+    keda_py_history: list[ChangeStatus] = []
+    """The changes of the last day, bounded, as `keda-py explain --since` tells them; up to five minutes late."""
 
 
 class ScaledJob(Wire):

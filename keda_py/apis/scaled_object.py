@@ -1,8 +1,8 @@
 """ScaledObject as users write it: what scales, on which triggers, between which bounds.
 
 First of the seven files a newcomer reads; the next is `core/spec.py`, which makes of this wire model the frozen
-`ScalingSpec` that everything else works with. `crds.py` generates the CRD from it; `wire.py` states the rules of such
-models. Field names and bounds: behaviour reference, section 2.
+`ScalingSpec` that everything else works with. `kinds/crds.py` generates the CRD from it; `wire.py` states the rules of
+such models. Field names and bounds: behaviour reference, section 2.
 """
 
 from typing import Annotated, Any, Literal
@@ -173,6 +173,42 @@ class SavingsStatus(Wire):
     total_saved_seconds: Int64 = 0
 
 
+class TriggerChange(Wire):
+    """What one trigger said then."""
+
+    metric: str = ""
+    value: float | None = None
+    active: bool = False
+    fallback: bool = False
+    error: str = ""
+
+
+class ReplicaChange(Wire):
+    """Replicas of the workload before and after; left out where they could not be read."""
+
+    before: Int32 | None = None
+    after: Int32 | None = None
+
+
+class JobChange(Wire):
+    """Unfinished Jobs before, and what was added."""
+
+    running: Int32 = 0
+    created: Int32 = 0
+
+
+class ChangeStatus(Wire):
+    """A decision that differed from the one before, or scaled."""
+
+    time: Timestamp = ""
+    reason: str = ""
+    triggers: list[TriggerChange] = []
+    """Those that were active or failed, three at most."""
+    replicas: ReplicaChange | None = None
+    jobs: JobChange | None = None
+    error: str = ""
+
+
 class DecisionStatus(Wire):
     """Why the replicas are what they are."""
 
@@ -185,11 +221,13 @@ class DecisionStatus(Wire):
     """Last value of each metric."""
     notes: list[str] = []
     """Errors of triggers, and why a value is not what its source said, when this reason began."""
+    ruled_by: str = ""
+    """The Environment, Override or ScalingSchedule that lies over the manifest, and until when."""
     held_back: HeldBackStatus | None = None
 
 
 class ScaledObjectStatus(Wire):
-    """What keda-py observed and did; `kedaPy` and `kedaPySavings` are its own, the rest is KEDA's."""
+    """What keda-py observed and did; `kedaPy`, `kedaPySavings` and `kedaPyHistory` are its own, the rest is KEDA's."""
 
     scale_target_kind: str = ""
     scale_target_gvkr: Annotated[GroupVersionKindResource | None, Field(alias="scaleTargetGVKR")] = None
@@ -208,6 +246,8 @@ class ScaledObjectStatus(Wire):
     authentications_types: str = ""
     keda_py: DecisionStatus | None = None
     keda_py_savings: SavingsStatus | None = None
+    keda_py_history: list[ChangeStatus] = []
+    """The changes of the last day, bounded, as `keda-py explain --since` tells them; up to five minutes late."""
 
 
 class ScaledObject(Wire):

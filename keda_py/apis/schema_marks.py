@@ -1,4 +1,4 @@
-"""What a CRD must say and a Python type cannot: marks for the models, read when `crds.py` generates the schemas."""
+"""What a CRD must say and a Python type cannot: marks for the models, read when the schemas are generated."""
 
 from typing import Annotated
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from keda_py.apis.crds import build_crds
+from keda_py.apis.kinds.crds import build_crds
 from keda_py.check_trigger.references import NEEDED
 from keda_py.clock import SystemClock
 from keda_py.core.metric_names import MetricSet

@@ -23,15 +23,26 @@ COMMANDS = {
     "check-trigger": "build a trigger and read it once, from here: its value, or what is wrong",
     "preview": "what schedules will do: each change with its reason, hours a week, the moment of zero",
     "savings": "what sleeping has saved this month, in replica hours, CPU, memory and money; and what is wasted",
+    "simulate": "replay metrics: the replicas that a ScaledObject would have had, waits, flaps, cost",
+    "dashboard": "a page of this machine: what sleeps, what wakes, why, and buttons to keep it so",
+    "shadow": "what `keda-py operator --shadow` found out beside KEDA: each disagreement, both sides' reasons",
     "migrate": "what would be different if keda-py took over from an installed KEDA; only reads",
     "explain": "why a ScaledObject woke, slept or stayed as it is, and what comes next",
+    "env": "what environments do, what comes next, and who keeps them so",
+    "wake": "keep an environment awake for a while, or wake it now",
+    "sleep": "put an environment to sleep for a while",
+    "hold": "leave an environment as it is for a while",
+    "release": "give back by hand what environments have taken, also without an operator",
     "crds": "print the CustomResourceDefinitions",
     "scalers": "list the trigger types and their keys",
     "completion": "print the script with which bash, zsh or fish completes commands, namespaces and names",
     "version": "print versions",
 }
 
-FOLDERS = dict.fromkeys(("preview", "savings"), "planning")
+FOLDERS = {
+    **dict.fromkeys(("env", "wake", "sleep", "hold", "release"), "environments"),
+    **dict.fromkeys(("preview", "savings", "simulate", "shadow", "dashboard"), "planning"),
+}
 """Of commands whose file is not in this one."""
 
 EVERY_DAY = ("explain", "validate", "check-trigger", "scalers", "local")

@@ -68,6 +68,20 @@ def namespaces(prefix: str, parsed_args: argparse.Namespace, **_: object) -> lis
     return _live(getattr(parsed_args, "kubeconfig", None) or "", _list_namespaces)
 
 
+def environments(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[str]:
+    """Names of the Environments of the namespace that is meant; completer of argcomplete."""
+    kubeconfig, wanted = getattr(parsed_args, "kubeconfig", None) or "", getattr(parsed_args, "namespace", None) or ""
+
+    async def list_them(client: "KubeClient") -> list[str]:
+        from keda_py.kube.config import context_namespace
+        from keda_py.kube.resources import ENVIRONMENTS
+
+        found = await client.list(ENVIRONMENTS, wanted or context_namespace(kubeconfig))
+        return [str(one["metadata"]["name"]) for one in found]
+
+    return _live(kubeconfig, list_them)
+
+
 def types(prefix: str, **_: object) -> list[str]:
     """Trigger types; completer of argcomplete."""
     from keda_py.sdk.registry import trigger_types

@@ -4,7 +4,7 @@ import sys
 
 import yaml
 
-from keda_py.apis.crds import build_crds
+from keda_py.apis.kinds.crds import build_crds
 from keda_py.cli.parsers import command_parser
 
 EXAMPLES = (

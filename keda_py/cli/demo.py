@@ -1,4 +1,4 @@
-"""`keda-py demo`: four days of autoscaling on the embedded cluster, in virtual time; `keda_py/demo` does it all."""
+"""`keda-py demo`: days of autoscaling on the embedded cluster, in virtual time; `keda_py/demo` does it all."""
 
 import argparse
 import asyncio
@@ -8,10 +8,12 @@ from keda_py.cli.parsers import command_parser
 
 DESCRIPTION = (
     "Run the very operator against an embedded cluster on a clock that jumps: a workload goes to zero at night and "
-    "comes back in the morning. Ends with a timeline picture; exits 0 only if every expected change happened in time."
+    "comes back in the morning; or, with --environments, nine workloads sleep and wake together for a week. Ends "
+    "with a timeline picture; exits 0 only if every expected change happened in time."
 )
 EXAMPLES = (
     ("keda-py demo", "a live table while it runs"),
+    ("keda-py demo --environments", "a week with a public holiday, an override, and Argo CD"),
     ("keda-py demo --picture week.svg", "the timeline goes into that file"),
     ("kubectl --kubeconfig demo.kubeconfig get deploy -A -w", "look on from another terminal"),
 )
@@ -20,20 +22,22 @@ EXAMPLES = (
 def run(arguments: list[str]) -> int:
     """Run the demo; its verdict is the exit code."""
     parser = command_parser("demo", DESCRIPTION, EXAMPLES)
+    parser.add_argument("--environments", action="store_true", help="a week of an environment instead of four days")
     parser.add_argument("--picture", type=Path, default=Path("demo.svg"), metavar="FILE", help="timeline [demo.svg]")
     parser.add_argument(
         "--kubeconfig", type=Path, default=Path("demo.kubeconfig"), metavar="FILE", help="for kubectl [demo.kubeconfig]"
     )
-    parser.add_argument("--days", type=_days, default=4, metavar="N", help="virtual days to play [4]")
+    parser.add_argument("--days", type=_days, metavar="N", help="virtual days to play [4, and 7]")
     parser.add_argument("--plain", action="store_true", help="plain lines instead of a live table")
-    parser.add_argument("--stay", action="store_true", help="go on in real time after the four days, for kubectl")
+    parser.add_argument("--stay", action="store_true", help="go on in real time afterwards, for kubectl")
     options = parser.parse_args(arguments)
     from keda_py.demo.command import DemoOptions, run_demo  # heavy: not for --help
 
     wanted = DemoOptions(
         picture=options.picture,
         kubeconfig=options.kubeconfig,
-        days=options.days,
+        days=options.days or (7 if options.environments else 4),
+        environments=options.environments,
         plain=options.plain,
         stay=options.stay,
     )

@@ -7,20 +7,26 @@ from keda_py.cli.parsers import COMPLETION, command_parser, completed_by
 
 DESCRIPTION = (
     "Tell why a ScaledObject woke, slept or stayed as it is, or why a ScaledJob created Jobs or none: the last values "
-    "of its triggers, the changes of reason since the operator started (50 at most), cooldown left, next poll and next "
-    "planned change. Without a name: one line an object."
+    "of its triggers, the changes of reason of the last day (32 at most) and since the operator started (50 at most), "
+    "cooldown left, next poll and next planned change. Without a name: one line an object, or with --since one line a "
+    "change."
 )
 EXAMPLES = (
     ("keda-py explain shop/checkout", "ScaledObject checkout of namespace shop"),
     ("keda-py explain scaledjob/shop/import", "ScaledJob import of the same namespace"),
+    ("keda-py explain environment/shop/dev", "what sleeps together, with its waves and members"),
     ("keda-py explain -A", "every object of the cluster, one line each"),
+    ("keda-py explain shop/checkout --since yesterday", "its changes since yesterday's midnight"),
+    ("keda-py explain -A --since 22:00", "the night of the whole cluster, one line a change"),
     ("keda-py explain shop/checkout --watch", "go on telling what changes"),
     ("keda-py explain shop/checkout -o json", "the same for a program"),
 )
 NOTES = (
     "The operator answers through the API server, under the APIService v1alpha1.insight.keda-py.dev;\n"
     "who asks needs the verb get on scaledobjects.insight.keda-py.dev, or scaledjobs. Steps of the HPA and changes by "
-    "hand are read from Events and the workload, where the user may read those."
+    "hand are read from Events and the workload, where the user may read those. Without a name everything is read from "
+    "the status of the objects, where the operator keeps the changes (--decision-history) and tells them at most five "
+    "minutes late."
 )
 
 
@@ -32,6 +38,7 @@ def run(arguments: list[str]) -> int:
     wanted = Wanted(
         object=options.object or "",
         namespace="" if options.all_namespaces else options.namespace,
+        since=options.since,
         as_json=options.output == "json",
         watch=options.watch,
     )
@@ -42,12 +49,12 @@ def run(arguments: list[str]) -> int:
 def _parse(arguments: list[str]) -> argparse.Namespace:
     parser = command_parser("explain", DESCRIPTION, EXAMPLES, notes=NOTES, usage="keda-py explain [FLAGS] [NS/NAME]")
     add = parser.add_argument
-    one = add(
-        "object", metavar="NS/NAME", nargs="?", help="a ScaledObject, or scaledjob/NS/NAME [all of the namespace]"
-    )
+    told = "a ScaledObject, or scaledjob/, environment/NS/NAME [all of the namespace]"
+    one = add("object", metavar="NS/NAME", nargs="?", help=told)
     place = add("-n", "--namespace", default="default", metavar="NS", help="where NS/ is not written [default]")
     add("-A", "--all-namespaces", action="store_true", help="every namespace, without a name")
     add("-w", "--watch", action="store_true", help="go on, and tell what changes")
+    add("--since", default="", metavar="TIME", help="changes since 22:00, yesterday, 12h, 2d or a date, in local time")
     add("--kubeconfig", default="", metavar="FILE", help="of the cluster [as kubectl finds it]")
     add("-o", "--output", choices=("text", "json"), default="text", help="how to print [text]")
     completed_by(one, COMPLETION, "names")

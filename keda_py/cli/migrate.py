@@ -114,10 +114,10 @@ def _block(severity: str, message: str, remedy: str, names: list[str]) -> str:
 
 
 def _summary(findings: Sequence["Finding"], installation: "Installation", all_of_them: bool) -> str:
-    from keda_py.kube.resources import OURS
+    from keda_py.kube.resources import KEDAS
 
     counts = Counter(str(finding.severity) for finding in findings)
-    looked_at = sum(len(installation.of(resource)) for resource in OURS)
+    looked_at = sum(len(installation.of(resource)) for resource in KEDAS)
     told = "" if all_of_them or not counts["fine"] else f" (--all prints {'it' if counts['fine'] == 1 else 'them'})"
     return (
         f"{_numbered(looked_at, 'KEDA object', 'KEDA objects')} looked at: "

@@ -1,6 +1,7 @@
 """`keda-py operator`: settings, logs, event loop; then `operator/app.py` takes over."""
 
 import asyncio
+import importlib
 import logging
 import os
 import sys
@@ -8,7 +9,8 @@ from collections.abc import Callable, Mapping
 
 from keda_py import logs
 from keda_py.cli.flags import read_flags
-from keda_py.settings.settings import LogSettings, load_settings
+from keda_py.settings.process import LogSettings
+from keda_py.settings.settings import load_settings
 
 DESCRIPTION = (
     "Scale a cluster: operator, external metrics server and admission webhook in one process. Flags and environment "
@@ -17,6 +19,7 @@ DESCRIPTION = (
 EXAMPLES = (
     ("keda-py operator --leader-elect --zap-encoder=json", "in a cluster, as one of several replicas"),
     ("keda-py operator --kubeconfig ~/.kube/config --watch-namespace develop,release", "two namespaces, from outside"),
+    ("keda-py operator --shadow --kubeconfig ~/.kube/config", "beside KEDA: only tell what would be different"),
     (
         "keda-py operator --kubeconfig ./kubeconfig --bind-address 192.0.2.7 --register https://192.0.2.7:6443",
         "outside the cluster, reachable by its API server at that address",
@@ -30,8 +33,9 @@ def run(arguments: list[str]) -> int:
     settings = load_settings(given.values, os.environ)
     configure_logs(settings.logs)
     warn_of_ignored(given.ignored)
-    from keda_py.operator import app  # heavy: not before the flags are known to be right
-
+    # heavy: not before the flags are known to be right
+    module = "keda_py.operator.shadow.app" if settings.shadow.enabled else "keda_py.operator.app"
+    app = importlib.import_module(module)
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
         runner.run(app.run(settings))
     return 0

@@ -47,6 +47,12 @@ TYPES: Mapping[tuple[str, str], CloudEventType] = {
         "ClusterTriggerAuthentication",
         "ClusterTriggerAuthenticationDeleted",
     ): "keda.authentication.clustertriggerauthentication.removed.v1",
+    ("Environment", "EnvironmentWaking"): "keda-py.environment.waking.v1",
+    ("Environment", "EnvironmentAwake"): "keda-py.environment.awake.v1",
+    ("Environment", "EnvironmentFallingAsleep"): "keda-py.environment.fallingasleep.v1",
+    ("Environment", "EnvironmentAsleep"): "keda-py.environment.asleep.v1",
+    ("Environment", "EnvironmentContested"): "keda-py.environment.contested.v1",
+    ("Environment", "WaveTimedOut"): "keda-py.environment.wavetimedout.v1",
 }
 """Type by kind of object and reason of the Event; an Event that is not here is for Kubernetes alone."""
 

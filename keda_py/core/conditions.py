@@ -1,7 +1,7 @@
 """`status.conditions`: the list on the wire and single changes of it. Pure. Behaviour reference, section 1.3."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 
@@ -38,6 +38,11 @@ PAUSED = ConditionValue("True", "ScaledObjectPaused", "ScaledObject is paused")
 UNPAUSED = ConditionValue("False", "ScaledObjectUnpaused", "pause annotation removed for ScaledObject")
 FALLBACK = ConditionValue("True", "FallbackExists", "At least one trigger is falling back on this scaled object")
 NO_FALLBACK = ConditionValue("False", "NoFallbackFound", "No fallbacks are active on this scaled object")
+
+
+def paused(because: str) -> ConditionValue:
+    """Paused=True; `because` is empty for an annotation, as in KEDA."""
+    return replace(PAUSED, message=f"{PAUSED.message}: {because}") if because else PAUSED
 
 
 def check_failed(message: str) -> ConditionValue:

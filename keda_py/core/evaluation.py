@@ -45,6 +45,11 @@ class Evaluation:
     changes_at: datetime | None = None
     notes: tuple[str, ...] = ()
 
+    @property
+    def refuses(self) -> bool:
+        """Does an HPA that asked get an error instead of `values`?"""
+        return bool(self.errors) and not self.in_fallback
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Verdict:

@@ -51,6 +51,8 @@ class PauseSpec:
     replicas: str | None = None
     scale_in: bool = False
     scale_out: bool = False
+    because: str = ""
+    """Who asks for it, where that is no annotation."""
 
     @property
     def stopped(self) -> bool:
@@ -116,6 +118,8 @@ class ScalingSpec(TriggersSpec):
     restore_original: bool
     pause: PauseSpec
     force_activation: bool
+    ruled_by: str = ""
+    """What lies over the manifest, in words; "" where the manifest holds."""
 
     @property
     def min_replicas(self) -> int:

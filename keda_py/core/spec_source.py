@@ -1,7 +1,7 @@
 """Where a spec comes from: the object as it is written, then what lies over it, in this order. The one place.
 
 `core/spec.py` and `core/jobs/spec.py` make the sources of manifests alone, which admission and `validate` judge.
-The operator's sources stand in the controllers' dependencies (`operator/assembly.py`); today they are the same.
+The operator's sources stand in the controllers' dependencies (`operator/assembly.py`), with what lies over them.
 """
 
 from collections.abc import Callable, Mapping

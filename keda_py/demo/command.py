@@ -1,6 +1,6 @@
-"""`keda-py demo`: the embedded cluster and the very operator on a clock that jumps, four days in under a minute.
+"""`keda-py demo`: the embedded cluster and the very operator on a clock that jumps, days in under a minute.
 
-`run_demo` reads as the programme: start the cluster, the queue and the operator, play the days, judge, draw.
+`run_demo` reads as the programme: start the cluster, the queue and the operator, play, judge, draw.
 """
 
 import asyncio
@@ -17,15 +17,19 @@ from pathlib import Path
 from aiohttp import web
 from rich.console import Console
 
-from keda_py.apis.crds import build_crds
+from keda_py.apis.kinds.crds import build_crds
 from keda_py.clock import SteppedClock, SystemClock
 from keda_py.demo import scenario
+from keda_py.demo.four_days import four_days
+from keda_py.demo.lane import draw_environment
+from keda_py.demo.phases import Phases
 from keda_py.demo.picture import draw
+from keda_py.demo.play import Play
 from keda_py.demo.recorder import Recorder
 from keda_py.demo.screen import LiveScreen, PlainScreen, Screen
 from keda_py.demo.timeline import Timeline, missed
+from keda_py.demo.week import week
 from keda_py.kube.client import KubeClient
-from keda_py.kube.resources import DEPLOYMENTS
 from keda_py.localkube.cluster import ClusterOptions, LocalCluster
 from keda_py.operator.app import run_operator
 from keda_py.operator.assembly import Assembly
@@ -33,7 +37,6 @@ from keda_py.settings.settings import load_settings
 from keda_py.terminal.console import console_of, tell
 
 LOOPBACK = "127.0.0.1"
-NAMES = (scenario.NIGHTLY, scenario.WEEKDAYS, scenario.QUEUE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +45,8 @@ class DemoOptions:
 
     picture: Path
     kubeconfig: Path
-    days: int = scenario.DAYS
+    days: int
+    environments: bool = False
     plain: bool = False
     stay: bool = False
 
@@ -50,36 +54,42 @@ class DemoOptions:
 async def run_demo(options: DemoOptions) -> int:
     """0 only if every expected change happened at the right virtual time."""
     console = console_of(sys.stdout)
-    start = SystemClock().now().replace(microsecond=0) - timedelta(days=options.days)
-    clock = SteppedClock(start)
-    screen = _screen(console, plain=options.plain or not console.is_terminal)
+    play = (week if options.environments else four_days)(options.days)
+    clock = SteppedClock(play.start)
+    screen = _screen(console, play, plain=options.plain or not console.is_terminal)
     _quieten_logs()
-    async with LocalCluster(clock, ClusterOptions(hpa_sync_seconds=60.0)) as cluster, _queue(clock) as url:
-        recorder = Recorder(cluster.store, clock, NAMES, screen)
-        await cluster.apply([*build_crds(), *scenario.manifests(url)])
+    cluster_options = ClusterOptions(hpa_sync_seconds=play.hpa_sync_seconds)
+    async with LocalCluster(clock, cluster_options) as cluster, _queue(clock) as url:
+        phases = Phases(cluster.store, clock, play.environment)
+        recorder = Recorder(cluster.store, clock, play.names, screen, phases)
+        await cluster.apply([*build_crds(), *play.manifests(url)])
         _write_private(options.kubeconfig, cluster.kubeconfig())
-        _say_how_to_look_on(console, options.kubeconfig)
+        _say_how_to_look_on(console, play, options.kubeconfig)
         async with _operator(options.kubeconfig, clock), KubeClient(clock, str(options.kubeconfig)) as client:
             with screen:
-                end = await _play(clock, start, client, screen)
-            timeline = recorder.timeline(start, end)
-            verdict = _report(console, timeline, options.picture)
-            while options.stay:
-                await asyncio.sleep(1)
-                await clock.run_until(SystemClock().now())
+                await _perform(clock, play, client, screen)
+            verdict = _report(console, play, recorder.timeline(play.start, clock.now()), phases, options.picture)
+            if options.stay:
+                await _stay(clock)
     return verdict
 
 
-async def _play(clock: SteppedClock, start: datetime, client: KubeClient, screen: Screen) -> datetime:
-    """Let the days pass, with memory pressure in the afternoons, until virtual time has reached real time."""
-    changes = [at for at in scenario.pressure_changes(start, SystemClock().now()) if at > start]
-    for at in changes:
-        if at < SystemClock().now():
-            await _pass(clock, at, screen)
-            await _press(client, pressed=scenario.is_pressed(at))
-    while clock.now() < SystemClock().now() - timedelta(seconds=1):
-        await _pass(clock, SystemClock().now(), screen)
-    return clock.now()
+async def _perform(clock: SteppedClock, play: Play, client: KubeClient, screen: Screen) -> None:
+    """Let the days pass, and do what is to be done at its time."""
+    for act in play.acts:
+        await _pass(clock, act.at, screen)
+        await act.does(client)
+    await _pass(clock, play.end, screen)
+
+
+async def _stay(clock: SteppedClock) -> None:
+    """Go on in real time until cancelled: from now, or from the day that the play ended on."""
+    behind = SystemClock().now() - clock.now()
+    if behind < timedelta(minutes=10):
+        behind = timedelta(0)
+    while True:
+        await asyncio.sleep(1)
+        await clock.run_until(SystemClock().now() - behind)
 
 
 async def _pass(clock: SteppedClock, until: datetime, screen: Screen) -> None:
@@ -90,18 +100,12 @@ async def _pass(clock: SteppedClock, until: datetime, screen: Screen) -> None:
         await asyncio.sleep(0)
 
 
-async def _press(client: KubeClient, *, pressed: bool) -> None:
-    usage = scenario.PRESSED if pressed else scenario.CALM
-    path = DEPLOYMENTS.named(scenario.NAMESPACE, scenario.NIGHTLY)
-    await client.patch(path, {"metadata": {"annotations": {"local.keda-py.dev/memory-shared": usage}}})
-
-
-def _report(console: Console, timeline: Timeline, picture: Path) -> int:
-    problems = missed(scenario.expected_changes(timeline.start, timeline.end), timeline.changes)
-    picture.write_text(draw(timeline, NAMES, scenario.SEOUL), encoding="utf-8")
+def _report(console: Console, play: Play, timeline: Timeline, phases: Phases, picture: Path) -> int:
+    problems = missed(play.expected, timeline.changes)
+    picture.write_text(_draw(play, timeline, phases), encoding="utf-8")
     console.print()
-    for name in NAMES:
-        used, always = timeline.replica_hours(name), timeline.always_on_hours()
+    for name in play.names:
+        used, always = timeline.replica_hours(name), timeline.always_on_hours(play.replicas)
         saved = max(0.0, 1 - used / always)
         tell(console, f"{name}: {used:.1f} replica-hours, {always:.1f} when always on, {saved:.0%} saved")
     console.print(f"timeline: {picture}", markup=False, soft_wrap=True)
@@ -109,13 +113,21 @@ def _report(console: Console, timeline: Timeline, picture: Path) -> int:
         tell(console, problem, indent="not as expected: ", style="red")
     if not problems:
         console.print("[green]every change happened at the expected time[/]")
+    if play.hint and not problems:
+        tell(console, play.hint)
     return 1 if problems else 0
 
 
-def _say_how_to_look_on(console: Console, kubeconfig: Path) -> None:
+def _draw(play: Play, timeline: Timeline, phases: Phases) -> str:
+    if play.environment:
+        return draw_environment(timeline, phases.until(timeline.end), play)
+    return draw(timeline, play.names, play.zone, title=play.title)
+
+
+def _say_how_to_look_on(console: Console, play: Play, kubeconfig: Path) -> None:
     """A line of its own that may be pasted; kubectl watches one kind at a time."""
     console.print("look on from another terminal:")
-    command = f"kubectl --kubeconfig {shlex.quote(str(kubeconfig))} get deploy -A -w"
+    command = f"kubectl --kubeconfig {shlex.quote(str(kubeconfig))} get {play.watch} -A -w"
     console.print(f"  {command}", markup=False, soft_wrap=True)
 
 
@@ -164,8 +176,8 @@ async def _operator(kubeconfig: Path, clock: SteppedClock) -> AsyncIterator[None
         stopping.set()
 
 
-def _screen(console: Console, *, plain: bool) -> Screen:
-    return PlainScreen(console, scenario.SEOUL) if plain else LiveScreen(console, scenario.SEOUL)
+def _screen(console: Console, play: Play, *, plain: bool) -> Screen:
+    return PlainScreen(console, play.zone) if plain else LiveScreen(console, play.zone)
 
 
 def _quieten_logs() -> None:

@@ -14,10 +14,24 @@ UNIT, HEAD, FOOT, LEAST = 16, 14, 16, 48
 LETTER, MARGIN = 7.4, 16
 """Pixels that a bold letter of the names takes at most on average, and of the paper's edge."""
 HOURS = (0, 6, 12, 18)
-TITLE = "Asleep at night, awake in the morning"
 COLOURS = ("#3b82c4", "#4a9d6e", "#c47f3b")
 INK, FAINT, NIGHT, GRID = "#24292f", "#6e7781", "#eef1f5", "#d0d7de"
 FONT = 'font-family="system-ui, sans-serif"'
+
+
+STRIP = 6
+"""Pixels that a strip is high."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strip:
+    """A coloured part of the line above the lanes; `text` stands over it, `title` is shown where one points."""
+
+    at: datetime
+    until: datetime
+    colour: str
+    title: str
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +50,7 @@ class Paper:
         return self.left + share * (WIDTH - RIGHT - self.left)
 
 
-def draw(timeline: Timeline, names: Sequence[str], zone: ZoneInfo) -> str:
+def draw(timeline: Timeline, names: Sequence[str], zone: ZoneInfo, *, title: str, strips: Sequence[Strip] = ()) -> str:
     """The whole picture as text."""
     tops = [float(TOP)]
     for name in names:
@@ -47,8 +61,9 @@ def draw(timeline: Timeline, names: Sequence[str], zone: ZoneInfo) -> str:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0f}" {FONT} font-size="12">',
         f'<rect width="{WIDTH}" height="{height:.0f}" fill="white"/>',
-        f'<text x="{MARGIN}" y="24" font-size="16" font-weight="600" fill="{INK}">{TITLE}</text>',
+        f'<text x="{MARGIN}" y="24" font-size="16" font-weight="600" fill="{INK}">{escape(title)}</text>',
         *_days(paper),
+        *(part for strip in strips for part in _strip(paper, strip)),
     ]
     for index, name in enumerate(names):
         parts += _lane(paper, name, tops[index + 1] - FOOT, COLOURS[index % len(COLOURS)])
@@ -80,6 +95,17 @@ def _days(paper: Paper) -> Iterator[str]:
         day += timedelta(days=1)
     zone = f"hours in {paper.zone.key}"
     yield f'<text x="{MARGIN}" y="{paper.floor + 16:.1f}" font-size="10" fill="{FAINT}">{escape(zone)}</text>'
+
+
+def _strip(paper: Paper, strip: Strip) -> Iterator[str]:
+    x, y = paper.x(strip.at), TOP - STRIP
+    width = max(paper.x(strip.until) - x, 1)
+    yield (
+        f'<rect class="strip" x="{x:.1f}" y="{y}" width="{width:.1f}" height="{STRIP}" fill="{strip.colour}">'
+        f"<title>{escape(strip.title)}</title></rect>"
+    )
+    if strip.text:
+        yield f'<text x="{x:.1f}" y="{y - 4}" font-size="10" fill="{INK}">{escape(strip.text)}</text>'
 
 
 def _night(paper: Paper, start: datetime, over: datetime) -> Iterator[str]:

@@ -10,20 +10,22 @@ from datetime import datetime
 
 from keda_py.clock import Clock
 from keda_py.core.hpa.rescale_note import read_rescale
+from keda_py.demo.phases import Phases
 from keda_py.demo.screen import Screen
 from keda_py.demo.timeline import Change, Timeline
 from keda_py.localkube.store.store import Store
 from keda_py.localkube.store.subscriptions import Event
 from keda_py.schema.resources import Obj
 
+WORKLOADS = ("Deployment", "StatefulSet")
 TELLING = ("KEDAScaleTargetActivated", "KEDAScaleTargetDeactivated", "SuccessfulRescale")
 
 
 class Recorder:
-    """Collects changes of the workloads named."""
+    """Collects changes of the workloads named; `phases` tell why an Environment changes a count."""
 
-    def __init__(self, store: Store, clock: Clock, names: Sequence[str], screen: Screen) -> None:
-        self._clock, self._names, self._screen = clock, names, screen
+    def __init__(self, store: Store, clock: Clock, names: Sequence[str], screen: Screen, phases: Phases) -> None:
+        self._clock, self._names, self._screen, self._phases = clock, names, screen, phases
         self._replicas: dict[str, int] = {}
         self._first: dict[str, int] = {}
         self._waiting: dict[str, Change] = {}
@@ -38,12 +40,12 @@ class Recorder:
 
     def _on_event(self, event: Event) -> None:
         kind = event.resource.kind
-        if kind == "Deployment" and event.object["metadata"]["name"] in self._names:
-            self._on_deployment(event.object)
+        if kind in WORKLOADS and event.object["metadata"]["name"] in self._names:
+            self._on_workload(event.object)
         elif kind == "Event":
             self._on_cluster_event(event.object)
 
-    def _on_deployment(self, live: Obj) -> None:
+    def _on_workload(self, live: Obj) -> None:
         name, after = live["metadata"]["name"], live["spec"]["replicas"]
         before = self._replicas.get(name)
         self._replicas[name] = after
@@ -52,6 +54,8 @@ class Recorder:
         elif before != after:
             self._finish(name, "", "")
             self._waiting[name] = Change(at=self._clock.now(), name=name, before=before, after=after)
+            if reason := self._phases.reason(live):
+                self._finish(name, "", reason)
 
     def _on_cluster_event(self, live: Obj) -> None:
         about = live.get("regarding") or live.get("involvedObject") or {}

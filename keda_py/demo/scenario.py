@@ -5,12 +5,10 @@ repeat it.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime, time, timedelta
-from typing import Any
 from zoneinfo import ZoneInfo
 
-Manifest = dict[str, Any]
+from keda_py.demo.play import Expected, Manifest
 
 SEOUL = ZoneInfo("Asia/Seoul")
 NAMESPACE = "demo"
@@ -24,16 +22,6 @@ PRESSURE_FROM, PRESSURE_TO = time(14, 0), time(16, 0)
 BATCHES = ((time(10, 0), time(11, 0), 40), (time(22, 0), time(22, 30), 25))
 
 NIGHTLY, WEEKDAYS, QUEUE = "some-application-develop", "office-hours", "queue-worker"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Expected:
-    """A change between 0 and 1 that must happen at `at`, or up to `tolerance` later."""
-
-    name: str
-    at: datetime
-    up: bool
-    tolerance: timedelta = timedelta(seconds=2)
 
 
 def manifests(queue_url: str) -> list[Manifest]:

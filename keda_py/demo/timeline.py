@@ -1,10 +1,10 @@
 """What happened in the demo: replicas over virtual time, and whether it was what had to happen. Pure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from keda_py.demo.scenario import Expected
+from keda_py.demo.play import Expected
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,12 +42,22 @@ class Timeline:
         """Replicas times hours."""
         return sum((until - at).total_seconds() / 3600 * count for at, until, count in self.steps(name))
 
-    def always_on_hours(self) -> float:
-        """What one replica kept up all the time would take."""
-        return (self.end - self.start).total_seconds() / 3600
+    def always_on_hours(self, replicas: int = 1) -> float:
+        """What so many kept up all the time would take."""
+        return (self.end - self.start).total_seconds() / 3600 * replicas
+
+    def together(self, name: str) -> "Timeline":
+        """All workloads as one: the sum of their replicas."""
+        counts = dict(self.first)
+        total, changes = sum(counts.values()), []
+        for change in sorted(self.changes, key=lambda one: one.at):
+            counts[change.name] = change.after
+            before, total = total, sum(counts.values())
+            changes.append(Change(at=change.at, name=name, before=before, after=total))
+        return Timeline(start=self.start, end=self.end, changes=changes, first={name: sum(self.first.values())})
 
 
-def missed(expected: Iterable[Expected], changes: Sequence[Change]) -> list[str]:
+def missed(expected: Sequence[Expected], changes: Sequence[Change]) -> list[str]:
     """A sentence for each expected change that did not happen in time, and for each one that was not expected."""
     switches = [change for change in changes if (change.before == 0) != (change.after == 0)]
     left, problems = list(switches), []
@@ -57,11 +67,13 @@ def missed(expected: Iterable[Expected], changes: Sequence[Change]) -> list[str]
             problems.append(f"{one.name}: no {'0 -> 1' if one.up else '1 -> 0'} at {one.at:%a %d %b %H:%M:%S}")
         else:
             left.remove(match)
+    zone = next((one.at.tzinfo for one in expected), None)
     begin = min((one.at for one in expected), default=None)
     end = max((one.at for one in expected), default=None)
     unexpected = [change for change in left if begin and end and begin <= change.at <= end]
     return problems + [
-        f"{one.name}: unexpected {one.before} -> {one.after} at {one.at:%a %d %b %H:%M:%S}" for one in unexpected
+        f"{one.name}: unexpected {one.before} -> {one.after} at {one.at.astimezone(zone):%a %d %b %H:%M:%S}"
+        for one in unexpected
     ]
 
 

@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any
 
-from keda_py.apis.kinds import KINDS
+from keda_py.apis.kinds.table import KINDS
 from keda_py.errors import ConfigError, NotFound, Unavailable
 from keda_py.external_metrics.discovery import INSIGHT, JOB_INSIGHT
 from keda_py.kube.client import KubeClient
@@ -30,9 +30,21 @@ def named(text: str, namespace: str) -> Named:
     kind, place, name, *rest = ["scaledobject", namespace][: max(3 - len(parts), 0)] + parts
     if kind not in plurals or not place or not name or rest:
         raise ConfigError(
-            f"{text!r} names no object; write NAMESPACE/NAME, or scaledjob/NAMESPACE/NAME for a ScaledJob"
+            f"{text!r} names no object; write NAMESPACE/NAME, or scaledjob/NAMESPACE/NAME for a ScaledJob, "
+            "environment/NAMESPACE/NAME for an Environment"
         )
     return Named(resource=plurals[kind], namespace=place, name=name)
+
+
+def named_environment(text: str, namespace: str) -> tuple[str, str] | None:
+    """Namespace and name of `environment/[NAMESPACE/]NAME`; None: it names another kind."""
+    kind, _, rest = text.partition("/")
+    if kind not in ("environment", "environments", "env"):
+        return None
+    place, _, name = rest.rpartition("/")
+    if not name or "/" in place:
+        raise ConfigError(f"{text!r} names no Environment; write environment/NAMESPACE/NAME")
+    return place or namespace, name
 
 
 async def ask_insight(client: KubeClient, wanted: Named) -> dict[str, Any]:

@@ -3,7 +3,8 @@
 import asyncio
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 import orjson
@@ -12,11 +13,17 @@ from rich.live import Live
 from rich.text import Text
 
 from keda_py.clock import SystemClock
+from keda_py.environments.asking import find_environment
+from keda_py.environments.members import members_of
+from keda_py.environments.page import body_of, page, sentences
+from keda_py.environments.show import times_of
 from keda_py.errors import Unavailable
-from keda_py.explanation.asking import ask_insight, list_objects, named
+from keda_py.explanation.asking import ask_insight, list_objects, named, named_environment
 from keda_py.explanation.evidence import gather
+from keda_py.explanation.night import night_lines, night_of, night_page
 from keda_py.explanation.overview import line_of, overview
 from keda_py.explanation.page import change_lines, explanation
+from keda_py.explanation.since import parse_since
 from keda_py.kube.client import KubeClient
 from keda_py.terminal.console import console_of
 
@@ -27,10 +34,11 @@ _SPARE = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """`object` "": all objects of `namespace`, which is "" for every namespace."""
+    """`object` "": all objects of `namespace`, which is "" for every namespace. `since` "": everything that is kept."""
 
     object: str
     namespace: str
+    since: str = ""
     as_json: bool = False
     watch: bool = False
 
@@ -60,18 +68,50 @@ async def explain(kubeconfig: str, wanted: Wanted) -> None:
 
 
 async def _look(client: KubeClient, wanted: Wanted) -> View:
-    return await (_look_at_one(client, wanted) if wanted.object else _look_at_all(client, wanted))
+    if wanted.object:
+        return await _look_at_one(client, wanted)
+    return await (_look_back(client, wanted) if wanted.since else _look_at_all(client, wanted))
 
 
 async def _look_at_one(client: KubeClient, wanted: Wanted) -> View:
+    if environment := named_environment(wanted.object, wanted.namespace):
+        return await _look_at_environment(client, *environment)
     insight = await ask_insight(client, named(wanted.object, wanted.namespace))
+    now = datetime.fromisoformat(insight["now"]["time"])
+    since = parse_since(wanted.since, now) if wanted.since else None
+    if since is not None:
+        changes = [one for one in insight["changes"] if datetime.fromisoformat(one["time"]) >= since]
+        insight = {**insight, "changes": changes}
     if wanted.as_json:
         return View(page=lambda width, height: Text(), lines=(), body=insight)
     evidence = await gather(client, insight)
+    if since is not None:
+        evidence = replace(evidence, steps=[step for step in evidence.steps if step.at >= since])
     return View(
         page=lambda width, height: explanation(insight, evidence, width, height),
         lines=change_lines(insight, evidence),
         body=insight,
+    )
+
+
+async def _look_back(client: KubeClient, wanted: Wanted) -> View:
+    now = SystemClock().now()
+    night = night_of(await list_objects(client, wanted.namespace), parse_since(wanted.since, now), now)
+    return View(
+        page=lambda width, height: night_page(night, width, height),
+        lines=night_lines(night),
+        body=[one.fields() for one in night.happenings],
+    )
+
+
+async def _look_at_environment(client: KubeClient, namespace: str, name: str) -> View:
+    """What sleeps together, also workloads that no ScaledObject has: told by its status, without the operator."""
+    environment = await find_environment(client, namespace, name)
+    members, times = await members_of(client, environment), times_of(client)
+    return View(
+        page=lambda width, height: page(environment, members, times, width),
+        lines=list(sentences(environment, times)),
+        body=body_of(environment, members, times),
     )
 
 

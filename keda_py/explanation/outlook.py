@@ -14,7 +14,8 @@ from keda_py.core.cron.words import window_in_words
 from keda_py.core.decision import Reason
 from keda_py.core.spec import AS_WRITTEN, FORCE_ACTIVATION, RESOURCE_TRIGGERS, ScalingSpec
 from keda_py.errors import ConfigError
-from keda_py.explanation.times import CRON, Times, spoken_duration
+from keda_py.explanation.zones import CRON
+from keda_py.terminal.times import Times, spoken_duration
 
 Fields = Mapping[str, Any]
 STEPS = 60

@@ -9,8 +9,9 @@ from rich.text import Text
 
 from keda_py.core.conditions import read_condition
 from keda_py.core.decision import Reason
-from keda_py.explanation.times import Times, spoken_duration, zone_of
+from keda_py.explanation.zones import zone_of
 from keda_py.terminal.table import Column, draw_table
+from keda_py.terminal.times import Times, spoken_duration
 
 COLUMNS = (
     Column(heading="Name", style="bold"),
@@ -52,18 +53,18 @@ def line_of(live: Mapping[str, Any], now: datetime) -> Line:
     meta, status = live["metadata"], live.get("status") or {}
     told, conditions = status.get("kedaPy") or {}, status.get("conditions") or ()
     ready, paused = read_condition(conditions, "Ready"), read_condition(conditions, "Paused").status == "True"
-    upcoming = _time(told.get("nextChange"))
+    upcoming, times = _time(told.get("nextChange")), Times(now=now, zone=zone_of(live))
     return Line(
         kind=live.get("kind", "ScaledObject"),
         namespace=meta.get("namespace", ""),
         name=meta["name"],
-        state=_state(live, ready.status, paused, read_condition(conditions, "Active").status, told.get("reason", "")),
+        state=_state(live, ready.status, paused, read_condition(conditions, "Active").status, told),
         reason=told.get("reason", ""),
         since=_time(told.get("since")),
         next=upcoming if upcoming is not None and upcoming > now else None,
-        why=_why(ready.status, ready.message, told),
+        why=times.localised(_why(ready.status, ready.message, told)),
         values=told.get("values") or {},
-        times=Times(now=now, zone=zone_of(live)),
+        times=times,
     )
 
 
@@ -86,12 +87,13 @@ def _row(line: Line, all_namespaces: bool) -> tuple[str | Text, ...]:
     )
 
 
-def _state(live: Mapping[str, Any], ready: str, paused: bool, active: str, reason: str) -> str:
-    """What is wrong goes before that it is paused."""
+def _state(live: Mapping[str, Any], ready: str, paused: bool, active: str, told: Mapping[str, Any]) -> str:
+    """What is wrong goes before that it is paused, or put to sleep by an Environment."""
+    reason = told.get("reason", "")
     if ready == "False":
         return "broken"
     if paused:
-        return "paused"
+        return "asleep" if str(told.get("ruledBy") or "").startswith("asleep") else "paused"
     if reason == Reason.COOLING_DOWN:
         return "cooling"
     if reason in _QUIET or active not in ("True", "Unknown"):
@@ -109,7 +111,9 @@ def _rests_at_zero(live: Mapping[str, Any]) -> bool:
 def _why(ready: str, message: str, told: Mapping[str, Any]) -> str:
     if ready == "False":
         return message
-    return "; ".join(filter(None, (str(told.get("reason", "")), *map(str, told.get("notes") or ()))))
+    ruled = told.get("ruledBy")
+    reason = "" if ruled and told.get("reason") == Reason.PAUSED else told.get("reason", "")
+    return "; ".join(map(str, filter(None, (ruled, reason, *(told.get("notes") or ())))))
 
 
 def _time(text: object) -> datetime | None:

@@ -11,14 +11,16 @@ from keda_py.core.decision import Reason
 from keda_py.core.jobs.decision import JobReason
 from keda_py.explanation.evidence import NOTHING, Evidence
 from keda_py.explanation.outlook import foretell, scene_of
-from keda_py.explanation.times import Times, duration, zone_of
+from keda_py.explanation.zones import zone_of
 from keda_py.terminal.console import UNBOUNDED, console_of
 from keda_py.terminal.table import Column, draw_table
+from keda_py.terminal.times import Times, duration
 from keda_py.terminal.wrapping import wrap
 
 Entry = Mapping[str, Any]
 
 _PAUSED = "paused by annotation autoscaling.keda.sh/paused...; nothing is read and nothing is scaled until it goes"
+_RULED = "nothing is read and nothing is scaled until then"
 _MEANINGS = {
     Reason.REPLICAS_UNKNOWN: "the replicas could not be read, so nothing was done",
     Reason.PAUSED: "paused by annotation",
@@ -59,7 +61,7 @@ def explanation(
     times = Times(now=datetime.fromisoformat(insight["now"]["time"]), zone=zone_of(evidence.manifest))
     meta = insight["metadata"]
     name = f"{meta['namespace']}/{meta['name']}"
-    first, *rest = wrap(f"{name}: {headline(insight)}", width)
+    first, *rest = wrap(f"{name}: {headline(insight, times)}", width)
     lines = [Text(first), *map(Text, rest)]
     lines[0].stylize("bold", 0, len(name) if first.startswith(name) else 0)
     for text in _body(insight, evidence, times):
@@ -71,24 +73,25 @@ def explanation(
     return Text("\n", no_wrap=True, overflow="ignore").join(lines)
 
 
-def headline(insight: Mapping[str, Any]) -> str:
+def headline(insight: Mapping[str, Any], times: Times) -> str:
     """What holds now; what is wrong goes before that it is paused."""
+    ruler = times.localised(str(insight.get("ruledBy") or ""))
     troubles = [one for one in insight["conditions"] if one.get("type") == "Ready" and one.get("status") == "False"]
     paused = [one for one in insight["conditions"] if one.get("type") == "Paused" and one.get("status") == "True"]
     last = insight.get("last")
     if paused and "nextPoll" not in insight["now"]:
         wrong = f"not scaled: {troubles[0].get('message', '')}; besides it is " if troubles else ""
-        return f"{wrong}{_PAUSED}"
+        return f"{wrong}{f'{ruler}; {_RULED}' if ruler else _PAUSED}"
     if "nextPoll" not in insight["now"]:
         return f"not scaled: {troubles[0].get('message', '')}" if troubles else "not looked at yet"
     if last is None:
         return "not looked at yet"
-    return f"{_count(last)}, {last['reason']}: {_meaning(last)}"
+    return f"{_count(last)}, {last['reason']}: {_meaning(last)}{f'; {ruler}' if ruler else ''}"
 
 
 def _body(insight: Mapping[str, Any], evidence: Evidence, times: Times) -> Iterator[str]:
     scene = scene_of(insight, evidence.manifest, times)
-    if scene is not None:
+    if scene is not None and not insight.get("ruledBy"):  # else the manifest does not say what comes
         yield from foretell(scene)
     yield from _now(insight.get("last"))
     yield from insight.get("troubles", ())
@@ -124,6 +127,8 @@ def _now(last: Entry | None) -> Iterator[str]:
 
 def _notes(entry: Entry) -> list[str]:
     """Why a value is not what its source said; a trigger in fallback says so itself."""
+    if entry["reason"] == Reason.PAUSED:
+        return []  # told as its meaning
     return [note for note in entry.get("notes", ()) if not note.endswith(": fallback")]
 
 
@@ -167,7 +172,7 @@ def _rows(
     insight: Mapping[str, Any], evidence: Evidence, times: Times, joint: str
 ) -> list[tuple[datetime, tuple[str, ...]]]:
     """Ours and the HPA's, in the order of time."""
-    rows = [(datetime.fromisoformat(one["time"]), _entry_cells(one, times, joint)) for one in insight["changes"]]
+    rows = [(datetime.fromisoformat(one["time"]), entry_cells(one, times, joint)) for one in insight["changes"]]
     rows += [
         (one.at, ("HPA", f"-> {one.size}", one.metric, f"scaled by the HPA: {one.why}", "")) for one in evidence.steps
     ]
@@ -178,7 +183,8 @@ def _times(at: datetime, times: Times) -> Sequence[str]:
     return [times.stamp(at)] if times.zone is None else [times.stamp(at), Times(now=times.now).stamp(at)]
 
 
-def _entry_cells(entry: Entry, times: Times, joint: str) -> tuple[str, ...]:
+def entry_cells(entry: Entry, times: Times, joint: str) -> tuple[str, ...]:
+    """Reason, count, triggers, why, next change."""
     planned = times.stamp(datetime.fromisoformat(entry["nextChange"])) if "nextChange" in entry else ""
     seen = [_trigger(trigger) for trigger in entry["triggers"]]
     seen += [f"formula = {entry['formula']:g}"] if "formula" in entry else []
@@ -194,6 +200,8 @@ def _meaning(entry: Entry) -> str:
     stand_ins = [one["metric"] for one in entry["triggers"] if one.get("fallback")]
     if entry["reason"] == Reason.ACTIVE and stand_ins:
         text = f"stays awake; the HPA scales by the fallback of {' and '.join(stand_ins)}"
+    if entry["reason"] == Reason.PAUSED and entry.get("notes"):
+        text = entry["notes"][0]
     if entry["reason"] == Reason.ACTIVATED:
         text = f"{text}, because {' and '.join(active) or 'an annotation'} {'are' if len(active) > 1 else 'is'} active"
     if "cooldownLeftSeconds" in entry:

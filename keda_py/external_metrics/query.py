@@ -62,7 +62,7 @@ class Query:
             evaluation = await self._evaluate(spec, metrics, Round(readings=readings))
         except (ConfigError, ScalerError) as error:
             raise QueryError(f"{PREFIX}{error}") from None
-        if evaluation.errors and not evaluation.in_fallback:
+        if evaluation.refuses:
             raise QueryError(f"{PREFIX}metric:{metric} encountered error")
         return evaluation.values
 

@@ -23,7 +23,7 @@ from keda_py.answers.connections import Connections
 from keda_py.answers.ledger import NoRoom
 from keda_py.answers.tenants import tenant
 from keda_py.clock import Clock
-from keda_py.errors import NotLeading, TooManyRequests, Unauthorized, Unavailable
+from keda_py.errors import NotLeading, ReadOnly, TooManyRequests, Unauthorized, Unavailable
 from keda_py.kube.refusals import error_from_answer
 from keda_py.kube.resources import EVERYTHING, Obj, ObjectPath, Resource, Selection
 from keda_py.kube.transport import CONNECT_SECONDS, Request, Transport
@@ -84,6 +84,7 @@ class KubeClient:
         self._write_seconds = write_seconds
         self._requests = Connections(share)
         self._may_write: Callable[[], bool] = lambda: True
+        self._writes = True
 
     def guarded(self, may_write: Callable[[], bool]) -> Self:
         """The same client, for writes of a leader: whether we may is asked as each is sent, and NotLeading raised.
@@ -93,6 +94,12 @@ class KubeClient:
         guarded = copy.copy(self)
         guarded._may_write = may_write
         return guarded
+
+    def read_only(self) -> Self:
+        """The same client, of which no write is ever sent: ReadOnly is raised instead. It lives as long as this one."""
+        reader = copy.copy(self)
+        reader._writes = False
+        return reader
 
     async def __aenter__(self) -> Self:
         """Load the configuration. Raises ConfigError."""
@@ -222,6 +229,8 @@ class KubeClient:
         attempt = 0
         while True:
             attempt += 1
+            if request.method != "GET" and not self._writes:
+                raise ReadOnly(f"{request.method} {request.path}: not sent, a shadow writes nothing")
             if request.method != "GET" and not self._may_write():
                 raise NotLeading(f"{request.method} {request.path}: not sent, another replica may be leading by now")
             try:

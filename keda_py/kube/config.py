@@ -17,13 +17,16 @@ import yaml
 from aiohttp.resolver import ThreadedResolver
 from kubernetes_asyncio.client.configuration import Configuration
 from kubernetes_asyncio.client.rest import RESTClientObject
-from kubernetes_asyncio.config import ConfigException, load_kube_config
+from kubernetes_asyncio.config import ConfigException, list_kube_config_contexts, load_kube_config
 from kubernetes_asyncio.config.incluster_config import SERVICE_HOST_ENV_NAME, InClusterConfigLoader
 from kubernetes_asyncio.config.kube_config import KubeConfigLoader
+from yarl import URL
 
 from keda_py.errors import ConfigError, Unavailable
+from keda_py.net.proxies import Proxies
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+DEFAULT_NAMESPACE = "default"
 _HOME_KUBECONFIG = "~/.kube/config"
 _MALFORMED = (ConfigException, AssertionError, AttributeError, KeyError, TypeError, ValueError, OSError, yaml.YAMLError)
 
@@ -88,7 +91,7 @@ async def load_access(kubeconfig: str = "") -> Access:
         raise ConfigError(f"{where}: {error or type(error).__name__}; correct the file", field="kubeconfig") from error
     return Access(
         url=str(configuration.host).rstrip("/"),
-        proxy=configuration.proxy or "",
+        proxy=configuration.proxy or _proxy_for(str(configuration.host)),
         server_hostname=configuration.tls_server_name or "",
         session=_session(rest),
         configuration=configuration,
@@ -96,6 +99,11 @@ async def load_access(kubeconfig: str = "") -> Access:
         files=files,
         seen=seen,
     )
+
+
+def _proxy_for(url: str) -> str:
+    """That of the environment, which stays the same for the life of the process. Raises ConfigError."""
+    return str(Proxies.from_environment(os.environ).for_url(URL(url)) or "")
 
 
 def _session(rest: RESTClientObject) -> aiohttp.ClientSession:
@@ -122,6 +130,22 @@ def _find(kubeconfig: str) -> str:
     if Path(_HOME_KUBECONFIG).expanduser().is_file():
         return _HOME_KUBECONFIG
     raise ConfigError("kubeconfig: not in a cluster and no ~/.kube/config; pass --kubeconfig or set $KUBECONFIG")
+
+
+def context_namespace(kubeconfig: str = "") -> str:
+    """The namespace that kubectl would use: of the context, or of the pod; `default` where neither names one.
+
+    Raises ConfigError that names the file.
+    """
+    origin = _find(kubeconfig)
+    try:
+        if not origin:
+            return (SERVICE_ACCOUNT / "namespace").read_text(encoding="utf-8").strip() or DEFAULT_NAMESPACE
+        _, active = list_kube_config_contexts(config_file=origin)
+        return str(((active or {}).get("context") or {}).get("namespace") or DEFAULT_NAMESPACE)
+    except _MALFORMED as error:
+        where = origin or "in-cluster configuration"
+        raise ConfigError(f"{where}: {error or type(error).__name__}; correct the file", field="kubeconfig") from error
 
 
 def _paths(origin: str) -> tuple[str, ...]:

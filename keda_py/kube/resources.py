@@ -9,7 +9,12 @@ from typing import Any, TypeAlias
 from urllib.parse import quote
 
 from keda_py.apis.cloud_event_source import CloudEventSource, ClusterCloudEventSource
-from keda_py.apis.kinds import KINDS, VERSION, Kind, kind_of
+from keda_py.apis.environments.calendar import Calendar, ClusterCalendar
+from keda_py.apis.environments.environment import Environment
+from keda_py.apis.environments.override import Override
+from keda_py.apis.environments.scaling_schedule import ScalingSchedule
+from keda_py.apis.kinds.kind import VERSION, Kind
+from keda_py.apis.kinds.table import KEDA_KINDS, KINDS, kind_of
 from keda_py.apis.scaled_job import ScaledJob
 from keda_py.apis.scaled_object import ScaledObject
 from keda_py.apis.trigger_authentication import ClusterTriggerAuthentication, TriggerAuthentication
@@ -98,14 +103,19 @@ SERVICE_ACCOUNTS = Resource(version="v1", kind="ServiceAccount", plural="service
 LIMIT_RANGES = Resource(version="v1", kind="LimitRange", plural="limitranges")
 
 DEPLOYMENTS = Resource(group="apps", version="v1", kind="Deployment", plural="deployments")
+DAEMON_SETS = Resource(group="apps", version="v1", kind="DaemonSet", plural="daemonsets")
 REPLICA_SETS = Resource(group="apps", version="v1", kind="ReplicaSet", plural="replicasets")
 STATEFUL_SETS = Resource(group="apps", version="v1", kind="StatefulSet", plural="statefulsets")
 
+CRON_JOBS = Resource(group="batch", version="v1", kind="CronJob", plural="cronjobs")
 JOBS = Resource(group="batch", version="v1", kind="Job", plural="jobs")
 EVENTS = Resource(group="events.k8s.io", version="v1", kind="Event", plural="events")
 LEASES = Resource(group="coordination.k8s.io", version="v1", kind="Lease", plural="leases")
 HORIZONTAL_POD_AUTOSCALERS = Resource(
     group="autoscaling", version="v2", kind="HorizontalPodAutoscaler", plural="horizontalpodautoscalers"
+)
+POD_DISRUPTION_BUDGETS = Resource(
+    group="policy", version="v1", kind="PodDisruptionBudget", plural="poddisruptionbudgets"
 )
 CUSTOM_RESOURCE_DEFINITIONS = Resource(
     group="apiextensions.k8s.io",
@@ -151,9 +161,16 @@ def resource_of(kind: Kind) -> Resource:
 
 
 OURS = tuple(map(resource_of, KINDS))
+KEDAS = tuple(map(resource_of, KEDA_KINDS))
+"""Of them, those that KEDA has as well."""
 SCALED_OBJECTS = resource_of(kind_of(ScaledObject))
 SCALED_JOBS = resource_of(kind_of(ScaledJob))
 TRIGGER_AUTHENTICATIONS = resource_of(kind_of(TriggerAuthentication))
 CLUSTER_TRIGGER_AUTHENTICATIONS = resource_of(kind_of(ClusterTriggerAuthentication))
 CLOUD_EVENT_SOURCES = resource_of(kind_of(CloudEventSource))
 CLUSTER_CLOUD_EVENT_SOURCES = resource_of(kind_of(ClusterCloudEventSource))
+CALENDARS = resource_of(kind_of(Calendar))
+CLUSTER_CALENDARS = resource_of(kind_of(ClusterCalendar))
+ENVIRONMENTS = resource_of(kind_of(Environment))
+OVERRIDES = resource_of(kind_of(Override))
+SCALING_SCHEDULES = resource_of(kind_of(ScalingSchedule))

@@ -6,7 +6,6 @@ bounds run on the loop's time, never on a `Clock`.
 
 import asyncio
 import logging
-import os
 import socket
 import ssl
 from collections.abc import AsyncIterator, Mapping
@@ -22,7 +21,6 @@ from yarl import URL
 from keda_py import __version__
 from keda_py.errors import ConfigError, Unavailable
 from keda_py.kube.config import Access, load_access
-from keda_py.net.proxies import Proxies
 
 log = logging.getLogger(__name__)
 
@@ -159,7 +157,7 @@ async def _arguments(access: Access, request: Request) -> dict[str, Any]:
         "data": None if request.body is None else orjson.dumps(request.body),
         "headers": headers,
         "allow_redirects": False,
-        "proxy": access.proxy or Proxies.from_environment(os.environ).for_url(url),
+        "proxy": access.proxy or None,
         "server_hostname": access.server_hostname or None,
     }
 

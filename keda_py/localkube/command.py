@@ -12,7 +12,7 @@ from pathlib import Path
 
 import yaml
 
-from keda_py.apis.crds import build_crds
+from keda_py.apis.kinds.crds import build_crds
 from keda_py.errors import ConfigError
 from keda_py.localkube.cluster import ClusterOptions, LocalCluster
 from keda_py.schema.resources import Obj

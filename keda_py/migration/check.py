@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from keda_py.migration.cluster import check_cluster
 from keda_py.migration.deployments import ReadFlags, check_deployments
+from keda_py.migration.downscaler import check_downscaler
 from keda_py.migration.findings import Finding, Severity
 from keda_py.migration.identities import check_identities
 from keda_py.migration.installation import Installation
@@ -26,3 +27,4 @@ def _all(installation: Installation, read_flags: ReadFlags, lent: SharedContext)
     yield from check_deployments(installation, read_flags)
     yield from check_objects(installation, lent)
     yield from check_identities(installation)
+    yield from check_downscaler(installation)

@@ -12,7 +12,7 @@ from keda_py.apis.foreign import list_at, map_at, maps_at, name_of, text_at, tex
 from keda_py.kube.resources import (
     API_SERVICES,
     CUSTOM_RESOURCE_DEFINITIONS,
-    OURS,
+    KEDAS,
     VALIDATING_WEBHOOK_CONFIGURATIONS,
     Obj,
 )
@@ -61,7 +61,7 @@ def _check_version(written: str) -> Iterator[Finding]:
 
 
 def _check_definitions(installation: Installation) -> Iterator[Finding]:
-    ours = {f"{resource.plural}.{resource.group}" for resource in OURS}
+    ours = {f"{resource.plural}.{resource.group}" for resource in KEDAS}
     there = {name_of(body): body for body in installation.of(CUSTOM_RESOURCE_DEFINITIONS)}
     for name in sorted(ours & there.keys()):
         yield from _check_owner(there[name])

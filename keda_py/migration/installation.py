@@ -13,12 +13,15 @@ from keda_py.errors import Forbidden, NotFound
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import (
     API_SERVICES,
+    CRON_JOBS,
     CUSTOM_RESOURCE_DEFINITIONS,
     DEPLOYMENTS,
+    ENVIRONMENTS,
     HORIZONTAL_POD_AUTOSCALERS,
+    KEDAS,
     LEASES,
     LIMIT_RANGES,
-    OURS,
+    NAMESPACES,
     STATEFUL_SETS,
     VALIDATING_WEBHOOK_CONFIGURATIONS,
     Obj,
@@ -27,7 +30,7 @@ from keda_py.kube.resources import (
 from keda_py.kube.transport import Request
 
 READ = (
-    *OURS,
+    *KEDAS,
     HORIZONTAL_POD_AUTOSCALERS,
     DEPLOYMENTS,
     STATEFUL_SETS,
@@ -36,6 +39,9 @@ READ = (
     API_SERVICES,
     VALIDATING_WEBHOOK_CONFIGURATIONS,
     LEASES,
+    NAMESPACES,
+    CRON_JOBS,
+    ENVIRONMENTS,
 )
 
 

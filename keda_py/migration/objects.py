@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from keda_py.apis.foreign import maps_at, text_at, title_of
-from keda_py.apis.kinds import KINDS
+from keda_py.apis.kinds.table import KINDS
 from keda_py.kube.resources import SCALED_OBJECTS, Obj, resource_of
 from keda_py.migration.adoption import check_adoption
 from keda_py.migration.findings import Finding, Severity

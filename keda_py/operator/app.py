@@ -13,11 +13,9 @@ from datetime import timedelta
 from functools import partial
 
 from keda_py import __version__
-from keda_py.answers.bounds import AnswerBounds
-from keda_py.answers.connections import PART_OF_DESCRIPTORS, Connections
 from keda_py.clock import Clock, SystemClock
-from keda_py.net.tls import TlsContexts
-from keda_py.operator.assembly import Assembly, OperatorInputs, assemble, open_client, open_http
+from keda_py.operator.assembly import Assembly, assemble
+from keda_py.operator.opening import opened
 from keda_py.operator.process.clock_watch import watch_clock
 from keda_py.operator.process.hang import Hang, times_of
 from keda_py.operator.process.last_net import last_net
@@ -27,9 +25,8 @@ from keda_py.operator.registered import show_counts
 from keda_py.operator.shutdown import shut_down
 from keda_py.readings.journal import Journal
 from keda_py.sdk.registry import trigger_types_by_module
-from keda_py.serving.ports.listening import descriptors, raise_descriptor_limit
+from keda_py.serving.ports.listening import raise_descriptor_limit
 from keda_py.settings.settings import Settings
-from keda_py.telemetry.prometheus import OperatorMetrics
 
 log = logging.getLogger(__name__)
 
@@ -62,30 +59,12 @@ async def run_operator(
     Where it shares its process with others, `process` is None: nothing of it outlives that, and it ends nothing.
     """
     process = process or OwnProcess(journal=Journal.in_memory())
-    instruments = OperatorMetrics(detailed=settings.serving.detailed_http_metrics)
-    client = open_client(settings, clock, instruments)
-    tls = TlsContexts(settings.http.min_tls_version, settings.http.ciphers, settings.certificates.ca_dirs)
-    answers = AnswerBounds(settings.http.max_response_bytes)
-    connections = Connections(share=descriptors() // PART_OF_DESCRIPTORS)
-    http = open_http(settings, clock, tls, instruments, answers, connections)
-    async with client, answers, http, asyncio.TaskGroup() as tasks:
-        around = OperatorInputs(
-            settings=settings,
-            clock=clock,
-            client=client,
-            http=http,
-            answers=answers,
-            connections=connections,
-            tls=tls,
-            tasks=tasks,
-            instruments=instruments,
-            journal=process.journal,
-        )
+    async with opened(settings, clock, process.journal) as around:
         assembly = assemble(around)
         show_counts(assembly.parts, assembly.scaled_objects, assembly.jobs)
         async with assembly.serving:
-            watching = [tasks.create_task(run()) for run in _background(assembly, process)]
-            working = tasks.create_task(_work(assembly, settings, started))
+            watching = [around.tasks.create_task(run()) for run in _background(assembly, process)]
+            working = around.tasks.create_task(_work(assembly, settings, started))
             await stopping.wait()
             await _leave(assembly, working, settings.serving.shutdown_delay)
             for task in watching:
@@ -96,7 +75,9 @@ def _background(assembly: Assembly, process: OwnProcess) -> Iterator[Callable[[]
     """What runs from the start to the end, whether this replica leads or not."""
     parts = assembly.parts
     yield Watchdog(parts.instruments.process, trigger_types_by_module(), process).run
-    yield from (parts.caches.run, parts.reader.run, assembly.jobs.caches.run)
+    yield from (parts.caches.run, parts.reader.run, assembly.jobs.caches.run, assembly.environments.caches.run)
+    if assembly.downscaler is not None:
+        yield assembly.downscaler.caches.run
     yield from (assembly.admission.events.run, assembly.admission.run, assembly.serving.run)
     if assembly.election is not None:
         yield from (assembly.election.watch, assembly.standby_reader.run)
@@ -115,6 +96,7 @@ async def _leave(assembly: Assembly, working: asyncio.Task[None], delay: timedel
 async def _work(assembly: Assembly, settings: Settings, started: Started) -> None:
     """Everything that writes: only after every cache has synced, and only while we lead."""
     await assembly.parts.caches.synced()
+    await assembly.environments.caches.tried()
     assembly.serving.ready = True
     lead = partial(_lead, assembly, settings, started)
     try:
@@ -132,11 +114,19 @@ async def _lead(assembly: Assembly, settings: Settings, started: Started) -> Non
     if settings.serving.register:
         await assembly.serving.register(parts.client)
     async with asyncio.TaskGroup() as leading:
-        for work in (parts.events, assembly.cloud_events, assembly.jobs, assembly.authentications):
+        works = (parts.events, assembly.cloud_events, assembly.jobs, assembly.authentications, assembly.environments)
+        for work in works:
             leading.create_task(work.run())
         leading.create_task(assembly.serving.guard(parts.client))
-        controllers = (assembly.scaled_objects, assembly.jobs.controller)
-        leading.create_task(watch_clock(parts.clock, [one.on_clock_step for one in controllers]))
+        await assembly.environments.restore()
+        on_steps = [
+            one.on_clock_step for one in (assembly.scaled_objects, assembly.jobs.controller, assembly.environments)
+        ]
+        if assembly.downscaler is not None:
+            await assembly.downscaler.sweep.restore()
+            leading.create_task(assembly.downscaler.sweep.run())
+            on_steps.append(assembly.downscaler.sweep.on_clock_step)
+        leading.create_task(watch_clock(parts.clock, on_steps))
         log.info("operator started", extra={"version": __version__})
         started(assembly)
         with parts.readings.listening():

@@ -12,6 +12,7 @@ import httpx
 from keda_py import __version__
 from keda_py.answers.bounds import AnswerBounds
 from keda_py.answers.connections import PART_OF_DESCRIPTORS, Connections
+from keda_py.apis.scaled_object import ScaledObject
 from keda_py.auth.cluster_resolver import ClusterResolver, ResolverCaches
 from keda_py.auth.lookup.issued import Issued
 from keda_py.auth.lookup.lookup import Surroundings as AuthSurroundings
@@ -19,6 +20,7 @@ from keda_py.auth.lookup.target_pods import TargetPods
 from keda_py.clock import Clock
 from keda_py.core.fallback import FallbackState, read_health
 from keda_py.core.spec import AS_WRITTEN, ScalingSpec
+from keda_py.core.spec_source import SpecSource
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ConfigError
 from keda_py.external_metrics.query import Query
@@ -32,6 +34,7 @@ from keda_py.net.http import HttpClientSpec, Proxies, http_client
 from keda_py.net.operator_identity import IdentityRule
 from keda_py.net.tls import TlsContexts
 from keda_py.operator.admission.related_objects import RelatedObjects
+from keda_py.operator.admission.requesters import Requesters
 from keda_py.operator.admission.reviews import CONTROLLER as ADMISSION_CONTROLLER
 from keda_py.operator.admission.reviews import AdmissionServer
 from keda_py.operator.authentications.authentications import Authentications
@@ -44,6 +47,8 @@ from keda_py.operator.controller.controller import Controller
 from keda_py.operator.controller.record import DecisionRecord
 from keda_py.operator.controller.state import Remembered
 from keda_py.operator.controller.status import StatusWriter
+from keda_py.operator.downscaler.parts import DownscalerParts, assemble_downscaler
+from keda_py.operator.environments.parts import EnvironmentParts, Lying, assemble_environments
 from keda_py.operator.explain.insight import Insight
 from keda_py.operator.process.quarantine import Quarantine
 from keda_py.operator.process.questions import GuardedQuestions
@@ -66,6 +71,8 @@ from keda_py.sdk.context import Reach, SharedContext, SharedResources
 from keda_py.serving.ports.listening import descriptors
 from keda_py.settings.settings import Settings
 from keda_py.telemetry.prometheus import OperatorMetrics
+
+Specs = SpecSource[ScaledObject, ScalingSpec]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +98,9 @@ class Assembly:
     parts: ScaledObjectDependencies
     scaled_objects: Controller[ObjectState]
     jobs: ScaledJobParts
+    environments: EnvironmentParts
+    downscaler: DownscalerParts | None
+    """None: it is off."""
     admission: AdmissionServer
     authentications: Authentications
     cloud_events: CloudEventSources
@@ -101,22 +111,26 @@ class Assembly:
 
 def assemble(around: OperatorInputs) -> Assembly:
     """Put the parts together; nothing runs yet."""
-    settings, sources, election = around.settings, _sources(around), _election(around)
+    settings, election = around.settings, _election(around)
+    sources = sources_of(around, Caches(around.client, settings.cluster.watch_namespaces))
     leads = _leads(election)
 
     def on_reading(key: ObjectKey) -> None:  # called once all is put together: controllers are made of readings
         (jobs.controller if key.kind == SCALED_JOBS.kind else scaled_objects).on_reading(key)
 
-    readings = _readings(around, sources, leads, on_reading)
-    parts = _parts(around, sources, readings, leads)
+    readings = readings_of(around, sources, leads, on_reading)
+    lying = Lying()
+    parts = _parts(around, sources, readings, leads, lying.over(AS_WRITTEN))
     scaled_objects = Controller(parts, ScaledObjects(parts), settings.scaling.scaled_object_workers)
+    lying.subscribe(scaled_objects.on_overlay)
     standby_reader = StandbyReader(parts, leads)
     jobs = assemble_jobs(parts, settings)
     for listener in (scaled_objects, jobs.controller, standby_reader):
         sources.resolver.subscribe(listener.on_parameters)
+    environments = assemble_environments(parts, settings, lying)
     answers = Answers(
         metrics=GuardedQuestions(_query(parts, scaled_objects), parts.quarantine, parts.caches.scaled_objects.get),
-        admission=_admission(around, sources),
+        admission=_admission(around, sources, environments),
         instruments=around.instruments,
         insight=_insight(parts, scaled_objects, jobs, leads),
         elsewhere=share_metrics(settings, around.client, sources.caches, around.tls),
@@ -127,6 +141,8 @@ def assemble(around: OperatorInputs) -> Assembly:
         parts=parts,
         scaled_objects=scaled_objects,
         jobs=jobs,
+        environments=environments,
+        downscaler=assemble_downscaler(parts, settings, environments.caches.environments, lying.annotated),
         authentications=_authentications(parts, jobs),
         cloud_events=_cloud_events(around, parts),
         admission=answers.admission,
@@ -137,7 +153,7 @@ def assemble(around: OperatorInputs) -> Assembly:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Sources:
+class Sources:
     """What is known of the cluster, and where scalers come from; nothing here writes."""
 
     caches: Caches
@@ -147,18 +163,19 @@ class _Sources:
     scalers: ScalerSource
 
 
-def _sources(around: OperatorInputs) -> _Sources:
-    caches = Caches(around.client, around.settings.cluster.watch_namespaces)
+def sources_of(around: OperatorInputs, caches: Caches) -> Sources:
+    """What reads, over these caches."""
     discovery = Discovery(around.client)
     reader = ClusterReader(around.client, discovery, around.clock)
     resolver = _resolver(around, caches, reader, discovery)
     scalers = _scaler_source(around, reader, resolver)
-    return _Sources(caches=caches, discovery=discovery, reader=reader, resolver=resolver, scalers=scalers)
+    return Sources(caches=caches, discovery=discovery, reader=reader, resolver=resolver, scalers=scalers)
 
 
-def _readings(
-    around: OperatorInputs, sources: _Sources, leads: Callable[[], bool], on_reading: Callable[[ObjectKey], None]
+def readings_of(
+    around: OperatorInputs, sources: Sources, leads: Callable[[], bool], on_reading: Callable[[ObjectKey], None]
 ) -> Readings:
+    """What asks scalers; `on_reading` is told of what others than its own poll found out."""
     return Readings(
         scalers=sources.scalers,
         tasks=around.tasks,
@@ -169,7 +186,7 @@ def _readings(
 
 
 def _parts(
-    around: OperatorInputs, sources: _Sources, readings: Readings, leads: Callable[[], bool]
+    around: OperatorInputs, sources: Sources, readings: Readings, leads: Callable[[], bool], specs: Specs
 ) -> ScaledObjectDependencies:
     """All that is written from here on goes through a client that refuses while we do not lead."""
     writer, caches = around.client.guarded(leads), sources.caches
@@ -180,11 +197,11 @@ def _parts(
         namespaces=Namespaces(around.client),
         targets=Targets(writer, caches, sources.discovery, around.clock),
         hpas=Hpas(writer, caches.hpas),
-        specs=AS_WRITTEN,
+        specs=specs,
         reader=sources.reader,
         readings=readings,
         resolver=sources.resolver,
-        status=StatusWriter(writer),
+        status=StatusWriter(writer, around.clock, around.settings.scaling.decision_history),
         events=EventRecorder(writer, instance=identity(around.settings)),
         instruments=around.instruments,
         record=DecisionRecord(),
@@ -227,10 +244,12 @@ def _query(parts: ScaledObjectDependencies, scaled_objects: Controller[ObjectSta
     return Query(readings=parts.readings, targets=targets, specs=partial(_find_spec, parts))
 
 
-def _admission(around: OperatorInputs, sources: _Sources) -> AdmissionServer:
+def _admission(around: OperatorInputs, sources: Sources, environments: EnvironmentParts) -> AdmissionServer:
     events = EventRecorder(around.client, instance=identity(around.settings), controller=ADMISSION_CONTROLLER)
-    neighbours = RelatedObjects(around.client, sources.caches)
-    return AdmissionServer(around.settings, neighbours, sources.caches, events, around.instruments)
+    overrides = environments.caches.overrides
+    neighbours = RelatedObjects(around.client, sources.caches, overrides)
+    requesters = Requesters(around.client, overrides)
+    return AdmissionServer(around.settings, neighbours, sources.caches, events, around.instruments, requesters)
 
 
 def _find_spec(parts: ScaledObjectDependencies, key: ObjectKey) -> ScalingSpec | None:

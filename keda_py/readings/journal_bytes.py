@@ -12,7 +12,7 @@ never an error.
 from struct import Struct
 from zlib import crc32
 
-from keda_py.apis.kinds import KINDS as TABLE
+from keda_py.apis.kinds.table import KINDS as TABLE
 from keda_py.core.quarantine import MOST_DEATHS, Hold, Mark, Trace, Work
 from keda_py.core.values.object_key import ObjectKey
 

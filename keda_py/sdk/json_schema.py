@@ -1,14 +1,15 @@
 """JSON Schema of manifests, for editors and CI: the kind as its definition has it, and each trigger by its type.
 
-Made from the definitions (`apis/crds.py`) and from what scalers declare (`type_pages.py`). Stricter than the API
+Made from the definitions (`apis/kinds/crds.py`) and from what scalers declare (`type_pages.py`). Stricter than the API
 server: a key that no scaler reads is wrong here.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
-from keda_py.apis.crds import crd_of
-from keda_py.apis.kinds import KINDS, Kind
+from keda_py.apis.kinds.crds import crd_of
+from keda_py.apis.kinds.kind import Kind
+from keda_py.apis.kinds.table import KINDS
 from keda_py.errors import ConfigError
 from keda_py.sdk.metadata import META, Key
 from keda_py.sdk.registry import scaler_class, trigger_types

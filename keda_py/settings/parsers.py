@@ -43,6 +43,14 @@ def parse_address(text: str) -> Address | None:
     return Address(host=host.removeprefix("[").removesuffix("]"), port=parse_port(port))
 
 
+def parse_loopback(text: str) -> Address:
+    """An address of this machine that no other reaches: `127.0.0.1:8082`, `[::1]:8082`."""
+    address = parse_address(text)
+    if address is None or not (_is_address(address.host) and ip_address(address.host).is_loopback):
+        raise ValueError('is not a loopback address; use for example "127.0.0.1:8082"')
+    return address
+
+
 def parse_namespaces(text: str) -> tuple[str, ...]:
     """Comma separated; KEDA's manifests may hand over a literal `""`, which is all namespaces too."""
     if text == '""':

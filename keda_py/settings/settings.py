@@ -9,19 +9,17 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from pathlib import Path
 
 from keda_py.apis.go_values import parse_bool
 from keda_py.errors import ConfigError
+from keda_py.settings.environments import EnvironmentSettings
 from keda_py.settings.options import Flags, option, read_options, repeatable
 from keda_py.settings.parsers import (
     Address,
-    one_of,
     parse_address,
     parse_cipher_names,
     parse_hosts,
     parse_http_timeout,
-    parse_log_level,
     parse_namespaces,
     parse_origin,
     parse_port,
@@ -32,10 +30,12 @@ from keda_py.settings.parsers import (
     parse_url,
     parse_wait,
 )
+from keda_py.settings.process import LogSettings, ProcessSettings
+from keda_py.settings.shadow import ShadowSettings
+from keda_py.settings.surroundings import service_account_namespace, with_service_tls
 
 _ON_8080: Address | None = Address(host="", port=8080)
 _ON_8081: Address | None = Address(host="", port=8081)
-_SERVICE_ACCOUNT_NAMESPACE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,6 +248,13 @@ class ScalingSettings:
         flag="zero-polling-interval",
         env="KEDA_PY_ZERO_POLLING_INTERVAL",
     )
+    decision_history: timedelta = option(
+        timedelta(hours=24),
+        parse_wait,
+        "changes of so long are kept in each object's status, for `keda-py explain --since`; 0: none",
+        flag="decision-history",
+        env="KEDA_PY_DECISION_HISTORY",
+    )
     restrict_secret_access: bool = option(
         False,
         lambda text: text.lower() == "true",
@@ -294,34 +301,6 @@ class ScalingSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LogSettings:
-    """What is logged, and how. Encoder "" is console on a terminal and JSON elsewhere."""
-
-    level: int | None = option(None, parse_log_level, "debug, info, warn, error or a number", flag="zap-log-level")
-    encoder: str = option("", one_of("json", "console"), "json or console", flag="zap-encoder")
-    time_encoding: str = option(
-        "rfc3339",
-        one_of("epoch", "millis", "nano", "iso8601", "rfc3339", "rfc3339nano"),
-        "epoch, millis, nano, iso8601, rfc3339 or rfc3339nano",
-        flag="zap-time-encoding",
-    )
-    devel: bool = option(False, parse_bool, "console and debug, unless said otherwise", flag="zap-devel")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProcessSettings:
-    """The process, and what outlives it."""
-
-    state_dir: str = option(
-        "",
-        str,
-        "directory that outlives the process, for a note of what is under way; empty: one of this user's, 0: none",
-        flag="state-dir",
-        env="KEDA_PY_STATE_DIR",
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Everything that `keda-py operator` can be told."""
 
@@ -331,7 +310,9 @@ class Settings:
     certificates: CertificateSettings = field(default_factory=CertificateSettings)
     http: HttpSettings = field(default_factory=HttpSettings)
     scaling: ScalingSettings = field(default_factory=ScalingSettings)
+    environments: EnvironmentSettings = field(default_factory=EnvironmentSettings)
     process: ProcessSettings = field(default_factory=ProcessSettings)
+    shadow: ShadowSettings = field(default_factory=ShadowSettings)
     logs: LogSettings = field(default_factory=LogSettings)
 
 
@@ -342,31 +323,24 @@ GROUPS: dict[str, type] = {
     "certificates": CertificateSettings,
     "http": HttpSettings,
     "scaling": ScalingSettings,
+    "environments": EnvironmentSettings,
     "process": ProcessSettings,
+    "shadow": ShadowSettings,
     "logs": LogSettings,
 }
 
 
 def load_settings(flags: Flags, env: Mapping[str, str]) -> Settings:
     """Settings from flags and environment. Raises ConfigError that names every wrong one, its value and the remedy."""
-    env, wrong = _with_service_tls(env), list[str]()
+    env, wrong = with_service_tls(env), list[str]()
     settings = Settings(**{name: read_options(group, flags, env, wrong) for name, group in GROUPS.items()})
     wrong.extend(_contradictions(settings))
     if wrong:
         raise ConfigError("; ".join(wrong))
     if settings.cluster.object_namespace:
         return settings
-    namespace = _service_account_namespace() or settings.cluster.pod_namespace
+    namespace = service_account_namespace() or settings.cluster.pod_namespace
     return dataclasses.replace(settings, cluster=dataclasses.replace(settings.cluster, object_namespace=namespace))
-
-
-def _with_service_tls(env: Mapping[str, str]) -> Mapping[str, str]:
-    """KEDA_SERVICE_* not set at all are as KEDA_HTTP_*; set but empty they are TLS13 and the default ciphers."""
-    inherited = {
-        "KEDA_SERVICE_MIN_TLS_VERSION": env.get("KEDA_HTTP_MIN_TLS_VERSION") or "TLS12",
-        "KEDA_SERVICE_TLS_CIPHER_LIST": env.get("KEDA_HTTP_TLS_CIPHER_LIST", ""),
-    }
-    return inherited | dict(env)
 
 
 def _contradictions(settings: Settings) -> list[str]:
@@ -390,11 +364,8 @@ def _contradictions(settings: Settings) -> list[str]:
         found.append("--webhook-client-names: means nothing without --webhook-client-ca-file")
     if serving.upstream_ca_file and not serving.upstream:
         found.append("--external-metrics-upstream-ca-file: means nothing without --external-metrics-upstream")
+    if settings.shadow.enabled and lease.elect:
+        found.append("--leader-elect: means nothing with --shadow, which writes nothing; leave it out")
+    if settings.shadow.enabled and serving.register:
+        found.append("--register: means nothing with --shadow, which answers no HPA; leave it out")
     return found
-
-
-def _service_account_namespace() -> str:
-    try:
-        return _SERVICE_ACCOUNT_NAMESPACE.read_text(encoding="utf-8").strip()
-    except OSError:  # not in a pod
-        return ""

@@ -65,11 +65,17 @@ class ProcessMetrics:
         )
         self._certificate.set(nan)  # no certificate yet; 0 would be long ago
         _add_build_info(registry)
+        self._exchanged: dict[tuple[int, str, str], Counter] = {}
+        self._decided: dict[str, Counter] = {}
 
     def record_exchange(self, exchange: Exchange) -> None:
         """One request to the API server."""
         method = "GET" if exchange.verb in ("LIST", "WATCH") else exchange.verb
-        self._requests.labels(str(exchange.code or "<error>"), exchange.host, method).inc()
+        key = (exchange.code, exchange.host, method)
+        if (found := self._exchanged.get(key)) is None:
+            labels = (str(exchange.code or "<error>"), exchange.host, method)
+            found = self._exchanged[key] = self._requests.labels(*labels)
+        found.inc()
 
     def record_lateness(self, seconds: float) -> None:
         """How much later than due a poll began."""
@@ -89,7 +95,9 @@ class ProcessMetrics:
 
     def record_decision(self, reason: str) -> None:
         """A decision, whether anything was done about it or not."""
-        self._decisions.labels(reason).inc()
+        if (found := self._decided.get(reason)) is None:
+            found = self._decided[reason] = self._decisions.labels(reason)
+        found.inc()
 
     def show(self, take: Callable[[], None]) -> None:
         """Call `take` on the loop before each scrape, to set what is known only then."""

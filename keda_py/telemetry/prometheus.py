@@ -19,6 +19,7 @@ from keda_py.readings.http_requests import asked_for
 from keda_py.readings.scaler_set import ScalerSet
 from keda_py.telemetry.admission_metrics import AdmissionMetrics
 from keda_py.telemetry.cloud_event_metrics import CloudEventMetrics
+from keda_py.telemetry.environment_metrics import EnvironmentMetrics
 from keda_py.telemetry.process_metrics import ProcessMetrics
 from keda_py.telemetry.question_metrics import QuestionMetrics
 from keda_py.telemetry.series import MOST_DETAILED_LINES, MOST_LINES, Labels, Scope, Series, shortened
@@ -48,6 +49,7 @@ class OperatorMetrics:
         self.admission = AdmissionMetrics(registry)
         self.cloud_events = CloudEventMetrics(registry)
         self.questions = QuestionMetrics(registry)
+        self.environments = EnvironmentMetrics(registry)
         self._series = Series(most=MOST_DETAILED_LINES if detailed else MOST_LINES)
         self.on_http: Callable[[Mapping[str, str], float], None] = lambda labels, seconds: None
         """Told of each request's labels and seconds, for a histogram that cannot be read from this one."""
@@ -191,6 +193,7 @@ class OperatorMetrics:
     def forget(self, key: ObjectKey) -> None:
         """Remove every series of an object."""
         self._series.forget(key)
+        self.environments.forget(key)
 
     def _count_empty(self, key: ObjectKey, reading: MetricReading, scope: Scope, *, ignored: bool) -> None:
         metric = reading.metric

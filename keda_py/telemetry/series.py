@@ -7,7 +7,7 @@ each object: the page is sent whole at each scrape.
 import logging
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection
-from typing import TypeVar, cast
+from typing import TypeAlias, TypeVar, cast
 
 from prometheus_client import Histogram
 from prometheus_client.metrics import MetricWrapperBase
@@ -17,6 +17,7 @@ from keda_py.core.values.object_key import ObjectKey
 Labels = tuple[str, ...]
 Scope = tuple[str, ...]
 """What of an object a series tells of, as one of its triggers; () for the object itself."""
+_Known: TypeAlias = tuple[Scope, MetricWrapperBase]
 M = TypeVar("M", bound=MetricWrapperBase)
 
 LONGEST_LABEL = 253
@@ -42,7 +43,7 @@ class Series:
 
     def __init__(self, most: int = MOST_LINES) -> None:
         self._most = most
-        self._by_owner: defaultdict[ObjectKey, dict[tuple[MetricWrapperBase, Labels], Scope]] = defaultdict(dict)
+        self._by_owner: defaultdict[ObjectKey, dict[tuple[MetricWrapperBase, Labels], _Known]] = defaultdict(dict)
         self._owners: Counter[tuple[MetricWrapperBase, Labels]] = Counter()
         self._lines: Counter[ObjectKey] = Counter()
         self._full: set[ObjectKey] = set()
@@ -56,13 +57,14 @@ class Series:
     def of(self, owner: ObjectKey, metric: M, labels: Labels, scope: Scope = ()) -> M:
         """The series of a metric with these labels, remembered as the object's."""
         known, one = self._by_owner[owner], (metric, labels)
-        if one not in known:
+        if (found := known.get(one)) is None:
             if self._lines[owner] + _lines(metric) > self._most:
                 return self._left_out(owner, metric, labels)
-            known[one] = scope
+            # Kept beside its scope: asking the metric for it takes a lock and makes a text of each label.
+            found = known[one] = (scope, metric.labels(*labels))
             self._owners[one] += 1
             self._lines[owner] += _lines(metric)
-        return metric.labels(*labels)
+        return cast(M, found[1])
 
     def forget(self, owner: ObjectKey, gone: Callable[[Labels], bool] = lambda _: True) -> None:
         """Remove the object's series, all of them or those of which `gone` is true."""
@@ -71,7 +73,7 @@ class Series:
     def keep(self, owner: ObjectKey, scopes: Collection[Scope]) -> None:
         """Remove what tells of other parts of the object than these; what tells of the object itself stays."""
         known = self._by_owner.get(owner, {})
-        self._remove(owner, [one for one, scope in known.items() if scope and scope not in scopes])
+        self._remove(owner, [one for one, (scope, _) in known.items() if scope and scope not in scopes])
 
     def _remove(self, owner: ObjectKey, ended: list[tuple[MetricWrapperBase, Labels]]) -> None:
         known = self._by_owner.get(owner)

@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from keda_py.apis.foreign import map_at, namespace_of, text_at, texts_at, title_of, value_at
-from keda_py.apis.kinds import KINDS
+from keda_py.apis.kinds.table import KINDS
 from keda_py.apis.parsing import parse_object
 from keda_py.apis.scaled_job import ScaledJob
 from keda_py.apis.scaled_object import ScaledObject, ScaleTrigger

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from functools import cache
 from typing import Any
 
-from keda_py.apis.crds import build_crds
+from keda_py.apis.kinds.crds import build_crds
 from keda_py.core.admission import codes
 from keda_py.core.admission.findings import Denial, Finding
 from keda_py.schema.decoding import check_types

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from keda_py.apis.crds import build_crds, crd_of
-from keda_py.apis.kinds import KINDS, Column, Kind
+from keda_py.apis.kinds.crds import build_crds, crd_of
+from keda_py.apis.kinds.kind import Column, Kind
+from keda_py.apis.kinds.table import KINDS
 from keda_py.apis.wire import ObjectMeta, Wire
 from keda_py.core.admission.checks import check_of
 from keda_py.errors import ConfigError

@@ -15,12 +15,17 @@ from keda_py.kube.resources import (
     CLUSTER_CLOUD_EVENT_SOURCES,
     CLUSTER_TRIGGER_AUTHENTICATIONS,
     CONFIG_MAPS,
+    CRON_JOBS,
     CUSTOM_RESOURCE_DEFINITIONS,
+    DEPLOYMENTS,
+    ENVIRONMENTS,
     EVENTS,
     HORIZONTAL_POD_AUTOSCALERS,
     JOBS,
+    OVERRIDES,
     SCALED_JOBS,
     SCALED_OBJECTS,
+    SCALING_SCHEDULES,
     SECRETS,
     SERVICE_ACCOUNTS,
     TRIGGER_AUTHENTICATIONS,
@@ -68,6 +73,50 @@ def source(kind: str, **more: Any) -> Obj:
 
 def scaled_job(server: HttpServer, name: str, **spec: Any) -> Obj:
     return builders.scaled_job(guarded(server), name=name, namespace=SHOP, **{"maxReplicaCount": 2, **spec})
+
+
+async def sleep_and_wake(here: Installed) -> None:
+    """An Environment that never opens puts a Deployment and a CronJob to sleep; deleted, it gives them back."""
+    days = {"dates": ["2026-01-01/2027-06-30", "2027-07-01/2028-12-31"], "closed": True, "reason": "closed for good"}
+    hours = [{"days": "Mon", "from": "00:00", "to": "00:01"}]
+    calendar = {"timeZone": "UTC", "hours": hours, "exceptions": [days]}
+    chosen = {"matchLabels": {"sleeps": "yes"}}
+    spec = {"calendar": calendar, "grace": "0s", "selector": chosen}
+    pod = {"containers": [builders.container()], "restartPolicy": "Never"}
+    job = {"schedule": "0 1 1 1 *", "jobTemplate": {"spec": {"template": {"spec": pod}}}}
+    labels = {"sleeps": "yes"}
+    sleeper, nightly = deployment("sleeper", 1), builders.obj("batch/v1", "CronJob", "nightly", spec=job)
+    for body in (sleeper, nightly):
+        body["metadata"]["labels"] = labels
+    await here.world.create(sleeper, nightly)
+    hers, over = "keda-py.dev/v1alpha1", {"target": {"kind": "Environment", "name": "night"}, "state": "Asleep"}
+    await here.world.create(builders.obj(hers, "Environment", "night", spec=spec))
+    for kind in ("Calendar", "ClusterCalendar"):
+        await here.world.create(builders.obj(hers, kind, "night", spec=calendar))
+        await here.world.until(KINDS[kind], _is_told, "night")
+    always = {"name": "day", "hours": [{"from": "00:00", "to": "24:00"}], "minReplicas": 0}
+    schedule = {"timeZone": "UTC", "names": ["sleeper"], "periods": [always]}
+    await here.world.create(builders.obj(hers, "ScalingSchedule", "bounds", spec=schedule))
+    await here.world.until(SCALING_SCHEDULES, _is_told, "bounds")
+    await here.world.create(builders.obj(hers, "Override", "now", spec={**over, "for": "1h"}))
+    await here.world.until(OVERRIDES, _is_told, "now")
+    await here.world.create(builders.obj(hers, "Override", "past", spec={**over, "for": "1h"}))
+    await here.world.until(OVERRIDES, _is_told, "past")
+    over_long_ago = {"status": {"ends": "2026-01-01T00:00:00Z"}}
+    async with here.world.watching(OVERRIDES, "past") as past:
+        await here.world.client.patch(OVERRIDES.named(here.world.namespace, "past", "status"), over_long_ago)
+        touch = {"metadata": {"annotations": {"example.com/touched": "yes"}}}
+        await here.world.client.patch(OVERRIDES.named(here.world.namespace, "past"), touch)
+        await past.gone()
+    await here.world.until(DEPLOYMENTS, lambda live: live["spec"]["replicas"] == 0, "sleeper")
+    await here.world.until(CRON_JOBS, lambda live: bool(live["spec"].get("suspend")), "nightly")
+    await here.world.delete(ENVIRONMENTS, "night")
+    await here.world.until(DEPLOYMENTS, lambda live: live["spec"]["replicas"] == 1, "sleeper")
+    await here.world.until(CRON_JOBS, lambda live: not live["spec"].get("suspend"), "nightly")
+
+
+def _is_told(live: Obj) -> bool:
+    return bool(live.get("status"))
 
 
 async def follow_sources(here: Installed, server: HttpServer, **tokens: Any) -> None:

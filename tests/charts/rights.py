@@ -39,9 +39,9 @@ def given(objects: list[Obj]) -> set[Right]:
 
 
 @contextmanager
-def noted() -> Iterator[set[Right]]:
-    """What the operator makes use of while the block lasts."""
-    logger, ear = logging.getLogger("keda_py.localkube.access.checks"), _Ear()
+def noted(user: str = OPERATOR) -> Iterator[set[Right]]:
+    """What the operator, or another user, makes use of while the block lasts."""
+    logger, ear = logging.getLogger("keda_py.localkube.access.checks"), _Ear(user)
     before = logger.level, logger.propagate
     logger.setLevel(logging.DEBUG)
     logger.addHandler(ear)
@@ -57,13 +57,14 @@ def noted() -> Iterator[set[Right]]:
 class _Ear(logging.Handler):
     """Hears the access log."""
 
-    def __init__(self) -> None:
+    def __init__(self, user: str) -> None:
         super().__init__()
+        self._user = user
         self.used: set[Right] = set()
 
     def emit(self, record: logging.LogRecord) -> None:
         one = vars(record)
-        if one["user"] == OPERATOR:
+        if one["user"] == self._user:
             self.used.add(Right(one["role"], one["rule"], one["rule_resource"], one["verb"]))
 
 

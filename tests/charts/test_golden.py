@@ -20,6 +20,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "restricted": read_file(KEDA_PY / "values-restricted.yaml"),
     "namespaced": {"watchNamespace": "shop,bank", "clusterScoped": {"create": False}},
     "cert-manager": {"certificates": {"certManager": {"enabled": True}}},
+    "shadow": {"shadow": {"enabled": True}},
     "minimal": {
         "webhooks": {"enabled": False},
         "prometheus": {"operator": {"enabled": False}},
@@ -27,6 +28,11 @@ WAYS: dict[str, dict[str, Any]] = {
         "permissions": {"operator": {"restrict": {"secret": True}}},
     },
     "everything": {
+        "environments": {
+            "downscalerAnnotations": True,
+            "downscalerIncludeResources": ["deployments", "statefulsets", "cronjobs", "daemonsets", "scaledobjects"],
+            "kinds": [{"apiGroup": "argoproj.io", "kind": "rollouts"}],
+        },
         "networkPolicy": {"enabled": True},
         "permissions": {"operator": {"crossNamespaceEndpoints": ["monitoring"], "cloudEventSourceAllNamespaces": True}},
         "webhooks": {"clients": {"caFile": "/callers/ca.crt", "names": ["kube-apiserver", "other"]}},

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from keda_py.apis.kinds.table import KINDS
 from keda_py.clock import SystemClock
 from keda_py.localkube.cluster import LocalCluster
 from tests.charts.rendering import KEDA_PY, Obj, helm, text
@@ -41,12 +42,12 @@ def found(cluster: LocalCluster, kind: tuple[str, str]) -> list[Obj]:
 
 async def test_helm_installs_upgrades_and_removes_it_but_keeps_the_definitions(cluster: LocalCluster) -> None:
     await helm_does(cluster, "install", str(KEDA_PY), "keda", {}, create_namespace=True)
-    assert len(found(cluster, CRDS)) == 6
+    assert len(found(cluster, CRDS)) == len(KINDS)
     await helm_does(cluster, "upgrade", str(KEDA_PY), "keda", {"operator": {"replicaCount": 2}})
     (deployment,) = found(cluster, ("apps/v1", "Deployment"))
     assert deployment["spec"]["replicas"] == 2
     await helm_does(cluster, "uninstall", "keda")
-    assert len(found(cluster, CRDS)) == 6
+    assert len(found(cluster, CRDS)) == len(KINDS)
     for kind in (("apps/v1", "Deployment"), ("v1", "Service"), WEBHOOKS):
         assert found(cluster, kind) == []
     await helm_does(cluster, "install", str(KEDA_PY), "keda", {})  # the definitions are ours already

@@ -82,6 +82,7 @@ async def live(here: Installed, *, boxen_are_named: bool, **tokens: Any) -> None
         await exercise.spoil_the_certificates(here)
         await exercise.run_jobs(here, server)
         await exercise.follow_event_sources(here)
+        await exercise.sleep_and_wake(here)
         assert here.refused == []
         await hear_the_webhook(here)  # its refusal counts, too, so it comes last
 

@@ -8,10 +8,14 @@ from typing import Any
 import pytest
 import yaml
 
+from keda_py.apis.environments.calendar import CalendarSpec
+from keda_py.apis.environments.environment import Environment
 from keda_py.clock import SystemClock
 from keda_py.core.cron.windows import CronWindow, is_open, next_change, parse_window
 from keda_py.core.cron.words import window_in_words
 from keda_py.core.cron.zones import load_zone
+from keda_py.core.environment.calendar.reading import read_calendar
+from keda_py.core.environment.spec import build_environment
 from keda_py.validation.report import validate_texts
 from tests.charts.rendering import SCALED_APP, helm, text
 
@@ -43,6 +47,7 @@ spec:
 """
 
 
+AT = "2026-01-01T00:00:00Z"
 PARENT = """
 apiVersion: v2
 name: shop
@@ -97,6 +102,13 @@ def test_working_days_end_up_in_both_cron_fields() -> None:
         ({"schedule": {"start": "00 20", "end": "00 06", "weekdays": "1-5"}}, "schedule.weekdays: .* over midnight"),
         ({"schedule": {"desiredReplicas": 11}}, "schedule.desiredReplicas: 11 is above maxReplicaCount 10"),
         ({"minReplicaCount": 11}, "minReplicaCount: 11 is above maxReplicaCount 10"),
+        ({"environment": {"hours": []}}, "'/environment/hours': minItems"),
+        (
+            {"environment": {"hours": [{"from": "8:30", "to": "19:30"}]}},
+            "'/environment/hours/0/from': '8:30' does not match",
+        ),
+        ({"environment": {"country": "Korea"}}, "'/environment/country': 'Korea' does not match"),
+        ({"environment": {"subdivision": "BY"}}, 'environment.subdivision: "BY" needs environment.country'),
         ({"schedule": {"enabled": False}}, "minReplicaCount: 0 needs a trigger that can wake"),
         ({"schedule": {"enabled": False}, "memory": {"enabled": False}}, "extraTriggers: there is no trigger"),
     ],
@@ -248,3 +260,53 @@ def test_a_chart_that_depends_on_it_includes_it_once(tmp_path: Path) -> None:
         filter(None, yaml.safe_load_all(text(tmp_path, {"scaled-app": {"name": "till", "standalone": False}})))
     )
     assert [one["metadata"]["name"] for one in objects] == ["till-develop-scaledobject"]
+
+
+def sleeping(**more: Any) -> list[Any]:
+    """ScaledObject, Calendar and Environment, by kind."""
+    values = {"schedule": {"enabled": False}, "minReplicaCount": 1, "environment": {"enabled": True, **more}}
+    found = sorted(filter(None, yaml.safe_load_all(render(**values))), key=lambda one: one["kind"])
+    assert [one["kind"] for one in found] == ["Calendar", "Environment", "ScaledObject"]
+    return found
+
+
+async def test_a_namespace_sleeps_by_values_of_its_own() -> None:
+    waves = [{"name": "data", "selector": {"matchLabels": {"wave": "data"}}}]
+    calendar, environment, _ = sleeping(
+        country="DE", subdivision="BY", timezone="Europe/Berlin", waves=waves, readyBy=True
+    )
+    assert calendar["spec"] == {
+        "timeZone": "Europe/Berlin",
+        "hours": [{"days": "Mon-Fri", "from": "08:30", "to": "19:30"}],
+        "holidays": [{"country": "DE", "subdivision": "BY"}],
+    }
+    assert environment["metadata"] == {"name": "develop", "namespace": "some-application"}
+    assert environment["spec"] == {"calendarRef": {"name": "develop"}, "waves": waves, "readyBy": True}
+    assert read_calendar(CalendarSpec.model_validate(calendar["spec"]), [{}]).zone.key == "Europe/Berlin"
+    parsed = Environment.model_validate(
+        {**environment, "metadata": {**environment["metadata"], "creationTimestamp": AT}}
+    )
+    assert [wave.name for wave in build_environment(parsed).waves] == ["data"]
+
+
+def test_every_key_of_an_environment_is_written_as_its_kind_has_it() -> None:
+    days = [{"dates": ["2026-12-24"], "name": "Christmas Eve"}]
+    late = [{"dates": ["2026-12-31"], "closed": True, "reason": "New Year's Eve"}]
+    named = {"matchLabels": {"team": "shop"}}
+    calendar, environment, _ = sleeping(
+        name="team", hours=[{"from": "22:00", "to": "06:00"}], holidays=days, exceptions=late, selector=named
+    )
+    assert calendar["metadata"]["name"] == environment["metadata"]["name"] == "team"
+    assert calendar["spec"]["timeZone"] == "Asia/Seoul"
+    assert calendar["spec"]["hours"] == [{"days": "Mon-Sun", "from": "22:00", "to": "06:00"}]
+    assert (calendar["spec"]["holidays"], calendar["spec"]["exceptions"]) == (days, late)
+    assert environment["spec"]["selector"] == named
+
+
+def test_production_gets_no_environment_and_the_notes_tell_of_that_of_others() -> None:
+    values: dict[str, Any] = {"environment": {"enabled": True}}
+    assert render(env="production", **values) == ""
+    said = notes(**values)
+    assert (
+        "Environment develop: everything in the namespace sleeps outside of\n  Mon-Fri 08:30-19:30 Asia/Seoul\n" in said
+    )

@@ -12,7 +12,7 @@ import pytest
 import yaml
 from aiohttp import web
 
-from keda_py.apis.crds import build_crds
+from keda_py.apis.kinds.crds import build_crds
 from keda_py.check_trigger.references import Reference, references_in, with_references
 from keda_py.check_trigger.trial import Answer, try_triggers
 from keda_py.cli import main

@@ -114,3 +114,9 @@ def test_a_source_of_the_cluster_is_told_of_all_and_one_of_a_namespace_of_its_ow
 
 def test_without_a_subscription_everything_is_wanted() -> None:
     assert is_wanted(EVENT.type, None)
+
+
+def test_each_phase_of_an_environment_is_told() -> None:
+    phases = ("Waking", "Awake", "FallingAsleep", "Asleep")
+    told = [TYPES["Environment", f"Environment{phase}"] for phase in phases]
+    assert told == [f"keda-py.environment.{phase.lower()}.v1" for phase in phases]

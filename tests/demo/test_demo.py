@@ -5,10 +5,13 @@ from xml.etree import ElementTree
 
 import pytest
 
+from keda_py.demo.lane import draw_environment
+from keda_py.demo.phases import Phase
 from keda_py.demo.picture import draw
 from keda_py.demo.recorder import explain
 from keda_py.demo.scenario import NIGHTLY, QUEUE, SEOUL, WEEKDAYS, expected_changes, queue_length
 from keda_py.demo.timeline import Change, Timeline, missed
+from keda_py.demo.week import MONDAY, NAMES, week
 
 START = datetime(2026, 11, 17, 3, tzinfo=UTC)  # Tuesday noon in Seoul
 END = START + timedelta(days=4)
@@ -70,13 +73,13 @@ def test_replica_hours_are_counted_from_start_to_end() -> None:
 
 def test_the_picture_is_well_formed_and_names_every_workload() -> None:
     timeline = Timeline(start=START, end=END, changes=changes_as_expected(), first={NIGHTLY: 1})
-    picture = draw(timeline, [NIGHTLY, WEEKDAYS, QUEUE], SEOUL)
+    picture = draw(timeline, [NIGHTLY, WEEKDAYS, QUEUE], SEOUL, title="t")
     texts = [node.text for node in ElementTree.fromstring(picture).iter("{http://www.w3.org/2000/svg}text")]
     assert {NIGHTLY, WEEKDAYS, QUEUE} <= set(texts)
 
 
 def shapes(timeline: Timeline, tag: str) -> list[ElementTree.Element]:
-    picture = draw(timeline, [NIGHTLY, WEEKDAYS, QUEUE], SEOUL)
+    picture = draw(timeline, [NIGHTLY, WEEKDAYS, QUEUE], SEOUL, title="t")
     return list(ElementTree.fromstring(picture).iter(f"{{http://www.w3.org/2000/svg}}{tag}"))
 
 
@@ -133,3 +136,42 @@ def test_the_names_stand_clear_of_the_chart() -> None:
 def test_an_event_is_told_in_a_few_words(reason: str, note: str, metric: str, decision: str) -> None:
     assert explain(reason, note)[0] == metric
     assert decision in explain(reason, note)[1]
+
+
+def week_times(name: str, *, up: bool) -> list[str]:
+    found = [one for one in week(7).expected if one.name == name and one.up is up]
+    return [f"{one.at:%a %H:%M:%S}" for one in sorted(found, key=lambda one: one.at)]
+
+
+def test_the_week_has_a_late_evening_and_a_holiday() -> None:
+    assert week_times("cache", up=True) == [
+        "Mon 08:30:00",
+        "Tue 08:30:00",
+        "Wed 08:30:00",
+        "Fri 08:30:00",
+        "Mon 08:30:00",
+    ]
+    assert week_times("cache", up=False) == ["Mon 22:00:00", "Tue 19:30:00", "Wed 19:30:00", "Fri 19:30:00"]
+    assert week_times("mail", up=True)[0] == "Mon 08:32:50"
+
+
+def test_what_another_controller_puts_back_once_goes_down_again_and_twice_stays() -> None:
+    assert week_times("web", up=True)[2:5] == ["Tue 19:40:00", "Tue 19:50:00", "Fri 08:32:50"]
+    assert week_times("web", up=False)[1:4] == ["Tue 19:30:00", "Tue 19:40:00", "Wed 19:30:00"]
+
+
+def test_the_picture_of_an_environment_is_one_lane_with_its_phases_above() -> None:
+    hour, play = timedelta(hours=1), week(7)
+    changes = [
+        Change(at=MONDAY + hour * number, name=name, before=0, after=2) for number, name in enumerate(NAMES, start=8)
+    ]
+    phases = [
+        Phase(at=MONDAY, until=MONDAY + 20 * hour, name="Awake", because="hours"),
+        Phase(at=MONDAY + 20 * hour, until=MONDAY + 22 * hour, name="Awake", because="release", note="override"),
+        Phase(at=MONDAY + 22 * hour, until=MONDAY + 48 * hour, name="Asleep", because="holiday: X", note="holiday"),
+    ]
+    timeline = Timeline(start=MONDAY, end=MONDAY + 48 * hour, changes=changes)
+    root = ElementTree.fromstring(draw_environment(timeline, phases, play))
+    texts = [node.text for node in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert {"shop", "up to 18 replicas", "kept up by an Override", "holiday: X"} <= set(texts)
+    assert [node.get("class") for node in root.iter() if node.get("class")].count("strip") == 3

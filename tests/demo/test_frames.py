@@ -6,16 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from keda_py.demo.command import NAMES
+from keda_py.demo import four_days, week
 from tests.terminal.pty_runs import frames, run_on_terminal
 
 CHANGE = re.compile(r"^(\w{3} \d\d:\d\d:\d\d)  (\S+) ")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the end of a terminal as Linux tells it")
-@pytest.mark.parametrize(("columns", "lines", "has_metric"), [(80, 24, False), (120, 40, True)])
-def test_every_frame_of_the_demo_fits_the_terminal(columns: int, lines: int, has_metric: bool, tmp_path: Path) -> None:
-    code, output = run_on_terminal(["demo", "--days", "1"], columns=columns, lines=lines, folder=tmp_path)
+@pytest.mark.parametrize(("columns", "lines"), [(80, 24), (120, 40)])
+@pytest.mark.parametrize("flags", [(), ("--environments",)], ids=["days", "environments"])
+def test_every_frame_of_the_demo_fits_the_terminal(
+    columns: int, lines: int, flags: tuple[str, ...], tmp_path: Path
+) -> None:
+    names = week.NAMES if flags else four_days.NAMES
+    has_metric = columns > 80 or names == week.NAMES  # short names leave room for it
+    code, output = run_on_terminal(["demo", "--days", "1", *flags], columns=columns, lines=lines, folder=tmp_path)
     seen = frames(output, columns=columns, lines=lines)
     assert code == 0, "\n".join(seen[-1])
     live = [frame for frame in seen if any(line.startswith("virtual time in Seoul: ") for line in frame)]
@@ -29,8 +34,8 @@ def test_every_frame_of_the_demo_fits_the_terminal(columns: int, lines: int, has
         assert heading.endswith("decision and reason"), frame
         assert "…" not in "".join(frame)
         changes = [match for line in table if (match := CHANGE.match(line))]
-        assert {match[2] for match in changes} <= set(NAMES), frame
+        assert {match[2] for match in changes} <= set(names), frame
         newest += [match[1] for match in changes[-1:]]
     assert len(set(newest)) > 3
     assert newest == sorted(newest, key=list(dict.fromkeys(newest)).index), "an older change stood at the bottom"
-    assert "  kubectl --kubeconfig demo.kubeconfig get deploy -A -w" in live[0]
+    assert f"  kubectl --kubeconfig demo.kubeconfig get {'environments' if flags else 'deploy'} -A -w" in live[0]

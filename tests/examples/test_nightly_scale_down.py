@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+from keda_py.demo.phases import Phases
 from keda_py.demo.picture import draw
 from keda_py.demo.recorder import Recorder
 from keda_py.demo.timeline import Change, Timeline
@@ -64,7 +65,8 @@ async def poll_less(at: Play) -> None:
 async def test_develop_sleeps_at_night_release_at_the_weekend_too_and_production_never(tmp_path: Path) -> None:
     async with play(tmp_path, "nightly-scale-down", options=ClusterOptions(hpa_sync_seconds=300)) as at:
         await at.until(FRIDAY)
-        recorder = Recorder(at.world.cluster.store, at.world.clock, NAMES, Blank())
+        store, clock = at.world.cluster.store, at.world.clock
+        recorder = Recorder(store, clock, NAMES, Blank(), Phases(store, clock, ""))
         await at.apply()
         await at.shows()
         await at.until(FRIDAY + timedelta(days=1, hours=12))

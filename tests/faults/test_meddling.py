@@ -3,7 +3,7 @@
 from datetime import timedelta
 from typing import Any
 
-from keda_py.apis.crds import build_crds
+from keda_py.apis.kinds.crds import build_crds
 from keda_py.kube.client import PatchKind
 from keda_py.kube.resources import (
     CUSTOM_RESOURCE_DEFINITIONS,

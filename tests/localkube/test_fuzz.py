@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keda_py.apis.crds import build_crds
+from keda_py.apis.kinds.crds import build_crds
 from keda_py.clock import FakeClock
 from keda_py.localkube.cluster import LocalCluster
 from tests.localkube.client import CONFIGMAPS, DEPLOYMENTS, SCALED_OBJECTS, Client

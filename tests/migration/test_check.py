@@ -26,6 +26,7 @@ from tests.migration.installed import (
     scaled_object,
     webhook,
 )
+from tests.operator.downscaler.builders import marked
 from tests.properties import examples
 from tests.validation.manifests import junk
 
@@ -44,6 +45,22 @@ def azure(uri: str = "https://x.vault.azure.net", **more: Any) -> Obj:
     identity = {"provider": "azure-workload", **more.pop("identity", {})}
     secrets = [{"parameter": "a", "name": "n"}]
     return {"azureKeyVault": {"vaultUri": uri, "secrets": secrets, "podIdentity": identity, **more}}
+
+
+def downscaler(*arguments: str, env: dict[str, str] | None = None) -> Obj:
+    variables = [{"name": name, "value": value} for name, value in (env or {}).items()]
+    container = {"image": "example.org/caas-team/py-kube-downscaler:24", "args": list(arguments), "env": variables}
+    spec = {"template": {"spec": {"containers": [container]}}}
+    return builders.obj("apps/v1", "Deployment", "py-kube-downscaler", "downscaler", spec=spec)
+
+
+def downscaled(**annotations: str) -> Obj:
+    return marked(builders.obj("apps/v1", "Deployment", "web", "shop"), **annotations)
+
+
+def pausing(body: Obj) -> Obj:
+    annotations = {"autoscaling.keda.sh/paused-replicas": "0"}
+    return {**body, "metadata": {**body["metadata"], "annotations": annotations}}
 
 
 CLUSTER_WIDE = "ClusterTriggerAuthentication"
@@ -100,6 +117,29 @@ BLOCKS = {
     ),
 }
 CHANGES = {
+    "a default of the downscaler": (
+        [downscaler("--default-uptime", "Mon-Fri 08:00-18:00 UTC")],
+        "says --default-uptime=Mon-Fri 08:00-18:00 UTC, which keda-py has no setting for -> write the annotation "
+        "downscaler/uptime on the namespaces",
+    ),
+    "a variable of the downscaler": (
+        [downscaler(env={"EXCLUDE_NAMESPACES": "ops"})],
+        "--exclude-namespaces=ops, which keda-py has no setting for -> write the annotation downscaler/exclude on them",
+    ),
+    "a resource of the downscaler alone": ([downscaler("--include-resources=stacks")], "includes stacks, which"),
+    "a window that crosses midnight": (
+        [downscaled(downtime="Mon-Fri 08:00-09:00 UTC, Mon-Fri 22:00-06:00 UTC")],
+        "downscaler/downtime: 'Mon-Fri 22:00-06:00 UTC' crosses midnight: py-kube-downscaler never opens it",
+    ),
+    "an annotation that cannot be read, behind one that can": (
+        [downscaled(uptime="Mon-Sun 00:00-24:00 UTC,Mon-Fri 08:00-18:00 Middle/Earth")],
+        "downscaler/uptime: 'Middle/Earth' is not a known time zone",
+    ),
+    "a count that cannot be read": ([downscaled(downtime_replicas="few")], "'few' is not a number of replicas"),
+    "annotations under an Environment": (
+        [downscaled(uptime="always"), builders.obj("keda-py.dev/v1alpha1", "Environment", "dev", "shop")],
+        "Deployment shop/web: has downscaler annotations, and its namespace has an Environment",
+    ),
     "another version of KEDA": (
         [operator("--leader-elect", image="keda:2.17.1")],
         "is KEDA 2.17; keda-py is compared with 2.20",
@@ -118,6 +158,18 @@ CHANGES = {
     "a webhook that fails closed": ([webhook("Fail")], "kubectl get validatingwebhookconfiguration keda-admission"),
 }
 FINE = {
+    "annotations of the downscaler": (
+        [downscaled(downtime="Mon-Fri 20:00-24:00 UTC", force_uptime="true")],
+        "stand on 1 Deployment; keda-py obeys them with --downscaler-annotations",
+    ),
+    "the downscaler itself": (
+        [downscaler("--include-resources=deployments,cronjobs", "--interval=60")],
+        "--set 'environments.downscalerIncludeResources={deployments,cronjobs}'",
+    ),
+    "a ScaledObject that the downscaler has paused": (
+        [marked(pausing(scaled_object()), original_replicas="3")],
+        "is paused by py-kube-downscaler now",
+    ),
     "a CRD that Helm keeps": ([definition(HELM | KEEP)], "is kept when Helm release keda is uninstalled"),
     "a CRD of no release": ([definition({})], "uninstalling KEDA leaves it"),
     "an operator that is scaled to 0": ([operator(replicas=0)], "nothing of KEDA writes"),

@@ -16,7 +16,7 @@ NAME = "scaledobjects.keda.sh"
 
 def without_kedapy(status: Status) -> None:
     """As KEDA's own."""
-    del status["kedaPy"]
+    del status["kedaPy"], status["kedaPyHistory"]
 
 
 def without_its_notes(status: Status) -> None:

@@ -8,9 +8,13 @@
 {{- define "keda-py.args" -}}
 {{- $values := .Values -}}
 - operator
+{{- if $values.shadow.enabled }}
+- --shadow=true
+{{- else }}
 - --leader-elect
 - --leader-election-id={{ $values.operator.leaderElectionID }}
 - --shutdown-delay={{ $values.operator.shutdownDelay }}
+- --decision-history={{ $values.operator.decisionHistory }}
 - --secure-port={{ $values.service.portHttpsTarget }}
 - --webhook-port={{ ternary ($values.webhooks.port | default 9443) 0 $values.webhooks.enabled }}
 {{- with $values.webhooks.clients }}
@@ -29,6 +33,7 @@
 - --operator-service-name={{ $values.operator.name }}
 - --metrics-server-service-name={{ include "keda-py.metricsService" . }}
 - --webhooks-service-name={{ $values.webhooks.name }}
+{{- end }}
 - --k8s-cluster-name={{ tpl $values.clusterName . }}
 - --k8s-cluster-domain={{ $values.clusterDomain }}
 - --zap-log-level={{ $values.logging.operator.level }}
@@ -56,6 +61,10 @@
 {{- end }}
 {{- if $values.permissions.operator.cloudEventSourceAllNamespaces }}
 - --cloud-event-source-all-namespaces=true
+{{- end }}
+{{- if $values.environments.downscalerAnnotations }}
+- --downscaler-annotations=true
+- --downscaler-include-resources={{ join "," $values.environments.downscalerIncludeResources }}
 {{- end }}
 {{- with $values.operatorIdentity }}
 {{- if .hosts }}
@@ -110,14 +119,16 @@
 {{- end }}
 
 {{- define "keda-py.container" -}}
-name: {{ .Values.operator.name }}
+name: {{ include "keda-py.name" . }}
 image: {{ include "keda-py.image" . | quote }}
 imagePullPolicy: {{ .Values.image.pullPolicy }}
 args: {{- include "keda-py.args" . | nindent 2 }}
 env: {{- include "keda-py.env" . | nindent 2 }}
 ports:
+  {{- if not .Values.shadow.enabled }}
   - {name: https, containerPort: {{ .Values.service.portHttpsTarget }}}
-  {{- if .Values.webhooks.enabled }}
+  {{- end }}
+  {{- if and .Values.webhooks.enabled (not .Values.shadow.enabled) }}
   - {name: webhook, containerPort: {{ .Values.webhooks.port | default 9443 }}}
   {{- end }}
   {{- if .Values.prometheus.operator.enabled }}

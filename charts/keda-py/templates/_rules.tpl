@@ -9,6 +9,19 @@
 - {apiGroups: [autoscaling], resources: [horizontalpodautoscalers], verbs: [get, list, watch, create, update, delete]}
 - {apiGroups: [apps], resources: [deployments, statefulsets, replicasets], verbs: [get, list, watch]}
 - {apiGroups: [apps], resources: [deployments/scale, statefulsets/scale, replicasets/scale], verbs: [get, update]}
+{{- if .Values.environments.enabled }}
+- {apiGroups: [keda-py.dev], resources: [environments], verbs: [list, watch, patch]}
+- {apiGroups: [keda-py.dev], resources: [calendars, scalingschedules], verbs: [list, watch]}
+- {apiGroups: [keda-py.dev], resources: [overrides], verbs: [list, watch, delete]}
+- {apiGroups: [keda-py.dev], resources: [calendars/status, environments/status, overrides/status, scalingschedules/status], verbs: [patch]}
+- {apiGroups: [batch], resources: [cronjobs], verbs: [list, watch, patch]}
+{{- range .Values.environments.kinds }}
+- {apiGroups: [{{ .apiGroup | quote }}], resources: [{{ .kind | quote }}], verbs: [list, watch]}
+{{- end }}
+{{- end }}
+{{- if .Values.environments.downscalerAnnotations }}
+{{- include "keda-py.downscalerRules" . }}
+{{- end }}
 {{- if .Values.rbac.enabledCustomScaledRefKinds }}
 {{- range .Values.rbac.scaledRefKinds }}
 - {apiGroups: [{{ .apiGroup | quote }}], resources: ["{{ .kind }}/scale"], verbs: [get, update]}
@@ -31,6 +44,22 @@
 {{- end }}
 {{- with .Values.rbac.extraRules }}
 {{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/* What the annotations of py-kube-downscaler put down, beside what is read anyway. */}}
+{{- define "keda-py.downscalerRules" -}}
+{{- $rights := dict "deployments" (list "apps" "patch") "statefulsets" (list "apps" "patch") "daemonsets" (list "apps" "list" "watch" "patch") }}
+{{- $_ := set $rights "jobs" (list "batch" "patch") }}
+{{- $_ := set $rights "horizontalpodautoscalers" (list "autoscaling" "patch") }}
+{{- $_ := set $rights "poddisruptionbudgets" (list "policy" "list" "watch" "patch") }}
+{{- if not .Values.environments.enabled }}
+{{- $_ := set $rights "cronjobs" (list "batch" "list" "watch" "patch") }}
+{{- end }}
+{{- range $resource := .Values.environments.downscalerIncludeResources }}
+{{- with get $rights $resource }}
+- {apiGroups: [{{ first . }}], resources: [{{ $resource }}], verbs: [{{ join ", " (rest .) }}]}
+{{- end }}
 {{- end }}
 {{- end }}
 
@@ -59,5 +88,21 @@
 {{- end }}
 {{- if not $everywhere }}
 - {apiGroups: [""], resources: [configmaps], verbs: [get, list, watch]}
+{{- end }}
+{{- end }}
+
+{{/* Of a list of rules what only reads, and what a shadow looks at: neither Jobs nor ScaledJobs. */}}
+{{- define "keda-py.readingRules" -}}
+{{- range fromYamlArray . }}
+{{- $verbs := list }}
+{{- range .verbs }}
+{{- if has . (list "get" "list" "watch") }}
+{{- $verbs = append $verbs . }}
+{{- end }}
+{{- end }}
+{{- $resources := without .resources "jobs" "scaledjobs" }}
+{{- if and $verbs $resources }}
+- {{ set (set . "verbs" $verbs) "resources" $resources | toJson }}
+{{- end }}
 {{- end }}
 {{- end }}

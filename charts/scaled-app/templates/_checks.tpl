@@ -14,6 +14,9 @@
 {{- fail (printf "minReplicaCount: %v is above maxReplicaCount %v; lower it" .minReplicaCount .maxReplicaCount) }}
 {{- end }}
 {{- include "scaled-app.checkTriggers" . }}
+{{- if and .environment.subdivision (not .environment.country) }}
+{{- fail (printf "environment.subdivision: %q needs environment.country" .environment.subdivision) }}
+{{- end }}
 {{- end }}
 {{- end }}
 
@@ -51,6 +54,7 @@
 {{- end }}
 {{- end }}
 
+{{/* What wakes it: an Environment gives back what it has put to sleep, and wakes nothing that is at zero by itself. */}}
 {{- define "scaled-app.checkTriggers" -}}
 {{- $wakes := .schedule.enabled }}
 {{- range .extraTriggers }}{{ $wakes = or $wakes (not (has .type (list "cpu" "memory"))) }}{{ end }}

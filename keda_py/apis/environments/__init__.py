@@ -1,5 +1,4 @@
-"""The wire of environments: Calendar, Environment, Override and ScalingSchedule, group `keda-py.dev`.
+"""The kinds of `keda-py.dev`: calendars, environments, overrides and scaling schedules, as they are written.
 
-Next: `core/environment/`, which decides what these objects ask for. `kinds.py` has their rows; the operator watches
-none of them before they stand in the table of `apis/kinds.py`.
+Next: `core/environment/`, which decides what these objects ask for. `kinds/environments.py` has their rows.
 """

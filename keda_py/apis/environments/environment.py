@@ -88,6 +88,8 @@ class MemberStatus(Wire):
     """Who scaled it up."""
     put_backs: Count = 0
     """How often another controller put the count back since the environment fell asleep."""
+    workload: str = ""
+    """Of a ScaledObject: apiVersion/KIND/NAME of its workload, which gets the count when the ScaledObject is gone."""
 
 
 class WaveStatus(Wire):

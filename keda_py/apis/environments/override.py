@@ -8,6 +8,8 @@ from keda_py.apis.schema_marks import Timestamp, rule
 from keda_py.apis.wire import Condition, Count, Name, ObjectMeta, Wire
 
 NEXT_CHANGE = "NextChange"
+REQUESTED_BY = "keda-py.dev/requested-by"
+"""Annotation with the user who created an Override; an admission refuses any other name."""
 
 
 class OverrideTarget(Wire):

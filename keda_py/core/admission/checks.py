@@ -10,8 +10,18 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from keda_py.apis.cloud_event_source import CloudEventSource, ClusterCloudEventSource
+from keda_py.apis.environments.calendar import Calendar, ClusterCalendar
+from keda_py.apis.environments.environment import Environment
+from keda_py.apis.environments.override import Override
+from keda_py.apis.environments.scaling_schedule import ScalingSchedule
 from keda_py.apis.parsing import parse_object
 from keda_py.apis.trigger_authentication import ClusterTriggerAuthentication, TriggerAuthentication
+from keda_py.core.admission.environments import (
+    check_calendar,
+    check_environment,
+    check_override,
+    check_scaling_schedule,
+)
 from keda_py.core.admission.findings import Finding
 from keda_py.core.admission.others import check_authentication, check_cloud_event_source
 
@@ -30,6 +40,11 @@ _CHECKS: Mapping[type[BaseModel], Check] = dict(
         _by(ClusterTriggerAuthentication, check_authentication),
         _by(CloudEventSource, check_cloud_event_source),
         _by(ClusterCloudEventSource, check_cloud_event_source),
+        _by(Calendar, check_calendar),
+        _by(ClusterCalendar, check_calendar),
+        _by(Environment, check_environment),
+        _by(Override, check_override),
+        _by(ScalingSchedule, check_scaling_schedule),
     )
 )
 

@@ -115,18 +115,26 @@ class Outcome:
     condition: HpaCondition
 
 
-_WITHIN_RANGE = ("DesiredWithinRange", "the desired count is within the acceptable range")
-_TOO_MANY = ("TooManyReplicas", "the desired replica count is more than the maximum replica count")
-_TOO_FEW = ("TooFewReplicas", "the desired replica count is less than the minimum replica count")
-_UP_LIMIT = ("ScaleUpLimit", "the desired replica count is increasing faster than the maximum scale rate")
-_DOWN_LIMIT = ("ScaleDownLimit", "the desired replica count is decreasing faster than the maximum scale rate")
+_WITHIN_RANGE = scaling_limited("DesiredWithinRange", "the desired count is within the acceptable range", limited=False)
+_TOO_MANY = scaling_limited(
+    "TooManyReplicas", "the desired replica count is more than the maximum replica count", limited=True
+)
+_TOO_FEW = scaling_limited(
+    "TooFewReplicas", "the desired replica count is less than the minimum replica count", limited=True
+)
+_UP_LIMIT = scaling_limited(
+    "ScaleUpLimit", "the desired replica count is increasing faster than the maximum scale rate", limited=True
+)
+_DOWN_LIMIT = scaling_limited(
+    "ScaleDownLimit", "the desired replica count is decreasing faster than the maximum scale rate", limited=True
+)
 
-_READY = ("ReadyForNewScale", "recommended size matches current size")
-_UP_STABILIZED = (
+_READY = able_to_scale("ReadyForNewScale", "recommended size matches current size")
+_UP_STABILIZED = able_to_scale(
     "ScaleUpStabilized",
     "recent recommendations were lower than current one, applying the lowest recent recommendation",
 )
-_DOWN_STABILIZED = (
+_DOWN_STABILIZED = able_to_scale(
     "ScaleDownStabilized",
     "recent recommendations were higher than current one, applying the highest recent recommendation",
 )
@@ -140,18 +148,26 @@ def stabilise(
     The history returned remembers the proposal as it came, and forgets what no window reaches any more.
     """
     if rules is None:
-        kept = tuple(each for each in history.recommendations if each.at >= now - window)
-        stabilised = max([proposal, *(each.replicas for each in kept)])
-        reason = _DOWN_STABILIZED
+        cutoff = now - window
+        kept = [each for each in history.recommendations if each.at >= cutoff]
+        stabilised = max(proposal, *[each.replicas for each in kept]) if kept else proposal
+        reason, only_highest = _DOWN_STABILIZED, True
     else:
         up, down = rules.scale_up.stabilization or timedelta(0), _down_window(rules, window)
-        kept = tuple(each for each in history.recommendations if each.at >= now - max(up, down))
-        lowest = min([proposal, *(each.replicas for each in kept if each.at > now - up)])
-        highest = max([proposal, *(each.replicas for each in kept if each.at > now - down)])
+        cutoff = now - max(up, down)
+        kept = [each for each in history.recommendations if each.at >= cutoff]
+        lowest = min([proposal, *[each.replicas for each in kept if each.at > now - up]])
+        highest = max([proposal, *[each.replicas for each in kept if each.at > now - down]])
         stabilised = min(max(current, lowest), highest)
-        reason = _UP_STABILIZED if proposal >= current else _DOWN_STABILIZED
-    history = replace(history, recommendations=(*kept, Recommendation(proposal, now)))
-    return history, Outcome(stabilised, able_to_scale(*(_READY if stabilised == proposal else reason)))
+        reason, only_highest = _UP_STABILIZED if proposal >= current else _DOWN_STABILIZED, not up
+    while only_highest and kept and kept[-1].replicas <= proposal:
+        kept.pop()  # where only the highest counts, one that is no higher and ends earlier never decides again
+    history = History(
+        recommendations=(*kept, Recommendation(proposal, now)),
+        scale_ups=history.scale_ups,
+        scale_downs=history.scale_downs,
+    )
+    return history, Outcome(stabilised, _READY if stabilised == proposal else reason)
 
 
 def limit(history: History, replicas: int, rules: Behavior | None, bounds: Bounds, now: datetime) -> Outcome:
@@ -162,13 +178,13 @@ def limit(history: History, replicas: int, rules: Behavior | None, bounds: Bound
         ceiling = max(bounds.current, _policy_limit(history, rules.scale_up, bounds.current, now, direction=1))
         highest, reason = (ceiling, _UP_LIMIT) if bounds.maximum > ceiling else (bounds.maximum, _TOO_MANY)
         if replicas > highest:
-            return Outcome(highest, scaling_limited(*reason, limited=True))
+            return Outcome(highest, reason)
     elif replicas < bounds.current:
         floor = min(bounds.current, _policy_limit(history, rules.scale_down, bounds.current, now, direction=-1))
         lowest, reason = (floor, _DOWN_LIMIT) if bounds.minimum < floor else (bounds.minimum, _TOO_FEW)
         if replicas < lowest:
-            return Outcome(lowest, scaling_limited(*reason, limited=True))
-    return Outcome(replicas, scaling_limited(*_WITHIN_RANGE, limited=False))
+            return Outcome(lowest, reason)
+    return Outcome(replicas, _WITHIN_RANGE)
 
 
 def remember_change(history: History, rules: Behavior | None, before: int, after: int, now: datetime) -> History:
@@ -190,10 +206,10 @@ def _limit_plainly(replicas: int, bounds: Bounds) -> Outcome:
     ceiling = max(2 * bounds.current, 4)
     highest, reason = (ceiling, _UP_LIMIT) if bounds.maximum > ceiling else (bounds.maximum, _TOO_MANY)
     if replicas < bounds.minimum:
-        return Outcome(bounds.minimum, scaling_limited(*_TOO_FEW, limited=True))
+        return Outcome(bounds.minimum, _TOO_FEW)
     if replicas > highest:
-        return Outcome(highest, scaling_limited(*reason, limited=True))
-    return Outcome(replicas, scaling_limited(*_WITHIN_RANGE, limited=False))
+        return Outcome(highest, reason)
+    return Outcome(replicas, _WITHIN_RANGE)
 
 
 def _policy_limit(history: History, rules: ScalingRules, current: int, now: datetime, *, direction: int) -> int:

@@ -11,10 +11,19 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import assert_never
 
-from keda_py.core.hpa.behavior import Behavior, Bounds, History, Recommendation, limit, remember_change, stabilise
+from keda_py.core.hpa.behavior import (
+    Behavior,
+    Bounds,
+    History,
+    Outcome,
+    Recommendation,
+    limit,
+    remember_change,
+    stabilise,
+)
 from keda_py.core.hpa.conditions import HpaCondition, HpaEvent, able_to_scale, scaling_active
-from keda_py.core.hpa.external import ExternalSample, propose_external
-from keda_py.core.hpa.metrics import MetricFailure, MetricProposal, MetricValue, Tolerance
+from keda_py.core.hpa.external import ExternalSample, count_external, propose_external
+from keda_py.core.hpa.metrics import MetricError, MetricFailure, MetricProposal, MetricValue, Tolerance
 from keda_py.core.hpa.pods import ScaleTarget, Warmup
 from keda_py.core.hpa.resources import ResourceSample, propose_resource
 
@@ -83,8 +92,7 @@ def sync(
 ) -> Verdict:
     """Decide once, as the controller does each sync period (15 s)."""
     current = target.replicas
-    if not history.recommendations:
-        history = replace(history, recommendations=(Recommendation(current, now),))
+    history = begin(history, current, now)
     got_scale = able_to_scale("SucceededGetScale", "the HPA controller was able to get the target's current scale")
     verdict = Verdict(history=history, current=current, desired=current, conditions=(got_scale,))
     if current == 0 and spec.min_replicas != 0:
@@ -97,7 +105,7 @@ def sync(
     if current < spec.min_replicas:
         reason = "Current number of replicas below Spec.MinReplicas"
         return replace(verdict, desired=spec.min_replicas, rescale=True, reason=reason)
-    tolerance = _choose_tolerance(spec, options)
+    tolerance = choose_tolerance(spec, options)
     proposal = desired_replicas(target, metrics, tolerance, options.warmup, now)
     measured = replace(
         verdict, metrics=proposal.values, events=proposal.events, conditions=(got_scale, proposal.condition)
@@ -105,6 +113,16 @@ def sync(
     if proposal.replicas is None:
         return replace(measured, desired=None)
     return _normalise(measured, spec, proposal.replicas, proposal.metric, options, now)
+
+
+def needs_metrics(spec: HpaSpec, replicas: int) -> bool:
+    """Whether `sync` will look at metrics: not at zero, nor outside the bounds, which decide alone."""
+    return replicas > 0 and spec.min_replicas <= replicas <= spec.max_replicas
+
+
+def begin(history: History, current: int, now: datetime) -> History:
+    """With the count as a first recommendation, where none is remembered."""
+    return history if history.recommendations else replace(history, recommendations=(Recommendation(current, now),))
 
 
 def desired_replicas(
@@ -121,9 +139,10 @@ def desired_replicas(
     proposals = [result for result in results if isinstance(result, MetricProposal)]
     values = tuple(result.value if isinstance(result, MetricProposal) else None for result in results)
     events = tuple(HpaEvent("Warning", failure.reason, failure.message) for failure in failures)
-    highest = max(proposals, key=lambda proposal: proposal.replicas, default=None)
-    if highest is None or (failures and highest.replicas < target.replicas):
+    count = _highest([proposal.replicas for proposal in proposals], target.replicas, failed=bool(failures))
+    if count is None:
         return _give_up(failures, len(metrics), values, events)
+    highest = next(proposal for proposal in proposals if proposal.replicas == count)
     message = f"the HPA was able to successfully calculate a replica count from {highest.metric}"
     return Proposal(
         replicas=highest.replicas,
@@ -132,6 +151,47 @@ def desired_replicas(
         condition=scaling_active("ValidMetricFound", message),
         events=events,
     )
+
+
+def desired_count(
+    target: ScaleTarget, metrics: Sequence[MetricSample], tolerance: Tolerance, warmup: Warmup, now: datetime
+) -> int | None:
+    """`desired_replicas` without its words, for those who ask a hundred thousand times."""
+    counts, failed = [], False
+    for sample in metrics:
+        count = _count(sample, target, tolerance, warmup, now)
+        if count is None:
+            failed = True
+        else:
+            counts.append(count)
+    return _highest(counts, target.replicas, failed=failed)
+
+
+def _count(
+    sample: MetricSample, target: ScaleTarget, tolerance: Tolerance, warmup: Warmup, now: datetime
+) -> int | None:
+    if isinstance(sample, ExternalSample):
+        try:
+            return None if sample.error else count_external(sample, target, tolerance)
+        except MetricError:
+            return None
+    proposal = propose_resource(sample, target, tolerance, warmup, now)
+    return proposal.replicas if isinstance(proposal, MetricProposal) else None
+
+
+def _highest(counts: Sequence[int], current: int, *, failed: bool) -> int | None:
+    """A failed metric lets the others scale up, never down; None: do not scale."""
+    highest = max(counts, default=None)
+    return None if highest is None or (failed and highest < current) else highest
+
+
+def resize(
+    spec: HpaSpec, current: int, proposal: int, history: History, options: ControllerOptions, now: datetime
+) -> tuple[History, Outcome, Outcome]:
+    """What stabilisation, and then policies and bounds, make of a proposal: the second outcome is the new count."""
+    history, stable = stabilise(history, proposal, spec.behavior, options.downscale_stabilization, current, now)
+    bounds = Bounds(current=current, minimum=spec.min_replicas, maximum=spec.max_replicas)
+    return history, stable, limit(history, stable.replicas, spec.behavior, bounds, now)
 
 
 def record_rescale(spec: HpaSpec, verdict: Verdict, now: datetime) -> Verdict:
@@ -166,7 +226,8 @@ def report_failed_scale(error: str) -> tuple[HpaCondition, HpaEvent]:
     return able_to_scale("FailedGetScale", message, able=False), HpaEvent("Warning", "FailedGetScale", error)
 
 
-def _choose_tolerance(spec: HpaSpec, options: ControllerOptions) -> Tolerance:
+def choose_tolerance(spec: HpaSpec, options: ControllerOptions) -> Tolerance:
+    """That of the behavior, else the controller's own."""
     up = spec.behavior.scale_up.tolerance if spec.behavior else None
     down = spec.behavior.scale_down.tolerance if spec.behavior else None
     return Tolerance(
@@ -207,10 +268,8 @@ def _give_up(
 def _normalise(
     verdict: Verdict, spec: HpaSpec, proposal: int, metric: str, options: ControllerOptions, now: datetime
 ) -> Verdict:
-    current, rules = verdict.current, spec.behavior
-    history, stable = stabilise(verdict.history, proposal, rules, options.downscale_stabilization, current, now)
-    bounds = Bounds(current=current, minimum=spec.min_replicas, maximum=spec.max_replicas)
-    limited = limit(history, stable.replicas, rules, bounds, now)
+    current = verdict.current
+    history, stable, limited = resize(spec, current, proposal, verdict.history, options, now)
     return replace(
         verdict,
         history=history,

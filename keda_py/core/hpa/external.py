@@ -40,8 +40,8 @@ def propose_external(
         if sample.error:
             wanted = f"{target.namespace}/{sample.name}/{selector}"
             raise MetricError(f"unable to get external metric {wanted}: {sample.error}")
-        propose = _propose_per_pod if per_pod else _propose_by_ratio
-        replicas, value = propose(sum(sample.values), sample.target.amount, target, tolerance)
+        replicas = count_external(sample, target, tolerance)
+        value = _status_of(sum(sample.values), target, per_pod=per_pod)
     except MetricError as error:
         asked = f"{sample.name} external metric" if per_pod else f"external metric {sample.name}"
         summary = f"failed to get {sample.name} external metric value: failed to get {asked}: {error}"
@@ -49,28 +49,41 @@ def propose_external(
     return MetricProposal(replicas=replicas, metric=f"external metric {sample.name}({selector})", value=value)
 
 
-def _propose_per_pod(usage: int, wanted: int, target: ScaleTarget, tolerance: Tolerance) -> tuple[int, MetricValue]:
+def count_external(sample: ExternalSample, target: ScaleTarget, tolerance: Tolerance) -> int:
+    """The count that the sum of the series asks for. Raises MetricError; `sample.error` is for the caller to see."""
+    usage, wanted = sum(sample.values), sample.target.amount
+    if sample.target.type is TargetType.AVERAGE_VALUE:
+        return _count_per_pod(usage, wanted, target.status_replicas, tolerance)
+    return _count_by_ratio(usage, wanted, target, tolerance)
+
+
+def _count_per_pod(usage: int, wanted: int, pods: int, tolerance: Tolerance) -> int:
     """AverageValue: the usage divided by what one pod should have; only the tolerance looks at the pods there are."""
-    pods = target.status_replicas
     settled = pods > 0 and tolerance.covers(float(usage) / (float(wanted) * float(pods)))
-    replicas = pods if settled else round_up(float(usage) / float(wanted))
-    # Kubernetes divides by no pods here and prints nonsense; the sum is at least true.
-    average = round_up(float(usage) / float(pods)) if pods else usage
-    return replicas, MetricValue(average_value=print_milli(average))
+    return pods if settled else round_up(float(usage) / float(wanted))
 
 
-def _propose_by_ratio(usage: int, wanted: int, target: ScaleTarget, tolerance: Tolerance) -> tuple[int, MetricValue]:
+def _count_by_ratio(usage: int, wanted: int, target: ScaleTarget, tolerance: Tolerance) -> int:
     """Value: as many times the ready pods as the usage is times the target."""
-    ratio, value = float(usage) / float(wanted), MetricValue(value=print_milli(usage))
+    ratio = float(usage) / float(wanted)
     if target.replicas == 0:
-        return round_up(ratio), value
+        return round_up(ratio)
     if tolerance.covers(ratio):
-        return target.replicas, value
+        return target.replicas
     if not target.pods:
         raise MetricError(
             "unable to calculate ready pods: no pods returned by selector while calculating replica count"
         )
-    return round_up(ratio * float(count_ready(target.pods))), value
+    return round_up(ratio * float(count_ready(target.pods)))
+
+
+def _status_of(usage: int, target: ScaleTarget, *, per_pod: bool) -> MetricValue:
+    """As status.currentMetrics shows the usage."""
+    if not per_pod:
+        return MetricValue(value=print_milli(usage))
+    pods = target.status_replicas
+    # Kubernetes divides by no pods here and prints nonsense; the sum is at least true.
+    return MetricValue(average_value=print_milli(round_up(float(usage) / float(pods)) if pods else usage))
 
 
 def _print_selector(match_labels: Mapping[str, str]) -> str:

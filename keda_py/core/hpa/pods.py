@@ -98,9 +98,10 @@ def group_pods(
 def usage_by_pod(pods: Sequence[Pod], resource: str, container: str, namespace: str) -> dict[str, int]:
     """Milli per pod: the sum of its containers, or of the one named; pods without a usable sample are left out.
 
+    A pod that has succeeded uses nothing any more, and no metrics server tells of it: what was last measured is void.
     Raises MetricError when no pod has a sample, or one with a sample lacks the container.
     """
-    samples = [(pod.name, pod.sample.usage) for pod in pods if pod.sample is not None]
+    samples = [(pod.name, pod.sample.usage) for pod in pods if pod.sample is not None and pod.phase != "Succeeded"]
     if not samples:
         raise MetricError("no metrics returned from resource metrics API")
     used: dict[str, int] = {}

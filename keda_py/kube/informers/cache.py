@@ -28,7 +28,9 @@ class Cache:
     def __init__(self, indexes: Mapping[str, IndexBy]) -> None:
         self._objects: dict[str, dict[str, Obj]] = {}
         self._indexes = indexes
-        self._indexed: dict[str, dict[str, dict[NamespacedName, Obj]]] = {name: {} for name in indexes}
+        self._indexed: dict[str, dict[str, dict[NamespacedName, None]]] = {name: {} for name in indexes}
+        self._values: dict[NamespacedName, tuple[tuple[str, ...], ...]] = {}
+        """What each index says of an object: most changes are of a status, and no index is touched."""
         self._subscribers: list[Notify] = []
 
     def __len__(self) -> int:
@@ -52,7 +54,7 @@ class Cache:
 
     def by_index(self, index: str, value: str) -> list[Obj]:
         """The objects for which the index function gave `value`."""
-        return list(self._indexed[index].get(value, {}).values())
+        return [self._objects[namespace][name] for namespace, name in self._indexed[index].get(value, ())]
 
     def subscribe(self, notify: Notify) -> Callable[[], None]:
         """Call `notify(old, new)` on every change, now with (None, object) for each that is there already.
@@ -75,7 +77,7 @@ class Cache:
         if old is not None and _version(old) == _version(obj):
             return
         names[name] = obj
-        self._reindex(key, old, obj)
+        self._reindex(key, obj)
         self._tell(old, obj)
 
     def remove(self, key: NamespacedName) -> None:
@@ -87,7 +89,7 @@ class Cache:
             return
         if not names:
             del self._objects[namespace]
-        self._reindex(key, old, None)
+        self._reindex(key, None)
         self._tell(old, None)
 
     def replace(self, namespace: str, objects: Iterable[Obj]) -> None:
@@ -99,19 +101,29 @@ class Cache:
         for obj in fresh.values():
             self.put(obj)
 
-    def _reindex(self, key: NamespacedName, old: Obj | None, new: Obj | None) -> None:
-        for index, values_of in self._indexes.items():
-            table = self._indexed[index]
-            for value in set(values_of(old)) if old is not None else ():
-                table[value].pop(key)
-                if not table[value]:
-                    del table[value]
-            for value in set(values_of(new)) if new is not None else ():
-                table.setdefault(value, {})[key] = new or {}
+    def _reindex(self, key: NamespacedName, new: Obj | None) -> None:
+        if not self._indexes:
+            return
+        nothing: tuple[tuple[str, ...], ...] = ((),) * len(self._indexes)
+        before, values = self._values.pop(key, nothing), nothing
+        if new is not None:
+            values = self._values[key] = tuple(tuple(values_of(new)) for values_of in self._indexes.values())
+        if values != before:
+            for table, old, fresh in zip(self._indexed.values(), before, values, strict=True):
+                _move(table, key, set(old), set(fresh))
 
     def _tell(self, old: Obj | None, new: Obj | None) -> None:
         for notify in self._subscribers:
             notify(old, new)
+
+
+def _move(table: dict[str, dict[NamespacedName, None]], key: NamespacedName, old: set[str], new: set[str]) -> None:
+    for value in old - new:
+        del table[value][key]
+        if not table[value]:
+            del table[value]
+    for value in new - old:
+        table.setdefault(value, {})[key] = None
 
 
 def _version(obj: Obj) -> object:

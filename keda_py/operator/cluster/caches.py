@@ -96,10 +96,20 @@ def keep_hpa(live: Obj) -> Obj:
     }
 
 
-class Caches:
-    """The informers of the operator; `run` them in a TaskGroup, then wait for `synced`."""
+def keep_hpa_status(live: Obj) -> Obj:
+    """The same, and what the HPA controller found out: its conditions, counts and metrics."""
+    status = map_at(live, "status")
+    kept = ("conditions", "currentReplicas", "desiredReplicas", "currentMetrics")
+    return {**keep_hpa(live), "status": {name: status[name] for name in kept if name in status}}
 
-    def __init__(self, client: KubeClient, namespaces: Sequence[str]) -> None:
+
+class Caches:
+    """The informers of the operator; `run` them in a TaskGroup, then wait for `synced`.
+
+    `hpas` says what is kept of an HPA.
+    """
+
+    def __init__(self, client: KubeClient, namespaces: Sequence[str], hpas: Transform = keep_hpa) -> None:
         self.namespaces = tuple(namespaces) or ("",)
 
         def informer(resource: Resource, transform: Transform = whole, **indexes: IndexBy) -> Informer:
@@ -113,7 +123,7 @@ class Caches:
             BY_METRIC: _index_metrics,
         }
         self.scaled_objects = informer(SCALED_OBJECTS, whole, **indexes)
-        self.hpas = informer(HORIZONTAL_POD_AUTOSCALERS, keep_hpa, **{BY_TARGET: _index_target})
+        self.hpas = informer(HORIZONTAL_POD_AUTOSCALERS, hpas, **{BY_TARGET: _index_target})
         self.limit_ranges = informer(LIMIT_RANGES)
         self.authentications = informer(TRIGGER_AUTHENTICATIONS)
         self.cluster_authentications = Informer(client, InformerSpec(resource=CLUSTER_TRIGGER_AUTHENTICATIONS))

@@ -1,4 +1,4 @@
-"""What every look ends with, whatever the kind: its Events, and when the next one is due."""
+"""What every look ends with, whatever the kind: its entry, its Events, and when the next one is due."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -8,10 +8,17 @@ from keda_py.core.settlement import EventNote
 from keda_py.kube.informers.informer import Informer
 from keda_py.kube.resources import Obj
 from keda_py.operator.controller.dependencies import Dependencies
+from keda_py.operator.controller.record import Entry
 from keda_py.operator.controller.state import Remembered
 
 LATE_SECONDS = 0.001
 """After a boundary, never before it."""
+
+
+def note_decision(parts: Dependencies, state: Remembered, entry: Entry) -> None:
+    """Into the record; a change also into what outlives us."""
+    if parts.record.note(state.key, entry):
+        parts.status.note(state, entry)
 
 
 def record_events(parts: Dependencies, state: Remembered, cache: Informer, events: Iterable[EventNote]) -> None:

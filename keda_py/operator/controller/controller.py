@@ -61,9 +61,11 @@ class Controller(Generic[StateT]):
             await self.queue.run()
 
     async def flush(self) -> None:
-        """Before writing stops: put `lastActiveTime` of active objects on the wire; what fails is logged."""
+        """Before writing stops: `lastActiveTime` of active objects, and changes not told; what fails is logged."""
+        self._parts.status.leave()
         last = ((state, self._kind.last_active(state)) for state in self.states.values() if state.spec is not None)
-        await self._write_activity((state, at) for state, at in last if at is not None)
+        behind = self._parts.status.is_behind
+        await self._write_activity((state, at) for state, at in last if at is not None or behind(state))
 
     def on_change(self, old: Obj | None, new: Obj | None) -> None:
         """A watch event about an object; one that changes nothing we work on makes nothing due."""
@@ -75,7 +77,8 @@ class Controller(Generic[StateT]):
                     resource=self._kind.resource, key=key, uid=new["metadata"]["uid"]
                 )
             state.follow(old, new)
-            if state.fingerprint == fingerprint_of(new) and not new["metadata"].get("deletionTimestamp"):
+            known = fingerprint_of(new) in (state.fingerprint, state.reconciling)
+            if known and not new["metadata"].get("deletionTimestamp"):
                 return
         if worked_on is not None:
             worked_on.interrupt()
@@ -89,6 +92,14 @@ class Controller(Generic[StateT]):
         state = self.states.get(key)
         if state is not None and state.spec is not None and not state.looking:
             state.next_look = 0.0
+            self.queue.add(key)
+
+    def on_overlay(self, key: ObjectKey) -> None:
+        """What lies over its spec has changed: reconcile it again, as if its manifest had changed."""
+        state = self.states.get(key)
+        if state is not None:
+            state.fingerprint, state.overlaid = None, True
+            state.interrupt()
             self.queue.add(key)
 
     def on_clock_step(self) -> None:
@@ -186,16 +197,28 @@ class Controller(Generic[StateT]):
         else:
             await self._renew_stale(state)
             if state.fingerprint != fingerprint_of(live):
-                async with self._workers.one(state.key.namespace) as state.without_worker:
-                    await self._kind.reconcile(state, live)
+                await self._reconcile(state, live)
             await (self._kind.look(state) if self._begins_look(state) else self._kind.refresh(state))
+            await self._parts.status.settle(state)
             await show_release(self._parts, state)
+
+    async def _reconcile(self, state: StateT, live: Obj) -> None:
+        """With a worker. What its own writes cause, the finalizer's first of all, makes nothing due."""
+        state.overlaid = False
+        async with self._workers.one(state.key.namespace) as state.without_worker:
+            state.reconciling = fingerprint_of(live)
+            try:
+                await self._kind.reconcile(state, live)
+            finally:
+                state.reconciling = None
+        if state.overlaid:  # what lay over the spec that it was made of has changed meanwhile
+            state.fingerprint = None
 
     def _after_failed_step(self, state: StateT, error: StepError, live: Obj) -> float | None:
         """A ConfigError waits for its object to change; the rest is retried."""
         self._kind.note_failure(state, error, live)
         if isinstance(error.cause, ConfigError):
-            state.fingerprint = fingerprint_of(live)
+            state.fingerprint = None if state.overlaid else fingerprint_of(live)
             return None
         return self._back_off(state)
 
@@ -219,13 +242,13 @@ class Controller(Generic[StateT]):
         self._parts.resolver.forget(state.key)
         self.states.pop(state.key, None)
 
-    async def _write_activity(self, times: Iterable[tuple[StateT, datetime]]) -> None:
+    async def _write_activity(self, times: Iterable[tuple[StateT, datetime | None]]) -> None:
         at_once = asyncio.Semaphore(FLUSHED_AT_ONCE)
 
-        async def write(state: StateT, last: datetime) -> None:
+        async def write(state: StateT, last: datetime | None) -> None:
             async with at_once:
                 try:
-                    await self._parts.status.write(state, {"lastActiveTime": write_time(last)})
+                    await self._parts.status.write(state, {"lastActiveTime": write_time(last)} if last else {})
                 except KubeError as error:
                     log.warning("last activity was not written", extra=about(state) | {"error": str(error)})
 

@@ -2,7 +2,7 @@
 
 Both scale loops note every decision here, as an entry that `entry_of` of their kind makes; `explain/insight.py` serves
 what was noted. Kept are the last changes of reason of each object, and what its last look saw. Nothing here is needed
-for scaling: after a restart it begins anew.
+for scaling: after a restart it begins anew, and what was before is told from `history.py`.
 """
 
 from collections import OrderedDict, defaultdict, deque
@@ -78,12 +78,14 @@ class DecisionRecord:
         self._last: dict[ObjectKey, Entry] = {}
         self._count = 0
 
-    def note(self, key: ObjectKey, entry: Entry) -> None:
-        """Remember a decision: as the last one, and for longer where its reason differs from the one before."""
+    def note(self, key: ObjectKey, entry: Entry) -> bool:
+        """Remember a decision: as the last one, and for longer where its reason differs from the one before: True."""
         before = self._last.get(key)
         self._last[key] = entry
-        if before is None or before.reason != entry.reason or entry.scaled:
-            self._append(key, entry)
+        if before is not None and before.reason == entry.reason and not entry.scaled:
+            return False
+        self._append(key, entry)
+        return True
 
     def last(self, key: ObjectKey) -> Entry | None:
         """What the last look saw and decided."""

@@ -18,7 +18,7 @@ async def build_scalers(parts: Dependencies, state: Remembered, spec: TriggersSp
     """The metrics of a spec; others have the worker meanwhile. Raises ConfigError and ScalerError."""
     before = parts.readings.built(state.key)
     async with state.without_worker():
-        metrics = await parts.readings.build(spec)
+        metrics = await parts.status.meanwhile(state, parts.readings.build(spec))
     if parts.readings.built(state.key) is not before:
         _tell_built(parts, live, spec)
     return metrics

@@ -4,12 +4,21 @@ import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any
+from datetime import timedelta
+from typing import Any, Protocol
 
 from keda_py.core.metric_names import MetricSet
-from keda_py.core.spec import NAME_LABEL, TriggersSpec
+from keda_py.core.spec import NAME_LABEL
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.kube.resources import Resource
+from keda_py.operator.controller.history import History
+
+
+class LookedAt(Protocol):
+    """A spec of any kind, as far as looks are concerned: what failed is tried again after that time at most."""
+
+    @property
+    def polling_interval(self) -> timedelta: ...
 
 
 @dataclass(slots=True)
@@ -17,33 +26,47 @@ class Remembered:
     """One object's memory, made by its first watch event and dropped with its last.
 
     `spec` and `metrics` are set while a scale loop runs. `fingerprint` is what the last finished reconcile was made of,
-    `attempts` counts those that failed since. `next_look` is monotonic seconds, 0: now. `failures` are the trigger
-    errors already told, `stale` the triggers whose parameters may have changed, `troubles` what was logged as wrong
-    since all was well. `without_worker` is for what a reconcile waits for: others have its worker meanwhile.
+    `reconciling` what the one under way is made of, `attempts` counts those that failed since. `next_look` is monotonic
+    seconds, 0: now. `overlaid`: what lies over the spec has changed since the last reconcile began. `failures` are the
+    trigger errors already told, `stale` the triggers whose parameters may have changed, `troubles` what was logged as
+    wrong since all was well. `without_worker` is for what a reconcile waits for: others have its worker meanwhile.
+    `stored` is the status as the API server has it; `staged` are fields that go there with the next write, None for one
+    that it shall not have (`status.py`). `history` is None until a decision changed.
     """
 
     resource: Resource
     key: ObjectKey
     uid: str
-    spec: TriggersSpec | None = None
+    spec: LookedAt | None = None
     metrics: MetricSet | None = None
-    status: Mapping[str, Any] = field(default_factory=dict)
+    stored: Mapping[str, Any] = field(default_factory=dict)
+    staged: Mapping[str, Any] = field(default_factory=dict)
     version: int = -1
     fingerprint: tuple[object, ...] | None = None
+    reconciling: tuple[object, ...] | None = None
     attempts: int = 0
     next_look: float = 0.0
     looking: bool = False
+    overlaid: bool = False
     failures: tuple[str, ...] = ()
     stale: set[int] = field(default_factory=set)
     troubles: set[str] = field(default_factory=set)
+    history: History | None = None
     changed: asyncio.Future[None] | None = None
     without_worker: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
+
+    @property
+    def status(self) -> Mapping[str, Any]:
+        """The status as it is, or will be with the next write."""
+        if not self.staged:
+            return self.stored
+        return {name: value for name, value in {**self.stored, **self.staged}.items() if value is not None}
 
     def remember(self, live: Mapping[str, Any]) -> None:
         """Take the status of `live` over, unless we have seen a later version of the object."""
         version = version_of(live)
         if version >= self.version:
-            self.version, self.status = version, live.get("status") or {}
+            self.version, self.stored = version, live.get("status") or {}
 
     def follow(self, old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> None:
         """Take over what a cache says, where `old` was before: even back in time, as after a restore from a backup."""

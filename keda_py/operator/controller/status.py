@@ -2,47 +2,158 @@
 
 A status is written only when something observable changed. Our own view runs ahead of the watch: after a write it is
 what the API server answered, until the cache shows that version or a later one.
+
+What a reconcile finds out is staged, and goes to the wire with what the look after it finds: one write for an object
+that is new. Where either has to wait for a source, what is staged is written meanwhile.
 """
 
+import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Awaitable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any, TypeVar
 
+from keda_py.clock import Clock
+from keda_py.errors import KubeError
 from keda_py.kube.client import KubeClient
-from keda_py.kube.status import patch_status
+from keda_py.kube.status import merge_patch, patch_status
+from keda_py.operator.controller.history import HISTORY, PAUSE_SECONDS, History, is_lively, read_history, with_entry
+from keda_py.operator.controller.record import Entry
 from keda_py.operator.controller.state import Remembered
 
 OWN = "kedaPy"
+STAGED_SECONDS = 1.0
+"""How long a staged field waits for others at most."""
+
+T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
 
 class StatusWriter:
-    """Writes `/status` of objects of every kind."""
+    """Writes `/status` of objects of every kind, and with it the changes of as long as `keep` says; zero: none."""
 
-    def __init__(self, client: KubeClient) -> None:
-        self._client = client
+    def __init__(self, client: KubeClient, clock: Clock, keep: timedelta) -> None:
+        self._client, self._clock, self._keep = client, clock, keep
+        self._leaving = False
         self._dropped: defaultdict[str, set[str]] = defaultdict(set)
-        """By kind, keys of `status.kedaPy` that the installed CRD does not know: KEDA's own knows none."""
+        """By kind, our own parts of the status that the installed CRD does not know: KEDA's own knows none."""
+
+    def note(self, state: Remembered, entry: Entry) -> None:
+        """A decision that changed; the next writes carry it."""
+        if self._keep:
+            before = state.history or History(changes=read_history(state.status))
+            state.history = with_entry(before, entry, self._keep)
+
+    def leave(self) -> None:
+        """The process ends: what is still to be written waits no longer."""
+        self._leaving = True
+
+    def is_behind(self, state: Remembered) -> bool:
+        """Whether the status lacks changes that it should tell."""
+        history = state.history
+        if history is None or HISTORY in self._dropped[state.key.kind]:
+            return False
+        stored = self._stored(state)
+        if stored is not None and stored is history.told:
+            return False
+        behind = bool(list(history.changes) != stored)
+        state.history = replace(history, told=None if behind else stored)
+        return behind
+
+    def stage(self, state: Remembered, wanted: Mapping[str, Any]) -> None:
+        """Have the fields named in `wanted` go to the wire with the next write; `state.status` has them from now on."""
+        state.staged = {**state.staged, **wanted}
+
+    async def settle(self, state: Remembered) -> None:
+        """Write what is staged now. Raises KubeError."""
+        if state.staged:
+            await self.write(state, {})
+
+    async def meanwhile(self, state: Remembered, work: Awaitable[T]) -> T:
+        """What `work` comes to, which writes no status; where it takes its time, what is staged is written meanwhile.
+
+        A write that fails then is for the next one to make good.
+        """
+        if not state.staged:
+            return await work
+        error: Exception | None = None
+        async with asyncio.TaskGroup() as tasks:
+            done = asyncio.Event()
+            tasks.create_task(self._settle_unless(done, state))
+            try:
+                result = await work
+            except Exception as raised:  # noqa: BLE001 - raised below: a group would wrap it
+                error = raised
+            done.set()
+        if error is not None:
+            raise error
+        return result
+
+    async def _settle_unless(self, done: asyncio.Event, state: Remembered) -> None:
+        try:
+            async with asyncio.timeout(STAGED_SECONDS):
+                await done.wait()
+        except TimeoutError:
+            with suppress(KubeError):
+                await self.settle(state)
 
     async def write(self, state: Remembered, wanted: Mapping[str, Any]) -> bool:
-        """Bring the fields named in `wanted` to that value, None removes one. True when a request was needed."""
-        merged = {**state.status, **wanted, OWN: self._known(state.key.kind, wanted.get(OWN, state.status.get(OWN)))}
-        status = {name: value for name, value in merged.items() if value is not None}
+        """Bring the fields named in `wanted` to that value, None removes one. True when a request was needed.
+
+        What is staged goes with them, and stays so where this fails.
+        """
+        staged, before = state.staged, state.stored
+        status = self._merged(state, wanted, self._stored(state))
+        if state.history is not None and self._carries(state.history, state, status):
+            status = self._merged(state, wanted, list(state.history.changes))
+            state.history = replace(state.history, due=self._clock.monotonic() + PAUSE_SECONDS)
         metadata = {"namespace": state.key.namespace, "name": state.key.name, "uid": state.uid}
-        seen = {"metadata": metadata, "status": dict(state.status)}
+        seen = {"metadata": metadata, "status": dict(before)}
         live = await patch_status(self._client, state.resource, seen, status)
+        if state.staged is staged:
+            state.staged = {}
         if live is None:
             return False
         state.remember(live)
-        kept = (live.get("status") or {}).get(OWN) or {}
-        if dropped := (status.get(OWN) or {}).keys() - kept.keys():
-            self._dropped[state.key.kind] |= dropped
-            log.warning(
-                "the installed crd drops parts of status.kedaPy; apply `keda-py crds`", extra={"parts": sorted(dropped)}
-            )
+        self._note_dropped(state.key.kind, before, status, live.get("status") or {})
         return True
+
+    def _merged(self, state: Remembered, wanted: Mapping[str, Any], history: Any) -> dict[str, Any]:
+        kind = state.key.kind
+        own = self._known(kind, wanted.get(OWN, state.status.get(OWN)))
+        merged = {**state.status, **wanted, OWN: own, HISTORY: None if HISTORY in self._dropped[kind] else history}
+        return {name: value for name, value in merged.items() if value is not None}
+
+    def _carries(self, history: History, state: Remembered, status: Mapping[str, Any]) -> bool:
+        """With a write that is needed anyhow, unless there are many; for itself once in a pause."""
+        if not self.is_behind(state):
+            return False
+        if self._leaving or self._clock.monotonic() >= history.due:
+            return True
+        return bool(merge_patch(dict(state.stored), dict(status))) and not is_lively(history, self._clock.now())
+
+    def _stored(self, state: Remembered) -> Any:
+        """None where nothing is to be kept: what an earlier process kept goes with the next write."""
+        return state.stored.get(HISTORY) if self._keep else None
+
+    def _note_dropped(
+        self, kind: str, before: Mapping[str, Any], sent: Mapping[str, Any], kept: Mapping[str, Any]
+    ) -> None:
+        """What the API server does not keep as it was sent is not sent again."""
+        dropped = (sent.get(OWN) or {}).keys() - (kept.get(OWN) or {}).keys()
+        # Of what stood there already the answer may show what another client wrote meanwhile.
+        if sent.get(HISTORY) != before.get(HISTORY) and sent.get(HISTORY) != kept.get(HISTORY):
+            dropped |= {HISTORY}
+        if dropped:
+            self._dropped[kind] |= dropped
+            log.warning(
+                "the installed crd drops our parts of the status; apply `keda-py crds`",
+                extra={"parts": sorted(dropped)},
+            )
 
     def _known(self, kind: str, own: Mapping[str, Any] | None) -> dict[str, Any] | None:
         """Without what would be dropped again: it would be sent for ever."""

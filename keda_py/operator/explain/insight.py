@@ -5,13 +5,15 @@ metrics; who may read an object's insight is RBAC's to say (`get` on `scaledobje
 `keda-py explain` prints it.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import islice
 from math import isfinite
+from typing import Any
 
 import orjson
 
+from keda_py.apis.foreign import map_at
 from keda_py.clock import Clock
 from keda_py.core.admission.codes import ignored_codes, without_ignored
 from keda_py.core.meaning.scaled_object import check_job_meaning, check_meaning
@@ -21,6 +23,7 @@ from keda_py.core.values.times import write_time
 from keda_py.external_metrics.discovery import INSIGHT, JOB_INSIGHT, Api
 from keda_py.external_metrics.question import Answer, Question
 from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS
+from keda_py.operator.controller.history import has_scaled, read_history
 from keda_py.operator.controller.record import DecisionRecord, Entry, JobCounts, TriggerNote
 from keda_py.operator.controller.state import Remembered
 from keda_py.serving.statuses import StatusError, unavailable
@@ -73,9 +76,10 @@ class Insight:
             "metadata": {"namespace": key.namespace, "name": key.name, "uid": state.uid},
             "now": _present({"time": write_time(self._clock.now()), "nextPoll": self._next_poll(state)}),
             "conditions": list(state.status.get("conditions") or ()),
-            "troubles": [*self._troubles(key), *_doubts(state.spec)],
+            "ruledBy": str(map_at(dict(state.status), "kedaPy").get("ruledBy") or ""),
+            "troubles": [*self._troubles(key), *_doubts(state)],
             "last": _describe_entry(last) if last else None,
-            "changes": [_describe_entry(entry) for entry in self._record.changes(key)],
+            "changes": _all_changes(state.status, [_describe_entry(entry) for entry in self._record.changes(key)]),
         }
 
     def _next_poll(self, state: Remembered) -> str | None:
@@ -86,11 +90,25 @@ class Insight:
         return write_time(self._clock.now() + timedelta(seconds=left))
 
 
-def _doubts(spec: TriggersSpec | None) -> Iterator[str]:
+def _all_changes(status: Mapping[str, Any], own: Sequence[Fields]) -> list[Fields]:
+    """What earlier processes kept, then our own; that we first found what held already is no change."""
+    if not own:
+        return [_in_full(change) for change in read_history(status)]
+    earlier = [_in_full(change) for change in read_history(status) if change["time"] < str(own[0]["time"])]
+    found_again = earlier and earlier[-1]["reason"] == own[0]["reason"] and not has_scaled(own[0])
+    return [*earlier, *(own[1:] if found_again else own)]
+
+
+def _in_full(change: Fields) -> Fields:
+    return {**change, "triggers": change.get("triggers", [])}
+
+
+def _doubts(state: Remembered) -> Iterator[str]:
     """What the object does that its author may not mean, as admission said it; bounded, and made when asked for."""
+    spec = state.spec
     if isinstance(spec, ScalingSpec):
         found = check_meaning(spec)
-    elif spec is not None:
+    elif isinstance(spec, TriggersSpec):
         found = check_job_meaning(spec.triggers, spec.annotations)
     else:
         return

@@ -9,7 +9,7 @@ import logging
 
 from keda_py.core.jobs.decision import JobObservation, JobOutcome, decide_jobs
 from keda_py.core.jobs.spec import JobScalingSpec
-from keda_py.operator.controller.after_look import record_events, schedule_next
+from keda_py.operator.controller.after_look import note_decision, record_events, schedule_next
 from keda_py.operator.controller.record import Entry
 from keda_py.operator.controller.state import about
 from keda_py.operator.scaled_jobs.cleanup import trim_history
@@ -49,7 +49,7 @@ class JobScaleLoop:
 
     async def _observe(self, state: ScaledJobState, spec: JobScalingSpec) -> JobObservation | None:
         """What the triggers say and which Jobs there are; None if the object was changed meanwhile."""
-        seen = await self._parts.readings.poll(state.key, state.changed)
+        seen = await self._parts.status.meanwhile(state, self._parts.readings.poll(state.key, state.changed))
         if seen is None:
             return None
         await self._tracker.settle(state)
@@ -85,7 +85,7 @@ class JobScaleLoop:
         """Count it, record it, and log what was done, or why not: that once, as long as it stays the same."""
         before = self._parts.record.last(state.key)
         self._parts.instruments.process.record_decision(entry.reason.value)
-        self._parts.record.note(state.key, entry)
+        note_decision(self._parts, state, entry)
         if entry.jobs is not None and entry.jobs.created:
             log.info("created jobs", extra=about(state) | {"jobs": entry.jobs.created})
         if entry.error and (before is None or before.error != entry.error):

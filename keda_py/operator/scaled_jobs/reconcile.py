@@ -64,7 +64,7 @@ class JobReconciler:
             await self._report_failure(state, live, change, error)
             raise
         state.fingerprint, state.attempts, state.failures = fingerprint, 0, ()
-        await self._report_success(state, live, change, was_running=was_running and not spec.paused)
+        self._report_success(state, live, change, was_running=was_running and not spec.paused)
 
     async def _prepare(self, state: ScaledJobState, spec: JobScalingSpec, live: Obj, change: StatusChange) -> None:
         """Everything between a parsed spec and a scale loop that may run."""
@@ -72,8 +72,7 @@ class JobReconciler:
             check_triggers(spec.triggers)
         change.fields |= used_types(spec)
         await delete_earlier_generations(self._parts, self._tracker, state, spec, live)
-        # Opening scalers may wait for a source; what is known by now can be read meanwhile.
-        await self._write(state, change)
+        self._stage(state, change)
         with step(steps.BUILD):
             metrics = await build_scalers(self._parts, state, spec, live)
         with step(steps.METRIC_TYPE):
@@ -100,15 +99,13 @@ class JobReconciler:
             change.conditions["Paused"] = job_conditions.UNPAUSED
             self._parts.tell(live, "Normal", "ScaledJobUnpaused", job_conditions.UNPAUSED.message)
 
-    async def _report_success(
-        self, state: ScaledJobState, live: Obj, change: StatusChange, *, was_running: bool
-    ) -> None:
+    def _report_success(self, state: ScaledJobState, live: Obj, change: StatusChange, *, was_running: bool) -> None:
         if read_condition(state.status.get("conditions") or (), "Ready").status != "True":
             self._parts.tell(live, "Normal", "ScaledJobReady", "ScaledJob is ready for scaling")
         # What a running loop has found out about its triggers stays; it is for the next look to change it.
         if not was_running:
             change.conditions["Ready"] = job_conditions.DEFINED if state.spec else job_conditions.PAUSED_READY
-        await self._write(state, change)
+        self._stage(state, change)
 
     async def _report_failure(self, state: ScaledJobState, live: Obj, change: StatusChange, error: StepError) -> None:
         ready, cause = job_conditions.check_failed(str(error)), str(error.cause)
@@ -123,11 +120,12 @@ class JobReconciler:
         if isinstance(error.cause, ConfigError):
             await self._parts.readings.forget(state.key)
         change.conditions |= {"Ready": ready, "Active": job_conditions.CHECK_FAILED_ACTIVE}
-        await self._write(state, change)
+        self._stage(state, change)
+        await self._parts.status.settle(state)
 
-    async def _write(self, state: ScaledJobState, change: StatusChange) -> None:
+    def _stage(self, state: ScaledJobState, change: StatusChange) -> None:
         current = state.status.get("conditions") or ()
         listed = list(current) if conditions.is_initialised(current) else list(conditions.INITIAL)
         for kind, value in change.conditions.items():
             listed = with_condition(listed, kind, value)
-        await self._parts.status.write(state, {**change.fields, "conditions": listed})
+        self._parts.status.stage(state, {**change.fields, "conditions": listed})

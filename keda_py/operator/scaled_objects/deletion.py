@@ -43,8 +43,7 @@ async def finalize(parts: ScaledObjectDependencies, state: ObjectState, live: Ob
 
 
 async def _restore(parts: ScaledObjectDependencies, state: ObjectState, live: Obj) -> None:
-    status = live.get("status") or {}
-    resolved, original = status.get("scaleTargetGVKR"), status.get("originalReplicaCount")
+    resolved, original = state.status.get("scaleTargetGVKR"), state.status.get("originalReplicaCount")
     if not resolved or original is None:
         return
     try:
@@ -57,7 +56,7 @@ async def _restore(parts: ScaledObjectDependencies, state: ObjectState, live: Ob
 
 async def _left_asleep(parts: ScaledObjectDependencies, state: ObjectState, live: Obj) -> str:
     """What follows KEDA's words in the Event where the workload stays at 0; "" where it does not, or is not known."""
-    resolved = (live.get("status") or {}).get("scaleTargetGVKR")
+    resolved = state.status.get("scaleTargetGVKR")
     if not resolved:
         return ""
     try:

@@ -18,7 +18,7 @@ from keda_py.core.settlement import Outcome, settle
 from keda_py.core.spec import ScalingSpec
 from keda_py.errors import Conflict, KubeError
 from keda_py.kube.resources import Obj
-from keda_py.operator.controller.after_look import record_events, schedule_next
+from keda_py.operator.controller.after_look import note_decision, record_events, schedule_next
 from keda_py.operator.controller.state import about
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.observing import Observed, observe
@@ -46,7 +46,7 @@ class ScaleLoop:
             return
         state.looking = True
         try:
-            readings = await self._parts.readings.poll(state.key, state.changed)
+            readings = await self._parts.status.meanwhile(state, self._parts.readings.poll(state.key, state.changed))
             if readings is None or state.spec is not spec:
                 return
             look = await self._act(state, spec, readings)
@@ -101,6 +101,7 @@ class ScaleLoop:
             if fresh != observed.count:
                 raise Conflict("the scale target changed since it was last read")
         wanted = Count(replicas=decision.action.replicas, resource_version=observed.count.resource_version)
+        await self._parts.status.settle(state)  # it has the count from before
         try:
             await self._parts.targets.write(state, spec, state.target, wanted)
         except Conflict:
@@ -120,7 +121,7 @@ class ScaleLoop:
             instruments.record_savings(state.key, used=look.ledger.total_replicas, saved=look.ledger.total_saved)
         if look.awake is not None:
             instruments.record_awake(state.key, awake=look.awake)
-        self._parts.record.note(state.key, entry_of(look))
+        note_decision(self._parts, state, entry_of(look))
         for level, message, extra in log_lines_of(look):
             log.log(level, message, extra=about(state) | extra)
         record_events(self._parts, state, self._parts.caches.scaled_objects, events_of(look))

@@ -12,6 +12,7 @@ from keda_py.kube.resources import Obj
 from keda_py.operator.controller.dependencies import WATCH_STOPPED
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.hpas import is_owned
+from keda_py.operator.scaled_objects.record_entry import entry_paused
 from keda_py.operator.scaled_objects.savings import account_pause
 from keda_py.operator.scaled_objects.state import ObjectState
 from keda_py.operator.scaled_objects.status import reason_paused, savings_of
@@ -20,23 +21,26 @@ from keda_py.operator.scaled_objects.targets import Count
 
 async def pause(parts: ScaledObjectDependencies, state: ObjectState, spec: ScalingSpec, live: Obj) -> None:
     """Stop all scaling; with paused-replicas bring the target to that count. Raises ConfigError, KubeError."""
-    marked_before = await _mark_paused(parts, state, live)
+    marked_before = await _mark_paused(parts, state, spec, live)
     if state.spec is not None:
         parts.events.record(live, *WATCH_STOPPED)
     state.stop()
     await parts.readings.forget(state.key)
     await _take_hpa_away(parts, state, spec, certain=not marked_before)
-    wanted = spec.pause.replica_count()
+    wanted, before = spec.pause.replica_count(), None
     if wanted is not None:
         kind, _ = await parts.targets.resolve(spec)
         count = await parts.targets.read_again(state, spec, kind)
-        if count.replicas != wanted:
+        before = count.replicas
+        if before != wanted:
             target = Count(replicas=wanted, resource_version=count.resource_version)
             await parts.targets.write(state, spec, kind, target)
-    now, before = parts.clock.now(), state.told or state.status.get("kedaPy") or {}
-    state.told, state.ledger = reason_paused(before, now), account_pause(state, spec, now, wanted)
+    if spec.ruled_by:
+        parts.record.note(state.key, entry_paused(spec, before, parts.clock.now()))
+    now, told = parts.clock.now(), state.told or state.status.get("kedaPy") or {}
+    state.told, state.ledger = reason_paused(told, spec, now), account_pause(state, spec, now, wanted)
     fields = {"pausedReplicaCount": wanted, "kedaPy": state.told}
-    if state.told is not before:
+    if state.told != told:
         fields |= savings_of(state.ledger, state.status)
     await parts.status.write(state, fields)
 
@@ -59,7 +63,7 @@ async def resume(parts: ScaledObjectDependencies, state: ObjectState, spec: Scal
     current = state.status.get("conditions") or conditions.INITIAL
     fields: dict[str, Any] = {"pausedReplicaCount": None}
     if spec.pause.any:
-        await _mark_paused(parts, state, live)
+        await _mark_paused(parts, state, spec, live)
     elif read_condition(current, "Paused").status == "True":
         parts.tell(live, "Normal", "ScaledObjectUnpaused", conditions.UNPAUSED.message)
         fields["conditions"] = with_condition(current, "Paused", conditions.UNPAUSED)
@@ -67,12 +71,14 @@ async def resume(parts: ScaledObjectDependencies, state: ObjectState, spec: Scal
     parts.instruments.record_paused(state.key, paused=spec.pause.any)
 
 
-async def _mark_paused(parts: ScaledObjectDependencies, state: ObjectState, live: Obj) -> bool:
+async def _mark_paused(parts: ScaledObjectDependencies, state: ObjectState, spec: ScalingSpec, live: Obj) -> bool:
     """True when the status said so already."""
-    parts.instruments.record_paused(state.key, paused=True)
+    # An Environment that sleeps is no pause that was forgotten, and has metrics of its own.
+    parts.instruments.record_paused(state.key, paused=not spec.ruled_by)
     current = state.status.get("conditions") or conditions.INITIAL
-    marked = read_condition(current, "Paused").status == "True"
-    if not marked:
-        await parts.status.write(state, {"conditions": with_condition(current, "Paused", conditions.PAUSED)})
-        parts.tell(live, "Normal", "ScaledObjectPaused", conditions.PAUSED.message)
-    return marked
+    before, value = read_condition(current, "Paused"), conditions.paused(spec.pause.because)
+    if before != value:
+        await parts.status.write(state, {"conditions": with_condition(current, "Paused", value)})
+    if before.status != "True":
+        parts.tell(live, "Normal", "ScaledObjectPaused", value.message)
+    return before.status == "True"

@@ -61,7 +61,7 @@ class Reconciler:
             await self._report_failure(state, spec, live, fields, error)
             raise
         state.fingerprint = fingerprint
-        await self._report_success(state, spec, live, fields)
+        self._report_success(state, spec, live, fields)
 
     async def _prepare(self, state: ObjectState, spec: ScalingSpec, live: Obj, fields: dict[str, Any]) -> None:
         """Everything between a parsed spec and a scale loop that may run; `fields` collects the status."""
@@ -78,8 +78,9 @@ class Reconciler:
         with _step(STEP_TRIGGERS):
             check_triggers(spec.triggers)
         fields |= used_types(spec)
-        # Opening scalers may wait for a source; what is known by now can be read meanwhile.
-        await self._write(state, fields, {}, spec)
+        self._stage(state, fields, {}, spec)
+        if spec.restore_original:
+            await self._parts.status.settle(state)  # an HPA may change the count, and this process may end
         with _step(STEP_HPA):
             metrics = await self._ensure_hpa(state, spec, live, fields)
         self._start_loop(state, spec, metrics, live)
@@ -142,7 +143,7 @@ class Reconciler:
         if fresh:
             self._parts.events.record(live, *WATCH_STARTED)
 
-    async def _report_success(self, state: ObjectState, spec: ScalingSpec, live: Obj, fields: dict[str, Any]) -> None:
+    def _report_success(self, state: ObjectState, spec: ScalingSpec, live: Obj, fields: dict[str, Any]) -> None:
         current = state.status.get("conditions") or conditions.INITIAL
         ready_before = read_condition(current, "Ready").status
         ready = conditions.PAUSED_READY if spec.pause.stopped else READY
@@ -150,7 +151,7 @@ class Reconciler:
             self._parts.tell(live, "Normal", "ScaledObjectReady", "ScaledObject is ready for scaling")
         # What a running loop has found out about its triggers stays; it is for the next look to change it.
         keep = state.fingerprint is not None and read_condition(current, "Ready").reason in _LOOP_REASONS
-        await self._write(state, fields, {} if keep and not spec.pause.stopped else {"Ready": ready}, spec)
+        self._stage(state, fields, {} if keep and not spec.pause.stopped else {"Ready": ready}, spec)
 
     async def _report_failure(
         self, state: ObjectState, spec: ScalingSpec | None, live: Obj, fields: dict[str, Any], error: StepError
@@ -166,9 +167,10 @@ class Reconciler:
             state.stop()
             state.told, fields["kedaPy"] = {}, None
             await self._parts.readings.forget(state.key)
-        await self._write(state, fields, {"Ready": value, "Active": conditions.CHECK_FAILED_ACTIVE}, spec)
+        self._stage(state, fields, {"Ready": value, "Active": conditions.CHECK_FAILED_ACTIVE}, spec)
+        await self._parts.status.settle(state)
 
-    async def _write(
+    def _stage(
         self, state: ObjectState, fields: dict[str, Any], values: Mapping[str, ConditionValue], spec: ScalingSpec | None
     ) -> None:
         current = state.status.get("conditions") or ()
@@ -177,7 +179,7 @@ class Reconciler:
             listed = with_condition(listed, kind, value)
         if spec is None or not has_valid_fallback(spec):
             listed = with_condition(listed, "Fallback", conditions.NO_FALLBACK)
-        await self._parts.status.write(state, {**fields, "conditions": listed})
+        self._parts.status.stage(state, {**fields, "conditions": listed})
 
 
 _LOOP_REASONS = ("PartialTriggerError", "TriggerError", "ErrorGettingCurrentReplicas")

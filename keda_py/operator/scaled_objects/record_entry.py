@@ -1,11 +1,12 @@
 """A look at a ScaledObject as an entry of the decision record: what every trigger said, and what came of it."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from keda_py.core.decision import Reason
 from keda_py.core.evaluation import Evaluation
 from keda_py.core.metric_names import COMPOSITE_METRIC
 from keda_py.core.reading import MetricReading
+from keda_py.core.spec import ScalingSpec
 from keda_py.errors import ScalerError
 from keda_py.operator.controller.record import Entry, TriggerNote
 from keda_py.operator.scaled_objects.report import Look
@@ -24,8 +25,14 @@ def entry_of(look: Look) -> Entry:
         error=look.refusal,
         cooldown_left=_cooldown_left(look),
         next_change=look.decision.look_again_at,
-        notes=look.evaluation.notes,
+        notes=(*filter(None, (look.spec.ruled_by,)), *look.evaluation.notes),
     )
+
+
+def entry_paused(spec: ScalingSpec, before: int | None, now: datetime) -> Entry:
+    """Of one that an Environment, an Override or a schedule has stopped; `before` None: its count stays as it is."""
+    after = spec.pause.replica_count()
+    return Entry(at=now, reason=Reason.PAUSED, before=before, after=after, notes=(spec.ruled_by,))
 
 
 def _trigger(reading: MetricReading, look: Look) -> TriggerNote:

@@ -16,6 +16,8 @@ from keda_py.operator.scaled_objects.report import Before, Look
 
 NOTE_CHARACTERS = 300
 SAVINGS = "kedaPySavings"
+_MOVING = ("nextChange", "ruledBy")
+"""Of `status.kedaPy`: what may change while the reason stays."""
 
 
 def status_of(look: Look) -> dict[str, Any]:
@@ -36,10 +38,11 @@ def reason_of(look: Look) -> Mapping[str, Any]:
     """`status.kedaPy`: changes with the reason, or with the next planned change, which is a time."""
     decision, before = look.decision, look.before.reason
     planned = {"nextChange": write_time(decision.look_again_at)} if decision.look_again_at is not None else {}
+    moving = planned | _ruled_by(look.spec)
     if before.get("reason") == decision.reason.value:
-        same = before.get("nextChange") == planned.get("nextChange")
-        return before if same else {name: told for name, told in before.items() if name != "nextChange"} | planned
-    told: dict[str, Any] = {"reason": decision.reason.value, "since": write_time(look.at)} | planned
+        same = all(before.get(name) == moving.get(name) for name in _MOVING)
+        return before if same else {name: told for name, told in before.items() if name not in _MOVING} | moving
+    told: dict[str, Any] = {"reason": decision.reason.value, "since": write_time(look.at)} | moving
     values = {value.name: write_milli(value.milli) for value in look.evaluation.values}
     notes = [note[:NOTE_CHARACTERS] for note in (*look.failures, *look.evaluation.notes)]
     return told | ({"values": values} if values else {}) | ({"notes": notes} if notes else {})
@@ -53,11 +56,15 @@ def savings_of(ledger: Ledger | None, status: Mapping[str, Any]) -> dict[str, An
     return {} if ledger is None or not status.get("kedaPy") else {SAVINGS: write_ledger(ledger)}
 
 
-def reason_paused(before: Mapping[str, Any], now: datetime) -> Mapping[str, Any]:
+def reason_paused(before: Mapping[str, Any], spec: ScalingSpec, now: datetime) -> Mapping[str, Any]:
     """`status.kedaPy` of an object that is not looked at."""
-    if before.get("reason") == Reason.PAUSED.value:
-        return before
-    return {"reason": Reason.PAUSED.value, "since": write_time(now)}
+    is_new = before.get("reason") != Reason.PAUSED.value
+    since = write_time(now) if is_new else before.get("since", "")
+    return {"reason": Reason.PAUSED.value, "since": since} | _ruled_by(spec)
+
+
+def _ruled_by(spec: ScalingSpec) -> dict[str, str]:
+    return {"ruledBy": spec.ruled_by} if spec.ruled_by else {}
 
 
 def write_milli(milli: int) -> str:

@@ -25,12 +25,12 @@ from keda_py.core.environment.scaling.schedules import ScheduleSpec, build_sched
 from keda_py.core.environment.spec import build_environment
 from keda_py.core.environment.times import parse_time
 from keda_py.core.hpa.manifest import build_hpa
+from keda_py.core.hpa.wire import read_spec
 from keda_py.core.meaning.scaled_object import check_meaning
 from keda_py.core.spec import AS_WRITTEN, ScalingSpec
 from keda_py.core.spec_rules import check_bounds, check_triggers
 from keda_py.core.values.times import write_time
 from keda_py.errors import ConfigError
-from keda_py.localkube.controllers.autoscaling.hpa_wire import read_spec
 from keda_py.preview.reading.calendars import Calendars
 from keda_py.preview.replay.plan import EnvironmentPlan, MemberPlan, NamespacePlan, ObjectPlan
 from keda_py.preview.replay.triggers import Triggers, read_triggers

@@ -14,7 +14,7 @@ from keda_py.core.hpa.controller import ControllerOptions, MetricSample, Verdict
 from keda_py.core.hpa.external import ExternalSample
 from keda_py.core.hpa.metrics import TargetType
 from keda_py.core.hpa.pods import Pod, ScaleTarget
-from keda_py.localkube.controllers.autoscaling.hpa_wire import read_spec, read_target
+from keda_py.core.hpa.wire import read_spec, read_target
 
 PERIOD = timedelta(seconds=15)
 _OPTIONS = ControllerOptions()

@@ -87,6 +87,21 @@ class TestStabilise:
         assert [each.replicas for each in history.recommendations] == [8, 3]
 
     @given(
+        st.lists(st.tuples(st.integers(1, 200), st.integers(0, 9)), max_size=30), st.sampled_from([None, Behavior()])
+    )
+    def test_what_never_decides_again_is_forgotten_and_missed_by_nobody(
+        self, steps: list[tuple[int, int]], behavior: Behavior | None
+    ) -> None:
+        history, at, said = History(), NOW, [(NOW - timedelta(days=1), 0)]
+        for seconds, proposal in steps:
+            at += timedelta(seconds=seconds)
+            said.append((at, proposal))
+            history, outcome = stabilise(history, proposal, behavior, FIVE_MINUTES, 9, at)
+            edge = timedelta(0) if behavior is None else timedelta(microseconds=1)
+            highest = max(count for when, count in said if when >= at - FIVE_MINUTES + edge)
+            assert outcome.replicas == highest
+
+    @given(
         st.lists(st.tuples(st.integers(0, 50), st.integers(0, 900)), max_size=8),
         st.integers(0, 50),
         st.integers(0, 50),

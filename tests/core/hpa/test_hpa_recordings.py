@@ -5,27 +5,27 @@ Ready after 4 s, and report usage with a window of 15 s; pods that it takes away
 """
 
 import json
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from keda_py.core.hpa.behavior import (
-    DEFAULT_SCALE_DOWN,
-    DEFAULT_SCALE_UP,
-    Behavior,
-    History,
-    PolicyType,
-    ScalingPolicy,
-    ScalingRules,
-    SelectPolicy,
+from keda_py.core.hpa.behavior import History
+from keda_py.core.hpa.controller import (
+    ControllerOptions,
+    HpaSpec,
+    MetricSample,
+    Verdict,
+    desired_count,
+    desired_replicas,
+    record_rescale,
+    sync,
 )
-from keda_py.core.hpa.controller import ControllerOptions, HpaSpec, MetricSample, Verdict, record_rescale, sync
 from keda_py.core.hpa.external import ExternalSample
-from keda_py.core.hpa.metrics import MetricTarget, MetricValue, TargetType
+from keda_py.core.hpa.metrics import MetricValue, Tolerance
 from keda_py.core.hpa.pods import Pod, ScaleTarget, UsageSample
 from keda_py.core.hpa.resources import ResourceSample
+from keda_py.core.hpa.wire import read_behavior, read_target
 from keda_py.core.values.quantity import parse_milli
 from tests.places import GOLDEN
 
@@ -41,13 +41,6 @@ OPTIONS = ControllerOptions(downscale_stabilization=timedelta(seconds=10))
 REQUESTS = {name: {"cpu": parse_milli("100m"), "memory": parse_milli("100Mi")} for name in ("app", "sidecar")}
 
 
-def read_target(target: Json) -> MetricTarget:
-    type = TargetType(target["type"])
-    if type is TargetType.UTILIZATION:
-        return MetricTarget(type=type, amount=target["averageUtilization"])
-    return MetricTarget(type=type, amount=parse_milli(target["value" if type is TargetType.VALUE else "averageValue"]))
-
-
 def read_metric(metric: Json) -> MetricSample:
     if metric["type"] == "External":
         name, target = metric["external"]["metric"]["name"], read_target(metric["external"]["target"])
@@ -60,30 +53,11 @@ def read_metric(metric: Json) -> MetricSample:
     return ResourceSample(resource=body["name"], container=container, target=read_target(body["target"]))
 
 
-def read_rules(rules: Json | None, defaults: ScalingRules) -> ScalingRules:
-    if rules is None:
-        return defaults
-    policies = tuple(
-        ScalingPolicy(type=PolicyType(p["type"]), value=p["value"], period=timedelta(seconds=p["periodSeconds"]))
-        for p in rules.get("policies", ())
-    )
-    window = rules.get("stabilizationWindowSeconds")
-    return replace(
-        defaults,
-        policies=policies or defaults.policies,
-        select_policy=SelectPolicy(rules.get("selectPolicy", "Max")),
-        stabilization=defaults.stabilization if window is None else timedelta(seconds=window),
-        tolerance=parse_milli(rules["tolerance"]) / 1000 if "tolerance" in rules else None,
-    )
-
-
 def read_spec(case: Json) -> HpaSpec:
     behavior = case.get("behavior")
-    rules = behavior and Behavior(
-        scale_up=read_rules(behavior.get("scaleUp"), DEFAULT_SCALE_UP),
-        scale_down=read_rules(behavior.get("scaleDown"), DEFAULT_SCALE_DOWN),
+    return HpaSpec(
+        min_replicas=case["min"], max_replicas=case["max"], behavior=read_behavior(behavior) if behavior else None
     )
-    return HpaSpec(min_replicas=case["min"], max_replicas=case["max"], behavior=rules or None)
 
 
 class Workload:
@@ -174,6 +148,14 @@ def test_the_first_status_says_what_was_recorded(case: Json) -> None:
         assert shown == case["currentMetrics"]
     else:
         assert not case["currentMetrics"]
+
+
+def test_the_count_without_words_is_the_count_with_words() -> None:
+    for case in CASES:
+        now = START + SYNC_PERIOD
+        metrics = tuple(read_metric(metric) for metric in case["metrics"])
+        asked = (Workload(case).look(now), metrics, Tolerance(), OPTIONS.warmup, now)
+        assert desired_count(*asked) == desired_replicas(*asked).replicas, name_case(case)
 
 
 def test_all_recorded_decisions_are_judged() -> None:

@@ -16,6 +16,7 @@ from keda_py.explanation.overview import line_of, overview
 from keda_py.explanation.page import explanation, headline
 from keda_py.kube.resources import DEPLOYMENTS, SCALED_OBJECTS
 from keda_py.kube.transport import Request
+from keda_py.terminal.times import Times
 from tests.builders import cron, deployment, metrics_api, scaled_object
 from tests.operator.explain.test_insight import explain, insight
 from tests.operator.world import NOON, World
@@ -113,7 +114,7 @@ def test_what_is_wrong_is_told_before_that_it_is_paused() -> None:
         {"type": "Ready", "status": "False", "message": "no scaler found for type: crom"},
         {"type": "Paused", "status": "True"},
     ]
-    assert headline({"conditions": conditions, "now": {}}).startswith(
+    assert headline({"conditions": conditions, "now": {}}, Times(now=datetime(2026, 11, 20, tzinfo=UTC))).startswith(
         "not scaled: no scaler found for type: crom; besides it is paused by annotation"
     )
 

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from keda_py.explanation.outlook import foretell, scene_of
-from keda_py.explanation.times import Times, spoken_duration, zone_of
+from keda_py.explanation.zones import zone_of
+from keda_py.terminal.times import Times, spoken_duration
 from tests import builders
 from tests.builders import cpu, cron, metrics_api
 

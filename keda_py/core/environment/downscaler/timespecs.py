@@ -17,10 +17,14 @@ from keda_py.errors import ConfigError
 ALWAYS, NEVER = "always", "never"
 LONGEST = 4_096
 """Characters of a spec."""
+MOST_REMEMBERED = 4_096
+"""Windows that are read once for all objects."""
 _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _WEEKLY = re2.compile(r"^([A-Za-z]{3})-([A-Za-z]{3}) (\d\d):(\d\d)-(\d\d):(\d\d) ([A-Za-z/_]+)$")
 _INSTANT = r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[-+]\d\d:\d\d)"
 _ABSOLUTE = re2.compile(f"^{_INSTANT}-{_INSTANT}$")
+_TIMES = re2.compile(r"^\s*(?:[A-Za-z]{3}-[A-Za-z]{3} )?(\d\d:\d\d)-(\d\d:\d\d)")
+_ANY_TIME = datetime(2026, 1, 1, tzinfo=UTC)
 _NO_ZONE = re2.compile(r"\d\d$")
 _NO_DAYS = re2.compile(r"^\d\d:")
 
@@ -42,10 +46,53 @@ def matches(spec: str, at: datetime, defaults: SpecDefaults, *, field: str) -> b
     return any(_matches_one(part.strip(), at, defaults, field) for part in spec.split(","))
 
 
+def check_spec(spec: str, defaults: SpecDefaults, *, field: str) -> None:
+    """Read all of it. Raises ConfigError for the first part that cannot be read, whatever stands before it."""
+    if spec.lower() in (ALWAYS, NEVER):
+        return
+    if len(spec) > LONGEST:
+        matches(spec, _ANY_TIME, defaults, field=field)
+    for part in spec.split(","):
+        _read(part.strip(), defaults, field)
+
+
+def crosses_midnight(part: str) -> bool:
+    """Whether one window of a spec, which can be read, ends before it begins."""
+    found = _TIMES.search(part)
+    return found is not None and found.group(1) > found.group(2)
+
+
+@dataclass(frozen=True, slots=True)
+class _Absolute:
+    """Both ends are in it."""
+
+    since: datetime
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class _Weekly:
+    """Weekdays from 0, minutes of the day."""
+
+    days: tuple[int, int]
+    start: int
+    end: int
+    zone: ZoneInfo
+
+
 def _matches_one(part: str, at: datetime, defaults: SpecDefaults, field: str) -> bool:
+    window = _read(part, defaults, field)
+    if isinstance(window, _Absolute):
+        return window.since <= at <= window.until
+    return _is_within(at.astimezone(window.zone), window.days, window.start, window.end)
+
+
+@lru_cache(maxsize=MOST_REMEMBERED)
+def _read(part: str, defaults: SpecDefaults, field: str) -> _Absolute | _Weekly:
+    """Many objects have the same few windows. Raises ConfigError."""
     if (absolute := _ABSOLUTE.match(part)) is not None:
         since, until = (_instant(word, field) for word in absolute.groups())
-        return since <= at <= until
+        return _Absolute(since, until)
     weekly = _WEEKLY.match(_completed(part, defaults, field))
     if weekly is None:
         remedy = "write Mon-Fri 08:00-18:00 Europe/Prague, or two times as 2024-12-24T00:00:00+01:00 with - between"
@@ -53,8 +100,7 @@ def _matches_one(part: str, at: datetime, defaults: SpecDefaults, field: str) ->
     first, last, *times, zone = weekly.groups()
     days = _weekday(first, field), _weekday(last, field)
     start, end = int(times[0]) * 60 + int(times[1]), int(times[2]) * 60 + int(times[3])
-    local = at.astimezone(_zone(zone, field))
-    return _is_within(local, days, start, end)
+    return _Weekly(days, start, end, _zone(zone, field))
 
 
 def _is_within(local: datetime, days: tuple[int, int], start: int, end: int) -> bool:

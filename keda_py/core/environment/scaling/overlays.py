@@ -41,6 +41,14 @@ def lay_over(spec: ScalingSpec, overlay: Overlay | None) -> ScalingSpec:
             assert_never(overlay)
 
 
+def ruled(spec: ScalingSpec, under: ScalingSpec, because: str) -> ScalingSpec:
+    """The spec `under` what was laid over `spec`, and who did so; as it is where nothing was."""
+    if under is spec:
+        return spec
+    pause = replace(under.pause, because=because) if under.pause.stopped else under.pause
+    return replace(under, ruled_by=because, pause=pause)
+
+
 def hold_at(spec: ScalingSpec, replicas: int) -> ScalingSpec:
     """At that count, whatever the triggers say, which are not asked."""
     held = replace(spec, declared_min=0, idle_replicas=None, force_activation=False)

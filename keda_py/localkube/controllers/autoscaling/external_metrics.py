@@ -3,10 +3,10 @@
 import orjson
 
 from keda_py.core.hpa.external import ExternalSample
+from keda_py.core.hpa.wire import read_target
 from keda_py.errors import ConfigError
 from keda_py.localkube.apiserver.aggregation import Aggregation, status_message
 from keda_py.localkube.apiserver.scales import selector_text
-from keda_py.localkube.controllers.autoscaling.hpa_wire import read_target
 from keda_py.localkube.controllers.shared import usage
 from keda_py.localkube.model.calls import Answer, Call, User
 from keda_py.schema.resources import Obj

@@ -16,14 +16,16 @@ from keda_py.core.hpa.controller import (
     HpaSpec,
     MetricSample,
     Verdict,
+    needs_metrics,
     record_rescale,
     report_failed_rescale,
     sync,
 )
 from keda_py.core.hpa.pods import Pod, ScaleTarget
+from keda_py.core.hpa.wire import read_spec
 from keda_py.localkube.apiserver.scales import scaled
 from keda_py.localkube.controllers.autoscaling.hpa_inputs import SOURCE, HpaInputs, Scaled, StopSync
-from keda_py.localkube.controllers.autoscaling.hpa_wire import read_spec, written_conditions, written_status
+from keda_py.localkube.controllers.autoscaling.hpa_wire import written_conditions, written_status
 from keda_py.localkube.controllers.shared.context import ControllerContext
 from keda_py.localkube.controllers.shared.loop import Key
 from keda_py.localkube.controllers.shared.recorder import Remark
@@ -164,8 +166,3 @@ class HorizontalPodAutoscalers:
         metadata = hpa["metadata"]
         found = self._context.store.find(self._hpas, metadata["namespace"], metadata["name"])
         return found if found is not None and found["metadata"]["uid"] == metadata["uid"] else None
-
-
-def needs_metrics(spec: HpaSpec, replicas: int) -> bool:
-    """Whether the core will look at metrics: not at zero, nor outside the bounds, which decide alone."""
-    return replicas > 0 and spec.min_replicas <= replicas <= spec.max_replicas

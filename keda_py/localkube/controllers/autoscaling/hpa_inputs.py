@@ -13,9 +13,10 @@ from keda_py.core.hpa.controller import MetricSample, report_failed_scale
 from keda_py.core.hpa.external import ExternalSample
 from keda_py.core.hpa.pods import Pod
 from keda_py.core.hpa.resources import ResourceSample
+from keda_py.core.hpa.wire import read_target
 from keda_py.errors import ConfigError, KedaPyError
 from keda_py.localkube.apiserver.scales import scale_of
-from keda_py.localkube.controllers.autoscaling.hpa_wire import SOURCES, read_pod, read_target
+from keda_py.localkube.controllers.autoscaling.hpa_wire import SOURCES, read_pod
 from keda_py.localkube.controllers.shared.context import ControllerContext
 from keda_py.localkube.controllers.shared.loop import Key
 from keda_py.localkube.controllers.shared.recorder import Remark

@@ -1,70 +1,23 @@
-"""Between an autoscaling/v2 object and `core/hpa/controller.py`: the spec read, the status written. Pure.
+"""Between an autoscaling/v2 object and `core/hpa/controller.py`: pods read, the status written. Pure.
+
+The spec is read by `core/hpa/wire.py`, for every forecast as well.
 
 Next in the flow: `horizontal.py`, which asks for the metrics and writes what the core decides.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
-from keda_py.core.hpa.behavior import (
-    DEFAULT_SCALE_DOWN,
-    DEFAULT_SCALE_UP,
-    Behavior,
-    PolicyType,
-    ScalingPolicy,
-    ScalingRules,
-    SelectPolicy,
-)
 from keda_py.core.hpa.conditions import HpaCondition
-from keda_py.core.hpa.controller import HpaSpec, Verdict
-from keda_py.core.hpa.metrics import MetricTarget, MetricValue, TargetType
+from keda_py.core.hpa.controller import Verdict
+from keda_py.core.hpa.metrics import MetricValue
 from keda_py.core.hpa.pods import Pod, UsageSample
 from keda_py.localkube.controllers.shared import usage
 from keda_py.localkube.model.conditions import find, with_condition
 from keda_py.schema.resources import Obj
 
 SOURCES = {"External": "external", "Resource": "resource", "ContainerResource": "containerResource"}
-
-
-def read_spec(hpa: Obj) -> HpaSpec:
-    """The part of the spec that decides."""
-    spec = hpa["spec"]
-    behavior = read_behavior(spec["behavior"]) if spec.get("behavior") is not None else None
-    return HpaSpec(min_replicas=spec.get("minReplicas", 1), max_replicas=spec["maxReplicas"], behavior=behavior)
-
-
-def read_behavior(behavior: Obj) -> Behavior:
-    """`spec.behavior`, each side completed by its defaults."""
-    return Behavior(
-        scale_up=_rules(behavior.get("scaleUp"), DEFAULT_SCALE_UP),
-        scale_down=_rules(behavior.get("scaleDown"), DEFAULT_SCALE_DOWN),
-    )
-
-
-def _rules(written: Obj | None, default: ScalingRules) -> ScalingRules:
-    written = written or {}
-    window, tolerance = written.get("stabilizationWindowSeconds"), written.get("tolerance")
-    policies = tuple(
-        ScalingPolicy(type=PolicyType(p["type"]), value=p["value"], period=timedelta(seconds=p["periodSeconds"]))
-        for p in written.get("policies") or ()
-    )
-    return ScalingRules(
-        policies=policies or default.policies,
-        select_policy=SelectPolicy(written.get("selectPolicy") or default.select_policy),
-        stabilization=default.stabilization if window is None else timedelta(seconds=window),
-        tolerance=default.tolerance if tolerance is None else usage.milli(tolerance, field="tolerance") / 1000,
-    )
-
-
-def read_target(target: Obj) -> MetricTarget:
-    """`target` of a metric: the amount of whichever field its type names."""
-    if target.get("averageUtilization") is not None and target["type"] == TargetType.UTILIZATION:
-        return MetricTarget(type=TargetType.UTILIZATION, amount=target["averageUtilization"])
-    if target["type"] == TargetType.VALUE:
-        return MetricTarget(type=TargetType.VALUE, amount=usage.milli(target["value"], field="target.value"))
-    amount = usage.milli(target["averageValue"], field="target.averageValue")
-    return MetricTarget(type=TargetType.AVERAGE_VALUE, amount=amount)
 
 
 def read_pod(pod: Obj, sample: usage.PodUsage | None) -> Pod:

@@ -1,8 +1,10 @@
-"""The webhooks that we answer, one path a kind of `apis/kinds.py`. Behaviour reference, section 12."""
+"""The webhooks that we answer, one path a kind of `apis/kinds/table.py`. Behaviour reference, section 12."""
 
 from dataclasses import dataclass
 
-from keda_py.apis.kinds import KINDS, VERSION, Kind, kind_of
+from keda_py.apis.environments.override import Override
+from keda_py.apis.kinds.kind import VERSION, Kind
+from keda_py.apis.kinds.table import KINDS, kind_of
 from keda_py.apis.scaled_job import ScaledJob
 from keda_py.apis.scaled_object import ScaledObject
 from keda_py.apis.trigger_authentication import ClusterTriggerAuthentication, TriggerAuthentication
@@ -33,5 +35,6 @@ ADMITTED = tuple(kind for kind in KINDS if kind.webhook)
 WEBHOOKS = tuple(map(webhook_of, ADMITTED))
 SCALED_OBJECT = webhook_of(kind_of(ScaledObject))
 SCALED_JOB = webhook_of(kind_of(ScaledJob))
+OVERRIDE = webhook_of(kind_of(Override))
 AUTHENTICATION = webhook_of(kind_of(TriggerAuthentication))
 CLUSTER_AUTHENTICATION = webhook_of(kind_of(ClusterTriggerAuthentication))

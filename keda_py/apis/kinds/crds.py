@@ -9,7 +9,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from keda_py.apis.kinds import KINDS, VERSION, Column, Kind
+from keda_py.apis.kinds.kind import VERSION, Column, Kind
+from keda_py.apis.kinds.table import KINDS
 
 Schema = dict[str, Any]
 

@@ -1,27 +1,9 @@
-"""Instants and durations for people: the object's own zone first, UTC beside it, to the second where that counts."""
+"""Instants and durations for people: the own zone first, UTC beside it, to the second where that counts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
 from zoneinfo import ZoneInfo
-
-from keda_py.core.cron.zones import load_zone
-from keda_py.errors import ConfigError
-
-CRON = "cron"
-
-
-def zone_of(manifest: Mapping[str, Any] | None) -> ZoneInfo | None:
-    """The zone in which the object's first window is written; None: it has none, or UTC."""
-    for trigger in ((manifest or {}).get("spec") or {}).get("triggers") or ():
-        if trigger.get("type") == CRON:
-            try:
-                zone = load_zone(str((trigger.get("metadata") or {}).get("timezone", "")))
-            except ConfigError:
-                continue
-            return None if zone.key in ("UTC", "Etc/UTC") else zone
-    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,9 +51,22 @@ class Times:
             return ""
         return "tomorrow" if local.date() == today + timedelta(days=1) else f"{local:%a %d %b}"
 
+    def localised(self, text: str) -> str:
+        """The text with its instants (2026-11-23T07:30:00Z, alone between blanks) as this clock shows them."""
+        return " ".join(self.spoken(at) if (at := _instant(word)) is not None else word for word in text.split(" "))
+
     def until(self, at: datetime) -> str:
         """`5 h 12 min`."""
         return spoken_duration(at - self.now)
+
+
+def _instant(word: str) -> datetime | None:
+    if not (word.endswith("Z") and word[:1].isdigit()):
+        return None
+    try:
+        return datetime.fromisoformat(word)
+    except ValueError:
+        return None
 
 
 def duration(length: timedelta) -> str:

@@ -6,64 +6,14 @@ checks of an admission are a row of `core/admission/checks.py`; a kind without o
 charts' webhooks and rights with the table.
 """
 
-from dataclasses import dataclass
-from typing import Literal
-
 from pydantic import BaseModel
 
 from keda_py.apis.cloud_event_source import CloudEventSource, ClusterCloudEventSource
+from keda_py.apis.kinds.environments import ENVIRONMENT_KINDS
+from keda_py.apis.kinds.kind import Column, Kind
 from keda_py.apis.scaled_job import ScaledJob
 from keda_py.apis.scaled_object import ScaledObject
 from keda_py.apis.trigger_authentication import ClusterTriggerAuthentication, TriggerAuthentication
-
-VERSION = "v1alpha1"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
-    """A printer column: what `kubectl get` shows; priority 1 only with `-o wide`."""
-
-    name: str
-    path: str
-    type: str = "string"
-    priority: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
-    """A row: what is to be known of a kind besides its schema.
-
-    `webhook` is the entry's name in the ValidatingWebhookConfiguration before `.kb.io`, "" where no admission is asked.
-    `has_triggers`: it has `spec.triggers`, which are read and scaled on.
-    """
-
-    model: type[BaseModel]
-    group: str = "keda.sh"
-    scope: Literal["Namespaced", "Cluster"] = "Namespaced"
-    columns: tuple[Column, ...]
-    short_names: tuple[str, ...] = ()
-    webhook: str = ""
-    has_triggers: bool = False
-
-    @property
-    def name(self) -> str:
-        """As in an object's `kind`."""
-        return self.model.__name__
-
-    @property
-    def singular(self) -> str:
-        """As in `kubectl get scaledobject`."""
-        return self.name.lower()
-
-    @property
-    def plural(self) -> str:
-        """As in a URL."""
-        return f"{self.singular}s"
-
-    @property
-    def api_version(self) -> str:
-        """As in an object's `apiVersion`."""
-        return f"{self.group}/{VERSION}"
 
 
 def _condition(name: str) -> Column:
@@ -96,7 +46,7 @@ _VAULT_AND_USERS = (
     Column(name="ScaledJobs", path=".status.scaledjobs", priority=1),
 )
 
-KINDS = (
+KEDA_KINDS = (
     Kind(
         model=ScaledObject,
         webhook="vscaledobject",
@@ -145,6 +95,8 @@ KINDS = (
         columns=(_condition("Active"),),
     ),
 )
+
+KINDS = (*KEDA_KINDS, *ENVIRONMENT_KINDS)
 
 
 def kind_of(model: type[BaseModel]) -> Kind:

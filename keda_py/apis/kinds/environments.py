@@ -1,4 +1,4 @@
-"""The rows of this group's kinds, as those of `apis/kinds.py`. No part of the operator reads them yet.
+"""The rows of the kinds of `keda-py.dev`, which stand in the table (`table.py`) behind KEDA's.
 
 `IN`, the time to the next change, has no column: a date of the future is shown as <invalid> by kubectl, and a text of
 it would be written each minute. The CLI shows it.
@@ -8,7 +8,7 @@ from keda_py.apis.environments.calendar import Calendar, ClusterCalendar
 from keda_py.apis.environments.environment import Environment
 from keda_py.apis.environments.override import Override
 from keda_py.apis.environments.scaling_schedule import ScalingSchedule
-from keda_py.apis.kinds import Column, Kind
+from keda_py.apis.kinds.kind import Column, Kind
 
 GROUP = "keda-py.dev"
 
@@ -24,11 +24,19 @@ _CALENDAR = (
 )
 
 ENVIRONMENT_KINDS = (
-    Kind(model=Calendar, group=GROUP, short_names=("cal",), columns=_CALENDAR),
-    Kind(model=ClusterCalendar, group=GROUP, scope="Cluster", short_names=("ccal",), columns=_CALENDAR),
+    Kind(model=Calendar, group=GROUP, webhook="vcalendar", short_names=("cal",), columns=_CALENDAR),
+    Kind(
+        model=ClusterCalendar,
+        group=GROUP,
+        webhook="vclustercalendar",
+        scope="Cluster",
+        short_names=("ccal",),
+        columns=_CALENDAR,
+    ),
     Kind(
         model=Environment,
         group=GROUP,
+        webhook="venvironment",
         short_names=("env",),
         columns=(
             Column(name="Phase", path=".status.phase"),
@@ -42,6 +50,7 @@ ENVIRONMENT_KINDS = (
     Kind(
         model=Override,
         group=GROUP,
+        webhook="voverride",
         short_names=("ovr",),
         columns=(
             Column(name="Target", path=".spec.target.name"),
@@ -57,6 +66,7 @@ ENVIRONMENT_KINDS = (
     Kind(
         model=ScalingSchedule,
         group=GROUP,
+        webhook="vscalingschedule",
         short_names=("sched",),
         columns=(Column(name="Period", path=".status.period"), *_NEXT, _VALID, _AGE),
     ),

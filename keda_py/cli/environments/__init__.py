@@ -1,0 +1,1 @@
+"""Commands about environments; what they do is in `keda_py/environments`."""

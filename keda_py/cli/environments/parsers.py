@@ -1,0 +1,41 @@
+"""What the parsers of these commands have in common: where, how to print, and how shells complete names."""
+
+import argparse
+
+from keda_py.cli.parsers import COMPLETION, CommandParser, command_parser, completed_by
+from keda_py.cli.text import Examples
+
+RIGHTS = (
+    "It works with the rights of your kubeconfig, as kubectl does. The chart's ClusterRole keda-py-environment-user "
+    "may create Overrides, and nothing else; the users of a namespace who may edit have it."
+)
+
+
+def place_flags(parser: CommandParser) -> None:
+    """-n, --kubeconfig and -o."""
+    place = parser.add_argument("-n", "--namespace", default="", metavar="NS", help="where [that of the context]")
+    parser.add_argument("--kubeconfig", default="", metavar="FILE", help="of the cluster [as kubectl finds it]")
+    parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="how to print [text]")
+    completed_by(place, COMPLETION, "namespaces")
+
+
+def name_argument(parser: CommandParser, text: str) -> None:
+    """NAME of an Environment, completed from the cluster."""
+    completed_by(
+        parser.add_argument("name", metavar="NAME", nargs="?", default="", help=text), COMPLETION, "environments"
+    )
+
+
+def override_options(command: str, description: str, examples: Examples, arguments: list[str]) -> argparse.Namespace:
+    """Of `wake`, `sleep` and `hold`."""
+    usage = f"keda-py {command} [NAME] [--until TIME | --for 3h] [--reason TEXT]"
+    parser = command_parser(command, description, examples, notes=RIGHTS, usage=usage)
+    name_argument(parser, "an Environment, or scaledobject/, deployment/, statefulset/NAME [the namespace's only one]")
+    add = parser.add_argument
+    add("--until", default="", metavar="TIME", help="22:00, Mon, 'Mon 08:30', tomorrow, 2026-11-23, next [next change]")
+    add("--for", default="", dest="length", metavar="LENGTH", help="how long, such as 3h or 1h30m")
+    add("--from", default="", dest="begin", metavar="TIME", help="when it begins [now]")
+    add("--reason", default="", metavar="TEXT", help="for all who wonder")
+    add("--dry-run", action="store_true", help="tell what would happen, and create nothing")
+    place_flags(parser)
+    return parser.parse_args(arguments)

@@ -1,0 +1,24 @@
+"""`keda-py sleep [NAME]`: an Override that puts an Environment to sleep; it ends by itself."""
+
+import asyncio
+
+from keda_py.cli.environments.parsers import override_options
+
+DESCRIPTION = (
+    "Put an Environment to sleep, whatever its calendar says; tell what will happen and when. Times are those of your "
+    "clock. It is an Override, which ends by itself."
+)
+EXAMPLES = (
+    ("keda-py sleep dev --until Mon --reason holidays", "until Monday 00:00, when its calendar rules again"),
+    ("keda-py sleep dev --from '2026-12-24 12:00' --until 2027-01-04", "planned"),
+)
+
+
+def run(arguments: list[str]) -> int:
+    """Create it, and tell what will happen."""
+    options = override_options("sleep", DESCRIPTION, EXAMPLES, arguments)
+    from keda_py.core.environment.overrides import OverrideState  # heavy: not for --help
+    from keda_py.environments.overriding import override, wish_of
+
+    asyncio.run(override(options.kubeconfig, wish_of(OverrideState.ASLEEP, options)))
+    return 0

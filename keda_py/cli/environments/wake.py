@@ -1,0 +1,25 @@
+"""`keda-py wake [NAME]`: an Override that keeps an Environment awake; it ends by itself."""
+
+import asyncio
+
+from keda_py.cli.environments.parsers import override_options
+
+DESCRIPTION = (
+    "Keep an Environment awake, whatever its calendar says, or wake it now; tell what will happen and when. Times are "
+    "those of your clock. It is an Override, which ends by itself."
+)
+EXAMPLES = (
+    ("keda-py wake dev --until 22:00 --reason 'release night'", "tonight"),
+    ("keda-py wake dev", "until its calendar changes next: of one that sleeps, until its hours begin"),
+    ("keda-py wake deployment/web --for 3h", "one member alone"),
+)
+
+
+def run(arguments: list[str]) -> int:
+    """Create it, and tell what will happen."""
+    options = override_options("wake", DESCRIPTION, EXAMPLES, arguments)
+    from keda_py.core.environment.overrides import OverrideState  # heavy: not for --help
+    from keda_py.environments.overriding import override, wish_of
+
+    asyncio.run(override(options.kubeconfig, wish_of(OverrideState.AWAKE, options)))
+    return 0

@@ -1,0 +1,116 @@
+"""`keda-py shadow report`: what a shadow and the other side disagree about; see `keda_py/operator/shadow/`."""
+
+import argparse
+import sys
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+from keda_py.cli.parsers import command_parser
+from keda_py.cli.text import foreign
+
+DESCRIPTION = (
+    "Ask a running `keda-py operator --shadow` what it would do otherwise than KEDA, or any other HPA, beside which it "
+    "runs: whether a workload is at work, Active, Ready, Fallback, the HPA, and what each metric asks for."
+)
+EXAMPLES = (
+    ("keda-py shadow report", "of a shadow on this machine, or behind a forwarded port"),
+    ("kubectl -n keda exec deploy/keda-py-shadow -- keda-py shadow report", "of a shadow in the cluster"),
+    ("keda-py shadow report -o json", "for a program"),
+)
+NOTES = (
+    "A difference counts once it has lasted for a polling interval and 30 s.\n"
+    "exit codes: 0 the sides agree, 1 they disagree about something now or did before, or no answer, 2 wrong usage"
+)
+
+
+def run(arguments: list[str]) -> int:
+    """Print the report; 1 where there is any disagreement."""
+    options = _parse(arguments)
+    import orjson
+
+    report = _ask(options.address)
+    if options.output == "json":
+        sys.stdout.buffer.write(orjson.dumps(report, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+    else:
+        _print(report)
+    return 1 if report["holding"] or report["ended"] else 0
+
+
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    parser = command_parser("shadow", DESCRIPTION, EXAMPLES, notes=NOTES, usage="keda-py shadow report [FLAGS]")
+    add = parser.add_argument
+    add("action", choices=("report",), metavar="report", help="the one thing that there is to do")
+    add("--address", default="127.0.0.1:8082", metavar="HOST:PORT", help="where it listens [127.0.0.1:8082]")
+    add("-o", "--output", choices=("table", "json"), default="table", help="how to print [table]")
+    return parser.parse_args(arguments)
+
+
+def _ask(address: str) -> Mapping[str, Any]:
+    """The report. Raises ConfigError for what is not a loopback address, Unavailable where no shadow answers."""
+    import httpx
+    import orjson
+
+    from keda_py.errors import ConfigError, Unavailable
+    from keda_py.settings.parsers import parse_loopback
+
+    try:
+        parse_loopback(address)
+    except ValueError as error:
+        raise ConfigError(f"--address: {address!r} {error}") from None
+    try:
+        with httpx.Client(trust_env=False, timeout=30.0) as client:
+            body = client.get(f"http://{address}/report").raise_for_status().content
+        report: Mapping[str, Any] = orjson.loads(body)
+    except (httpx.HTTPError, orjson.JSONDecodeError) as error:
+        remedy = "is `keda-py operator --shadow` at work there?"
+        raise Unavailable(f"no report at {address}: {str(error) or type(error).__name__}; {remedy}") from None
+    return report
+
+
+def _print(report: Mapping[str, Any]) -> None:
+    from rich.text import Text
+
+    from keda_py.terminal.console import console_of
+    from keda_py.terminal.table import Column, draw_table
+
+    console = console_of(sys.stdout)
+    columns = (
+        Column(heading="Object", style="bold"),
+        Column(heading="Matter"),
+        Column(heading="Since (UTC)"),
+        Column(heading="Until", goes=1),
+        Column(heading="keda-py", wraps=True),
+        Column(heading="The other side", wraps=True),
+    )
+    console.print(Text(_summary(report)), soft_wrap=True)
+    if rows := [_row(one) for one in (*report["ended"], *report["holding"])]:
+        console.print(Text(), draw_table(columns, rows, console.width), soft_wrap=True, sep="\n")
+    for line in _skipped(report):
+        console.print(Text(line), soft_wrap=True)
+
+
+def _summary(report: Mapping[str, Any]) -> str:
+    holding, ended = len(report["holding"]), len(report["ended"])
+    said = f"disagreements that hold: {holding}, that are over: {ended}" if holding or ended else "no disagreement"
+    return f"objects compared since {_time(report['since'])} UTC: {report['compared']}; {said}"
+
+
+def _row(one: Mapping[str, Any]) -> tuple[str, ...]:
+    matter = f"{one['matter']} {one['metric']}" if "metric" in one else one["matter"]
+    where = f"{one['namespace']}/{one['name']}"
+    until = _time(one["until"]) if "until" in one else "now"
+    return (where, foreign(matter), _time(one["since"]), until, _side(one["ours"]), _side(one["theirs"]))
+
+
+def _side(side: Mapping[str, str]) -> str:
+    return foreign(f"{side['does']}: {side['why']}" if side["why"] else side["does"])
+
+
+def _time(text: str) -> str:
+    return datetime.fromisoformat(text).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _skipped(report: Mapping[str, Any]) -> Iterator[str]:
+    for one in report["notCompared"]:
+        yield f"not compared: {one['namespace']}/{one['name']}, {foreign(one['why'])}"

@@ -1,0 +1,322 @@
+"""`keda-py simulate FILE`: what a ScaledObject would have done, or would do, with these metrics; no cluster needed."""
+
+import argparse
+import asyncio
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from keda_py.cli.parsers import command_parser
+from keda_py.cli.text import foreign
+from keda_py.errors import ConfigError
+
+if TYPE_CHECKING:
+    from keda_py.simulation.loads.load import Load
+    from keda_py.simulation.plan import Cluster
+    from keda_py.simulation.reports.report import Report
+    from keda_py.simulation.runs.run import Run
+
+DESCRIPTION = (
+    "Replay metrics through the operator's own decisions and the HPA's arithmetic: replicas over time, replica-hours, "
+    "time under capacity, the longest wait from zero, flaps, cost. Two manifests side by side, or a field's values."
+)
+EXAMPLES = (
+    ("keda-py simulate app.yaml --metrics trace.csv", "a trace: `time,queue`, and a line for each value"),
+    ("keda-py simulate app.yaml --profile office-day --days 30", "no trace yet: an invented load"),
+    (
+        "keda-py simulate app.yaml --prometheus http://127.0.0.1:9090 --from 2026-11-01T00Z --to 2026-11-08T00Z",
+        "what a Prometheus has recorded, by the query of the trigger",
+    ),
+    ("keda-py simulate app.yaml --metrics trace.csv --compare new.yaml", "two manifests side by side"),
+    ("keda-py simulate app.yaml --metrics trace.csv --sweep cooldownPeriod=60..900", "which value is the cheapest"),
+    ("keda-py simulate k8s/ --profile office-day -o html > page.html", "every ScaledObject of a folder, as a page"),
+)
+NOTES = (
+    "A trace's first column is the time (ISO 8601 with a zone, Unix seconds, or seconds from --from), the others are\n"
+    "triggers, called by their name, metric name, or trigger0, trigger1; `error` is a source that does not answer.\n"
+    "Schedules need no column. cpu and memory are what all pods use together, in cores and bytes; give --request.\n"
+    "A moment is under capacity when the triggers ask for more Ready pods than there are, beyond the HPA's tolerance."
+)
+_MONDAY = datetime(2026, 11, 2, tzinfo=UTC)
+_FIRST_CHANGES = 20
+
+
+def run(arguments: list[str]) -> int:
+    """Print the report."""
+    options = _parse(arguments)
+    sys.stdout.write(_written(_report(options), options))
+    return 0
+
+
+def _report(options: argparse.Namespace) -> "Report":
+    from keda_py.simulation.reports.report import Report
+    from keda_py.simulation.runs.run import carry_out_all
+    from keda_py.simulation.runs.variants import cheapest
+
+    bodies = _read_objects(options.files)
+    load = _load(options, bodies)
+    runs = _runs(options, bodies, load)
+    results = carry_out_all(runs, options.processes)
+    titles = dict.fromkeys(result.title for result in results)
+    sweeps = [[result for result in results if result.title == title] for title in titles] if options.sweep else []
+    return Report(
+        origin=load.origin,
+        results=tuple(results),
+        price=options.price_per_replica_hour,
+        best=tuple(cheapest(group) for group in sweeps),
+        load=_described(options),
+    )
+
+
+def _read_objects(files: Sequence[str]) -> "dict[str, dict[str, Any]]":
+    """The ScaledObjects by namespace/name. Raises ConfigError with file and line for what admission would refuse."""
+    from keda_py.cli.manifests import read_texts
+    from keda_py.validation.documents import read_documents
+    from keda_py.validation.release import completed
+    from keda_py.validation.report import validate_texts
+
+    texts = dict(read_texts(files))
+    report = asyncio.run(validate_texts(texts))
+    errors = [problem for problem in report.problems if problem.severity == "error"]
+    if errors:
+        told = "\n".join(f"{one.file}:{one.line}: {one.sentence}" for one in errors[:10])
+        raise ConfigError(f"the manifest would be refused, so it is not simulated:\n{told}")
+    documents = [one.body for name, text in texts.items() for one in read_documents(text, name)]
+    bodies = [completed(body) for body in documents if body["kind"] == "ScaledObject"]
+    if not bodies:
+        raise ConfigError(f"{', '.join(files)}: holds no ScaledObject; give a manifest with one")
+    return {f"{body['metadata']['namespace']}/{body['metadata']['name']}": body for body in bodies}
+
+
+def _runs(options: argparse.Namespace, bodies: "Mapping[str, dict[str, Any]]", load: "Load") -> "list[Run]":
+    from keda_py.simulation.runs.run import Run
+    from keda_py.simulation.runs.variants import read_sweep
+
+    cluster = _cluster(options)
+    variants = [(title, "", body) for title, body in bodies.items()]
+    if options.sweep:
+        sweep = read_sweep(options.sweep)
+        variants = [(title, variant, one) for title, body in bodies.items() for variant, one in sweep.variants(body)]
+    if options.compare:
+        others = _read_objects([options.compare])
+        if len(others) == len(bodies) == 1:
+            others = dict(zip(bodies, others.values(), strict=True))
+        paired = [(title, f"({options.compare})", others[title]) for title in bodies if title in others]
+        if len(paired) < len(bodies):
+            missing = next(title for title in bodies if title not in others)
+            raise ConfigError(f"--compare: {options.compare} has no ScaledObject {missing}; both files need the same")
+        variants = [one for pair in zip(variants, paired, strict=True) for one in pair]
+    return [
+        Run(title=title, variant=variant, body=body, load=load, cluster=cluster, replicas=options.replicas)
+        for title, variant, body in variants
+    ]
+
+
+def _load(options: argparse.Namespace, bodies: "Mapping[str, dict[str, Any]]") -> "Load":
+    if options.metrics:
+        from keda_py.simulation.loads.trace_file import TraceFile, TraceRules
+
+        rules = TraceRules(
+            longest_gap=options.longest_gap, gaps=options.gaps, time_unit=options.time_unit, begin=options.begin
+        )
+        return TraceFile(path=options.metrics, rules=rules)
+    if options.profile:
+        from keda_py.simulation.loads.profiles import Profile
+
+        seconds = options.days * 86_400.0
+        return Profile(name=options.profile, origin=options.begin or _MONDAY, end=seconds, peak=options.peak)
+    return _fetch(options, bodies)
+
+
+def _fetch(options: argparse.Namespace, bodies: "Mapping[str, dict[str, Any]]") -> "Load":
+    """What a Prometheus has of the one object's triggers."""
+    from keda_py.sdk.offline import shared_context
+    from keda_py.simulation.loads.profiles import Profile
+    from keda_py.simulation.loads.prometheus import PrometheusServer, Range
+    from keda_py.simulation.runs.run import needs_of
+
+    if len(bodies) > 1:
+        raise ConfigError("--prometheus: the files hold several ScaledObjects; give one, since queries belong to it")
+    if options.begin is None or options.end is None or options.end <= options.begin:
+        raise ConfigError("--prometheus: needs --from and a later --to, such as 2026-11-01T00:00:00Z")
+    given = dict(_named(text) for text in options.query)
+    (body,) = bodies.values()
+    queries = {}
+    for need in needs_of(body, Profile(name="steady", origin=options.begin, end=1.0)):
+        query = next((given[name] for name in (*need.names, "") if name in given), need.query)
+        if not query:
+            raise ConfigError(f"trigger {need.index} has no query of its own; give one: --query {need.names[0]}=PROMQL")
+        queries[need.index] = query
+    wanted = Range(origin=options.begin, seconds=(options.end - options.begin).total_seconds(), step=options.step)
+    server = PrometheusServer(url=options.prometheus, headers=_headers(options))
+
+    async def fetch() -> "Load":
+        async with shared_context() as lent:
+            return await server.fetch(lent.http, queries, wanted)
+
+    return asyncio.run(fetch())
+
+
+def _named(text: str) -> tuple[str, str]:
+    """`NAME=PROMQL`; without a name it is for the only trigger."""
+    name, equals, query = text.partition("=")
+    plain = name.replace("-", "").replace("_", "").isalnum()
+    return (name, query) if equals and plain and not query.startswith(("=", "~")) else ("", text)
+
+
+def _headers(options: argparse.Namespace) -> dict[str, str]:
+    if not options.bearer_token_file:
+        return {}
+    try:
+        token = Path(options.bearer_token_file).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"--bearer-token-file: {options.bearer_token_file} cannot be read: {error}") from None
+    return {"Authorization": f"Bearer {token}"}
+
+
+def _cluster(options: argparse.Namespace) -> "Cluster":
+    from keda_py.core.hpa.controller import ControllerOptions
+    from keda_py.core.values.quantity import parse_milli
+    from keda_py.simulation.plan import Cluster
+
+    requests = dict(_named(text) for text in options.request)
+    unknown = set(requests) - {"cpu", "memory"}
+    if unknown:
+        raise ConfigError(f"--request: {', '.join(sorted(unknown)) or '?'} is not known; write cpu=500m or memory=1Gi")
+    return Cluster(
+        ready_after=options.ready_after,
+        sync_seconds=options.hpa_sync,
+        options=ControllerOptions(
+            tolerance=options.hpa_tolerance,
+            downscale_stabilization=timedelta(seconds=options.hpa_downscale_stabilization),
+        ),
+        requests={name: parse_milli(text, field=f"--request {name}") for name, text in requests.items()},
+    )
+
+
+def _described(options: argparse.Namespace) -> str:
+    if options.metrics:
+        return f"metrics of {foreign(options.metrics)}"
+    return f"profile {options.profile}" if options.profile else f"metrics of {foreign(options.prometheus)}"
+
+
+def _written(report: "Report", options: argparse.Namespace) -> str:
+    from keda_py.simulation.reports.data import write_csv, write_json
+    from keda_py.simulation.reports.page import write_page
+    from keda_py.simulation.reports.text import write_text
+    from keda_py.terminal.console import console_of
+
+    match options.output:
+        case "json":
+            return write_json(report)
+        case "csv":
+            return write_csv(report)
+        case "html":
+            return write_page(report)
+        case _:
+            return write_text(report, console_of(sys.stdout).width, _FIRST_CHANGES)
+
+
+@dataclass(frozen=True, slots=True)
+class _Number:
+    """A flag's number with its bounds; argparse shows the reason."""
+
+    least: float
+    most: float
+    whole: bool = False
+
+    def __call__(self, text: str) -> float | int:
+        try:
+            number = int(text) if self.whole else float(text)
+        except ValueError:
+            number = float("nan")
+        if not self.least <= number <= self.most:
+            raise argparse.ArgumentTypeError(f'"{text}" must be a number from {self.least:g} to {self.most:g}')
+        return number
+
+
+def _seconds(text: str) -> float:
+    """`30s`, `5m`, `1h`, or plain seconds; above 0."""
+    from keda_py.apis.go_values import parse_duration
+
+    try:
+        seconds = float(text) if text.replace(".", "", 1).isdigit() else parse_duration(text).total_seconds()
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds <= 366 * 86_400:
+        raise argparse.ArgumentTypeError(f'"{text}" is not a duration; write 30s, 5m or 1h')
+    return seconds
+
+
+def _period(text: str) -> float:
+    seconds = _seconds(text)
+    if seconds < 1:
+        raise argparse.ArgumentTypeError(f'"{text}" is shorter than a second; write 15s')
+    return seconds
+
+
+def _moment(text: str) -> datetime:
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f'"{text}" is not a time; write 2026-11-01T00:00:00Z') from None
+    if at.tzinfo is None:
+        raise argparse.ArgumentTypeError(f'"{text}" has no time zone; add Z, or an offset like +09:00')
+    return at.astimezone(UTC)
+
+
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    usage = "keda-py simulate FILE... (--metrics TRACE | --prometheus URL | --profile NAME) [FLAGS]"
+    parser = command_parser("simulate", DESCRIPTION, EXAMPLES, notes=NOTES, usage=usage)
+    parser.add_argument("files", metavar="FILE", nargs="+", help="manifests: file, folder, or - for standard input")
+    _add_load_flags(parser)
+    _add_cluster_flags(parser)
+    add = parser.add_argument_group("what is asked").add_argument
+    add("--compare", default="", metavar="FILE", help="the same objects in another version, side by side")
+    add("--sweep", default="", metavar="FIELD=A..B", help="cooldownPeriod=60..900, =60..900/120 or =60,300: each value")
+    price = _Number(0, 1e9)
+    add("--price-per-replica-hour", type=price, metavar="N", help="tell the cost, too; in your own currency")
+    add("--processes", type=_Number(1, 256, True), default=os.cpu_count() or 1, metavar="N", help="at once [all cores]")
+    add("-o", "--output", choices=("text", "json", "csv", "html"), default="text", help="[text]")
+    options = parser.parse_args(arguments)
+    if options.sweep and options.compare:
+        parser.error("--sweep and --compare exclude each other; run the command once for each")
+    return options
+
+
+def _add_load_flags(parser: argparse.ArgumentParser) -> None:
+    from keda_py.simulation.loads.profiles import PROFILES
+
+    group = parser.add_argument_group("the load")
+    one = group.add_mutually_exclusive_group(required=True)
+    one.add_argument("--metrics", default="", metavar="TRACE", help="a CSV file: time, and a column for each trigger")
+    one.add_argument("--prometheus", default="", metavar="URL", help="ask this server; needs --from and --to")
+    one.add_argument("--profile", choices=tuple(PROFILES), help="an invented load")
+    add = group.add_argument
+    add("--from", dest="begin", type=_moment, metavar="TIME", help="when it begins, such as 2026-11-01T00:00:00Z")
+    add("--to", dest="end", type=_moment, metavar="TIME", help="when it ends, for --prometheus")
+    add("--step", type=_period, default=15.0, metavar="DURATION", help="between two points of --prometheus [15s]")
+    add("--query", action="append", default=[], metavar="[TRIGGER=]PROMQL", help="in place of the trigger's own query")
+    add("--bearer-token-file", default="", metavar="FILE", help="a token for --prometheus")
+    add("--gaps", choices=("refuse", "hold", "fail"), default="refuse", help="of a trace: what a gap means [refuse]")
+    add("--longest-gap", type=_seconds, default=3600.0, metavar="DURATION", help="what is no gap yet [1h]")
+    add("--time-unit", choices=("s", "ms", "us", "ns"), default="s", help="of a trace's numbers [s]")
+    add("--days", type=_Number(0.01, 366), default=7, metavar="N", help="how long a profile lasts [7]")
+    add("--peak", type=_Number(0, 1e15), metavar="N", help="of a profile [what asks for 10 pods, or the maximum]")
+
+
+def _add_cluster_flags(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("the cluster").add_argument
+    add("--ready-after", type=_seconds, default=30.0, metavar="DURATION", help="until a new pod is Ready [30s]")
+    add("--replicas", type=_Number(0, 1e6, True), metavar="N", help="at the beginning [the minimum]")
+    add("--request", action="append", default=[], metavar="NAME=N", help="of each pod: cpu=500m, memory=1Gi")
+    add(
+        "--hpa-sync", type=_period, default=15.0, metavar="DURATION", help="horizontal-pod-autoscaler-sync-period [15s]"
+    )
+    add("--hpa-tolerance", type=_Number(0, 10), default=0.1, metavar="N", help="of the HPA controller [0.1]")
+    stabilization = "--hpa-downscale-stabilization"
+    add(stabilization, type=_seconds, default=300.0, metavar="DURATION", help="of the HPA controller [5m]")

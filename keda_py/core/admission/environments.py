@@ -1,0 +1,101 @@
+"""What an admission refuses of calendars, environments, overrides and scaling schedules: what could never work.
+
+Each object is judged by itself: whether the calendar that it names exists, and what is in its holidays' files, is for
+the controllers to find out, and for its Valid condition to tell.
+"""
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import TypeVar
+
+from keda_py.apis.environments.calendar import Calendar as WireCalendar
+from keda_py.apis.environments.calendar import CalendarRef, CalendarSpec, ClusterCalendar
+from keda_py.apis.environments.environment import Environment
+from keda_py.apis.environments.override import NEXT_CHANGE, REQUESTED_BY, Override
+from keda_py.apis.environments.scaling_schedule import ScalingSchedule
+from keda_py.apis.foreign import texts_at
+from keda_py.core.admission.findings import Denial, Finding
+from keda_py.core.environment.calendar.calendar import Calendar
+from keda_py.core.environment.calendar.reading import read_calendar
+from keda_py.core.environment.overrides import OverrideSpec, read_override
+from keda_py.core.environment.overrides import check_override as check_times
+from keda_py.core.environment.scaling.schedules import build_schedule
+from keda_py.core.environment.spec import build_environment
+from keda_py.core.values.times import write_time
+from keda_py.errors import ConfigError
+
+T = TypeVar("T", Environment, Override, ScalingSchedule)
+
+_ANY_TIME = datetime(2026, 1, 1, tzinfo=UTC)
+_ALWAYS = CalendarSpec.model_validate(
+    {"timeZone": "UTC", "hours": [{"days": "Mon-Fri", "from": "00:00", "to": "24:00"}]}
+)
+
+
+def check_calendar(calendar: WireCalendar | ClusterCalendar) -> Iterator[Finding]:
+    """Hours, dates and zones. Raises ConfigError, as all checks here do."""
+    read_calendar(calendar.spec)
+    return iter(())
+
+
+def check_environment(environment: Environment) -> Iterator[Finding]:
+    """Durations, selectors, waves, and a calendar of its own."""
+    build_environment(_created(environment))
+    for number, wave in enumerate(environment.spec.waves):
+        if wave.selector is None:
+            field = f"spec.waves[{number}].selector"
+            text = f"{field}: is missing, so that wave {wave.name!r} selects nothing; write which members it has"
+            raise ConfigError(text, field=field)
+    if environment.spec.calendar is not None:
+        read_calendar(environment.spec.calendar, field="spec.calendar")
+    return iter(())
+
+
+def check_override(override: Override) -> Iterator[Finding]:
+    """Target, state and times. One without a target may have an Environment, and a calendar with it."""
+    _read_override(override)
+    return iter(())
+
+
+def check_new_override(new: Override, old: Override | None, now: datetime, others: int) -> Iterator[Finding]:
+    """As `check_override`; and what is new ends in the future, in a namespace with so many `others` that have not."""
+    created = new.metadata.creation_timestamp or write_time(now)
+    dated = new.model_copy(update={"metadata": new.metadata.model_copy(update={"creation_timestamp": created})})
+    if old is None or old.spec != new.spec:
+        check_times(_read_override(dated), now, others if old is None else 0)
+    return iter(())
+
+
+def _read_override(override: Override) -> OverrideSpec:
+    spec = override.spec
+    calendar = read_calendar(_ALWAYS) if spec.until == NEXT_CHANGE else None
+    return read_override(_created(override), calendar, environment="" if spec.target else "any")
+
+
+def check_requester(new: Mapping[str, object], old: Mapping[str, object] | None, username: str) -> Iterator[Finding]:
+    """The annotation with an Override's author: the user who creates it, and unchanged from then on, or absent."""
+    said = texts_at(new, "metadata", "annotations").get(REQUESTED_BY, "")
+    right = username if old is None else texts_at(old, "metadata", "annotations").get(REQUESTED_BY, "")
+    if said and said != right:
+        field = f"metadata.annotations[{REQUESTED_BY}]"
+        whose = f"{username!r} creates it" if old is None else f"it was {right!r} at first"
+        message = f"{field}: {said[:100]!r} is another user: {whose}; leave it out"
+        yield Denial(message=message, reason="wrong-user", field=field)
+
+
+def check_scaling_schedule(schedule: ScalingSchedule) -> Iterator[Finding]:
+    """Periods and bounds; a calendar that is named may be there."""
+    build_schedule(_created(schedule), _any_calendar)
+    return iter(())
+
+
+def _any_calendar(_: CalendarRef) -> Calendar:
+    return read_calendar(_ALWAYS)
+
+
+def _created(obj: T) -> T:
+    """A manifest says nothing of its creation, which no rule here depends on."""
+    if obj.metadata.creation_timestamp:
+        return obj
+    metadata = obj.metadata.model_copy(update={"creation_timestamp": write_time(_ANY_TIME)})
+    return obj.model_copy(update={"metadata": metadata})

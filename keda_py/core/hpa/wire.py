@@ -1,0 +1,65 @@
+"""An autoscaling/v2 manifest -> the part of its spec that decides, and the targets of its metrics. Pure.
+
+For the embedded cluster, which reads what a client wrote, and for forecasts, which read what `manifest.py` builds.
+"""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from functools import lru_cache
+from typing import Any
+
+from keda_py.core.hpa.behavior import (
+    DEFAULT_SCALE_DOWN,
+    DEFAULT_SCALE_UP,
+    Behavior,
+    PolicyType,
+    ScalingPolicy,
+    ScalingRules,
+    SelectPolicy,
+)
+from keda_py.core.hpa.controller import HpaSpec
+from keda_py.core.hpa.metrics import MetricTarget, TargetType
+from keda_py.core.values.quantity import parse_milli
+
+Json = Mapping[str, Any]
+_milli = lru_cache(maxsize=4096)(parse_milli)  # the same few quantities are read at every sync
+
+
+def read_spec(hpa: Json) -> HpaSpec:
+    """The part of the spec that decides."""
+    spec = hpa["spec"]
+    behavior = read_behavior(spec["behavior"]) if spec.get("behavior") is not None else None
+    return HpaSpec(min_replicas=spec.get("minReplicas", 1), max_replicas=spec["maxReplicas"], behavior=behavior)
+
+
+def read_behavior(behavior: Json) -> Behavior:
+    """`spec.behavior`, each side completed by its defaults."""
+    return Behavior(
+        scale_up=_rules(behavior.get("scaleUp"), DEFAULT_SCALE_UP),
+        scale_down=_rules(behavior.get("scaleDown"), DEFAULT_SCALE_DOWN),
+    )
+
+
+def _rules(written: Json | None, default: ScalingRules) -> ScalingRules:
+    written = written or {}
+    window, tolerance = written.get("stabilizationWindowSeconds"), written.get("tolerance")
+    policies = tuple(
+        ScalingPolicy(type=PolicyType(p["type"]), value=p["value"], period=timedelta(seconds=p["periodSeconds"]))
+        for p in written.get("policies") or ()
+    )
+    return ScalingRules(
+        policies=policies or default.policies,
+        select_policy=SelectPolicy(written.get("selectPolicy") or default.select_policy),
+        stabilization=default.stabilization if window is None else timedelta(seconds=window),
+        tolerance=default.tolerance if tolerance is None else _milli(tolerance, field="tolerance") / 1000,
+    )
+
+
+def read_target(target: Json) -> MetricTarget:
+    """`target` of a metric: the amount of whichever field its type names."""
+    if target.get("averageUtilization") is not None and target["type"] == TargetType.UTILIZATION:
+        return MetricTarget(type=TargetType.UTILIZATION, amount=target["averageUtilization"])
+    if target["type"] == TargetType.VALUE:
+        return MetricTarget(type=TargetType.VALUE, amount=_milli(target["value"], field="target.value"))
+    amount = _milli(target["averageValue"], field="target.averageValue")
+    return MetricTarget(type=TargetType.AVERAGE_VALUE, amount=amount)

@@ -1,0 +1,57 @@
+"""Who may ask: the browser that was given the address with its token, from our own page, by this machine's address.
+
+The token stands behind `#`, so that it reaches neither a server nor a log; the page sends it as a header, which no
+other page can make a browser send without asking first, and that is refused. A name of another site that leads here
+has a Host that is not ours.
+"""
+
+from secrets import compare_digest, token_urlsafe
+
+from aiohttp import web
+from aiohttp.typedefs import Handler
+
+TOKEN = "X-Keda-Py-Token"
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-store",
+}
+
+
+class Door:
+    """Checks each request; `port` is known once the server listens."""
+
+    def __init__(self) -> None:
+        self.token, self.port = token_urlsafe(32), 0
+
+    @property
+    def address(self) -> str:
+        """For the user alone."""
+        return f"http://127.0.0.1:{self.port}/#{self.token}"
+
+    @web.middleware
+    async def check(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Let the page's own files pass to any program here, and what they show to who has the token."""
+        why = self._why_not(request)
+        return web.json_response({"error": why}, status=403) if why else await handler(request)
+
+    async def shut(self, request: web.Request, response: web.StreamResponse) -> None:
+        """For `on_response_prepare`: no answer may be framed, guessed at, kept, or bring anything from elsewhere."""
+        response.headers.update(HEADERS)
+
+    def _why_not(self, request: web.Request) -> str:
+        ours = {f"{name}:{self.port}" for name in ("127.0.0.1", "localhost")}
+        if request.host not in ours:
+            return "this is not its address"
+        origin = request.headers.get("Origin")
+        if origin != f"http://{request.host}" and (origin is not None or request.method == "POST"):
+            return "only its own page may ask"
+        given = request.headers.get(TOKEN, "").encode()
+        if request.path.startswith("/api/") and not compare_digest(given, self.token.encode()):
+            return "the token is missing or wrong; open the address that `keda-py dashboard` printed last"
+        return ""

@@ -1,0 +1,112 @@
+"""The server behind the page: its files, what the cluster shows as long polls, and the one thing that it can do."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from importlib.resources import files
+from typing import Any
+
+import orjson
+from aiohttp import web
+
+from keda_py.clock import Clock
+from keda_py.dashboard.door import Door
+from keda_py.dashboard.overriding import override_of
+from keda_py.dashboard.state import state_of
+from keda_py.errors import ConfigError, KedaPyError
+from keda_py.kube.client import KubeClient
+from keda_py.kube.informers.informer import Informer
+from keda_py.kube.informers.informer_spec import InformerSpec
+from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS, Obj, Resource
+from keda_py.serving.https import LimitedServer
+from keda_py.serving.ports.table import Limits
+
+ENVIRONMENTS = Resource(group="keda-py.dev", version="v1alpha1", kind="Environment", plural="environments")
+OVERRIDES = Resource(group="keda-py.dev", version="v1alpha1", kind="Override", plural="overrides")
+WATCHED = (SCALED_OBJECTS, SCALED_JOBS, ENVIRONMENTS, OVERRIDES)
+POLL_SECONDS = 25.0
+GATHER_SECONDS = 0.3
+"""Changes that come together are shown together."""
+MOST_BYTES = 4096
+PAGES = {
+    "/": ("index.html", "text/html"),
+    "/page.js": ("page.js", "text/javascript"),
+    "/page.css": ("page.css", "text/css"),
+}
+
+
+class Dashboard:
+    """Watches with the user's rights, and answers the page."""
+
+    def __init__(self, client: KubeClient, namespace: str, clock: Clock) -> None:
+        self._client, self._clock, self.door = client, clock, Door()
+        spec = {one: InformerSpec(resource=one, namespaces=(namespace,)) for one in WATCHED}
+        self._informers = {one: Informer(client, spec[one]) for one in WATCHED}
+        self._version, self._changed = 1, asyncio.Event()
+
+    @asynccontextmanager
+    async def running(self, port: int) -> AsyncIterator[str]:
+        """Serve on loopback while the block lasts; the address to open. Raises OSError where the port is taken."""
+        app = web.Application(middlewares=[self.door.check], client_max_size=MOST_BYTES)
+        app.on_response_prepare.append(self.door.shut)
+        for path in PAGES:
+            app.router.add_get(path, self._page)
+        app.router.add_get("/api/state", self._state)
+        app.router.add_post("/api/override", self._override)
+        async with AsyncExitStack() as stack, asyncio.TaskGroup() as tasks:
+            watching = [tasks.create_task(one.run()) for one in self._informers.values()]
+            server = LimitedServer(app, Limits(connections=50))
+            stack.push_async_callback(server.aclose)
+            try:
+                self.door.port = await server.start("127.0.0.1", port, None)
+                for informer in self._informers.values():
+                    await informer.wait_tried()
+                    informer.subscribe(self._note)
+                yield self.door.address
+            finally:
+                self._changed.set()
+                for task in watching:
+                    task.cancel()
+
+    def _note(self, old: Obj | None, new: Obj | None) -> None:
+        self._version += 1
+        self._changed.set()
+
+    async def _page(self, request: web.Request) -> web.Response:
+        name, kind = PAGES[request.path]
+        body = (files("keda_py.dashboard") / "static" / name).read_bytes()
+        return web.Response(body=body, content_type=kind, charset="utf-8")
+
+    async def _state(self, request: web.Request) -> web.Response:
+        """What there is, as soon as it is another than the version that the page has."""
+        if request.query.get("after") == str(self._version):
+            self._changed.clear()
+            try:
+                async with asyncio.timeout(POLL_SECONDS):
+                    await self._changed.wait()
+                    await asyncio.sleep(GATHER_SECONDS)
+            except TimeoutError:
+                pass
+        version = self._version
+        state = {"version": version, "unread": self._unread(), **self._seen()}
+        return web.Response(body=orjson.dumps(state), content_type="application/json")
+
+    def _seen(self) -> dict[str, Any]:
+        objects = [one for kind in (SCALED_OBJECTS, SCALED_JOBS) for one in self._informers[kind].objects()]
+        environments, overrides = (self._informers[kind].objects() for kind in (ENVIRONMENTS, OVERRIDES))
+        return dict(state_of(objects, environments, overrides, self._clock.now()))
+
+    def _unread(self) -> dict[str, str]:
+        """Kinds that are not installed, or that the user may not read, and why."""
+        errors = ((kind.plural, informer.error) for kind, informer in self._informers.items())
+        return {plural: str(error) for plural, error in errors if error is not None}
+
+    async def _override(self, request: web.Request) -> web.Response:
+        try:
+            asked = orjson.loads(await request.read())
+            created = await self._client.create(OVERRIDES, override_of(asked))
+        except (orjson.JSONDecodeError, ConfigError) as error:
+            return web.json_response({"error": str(error)}, status=400)
+        except KedaPyError as error:
+            return web.json_response({"error": str(error)}, status=502)
+        return web.json_response({"created": created["metadata"]["name"]})

@@ -1,0 +1,78 @@
+"""What an Environment says while it is watched: why a member changes now, and the phases for the picture."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from keda_py.apis.foreign import map_at, maps_at, text_at
+from keda_py.clock import Clock
+from keda_py.core.environment.decision.seen import OUR_MANAGER
+from keda_py.localkube.store.store import Store
+from keda_py.localkube.store.subscriptions import Event
+from keda_py.schema.resources import Obj
+
+_DOING = {"Waking": "wakes", "FallingAsleep": "falls asleep"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phase:
+    """From, to, and what was said; `note` is what is out of the ordinary."""
+
+    at: datetime
+    until: datetime
+    name: str
+    because: str = ""
+    note: str = ""
+
+
+class Phases:
+    """Of the one Environment of that name; of none where the name is empty."""
+
+    def __init__(self, store: Store, clock: Clock, name: str) -> None:
+        self._clock, self._name = clock, name
+        self._status: Obj = {}
+        self._phases: list[Phase] = []
+        if name:
+            store.listen(self._on_event)
+
+    def until(self, end: datetime) -> list[Phase]:
+        """Without gaps from the first on."""
+        ends = [phase.at for phase in self._phases[1:]] + [end]
+        return [replace(phase, until=at) for phase, at in zip(self._phases, ends, strict=True) if at > phase.at]
+
+    def reason(self, live: Obj) -> str:
+        """Why the count of that workload has just been changed; "" where its Event will tell."""
+        writer, phase = _writer_of(live), text_at(self._status, "phase")
+        if writer and not writer.startswith(OUR_MANAGER):
+            return f"put back by {writer}"
+        if phase in ("", "Awake"):
+            return ""
+        told = text_at(self._status, "because")
+        wave = live["metadata"].get("labels", {}).get("wave", "")
+        return f"wave {wave} {_DOING[phase]}: {told}" if phase in _DOING else f"sent to sleep again: {told}"
+
+    def _on_event(self, event: Event) -> None:
+        if event.resource.kind != "Environment" or event.name != self._name:
+            return
+        self._status = map_at(event.object, "status")
+        name, because = text_at(self._status, "phase"), text_at(self._status, "because")
+        now = self._clock.now()
+        phase = Phase(at=now, until=now, name=name, because=because, note=_note(self._status, self._name))
+        last = self._phases[-1] if self._phases else None
+        if name and (last is None or (last.name, last.note) != (phase.name, phase.note)):
+            self._phases.append(phase)
+
+
+def _writer_of(live: Obj) -> str:
+    """Who wrote the count last."""
+    entries = maps_at(live["metadata"], "managedFields")
+    found = [one for one in entries if "f:replicas" in map_at(one, "fieldsV1", "f:spec")]
+    return max(((text_at(one, "time"), text_at(one, "manager")) for one in found), default=("", ""))[1]
+
+
+def _note(status: Obj, name: str) -> str:
+    contested = [one for one in maps_at(status, "conditions") if one.get("type") == "Contested"]
+    if any(one.get("status") == "True" for one in contested):
+        return "contested"
+    if text_at(status, "override", "name"):
+        return "override"
+    return "holiday" if "holiday" in text_at(status, "because").lower() else ""

@@ -1,0 +1,176 @@
+"""The play of `keda-py demo --environments`: an environment of nine workloads in three waves, in Christmas week.
+
+On Monday it is kept up until 22:00; on Tuesday evening Argo CD puts a count back twice; Thursday is a holiday in Korea;
+`search` is never ready. The expectations are a table of their own, so that the demo checks the product.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from keda_py.demo.play import Act, Expected, Manifest, Play
+from keda_py.demo.scenario import NAMESPACE, SEOUL
+from keda_py.kube.client import KubeClient, PatchKind
+from keda_py.kube.resources import DEPLOYMENTS, OVERRIDES
+from keda_py.kube.transport import Request
+
+ENVIRONMENT = "shop"
+MONDAY = datetime(2025, 12, 22, tzinfo=SEOUL)
+DATA, CORE, FRONT = ("db", "cache", "broker"), ("api", "auth", "search"), ("web", "admin", "mail")
+WAVES = {"data": DATA, "core": CORE, "front": FRONT}
+NAMES = (*DATA, *CORE, *FRONT)
+SCALED, STATEFUL, NEVER_READY, CONTESTED = "api", "db", "search", "web"
+REPLICAS, STARTUP, NEVER = 2, 20, 10**6
+CORE_TIMEOUT, CORE_PAUSE = timedelta(minutes=2), timedelta(seconds=10)
+WAKES = ("08:30", (0, 1, 2, 4, 7))
+SLEEPS = ("19:30", (1, 2, 4))
+"""Times of day, and days from Monday on; Monday evening and Thursday differ."""
+LATE = "22:00"
+PUT_BACK = ("19:40", "19:50")
+
+
+def week(days: int) -> Play:
+    """From Monday morning on; the whole week ends with Monday's wake."""
+    end = MONDAY + timedelta(days=days, hours=9)
+    acts = [Act(at=_at(0, "19:00"), does=_keep_up), *(Act(at=_at(1, at), does=_argo_cd) for at in PUT_BACK)]
+    return Play(
+        title="An environment wakes in order, and sleeps at night and on holidays",
+        zone=SEOUL,
+        start=MONDAY + timedelta(hours=6),
+        end=end,
+        names=NAMES,
+        manifests=_manifests,
+        acts=[act for act in acts if act.at < end],
+        expected=[one for one in _expected() if one.at + one.tolerance < end],
+        replicas=REPLICAS,
+        hpa_sync_seconds=600.0,
+        environment=ENVIRONMENT,
+        watch="environments",
+    )
+
+
+def _at(day: int, clock: str) -> datetime:
+    hour, minute = map(int, clock.split(":"))
+    return MONDAY + timedelta(days=day, hours=hour, minutes=minute)
+
+
+def _expected() -> Iterator[Expected]:
+    for day in WAKES[1]:
+        # On Wednesday `web` is up already: Argo CD had its way on Tuesday evening.
+        yield from _waking(_at(day, WAKES[0]), up_already=(CONTESTED,) if day == 2 else ())
+    yield from _falling_asleep(_at(0, LATE))
+    for day in SLEEPS[1]:
+        yield from _falling_asleep(_at(day, SLEEPS[0]))
+    first, second = (_at(1, clock) for clock in PUT_BACK)
+    yield Expected(name=CONTESTED, at=first, up=True)
+    yield Expected(name=CONTESTED, at=first, up=False)
+    yield Expected(name=CONTESTED, at=second, up=True)
+
+
+def _waking(at: datetime, *, up_already: tuple[str, ...]) -> Iterator[Expected]:
+    """Each wave begins when the one before is ready; the front one when `search` is not waited for any longer.
+
+    A StatefulSet starts its pods one after another.
+    """
+    core = at + timedelta(seconds=STARTUP * REPLICAS)
+    begins = {DATA: at, CORE: core, FRONT: core + CORE_TIMEOUT + CORE_PAUSE}
+    for wave, begin in begins.items():
+        for name in wave:
+            if name not in up_already:
+                yield Expected(name=name, at=begin, up=True, tolerance=timedelta(seconds=5))
+
+
+def _falling_asleep(at: datetime) -> Iterator[Expected]:
+    """In reverse: the database goes last."""
+    for wave, names in enumerate((FRONT, CORE, DATA)):
+        for name in names:
+            yield Expected(name=name, at=at, up=False, tolerance=timedelta(seconds=5 + 15 * wave))
+
+
+async def _keep_up(client: KubeClient) -> None:
+    """`keda-py wake shop --until 22:00 --reason release`."""
+    spec = {"state": "Awake", "until": _at(0, LATE).isoformat(), "reason": "release"}
+    metadata = {"name": "release", "namespace": NAMESPACE}
+    body = {"apiVersion": OVERRIDES.api_version, "kind": OVERRIDES.kind, "metadata": metadata, "spec": spec}
+    await client.create(OVERRIDES, body)
+
+
+async def _argo_cd(client: KubeClient) -> None:
+    """Git says how many, and a sync puts that back."""
+    query = {"fieldManager": "argocd-controller", "force": "true"}
+    path = DEPLOYMENTS.named(NAMESPACE, CONTESTED)
+    headers = {"Content-Type": PatchKind.APPLY.value}
+    await client.send(
+        Request(
+            method="PATCH",
+            path=path.path,
+            query=query,
+            body=_workload(CONTESTED, "front"),
+            headers=headers,
+            resource="deployments",
+        )
+    )
+
+
+def _manifests(queue_url: str) -> list[Manifest]:
+    namespace: Manifest = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
+    workloads = [_workload(name, wave) for wave, names in WAVES.items() for name in names]
+    return [namespace, *workloads, _scaled_object(queue_url), _calendar(), _environment()]
+
+
+def _calendar() -> Manifest:
+    hours = [{"days": "Mon-Fri", "from": WAKES[0], "to": SLEEPS[0]}]
+    spec = {"timeZone": str(SEOUL), "hours": hours, "holidays": [{"country": "KR"}]}
+    return _own("Calendar", "office", spec)
+
+
+def _environment() -> Manifest:
+    core = {"timeout": f"{CORE_TIMEOUT.seconds}s", "pause": f"{CORE_PAUSE.seconds}s"}
+    waves = [
+        {"name": wave, "selector": {"matchLabels": {"wave": wave}}, **(core if wave == "core" else {})}
+        for wave in WAVES
+    ]
+    return _own("Environment", ENVIRONMENT, {"calendarRef": {"name": "office"}, "grace": "0s", "waves": waves})
+
+
+def _own(kind: str, name: str, spec: Manifest) -> Manifest:
+    metadata = {"name": name, "namespace": NAMESPACE}
+    return {"apiVersion": OVERRIDES.api_version, "kind": kind, "metadata": metadata, "spec": spec}
+
+
+def _workload(name: str, wave: str) -> Manifest:
+    startup = NEVER if name == NEVER_READY else STARTUP
+    container = {"name": "app", "image": "registry.example/app:1"}
+    template = {
+        "metadata": {"labels": {"app": name}, "annotations": {"local.keda-py.dev/startup-seconds": str(startup)}},
+        "spec": {"containers": [container]},
+    }
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSet" if name == STATEFUL else "Deployment",
+        "metadata": {"name": name, "namespace": NAMESPACE, "labels": {"wave": wave}},
+        "spec": {
+            "replicas": REPLICAS,
+            "selector": {"matchLabels": {"app": name}},
+            "template": template,
+            **({"serviceName": name} if name == STATEFUL else {}),
+        },
+    }
+
+
+def _scaled_object(queue_url: str) -> Manifest:
+    trigger = {
+        "type": "metrics-api",
+        "metadata": {"url": queue_url, "valueLocation": "jobs", "targetValue": "10"},
+    }
+    return {
+        "apiVersion": "keda.sh/v1alpha1",
+        "kind": "ScaledObject",
+        "metadata": {"name": SCALED, "namespace": NAMESPACE, "labels": {"wave": "core"}},
+        "spec": {
+            "scaleTargetRef": {"name": SCALED},
+            "minReplicaCount": 1,
+            "maxReplicaCount": 4,
+            "pollingInterval": 600,
+            "triggers": [trigger],
+        },
+    }

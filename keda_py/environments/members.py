@@ -1,0 +1,144 @@
+"""The members of an Environment, read with the rights of the user: what each does now, and what holds it.
+
+Who is a member is the rule of `core/environment/`; what is remembered of one stands in the Environment's status. What
+the user may not list is left out and named.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from keda_py.apis.environments.environment import Environment, MemberStatus
+from keda_py.apis.foreign import map_at, text_at, texts_at
+from keda_py.core.environment.decision.state import Stage
+from keda_py.core.environment.spec import EnvironmentSpec, build_environment, owner_of
+from keda_py.environments.asking import list_environments, read_environment
+from keda_py.errors import ConfigError, Forbidden, NotFound
+from keda_py.kube.client import KubeClient
+from keda_py.kube.resources import CRON_JOBS, DEPLOYMENTS, SCALED_OBJECTS, STATEFUL_SETS, Obj
+
+KINDS = (SCALED_OBJECTS, DEPLOYMENTS, STATEFUL_SETS, CRON_JOBS)
+Key = tuple[str, str]
+"""Kind and name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """`replicas` is ready/wanted, "" where there is no count; `why` is what holds it, "" where nothing does."""
+
+    key: str
+    wave: str
+    state: str
+    replicas: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Members:
+    """In the order of waking; `unread` are the kinds that the user may not list."""
+
+    found: Sequence[Member]
+    unread: Sequence[str] = ()
+
+
+async def members_of(client: KubeClient, environment: Environment) -> Members:
+    """Raises ConfigError for a spec that cannot be read, and KubeError."""
+    spec = build_environment(environment)
+    lives: dict[Key, Obj] = {}
+    unread: list[str] = []
+    for kind in KINDS:
+        try:
+            for live in await client.list(kind, spec.namespace):
+                lives[kind.kind, live["metadata"]["name"]] = live
+        except Forbidden:
+            unread.append(kind.plural)
+        except NotFound:
+            continue  # the CRD of ScaledObjects is not installed
+    neighbours = await _neighbours(client, spec)
+    rows = sorted(_rows(environment, spec, neighbours, lives))
+    return Members(found=[member for _, _, member in rows], unread=unread)
+
+
+async def _neighbours(client: KubeClient, spec: EnvironmentSpec) -> list[EnvironmentSpec]:
+    """The Environments of the namespace that can be read; one that cannot has no members."""
+    found = []
+    for live in await list_environments(client, spec.namespace):
+        try:
+            found.append(build_environment(read_environment(live)))
+        except ConfigError:
+            continue
+    return found
+
+
+def _rows(
+    environment: Environment, spec: EnvironmentSpec, neighbours: Sequence[EnvironmentSpec], lives: Mapping[Key, Obj]
+) -> Iterator[tuple[int, str, Member]]:
+    scaled = {_target_of(live) for (kind, _), live in lives.items() if kind == SCALED_OBJECTS.kind}
+    for (kind, name), live in lives.items():
+        key, labels = f"{kind}/{name}", texts_at(live, "metadata", "labels")
+        annotations = texts_at(live, "metadata", "annotations")
+        remembered = environment.status.members.get(key)
+        if ((kind, name) in scaled or not spec.takes(labels, annotations)) and remembered is None:
+            continue
+        wave = spec.wave_of(labels)
+        owner = owner_of(neighbours, labels, annotations)
+        name_of_wave = spec.wave_name(wave) if spec.waves else ""
+        if owner is not None and owner.uid != spec.uid and remembered is None:
+            member = Member(key=key, wave=name_of_wave, state="another's", why=f"the older Environment {owner.name}")
+        else:
+            member = _member(key, name_of_wave, live, lives, remembered)
+        yield wave, key, member
+
+
+def _member(key: str, wave: str, live: Obj, lives: Mapping[Key, Obj], remembered: MemberStatus | None) -> Member:
+    is_cron_job = key.startswith(f"{CRON_JOBS.kind}/")
+    workload = lives.get(_target_of(live)) if key.startswith(f"{SCALED_OBJECTS.kind}/") else live
+    replicas = "" if is_cron_job or workload is None else _replicas(workload)
+    if remembered is not None and remembered.stage:
+        state, why = _stage(remembered, is_cron_job=is_cron_job)
+    else:
+        state, why = _state(live, workload, is_cron_job=is_cron_job), ""
+    return Member(key=key, wave=wave, state=state, replicas=replicas, why=why)
+
+
+def _stage(remembered: MemberStatus, *, is_cron_job: bool) -> tuple[str, str]:
+    back = f"{remembered.replicas} to come back" if remembered.replicas else "was at 0 before"
+    if is_cron_job:
+        back = "" if remembered.replicas else "was suspended before"
+    by = remembered.by or "a person"
+    match Stage(remembered.stage):
+        case Stage.FALLING:
+            return "falling asleep", back
+        case Stage.DOWN:
+            return ("suspended" if is_cron_job else "asleep"), back
+        case Stage.RISING:
+            return "waking", back
+        case Stage.KEPT:
+            return "kept up", f"{by} scaled it up; it stays until the next wake"
+        case Stage.CONTESTED:
+            return "contested", f"{by} put its count back {remembered.put_backs} times; let it ignore the count"
+        case Stage.PINNED:
+            return "pinned", f"an Override gives it {remembered.to}; {back}"
+
+
+def _state(live: Obj, workload: Obj | None, *, is_cron_job: bool) -> str:
+    if is_cron_job:
+        return "suspended by its owner" if map_at(live, "spec").get("suspend") else "runs"
+    if workload is None:
+        return "target not seen"
+    ready, wanted = _counts(workload)
+    return "ready" if ready >= wanted else "not ready"
+
+
+def _replicas(workload: Obj) -> str:
+    ready, wanted = _counts(workload)
+    return f"{ready}/{wanted}"
+
+
+def _counts(workload: Obj) -> tuple[int, int]:
+    wanted, ready = map_at(workload, "spec").get("replicas", 1), map_at(workload, "status").get("readyReplicas", 0)
+    return int(ready), int(wanted)
+
+
+def _target_of(scaled_object: Obj) -> Key:
+    reference = map_at(scaled_object, "spec", "scaleTargetRef")
+    return text_at(reference, "kind") or DEPLOYMENTS.kind, text_at(reference, "name")

@@ -1,0 +1,89 @@
+"""All Environments, a line each: phase, members that are ready, what comes next, and who keeps it so."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rich.text import Text
+
+from keda_py.apis.environments.environment import Environment, EnvironmentStatus
+from keda_py.environments.asking import read_environment
+from keda_py.environments.words import next_in_words, phase_of, reasons_of
+from keda_py.errors import ConfigError
+from keda_py.kube.resources import Obj
+from keda_py.terminal.table import Column, draw_table
+from keda_py.terminal.times import Times
+
+COLUMNS = (
+    Column(heading="Name", style="bold"),
+    Column(heading="Phase"),
+    Column(heading="Ready"),
+    Column(heading="Next", goes=1),
+    Column(heading="Why", wraps=True),
+)
+_STYLES = {"awake": "green", "asleep": "blue", "waking": "yellow", "falling asleep": "yellow", "broken": "red"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One Environment; `status` is as it is stored."""
+
+    namespace: str
+    name: str
+    phase: str
+    ready: str = ""
+    next: str = ""
+    why: str
+    status: EnvironmentStatus = field(default_factory=EnvironmentStatus)
+
+    def fields(self) -> Mapping[str, Any]:
+        """For programs; times are UTC."""
+        told = self.status.model_dump(by_alias=True, exclude_defaults=True)
+        kept = ("membersReady", "membersTotal", "nextChange", "override", "lastWake", "because", "conditions")
+        found = {"namespace": self.namespace, "name": self.name, "phase": self.status.phase}
+        return found | {name: told[name] for name in kept if name in told}
+
+
+def line_of_live(live: Obj, times: Times) -> Line:
+    """Of an Environment as it is in the cluster, also of one that cannot be read."""
+    try:
+        return line_of(read_environment(live), times)
+    except ConfigError as error:
+        namespace, name = live["metadata"]["namespace"], live["metadata"]["name"]
+        return Line(namespace=namespace, name=name, phase="broken", why=str(error))
+
+
+def line_of(environment: Environment, times: Times) -> Line:
+    """Of one that was read."""
+    meta, status = environment.metadata, environment.status
+    return Line(
+        namespace=meta.namespace,
+        name=meta.name,
+        phase=phase_of(status),
+        ready=status.ready,
+        next=next_in_words(status, times),
+        why=_why(environment, times),
+        status=status,
+    )
+
+
+def _why(environment: Environment, times: Times) -> str:
+    if not environment.status.phase:
+        return "the operator has not looked at it; does one run here, and does it watch this namespace?"
+    return "; ".join(reasons_of(environment, times))
+
+
+def overview(lines: Sequence[Line], width: int, *, all_namespaces: bool = False) -> Text:
+    """The table; names stand with their namespace where several are shown."""
+    rows = [
+        (
+            f"{line.namespace}/{line.name}" if all_namespaces else line.name,
+            Text(line.phase, _STYLES.get(line.phase, "")),
+            line.ready,
+            line.next,
+            line.why,
+        )
+        for line in lines
+    ]
+    where = "" if all_namespaces else " in this namespace; -A shows all"
+    return draw_table(COLUMNS, rows, width) if rows else Text(f"no Environment{where}")

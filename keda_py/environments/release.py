@@ -1,0 +1,79 @@
+"""`keda-py release` from beginning to end: which Environments, and a line for each member."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from rich.text import Text
+
+from keda_py.clock import SystemClock
+from keda_py.environments.asking import get_environment, list_environments
+from keda_py.environments.releasing import Released, Releasing
+from keda_py.environments.show import write_json
+from keda_py.errors import ConfigError, KubeError
+from keda_py.kube.client import KubeClient
+from keda_py.kube.config import context_namespace
+from keda_py.kube.resources import Obj
+from keda_py.terminal.console import console_of
+from keda_py.terminal.table import Column, draw_table
+
+COLUMNS = (Column(heading="Environment", style="bold"), Column(heading="Member"), Column(heading="Result", wraps=True))
+_AFTER = (
+    "An operator that runs leaves these counts alone until the next change of each calendar. Where none runs any more, "
+    "delete the Environments and call this once more: it takes their finalizers off."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """`name` of `namespace`, which is "" for that of the context; or `everything`, of `namespace` or of the cluster."""
+
+    name: str = ""
+    namespace: str = ""
+    everything: bool = False
+    as_json: bool = False
+    dry_run: bool = False
+
+
+async def release(kubeconfig: str, scope: Scope) -> None:
+    """To stdout. Raises ConfigError, and KubeError where a count could not be given back."""
+    namespace = scope.namespace or ("" if scope.everything else context_namespace(kubeconfig))
+    async with KubeClient(SystemClock(), kubeconfig) as client:
+        done = await release_all(client, await find(client, namespace, scope.name), dry_run=scope.dry_run)
+    if scope.as_json:
+        write_json([asdict(one) for one in done])
+    else:
+        console = console_of(sys.stdout)
+        console.print(page(done, console.width, dry_run=scope.dry_run), soft_wrap=True)
+    failed = [one.member for one in done if one.failed]
+    if failed:
+        raise KubeError(f"{len(failed)} of {len(done)} members have not got their counts back: {', '.join(failed[:5])}")
+
+
+async def find(client: KubeClient, namespace: str, name: str) -> list[Obj]:
+    """The Environments. Raises ConfigError, KubeError."""
+    if name:
+        return [await get_environment(client, namespace, name)]
+    return await list_environments(client, namespace)
+
+
+async def release_all(client: KubeClient, lives: Sequence[Obj], *, dry_run: bool = False) -> list[Released]:
+    """One after another; an Environment that cannot be read is told, and holds up no other."""
+    releasing = Releasing(client, dry_run=dry_run)
+    done: list[Released] = []
+    for live in lives:
+        try:
+            done += await releasing.release(live)
+        except (ConfigError, KubeError) as error:
+            where = f"{live['metadata']['namespace']}/{live['metadata']['name']}"
+            done.append(Released(environment=where, member="", told=str(error), failed=True))
+    return done
+
+
+def page(done: Sequence[Released], width: int, *, dry_run: bool) -> Text:
+    """What was done, and what comes of it."""
+    if not done:
+        return Text("nothing to give back: no Environment remembers a count")
+    rows = [(one.environment, one.member, Text(one.told, "red" if one.failed else "")) for one in done]
+    after = "nothing is changed: --dry-run" if dry_run else _AFTER
+    return Text("\n\n").join([draw_table(COLUMNS, rows, width), Text(after)])

@@ -1,0 +1,117 @@
+"""Gives the remembered counts of an Environment back by hand, also where no operator runs.
+
+Counts go by /scale with the version that was read, under a field manager of our own, so that an operator that runs
+takes it for a person's wish and leaves it alone until the next change. What is remembered stays in the status. An
+Environment that is being deleted loses our finalizer once all is given back, so that it can go.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from keda_py.apis.environments.environment import Environment, MemberStatus
+from keda_py.apis.foreign import map_at, text_at
+from keda_py.core.environment.decision.state import Stage
+from keda_py.environments.asking import read_environment
+from keda_py.errors import ConfigError, Conflict, KubeError, NotFound
+from keda_py.kube.client import KubeClient, PatchKind
+from keda_py.kube.discovery import Discovery, ScaleTarget
+from keda_py.kube.resources import CRON_JOBS, DEPLOYMENTS, ENVIRONMENTS, SCALED_OBJECTS, STATEFUL_SETS, Obj
+from keda_py.kube.scale import read_scale
+from keda_py.kube.transport import Request
+from keda_py.operator.controller.finalizer import remove_finalizer
+
+FIELD_MANAGER = "kubectl-keda_py"
+"""Not the operator's: to that, who writes so is a person."""
+ATTEMPTS = 3
+_WORKLOADS = {kind.kind: kind.api_version for kind in (DEPLOYMENTS, STATEFUL_SETS)}
+_TAKEN = (Stage.FALLING, Stage.DOWN, Stage.RISING, Stage.PINNED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Released:
+    """What became of a member; `failed`: its count is not given back."""
+
+    environment: str
+    member: str
+    told: str
+    failed: bool = False
+
+
+class Releasing:
+    """Of the Environments of a cluster. `dry_run`: tell what would be done."""
+
+    def __init__(self, client: KubeClient, *, dry_run: bool = False) -> None:
+        self._client, self._dry_run = client, dry_run
+        self._discovery = Discovery(client)
+
+    async def release(self, live: Obj) -> Sequence[Released]:
+        """One Environment; a member that fails holds up no other. Raises ConfigError for one that cannot be read."""
+        environment = read_environment(live)
+        meta = environment.metadata
+        where = f"{meta.namespace}/{meta.name}"
+        done = []
+        for key, remembered in environment.status.members.items():
+            if remembered.stage not in _TAKEN:
+                continue
+            try:
+                told, failed = await self._give_back(environment, key, remembered), False
+            except NotFound:
+                told, failed = "is gone", False
+            except (KubeError, ConfigError) as error:
+                told, failed = str(error), True
+            done.append(Released(environment=where, member=key, told=told, failed=failed))
+        if meta.deletion_timestamp and not self._dry_run and not any(one.failed for one in done):
+            await remove_finalizer(self._client, ENVIRONMENTS, live)
+        return done
+
+    async def _give_back(self, environment: Environment, key: str, remembered: MemberStatus) -> str:
+        kind, _, name = key.partition("/")
+        namespace = environment.metadata.namespace
+        if kind == CRON_JOBS.kind:
+            return await self._resume(namespace, name, remembered)
+        api_versions = _WORKLOADS | {one.kind: one.api_version for one in environment.spec.kinds}
+        api_version = api_versions.get(kind, "")
+        if kind == SCALED_OBJECTS.kind:
+            scaled_object = await self._client.get(SCALED_OBJECTS.named(namespace, name))
+            reference = map_at(scaled_object, "spec", "scaleTargetRef")
+            api_version = text_at(reference, "apiVersion") or DEPLOYMENTS.api_version
+            kind, name = text_at(reference, "kind") or DEPLOYMENTS.kind, text_at(reference, "name")
+        if not api_version:
+            raise ConfigError(f"{key}: kind {kind!r} is not in spec.kinds any more; scale it to {remembered.replicas}")
+        target = await self._discovery.scale_target(api_version, kind)
+        for attempt in range(ATTEMPTS):
+            try:
+                return await self._scale(target, namespace, name, remembered)
+            except Conflict:
+                if attempt + 1 == ATTEMPTS:
+                    raise
+        raise AssertionError("not reached: the last attempt returns or raises")
+
+    async def _scale(self, target: ScaleTarget, namespace: str, name: str, remembered: MemberStatus) -> str:
+        seen = await read_scale(self._client, target, namespace, name)
+        count = remembered.replicas
+        if seen.replicas == count:
+            return f"has its {count} already"
+        if seen.replicas not in (0, remembered.to):
+            return f"is left at {seen.replicas}: it was scaled up meanwhile"
+        if not self._dry_run:
+            meta = {"namespace": namespace, "name": name, "resourceVersion": seen.resource_version}
+            body = {"kind": "Scale", "metadata": meta, "spec": {"replicas": count}}
+            path = target.rest.named(namespace, name, "scale")
+            await self._write("PUT", path.path, {"apiVersion": target.scale_api_version, **body}, path.label)
+        return f"{seen.replicas} -> {count}"
+
+    async def _resume(self, namespace: str, name: str, remembered: MemberStatus) -> str:
+        live = await self._client.get(CRON_JOBS.named(namespace, name))
+        if not remembered.replicas or not map_at(live, "spec").get("suspend"):
+            return "is left suspended, as it was" if not remembered.replicas else "runs already"
+        if not self._dry_run:
+            path = CRON_JOBS.named(namespace, name)
+            await self._write("PATCH", path.path, {"spec": {"suspend": False}}, path.label)
+        return "runs again"
+
+    async def _write(self, method: str, path: str, body: Mapping[str, object], label: str) -> None:
+        headers = {"Content-Type": PatchKind.MERGE.value} if method == "PATCH" else {}
+        query = {"fieldManager": FIELD_MANAGER}
+        request = Request(method=method, path=path, query=query, body=dict(body), headers=headers, resource=label)
+        await self._client.send(request)

@@ -1,0 +1,73 @@
+"""`keda-py env` from beginning to end: ask, and print a table, a page or JSON."""
+
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from rich.text import Text
+
+from keda_py.clock import SystemClock
+from keda_py.environments.asking import find_environment, list_environments
+from keda_py.environments.members import members_of
+from keda_py.environments.overview import line_of_live, overview
+from keda_py.environments.page import body_of, page
+from keda_py.kube.client import KubeClient
+from keda_py.kube.config import context_namespace
+from keda_py.terminal.console import console_of
+from keda_py.terminal.times import Times
+from keda_py.terminal.zones import user_zone
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """`name` "": all of `namespace`, which is "" for that of the context; `everywhere`: of the cluster."""
+
+    name: str = ""
+    namespace: str = ""
+    everywhere: bool = False
+    as_json: bool = False
+
+
+async def show(kubeconfig: str, wanted: Wanted) -> None:
+    """To stdout. Raises ConfigError, KubeError."""
+    namespace = "" if wanted.everywhere else wanted.namespace or context_namespace(kubeconfig)
+    async with KubeClient(SystemClock(), kubeconfig) as client:
+        console = console_of(sys.stdout)
+        times = times_of(client)
+        text: Text
+        body: Any
+        if wanted.name:
+            text, body = await look_at_one(client, namespace, wanted.name, times, console.width)
+        else:
+            text, body = await look_at_all(client, namespace, times, console.width)
+        if wanted.as_json:
+            write_json(body)
+        else:
+            console.print(text, soft_wrap=True)
+
+
+def times_of(client: KubeClient) -> Times:
+    """As the user's clock shows them; UTC stands beside unless it is that."""
+    zone = user_zone()
+    return Times(now=client.clock.now(), zone=None if zone.key in ("UTC", "Etc/UTC") else zone)
+
+
+async def look_at_one(
+    client: KubeClient, namespace: str, name: str, times: Times, width: int
+) -> tuple[Text, dict[str, Any]]:
+    """The page of an Environment, and the same for programs. Raises ConfigError, KubeError."""
+    environment = await find_environment(client, namespace, name)
+    members = await members_of(client, environment)
+    return page(environment, members, times, width), body_of(environment, members, times)
+
+
+async def look_at_all(client: KubeClient, namespace: str, times: Times, width: int) -> tuple[Text, list[Any]]:
+    """The table, and the same for programs; "" for every namespace. Raises ConfigError, KubeError."""
+    lines = [line_of_live(live, times) for live in await list_environments(client, namespace)]
+    return overview(lines, width, all_namespaces=not namespace), [line.fields() for line in lines]
+
+
+def write_json(body: Any) -> None:
+    """To stdout."""
+    sys.stdout.buffer.write(orjson.dumps(body, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))

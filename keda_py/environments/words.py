@@ -1,0 +1,95 @@
+"""An Environment in words: its phase, what comes next and when, who keeps it as it is and why. Pure."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from keda_py.apis.environments.environment import Environment, EnvironmentStatus, OverrideInForce
+from keda_py.core.environment.decision.state import Phase, Stage
+from keda_py.core.environment.times import parse_optional_time
+from keda_py.errors import ConfigError
+from keda_py.terminal.times import Times
+
+PHASES = {
+    Phase.UNKNOWN: "unknown",
+    Phase.ASLEEP: "asleep",
+    Phase.WAKING: "waking",
+    Phase.AWAKE: "awake",
+    Phase.FALLING_ASLEEP: "falling asleep",
+}
+_GOES = {"Asleep": "sleeps", "Awake": "wakes", "Hold": "is held"}
+_KEPT = {"Awake": "kept awake", "Asleep": "put to sleep", "Hold": "held"}
+_WRONG = {"Valid": "False", "Contested": "True", "Conflict": "True"}
+
+
+def phase_of(status: EnvironmentStatus) -> str:
+    """`falling asleep`; `unknown` before the operator has looked at it."""
+    return PHASES[Phase(status.phase)]
+
+
+def calendar_of(environment: Environment) -> str:
+    """`Calendar office`, or `its own hours`."""
+    reference = environment.spec.calendar_ref
+    return "its own hours" if reference is None else f"{reference.kind or 'Calendar'} {reference.name}"
+
+
+def time_of(text: str) -> datetime | None:
+    """A stored time; None where it is empty or cannot be read."""
+    try:
+        return parse_optional_time(text, field="status")
+    except ConfigError:
+        return None
+
+
+def change_of(status: EnvironmentStatus) -> tuple[str, datetime] | None:
+    """`sleeps`, `wakes` or `is held`, and when; None: nothing is known to come."""
+    change = status.next_change
+    at = time_of(change.at) if change is not None else None
+    return (_GOES.get(change.to, change.to), at) if change is not None and at is not None else None
+
+
+def next_in_words(status: EnvironmentStatus, times: Times) -> str:
+    """`sleeps in 2 h 10 min`; "" where nothing is known to come."""
+    found = change_of(status)
+    if found is None:
+        return ""
+    goes, at = found
+    return f"{goes} in {times.until(at)}" if at > times.now else f"{goes} now"
+
+
+def override_in_words(override: OverrideInForce, times: Times) -> str:
+    """`kept awake by jana until 22:00 CET (21:00 UTC): release night`."""
+    what = _KEPT.get(override.state, override.state)
+    by = f" by {override.requested_by}" if override.requested_by else f" by Override {override.name}"
+    ends = time_of(override.until)
+    until = f" until {times.spoken(ends)}" if ends is not None else ""
+    return f"{what}{by}{until}{f': {override.reason}' if override.reason else ''}"
+
+
+def reasons_of(environment: Environment, times: Times) -> Iterator[str]:
+    """Why it is as it is: what is wrong first, then what rules it, then who keeps members up."""
+    status = environment.status
+    yield from wrong_of(status)
+    if status.override is not None:
+        yield override_in_words(status.override, times)
+    elif status.because:
+        yield f"{status.because} ({calendar_of(environment)})"
+    kept = [member for member in status.members.values() if member.stage == Stage.KEPT.value]
+    if kept:
+        by = ", ".join(sorted({member.by or "a person" for member in kept})[:3])
+        yield f"{len(kept)} kept up by {by} until the next wake"
+
+
+def wrong_of(status: EnvironmentStatus) -> Iterator[str]:
+    """What its conditions complain of."""
+    for condition in status.conditions:
+        if _WRONG.get(condition.type) == condition.status:
+            yield f"{condition.reason}: {condition.message}"
+
+
+def ruled_by(environment: Environment, times: Times) -> str:
+    """`asleep by environment dev until Mon 23 Nov 08:30 CET (07:30 UTC) (Calendar office)`."""
+    status = environment.status
+    found = change_of(status)
+    until = f" until {times.spoken(found[1])}" if found is not None else ""
+    rule = f"Override {status.override.name}" if status.override is not None else calendar_of(environment)
+    return f"{phase_of(status)} by environment {environment.metadata.name}{until} ({rule})"

@@ -1,0 +1,144 @@
+"""The changes of the last day, kept in the object's own status: what outlives the process that decided.
+
+In: entries of the decision record that changed something. Out: `status.kedaPyHistory`, which `explain/insight.py`
+serves before what this process has seen itself, and `keda-py explain -A --since` reads of all objects. It needs no
+right and no object more, and almost no write: it goes along with what is written anyhow (`status.py`). An object that
+changes all the time, and whatever writes nothing of its own, is written for it once in five minutes at most. The bytes
+are bounded for each object; what is stored is only ever told of the object in whose status it stands.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from math import isfinite
+from typing import Any
+
+import orjson
+
+from keda_py.apis.foreign import list_at, map_at, maps_at, text_at
+from keda_py.core.values.times import write_time
+from keda_py.operator.controller.record import Entry, TriggerNote
+
+HISTORY = "kedaPyHistory"
+"""Of the status; beside `kedaPy`, which says what holds now and stays short."""
+MOST_ENTRIES = 32
+MOST_BYTES = 4096
+MOST_TRIGGERS = 3
+MOST_CHARACTERS = 120
+PAUSE_SECONDS = 300.0
+LIVELY_CHANGES = 6
+"""So many changes within a pause are written with the next pause, all at once."""
+
+Change = Mapping[str, Any]
+"""One change as it stands in the status; an entry of the insight with fewer fields."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """What is known of one object; `due` is when it may be written for itself, in monotonic seconds.
+
+    `told` is the very list of a status that was found to say the same: most looks find it again.
+    """
+
+    changes: tuple[Change, ...] = ()
+    due: float = 0.0
+    told: object = None
+
+
+def with_entry(history: History, entry: Entry, keep: timedelta) -> History:
+    """The history and one change more, if it is one: after a start the first decision is often the one before."""
+    change = compact(entry)
+    if history.changes and history.changes[-1]["reason"] == change["reason"] and not entry.scaled:
+        return history
+    oldest = write_time(entry.at - keep)
+    kept = [one for one in (*history.changes, change) if one["time"] >= oldest]
+    return History(changes=tuple(_bounded(kept)), due=history.due)
+
+
+def compact(entry: Entry) -> Change:
+    """What the question "why did it wake at three?" needs: the triggers that were active or failed, short."""
+    telling = [note for note in entry.triggers if note.active or note.error or note.in_fallback][:MOST_TRIGGERS]
+    change: dict[str, Any] = {"time": write_time(entry.at), "reason": entry.reason.value}
+    if telling:
+        change["triggers"] = [_trigger(note) for note in telling]
+    if entry.jobs is not None:
+        change["jobs"] = {"running": entry.jobs.running, "created": entry.jobs.created}
+    else:
+        counts = {"before": entry.before, "after": entry.after}
+        change["replicas"] = {name: count for name, count in counts.items() if count is not None}
+    return change | ({"error": entry.error[:MOST_CHARACTERS]} if entry.error else {})
+
+
+def _trigger(note: TriggerNote) -> Change:
+    told: dict[str, Any] = {"metric": note.metric[:MOST_CHARACTERS], "active": note.active}
+    if note.value is not None and isfinite(note.value):
+        told["value"] = note.value
+    if note.error:
+        told["error"] = note.error[:MOST_CHARACTERS]
+    return told | ({"fallback": True} if note.in_fallback else {})
+
+
+def _bounded(changes: list[Change]) -> list[Change]:
+    """As many as there is room for: what changed no count goes before what did, and the oldest goes first."""
+    while len(changes) > MOST_ENTRIES or (len(changes) > 1 and len(orjson.dumps(changes)) > MOST_BYTES):
+        quiet = (number for number, one in enumerate(changes[:-1]) if not has_scaled(one))
+        del changes[next(quiet, 0)]
+    return changes
+
+
+def has_scaled(change: Change) -> bool:
+    """Whether it changed a count."""
+    counts = map_at(change, "replicas")
+    return bool(counts.get("before") != counts.get("after") or map_at(change, "jobs").get("created"))
+
+
+def is_lively(history: History, now: datetime) -> bool:
+    """Whether it changes so often that not every write carries it."""
+    recent = write_time(now - timedelta(seconds=PAUSE_SECONDS))
+    return len([one for one in history.changes if one["time"] > recent]) > LIVELY_CHANGES
+
+
+def read_history(status: Mapping[str, Any]) -> tuple[Change, ...]:
+    """What a status tells, oldest first. Any client may have written it: what is not ours in form is left out."""
+    listed = list_at(status, HISTORY)[-MOST_ENTRIES:]
+    return tuple(sorted(_readable(listed), key=lambda one: str(one["time"])))
+
+
+def _readable(listed: Sequence[Any]) -> Iterator[Change]:
+    for one in listed:
+        reason = text_at(one, "reason")[:MOST_CHARACTERS]
+        if (at := _instant(text_at(one, "time"))) is None or not reason:
+            continue
+        change: dict[str, Any] = {"time": at, "reason": reason}
+        if triggers := list(_read_triggers(one)):
+            change["triggers"] = triggers
+        if isinstance(one.get("jobs"), dict):
+            change["jobs"] = {name: _count(one["jobs"].get(name)) or 0 for name in ("running", "created")}
+        else:
+            counts = ((name, _count(map_at(one, "replicas").get(name))) for name in ("before", "after"))
+            change["replicas"] = {name: count for name, count in counts if count is not None}
+        error = text_at(one, "error")[:MOST_CHARACTERS]
+        yield change | ({"error": error} if error else {})
+
+
+def _read_triggers(change: Any) -> Iterator[Change]:
+    for _, one in zip(range(MOST_TRIGGERS), maps_at(change, "triggers"), strict=False):
+        told: dict[str, Any] = {"metric": text_at(one, "metric")[:MOST_CHARACTERS], "active": one.get("active") is True}
+        value, error = one.get("value"), text_at(one, "error")[:MOST_CHARACTERS]
+        if isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value):
+            told["value"] = value
+        told |= {"error": error} if error else {}
+        yield told | ({"fallback": True} if one.get("fallback") is True else {})
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _instant(text: str) -> str | None:
+    """The same instant as we write it; None for what is none."""
+    try:
+        at = datetime.fromisoformat(text[:MOST_CHARACTERS])
+        return write_time(at) if at.tzinfo is not None else None
+    except (ValueError, OverflowError):
+        return None

@@ -1,0 +1,99 @@
+"""What the annotations make of one object now: the pure decision on what the caches know of its surroundings.
+
+A workload under a ScaledObject is put down through it alone: its annotations count for the ScaledObject, below that
+one's own. Next: `sweep.py`, which writes.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from keda_py.apis.foreign import map_at, name_of, namespace_of, text_at, texts_at
+from keda_py.core.environment.downscaler.decision import (
+    ORIGINAL,
+    PREFIX,
+    Annotated,
+    Outcome,
+    Surroundings,
+    decide,
+)
+from keda_py.core.spec import PAUSED as PAUSED_BOOL
+from keda_py.core.spec import PAUSED_REPLICAS, parse_bool_annotation
+from keda_py.kube.resources import SCALED_OBJECTS, Obj
+from keda_py.operator.cluster.caches import BY_TARGET, target_key
+from keda_py.operator.downscaler.dependencies import DownscalerDependencies
+from keda_py.operator.downscaler.objects import DOWNSCALED_BY_KIND, annotated, annotations_of
+
+_OURS = ("ScaledObject", "ScaledJob")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decided:
+    """An object as it was asked about, and what came of it; None: no annotation is about it, or `governed_by` rules it.
+
+    `governed_by` is an Environment, where annotations are about one of its members.
+    """
+
+    before: Annotated
+    outcome: Outcome | None = None
+    governed_by: str = ""
+
+
+class Deciding:
+    """Asks caches alone."""
+
+    def __init__(self, parts: DownscalerDependencies) -> None:
+        self._parts = parts
+
+    def decide(self, live: Obj, now: datetime) -> Decided | None:
+        """None where it is not known what the object stands in, or it is on its way out. Raises ConfigError."""
+        namespace = self._parts.caches.namespace(namespace_of(live))
+        if namespace is None or live["metadata"].get("deletionTimestamp"):
+            return None
+        around, sources = annotations_of(namespace), self._sources(live)
+        before = annotated(live, self._annotations(live))
+        found = (around, *map(annotations_of, sources)) if sources else ()
+        if not any(name.startswith(PREFIX) for one in found for name in one) or set(before.owner_kinds) & set(_OURS):
+            return Decided(before=before)
+        governed_by = self._parts.governed.by(before.namespace, before.labels, before.annotations)
+        if governed_by:
+            return Decided(before=before, governed_by=governed_by)
+        outcome = decide(before, Surroundings(annotations=around), self._parts.settings, now)
+        if self._is_scaled(live) and ORIGINAL in outcome.annotations:
+            return Decided(before=before)  # only ever given back: the ScaledObject rules its count
+        return Decided(before=before, outcome=outcome)
+
+    def _sources(self, live: Obj) -> list[Obj]:
+        """The objects whose annotations count for this one; none where its kind is left out."""
+        target = self._target(live) if live["kind"] == SCALED_OBJECTS.kind else live
+        if target is None:
+            return [live] if self._parts.includes_scaled_objects else []
+        return [target, live]
+
+    def _annotations(self, live: Obj) -> Mapping[str, str]:
+        """Of a ScaledObject what a pause or an earlier sleep left is its own alone."""
+        if live["kind"] != SCALED_OBJECTS.kind:
+            return annotations_of(live)
+        target = self._target(live)
+        found = {} if target is None else annotations_of(target)
+        inherited = {name: text for name, text in found.items() if name.startswith(PREFIX) and name != ORIGINAL}
+        return inherited | annotations_of(live)
+
+    def _target(self, live: Obj) -> Obj | None:
+        """The workload under a ScaledObject, where its kind is put down."""
+        reference = map_at(live, "spec", "scaleTargetRef")
+        kind = DOWNSCALED_BY_KIND.get(text_at(reference, "kind") or "Deployment")
+        informer = self._parts.caches.workloads.get(kind.resource.plural) if kind is not None else None
+        return None if informer is None else informer.get(namespace_of(live), text_at(reference, "name"))
+
+    def _is_scaled(self, live: Obj) -> bool:
+        if live["kind"] == SCALED_OBJECTS.kind:
+            return False
+        version = DOWNSCALED_BY_KIND[live["kind"]].resource.api_version
+        key = target_key(namespace_of(live), version, live["kind"], name_of(live))
+        return any(not _is_paused(one) for one in self._parts.scaled_objects.by_index(BY_TARGET, key))
+
+
+def _is_paused(scaled_object: Obj) -> bool:
+    annotations = texts_at(scaled_object, "metadata", "annotations")
+    return PAUSED_REPLICAS in annotations or parse_bool_annotation(annotations, PAUSED_BOOL)

@@ -1,0 +1,33 @@
+"""What the downscaler works with, made once by `operator/assembly.py`."""
+
+from dataclasses import dataclass
+
+from keda_py.clock import Clock
+from keda_py.core.environment.downscaler.decision import DownscalerSettings
+from keda_py.kube.client import KubeClient
+from keda_py.kube.events import EventRecorder
+from keda_py.kube.informers.informer import Informer
+from keda_py.operator.cluster.caches import Caches
+from keda_py.operator.downscaler.caches import DownscalerCaches
+from keda_py.operator.downscaler.governed import Governed
+from keda_py.operator.environments.overlays import Overlays
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DownscalerDependencies:
+    """`client` refuses to write while we do not lead; `includes_scaled_objects`: also where no workload is included."""
+
+    clock: Clock
+    client: KubeClient
+    events: EventRecorder
+    caches: DownscalerCaches
+    cluster: Caches
+    governed: Governed
+    overlays: Overlays
+    settings: DownscalerSettings
+    includes_scaled_objects: bool
+
+    @property
+    def scaled_objects(self) -> Informer:
+        """The operator's own cache of them."""
+        return self.cluster.scaled_objects

@@ -1,0 +1,143 @@
+"""Kinds that are put down, where their fields stand in an object, and what is written of a decision.
+
+Of an annotation no more is kept than the longest that can be read, and a little: one that is longer is refused as such.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from keda_py.apis.foreign import map_at, maps_at, name_of, namespace_of, text_at, texts_at
+from keda_py.core.environment.downscaler.decision import PAUSED, PREFIX, Annotated, Outcome
+from keda_py.core.environment.downscaler.timespecs import LONGEST
+from keda_py.core.environment.spec import EXCLUDE
+from keda_py.core.environment.times import parse_time
+from keda_py.errors import ConfigError
+from keda_py.kube.resources import (
+    CRON_JOBS,
+    DAEMON_SETS,
+    DEPLOYMENTS,
+    HORIZONTAL_POD_AUTOSCALERS,
+    JOBS,
+    POD_DISRUPTION_BUDGETS,
+    STATEFUL_SETS,
+    Obj,
+    Resource,
+)
+
+KEPT_CHARACTERS = LONGEST + 1
+_LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+_SELECTOR = ("template", "spec", "nodeSelector")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Downscaled:
+    """A kind: where each field stands below `spec`, and what an object without it means."""
+
+    resource: Resource
+    paths: Mapping[str, tuple[str, ...]]
+    defaults: Mapping[str, Any]
+
+
+def _of(resource: Resource, **defaults: Any) -> Downscaled:
+    paths = {name: (_SELECTOR if name == "nodeSelector" else (name,)) for name in defaults}
+    return Downscaled(resource=resource, paths=paths, defaults=defaults)
+
+
+DOWNSCALED: Mapping[str, Downscaled] = {
+    kind.resource.plural: kind
+    for kind in (
+        _of(DEPLOYMENTS, replicas=1),
+        _of(STATEFUL_SETS, replicas=1),
+        _of(CRON_JOBS, suspend=False),
+        _of(JOBS, suspend=False),
+        _of(DAEMON_SETS, nodeSelector=None),
+        _of(HORIZONTAL_POD_AUTOSCALERS, minReplicas=1, maxReplicas=None),
+        _of(POD_DISRUPTION_BUDGETS, minAvailable=None, maxUnavailable=None),
+    )
+}
+
+
+def keep(live: Obj) -> Obj:
+    """Of an object who it is, what its annotations say, and the fields of its kind."""
+    meta, kind = live["metadata"], DOWNSCALED_BY_KIND[live["kind"]]
+    names = ("name", "namespace", "uid", "resourceVersion", "labels", "creationTimestamp", "deletionTimestamp")
+    owners = [{"kind": text_at(one, "kind")} for one in maps_at(meta, "ownerReferences")]
+    return {
+        "apiVersion": kind.resource.api_version,
+        "kind": live["kind"],
+        "metadata": {name: meta[name] for name in names if name in meta}
+        | {"annotations": annotations_of(live), "ownerReferences": owners},
+        "fields": {name: _field(live, kind, name) for name in kind.paths},
+    }
+
+
+DOWNSCALED_BY_KIND: Mapping[str, Downscaled] = {kind.resource.kind: kind for kind in DOWNSCALED.values()}
+
+
+def keep_namespace(live: Obj) -> Obj:
+    """Of a namespace its name and what its annotations say."""
+    meta = live["metadata"]
+    names = ("name", "uid", "resourceVersion")
+    kept = {name: meta[name] for name in names if name in meta}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": kept | {"annotations": annotations_of(live)}}
+
+
+def annotations_of(live: Obj) -> dict[str, str]:
+    """Those that matter here, no longer than can be read."""
+    found = texts_at(live, "metadata", "annotations")
+    return {
+        name: text[:KEPT_CHARACTERS]
+        for name, text in found.items()
+        if name.startswith(PREFIX) or name in (PAUSED, EXCLUDE)
+    }
+
+
+def _field(live: Obj, kind: Downscaled, name: str) -> Any:
+    value: Any = live.get("spec")
+    for step in kind.paths[name]:
+        value = value.get(step) if isinstance(value, dict) else None
+    return kind.defaults[name] if value is None else value
+
+
+def annotated(live: Obj, annotations: Mapping[str, str] | None = None) -> Annotated:
+    """As decisions know it; `annotations` instead of its own."""
+    return Annotated(
+        kind=live["kind"],
+        namespace=namespace_of(live),
+        name=name_of(live),
+        created=_created(live),
+        annotations=annotations_of(live) if annotations is None else annotations,
+        labels=texts_at(live, "metadata", "labels"),
+        owner_kinds=tuple(text_at(one, "kind") for one in maps_at(live, "metadata", "ownerReferences")),
+        fields={name: value for name, value in map_at(live, "fields").items() if value is not None},
+    )
+
+
+def _created(live: Obj) -> datetime:
+    try:
+        return parse_time(text_at(live, "metadata", "creationTimestamp"), field="metadata.creationTimestamp")
+    except ConfigError:
+        return _LONG_AGO
+
+
+def patch_of(live: Obj, before: Annotated, outcome: Outcome) -> Obj:
+    """A merge patch that writes the outcome, on the very version that it was decided on."""
+    spec: Obj = {}
+    for name, value in _changes(before.fields, outcome.fields).items():
+        *steps, last = DOWNSCALED_BY_KIND[before.kind].paths[name]
+        inner = spec
+        for step in steps:
+            inner = inner.setdefault(step, {})
+        both = isinstance(value, dict)
+        inner[last] = _changes(before.fields.get(name) or {}, value) if both else value
+    metadata: Obj = {"resourceVersion": live["metadata"]["resourceVersion"]}
+    metadata["annotations"] = _changes(before.annotations, outcome.annotations)
+    return {"metadata": metadata} | ({"spec": spec} if spec else {})
+
+
+def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    """What differs; None takes away."""
+    names = dict.fromkeys([*before, *after])
+    return {name: after.get(name) for name in names if before.get(name) != after.get(name)}

@@ -1,0 +1,49 @@
+"""Assembly of the downscaler; nothing of it is there where `--downscaler-annotations` is off.
+
+`operator/assembly.py` comes here; `app.py` runs it beside the environments.
+"""
+
+from dataclasses import dataclass
+
+from keda_py.core.environment.downscaler.decision import DownscalerSettings
+from keda_py.kube.informers.informer import Informer
+from keda_py.operator.downscaler.caches import DownscalerCaches
+from keda_py.operator.downscaler.dependencies import DownscalerDependencies
+from keda_py.operator.downscaler.governed import Governed
+from keda_py.operator.downscaler.sweep import Sweep
+from keda_py.operator.environments.overlays import Overlays
+from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
+from keda_py.settings.settings import Settings
+
+NEVER_DOWN = ("kube-system",)
+"""Namespaces, beside our own: an operator that puts itself down wakes nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DownscalerParts:
+    """`caches.run` from the start; `sweep.restore`, then `sweep.run`, while we lead."""
+
+    caches: DownscalerCaches
+    sweep: Sweep
+
+
+def assemble_downscaler(
+    shared: ScaledObjectDependencies, settings: Settings, environments: Informer, overlays: Overlays
+) -> DownscalerParts | None:
+    """Nothing runs yet. `environments`: their cache; `overlays` stand in the source of specs, below those of these."""
+    wanted = settings.environments
+    if not wanted.downscaler_annotations:
+        return None
+    caches = DownscalerCaches(shared.client, settings.cluster.watch_namespaces, wanted.downscaler_resources)
+    parts = DownscalerDependencies(
+        clock=shared.clock,
+        client=shared.client,
+        events=shared.events,
+        caches=caches,
+        cluster=shared.caches,
+        governed=Governed(environments),
+        overlays=overlays,
+        settings=DownscalerSettings(exclude_namespaces=(*NEVER_DOWN, settings.cluster.pod_namespace)),
+        includes_scaled_objects="scaledobjects" in wanted.downscaler_resources,
+    )
+    return DownscalerParts(caches=caches, sweep=Sweep(parts))

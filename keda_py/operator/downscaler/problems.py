@@ -1,0 +1,54 @@
+"""What is wrong with annotations, told by an Event on the object that carries them, once until it changes."""
+
+from keda_py.apis.foreign import name_of, namespace_of
+from keda_py.core.environment.downscaler.decision import PREFIX
+from keda_py.errors import ConfigError
+from keda_py.kube.resources import Obj
+from keda_py.operator.downscaler.dependencies import DownscalerDependencies
+from keda_py.operator.downscaler.objects import annotations_of
+
+INVALID, IGNORED = "DownscalerAnnotationInvalid", "DownscalerAnnotationsIgnored"
+
+Key = tuple[str, str, str]
+
+
+def key_of(live: Obj) -> Key:
+    """Kind, namespace and name."""
+    return live["kind"], namespace_of(live), name_of(live)
+
+
+class Problems:
+    """Remembers what was told."""
+
+    def __init__(self, parts: DownscalerDependencies) -> None:
+        self._parts = parts
+        self._told: dict[Key, str] = {}
+
+    def refuse(self, live: Obj, error: ConfigError) -> None:
+        """Something cannot be read: an annotation of the object, or of its namespace, which many objects share.
+
+        What a ScaledObject has of its workload is told on that.
+        """
+        field = error.field.removesuffix(" of the namespace")
+        self._tell(self._carrier(live, field), INVALID, f"{error}; nothing is scaled by it")
+
+    def ignore(self, live: Obj, environment: str) -> None:
+        """Another rule has the object."""
+        note = f"Environment {environment} rules it; take the downscaler annotations off, or exclude it there"
+        self._tell(self._carrier(live, PREFIX), IGNORED, note)
+
+    def _carrier(self, live: Obj, field: str) -> Obj | None:
+        """The object itself or its namespace, whichever has such an annotation; None: neither."""
+        if not field.startswith(PREFIX):
+            return live
+        found = (live, self._parts.caches.namespace(namespace_of(live)))
+        return next((one for one in found if one and any(name.startswith(field) for name in annotations_of(one))), None)
+
+    def _tell(self, live: Obj | None, reason: str, note: str) -> None:
+        if live is not None and self._told.get(key := key_of(live)) != note:
+            self._told[key] = note
+            self._parts.events.record(live, "Warning", reason, note)
+
+    def clear(self, live: Obj) -> None:
+        """All is well with it, or it is gone."""
+        self._told.pop(key_of(live), None)

@@ -1,0 +1,220 @@
+"""Obeys the annotations: at each full minute, to which their windows are precise, and as soon as an object changes.
+
+Nothing is kept here: the count of before stands in an annotation of the object, written with the count of the night in
+one patch, so that a killed operator, or the program itself, goes on. What another client writes is judged again at the
+next minute, never at once, so that no two write in turns. In: `deciding.py`. Out: patches, and overlays that put
+ScaledObjects to sleep. Rule: what is not known is left as it is.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import ExitStack
+
+from keda_py.apis.foreign import map_at, name_of, namespace_of
+from keda_py.core.environment.decision.members import OverlayAsleep, OverlayReplicas
+from keda_py.core.environment.downscaler.decision import Annotated, Outcome
+from keda_py.core.values.object_key import ObjectKey
+from keda_py.errors import ConfigError, Conflict, KubeError, NotFound
+from keda_py.kube.resources import NAMESPACES, SCALED_OBJECTS, Obj, Resource
+from keda_py.operator.cluster.caches import BY_TARGET, target_key
+from keda_py.operator.controller.after_look import LATE_SECONDS
+from keda_py.operator.downscaler.deciding import Decided, Deciding
+from keda_py.operator.downscaler.dependencies import DownscalerDependencies
+from keda_py.operator.downscaler.objects import DOWNSCALED_BY_KIND, annotations_of, patch_of
+from keda_py.operator.downscaler.problems import Key, Problems, key_of
+from keda_py.operator.environments.overlays import Laid
+
+MINUTE = 60.0
+PAUSE = 0.5
+"""Seconds between two sweeps: what flaps is decided about no more often."""
+AT_ONCE = 20
+TURN = 4096
+"""Characters of annotations that are decided about before other work has its turn."""
+LEAST_COST, LONG = 200, 1000
+"""Characters that an object counts for at least; more than so many are decided about last."""
+BECAUSE = "put to sleep by its downscaler annotations, or those of its workload or namespace"
+
+log = logging.getLogger(__name__)
+
+
+class Sweep:
+    """`caches.run` beside it from the start; `restore`, then `run`, while we lead."""
+
+    def __init__(self, parts: DownscalerDependencies) -> None:
+        self._parts = parts
+        self._deciding, self._problems = Deciding(parts), Problems(parts)
+        self._due = asyncio.Event()
+        self._every, self._changed = True, set[Key]()
+        self._written: dict[Key, float] = {}
+        self._writing = set[Key]()
+        self._at_once = asyncio.Semaphore(AT_ONCE)
+        self._told = ""
+
+    async def restore(self) -> None:
+        """Before any ScaledObject is worked on: which of them sleep."""
+        await self._parts.caches.tried()
+        self._every = True
+        if self._parts.caches.known():
+            async for live in _in_turns(self._parts.scaled_objects.objects()):
+                self._lay(live, self._decide(live))
+
+    async def run(self) -> None:
+        """Put down and give back until cancelled."""
+        clock = self._parts.clock
+        self._writing.clear()
+        with ExitStack() as subscriptions:
+            for informer in (*self._parts.caches.all, self._parts.scaled_objects):
+                subscriptions.callback(informer.subscribe(self._on_change))
+            async with asyncio.TaskGroup() as writes:
+                while True:
+                    timer = clock.call_later(self._seconds_to_minute(), self.on_clock_step)
+                    await self._due.wait()
+                    self._due.clear()
+                    with clock.busy():
+                        await self._sweep(writes)
+                    await clock.sleep(PAUSE)
+                    timer.cancel()
+
+    def on_clock_step(self) -> None:
+        """A minute has begun, or the wall clock was set: every object is asked about again."""
+        self._every = True
+        self._due.set()
+
+    def _seconds_to_minute(self) -> float:
+        now = self._parts.clock.now()
+        return MINUTE - now.second - now.microsecond / 1e6 + LATE_SECONDS
+
+    def _on_change(self, old: Obj | None, new: Obj | None) -> None:
+        live = new or old or {}
+        if new is None:
+            self._forget(live)
+        elif old is None or _matter(old) != _matter(new):
+            if live["kind"] == NAMESPACES.kind:
+                self._problems.clear(live)  # a workload's are cleared by what is decided about it
+            self._changed.add(key_of(live))
+            self._due.set()
+
+    def _forget(self, live: Obj) -> None:
+        self._problems.clear(live)
+        self._written.pop(key_of(live), None)
+        if live["kind"] == SCALED_OBJECTS.kind:
+            self._parts.overlays.put(ObjectKey.of(SCALED_OBJECTS.kind, live), None)
+
+    async def _sweep(self, writes: asyncio.TaskGroup) -> None:
+        """Writes are not waited for: where one is slow, only its object is."""
+        if not self._parts.caches.known():
+            self._tell_blind()
+            return
+        self._told = ""
+        every, changed = self._every, self._changed
+        self._every, self._changed = False, set()
+        if every:
+            self._parts.governed.forget()
+        async for live in _in_turns(self._objects() if every else self._of(changed)):
+            decided = self._decide(live)
+            self._lay(live, decided)
+            outcome = None if decided is None else decided.outcome
+            if decided is None or outcome is None or not outcome.changed or key_of(live) in self._writing:
+                continue
+            if every or not self._is_fresh(live):
+                self._writing.add(key_of(live))
+                writes.create_task(self._write(live, decided.before, outcome))
+
+    def _tell_blind(self) -> None:
+        problem = self._parts.caches.problem()
+        if problem and problem != self._told:
+            log.warning("downscaler annotations are not obeyed: watches are down", extra={"error": problem})
+        self._told = problem
+
+    def _objects(self) -> Iterator[Obj]:
+        yield from self._parts.caches.every()
+        yield from self._parts.scaled_objects.objects()
+
+    def _of(self, changed: Iterable[Key]) -> Iterator[Obj]:
+        """What changed, and what depends on it: of a namespace all in it, of a workload its ScaledObject."""
+        caches, scaled_objects = self._parts.caches, self._parts.scaled_objects
+        for kind, namespace, name in changed:
+            if kind == NAMESPACES.kind:
+                yield from (live for live in self._objects() if namespace_of(live) == name)
+                continue
+            if kind != SCALED_OBJECTS.kind:
+                version = DOWNSCALED_BY_KIND[kind].resource.api_version
+                yield from scaled_objects.by_index(BY_TARGET, target_key(namespace, version, kind, name))
+            informer = scaled_objects if kind == SCALED_OBJECTS.kind else caches.of_kind(kind)
+            if (live := informer.get(namespace, name)) is not None:
+                yield live
+
+    def _decide(self, live: Obj) -> Decided | None:
+        """None where it is left as it is: something is not known, or cannot be read."""
+        try:
+            decided = self._deciding.decide(live, self._parts.clock.now())
+        except ConfigError as error:
+            self._problems.refuse(live, error)
+            return None
+        if decided is not None and decided.governed_by:
+            self._problems.ignore(live, decided.governed_by)
+        else:
+            self._problems.clear(live)
+        return decided
+
+    def _lay(self, live: Obj, decided: Decided | None) -> None:
+        if live["kind"] != SCALED_OBJECTS.kind or decided is None:
+            return
+        count = decided.outcome.sleeps_at if decided.outcome is not None else None
+        overlay = OverlayReplicas(count) if count else OverlayAsleep()
+        laid = None if count is None else Laid(overlay, BECAUSE)
+        self._parts.overlays.put(ObjectKey.of(SCALED_OBJECTS.kind, live), laid)
+
+    def _is_fresh(self, live: Obj) -> bool:
+        """Whether we have written it within the last minute."""
+        written = self._written.get(key_of(live))
+        return written is not None and self._parts.clock.monotonic() - written < MINUTE
+
+    async def _write(self, live: Obj, before: Annotated, outcome: Outcome) -> None:
+        resource = _resource(live["kind"])
+        about = {"kind": live["kind"], "namespace": namespace_of(live), "object": name_of(live)}
+        async with self._at_once:
+            try:
+                path = resource.named(namespace_of(live), name_of(live))
+                await self._parts.client.patch(path, patch_of(live, before, outcome))
+            except (Conflict, NotFound) as error:
+                log.debug("object changed meanwhile", extra=about | {"error": str(error)})
+            except KubeError as error:
+                log.warning("object was not scaled by its annotations", extra=about | {"error": str(error)})
+            else:
+                self._written[key_of(live)] = self._parts.clock.monotonic()
+                log.info("object scaled by its annotations", extra=about | {"reason": outcome.because})
+            finally:
+                self._writing.discard(key_of(live))
+
+
+async def _in_turns(objects: Iterable[Obj]) -> AsyncIterator[Obj]:
+    """Each object, with room for other work between. Long annotations come last: they make wait none but each other."""
+    spent, long = 0, list[Obj]()
+    for live in objects:
+        if (cost := _cost(live)) > LONG:
+            long.append(live)
+            continue
+        if (spent := spent + cost) > TURN:
+            spent = 0
+            await asyncio.sleep(0)
+        yield live
+    for live in long:
+        await asyncio.sleep(0)
+        yield live
+
+
+def _cost(live: Obj) -> int:
+    return LEAST_COST + sum(map(len, annotations_of(live).values()))
+
+
+def _resource(kind: str) -> Resource:
+    return SCALED_OBJECTS if kind == SCALED_OBJECTS.kind else DOWNSCALED_BY_KIND[kind].resource
+
+
+def _matter(live: Obj) -> tuple[object, ...]:
+    """What a decision depends on, besides time."""
+    meta = live["metadata"]
+    target = map_at(live, "spec", "scaleTargetRef") if live["kind"] == SCALED_OBJECTS.kind else live.get("fields")
+    return (annotations_of(live), meta.get("labels"), meta.get("deletionTimestamp"), target)

@@ -1,0 +1,25 @@
+"""What the controllers of environments work with, made once by `parts.py`."""
+
+from dataclasses import dataclass
+
+from keda_py.operator.cluster.caches import Caches
+from keda_py.operator.controller.dependencies import Dependencies
+from keda_py.operator.environments.bounds import ScheduledBounds
+from keda_py.operator.environments.known.caches import EnvironmentCaches
+from keda_py.operator.environments.known.calendars import Calendars
+from keda_py.operator.environments.known.overriding import Overriding
+from keda_py.operator.environments.known.owners import Owners
+from keda_py.operator.environments.overlays import Overlays
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnvironmentDependencies(Dependencies):
+    """What they need beyond it. `cluster` has the ScaledObjects."""
+
+    caches: EnvironmentCaches
+    cluster: Caches
+    calendars: Calendars
+    overriding: Overriding
+    owners: Owners
+    overlays: Overlays
+    bounds: ScheduledBounds

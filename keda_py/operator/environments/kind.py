@@ -1,0 +1,221 @@
+"""Environments, as the controller works on them: decide, write the status, then act, then wait for what comes next.
+
+A status says what is remembered, so it is written before anything is scaled: killed after any one write, the next
+process goes on. Nothing is decided on a count that could be older than our own last write (`state.py`). In:
+`members.py` and `known/`; the decision is `core/environment/decision/`. Next: `actions.py`.
+"""
+
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+from keda_py.apis.environments.environment import Environment, EnvironmentStatus
+from keda_py.apis.foreign import map_at, namespace_of
+from keda_py.apis.parsing import parse_object
+from keda_py.core.conditions import ConditionValue, with_condition
+from keda_py.core.environment.calendar.calendar import Calendar
+from keda_py.core.environment.decision.decision import EnvironmentDecision, decide
+from keda_py.core.environment.decision.seen import EnvironmentSeen, Role
+from keda_py.core.environment.decision.state import EnvironmentState, read_state
+from keda_py.core.environment.spec import EnvironmentSpec, build_environment
+from keda_py.core.values.object_key import ObjectKey
+from keda_py.errors import ConfigError, KubeError
+from keda_py.kube.informers.informer import Informer
+from keda_py.kube.resources import ENVIRONMENTS, SCALED_OBJECTS, Obj
+from keda_py.operator.controller.after_look import LATE_SECONDS
+from keda_py.operator.controller.controller import Controller
+from keda_py.operator.controller.finalizer import ensure_finalizer, remove_finalizer
+from keda_py.operator.controller.kind import Kind
+from keda_py.operator.controller.state import about, fingerprint_of
+from keda_py.operator.controller.steps import StepError
+from keda_py.operator.environments.actions import act
+from keda_py.operator.environments.dependencies import EnvironmentDependencies
+from keda_py.operator.environments.events import events_of
+from keda_py.operator.environments.known.further import READ_AGAIN_SECONDS, READ_SOON_SECONDS
+from keda_py.operator.environments.members import Members
+from keda_py.operator.environments.others import find_others, is_moving
+from keda_py.operator.environments.overlays import laid_by, ruler
+from keda_py.operator.environments.state import EnvironmentMemory, Read
+from keda_py.operator.environments.wire import fields_of
+
+LONGEST_WAIT_SECONDS = 600.0
+"""Between two looks where nothing is known to change: files with holidays are read again."""
+
+log = logging.getLogger(__name__)
+
+
+class Environments(Kind[EnvironmentMemory]):
+    """The kind for `Controller`."""
+
+    new = EnvironmentMemory
+
+    def __init__(self, parts: EnvironmentDependencies) -> None:
+        self._parts = parts
+        self.live = parts.caches.environments
+        self._members = Members(parts.caches, parts.cluster, parts.owners)
+
+    async def reconcile(self, state: EnvironmentMemory, live: Obj) -> None:
+        """Read it, and hold it so that it cannot go before its members are up. Raises StepError and KubeError."""
+        fingerprint = fingerprint_of(live)
+        try:
+            written = parse_object(Environment, live)
+            spec = build_environment(written)
+        except ConfigError as error:
+            await self._refuse(state, str(error))
+            raise StepError("Environment cannot be read", error) from error
+        await ensure_finalizer(self._parts.client, ENVIRONMENTS, live)
+        async with state.without_worker():
+            await self._parts.caches.wait_members()
+        state.spec, state.next_look = Read(written=written, spec=spec), 0.0
+        state.fingerprint = fingerprint
+
+    async def _refuse(self, state: EnvironmentMemory, message: str) -> None:
+        """It stays as it is."""
+        value = ConditionValue("False", "SpecInvalid", message)
+        listed = with_condition(state.status.get("conditions") or (), "Valid", value)
+        await self._parts.status.write(state, {"conditions": listed})
+        state.stop()
+
+    async def look(self, state: EnvironmentMemory) -> None:
+        """Decide, write, act. Raises KubeError."""
+        if state.spec is not None:
+            await self._decide(state, state.spec.spec, state.spec.written)
+
+    async def finalize(self, state: EnvironmentMemory, live: Obj) -> None:
+        """Give every count back, and let go once that was seen. Raises KubeError."""
+        await self._parts.caches.wait_members()
+        spec = _releasing(live)
+        decision = await self._decide(state, spec, None)
+        state.spec = Read(written=None, spec=spec)
+        if decision.released and await remove_finalizer(self._parts.client, ENVIRONMENTS, live):
+            self._parts.tell(live, "Normal", "EnvironmentReleased", "every count is given back")
+            log.info("environment deleted", extra=about(state))
+
+    async def _decide(
+        self, state: EnvironmentMemory, spec: EnvironmentSpec, written: Environment | None
+    ) -> EnvironmentDecision:
+        clock = self._parts.clock
+        state.next_look = clock.monotonic() + LONGEST_WAIT_SECONDS  # what changes from now on makes it 0
+        calendar, problem = await self._calendar(spec, written)
+        overrides = await self._parts.overriding.of_namespace(spec.namespace)
+        before = _stored(state)
+        others = await find_others(self._parts.caches.further, self._parts.cluster, spec, before)
+        found = list(self._members.see(spec, before, state.written, others))
+        seen = EnvironmentSeen(members=[one for one, _ in found], calendar_error=problem, kinds_error=others.error)
+        decision = decide(spec, calendar, overrides, seen, before, clock.now())
+        live = self.live.get(state.key.namespace, state.key.name)
+        self._parts.instruments.environments.record(state.key, decision, clock.monotonic())
+        await self._parts.status.write(state, fields_of(EnvironmentStatus, decision.status))
+        for kind, reason, note in events_of(before, decision) if live is not None else ():
+            self._parts.events.record(live or {}, kind, reason, note)
+        state.next_look = min(state.next_look, clock.monotonic() + self._seconds_to(decision.look_again_at))
+        if others.unwatched:
+            wait = READ_SOON_SECONDS if is_moving(decision.state) else READ_AGAIN_SECONDS
+            state.next_look = min(state.next_look, clock.monotonic() + wait)
+        self._lay(state, decision, seen)
+        await act(self._parts.client, state, decision.members, {one.key: body for one, body in found})
+        return decision
+
+    def _lay(self, state: EnvironmentMemory, decision: EnvironmentDecision, seen: EnvironmentSeen) -> None:
+        """Over ScaledObjects that are its own, and off those that are gone; another's are for that one to decide."""
+        own = {one.key for one in seen.members if one.role is Role.SCALED_OBJECT and not one.owned_by}
+        calendar = map_at(self.live.get(state.key.namespace, state.key.name), "spec", "calendarRef")
+        told = ruler(state.key.name, decision.status, calendar)
+        for member in decision.members:
+            if member.key in own:
+                self._parts.overlays.put(_scaled_object(state, member.key), laid_by(told, member))
+        for gone in state.laid - {one.key for one in seen.members}:
+            self._parts.overlays.put(_scaled_object(state, gone), None)
+        state.laid = frozenset(own)
+
+    async def _calendar(self, spec: EnvironmentSpec, written: Environment | None) -> tuple[Calendar | None, str]:
+        if written is None:
+            return None, ""
+        try:
+            return await self._parts.calendars.of_environment(spec.namespace, spec.name, written.spec), ""
+        except (ConfigError, KubeError) as error:
+            return None, str(error)
+
+    def _seconds_to(self, at: datetime | None) -> float:
+        if at is None:
+            return LONGEST_WAIT_SECONDS
+        seconds = (at - self._parts.clock.now()).total_seconds()
+        return min(max(seconds, 0.0) + LATE_SECONDS, LONGEST_WAIT_SECONDS)
+
+    def forget(self, state: EnvironmentMemory) -> None:
+        """What was built for it."""
+        self._parts.owners.forget(state.uid)
+        for key in state.laid:
+            self._parts.overlays.put(_scaled_object(state, key), None)
+        self._parts.calendars.forget(*_triple(state))
+
+    def watches(self, controller: Controller[EnvironmentMemory]) -> Iterable[Callable[[], None]]:
+        """Whatever may change what is to be done: members, calendars, Overrides, and other Environments."""
+        caches = self._parts.caches
+        due = partial(_make_due, controller)
+        for informer in (*caches.members.values(), self._parts.cluster.scaled_objects):
+            yield informer.subscribe(partial(_on_change, due))
+        others: tuple[Informer, ...] = (caches.calendars, caches.cluster_calendars, caches.overrides)
+        for informer in others:
+            yield informer.subscribe(partial(_on_change, due))
+        yield caches.further.subscribe(partial(_on_change, due))
+        yield caches.environments.subscribe(partial(_on_neighbour, due))
+
+
+def _make_due(controller: Controller[EnvironmentMemory], namespace: str) -> None:
+    """The Environments of a namespace, or all."""
+    for state in controller.states.values():
+        if state.spec is not None and namespace in ("", state.key.namespace):
+            state.next_look = 0.0
+            controller.queue.add(state.key)
+
+
+def _on_change(due: Callable[[str], None], old: Obj | None, new: Obj | None) -> None:
+    if old is None or new is None or _relevant(old) != _relevant(new):
+        due(namespace_of(new or old))
+
+
+def _on_neighbour(due: Callable[[str], None], old: Obj | None, new: Obj | None) -> None:
+    """Another Environment takes members, or leaves them."""
+    if old is None or new is None or old.get("spec") != new.get("spec"):
+        due(namespace_of(new or old))
+
+
+def _relevant(live: Obj) -> tuple[Any, ...]:
+    meta = live["metadata"]
+    kept = ("labels", "annotations", "generation", "deletionTimestamp")
+    status = live.get("status") or {}
+    counts = {name: status.get(name) for name in ("replicas", "readyReplicas", "observedGeneration", "ends")}
+    active = [one for one in status.get("conditions") or () if one.get("type") == "Active"]
+    return (live.get("spec"), counts, [one.get("status") for one in active], *(meta.get(name) for name in kept))
+
+
+def _stored(state: EnvironmentMemory) -> EnvironmentState:
+    try:
+        return read_state(EnvironmentStatus.model_validate(state.status))
+    except ValueError as error:
+        raise StepError("the stored status cannot be read; correct it", ConfigError(str(error))) from error
+    except ConfigError as error:
+        raise StepError("the stored status cannot be read; correct it", error) from error
+
+
+def _releasing(live: Obj) -> EnvironmentSpec:
+    """Of one that is being deleted: what could not be read is let go, too."""
+    try:
+        return replace(build_environment(parse_object(Environment, live)), deleting=True)
+    except ConfigError:
+        meta = live["metadata"]
+        created = datetime(1970, 1, 1, tzinfo=UTC)
+        name, uid = meta["name"], meta["uid"]
+        return EnvironmentSpec(namespace=meta["namespace"], name=name, uid=uid, created=created, deleting=True)
+
+
+def _scaled_object(state: EnvironmentMemory, member: str) -> ObjectKey:
+    return ObjectKey(SCALED_OBJECTS.kind, state.key.namespace, member.partition("/")[2])
+
+
+def _triple(state: EnvironmentMemory) -> tuple[str, str, str]:
+    return ("Environment", state.key.namespace, state.key.name)

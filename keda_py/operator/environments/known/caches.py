@@ -1,0 +1,149 @@
+"""What environments are made of: informers of their own kinds, and of workloads as far as their counts are concerned.
+
+Where the CRDs are not installed nothing is watched, and one log line says so. Workloads are watched from the first
+Environment on: a cluster without any pays nothing for them.
+"""
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+
+from keda_py.apis.foreign import map_at, maps_at, text_at
+from keda_py.core.environment.spec import EXCLUDE
+from keda_py.errors import KubeError, NotFound, Unavailable
+from keda_py.kube.backoff import Backoff
+from keda_py.kube.client import KubeClient
+from keda_py.kube.informers.informer import Informer
+from keda_py.kube.informers.informer_spec import InformerSpec
+from keda_py.kube.resources import (
+    CALENDARS,
+    CLUSTER_CALENDARS,
+    CRON_JOBS,
+    DEPLOYMENTS,
+    ENVIRONMENTS,
+    OVERRIDES,
+    SCALING_SCHEDULES,
+    STATEFUL_SETS,
+    Obj,
+)
+from keda_py.kube.transport import Request
+from keda_py.operator.cluster.caches import BLIND_SECONDS
+from keda_py.operator.environments.known.further import FurtherKinds
+
+MEMBERS = (DEPLOYMENTS, STATEFUL_SETS, CRON_JOBS)
+ASK_AGAIN_SECONDS = 60.0
+MOST_FAILURES = 5
+"""Of the question whether the CRDs are there; then work begins without an answer."""
+_KEPT = (
+    "name",
+    "namespace",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "labels",
+    "creationTimestamp",
+    "deletionTimestamp",
+)
+
+log = logging.getLogger(__name__)
+
+
+def keep_member(live: Obj) -> Obj:
+    """Of a workload or CronJob who it is, its count or whether it is suspended, how far it is, and who wrote that."""
+    meta, spec, status = live["metadata"], map_at(live, "spec"), map_at(live, "status")
+    kept = {name: meta[name] for name in _KEPT if name in meta}
+    excluded = text_at(meta, "annotations", EXCLUDE)
+    field = "f:suspend" if live["kind"] == CRON_JOBS.kind else "f:replicas"
+    return {
+        "kind": live["kind"],
+        "metadata": kept | {"annotations": {EXCLUDE: excluded} if excluded else {}},
+        "spec": {"replicas": spec.get("replicas", 1), "suspend": spec.get("suspend", False)},
+        "status": {name: status.get(name, 0) for name in ("replicas", "readyReplicas", "observedGeneration")},
+        "manager": _manager_of(meta, field),
+    }
+
+
+def _manager_of(meta: Obj, field: str) -> str:
+    """Who wrote that field of the spec last, as `managedFields` have it; "" if that is not known."""
+    entries = [one for one in maps_at(meta, "managedFields") if field in map_at(one, "fieldsV1", "f:spec")]
+    return max(((text_at(one, "time"), text_at(one, "manager")) for one in entries), default=("", ""))[1]
+
+
+class EnvironmentCaches:
+    """`run` them from the start; `tried` returns once it is known what is stored, or that nothing can be."""
+
+    def __init__(self, client: KubeClient, namespaces: Sequence[str]) -> None:
+        self._client, where = client, tuple(namespaces) or ("",)
+        self.environments = Informer(client, InformerSpec(resource=ENVIRONMENTS, namespaces=where))
+        self.calendars = Informer(client, InformerSpec(resource=CALENDARS, namespaces=where))
+        self.cluster_calendars = Informer(client, InformerSpec(resource=CLUSTER_CALENDARS))
+        self.overrides = Informer(client, InformerSpec(resource=OVERRIDES, namespaces=where))
+        self.schedules = Informer(client, InformerSpec(resource=SCALING_SCHEDULES, namespaces=where))
+        self.members: Mapping[str, Informer] = {
+            kind.kind: Informer(client, InformerSpec(resource=kind, namespaces=where, transform=keep_member))
+            for kind in MEMBERS
+        }
+        self.further = FurtherKinds(client, client.clock, namespaces)
+        self._needed, self._asked = asyncio.Event(), asyncio.Event()
+        self.installed = False
+
+    @property
+    def own(self) -> tuple[Informer, ...]:
+        """Of the kinds of `keda-py.dev`."""
+        return (self.environments, self.calendars, self.cluster_calendars, self.overrides, self.schedules)
+
+    async def run(self) -> None:
+        """Watch until cancelled."""
+        await self._wait_installed()
+        async with asyncio.TaskGroup() as tasks:
+            self.environments.subscribe(lambda old, new: self._needed.set())
+            for informer in self.own:
+                tasks.create_task(informer.run(), name=f"informer {informer.spec.resource.plural}")
+            self._asked.set()
+            await self._needed.wait()
+            tasks.create_task(self.further.run())
+            for informer in self.members.values():
+                tasks.create_task(informer.run(), name=f"informer members {informer.spec.resource.plural}")
+
+    async def _wait_installed(self) -> None:
+        """Ask for the CRDs until they are there; what leads waits for the first answer, or for a few failures."""
+        backoff, told, failures = Backoff(), False, 0
+        request = Request(method="GET", path=ENVIRONMENTS.collection().rpartition("/")[0], resource="apis")
+        while True:
+            try:
+                found = {text_at(one, "kind") for one in maps_at(await self._client.send(request), "resources")}
+                if {informer.spec.resource.kind for informer in self.own} <= found:
+                    self.installed = True
+                    return
+            except NotFound:
+                pass
+            except KubeError as error:
+                failures += 1
+                if failures == MOST_FAILURES:
+                    log.warning("environments are not known yet", extra={"error": str(error)})
+                    self._asked.set()
+                await asyncio.sleep(backoff.next())
+                continue
+            if not told:
+                log.info("environments are off: their crds are not installed; `keda-py crds` prints them")
+                told = True
+            self._asked.set()
+            await asyncio.sleep(ASK_AGAIN_SECONDS)
+
+    async def tried(self) -> None:
+        """Return once everything stored is known, or could not be listed."""
+        await self._asked.wait()
+        if self.installed:
+            for informer in self.own:
+                await informer.wait_tried()
+
+    async def wait_members(self) -> None:
+        """Return once every member can be known. Raises Unavailable where one kind cannot be listed."""
+        for informer in self.members.values():
+            await informer.wait_tried()
+            if not informer.synced:
+                raise Unavailable(f"{informer.spec.resource.plural} cannot be listed: {informer.error}")
+
+    def known(self) -> bool:
+        """No watch has been out of contact for so long that a count may have changed unseen."""
+        return all(one.synced and one.down_for() < BLIND_SECONDS for one in (*self.own, *self.members.values()))

@@ -1,0 +1,143 @@
+"""Calendars with their holidays: of countries, looked up in a thread, and of iCalendar files, read in steps.
+
+In: a Calendar, a ClusterCalendar or an Environment's own hours. Out: `core/environment/calendar`, or a ConfigError that
+names field, value and remedy. What was built is kept for as long as it says the same.
+"""
+
+import asyncio
+import base64
+import binascii
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from keda_py.apis.environments.calendar import Calendar as WireCalendar
+from keda_py.apis.environments.calendar import CalendarRef, CalendarSpec, HolidaySource, IcsSource
+from keda_py.apis.environments.environment import EnvironmentSpec
+from keda_py.apis.foreign import text_at
+from keda_py.apis.parsing import parse_object
+from keda_py.calendars.countries import country_holidays
+from keda_py.calendars.ics import read_ics
+from keda_py.clock import Clock
+from keda_py.core.cron.zones import load_zone
+from keda_py.core.environment.calendar.calendar import Calendar
+from keda_py.core.environment.calendar.reading import Holidays, check_source, read_calendar
+from keda_py.errors import ConfigError, NotFound
+from keda_py.kube.resources import CLUSTER_CALENDARS, Obj
+from keda_py.operator.cluster.reader import ClusterReader
+from keda_py.operator.environments.known.caches import EnvironmentCaches
+
+BEFORE, AHEAD = timedelta(days=7), timedelta(days=400)
+"""Days of iCalendar files that are read, around today."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Built:
+    """A calendar, and all that it was made of."""
+
+    source: tuple[object, ...]
+    calendar: Calendar
+
+
+class Calendars:
+    """Finds calendars; of a ClusterCalendar files are read in `object_namespace`, where it names no other."""
+
+    def __init__(self, clock: Clock, caches: EnvironmentCaches, reader: ClusterReader, object_namespace: str) -> None:
+        self._clock, self._caches, self._reader = clock, caches, reader
+        self._object_namespace = object_namespace
+        self._built: dict[tuple[str, str, str], _Built] = {}
+
+    async def of_environment(self, namespace: str, name: str, spec: EnvironmentSpec) -> Calendar:
+        """The calendar of an Environment. Raises ConfigError, and KubeError for a file that cannot be read now."""
+        if spec.calendar_ref is not None:
+            return await self.find(namespace, spec.calendar_ref)
+        if spec.calendar is None:
+            raise ConfigError("spec: give one of calendarRef and calendar", field="spec")
+        return await self._build(("Environment", namespace, name), spec.calendar, "spec.calendar")
+
+    async def find(self, namespace: str, reference: CalendarRef) -> Calendar:
+        """The calendar of that name. Raises ConfigError and KubeError."""
+        kind = reference.kind or WireCalendar.__name__
+        is_cluster_wide = kind == CLUSTER_CALENDARS.kind
+        informer = self._caches.cluster_calendars if is_cluster_wide else self._caches.calendars
+        live = informer.get("" if is_cluster_wide else namespace, reference.name)
+        if live is None:
+            field = "spec.calendarRef"
+            raise ConfigError(
+                f"{field}: there is no {kind} {reference.name!r}; create it, or correct the name", field=field
+            )
+        return await self.of_live(live)
+
+    async def of_live(self, live: Obj) -> Calendar:
+        """Of a Calendar or ClusterCalendar. Raises ConfigError and KubeError."""
+        found = parse_object(WireCalendar, live)
+        meta = found.metadata
+        return await self._build((live["kind"], meta.namespace, meta.name), found.spec, "spec")
+
+    def forget(self, kind: str, namespace: str, name: str) -> None:
+        """It is gone."""
+        self._built.pop((kind, namespace, name), None)
+
+    async def _build(self, key: tuple[str, str, str], spec: CalendarSpec, field: str) -> Calendar:
+        today = self._clock.now().date()
+        files = [await self._file(key, source, f"{field}.holidays[{n}]") for n, source in enumerate(spec.holidays)]
+        found = (spec, today if any(one.ics for one in spec.holidays) else today.year, *files)
+        built = self._built.get(key)
+        if built is None or built.source != found:
+            days = [
+                await self._days(spec, number, files[number], f"{field}.holidays[{number}]")
+                for number in range(len(spec.holidays))
+            ]
+            built = self._built[key] = _Built(found, read_calendar(spec, days, field=field))
+        return built.calendar
+
+    async def _days(self, spec: CalendarSpec, number: int, file: bytes, field: str) -> Holidays:
+        source, today = spec.holidays[number], self._clock.now().date()
+        check_source(source, field=field)
+        if source.country:
+            years = (today.year, today.year + 1)
+            return await asyncio.to_thread(country_holidays, source.country, source.subdivision, years, field=field)
+        if source.ics is None:
+            return {}
+        return await _read_file(file, today, spec.time_zone, f"{field}.ics")
+
+    async def _file(self, key: tuple[str, str, str], source: HolidaySource, field: str) -> bytes:
+        if source.ics is None:
+            return b""
+        return await self._bytes(key, source.ics, f"{field}.ics")
+
+    async def _bytes(self, key: tuple[str, str, str], ics: IcsSource, field: str) -> bytes:
+        is_secret = ics.secret_key_ref is not None
+        reference = ics.secret_key_ref or ics.config_map_key_ref
+        if reference is None:
+            raise ConfigError(f"{field}: give one of configMapKeyRef and secretKeyRef", field=field)
+        namespace = key[1]
+        if key[0] == CLUSTER_CALENDARS.kind:
+            namespace = reference.namespace or self._object_namespace
+        elif reference.namespace not in ("", namespace):
+            text = f"{field}: namespace {reference.namespace!r} is another one; leave it out"
+            raise ConfigError(text, field=field)
+        what = "Secret" if is_secret else "ConfigMap"
+        try:
+            live = await self._reader.get("secrets" if is_secret else "configmaps", namespace, reference.name)
+        except NotFound:
+            raise ConfigError(f"{field}: there is no {what} {reference.name!r}; create it", field=field) from None
+        plain, encoded = text_at(live, "data", reference.key), text_at(live, "binaryData", reference.key)
+        if not plain and not encoded:
+            text = f"{field}: {what} {reference.name!r} has no key {reference.key!r}; add it, or correct the key"
+            raise ConfigError(text, field=field)
+        if not is_secret and plain:
+            return plain.encode()
+        try:
+            return base64.b64decode(plain or encoded, validate=True)
+        except binascii.Error:
+            raise ConfigError(f"{field}: key {reference.key!r} is not base64; write it anew", field=field) from None
+
+
+async def _read_file(file: bytes, today: date, time_zone: str, field: str) -> Holidays:
+    """Step by step, so that the loop runs between two."""
+    found: Holidays = {}
+    zone = load_zone(time_zone, field="spec.timeZone")
+    for step in read_ics(file, today - BEFORE, today + AHEAD, zone, field=field):
+        found = step
+        await asyncio.sleep(0)
+    return found

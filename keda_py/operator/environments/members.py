@@ -1,0 +1,174 @@
+"""Who the members of an environment are, and how they are now: from caches, and what `others.py` has asked for.
+
+A workload under a ScaledObject is a member through it, unless its owner has paused that. In: `known/caches.py` and the
+operator's ScaledObjects. Out: `MemberSeen`. Next: `kind.py`, which decides.
+"""
+
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from keda_py.apis.foreign import map_at, maps_at, name_of, text_at, texts_at
+from keda_py.core.environment.decision.seen import OUR_MANAGER, MemberSeen, Role, is_ready
+from keda_py.core.environment.decision.state import EnvironmentState, Stage, key_of_workload
+from keda_py.core.environment.overrides import Target
+from keda_py.core.environment.spec import EnvironmentSpec, owner_of
+from keda_py.core.environment.times import parse_time
+from keda_py.errors import ConfigError
+from keda_py.kube.resources import CRON_JOBS, DEPLOYMENTS, SCALED_OBJECTS, Obj
+from keda_py.operator.cluster.caches import BY_TARGET, Caches, target_key
+from keda_py.operator.controller.state import version_of
+from keda_py.operator.environments.known.caches import MEMBERS, EnvironmentCaches
+from keda_py.operator.environments.known.owners import Owners
+from keda_py.operator.environments.others import Others
+from keda_py.operator.environments.state import Written
+from keda_py.operator.environments.targets import is_going, paused_by_owner, workload_of
+
+_LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+_ASLEEP = (Stage.FALLING, Stage.DOWN)
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """Of a workload or CronJob. `value` None: it is not known."""
+
+    value: int | None
+    ready_pods: int
+    manager: str
+
+
+def key_of(kind: str, live: Obj) -> str:
+    """KIND/NAME."""
+    return f"{kind}/{name_of(live)}"
+
+
+class Members:
+    """Sees the members of environments."""
+
+    def __init__(self, caches: EnvironmentCaches, cluster: Caches, owners: Owners) -> None:
+        self._caches, self._cluster, self._owners = caches, cluster, owners
+
+    def see(
+        self, spec: EnvironmentSpec, state: EnvironmentState, written: Mapping[str, Written], others: Others
+    ) -> Iterator[tuple[MemberSeen, Obj]]:
+        """Each member with its object; also those that are remembered and still there."""
+        neighbours = [*(one for one in self._owners.within(spec.namespace) if one.uid != spec.uid), spec]
+        heirs = {key_of_workload(one.workload) for one in state.members.values() if one.workload}
+        for key, role, live, text in self._candidates(spec, state.members, others):
+            labels, annotations = texts_at(live, "metadata", "labels"), texts_at(live, "metadata", "annotations")
+            remembered = key in state.members or key in heirs
+            taken = spec.takes(labels, annotations) and (not text or _kind_of(text) in spec.kinds)
+            if not taken and not remembered:
+                continue
+            owner = owner_of(neighbours, labels, annotations) if taken else None
+            asleep = key in state.members and state.members[key].stage in _ASLEEP
+            workload = self._workload(live, others) if role is Role.SCALED_OBJECT else live
+            count = self._count(workload, role, written.get(key))
+            known = state.members.get(key)
+            if not count.manager and known is not None and known.stage is Stage.FALLING:
+                count = replace(count, manager=OUR_MANAGER)  # not known: an HPA that has not gone yet is most likely
+            targets = [Target(*key.split("/", 1))]
+            if workload is not None and workload is not live:
+                targets.append(Target(workload["kind"], name_of(workload)))
+            yield (
+                MemberSeen(
+                    key=key,
+                    role=role,
+                    created=_created(live),
+                    count=count.value,
+                    ready=_is_ready(live, role, count, asleep=asleep),
+                    wave=spec.wave_of(labels),
+                    manager=count.manager,
+                    triggers_active=role is Role.SCALED_OBJECT and _is_active(live),
+                    released=not taken,
+                    owned_by=owner.name if owner is not None and owner.uid != spec.uid else "",
+                    targets=tuple(targets),
+                    workload=workload_of(live) if role is Role.SCALED_OBJECT else text,
+                ),
+                live,
+            )
+
+    def _candidates(
+        self, spec: EnvironmentSpec, remembered: Container[str], others: Others
+    ) -> Iterator[tuple[str, Role, Obj, str]]:
+        """Key, role, object, and of one of another kind apiVersion/KIND/NAME."""
+        for kind in MEMBERS:
+            role = Role.CRON_JOB if kind == CRON_JOBS else Role.WORKLOAD
+            for live in self._caches.members[kind.kind].objects(spec.namespace):
+                is_scaled = role is Role.WORKLOAD and self._scaled_by_another(kind.api_version, live)
+                if not is_scaled and not is_going(live):
+                    yield key_of(kind.kind, live), role, live, ""
+        for text, live in others.members.items():
+            if not self._scaled_by_another(text.rsplit("/", 2)[0], live):
+                yield key_of(live["kind"], live), Role.WORKLOAD, live, text
+        for live in self._cluster.scaled_objects.objects(spec.namespace):
+            key = key_of(SCALED_OBJECTS.kind, live)
+            # One that is being deleted has its workload to the end.
+            if not paused_by_owner(live) and (key in remembered or not is_going(live)):
+                yield key, Role.SCALED_OBJECT, live, ""
+
+    def _scaled_by_another(self, api_version: str, live: Obj) -> bool:
+        meta = live["metadata"]
+        key = target_key(meta["namespace"], api_version, live["kind"], meta["name"])
+        return any(not paused_by_owner(one) for one in self._cluster.scaled_objects.by_index(BY_TARGET, key))
+
+    def _workload(self, scaled_object: Obj, others: Others) -> Obj | None:
+        text = workload_of(scaled_object)
+        api_version, kind, name = text.rsplit("/", 2)
+        if api_version == DEPLOYMENTS.api_version and kind in self._caches.members:
+            return self._caches.members[kind].get(scaled_object["metadata"]["namespace"], name)
+        return others.targets.get(text)
+
+    def _count(self, workload: Obj | None, role: Role, written: Written | None) -> Count:
+        if workload is None or not self._caches.known():
+            return Count(None, 0, "")
+        if written is not None and version_of(workload) < written.version:
+            return Count(written.count, -1, OUR_MANAGER)
+        if role is Role.CRON_JOB:
+            value = 0 if workload["spec"]["suspend"] else 1
+            return Count(value, value, workload["manager"])
+        value = workload["spec"]["replicas"]
+        if value is None:
+            return Count(None, 0, "")
+        return Count(value, _ready_pods(workload, value), workload["manager"])
+
+
+def _kind_of(text: str) -> tuple[str, str]:
+    api_version, kind, _ = text.rsplit("/", 2)
+    return api_version, kind
+
+
+def _ready_pods(workload: Obj, wanted: int) -> int:
+    """As many as are left where none is wanted; -1 while its controller has not seen the count that is wanted."""
+    status = workload["status"]
+    if status["observedGeneration"] < workload["metadata"].get("generation", 0):
+        return -1
+    found: int = status["readyReplicas"] if wanted else status["replicas"]
+    return found
+
+
+def _is_ready(live: Obj, role: Role, count: Count, *, asleep: bool) -> bool:
+    if count.value is None:
+        return False
+    if role is Role.SCALED_OBJECT:
+        return is_ready(count.value, count.ready_pods, minimum=_minimum(live), asleep=asleep)
+    return is_ready(count.value, count.ready_pods)
+
+
+def _minimum(scaled_object: Obj) -> int:
+    """How many it has at least when it is awake, even without work."""
+    spec = map_at(scaled_object, "spec")
+    found = spec.get("idleReplicaCount", spec.get("minReplicaCount"))
+    return found if isinstance(found, int) else 0
+
+
+def _is_active(scaled_object: Obj) -> bool:
+    conditions = maps_at(scaled_object, "status", "conditions")
+    return any(one.get("type") == "Active" and one.get("status") == "True" for one in conditions)
+
+
+def _created(live: Obj) -> datetime:
+    try:
+        return parse_time(text_at(live, "metadata", "creationTimestamp"), field="metadata.creationTimestamp")
+    except ConfigError:
+        return _LONG_AGO

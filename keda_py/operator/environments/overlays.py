@@ -1,0 +1,131 @@
+"""What lies over the specs of ScaledObjects now, by Environments: a part of the one source of specs.
+
+`lay` stands in `SpecSource.over` (`operator/assembly.py`). An overlay that changes makes its object due, as a changed
+manifest does. After a start the stored statuses say what lay there, so that no first look goes without.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from keda_py.apis.environments.environment import EnvironmentStatus
+from keda_py.apis.foreign import map_at
+from keda_py.core.environment.decision.members import (
+    MemberDecision,
+    Overlay,
+    OverlayAsleep,
+    OverlayHold,
+    OverlayReplicas,
+)
+from keda_py.core.environment.decision.state import MemberState, Stage, read_state
+from keda_py.core.environment.scaling.overlays import lay_over, ruled
+from keda_py.core.spec import ScalingSpec
+from keda_py.core.values.object_key import ObjectKey
+from keda_py.errors import ConfigError
+from keda_py.kube.resources import SCALED_OBJECTS, Obj
+
+_KIND = SCALED_OBJECTS.kind
+
+
+@dataclass(frozen=True, slots=True)
+class Laid:
+    """An overlay, and whose it is: what the Paused condition tells."""
+
+    overlay: Overlay
+    because: str
+
+
+class Overlays:
+    """By ScaledObject."""
+
+    def __init__(self) -> None:
+        self._laid: dict[ObjectKey, Laid] = {}
+        self._notify: Callable[[ObjectKey], None] = lambda _: None
+
+    def clear(self) -> None:
+        """Nothing is known any more, as in a new process."""
+        self._laid.clear()
+
+    def subscribe(self, notify: Callable[[ObjectKey], None]) -> None:
+        """Call `notify` on the loop with each object whose overlay changes."""
+        self._notify = notify
+
+    def lay(self, spec: ScalingSpec) -> ScalingSpec:
+        """The spec under what lies over it now."""
+        laid = self._laid.get(spec.key)
+        if laid is None:
+            return spec
+        return ruled(spec, lay_over(spec, laid.overlay), laid.because)
+
+    def put(self, key: ObjectKey, laid: Laid | None) -> None:
+        """From now on; None takes it off."""
+        if self._laid.get(key) == laid:
+            return
+        if laid is None:
+            del self._laid[key]
+        else:
+            self._laid[key] = laid
+        self._notify(key)
+
+    def restore(self, environments: Iterable[Obj]) -> None:
+        """Take over what the stored statuses say; decisions follow."""
+        self.clear()
+        for live in environments:
+            meta = live["metadata"]
+            try:
+                state = read_state(EnvironmentStatus.model_validate(map_at(live, "status")))
+            except (ConfigError, ValueError):
+                continue  # told by its controller, which does nothing either
+            for name, member in state.members.items():
+                kind, _, called = name.partition("/")
+                overlay = _stored(member)
+                if kind == _KIND and overlay is not None:
+                    key = ObjectKey(_KIND, meta["namespace"], called)
+                    self._laid[key] = Laid(overlay, because(ruler_of(live), member))
+
+
+def because(ruler: str, member: MemberState | None) -> str:
+    """How a ScaledObject is ruled, by what, and until when."""
+    stage = None if member is None else member.stage
+    if stage is Stage.KEPT and member is not None:
+        return f"kept up by {member.by}, held by {ruler}"
+    return f"{'asleep' if stage in (Stage.FALLING, Stage.DOWN) else 'held'} by {ruler}"
+
+
+def ruler_of(live: Obj) -> str:
+    """`environment dev until 2026-11-23T07:30:00Z (Calendar office)`: as the object and its status have it."""
+    status = EnvironmentStatus.model_validate(map_at(live, "status"))
+    return ruler(live["metadata"]["name"], status, map_at(live, "spec", "calendarRef"))
+
+
+def ruler(name: str, status: EnvironmentStatus, calendar: Mapping[str, object]) -> str:
+    """The same of a status that is not stored yet; `calendar` is `spec.calendarRef`, {} for hours of its own."""
+    until = f" until {status.next_change.at}" if status.next_change is not None else ""
+    called = f"{calendar.get('kind') or 'Calendar'} {calendar['name']}" if "name" in calendar else "its own hours"
+    return f"environment {name}{until} ({f'Override {status.override.name}' if status.override else called})"
+
+
+def laid_by(ruler: str, decision: MemberDecision) -> Laid | None:
+    """What lies over a ScaledObject by a decision about its Environment."""
+    overlay = _overlay_of(decision)
+    return None if overlay is None else Laid(overlay, because(ruler, decision.state))
+
+
+def _overlay_of(decision: MemberDecision) -> Overlay | None:
+    """What lies over a ScaledObject by a decision.
+
+    One that was seen at 0 is only held: who scales it up then is for the next decision to judge, not undone at once.
+    """
+    match decision.action:
+        case OverlayAsleep(triggers_wake=False) if decision.state is not None and decision.state.stage is Stage.DOWN:
+            return OverlayHold()
+        case OverlayAsleep() | OverlayHold() | OverlayReplicas() as overlay:
+            return overlay
+        case _:
+            return None
+
+
+def _stored(member: MemberState) -> Overlay | None:
+    """Until the first decision nothing is woken by a trigger."""
+    if member.stage is Stage.FALLING:
+        return OverlayAsleep()
+    return OverlayHold() if member.stage in (Stage.DOWN, Stage.KEPT) else None

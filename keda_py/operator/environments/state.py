@@ -1,0 +1,40 @@
+"""What the operator remembers of one Environment between two looks; what must survive a restart is in its status."""
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Final
+
+from keda_py.apis.environments.environment import Environment
+from keda_py.core.environment.spec import EnvironmentSpec
+from keda_py.operator.controller.state import Remembered
+
+LONGEST_RETRY: Final = timedelta(seconds=30)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Read:
+    """An Environment as it is written and as decisions know it.
+
+    `written` None: it is being deleted, so that no calendar is asked.
+    """
+
+    written: Environment | None
+    spec: EnvironmentSpec
+    polling_interval: timedelta = LONGEST_RETRY
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Our last write of a member's count: until the cache shows that version, this is its count."""
+
+    version: int
+    count: int
+
+
+@dataclass(slots=True)
+class EnvironmentMemory(Remembered):
+    """`written` by member; `laid` are the ScaledObjects that something was decided of."""
+
+    spec: Read | None = None
+    written: dict[str, Written] = field(default_factory=dict)
+    laid: frozenset[str] = frozenset()

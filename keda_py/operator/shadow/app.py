@@ -1,0 +1,160 @@
+"""One shadow: what runs in its process, from start to end. The counterpart of `operator/app.py`."""
+
+import asyncio
+import logging
+import signal
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+
+from aiohttp import web
+
+from keda_py import __version__
+from keda_py.clock import Clock, SystemClock
+from keda_py.core.spec import AS_WRITTEN
+from keda_py.core.values.object_key import ObjectKey
+from keda_py.operator.assembly import OperatorInputs, Sources, identity, readings_of, sources_of
+from keda_py.operator.cluster.caches import Caches, keep_hpa_status
+from keda_py.operator.cluster.namespaces import Namespaces
+from keda_py.operator.controller.controller import Controller
+from keda_py.operator.controller.record import DecisionRecord
+from keda_py.operator.opening import opened
+from keda_py.operator.process.clock_watch import watch_clock
+from keda_py.operator.process.probes import probe_app
+from keda_py.operator.process.quarantine import Quarantine
+from keda_py.operator.process.watchdog import Watchdog
+from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
+from keda_py.operator.scaled_objects.hpas import Hpas
+from keda_py.operator.scaled_objects.targets import Targets
+from keda_py.operator.shadow.kind import ShadowedObjects, ShadowState
+from keda_py.operator.shadow.ledger import Ledger
+from keda_py.operator.shadow.report import report_app
+from keda_py.operator.shadow.silent import SilentEvents, SilentStatus
+from keda_py.readings.journal import Journal
+from keda_py.readings.readings import Readings
+from keda_py.sdk.registry import trigger_types_by_module
+from keda_py.serving.https import LimitedServer
+from keda_py.serving.ports.listening import raise_descriptor_limit
+from keda_py.serving.ports.table import Limits
+from keda_py.settings.parsers import Address
+from keda_py.settings.settings import Settings
+from keda_py.telemetry.page import MetricsPage
+from keda_py.telemetry.shadow_metrics import ShadowMetrics
+
+FEW = Limits(connections=50)
+"""Of each port: the kubelet, Prometheus, and one person."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shadow:
+    """Everything of one process that runs; `report_port` is where it listens once it does."""
+
+    parts: ScaledObjectDependencies
+    controller: Controller[ShadowState]
+    ledger: Ledger
+    report_port: int = 0
+
+
+Started = Callable[[Shadow], None]
+
+
+async def run(settings: Settings) -> None:
+    """`keda-py operator --shadow`: until SIGTERM or SIGINT."""
+    raise_descriptor_limit()
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopping.set)
+    await run_shadow(settings, SystemClock(), stopping)
+
+
+async def run_shadow(
+    settings: Settings, clock: Clock, stopping: asyncio.Event, started: Started = lambda _: None
+) -> None:
+    """One shadow on any clock, until `stopping`; `started` is called once it works. Raises KedaPyError, OSError."""
+    async with opened(settings, clock, Journal.in_memory()) as inputs:
+        around = replace(inputs, client=inputs.client.read_only())
+        shadow, ready = assemble_shadow(around), asyncio.Event()
+        async with _serving(settings, shadow, ready) as port:
+            working = around.tasks.create_task(_work(replace(shadow, report_port=port), ready, started))
+            await stopping.wait()
+            working.cancel()
+            await asyncio.wait([working])
+            await shadow.parts.readings.aclose()
+
+
+def assemble_shadow(around: OperatorInputs) -> Shadow:
+    """Put the parts together, of a client that sends no write; nothing runs yet."""
+    sources = sources_of(around, Caches(around.client, around.settings.cluster.watch_namespaces, keep_hpa_status))
+
+    def on_reading(key: ObjectKey) -> None:
+        controller.on_reading(key)
+
+    parts = _parts(around, sources, readings_of(around, sources, lambda: True, on_reading))
+    ledger = Ledger(around.clock.now())
+    metrics = ShadowMetrics(around.instruments.registry, lambda: ledger.compared)
+    workers = around.settings.scaling.scaled_object_workers
+    controller = Controller(parts, ShadowedObjects(parts, ledger, metrics), workers)
+    sources.resolver.subscribe(controller.on_parameters)
+    return Shadow(parts=parts, controller=controller, ledger=ledger)
+
+
+def _parts(around: OperatorInputs, sources: Sources, readings: Readings) -> ScaledObjectDependencies:
+    client, clock, scaling = around.client, around.clock, around.settings.scaling
+    return ScaledObjectDependencies(
+        clock=clock,
+        client=client,
+        caches=sources.caches,
+        namespaces=Namespaces(client),
+        targets=Targets(client, sources.caches, sources.discovery, clock),
+        hpas=Hpas(client, sources.caches.hpas),
+        specs=AS_WRITTEN,
+        reader=sources.reader,
+        readings=readings,
+        resolver=sources.resolver,
+        status=SilentStatus(client, clock, scaling.decision_history),
+        events=SilentEvents(client, instance=identity(around.settings)),
+        instruments=around.instruments,
+        record=DecisionRecord(),
+        quarantine=Quarantine(clock, around.journal),
+        tells_unknown_keys=False,
+    )
+
+
+async def _work(shadow: Shadow, ready: asyncio.Event, started: Started) -> None:
+    parts = shadow.parts
+    watchdog = Watchdog(parts.instruments.process, trigger_types_by_module())
+    async with asyncio.TaskGroup() as tasks:
+        for run in (parts.caches.run, parts.reader.run, watchdog.run):
+            tasks.create_task(run())
+        await parts.caches.synced()
+        tasks.create_task(watch_clock(parts.clock, [shadow.controller.on_clock_step]))
+        ready.set()
+        log.info("shadow started; nothing is written", extra={"version": __version__})
+        started(shadow)
+        with parts.readings.listening():
+            await shadow.controller.run()
+
+
+@asynccontextmanager
+async def _serving(settings: Settings, shadow: Shadow, ready: asyncio.Event) -> AsyncIterator[int]:
+    """Probes, Prometheus and the report while the block lasts; the port of the report. Raises OSError."""
+    page = web.Application()
+    page.router.add_get("/metrics", MetricsPage(shadow.parts.instruments).answer)
+    wanted: list[tuple[web.Application, Address | None]] = [
+        (probe_app(ready.is_set), settings.serving.health),
+        (page, settings.serving.metrics if settings.serving.prometheus else None),
+        (report_app(shadow.ledger, shadow.parts.clock), settings.shadow.report),
+    ]
+    servers, port = list[LimitedServer](), 0
+    try:
+        for app, address in wanted:
+            if address is not None:
+                servers.append(LimitedServer(app, FEW))
+                port = await servers[-1].start(address.host, address.port, None)
+        yield port
+    finally:
+        for server in servers:
+            await server.aclose()

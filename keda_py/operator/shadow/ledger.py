@@ -1,0 +1,102 @@
+"""What the two sides disagree about, since when and how it ended; short differences are of two clocks, not of minds.
+
+A claim counts once it has differed for its object's patience: each side finds out at its own next poll. Kept are all
+disagreements that hold, and the last thousand that ended.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from keda_py.core.shadow.comparison import Claim
+from keda_py.core.values.object_key import ObjectKey
+
+MOST_ENDED = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disagreement:
+    """One matter of one object, on which the sides differed from `since` to `until` (None: they still do).
+
+    `claim` is as it was when it was found to be one.
+    """
+
+    key: ObjectKey
+    claim: Claim
+    since: datetime
+    until: datetime | None = None
+
+
+@dataclass(slots=True)
+class _Object:
+    """`differing` by matter and subject; `told` are those of them that have lasted for longer than the patience."""
+
+    differing: dict[tuple[str, str], Disagreement]
+    told: set[tuple[str, str]]
+
+
+class Ledger:
+    """Disagreements of all objects; `why_not` says of those that cannot be compared why."""
+
+    def __init__(self, began: datetime, most_ended: int = MOST_ENDED) -> None:
+        self.began = began
+        self.ended: deque[Disagreement] = deque(maxlen=most_ended)
+        self.why_not: dict[ObjectKey, str] = {}
+        self.found = 0
+        """How many there have been."""
+        self._objects: dict[ObjectKey, _Object] = {}
+
+    def note(self, key: ObjectKey, claims: Iterable[Claim], now: datetime, patience: timedelta) -> list[Claim]:
+        """One look at one object; the claims that have become disagreements by it."""
+        self.why_not.pop(key, None)
+        known = self._objects.setdefault(key, _Object(differing={}, told=set()))
+        differing = {(one.matter.value, one.subject): one for one in claims if not one.agree}
+        for what in known.differing.keys() - differing.keys():
+            self._end(known, what, now)
+        fresh = []
+        for what, claim in differing.items():
+            before = known.differing.get(what)
+            if before is None:
+                known.differing[what] = Disagreement(key=key, claim=claim, since=now)
+            elif what not in known.told:
+                known.differing[what] = replace(before, claim=claim)
+                if now - before.since >= patience:
+                    known.told.add(what)
+                    self.found += 1
+                    fresh.append(claim)
+        return fresh
+
+    def skip(self, key: ObjectKey, why: str, now: datetime) -> None:
+        """Nothing is compared for now; what differed is over."""
+        self.forget(key, now)
+        self.why_not[key] = why
+
+    def forget(self, key: ObjectKey, now: datetime) -> None:
+        """The object is gone, or not compared any more."""
+        self.why_not.pop(key, None)
+        known = self._objects.pop(key, None)
+        if known is not None:
+            for what in tuple(known.differing):
+                self._end(known, what, now)
+
+    def holding(self) -> Iterator[Disagreement]:
+        """Those that hold now, by object."""
+        for key in sorted(self._objects, key=lambda one: (one.namespace, one.name)):
+            yield from self.holding_of(key)
+
+    def holding_of(self, key: ObjectKey) -> Iterator[Disagreement]:
+        """Those of one object."""
+        if (known := self._objects.get(key)) is not None:
+            yield from (one for what, one in known.differing.items() if what in known.told)
+
+    @property
+    def compared(self) -> int:
+        """How many objects have been looked at."""
+        return len(self._objects)
+
+    def _end(self, known: _Object, what: tuple[str, str], now: datetime) -> None:
+        over = known.differing.pop(what)
+        if what in known.told:
+            known.told.discard(what)
+            self.ended.append(replace(over, until=now))

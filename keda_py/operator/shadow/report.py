@@ -1,0 +1,77 @@
+"""`GET /report` on loopback: the ledger as JSON, for `keda-py shadow report`.
+
+It tells of every tenant's objects, so that no other machine reaches it, and no web page by a name of its own: who may
+exec into the pod, or forward a port of it, may read it.
+"""
+
+from collections.abc import Mapping
+from ipaddress import ip_address
+from typing import Any
+
+import orjson
+from aiohttp import web
+
+from keda_py.clock import Clock
+from keda_py.core.shadow.comparison import Side
+from keda_py.core.values.times import write_time
+from keda_py.operator.shadow.ledger import Disagreement, Ledger
+
+PATH = "/report"
+
+
+def report_of(ledger: Ledger, clock: Clock) -> Mapping[str, Any]:
+    """Times are UTC; `until` is absent of what still holds."""
+    skipped = sorted(ledger.why_not.items(), key=lambda one: (one[0].namespace, one[0].name))
+    return {
+        "kind": "ShadowReport",
+        "since": write_time(ledger.began),
+        "now": write_time(clock.now()),
+        "compared": ledger.compared,
+        "found": ledger.found,
+        "notCompared": [{"namespace": key.namespace, "name": key.name, "why": why} for key, why in skipped],
+        "holding": [_fields(one) for one in ledger.holding()],
+        "ended": [_fields(one) for one in ledger.ended],
+    }
+
+
+def report_app(ledger: Ledger, clock: Clock) -> web.Application:
+    """The endpoint."""
+
+    async def answer(request: web.Request) -> web.Response:
+        if not _is_here(request.host):
+            raise web.HTTPForbidden(text="ask for 127.0.0.1")
+        return web.Response(body=orjson.dumps(report_of(ledger, clock)), content_type="application/json")
+
+    app = web.Application()
+    app.router.add_get(PATH, answer)
+    return app
+
+
+def _is_here(host: str) -> bool:
+    """A page of another site may have a name that leads here; it does not have this address for a name."""
+    name = host.rpartition(":")[0] if host.rpartition("]")[2].count(":") else host
+    try:
+        return name == "localhost" or ip_address(name.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def _fields(one: Disagreement) -> Mapping[str, Any]:
+    claim = one.claim
+    told: dict[str, Any] = {
+        "namespace": one.key.namespace,
+        "name": one.key.name,
+        "matter": claim.matter.value,
+        "since": write_time(one.since),
+        "ours": _side(claim.ours),
+        "theirs": _side(claim.theirs),
+    }
+    return told | ({"metric": claim.subject} if claim.subject else {}) | _ending(one)
+
+
+def _side(side: Side) -> Mapping[str, str]:
+    return {"does": side.value, "why": side.why}
+
+
+def _ending(one: Disagreement) -> dict[str, str]:
+    return {"until": write_time(one.until)} if one.until else {}

@@ -1,0 +1,40 @@
+"""What sleeps and wakes, as `settings.py` has it."""
+
+from dataclasses import dataclass
+
+from keda_py.apis.go_values import parse_bool
+from keda_py.settings.options import option
+
+DOWNSCALER_RESOURCES = (
+    *("deployments", "statefulsets", "cronjobs", "jobs", "daemonsets"),
+    *("horizontalpodautoscalers", "poddisruptionbudgets", "scaledobjects"),
+)
+"""What the annotations of py-kube-downscaler can put down here."""
+
+
+def parse_downscaler_resources(text: str) -> tuple[str, ...]:
+    """Plural names, comma separated."""
+    names = tuple(dict.fromkeys(part.strip().lower() for part in text.split(",") if part.strip()))
+    if not names or not set(names) <= set(DOWNSCALER_RESOURCES):
+        raise ValueError(f"is no list of resources; use some of {','.join(DOWNSCALER_RESOURCES)}")
+    return names
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnvironmentSettings:
+    """What sleeps and wakes by other rules than Environments."""
+
+    downscaler_annotations: bool = option(
+        False,
+        parse_bool,
+        "obey the annotations of py-kube-downscaler on workloads and namespaces",
+        flag="downscaler-annotations",
+        env="KEDA_PY_DOWNSCALER_ANNOTATIONS",
+    )
+    downscaler_resources: tuple[str, ...] = option(
+        ("deployments",),
+        parse_downscaler_resources,
+        "what these annotations put down, comma separated; a workload under a ScaledObject goes through that",
+        flag="downscaler-include-resources",
+        env="KEDA_PY_DOWNSCALER_INCLUDE_RESOURCES",
+    )

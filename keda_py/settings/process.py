@@ -1,0 +1,35 @@
+"""The process itself and its log, as `settings.py` has them."""
+
+from dataclasses import dataclass
+
+from keda_py.apis.go_values import parse_bool
+from keda_py.settings.options import option
+from keda_py.settings.parsers import one_of, parse_log_level
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogSettings:
+    """What is logged, and how. Encoder "" is console on a terminal and JSON elsewhere."""
+
+    level: int | None = option(None, parse_log_level, "debug, info, warn, error or a number", flag="zap-log-level")
+    encoder: str = option("", one_of("json", "console"), "json or console", flag="zap-encoder")
+    time_encoding: str = option(
+        "rfc3339",
+        one_of("epoch", "millis", "nano", "iso8601", "rfc3339", "rfc3339nano"),
+        "epoch, millis, nano, iso8601, rfc3339 or rfc3339nano",
+        flag="zap-time-encoding",
+    )
+    devel: bool = option(False, parse_bool, "console and debug, unless said otherwise", flag="zap-devel")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessSettings:
+    """The process, and what outlives it."""
+
+    state_dir: str = option(
+        "",
+        str,
+        "directory that outlives the process, for a note of what is under way; empty: one of this user's, 0: none",
+        flag="state-dir",
+        env="KEDA_PY_STATE_DIR",
+    )

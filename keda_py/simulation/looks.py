@@ -1,0 +1,136 @@
+"""The scale loop: observe, decide, apply, as `operator/scaled_objects/look.py` does it, on simulated time.
+
+A month has 172 800 polls, and most find what the one before found. `decide` says itself until when its decision holds
+(`look_again_at`); while activity, count and known changes are the same until then, it would decide the same, and only
+the last activity moves on. Such looks are taken as decided. All others go through the core, and all of an object with
+a formula, or with a failing trigger.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from keda_py.core.activity import ActivityState, last_active_before, note_activity
+from keda_py.core.decision import Decision, Keep, Observation, Reason, ScaleTo, decide
+from keda_py.core.evaluation import evaluate
+from keda_py.core.fallback import needs_ready_pods
+from keda_py.core.polling_grid import Grid
+from keda_py.core.settlement import Outcome, settle
+from keda_py.simulation.world import World
+
+_LATE_SECONDS = 0.001
+"""A look at a boundary comes after it."""
+_Key = tuple[tuple[bool | None, ...], int, datetime | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Held:
+    """A decision to keep the count, what it was made of, and until when it holds (seconds)."""
+
+    key: _Key
+    decision: Decision
+    until: float
+    is_active: bool
+
+
+class Looks:
+    """Of one object. `next` is the second of the next look, infinity while nothing is looked at."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._activity = ActivityState()
+        self._held: _Held | None = None
+        self._active_at: float | None = None
+        self._grid = Grid(interval=1.0, offset=0.0)
+        self.next = float("inf")
+
+    def start(self, at: float) -> None:
+        """Look now, and from then on at each polling interval; the last activity is remembered."""
+        self._catch_up()
+        self._held = None
+        interval = self._world.subject.spec.polling_interval.total_seconds()
+        self._grid = Grid(interval=interval, offset=at % interval)
+        self.next = at
+
+    def stop(self) -> None:
+        """Paused: look no more."""
+        self._catch_up()
+        self._held, self.next = None, float("inf")
+
+    def look(self, at: float, *, polled: bool = True) -> None:
+        """One look; `polled` False: because the HPA's question found work, or an error."""
+        world = self._world
+        world.meters.poll(at, due=polled)
+        key = (tuple(world.meters.active), world.pods.replicas, world.meters.changes_at)
+        held = self._held
+        if held is not None and held.key == key and at < held.until:
+            if held.is_active:
+                self._active_at = at
+            if not polled:
+                return  # the next poll is due when it was
+        else:
+            self._decide(at, key)
+            held = self._held
+        self.next = self._grid.next_after(at)
+        if held is not None and held.until + _LATE_SECONDS < self.next:
+            self.next = held.until + _LATE_SECONDS
+
+    def doze(self, end: float) -> None:
+        """At zero: pass over the polls that find a lone trigger as inactive as the last did.
+
+        Up to `end`, before which nothing else happens: what is read is read ahead of everything else.
+        """
+        held, meters = self._held, self._world.meters
+        if held is None or held.is_active or held.key[0] != (False,) or held.key[2] is not None:
+            return
+        latest = min(end, held.until)
+        while self.next < latest:
+            meters.poll(self.next, due=True)
+            if meters.active[0] is not False or meters.changes_at is not None:
+                return  # the look at that moment shares the reading
+            self.next = self._grid.next_after(self.next)
+
+    def _decide(self, at: float, key: _Key) -> None:
+        self._catch_up()
+        world, now = self._world, self._world.now(at)
+        spec, metrics, replicas = world.subject.spec, world.subject.metrics, world.pods.replicas
+        seen = world.meters.round(now)
+        ready = world.pods.ready if seen.errors and needs_ready_pods(spec, metrics) else None
+        evaluation = evaluate(spec, metrics, seen, world.meters.health, replicas, ready)
+        if metrics.composite is not None:
+            world.composite = evaluation.values[0].milli / 1000 if evaluation.values else None
+        observation = Observation(
+            replicas=replicas,
+            active=evaluation.active,
+            failing=evaluation.failing,
+            active_metrics=evaluation.active_metrics,
+            last_active=last_active_before(self._activity, now, at),
+            changes_at=evaluation.changes_at,
+        )
+        decision = decide(spec, observation, now)
+        outcome = Outcome(before=replicas) if isinstance(decision.action, ScaleTo) else None
+        settled = settle(spec, observation, decision, outcome)
+        self._activity = note_activity(settled.last_active, now=now, monotonic=at, until=evaluation.changes_at)
+        if isinstance(decision.action, ScaleTo):
+            world.scale(decision.action.replicas, at, decision.reason.value)
+        self._hold(key, decision, at, certain=not evaluation.failing and not seen.errors and metrics.composite is None)
+
+    def _hold(self, key: _Key, decision: Decision, at: float, *, certain: bool) -> None:
+        """Until when the decision stands; one that cannot be foreseen is taken anew at each look."""
+        until = float("inf")
+        if decision.look_again_at is not None:
+            until = max((decision.look_again_at - self._world.plan.origin).total_seconds(), at)
+        foreseen = certain and isinstance(decision.action, Keep)
+        self._held = _Held(
+            key=key if foreseen else ((), -1, None),
+            decision=decision,
+            until=until,
+            is_active=decision.reason is Reason.ACTIVE,
+        )
+
+    def _catch_up(self) -> None:
+        """Write down the activity of the looks that were taken as decided."""
+        if self._active_at is None or self._held is None:
+            return
+        at, self._active_at = self._active_at, None
+        now = self._world.now(at)
+        self._activity = note_activity(now, now=now, monotonic=at, until=self._held.key[2])

@@ -1,0 +1,58 @@
+"""For programs: JSON with figures and changes, CSV with changes alone."""
+
+import csv
+import io
+from typing import Any
+
+import orjson
+
+from keda_py.simulation.reports.report import Report
+from keda_py.simulation.runs.run import Result
+
+
+def write_json(report: Report) -> str:
+    """`results` in order; seconds and hours as numbers, moments in ISO 8601."""
+    body = {
+        "origin": report.origin,
+        "load": report.load,
+        "pricePerReplicaHour": report.price,
+        "results": [_result(report, result) for result in report.results],
+        "cheapest": [{"object": one.title, "variant": one.variant} for one in report.best],
+    }
+    return orjson.dumps(body, option=orjson.OPT_INDENT_2 | orjson.OPT_UTC_Z).decode() + "\n"
+
+
+def _result(report: Report, result: Result) -> dict[str, Any]:
+    figures = result.figures
+    return {
+        "object": result.title,
+        "variant": result.variant,
+        "seconds": figures.seconds,
+        "replicaHours": round(figures.replica_hours, 6),
+        "cost": report.cost(figures),
+        "secondsUnderCapacity": round(figures.seconds_short, 3),
+        "longestWaitFromZeroSeconds": figures.longest_wait,
+        "secondsAtZero": round(figures.seconds_at_zero, 3),
+        "mostReplicas": figures.peak,
+        "wakes": figures.wakes,
+        "scalings": figures.scalings,
+        "flaps": figures.flaps,
+        "changes": [
+            {"at": round(change.at, 3), "replicas": change.replicas, "ready": change.ready, "why": change.why}
+            for change in figures.changes
+        ],
+    }
+
+
+def write_csv(report: Report) -> str:
+    """A line a change."""
+    out = io.StringIO()
+    lines = csv.writer(out, lineterminator="\n")
+    lines.writerow(("object", "variant", "time", "seconds", "replicas", "ready", "why"))
+    for result in report.results:
+        for change in result.figures.changes:
+            when = f"{report.moment(change.at).replace(' ', 'T')}Z"
+            lines.writerow(
+                (result.title, result.variant, when, f"{change.at:g}", change.replicas, change.ready, change.why)
+            )
+    return out.getvalue()

@@ -1,0 +1,112 @@
+"""One object, simulated over one load: what can be sent to another process, and done there."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from typing import Any
+
+from keda_py.core.hpa.manifest import target_milli
+from keda_py.errors import ConfigError
+from keda_py.sdk.offline import shared_context
+from keda_py.simulation.engine import simulate
+from keda_py.simulation.loads.load import Load, Need
+from keda_py.simulation.plan import Cluster, Plan
+from keda_py.simulation.recording import Figures, Recording
+from keda_py.simulation.sources import Moment, OwnReading, Source, reads_by_itself
+from keda_py.simulation.subject import Subject, build_subject
+
+_PEAK_PODS = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """`title` is "shop/web", `variant` what makes it differ from the manifest, "" for nothing."""
+
+    title: str
+    body: Mapping[str, Any]
+    load: Load
+    cluster: Cluster = field(default_factory=Cluster)
+    replicas: int | None = None
+    """At the beginning; None: the minimum."""
+    variant: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What came of a run."""
+
+    title: str
+    variant: str
+    figures: Figures
+
+
+def needs_of(body: Mapping[str, Any], load: Load) -> tuple[Need, ...]:
+    """What an object's triggers need of a load. Raises ConfigError."""
+    clock = Moment(load.origin)
+    return _needs(asyncio.run(_subject(body, clock)), clock)
+
+
+def carry_out(run: Run) -> Result:
+    """Simulate. Raises ConfigError that names the object."""
+    try:
+        clock = Moment(run.load.origin)
+        created = {"creationTimestamp": run.load.origin.isoformat()}
+        body = {**run.body, "metadata": {**run.body["metadata"], **created}}
+        subject = asyncio.run(_subject(body, clock))
+        sources = dict(run.load.bind(_needs(subject, clock)))
+    except ConfigError as error:
+        raise ConfigError(f"{run.title}: {error}", field=error.field) from None
+    for index, scaler in enumerate(subject.scalers):
+        if index not in sources:
+            sources[index] = OwnReading(scaler, clock, run.load.origin)
+    return _simulate(run, subject, sources)
+
+
+def _simulate(run: Run, subject: Subject, sources: Mapping[int, Source]) -> Result:
+    spec = subject.spec
+    replicas = spec.min_replicas if run.replicas is None else run.replicas
+    if spec.idle_replicas is not None and run.replicas is None:
+        replicas = spec.idle_replicas
+    plan = Plan(
+        versions=[(0.0, subject)],
+        sources=sources,
+        origin=run.load.origin,
+        end=run.load.end,
+        replicas=replicas,
+        cluster=run.cluster,
+    )
+    recording = Recording(replicas)
+    simulate(plan, recording)
+    return Result(title=run.title, variant=run.variant, figures=recording.figures(plan.end))
+
+
+def carry_out_all(runs: Sequence[Run], processes: int) -> list[Result]:
+    """In their order; more than one in processes of their own. Raises the first ConfigError."""
+    if processes < 2 or len(runs) < 2:
+        return [carry_out(run) for run in runs]
+    with ProcessPoolExecutor(min(processes, len(runs)), mp_context=get_context("spawn")) as pool:
+        return list(pool.map(carry_out, runs, chunksize=max(1, len(runs) // (processes * 4))))
+
+
+async def _subject(body: Mapping[str, Any], clock: Moment) -> Subject:
+    async with shared_context(clock=clock) as lent:
+        return build_subject(body, lent)
+
+
+def _needs(subject: Subject, clock: Moment) -> tuple[Need, ...]:
+    """Of every trigger but those that know by the clock what they read."""
+    spec, found = subject.spec, []
+    external = {metric.trigger_index: metric for metric in subject.metrics.external}
+    for index, (trigger, scaler) in enumerate(zip(spec.triggers, subject.scalers, strict=True)):
+        metric = external.get(index)
+        if metric is not None and reads_by_itself(scaler, clock):
+            continue
+        names = (trigger.name, metric.name if metric else trigger.type, f"trigger{index}")
+        peak = None
+        if metric is not None and metric.metric_type == "AverageValue" and subject.metrics.composite is None:
+            peak = target_milli(metric.target) / 1000 * min(spec.max_replicas, _PEAK_PODS)
+        query = str(trigger.metadata.get("query", ""))
+        found.append(Need(index=index, names=tuple(filter(None, names)), peak=peak, query=query))
+    return tuple(found)

@@ -1,0 +1,104 @@
+"""One version of a ScaledObject, ready to be simulated: its spec, its metrics, and the HPA that it would own.
+
+Made as the operator makes it: `core/spec.py`, the scalers' own names and targets, `core/hpa/manifest.py`. Credentials
+are not needed and not known: where a trigger asks for one, a placeholder stands in.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import SecretStr
+
+from keda_py.core.hpa.controller import HpaSpec
+from keda_py.core.hpa.manifest import build_hpa
+from keda_py.core.hpa.metrics import MetricTarget
+from keda_py.core.hpa.wire import read_spec, read_target
+from keda_py.core.metric_names import MetricSet, name_metrics
+from keda_py.core.spec import AS_WRITTEN, ScalingSpec
+from keda_py.core.spec_rules import check_bounds, check_triggers
+from keda_py.errors import ConfigError
+from keda_py.sdk import registry
+from keda_py.sdk.checks import context_of
+from keda_py.sdk.context import EngineContext, SharedContext
+from keda_py.sdk.registry import AnyScaler
+from keda_py.sdk.scaler import Trigger
+from keda_py.simulation.sources import finish
+
+_PLACEHOLDER = "placeholder"
+_MOST_PLACEHOLDERS = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HpaMetric:
+    """One metric of the HPA: what it is called, what it should be, and of which container."""
+
+    external: bool
+    name: str
+    target: MetricTarget
+    container: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """`activations` run parallel to `metrics.external`, `scalers` to the triggers."""
+
+    spec: ScalingSpec
+    metrics: MetricSet
+    scalers: tuple[AnyScaler, ...]
+    activations: tuple[float, ...]
+    hpa: HpaSpec
+    hpa_metrics: tuple[HpaMetric, ...]
+
+
+def build_subject(body: Mapping[str, Any], lent: SharedContext) -> Subject:
+    """The version that this manifest is, complete as the API server would hand it on. Raises ConfigError."""
+    spec = AS_WRITTEN.read(body)
+    check_bounds(spec)
+    check_triggers(spec.triggers)
+    scalers = tuple(_build_scaler(spec, index, lent) for index in range(len(spec.triggers)))
+    metrics = name_metrics(spec, [finish(scaler.specs()) for scaler in scalers])
+    manifest = build_hpa(spec, metrics)
+    return Subject(
+        spec=spec,
+        metrics=metrics,
+        scalers=scalers,
+        activations=tuple(float(scalers[one.trigger_index].activation) for one in metrics.external),
+        hpa=read_spec(manifest),
+        hpa_metrics=tuple(_hpa_metrics(manifest["spec"]["metrics"])),
+    )
+
+
+def _hpa_metrics(written: Iterable[Mapping[str, Any]]) -> Iterable[HpaMetric]:
+    for metric in written:
+        external = metric["type"] == "External"
+        source = metric["external"] if external else metric.get("resource") or metric["containerResource"]
+        yield HpaMetric(
+            external=external,
+            name=source["metric"]["name"] if external else source["name"],
+            target=read_target(source["target"]),
+            container=source.get("container", ""),
+        )
+
+
+def _build_scaler(spec: ScalingSpec, index: int, lent: SharedContext) -> AnyScaler:
+    trigger = spec.triggers[index]
+    context = context_of(trigger, index, lent, spec)
+    env = {value: SecretStr(_PLACEHOLDER) for key, value in trigger.metadata.items() if key.endswith("FromEnv")}
+    if trigger.authentication_ref is None:
+        return registry.build(Trigger(type=trigger.type, metadata=trigger.metadata, env=env), context)
+    return _build_with_placeholders(Trigger(type=trigger.type, metadata=trigger.metadata, env=env), context)
+
+
+def _build_with_placeholders(trigger: Trigger, context: EngineContext) -> AnyScaler:
+    """As long as it is another parameter that is missing, one stands in for it."""
+    auth: dict[str, SecretStr] = {}
+    for _ in range(_MOST_PLACEHOLDERS):
+        given = Trigger(type=trigger.type, metadata=trigger.metadata, env=trigger.env, auth=auth)
+        try:
+            return registry.build(given, context)
+        except ConfigError as error:
+            if not error.field or error.field in auth or error.field in trigger.metadata:
+                raise
+            auth = {**auth, error.field: SecretStr(_PLACEHOLDER)}
+    raise ConfigError(f"{trigger.type}: asks for more than {_MOST_PLACEHOLDERS} credentials")

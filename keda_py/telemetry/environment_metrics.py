@@ -1,0 +1,74 @@
+"""Environments in numbers: phase, members that are ready, the last wake, and what was saved while members slept.
+
+`keda_py_environment_due` is 1 from the moment at which members are to be ready, so that an alert can tell a morning
+that is late from one that has just begun.
+"""
+
+from prometheus_client import CollectorRegistry, Counter, Gauge
+
+from keda_py.core.environment.decision.decision import EnvironmentDecision
+from keda_py.core.environment.decision.goal import Reason
+from keda_py.core.environment.decision.state import Phase, Stage
+from keda_py.core.values.object_key import ObjectKey
+from keda_py.telemetry.series import Series
+
+_ENVIRONMENT = ("namespace", "environment")
+_DUE = (Reason.OPEN, Reason.OVERRIDE_AWAKE)
+_SCALED = ("Deployment", "StatefulSet", "ScaledObject")
+_WAKE, _MEMBER = "wake", "member"
+
+
+class EnvironmentMetrics:
+    """Every `record` is cheap and never waits; `forget` when an Environment is gone."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        def gauge(name: str, text: str, *labels: str) -> Gauge:
+            return Gauge(f"keda_py_environment_{name}", text, (*_ENVIRONMENT, *labels), registry=registry)
+
+        self._series = Series()
+        self._asleep: dict[ObjectKey, tuple[float, dict[str, int]]] = {}
+        self._phase = gauge("phase", "1 for the phase that an Environment is in, else 0", "phase")
+        self._due = gauge("due", "1 while its members are to be ready")
+        self._ready = gauge("members_ready", "members that are ready")
+        self._members = gauge("members", "members")
+        self._wake = gauge("wake_seconds", "how long the last wake took")
+        self._override = gauge("override_active", "1 while an Override rules it")
+        self._contested = gauge("contested", "1 while a controller such as Argo CD puts counts back")
+        labels = (*_ENVIRONMENT, "kind", "name")
+        text = "replicas that did not run while their Environment slept, times seconds"
+        self._saved = Counter("keda_py_asleep_replica_seconds", text, labels, registry=registry)
+
+    def record(self, key: ObjectKey, decision: EnvironmentDecision, monotonic: float) -> None:
+        """A look at an Environment. What slept since the look before is counted as it was remembered then."""
+        state, status, labels = decision.state, decision.status, (key.namespace, key.name)
+        of = self._series.of
+        for phase in Phase:
+            if phase:
+                of(key, self._phase, (*labels, phase.value)).set(state.phase is phase)
+        of(key, self._due, labels).set(decision.goal.reason in _DUE)
+        of(key, self._ready, labels).set(status.members_ready)
+        of(key, self._members, labels).set(status.members_total)
+        of(key, self._override, labels).set(decision.goal.override is not None)
+        of(key, self._contested, labels).set(any(one.stage is Stage.CONTESTED for one in state.members.values()))
+        if state.last_wake is not None:
+            of(key, self._wake, labels, (_WAKE,)).set(state.last_wake.seconds)
+        self._count_saved(key, decision, monotonic)
+
+    def _count_saved(self, key: ObjectKey, decision: EnvironmentDecision, monotonic: float) -> None:
+        since, slept = self._asleep.get(key, (monotonic, {}))
+        for member, replicas in slept.items():
+            kind, _, name = member.partition("/")
+            labels = (key.namespace, key.name, kind, name)
+            self._series.of(key, self._saved, labels, (_MEMBER,)).inc(replicas * max(monotonic - since, 0.0))
+        members = decision.state.members.items()
+        asleep = {
+            name: one.replicas
+            for name, one in members
+            if one.stage is Stage.DOWN and one.replicas and name.partition("/")[0] in _SCALED
+        }
+        self._asleep[key] = (monotonic, asleep)
+
+    def forget(self, key: ObjectKey) -> None:
+        """An Environment is gone, its series too."""
+        self._series.forget(key)
+        self._asleep.pop(key, None)

@@ -1,0 +1,42 @@
+"""What a shadow and the other side disagree about, for Prometheus."""
+
+from collections import Counter as Counts
+from collections.abc import Callable, Iterable
+
+from prometheus_client import CollectorRegistry, Counter, Gauge
+
+from keda_py.core.values.object_key import ObjectKey
+from keda_py.telemetry.series import Series
+
+_LABELS = ("namespace", "scaledObject", "matter")
+
+
+class ShadowMetrics:
+    """Series end with their objects; the total goes on."""
+
+    def __init__(self, registry: CollectorRegistry, compared: Callable[[], int]) -> None:
+        self._series = Series()
+        self._holding = Gauge(
+            "keda_py_shadow_disagreements", "matters that the two sides disagree about now", _LABELS, registry=registry
+        )
+        self._found = Counter(
+            "keda_py_shadow_disagreements_found", "disagreements that began", ("matter",), registry=registry
+        )
+        objects = Gauge("keda_py_shadow_compared_objects", "objects that both sides scale", registry=registry)
+        objects.set_function(compared)
+
+    def record_found(self, matter: str) -> None:
+        """One has lasted long enough to be one."""
+        self._found.labels(matter).inc()
+
+    def record_holding(self, key: ObjectKey, matters: Iterable[str]) -> None:
+        """What holds of an object after a look; the others end."""
+        counts = Counts(matters)
+        self._series.keep(key, {(matter,) for matter in counts})
+        for matter, count in counts.items():
+            labels = (key.namespace, key.name, matter)
+            self._series.of(key, self._holding, labels, (matter,)).set(count)
+
+    def forget(self, key: ObjectKey) -> None:
+        """The object is gone."""
+        self._series.forget(key)

@@ -1,0 +1,201 @@
+"""The commands on a cluster where no operator runs: they read, ask and give back with the rights of their user."""
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from keda_py.clock import FakeClock
+from keda_py.core.environment.overrides import OverrideState
+from keda_py.environments.overriding import Wish, request
+from keda_py.environments.release import find, page, release_all
+from keda_py.environments.show import look_at_all, look_at_one
+from keda_py.errors import ConfigError
+from keda_py.kube.config import context_namespace
+from keda_py.kube.resources import CRON_JOBS, ENVIRONMENTS, OVERRIDES, STATEFUL_SETS, Obj
+from keda_py.terminal.times import Times
+from tests import builders
+from tests.builders import cron, deployment, scaled_object
+from tests.environments.builders import NOW
+from tests.operator.environments.builders import cron_job, environment, labelled
+from tests.worlds.world import VirtualWorld, open_cluster
+
+TIMES = Times(now=NOW)
+AT = "2026-11-20T17:00:00Z"
+ASLEEP: dict[str, Any] = {
+    "phase": "Asleep",
+    "ready": "0/4",
+    "because": "outside of the hours",
+    "nextChange": {"at": "2026-11-23T08:00:00Z", "to": "Awake", "because": "hours"},
+    "members": {
+        "Deployment/web": {"stage": "Down", "replicas": 3, "since": AT},
+        "Deployment/up": {"stage": "Down", "replicas": 3, "since": AT},
+        "Deployment/kept": {"stage": "Kept", "replicas": 3, "by": "jana", "since": AT},
+        "Deployment/gone": {"stage": "Down", "replicas": 3, "since": AT},
+        "StatefulSet/db": {"stage": "Falling", "replicas": 2, "from": 2, "since": AT},
+        "ScaledObject/app": {"stage": "Down", "replicas": 4, "since": AT},
+        "CronJob/report": {"stage": "Down", "replicas": 1, "since": AT},
+    },
+}
+
+
+@dataclass(kw_only=True)
+class Quiet(VirtualWorld):
+    """No operator."""
+
+    async def ask(self, name: str = "", **wish: Any) -> tuple[list[str], Obj]:
+        asked = Wish(name=name, **{"state": OverrideState.AWAKE, **wish})
+        return await request(self.client, "default", asked, TIMES)
+
+
+@pytest.fixture
+async def quiet(tmp_path: Path) -> AsyncIterator[Quiet]:
+    async with open_cluster(tmp_path, FakeClock(NOW)) as opened:
+        yield Quiet(clock=FakeClock(NOW), cluster=opened.cluster, client=opened.client, kubeconfig=opened.kubeconfig)
+
+
+async def fall_asleep(quiet: Quiet) -> None:
+    """An Environment as an operator left it that is gone."""
+    wave = [{"name": "data", "selector": {"matchLabels": {"wave": "data"}}}]
+    suspended = cron_job()
+    suspended["spec"]["suspend"] = True
+    await quiet.create(
+        *(deployment(name, count) for name, count in {"web": 0, "up": 5, "kept": 3, "app": 0, "free": 0}.items()),
+        labelled(builders.workload("StatefulSet", "db", 0), wave="data"),
+        scaled_object(cron()),
+        suspended,
+        environment(waves=wave),
+    )
+    path = ENVIRONMENTS.named("default", "dev", "status")
+    await quiet.client.patch(path, {"status": ASLEEP})
+
+
+async def test_a_page_tells_of_each_member_what_it_does_and_what_holds_it(quiet: Quiet) -> None:
+    await fall_asleep(quiet)
+    text, body = await look_at_one(quiet.client, "default", "dev", TIMES, 120)
+    told = {one["member"]: (one["wave"], one["state"], one["why"]) for one in body["members"]}
+    assert body["members"][0]["member"] == "StatefulSet/db"
+    assert told == {
+        "StatefulSet/db": ("data", "falling asleep", "2 to come back"),
+        "CronJob/report": ("rest", "suspended", ""),
+        "Deployment/free": ("rest", "ready", ""),
+        "Deployment/kept": ("rest", "kept up", "jana scaled it up; it stays until the next wake"),
+        "Deployment/up": ("rest", "asleep", "3 to come back"),
+        "Deployment/web": ("rest", "asleep", "3 to come back"),
+        "ScaledObject/app": ("rest", "asleep", "4 to come back"),
+    }
+    assert "next: wakes on Mon 23 Nov at 08:00 UTC, in 2 d 14 h: hours" in text.plain
+    _, lines = await look_at_all(quiet.client, "", TIMES, 120)
+    assert [(line["name"], line["phase"]) for line in lines] == [("dev", "Asleep")]
+
+
+async def test_release_gives_back_what_was_taken_and_nothing_else_and_lets_a_deleted_one_go(quiet: Quiet) -> None:
+    await fall_asleep(quiet)
+    finalizers = {"metadata": {"finalizers": ["finalizer.keda.sh"]}}
+    await quiet.patch(ENVIRONMENTS, finalizers, "dev")
+    planned = await release_all(quiet.client, await find(quiet.client, "", ""), dry_run=True)
+    assert (quiet.replicas("web"), len(planned)) == (0, 6)
+    done = await release_all(quiet.client, await find(quiet.client, "default", "dev"))
+    assert {one.member: one.told for one in done} == {
+        "Deployment/web": "0 -> 3",
+        "Deployment/up": "is left at 5: it was scaled up meanwhile",
+        "Deployment/gone": "is gone",
+        "StatefulSet/db": "0 -> 2",
+        "ScaledObject/app": "0 -> 4",
+        "CronJob/report": "runs again",
+    }
+    counts = {name: quiet.replicas(name) for name in ("web", "up", "kept", "app", "free")}
+    assert counts == {"web": 3, "up": 5, "kept": 3, "app": 4, "free": 0}
+    assert quiet.replicas("db", STATEFUL_SETS) == 2
+    assert quiet.get(CRON_JOBS, "report")["spec"]["suspend"] is False
+    assert "delete the Environments" in page(done, 100, dry_run=False).plain
+    await quiet.delete(ENVIRONMENTS, "dev")
+    assert quiet.find(ENVIRONMENTS, "dev") is not None
+    again = await release_all(quiet.client, await find(quiet.client, "default", "dev"))
+    assert not any(one.failed for one in again)
+    assert quiet.find(ENVIRONMENTS, "dev") is None
+
+
+async def test_wake_makes_an_override_that_names_its_user(quiet: Quiet) -> None:
+    await quiet.create(environment())
+    told, made = await quiet.ask(until="22:00", reason="release night")
+    stored = quiet.get(OVERRIDES, made["metadata"]["name"])
+    assert stored["metadata"]["name"].startswith("dev-wake-")
+    assert stored["metadata"]["annotations"] == {"keda-py.dev/requested-by": "kubernetes-admin"}
+    assert stored["spec"] == {
+        "state": "Awake",
+        "target": {"kind": "Environment", "name": "dev"},
+        "until": "2026-11-20T22:00:00Z",
+        "reason": "release night",
+    }
+    assert told[-1].startswith(f"Override {made['metadata']['name']} is created by kubernetes-admin")
+    _, made = await quiet.ask("deploy/web", state=OverrideState.HOLD, length="3h", begin="tomorrow 08:00")
+    assert made["spec"] == {
+        "state": "Hold",
+        "target": {"kind": "Deployment", "name": "web"},
+        "from": "2026-11-21T08:00:00Z",
+        "for": "3h",
+    }
+    before = len(quiet.all(OVERRIDES, "default"))
+    told, made = await quiet.ask(dry_run=True)
+    assert (made["spec"]["until"], told[-1]) == ("NextChange", "nothing is created: --dry-run")
+    assert len(quiet.all(OVERRIDES, "default")) == before
+
+
+async def test_what_cannot_be_done_is_refused_with_a_remedy(quiet: Quiet) -> None:
+    with pytest.raises(ConfigError, match="has no Environment; give another with -n"):
+        await quiet.ask()
+    await quiet.create(environment(), environment("two"))
+    refused = {
+        "name one of dev, two": {},
+        "no Environment 'prod' in namespace 'default': there are dev, two": {"name": "prod"},
+        "'pod/web' names no target": {"name": "pod/web"},
+        "--until and --for say the same twice": {"name": "dev", "until": "22:00", "length": "3h"},
+        "--until: 'soon' is not a time": {"name": "dev", "until": "soon"},
+    }
+    for words, wish in refused.items():
+        with pytest.raises(ConfigError, match=words):
+            await quiet.ask(**wish)
+    assert quiet.all(OVERRIDES, "default") == []
+
+
+async def test_the_program_prints_json_and_names_live_environments_to_a_shell(quiet: Quiet, tmp_path: Path) -> None:
+    await quiet.create(environment())
+    flags = ("--kubeconfig", str(quiet.kubeconfig))
+    found = await run("env", *flags, "-o", "json")
+    assert [one["name"] for one in orjson.loads(found)] == ["dev"]
+    answer, line = tmp_path / "answer", f"keda-py wake --kubeconfig {quiet.kubeconfig} "
+    asking = {"_ARGCOMPLETE": "1", "_ARGCOMPLETE_IFS": "\n", "_ARGCOMPLETE_SHELL": "fish"}
+    asking |= {"_ARGCOMPLETE_STDOUT_FILENAME": str(answer), "COMP_LINE": line, "COMP_POINT": str(len(line))}
+    await run(env=asking)
+    assert answer.read_text().split() == ["dev"]
+
+
+async def run(*arguments: str, env: dict[str, str] | None = None) -> bytes:
+    command = (sys.executable, "-m", "keda_py", *arguments)
+    env = {**os.environ, **(env or {})}
+    process = await asyncio.create_subprocess_exec(*command, env=env, stdout=asyncio.subprocess.PIPE)
+    async with asyncio.timeout(30):
+        out, _ = await process.communicate()
+    return out
+
+
+def test_the_namespace_is_that_of_the_context(tmp_path: Path) -> None:
+    file = tmp_path / "kubeconfig"
+    context: dict[str, Any] = {"name": "here", "context": {"cluster": "c", "user": "u", "namespace": "shop"}}
+    config: dict[str, Any] = {"apiVersion": "v1", "kind": "Config", "contexts": [context], "current-context": "here"}
+    config |= {"clusters": [{"name": "c", "cluster": {}}], "users": [{"name": "u", "user": {}}]}
+    file.write_bytes(orjson.dumps(config))
+    assert context_namespace(str(file)) == "shop"
+    context["context"] = {"cluster": "c", "user": "u"}
+    file.write_bytes(orjson.dumps(config))
+    assert context_namespace(str(file)) == "default"
+    file.write_text("{")
+    with pytest.raises(ConfigError, match="correct the file"):
+        context_namespace(str(file))

@@ -1,0 +1,147 @@
+"""What an Environment does, in words: what comes next and when, who keeps it as it is, and what an Override will do."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from keda_py.core.environment.overrides import OverrideState
+from keda_py.environments.forecast import Plan, forecast
+from keda_py.environments.overview import line_of_live, overview
+from keda_py.environments.words import next_in_words, reasons_of, ruled_by
+from tests.environments.builders import EVENING, NOW, PRAGUE, SLEEPS, WAKES, stored
+
+ASLEEP: dict[str, Any] = {"phase": "Asleep", "because": "outside of the hours", "ready": "0/9", "nextChange": WAKES}
+KEPT = {"Deployment/web": {"stage": "Kept", "replicas": 2, "by": "kubectl-edit", "since": "2026-11-20T17:00:00Z"}}
+WRONG = [
+    {"type": "Ready", "status": "False", "reason": "MembersNotReady", "message": "not told twice"},
+    {"type": "Contested", "status": "True", "reason": "PutBackTwice", "message": "Deployment/web: argocd"},
+]
+
+
+@pytest.mark.parametrize(
+    ("status", "following", "why"),
+    [
+        ({}, "sleeps in 1 h 10 min", "hours Mon-Fri 08:30-19:30 (Calendar office)"),
+        (ASLEEP, "wakes in 2 d 14 h", "outside of the hours (Calendar office)"),
+        (
+            {"override": EVENING, "nextChange": None},
+            "",
+            "kept awake by jana until 22:00 CET (21:00 UTC): release night",
+        ),
+        (
+            ASLEEP | {"members": KEPT},
+            "wakes in 2 d 14 h",
+            "outside of the hours (Calendar office); 1 kept up by kubectl-edit until the next wake",
+        ),
+        (
+            {"conditions": WRONG},
+            "sleeps in 1 h 10 min",
+            "PutBackTwice: Deployment/web: argocd; hours Mon-Fri 08:30-19:30 (Calendar office)",
+        ),
+        ({"nextChange": {**SLEEPS, "at": "2026-11-20T17:00:00Z"}}, "sleeps now", None),
+        ({"nextChange": {**SLEEPS, "at": "soon"}}, "", None),
+    ],
+)
+def test_a_line_tells_what_comes_next_and_who_keeps_it_so(status: Any, following: str, why: str | None) -> None:
+    environment = stored(**status)
+    assert next_in_words(environment.status, PRAGUE) == following
+    assert why in (None, "; ".join(reasons_of(environment, PRAGUE)))
+
+
+def test_what_rules_is_told_in_half_a_sentence() -> None:
+    told = "asleep by environment dev until Mon 23 Nov 08:30 CET (07:30 UTC) (Calendar office)"
+    assert ruled_by(stored(**ASLEEP), PRAGUE) == told
+    assert ruled_by(stored(override=EVENING, nextChange=None), PRAGUE).endswith("dev (Override dev-wake-x7k2p)")
+
+
+def test_one_that_cannot_be_read_is_told_and_hides_no_other() -> None:
+    broken = {"metadata": {"name": "bad", "namespace": "shop"}, "spec": {"waves": "many"}}
+    fresh = {"metadata": {"name": "new", "namespace": "shop"}, "spec": {"calendarRef": {"name": "office"}}}
+    lines = [
+        line_of_live(broken, PRAGUE),
+        line_of_live(fresh, PRAGUE),
+        line_of_live(stored().model_dump(by_alias=True), PRAGUE),
+    ]
+    assert [(line.phase, line.ready) for line in lines] == [("broken", ""), ("unknown", ""), ("awake", "7/9")]
+    assert "spec.waves" in lines[0].why
+    assert "the operator has not looked at it" in lines[1].why
+    text = overview(lines, 100).plain
+    assert [line.split()[0] for line in text.splitlines() if not line.startswith(" ")][2:] == ["bad", "new", "dev"]
+    assert lines[2].fields()["nextChange"]["to"] == "Asleep"
+
+
+AT_22 = datetime(2026, 11, 20, 21, 0, tzinfo=UTC)
+MONDAY = datetime(2026, 11, 22, 23, 0, tzinfo=UTC)
+UNTIL_22 = "until 22:00 CET (21:00 UTC), for 3 h 40 min from now"
+THEN = "then Calendar office rules again"
+
+
+def plan(state: OverrideState, ends: datetime | None, starts: datetime = NOW) -> Plan:
+    return Plan(state=state, target="dev", starts=starts, ends=ends)
+
+
+@pytest.mark.parametrize(
+    ("asked", "status", "told"),
+    [
+        (
+            plan(OverrideState.AWAKE, AT_22),
+            {},
+            [
+                f"dev stays awake {UNTIL_22}",
+                "without this Override it sleeps at 19:30 CET (18:30 UTC), in 1 h 10 min",
+                THEN,
+            ],
+        ),
+        (
+            plan(OverrideState.AWAKE, AT_22),
+            ASLEEP | {"lastWake": {"started": "2026-11-20T07:27:00Z", "ready": "2026-11-20T07:30:00Z", "seconds": 200}},
+            [f"dev wakes now (the last wake took 3 min 20 s) and stays awake {UNTIL_22}", THEN],
+        ),
+        (
+            plan(OverrideState.AWAKE, None),
+            {},
+            [
+                "dev stays awake until 19:30 CET (18:30 UTC), for 1 h 10 min from now",
+                "this changes nothing: its calendar says the same until then",
+                THEN,
+            ],
+        ),
+        (
+            plan(OverrideState.ASLEEP, MONDAY),
+            {},
+            [
+                "dev goes to sleep now and stays asleep until Mon 23 Nov 00:00 CET (23:00 UTC), for 2 d 5 h from now",
+                "without this Override it sleeps at 19:30 CET (18:30 UTC), in 1 h 10 min",
+                THEN,
+            ],
+        ),
+        (
+            plan(OverrideState.HOLD, AT_22),
+            {"override": EVENING, "nextChange": None},
+            [
+                f"dev stays as it is, neither up nor down, {UNTIL_22}",
+                "before, it was kept awake by jana until 22:00 CET (21:00 UTC): release night; "
+                "the newer Override goes before",
+                THEN,
+            ],
+        ),
+        (
+            plan(OverrideState.ASLEEP, MONDAY, AT_22),
+            {},
+            [
+                "dev is put to sleep from 22:00 CET (21:00 UTC) until Mon 23 Nov 00:00 CET (23:00 UTC), "
+                "for 2 d 5 h from now",
+                THEN,
+            ],
+        ),
+    ],
+    ids=["keep awake", "wake", "for nothing", "sleep", "over another", "later"],
+)
+def test_what_an_override_will_do_is_told_beforehand(asked: Plan, status: Any, told: list[str]) -> None:
+    assert list(forecast(asked, stored(**status), PRAGUE)) == told
+
+
+def test_of_an_object_that_is_no_environment_its_end_is_told() -> None:
+    asked = Plan(state=OverrideState.HOLD, target="Deployment web", starts=NOW, ends=AT_22)
+    assert list(forecast(asked, None, PRAGUE)) == [f"Deployment web stays as it is, neither up nor down, {UNTIL_22}"]

@@ -1,0 +1,59 @@
+"""An Environment on the embedded cluster: its members sleep at night, and are as they were in the morning."""
+
+from keda_py.kube.resources import DEPLOYMENTS, ENVIRONMENTS, STATEFUL_SETS
+from tests.builders import deployment, workload
+from tests.operator.environments.builders import condition, cron_job, environment, events, is_suspended, status, until
+from tests.operator.world import World
+
+
+async def test_its_members_sleep_at_night_and_wake_with_the_counts_they_had(world: World) -> None:
+    told = events(world)
+    await world.create(deployment("web", 3), workload("StatefulSet", "db", 2), cron_job())
+    await world.create(environment())
+    await world.seconds(10)
+    assert (status(world)["phase"], status(world)["ready"]) == ("Awake", "3/3")
+    assert condition(world, "Ready") == ("True", "AllReady")
+    await until(world, 20, "17:59")
+    assert world.replicas("web") == 3
+    await until(world, 20, "18:01")
+    assert (world.replicas("web"), world.replicas("db", STATEFUL_SETS)) == (0, 0)
+    assert is_suspended(world)
+    assert status(world)["phase"] == "Asleep"
+    assert status(world)["nextChange"]["at"] == "2026-11-23T08:00:00Z"
+    await until(world, 23, "07:59")
+    assert world.replicas("web") == 0
+    await until(world, 23, "08:01")
+    assert (world.replicas("web"), world.replicas("db", STATEFUL_SETS)) == (3, 2)
+    assert not is_suspended(world)
+    assert (status(world)["phase"], status(world).get("members", {})) == ("Awake", {})
+    assert [reason for _, reason in told] == [
+        *("EnvironmentAwake", "EnvironmentFallingAsleep", "EnvironmentAsleep"),
+        *("EnvironmentWaking", "EnvironmentAwake"),
+    ]
+
+
+async def test_nothing_is_written_while_nothing_changes(world: World) -> None:
+    await world.create(deployment("web", 3), cron_job(), environment())
+    await until(world, 20, "18:05")
+    written = [world.writes_of(ENVIRONMENTS, "dev"), world.writes_of(DEPLOYMENTS, "web")]
+    await until(world, 20, "23:55")
+    assert written == [[], []]
+
+
+async def test_deleted_at_night_it_first_gives_every_count_back(world: World) -> None:
+    await world.create(deployment("web", 3), cron_job(), environment())
+    await until(world, 20, "18:05")
+    assert world.replicas("web") == 0
+    await world.delete(ENVIRONMENTS, "dev")
+    await world.seconds(60)
+    assert world.replicas("web") == 3
+    assert not is_suspended(world)
+    assert world.find(ENVIRONMENTS, "dev") is None
+
+
+async def test_what_a_person_scales_up_at_night_stays_until_the_next_morning(world: World) -> None:
+    await world.create(deployment("web", 3), deployment("api", 1), environment())
+    await until(world, 20, "18:05")
+    await world.patch(DEPLOYMENTS, {"spec": {"replicas": 1}}, "web")
+    await until(world, 20, "23:00")
+    assert (world.replicas("web"), world.replicas("api")) == (1, 0)

@@ -1,0 +1,137 @@
+"""Overrides: what they say of themselves, that they end by themselves, and that nobody signs as somebody else."""
+
+import pytest
+
+from keda_py.core.admission.environments import check_requester
+from keda_py.kube.resources import DEPLOYMENTS, OVERRIDES, Obj
+from tests.builders import deployment, metrics_api, scaled_object
+from tests.operator.environments.builders import environment, events, override, status, until
+from tests.operator.world import World
+
+BY = "keda-py.dev/requested-by"
+
+
+def told(world: World, name: str = "evening") -> Obj:
+    found: Obj = world.get(OVERRIDES, name)["status"]
+    return found
+
+
+async def test_it_rules_until_the_next_change_and_is_gone_a_day_later(world: World) -> None:
+    heard = events(world)
+    await world.create(deployment("web", 2), environment())
+    await until(world, 20, "19:00")
+    await world.create(override(state="Awake", until="NextChange", reason="release"))
+    await world.seconds(30)
+    assert world.replicas("web") == 2
+    assert (told(world)["phase"], told(world)["ends"]) == ("Active", "2026-11-23T08:00:00Z")
+    assert status(world)["override"]["reason"] == "release"
+    assert ("Normal", "OverrideBegan") in heard
+    await world.kill()
+    await world.start()
+    await until(world, 23, "07:59")
+    assert world.replicas("web") == 2
+    await until(world, 23, "08:01")
+    assert told(world)["phase"] == "Ended"
+    await until(world, 23, "18:05")
+    assert world.replicas("web") == 0
+    await until(world, 24, "08:01")
+    assert world.find(OVERRIDES, "evening") is None
+
+
+async def test_of_two_for_one_target_the_newer_rules_and_the_older_says_so(world: World) -> None:
+    await world.create(deployment("web", 2), environment())
+    await world.create(override("first", state="Asleep", **{"for": "10h"}))
+    await world.seconds(60)
+    assert world.replicas("web") == 0
+    await world.create(override("second", state="Awake", **{"for": "1h"}))
+    await world.seconds(60)
+    assert world.replicas("web") == 2
+    assert (told(world, "first")["phase"], told(world, "second")["phase"]) == ("Outranked", "Active")
+    await world.seconds(3700)
+    assert (world.replicas("web"), told(world, "first")["phase"]) == (0, "Active")
+
+
+async def test_one_member_alone_gets_a_count_and_has_its_own_back_afterwards(world: World) -> None:
+    await world.create(deployment("web", 2), deployment("api", 2), environment())
+    await world.create(override(target={"kind": "Deployment", "name": "api"}, replicas=5, **{"for": "1h"}))
+    await world.seconds(60)
+    assert (world.replicas("web"), world.replicas("api")) == (2, 5)
+    await world.seconds(3700)
+    assert (world.replicas("web"), world.replicas("api")) == (2, 2)
+
+
+@pytest.mark.parametrize("kind", ["ScaledObject", "Deployment"])
+async def test_without_any_environment_it_rules_a_scaled_object(world: World, kind: str) -> None:
+    world.jobs(10)
+    await world.create(deployment(), scaled_object(metrics_api(world.url), pollingInterval=60))
+    await world.seconds(70)
+    assert world.replicas() >= 1
+    await world.create(override(target={"kind": kind, "name": "app"}, state="Asleep", **{"for": "4m"}))
+    await world.seconds(60)
+    assert (world.replicas(), told(world)["phase"]) == (0, "Active")
+    assert "by Override evening" in world.full_condition("Paused")[2]
+    counts = world.writes_of(DEPLOYMENTS)
+    await world.kill()
+    await world.start()
+    await world.seconds(100)
+    assert [one["spec"]["replicas"] for one in counts if one["spec"]["replicas"]] == []
+    await world.seconds(160)
+    assert world.replicas() >= 1
+    assert told(world)["phase"] == "Ended"
+
+
+async def test_without_any_environment_it_gives_a_scaled_object_a_count_and_takes_it_back(world: World) -> None:
+    await world.create(deployment(), scaled_object(metrics_api(world.url), pollingInterval=60))
+    await world.create(override(target={"kind": "ScaledObject", "name": "app"}, replicas=3))
+    await world.seconds(60)
+    assert world.replicas() == 3
+    await world.delete(OVERRIDES, "evening")
+    await world.seconds(600)
+    assert world.replicas() == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "told_of"),
+    [
+        ("Deployment", "web", "Deployment 'web' is in no Environment, and nothing else would remember its count"),
+        ("StatefulSet", "db", "there is no StatefulSet 'db'; create it, or correct the name"),
+        ("ScaledObject", "queue", "there is no ScaledObject 'queue'"),
+        ("Environment", "prod", "there is no Environment 'prod'"),
+    ],
+)
+async def test_one_that_nothing_would_come_of_says_so(world: World, kind: str, name: str, told_of: str) -> None:
+    await world.create(deployment("web", 2), override(target={"kind": kind, "name": name}, state="Asleep"))
+    await world.seconds(5)
+    assert (told(world)["phase"], world.replicas("web")) == ("Invalid", 2)
+    assert told_of in told(world)["because"]
+    assert told(world)["conditions"][0]["status"] == "False"
+
+
+async def test_one_that_waits_for_its_target_rules_once_that_is_there(world: World) -> None:
+    await world.create(deployment("web", 2), override(target={"kind": "Environment", "name": "dev"}, state="Asleep"))
+    await world.seconds(5)
+    assert told(world)["phase"] == "Invalid"
+    await world.create(environment())
+    await world.seconds(60)
+    assert (told(world)["phase"], world.replicas("web")) == ("Active", 0)
+
+
+async def test_one_that_cannot_be_read_rules_nothing_and_says_why(world: World) -> None:
+    await world.create(deployment("web", 2), environment())
+    await world.create(override(state="Asleep", until="tonight"))
+    await world.seconds(60)
+    assert world.replicas("web") == 2
+    assert told(world)["phase"] == "Invalid"
+    assert told(world)["because"].startswith("spec.until: 'tonight' is not a time")
+
+
+def test_an_admission_refuses_an_author_who_is_another_user() -> None:
+    def of(name: str) -> Obj:
+        return {"metadata": {"annotations": {BY: name}}}
+
+    assert list(check_requester(of("jana"), None, "jana")) == []
+    assert list(check_requester({"metadata": {}}, None, "jana")) == []
+    (denial,) = check_requester(of("pavel"), None, "jana")
+    assert "'pavel' is another user" in getattr(denial, "message", "")
+    assert list(check_requester(of("jana"), of("jana"), "pavel")) == []
+    assert len(list(check_requester(of("pavel"), of("jana"), "pavel"))) == 1

@@ -1,0 +1,90 @@
+"""Scenarios that KEDA 2.20 and the real HPA controller went through, by the operator on the embedded cluster.
+
+    TRACES=all python -m pytest tests/operator/test_traces.py
+
+plays all of tests/golden/traces.json; without it a few. All are played at once, in one world on virtual time; they are
+compared as tests/simulation/traces.py compares the simulated ones.
+"""
+
+import os
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from aiohttp import web
+
+from keda_py.clock import Clock
+from keda_py.core.hpa.controller import ControllerOptions
+from keda_py.kube.resources import DEPLOYMENTS
+from keda_py.localkube.cluster import ClusterOptions
+from keda_py.localkube.store.subscriptions import Event
+from tests.builders import usage, workload
+from tests.http_server import Answer, HttpServer
+from tests.operator.world import World, build_world
+from tests.simulation.traces import SCENARIOS, SECONDS, SYNC_SECONDS, Json, apart, begins_early, scaled_object
+from tests.simulation.traces import Path as Counts
+
+FEW = ("fallback-static", "one-of-two-fails", "pause-and-go-on", "value-type", "cron-two-minutes")
+PLAYED = tuple(SCENARIOS) if os.environ.get("TRACES") == "all" else FEW
+RECORDED = ClusterOptions(
+    # The real controller queues an HPA anew when its sync is over: the recorded periods are a little over 5 s.
+    hpa_sync_seconds=SYNC_SECONDS + 0.01,
+    hpa=ControllerOptions(downscale_stabilization=timedelta(seconds=10)),
+)
+EARLY = 30.0
+
+
+def source(scenario: Json, index: int, clock: Clock, origin: datetime) -> Answer:
+    trace = scenario["traces"][index]
+
+    async def answer(_: web.Request) -> web.Response:
+        at = (clock.now() - origin).total_seconds()
+        value = next((value for when, value in reversed(trace) if when <= at), trace[0][1])
+        return web.Response(status=500) if value == "500" else web.json_response({"v": value, "w": value})
+
+    return answer
+
+
+async def create(world: World, name: str, origin: datetime) -> None:
+    scenario = SCENARIOS[name]
+    for index in range(len(scenario["traces"])):
+        world.server.answers[f"/{name}/{index}"] = source(scenario, index, world.clock, origin)
+    pods = usage(startup_seconds=str(max(scenario["readyAfter"], 0.1)))
+    await world.create(workload("Deployment", name, scenario["startReplicas"], annotations=pods))
+    if begins_early(scenario):
+        await world.create(scaled_object(name, scenario["annotations"], url=world.server.url, origin=origin))
+
+
+async def play(world: World, names: tuple[str, ...]) -> Mapping[str, Counts]:
+    """The counts that were asked for, by scenario, from second 0 on."""
+    origin = world.clock.now() + timedelta(seconds=60)
+    counts = {name: [(0.0, SCENARIOS[name]["startReplicas"])] for name in names}
+
+    def note(event: Event) -> None:
+        if event.resource.plural == DEPLOYMENTS.plural and event.name in counts:
+            path, replicas = counts[event.name], event.object["spec"]["replicas"]
+            if path[-1][1] != replicas:
+                path.append((max(0.0, (world.clock.now() - origin).total_seconds()), replicas))
+
+    await world.seconds(60 - EARLY)
+    for name in names:
+        await create(world, name, origin)
+    world.listen(note)
+    await world.seconds(EARLY)
+    for name in names:
+        if not begins_early(SCENARIOS[name]):
+            await world.create(scaled_object(name, SCENARIOS[name]["annotations"], url=world.server.url, origin=origin))
+    edits = sorted((at, name, change) for name in names for at, change in SCENARIOS[name]["edits"])
+    for at, name, change in [*edits, (float(SECONDS), "", {})]:
+        await world.seconds((origin - world.clock.now()).total_seconds() + at)
+        if name:
+            await world.annotate(change, name)
+    return counts
+
+
+async def test_the_operator_scales_as_was_recorded(tmp_path: Path, server: HttpServer) -> None:
+    async with build_world(tmp_path, server, options=RECORDED) as world:
+        await world.start()
+        counts = await play(world, PLAYED)
+    different = {name: path for name, path in counts.items() if apart(name, path) > 1.0}
+    assert different == {}
