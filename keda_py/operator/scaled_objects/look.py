@@ -7,6 +7,7 @@ value (`report.py`); status, Events, log lines and record entry are pure functio
 """
 
 import logging
+from dataclasses import replace
 
 from keda_py.core import conditions
 from keda_py.core.activity import note_activity
@@ -23,6 +24,7 @@ from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencie
 from keda_py.operator.scaled_objects.observing import Observed, observe
 from keda_py.operator.scaled_objects.record_entry import entry_of
 from keda_py.operator.scaled_objects.report import Before, Look, events_of, log_lines_of
+from keda_py.operator.scaled_objects.savings import account_look
 from keda_py.operator.scaled_objects.state import ObjectState
 from keda_py.operator.scaled_objects.status import reason_of, status_of
 from keda_py.operator.scaled_objects.targets import Count
@@ -48,6 +50,7 @@ class ScaleLoop:
             if readings is None or state.spec is not spec:
                 return
             look = await self._act(state, spec, readings)
+            look = replace(look, ledger=account_look(state, look))
             self._tell(state, look)
             self._remember(state, look)
             self._parts.readings.note_idle(state.key, idle=look.idle)
@@ -114,6 +117,8 @@ class ScaleLoop:
         instruments.process.record_decision(look.decision.reason.value)
         if look.spec.fallback is not None:
             instruments.record_fallback(state.key, active=look.in_fallback)
+        if look.ledger is not None:
+            instruments.record_savings(state.key, used=look.ledger.total_replicas, saved=look.ledger.total_saved)
         if look.awake is not None:
             instruments.record_awake(state.key, awake=look.awake)
         note_decision(self._parts, state, entry_of(look))
@@ -131,7 +136,7 @@ class ScaleLoop:
                 monotonic=self._parts.clock.monotonic(),
                 until=look.evaluation.changes_at,
             )
-        state.told, state.failures = reason_of(look), look.failures
+        state.told, state.failures, state.ledger = reason_of(look), look.failures, look.ledger
         state.odd, state.out_of_reach = frozenset(look.odd_values), bool(look.refusal)
 
     async def refresh_hpa_condition(self, state: ObjectState) -> None:

@@ -16,6 +16,7 @@ from keda_py.core.evaluation import Evaluation
 from keda_py.core.fallback import FallbackState, shows_fallback
 from keda_py.core.metric_names import COMPOSITE_METRIC
 from keda_py.core.reading import Round
+from keda_py.core.savings.ledger import Ledger
 from keda_py.core.settlement import EventNote, Outcome, Settled
 from keda_py.core.spec import ScalingSpec
 from keda_py.core.values.quantity import counts_as_zero
@@ -69,6 +70,7 @@ class Look:
     metric_names: tuple[str, ...] = ()
     hpa_status: Mapping[str, Any] = field(default_factory=dict)
     before: Before = field(default_factory=Before)
+    ledger: Ledger | None = None
 
     @property
     def awake(self) -> bool | None:
