@@ -93,7 +93,9 @@ def test_a_sweep_is_a_list_or_a_span(text: str, values: tuple[float, ...]) -> No
     assert read_sweep(text).values == values
 
 
-@pytest.mark.parametrize("text", ["", "a", "a=", "a=x", "a=9..1", "a=1..2/0", "a=0..1e9/1", "=1..2"])
+@pytest.mark.parametrize(
+    "text", ["", "a", "a=", "a=x", "a=9..1", "a=1..2/0", "a=0..1e9/1", "a=0..inf", "a=nan..1", "=1..2"]
+)
 def test_what_is_no_sweep_is_told_so(text: str) -> None:
     with pytest.raises(ConfigError, match="--sweep"):
         read_sweep(text)
@@ -106,6 +108,12 @@ def test_a_sweep_reaches_into_triggers_and_behaviors() -> None:
     (_, changed), *_ = read_sweep(f"{path}=60,90").variants(on_queue())
     rules = changed["spec"]["advanced"]["horizontalPodAutoscalerConfig"]["behavior"]["scaleDown"]
     assert rules == {"stabilizationWindowSeconds": 60}
+
+
+@pytest.mark.parametrize("field", ["triggers.0", "triggers.7.type", "scaleTargetRef.name.first", "triggers.x"])
+def test_a_sweep_of_what_is_not_there_is_told_so(field: str) -> None:
+    with pytest.raises(ConfigError, match="--sweep"):
+        read_sweep(f"{field}=1,2").variants(on_queue())
 
 
 def test_a_run_and_its_result_travel_between_processes() -> None:
