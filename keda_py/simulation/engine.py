@@ -88,6 +88,7 @@ class Engine:
         pause = self._world.subject.spec.pause
         if pause.stopped:
             self._looks.stop()
+            self._world.meters.forget()
             self._autoscaler.delete()
             wanted = pause.replica_count()
             if wanted is not None:
