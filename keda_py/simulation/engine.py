@@ -41,7 +41,6 @@ class Engine:
         pods = Pods(plan.replicas, plan.cluster.ready_after)
         self._world = World(plan=plan, subject=subject, meters=meters, pods=pods, changed=self._changed)
         self._looks, self._autoscaler = Looks(self._world), Autoscaler(self._world)
-        self._at = created
         self._stopped = True
         self._resume_or_stop(created)
 

@@ -58,11 +58,6 @@ class Meters:
         return source
 
     @property
-    def failed(self) -> bool:
-        """Did any metric fail when it was last read?"""
-        return None in self.active
-
-    @property
     def changes_at(self) -> datetime | None:
         """The first change that a reading knows in advance."""
         if not self._foresees:

@@ -143,3 +143,10 @@ def test_looks_that_are_taken_as_decided_are_decided_so(seed: int) -> None:
     counts = [[(change.at, change.replicas, change.ready) for change in one.changes] for one in (ours, theirs)]
     assert counts[0] == counts[1]
     assert len(counts[0]) > 100
+
+
+def test_a_workload_that_wakes_soon_is_given_what_was_recommended_before_it_slept() -> None:
+    steps = {0.0: 0.0, 600.0: 15.0, 1800.0: 0.0, 1815.0: 4.0, 3000.0: 0.0}
+    figures = figures_of(on_queue(cooldownPeriod=0), steps, HOUR)
+    counts = [change.replicas for change in figures.changes if change.at >= 1800 and change.why != "PodReady"]
+    assert counts[:4] == [0, 1, 3, 1]  # the HPA still remembers the three, for five minutes
