@@ -27,7 +27,6 @@ class _Held:
     """A decision to keep the count, what it was made of, and until when it holds (seconds)."""
 
     key: _Key
-    decision: Decision
     until: float
     is_active: bool
 
@@ -122,7 +121,6 @@ class Looks:
         foreseen = certain and isinstance(decision.action, Keep)
         self._held = _Held(
             key=key if foreseen else ((), -1, None),
-            decision=decision,
             until=until,
             is_active=decision.reason is Reason.ACTIVE,
         )
