@@ -13,7 +13,7 @@ from keda_py.core.activity import ActivityState, last_active_before, note_activi
 from keda_py.core.decision import Decision, Keep, Observation, Reason, ScaleTo, decide
 from keda_py.core.evaluation import evaluate
 from keda_py.core.fallback import needs_ready_pods
-from keda_py.core.polling_grid import Grid
+from keda_py.core.pacing.polling_grid import Grid
 from keda_py.core.settlement import Outcome, settle
 from keda_py.simulation.world import World
 
