@@ -130,6 +130,7 @@ async def _work(assembly: Assembly, settings: Settings, started: Started) -> Non
 async def _lead(assembly: Assembly, settings: Settings, started: Started) -> None:
     """The work of the one replica that writes, until cancelled; it may begin again later, as in a new process."""
     parts = assembly.parts
+    parts.activations.clear()
     if settings.serving.register:
         await assembly.serving.register(parts.client)
     async with asyncio.TaskGroup() as leading:

@@ -29,11 +29,12 @@ from keda_py.kube.discovery import Discovery
 from keda_py.kube.events import EventRecorder
 from keda_py.kube.leases.lease import Election
 from keda_py.kube.leases.lease_record import LeaseSpec
-from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS
+from keda_py.kube.resources import ENVIRONMENTS, SCALED_JOBS, SCALED_OBJECTS
 from keda_py.net.http import HttpClientSpec, Proxies, http_client
 from keda_py.net.operator_identity import IdentityRule
 from keda_py.net.tls import TlsContexts
 from keda_py.operator.admission.related_objects import RelatedObjects
+from keda_py.operator.admission.requesters import Requesters
 from keda_py.operator.admission.reviews import CONTROLLER as ADMISSION_CONTROLLER
 from keda_py.operator.admission.reviews import AdmissionServer
 from keda_py.operator.authentications.authentications import Authentications
@@ -42,13 +43,12 @@ from keda_py.operator.cloud_events.sources import CloudEventSources
 from keda_py.operator.cluster.caches import Caches
 from keda_py.operator.cluster.namespaces import Namespaces
 from keda_py.operator.cluster.reader import ClusterReader
+from keda_py.operator.controller.activations import Activations
 from keda_py.operator.controller.controller import Controller
 from keda_py.operator.controller.record import DecisionRecord
 from keda_py.operator.controller.state import Remembered
 from keda_py.operator.controller.status import StatusWriter
-from keda_py.operator.environments.bounds import ScheduledBounds
-from keda_py.operator.environments.overlays import Overlays
-from keda_py.operator.environments.parts import EnvironmentParts, assemble_environments
+from keda_py.operator.environments.parts import EnvironmentParts, Lying, assemble_environments
 from keda_py.operator.explain.insight import Insight
 from keda_py.operator.process.quarantine import Quarantine
 from keda_py.operator.process.questions import GuardedQuestions
@@ -116,19 +116,20 @@ def assemble(around: OperatorInputs) -> Assembly:
         (jobs.controller if key.kind == SCALED_JOBS.kind else scaled_objects).on_reading(key)
 
     readings = _readings(around, sources, leads, on_reading)
-    bounds, overlays = ScheduledBounds(), Overlays()
-    specs = AS_WRITTEN.over(bounds.lay, overlays.lay)
-    parts = _parts(around, sources, readings, leads, specs)
+    lying = Lying()
+    parts = _parts(around, sources, readings, leads, lying.over(AS_WRITTEN))
     scaled_objects = Controller(parts, ScaledObjects(parts), settings.scaling.scaled_object_workers)
-    bounds.subscribe(scaled_objects.on_overlay)
-    overlays.subscribe(scaled_objects.on_overlay)
+    lying.subscribe(scaled_objects.on_overlay)
+    parts.activations.subscribe(SCALED_OBJECTS.kind, scaled_objects.on_turn)
     standby_reader = StandbyReader(parts, leads)
     jobs = assemble_jobs(parts, settings)
     for listener in (scaled_objects, jobs.controller, standby_reader):
         sources.resolver.subscribe(listener.on_parameters)
+    environments = assemble_environments(parts, settings, lying)
+    parts.activations.subscribe(ENVIRONMENTS.kind, environments.environments.on_turn)
     answers = Answers(
         metrics=GuardedQuestions(_query(parts, scaled_objects), parts.quarantine, parts.caches.scaled_objects.get),
-        admission=_admission(around, sources),
+        admission=_admission(around, sources, environments),
         instruments=around.instruments,
         insight=_insight(parts, scaled_objects, jobs, leads),
         elsewhere=share_metrics(settings, around.client, sources.caches, around.tls),
@@ -139,7 +140,7 @@ def assemble(around: OperatorInputs) -> Assembly:
         parts=parts,
         scaled_objects=scaled_objects,
         jobs=jobs,
-        environments=assemble_environments(parts, settings, overlays, bounds),
+        environments=environments,
         authentications=_authentications(parts, jobs),
         cloud_events=_cloud_events(around, parts),
         admission=answers.admission,
@@ -202,6 +203,7 @@ def _parts(
         instruments=around.instruments,
         record=DecisionRecord(),
         quarantine=Quarantine(around.clock, around.journal),
+        activations=Activations(around.clock, around.settings.scaling.activations_per_second),
         tells_unknown_keys=around.settings.scaling.report_unknown_metadata,
     )
 
@@ -240,10 +242,12 @@ def _query(parts: ScaledObjectDependencies, scaled_objects: Controller[ObjectSta
     return Query(readings=parts.readings, targets=targets, specs=partial(_find_spec, parts))
 
 
-def _admission(around: OperatorInputs, sources: _Sources) -> AdmissionServer:
+def _admission(around: OperatorInputs, sources: _Sources, environments: EnvironmentParts) -> AdmissionServer:
     events = EventRecorder(around.client, instance=identity(around.settings), controller=ADMISSION_CONTROLLER)
-    neighbours = RelatedObjects(around.client, sources.caches)
-    return AdmissionServer(around.settings, neighbours, sources.caches, events, around.instruments)
+    overrides = environments.caches.overrides
+    neighbours = RelatedObjects(around.client, sources.caches, overrides)
+    requesters = Requesters(around.client, overrides)
+    return AdmissionServer(around.settings, neighbours, sources.caches, events, around.instruments, requesters)
 
 
 def _find_spec(parts: ScaledObjectDependencies, key: ObjectKey) -> ScalingSpec | None:

@@ -27,6 +27,7 @@ from keda_py.settings.parsers import (
     parse_port,
     parse_positive_duration,
     parse_positive_int,
+    parse_rate,
     parse_tls_version,
     parse_token_expiry,
     parse_url,
@@ -247,6 +248,13 @@ class ScalingSettings:
         "at once; 0: at each pollingInterval only",
         flag="zero-polling-interval",
         env="KEDA_PY_ZERO_POLLING_INTERVAL",
+    )
+    activations_per_second: float = option(
+        50.0,
+        parse_rate,
+        "workloads woken from zero in a second, of all namespaces together, which take turns; 0: all at once",
+        flag="activations-per-second",
+        env="KEDA_PY_ACTIVATIONS_PER_SECOND",
     )
     restrict_secret_access: bool = option(
         False,

@@ -100,8 +100,13 @@ async def sleep_and_wake(here: Installed) -> None:
     await here.world.until(SCALING_SCHEDULES, _is_told, "bounds")
     await here.world.create(builders.obj(hers, "Override", "now", spec={**over, "for": "1h"}))
     await here.world.until(OVERRIDES, _is_told, "now")
-    await here.world.create(builders.obj(hers, "Override", "past", spec={**over, "until": "2026-01-01T00:00:00Z"}))
+    await here.world.create(builders.obj(hers, "Override", "past", spec={**over, "for": "1h"}))
+    await here.world.until(OVERRIDES, _is_told, "past")
+    over_long_ago = {"status": {"ends": "2026-01-01T00:00:00Z"}}
     async with here.world.watching(OVERRIDES, "past") as past:
+        await here.world.client.patch(OVERRIDES.named(here.world.namespace, "past", "status"), over_long_ago)
+        touch = {"metadata": {"annotations": {"example.com/touched": "yes"}}}
+        await here.world.client.patch(OVERRIDES.named(here.world.namespace, "past"), touch)
         await past.gone()
     await here.world.until(DEPLOYMENTS, lambda live: live["spec"]["replicas"] == 0, "sleeper")
     await here.world.until(CRON_JOBS, lambda live: bool(live["spec"].get("suspend")), "nightly")

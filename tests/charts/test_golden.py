@@ -28,6 +28,7 @@ WAYS: dict[str, dict[str, Any]] = {
     },
     "everything": {
         "networkPolicy": {"enabled": True},
+        "environments": {"kinds": [{"apiGroup": "argoproj.io", "kind": "rollouts"}]},
         "permissions": {"operator": {"crossNamespaceEndpoints": ["monitoring"], "cloudEventSourceAllNamespaces": True}},
         "webhooks": {"clients": {"caFile": "/callers/ca.crt", "names": ["kube-apiserver", "other"]}},
         "rbac": {"aggregateToDefaultRoles": True},

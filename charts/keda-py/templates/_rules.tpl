@@ -15,6 +15,9 @@
 - {apiGroups: [keda-py.dev], resources: [overrides], verbs: [list, watch, delete]}
 - {apiGroups: [keda-py.dev], resources: [calendars/status, environments/status, overrides/status, scalingschedules/status], verbs: [patch]}
 - {apiGroups: [batch], resources: [cronjobs], verbs: [list, watch, patch]}
+{{- range .Values.environments.kinds }}
+- {apiGroups: [{{ .apiGroup | quote }}], resources: [{{ .kind | quote }}], verbs: [list, watch]}
+{{- end }}
 {{- end }}
 {{- if .Values.rbac.enabledCustomScaledRefKinds }}
 {{- range .Values.rbac.scaledRefKinds }}

@@ -17,10 +17,12 @@ from keda_py.apis.foreign import texts_at
 from keda_py.core.admission.findings import Denial, Finding
 from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.calendar.reading import read_calendar
-from keda_py.core.environment.overrides import read_override
+from keda_py.core.environment.overrides import OverrideSpec, read_override
+from keda_py.core.environment.overrides import check_override as check_times
 from keda_py.core.environment.scaling.schedules import build_schedule
 from keda_py.core.environment.spec import build_environment
 from keda_py.core.values.times import write_time
+from keda_py.errors import ConfigError
 
 T = TypeVar("T", Environment, Override, ScalingSchedule)
 
@@ -39,6 +41,11 @@ def check_calendar(calendar: WireCalendar | ClusterCalendar) -> Iterator[Finding
 def check_environment(environment: Environment) -> Iterator[Finding]:
     """Durations, selectors, waves, and a calendar of its own."""
     build_environment(_created(environment))
+    for number, wave in enumerate(environment.spec.waves):
+        if wave.selector is None:
+            field = f"spec.waves[{number}].selector"
+            text = f"{field}: is missing, so that wave {wave.name!r} selects nothing; write which members it has"
+            raise ConfigError(text, field=field)
     if environment.spec.calendar is not None:
         read_calendar(environment.spec.calendar, field="spec.calendar")
     return iter(())
@@ -46,10 +53,23 @@ def check_environment(environment: Environment) -> Iterator[Finding]:
 
 def check_override(override: Override) -> Iterator[Finding]:
     """Target, state and times. One without a target may have an Environment, and a calendar with it."""
+    _read_override(override)
+    return iter(())
+
+
+def check_new_override(new: Override, old: Override | None, now: datetime, others: int) -> Iterator[Finding]:
+    """As `check_override`; and what is new ends in the future, in a namespace with so many `others` that have not."""
+    created = new.metadata.creation_timestamp or write_time(now)
+    dated = new.model_copy(update={"metadata": new.metadata.model_copy(update={"creation_timestamp": created})})
+    if old is None or old.spec != new.spec:
+        check_times(_read_override(dated), now, others if old is None else 0)
+    return iter(())
+
+
+def _read_override(override: Override) -> OverrideSpec:
     spec = override.spec
     calendar = read_calendar(_ALWAYS) if spec.until == NEXT_CHANGE else None
-    read_override(_created(override), calendar, environment="" if spec.target else "any")
-    return iter(())
+    return read_override(_created(override), calendar, environment="" if spec.target else "any")
 
 
 def check_requester(new: Mapping[str, object], old: Mapping[str, object] | None, username: str) -> Iterator[Finding]:

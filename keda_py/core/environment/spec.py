@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from keda_py.apis.environments.environment import Environment, Wave
+from keda_py.apis.environments.environment import Environment, MemberKind, Wave
 from keda_py.apis.job_spec import LabelSelector as WireSelector
 from keda_py.core.environment.times import parse_duration, parse_time
 from keda_py.core.spec import parse_bool_annotation
@@ -17,6 +17,7 @@ DEFAULT_PARALLEL = 50
 DEFAULT_TIMEOUT = timedelta(minutes=5)
 DEFAULT_LEAD = timedelta(minutes=30)
 DEFAULT_GRACE = timedelta(minutes=15)
+USUAL_KINDS = ("ScaledObject", "Deployment", "StatefulSet", "CronJob")
 REST = "rest"
 """What the members of no wave are called."""
 
@@ -84,6 +85,7 @@ def build_environment(environment: Environment) -> EnvironmentSpec:
         if name in names[:number] or name == REST:
             field = f"spec.waves[{number}].name"
             raise ConfigError(f"{field}: {name!r} is taken; give each wave a name of its own", field=field)
+    _refuse_kinds(spec.kinds)
     return EnvironmentSpec(
         namespace=meta.namespace,
         name=meta.name,
@@ -100,6 +102,14 @@ def build_environment(environment: Environment) -> EnvironmentSpec:
         max_lead=parse_duration(spec.max_lead, DEFAULT_LEAD, field="spec.maxLead"),
         grace=parse_duration(spec.grace, DEFAULT_GRACE, field="spec.grace"),
     )
+
+
+def _refuse_kinds(kinds: Sequence[MemberKind]) -> None:
+    """Members are called KIND/NAME, so that a kind of one name is one kind; the usual ones need not be named."""
+    for number, one in enumerate(kinds):
+        if one.kind in USUAL_KINDS or one.kind in [each.kind for each in kinds[:number]]:
+            field = f"spec.kinds[{number}].kind"
+            raise ConfigError(f"{field}: {one.kind!r} is a member already; take it out", field=field)
 
 
 def _build_wave(wave: Wave, field: str) -> WaveSpec:

@@ -10,10 +10,11 @@ memory triggers it is therefore asked for once, by name.
 from itertools import islice
 from typing import Any
 
-from keda_py.apis.foreign import map_at, maps_at
+from keda_py.apis.foreign import map_at, maps_at, text_at
 from keda_py.core.admission.scaled_object import NOT_OURS
-from keda_py.errors import ConfigError, NotFound
+from keda_py.errors import ConfigError, NotFound, Unavailable
 from keda_py.kube.client import KubeClient
+from keda_py.kube.informers.informer import Informer
 from keda_py.kube.resources import DEPLOYMENTS, STATEFUL_SETS, Obj
 from keda_py.operator.cluster.caches import BY_HPA, BY_TARGET, Caches, target_key
 
@@ -24,13 +25,15 @@ _RESOURCES = {resource.kind: resource for resource in (DEPLOYMENTS, STATEFUL_SET
 
 
 class RelatedObjects:
-    """Tells the webhook process of the neighbours of a ScaledObject."""
+    """Tells the webhook process of the neighbours of a ScaledObject, and of the Overrides of a namespace."""
 
-    def __init__(self, client: KubeClient, caches: Caches) -> None:
-        self._client, self._caches = client, caches
+    def __init__(self, client: KubeClient, caches: Caches, overrides: Informer) -> None:
+        self._client, self._caches, self._overrides = client, caches, overrides
 
     async def around(self, question: Obj) -> Obj:
         """Whatever could collide with it. Raises KubeError when its target cannot be asked for."""
+        if "overridesOf" in question:
+            return self._overrides_of(question["overridesOf"])
         namespace, caches = question["namespace"], self._caches
         target = target_key(namespace, question["apiVersion"], question["kind"], question["name"])
         others = caches.scaled_objects.by_index(BY_TARGET, target)[:MOST_TOLD]
@@ -40,6 +43,15 @@ class RelatedObjects:
             "hpas": [_hpa(one) for one in caches.hpas.by_index(BY_TARGET, target)[:MOST_TOLD]],
             "limitRanges": self._limit_ranges(namespace),
             "containers": await self._containers(question) if question["containers"] else None,
+        }
+
+    def _overrides_of(self, namespace: str) -> Obj:
+        if not self._overrides.synced:
+            raise Unavailable("overrides have not been listed")
+        lives = self._overrides.objects(namespace)
+        return {
+            "now": self._client.clock.now().isoformat(),
+            "overrides": sum(text_at(live, "status", "phase") != "Ended" for live in lives),
         }
 
     def _limit_ranges(self, namespace: str) -> list[Obj] | None:

@@ -13,6 +13,7 @@ from keda_py.errors import KubeError
 from keda_py.kube.events import EventRecorder
 from keda_py.kube.resources import Obj
 from keda_py.operator.admission.related_objects import RelatedObjects
+from keda_py.operator.admission.requesters import Request, Requesters
 from keda_py.operator.admission.webhook.cautions import Cautions, Judged
 from keda_py.operator.admission.webhook.forwarded_logs import log_forwarded
 from keda_py.operator.admission.webhook.link import Message
@@ -46,8 +47,10 @@ class AdmissionServer:
         caches: Caches,
         events: EventRecorder,
         instruments: OperatorMetrics,
+        requesters: Requesters,
     ) -> None:
         self._settings, self._neighbours, self._caches = settings, neighbours, caches
+        self._requesters = requesters
         self.events, self._instruments = events, instruments
         self._cautions = Cautions(events, caches.scaled_objects)
         self._denials = Quiet(_TOLD_EVERY)
@@ -68,7 +71,9 @@ class AdmissionServer:
             self.process.begun.set()
             return
         async with asyncio.TaskGroup() as self._questions:
+            recording = self._questions.create_task(self._requesters.run())
             await self.process.run(self._listeners)
+            recording.cancel()
 
     def show(self, certificate: ServingCertificate) -> None:
         """Serve with another certificate."""
@@ -138,6 +143,8 @@ class AdmissionServer:
             self._instruments.admission.record_validation(namespace, action)
         if notes := review.get("told"):
             self._cautions.expect(_judged(review["about"], notes))
+        if author := review.get("author"):
+            self._requesters.expect(_request(review["about"], review.get("namespace", ""), author))
         if not (denied := review.get("denied")):
             return
         if path in _COUNTED:
@@ -150,6 +157,12 @@ class AdmissionServer:
 def _judged(about: Message, notes: Sequence[str]) -> Judged:
     names = {name: str(about.get(name) or "") for name in ("namespace", "name", "uid")}
     return Judged(**names, generation=about.get("generation") or 0, notes=notes)
+
+
+def _request(about: Message, namespace: str, user: str) -> Request:
+    return Request(
+        namespace=namespace, name=str(about.get("name") or ""), uid=str(about.get("uid") or ""), user=str(user)
+    )
 
 
 def _shown(certificate: ServingCertificate) -> Message:

@@ -91,11 +91,18 @@ class Controller(Generic[StateT]):
             state.next_look = 0.0
             self.queue.add(key)
 
+    def on_turn(self, key: ObjectKey) -> None:
+        """Its turn to wake a workload has come: look at it now."""
+        state = self.states.get(key)
+        if state is not None:
+            state.next_look = 0.0
+            self.queue.add(key)
+
     def on_overlay(self, key: ObjectKey) -> None:
         """What lies over its spec has changed: reconcile it again, as if its manifest had changed."""
         state = self.states.get(key)
         if state is not None:
-            state.fingerprint = None
+            state.fingerprint, state.overlaid = None, True
             state.interrupt()
             self.queue.add(key)
 
@@ -194,16 +201,22 @@ class Controller(Generic[StateT]):
         else:
             await self._renew_stale(state)
             if state.fingerprint != fingerprint_of(live):
-                async with self._workers.one(state.key.namespace) as state.without_worker:
-                    await self._kind.reconcile(state, live)
+                await self._reconcile(state, live)
             await (self._kind.look(state) if self._begins_look(state) else self._kind.refresh(state))
             await show_release(self._parts, state)
+
+    async def _reconcile(self, state: StateT, live: Obj) -> None:
+        state.overlaid = False
+        async with self._workers.one(state.key.namespace) as state.without_worker:
+            await self._kind.reconcile(state, live)
+        if state.overlaid:  # what lay over the spec that it was made of has changed meanwhile
+            state.fingerprint = None
 
     def _after_failed_step(self, state: StateT, error: StepError, live: Obj) -> float | None:
         """A ConfigError waits for its object to change; the rest is retried."""
         self._kind.note_failure(state, error, live)
         if isinstance(error.cause, ConfigError):
-            state.fingerprint = fingerprint_of(live)
+            state.fingerprint = None if state.overlaid else fingerprint_of(live)
             return None
         return self._back_off(state)
 
@@ -220,6 +233,7 @@ class Controller(Generic[StateT]):
         self._kind.forget(state)
         state.stop()
         self._parts.quarantine.forget(state.key)
+        self._parts.activations.withdraw(state.key)
         self.queue.discard(state.key)
         await self._parts.readings.forget(state.key)
         self._parts.instruments.forget(state.key)

@@ -25,9 +25,10 @@ class Remembered:
     """One object's memory, made by its first watch event and dropped with its last.
 
     `spec` and `metrics` are set while a scale loop runs. `fingerprint` is what the last finished reconcile was made of,
-    `attempts` counts those that failed since. `next_look` is monotonic seconds, 0: now. `failures` are the trigger
-    errors already told, `stale` the triggers whose parameters may have changed, `troubles` what was logged as wrong
-    since all was well. `without_worker` is for what a reconcile waits for: others have its worker meanwhile.
+    `attempts` counts those that failed since. `next_look` is monotonic seconds, 0: now. `overlaid`: what lies over the
+    spec has changed since the last reconcile began. `failures` are the trigger errors already told, `stale` the
+    triggers whose parameters may have changed, `troubles` what was logged as wrong since all was well. `without_worker`
+    is for what a reconcile waits for: others have its worker meanwhile.
     """
 
     resource: Resource
@@ -41,6 +42,7 @@ class Remembered:
     attempts: int = 0
     next_look: float = 0.0
     looking: bool = False
+    overlaid: bool = False
     failures: tuple[str, ...] = ()
     stale: set[int] = field(default_factory=set)
     troubles: set[str] = field(default_factory=set)

@@ -15,7 +15,8 @@ from keda_py.kube.discovery import ScaleTarget
 from keda_py.kube.resources import CRON_JOBS, Obj
 from keda_py.kube.scale import write_scale
 from keda_py.operator.controller.state import about, version_of
-from keda_py.operator.environments.caches import MEMBERS
+from keda_py.operator.environments.known.caches import MEMBERS
+from keda_py.operator.environments.known.further import TARGET
 from keda_py.operator.environments.state import EnvironmentMemory, Written
 
 AT_ONCE = 20
@@ -59,7 +60,8 @@ async def _apply(client: KubeClient, state: EnvironmentMemory, decision: MemberD
     version = _version(state, key, live)
     match decision.action:
         case SetReplicas(replicas=count):
-            scale = await write_scale(client, _TARGETS[live["kind"]], namespace, name, count, version)
+            target = live.get(TARGET) or _TARGETS[live["kind"]]
+            scale = await write_scale(client, target, namespace, name, count, version)
             state.written[key] = Written(int(scale.resource_version or 0), scale.replicas)
         case Suspend() | Resume():
             suspend = isinstance(decision.action, Suspend)

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from keda_py.operator.cluster.caches import Caches
 from keda_py.operator.controller.dependencies import Dependencies
 from keda_py.operator.environments.bounds import ScheduledBounds
-from keda_py.operator.environments.caches import EnvironmentCaches
-from keda_py.operator.environments.calendars import Calendars
+from keda_py.operator.environments.known.caches import EnvironmentCaches
+from keda_py.operator.environments.known.calendars import Calendars
+from keda_py.operator.environments.known.overriding import Overriding
+from keda_py.operator.environments.known.owners import Owners
 from keda_py.operator.environments.overlays import Overlays
-from keda_py.operator.environments.overriding import Overriding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,5 +20,6 @@ class EnvironmentDependencies(Dependencies):
     cluster: Caches
     calendars: Calendars
     overriding: Overriding
+    owners: Owners
     overlays: Overlays
     bounds: ScheduledBounds

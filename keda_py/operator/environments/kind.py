@@ -2,7 +2,7 @@
 
 A status says what is remembered, so it is written before anything is scaled: killed after any one write, the next
 process goes on. Nothing is decided on a count that could be older than our own last write (`state.py`). In:
-`members.py`, `calendars.py`, `overriding.py`; the decision is `core/environment/decision/`. Next: `actions.py`.
+`members.py` and `known/`; the decision is `core/environment/decision/`. Next: `actions.py`.
 """
 
 import logging
@@ -13,18 +13,21 @@ from functools import partial
 from typing import Any
 
 from keda_py.apis.environments.environment import Environment, EnvironmentStatus
-from keda_py.apis.foreign import map_at, namespace_of
+from keda_py.apis.foreign import map_at, namespace_of, texts_at
 from keda_py.apis.parsing import parse_object
 from keda_py.core.conditions import ConditionValue, with_condition
 from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.decision.decision import EnvironmentDecision, decide
+from keda_py.core.environment.decision.members import SetReplicas
 from keda_py.core.environment.decision.seen import EnvironmentSeen, Role
 from keda_py.core.environment.decision.state import EnvironmentState, read_state
 from keda_py.core.environment.spec import EnvironmentSpec, build_environment
+from keda_py.core.pacing.activations import read_priority
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ConfigError, KubeError
 from keda_py.kube.informers.informer import Informer
 from keda_py.kube.resources import ENVIRONMENTS, SCALED_OBJECTS, Obj
+from keda_py.operator.controller.activations import Ticket
 from keda_py.operator.controller.after_look import LATE_SECONDS
 from keda_py.operator.controller.controller import Controller
 from keda_py.operator.controller.finalizer import ensure_finalizer, remove_finalizer
@@ -33,8 +36,10 @@ from keda_py.operator.controller.state import about, fingerprint_of
 from keda_py.operator.controller.steps import StepError
 from keda_py.operator.environments.actions import act
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
-from keda_py.operator.environments.events import events_of
+from keda_py.operator.environments.events import events_of, turn_events
+from keda_py.operator.environments.known.further import READ_AGAIN_SECONDS, READ_SOON_SECONDS
 from keda_py.operator.environments.members import Members
+from keda_py.operator.environments.others import find_others, is_moving
 from keda_py.operator.environments.overlays import laid_by, ruler
 from keda_py.operator.environments.state import EnvironmentMemory, Read
 from keda_py.operator.environments.wire import fields_of
@@ -53,7 +58,7 @@ class Environments(Kind[EnvironmentMemory]):
     def __init__(self, parts: EnvironmentDependencies) -> None:
         self._parts = parts
         self.live = parts.caches.environments
-        self._members = Members(parts.caches, parts.cluster)
+        self._members = Members(parts.caches, parts.cluster, parts.owners)
 
     async def reconcile(self, state: EnvironmentMemory, live: Obj) -> None:
         """Read it, and hold it so that it cannot go before its members are up. Raises StepError and KubeError."""
@@ -100,18 +105,43 @@ class Environments(Kind[EnvironmentMemory]):
         calendar, problem = await self._calendar(spec, written)
         overrides = await self._parts.overriding.of_namespace(spec.namespace)
         before = _stored(state)
-        found = list(self._members.see(spec, before, state.written))
-        seen = EnvironmentSeen(members=[one for one, _ in found], calendar_error=problem)
+        others = await find_others(self._parts.caches.further, self._parts.cluster, spec, before)
+        found = list(self._members.see(spec, before, state.written, others))
+        seen = EnvironmentSeen(members=[one for one, _ in found], calendar_error=problem, kinds_error=others.error)
         decision = decide(spec, calendar, overrides, seen, before, clock.now())
         live = self.live.get(state.key.namespace, state.key.name)
         self._parts.instruments.environments.record(state.key, decision, clock.monotonic())
-        await self._parts.status.write(state, fields_of(EnvironmentStatus, decision.status))
-        for kind, reason, note in events_of(before, decision) if live is not None else ():
+        waits = self._waiting(state, live, seen, decision)
+        status = decision.status.model_copy(update={"awaiting_turn": len(waits)})
+        told = [*events_of(before, decision), *turn_events(state.status.get("awaitingTurn", 0), len(waits))]
+        await self._parts.status.write(state, fields_of(EnvironmentStatus, status))
+        for kind, reason, note in told if live is not None else ():
             self._parts.events.record(live or {}, kind, reason, note)
         state.next_look = min(state.next_look, clock.monotonic() + self._seconds_to(decision.look_again_at))
+        if others.unwatched:
+            wait = READ_SOON_SECONDS if is_moving(decision.state) else READ_AGAIN_SECONDS
+            state.next_look = min(state.next_look, clock.monotonic() + wait)
         self._lay(state, decision, seen)
-        await act(self._parts.client, state, decision.members, {one.key: body for one, body in found})
+        acting = [one for one in decision.members if one.key not in waits]
+        await act(self._parts.client, state, acting, {one.key: body for one, body in found})
+        if self._parts.activations.has_turn(state.key):  # it came meanwhile
+            state.next_look = 0.0
         return decision
+
+    def _waiting(
+        self, state: EnvironmentMemory, live: Obj | None, seen: EnvironmentSeen, decision: EnvironmentDecision
+    ) -> frozenset[str]:
+        """Members at 0 that are to be scaled up, and wait for their turn in the cluster's budget."""
+        down = {one.key for one in seen.members if one.count == 0 and one.role is Role.WORKLOAD}
+        waking = [
+            one.key
+            for one in decision.members
+            if one.key in down and isinstance(one.action, SetReplicas) and one.action.replicas
+        ]
+        activations = self._parts.activations
+        activations.withdraw(state.key, frozenset(waking))
+        priority = read_priority(texts_at(live or {}, "metadata", "annotations"))
+        return frozenset(key for key in waking if not activations.ask(Ticket(state.key, key), priority))
 
     def _lay(self, state: EnvironmentMemory, decision: EnvironmentDecision, seen: EnvironmentSeen) -> None:
         """Over ScaledObjects that are its own, and off those that are gone; another's are for that one to decide."""
@@ -141,7 +171,7 @@ class Environments(Kind[EnvironmentMemory]):
 
     def forget(self, state: EnvironmentMemory) -> None:
         """What was built for it."""
-        self._members.forget(state.uid)
+        self._parts.owners.forget(state.uid)
         for key in state.laid:
             self._parts.overlays.put(_scaled_object(state, key), None)
         self._parts.calendars.forget(*_triple(state))
@@ -155,6 +185,7 @@ class Environments(Kind[EnvironmentMemory]):
         others: tuple[Informer, ...] = (caches.calendars, caches.cluster_calendars, caches.overrides)
         for informer in others:
             yield informer.subscribe(partial(_on_change, due))
+        yield caches.further.subscribe(partial(_on_change, due))
         yield caches.environments.subscribe(partial(_on_neighbour, due))
 
 

@@ -1,28 +1,28 @@
-"""Who the members of an environment are, and how they are now: from caches alone, nothing is asked of the API server.
+"""Who the members of an environment are, and how they are now: from caches, and what `others.py` has asked for.
 
-A workload under a ScaledObject is a member through it, unless its owner has paused that. In: `caches.py` and the
+A workload under a ScaledObject is a member through it, unless its owner has paused that. In: `known/caches.py` and the
 operator's ScaledObjects. Out: `MemberSeen`. Next: `kind.py`, which decides.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from keda_py.apis.environments.environment import Environment
 from keda_py.apis.foreign import map_at, maps_at, name_of, text_at, texts_at
-from keda_py.apis.parsing import parse_object
 from keda_py.core.environment.decision.seen import OUR_MANAGER, MemberSeen, Role, is_ready
-from keda_py.core.environment.decision.state import EnvironmentState, Stage
+from keda_py.core.environment.decision.state import EnvironmentState, Stage, key_of_workload
 from keda_py.core.environment.overrides import Target
-from keda_py.core.environment.spec import EnvironmentSpec, build_environment, owner_of
+from keda_py.core.environment.spec import EnvironmentSpec, owner_of
 from keda_py.core.environment.times import parse_time
-from keda_py.core.spec import PAUSED, PAUSED_REPLICAS, parse_bool_annotation
 from keda_py.errors import ConfigError
-from keda_py.kube.resources import CRON_JOBS, SCALED_OBJECTS, Obj
+from keda_py.kube.resources import CRON_JOBS, DEPLOYMENTS, SCALED_OBJECTS, Obj
 from keda_py.operator.cluster.caches import BY_TARGET, Caches, target_key
 from keda_py.operator.controller.state import version_of
-from keda_py.operator.environments.caches import MEMBERS, EnvironmentCaches
+from keda_py.operator.environments.known.caches import MEMBERS, EnvironmentCaches
+from keda_py.operator.environments.known.owners import Owners
+from keda_py.operator.environments.others import Others
 from keda_py.operator.environments.state import Written
+from keda_py.operator.environments.targets import is_going, paused_by_owner, workload_of
 
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 _ASLEEP = (Stage.FALLING, Stage.DOWN)
@@ -45,25 +45,31 @@ def key_of(kind: str, live: Obj) -> str:
 class Members:
     """Sees the members of environments."""
 
-    def __init__(self, caches: EnvironmentCaches, cluster: Caches) -> None:
-        self._caches, self._cluster = caches, cluster
-        self._specs: dict[str, tuple[tuple[object, ...], EnvironmentSpec | None]] = {}
+    def __init__(self, caches: EnvironmentCaches, cluster: Caches, owners: Owners) -> None:
+        self._caches, self._cluster, self._owners = caches, cluster, owners
 
     def see(
-        self, spec: EnvironmentSpec, state: EnvironmentState, written: Mapping[str, Written]
+        self, spec: EnvironmentSpec, state: EnvironmentState, written: Mapping[str, Written], others: Others
     ) -> Iterator[tuple[MemberSeen, Obj]]:
         """Each member with its object; also those that are remembered and still there."""
-        neighbours = [*self._others(spec), spec]
-        for key, role, live in self._candidates(spec.namespace):
+        neighbours = [*(one for one in self._owners.within(spec.namespace) if one.uid != spec.uid), spec]
+        heirs = {key_of_workload(one.workload) for one in state.members.values() if one.workload}
+        for key, role, live, text in self._candidates(spec, state.members, others):
             labels, annotations = texts_at(live, "metadata", "labels"), texts_at(live, "metadata", "annotations")
-            remembered = key in state.members
-            taken = spec.takes(labels, annotations)
+            remembered = key in state.members or key in heirs
+            taken = spec.takes(labels, annotations) and (not text or _kind_of(text) in spec.kinds)
             if not taken and not remembered:
                 continue
             owner = owner_of(neighbours, labels, annotations) if taken else None
-            asleep = remembered and state.members[key].stage in _ASLEEP
-            count = self._count(live, role, written.get(key))
-            targets = tuple(Target(*one.split("/", 1)) for one in self._names(key, role, live))
+            asleep = key in state.members and state.members[key].stage in _ASLEEP
+            workload = self._workload(live, others) if role is Role.SCALED_OBJECT else live
+            count = self._count(workload, role, written.get(key))
+            known = state.members.get(key)
+            if not count.manager and known is not None and known.stage is Stage.FALLING:
+                count = replace(count, manager=OUR_MANAGER)  # not known: an HPA that has not gone yet is most likely
+            targets = [Target(*key.split("/", 1))]
+            if workload is not None and workload is not live:
+                targets.append(Target(workload["kind"], name_of(workload)))
             yield (
                 MemberSeen(
                     key=key,
@@ -76,65 +82,45 @@ class Members:
                     triggers_active=role is Role.SCALED_OBJECT and _is_active(live),
                     released=not taken,
                     owned_by=owner.name if owner is not None and owner.uid != spec.uid else "",
-                    targets=targets,
+                    targets=tuple(targets),
+                    workload=workload_of(live) if role is Role.SCALED_OBJECT else text,
                 ),
                 live,
             )
 
-    def _others(self, spec: EnvironmentSpec) -> Iterator[EnvironmentSpec]:
-        for live in self._caches.environments.objects(spec.namespace):
-            if live["metadata"]["uid"] != spec.uid and (other := self._read(live)) is not None:
-                yield other
-
-    def _read(self, live: Obj) -> EnvironmentSpec | None:
-        """Another Environment; None for one that cannot be read, which has no members of its own."""
-        meta = live["metadata"]
-        version = (meta.get("generation"), meta.get("deletionTimestamp"))
-        known = self._specs.get(meta["uid"])
-        if known is None or known[0] != version:
-            try:
-                known = (version, build_environment(parse_object(Environment, live)))
-            except ConfigError:
-                known = (version, None)
-            self._specs[meta["uid"]] = known
-        return known[1]
-
-    def forget(self, uid: str) -> None:
-        """An Environment is gone."""
-        self._specs.pop(uid, None)
-
-    def _candidates(self, namespace: str) -> Iterator[tuple[str, Role, Obj]]:
+    def _candidates(
+        self, spec: EnvironmentSpec, remembered: Container[str], others: Others
+    ) -> Iterator[tuple[str, Role, Obj, str]]:
+        """Key, role, object, and of one of another kind apiVersion/KIND/NAME."""
         for kind in MEMBERS:
             role = Role.CRON_JOB if kind == CRON_JOBS else Role.WORKLOAD
-            for live in self._caches.members[kind.kind].objects(namespace):
+            for live in self._caches.members[kind.kind].objects(spec.namespace):
                 is_scaled = role is Role.WORKLOAD and self._scaled_by_another(kind.api_version, live)
-                if not is_scaled and not live["metadata"].get("deletionTimestamp"):
-                    yield key_of(kind.kind, live), role, live
-        for live in self._cluster.scaled_objects.objects(namespace):
-            if not _paused_by_owner(live) and not live["metadata"].get("deletionTimestamp"):
-                yield key_of(SCALED_OBJECTS.kind, live), Role.SCALED_OBJECT, live
+                if not is_scaled and not is_going(live):
+                    yield key_of(kind.kind, live), role, live, ""
+        for text, live in others.members.items():
+            if not self._scaled_by_another(text.rsplit("/", 2)[0], live):
+                yield key_of(live["kind"], live), Role.WORKLOAD, live, text
+        for live in self._cluster.scaled_objects.objects(spec.namespace):
+            key = key_of(SCALED_OBJECTS.kind, live)
+            # One that is being deleted has its workload to the end.
+            if not paused_by_owner(live) and (key in remembered or not is_going(live)):
+                yield key, Role.SCALED_OBJECT, live, ""
 
     def _scaled_by_another(self, api_version: str, live: Obj) -> bool:
         meta = live["metadata"]
         key = target_key(meta["namespace"], api_version, live["kind"], meta["name"])
-        return any(not _paused_by_owner(one) for one in self._cluster.scaled_objects.by_index(BY_TARGET, key))
+        return any(not paused_by_owner(one) for one in self._cluster.scaled_objects.by_index(BY_TARGET, key))
 
-    def _workload(self, scaled_object: Obj) -> Obj | None:
-        reference = map_at(scaled_object, "spec", "scaleTargetRef")
-        informer = self._caches.members.get(text_at(reference, "kind") or "Deployment")
-        namespace = scaled_object["metadata"]["namespace"]
-        return informer.get(namespace, text_at(reference, "name")) if informer is not None else None
+    def _workload(self, scaled_object: Obj, others: Others) -> Obj | None:
+        text = workload_of(scaled_object)
+        api_version, kind, name = text.rsplit("/", 2)
+        if api_version == DEPLOYMENTS.api_version and kind in self._caches.members:
+            return self._caches.members[kind].get(scaled_object["metadata"]["namespace"], name)
+        return others.targets.get(text)
 
-    def _names(self, key: str, role: Role, live: Obj) -> Iterator[str]:
-        yield key
-        if role is Role.SCALED_OBJECT and (workload := self._workload(live)) is not None:
-            yield key_of(workload["kind"], workload)
-
-    def _count(self, live: Obj, role: Role, written: Written | None) -> Count:
-        if not self._caches.known():
-            return Count(None, 0, "")
-        workload = self._workload(live) if role is Role.SCALED_OBJECT else live
-        if workload is None:
+    def _count(self, workload: Obj | None, role: Role, written: Written | None) -> Count:
+        if workload is None or not self._caches.known():
             return Count(None, 0, "")
         if written is not None and version_of(workload) < written.version:
             return Count(written.count, -1, OUR_MANAGER)
@@ -142,7 +128,14 @@ class Members:
             value = 0 if workload["spec"]["suspend"] else 1
             return Count(value, value, workload["manager"])
         value = workload["spec"]["replicas"]
+        if value is None:
+            return Count(None, 0, "")
         return Count(value, _ready_pods(workload, value), workload["manager"])
+
+
+def _kind_of(text: str) -> tuple[str, str]:
+    api_version, kind, _ = text.rsplit("/", 2)
+    return api_version, kind
 
 
 def _ready_pods(workload: Obj, wanted: int) -> int:
@@ -172,11 +165,6 @@ def _minimum(scaled_object: Obj) -> int:
 def _is_active(scaled_object: Obj) -> bool:
     conditions = maps_at(scaled_object, "status", "conditions")
     return any(one.get("type") == "Active" and one.get("status") == "True" for one in conditions)
-
-
-def _paused_by_owner(scaled_object: Obj) -> bool:
-    annotations = texts_at(scaled_object, "metadata", "annotations")
-    return PAUSED_REPLICAS in annotations or parse_bool_annotation(annotations, PAUSED)
 
 
 def _created(live: Obj) -> datetime:

@@ -41,6 +41,10 @@ class Overlays:
         self._laid: dict[ObjectKey, Laid] = {}
         self._notify: Callable[[ObjectKey], None] = lambda _: None
 
+    def clear(self) -> None:
+        """Nothing is known any more, as in a new process."""
+        self._laid.clear()
+
     def subscribe(self, notify: Callable[[ObjectKey], None]) -> None:
         """Call `notify` on the loop with each object whose overlay changes."""
         self._notify = notify
@@ -64,7 +68,7 @@ class Overlays:
 
     def restore(self, environments: Iterable[Obj]) -> None:
         """Take over what the stored statuses say; decisions follow."""
-        self._laid.clear()
+        self.clear()
         for live in environments:
             meta = live["metadata"]
             try:

@@ -1,27 +1,33 @@
 """Overrides: whether each rules, when it ends, who asked for it; a day after its end it is deleted.
 
-What an Override does is for the controller of its target's Environment, which reads them all (`overriding.py`). Here
-its status is told, its end is fixed once (NextChange moves with the calendar otherwise), and its target hears of it.
+What an Override does is for the controller of its target's Environment, which reads them all (`known/`). Here
+its status is told, its end is fixed once (NextChange moves with the calendar otherwise), and its target hears of it;
+and over a ScaledObject that no Environment has it lies from here (`places.py`, `overlays.py`).
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 
-from keda_py.apis.environments.override import REQUESTED_BY, OverrideStatus
-from keda_py.apis.foreign import map_at, text_at, texts_at
-from keda_py.core.environment.overrides import OverrideSpec, Standing, removable_at
+from keda_py.apis.environments.override import OverrideStatus
+from keda_py.apis.foreign import map_at, name_of, namespace_of, text_at
+from keda_py.apis.wire import Condition
+from keda_py.core.environment.overrides import OverrideSpec, Standing, Target, removable_at
+from keda_py.core.environment.scaling.overlays import overlay_of
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.core.values.times import write_time
-from keda_py.errors import ConfigError, Conflict, NotFound
-from keda_py.kube.resources import OVERRIDES, Obj
+from keda_py.errors import ConfigError, Conflict, KubeError, NotFound
+from keda_py.kube.resources import DEPLOYMENTS, ENVIRONMENTS, OVERRIDES, SCALED_OBJECTS, STATEFUL_SETS, Obj
 from keda_py.operator.controller.after_look import LATE_SECONDS
 from keda_py.operator.controller.controller import Controller
 from keda_py.operator.controller.kind import Kind
 from keda_py.operator.controller.state import Remembered, fingerprint_of
 from keda_py.operator.environments.calendar_kind import Standing as Looked
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
+from keda_py.operator.environments.overlays import Laid, Overlays
+from keda_py.operator.environments.places import Place, Places
 from keda_py.operator.environments.wire import fields_of
 
 LONGEST_WAIT = timedelta(hours=1)
@@ -31,24 +37,40 @@ _TOLD = {"Active": "OverrideBegan", "Ended": "OverrideEnded"}
 
 @dataclass(slots=True)
 class OverrideMemory(Remembered):
-    """Of one Override; nothing has to survive."""
+    """Of one Override; nothing has to survive. `alone` is the ScaledObject outside of Environments that it is about."""
 
     spec: Looked | None = None
-    target: Obj = field(default_factory=dict)
+    target: Target | None = None
+    alone: ObjectKey | None = None
 
 
 class OverrideObjects(Kind[OverrideMemory]):
-    """The kind for `Controller`."""
+    """The kind for `Controller`. `direct` has what lies over ScaledObjects outside of Environments."""
 
     new = OverrideMemory
 
-    def __init__(self, parts: EnvironmentDependencies) -> None:
-        self._parts, self.live = parts, parts.caches.overrides
+    def __init__(self, parts: EnvironmentDependencies, direct: Overlays) -> None:
+        self._parts, self.live, self._direct = parts, parts.caches.overrides, direct
+        self._places = Places(parts.caches, parts.cluster, parts.owners)
+        self._due: Callable[[OverrideMemory], None] = lambda _: None
+        self._restored: dict[ObjectKey, ObjectKey] = {}
+        self._states: Mapping[ObjectKey, OverrideMemory] = {}
+
+    async def restore(self) -> None:
+        """Before any ScaledObject is worked on: what lies over those outside of Environments."""
+        self._direct.clear()
+        self._restored.clear()
+        for live in self.live.objects():
+            with suppress(ConfigError, KubeError):
+                spec = await self._parts.overriding.read(live)
+                place = self._places.find(live["metadata"]["namespace"], spec.target)
+                if place.alone is not None:
+                    self._restored[ObjectKey.of(self.resource.kind, live)] = place.alone
+                    await self._lay(place.alone)
 
     async def reconcile(self, state: OverrideMemory, live: Obj) -> None:
         """There is nothing to prepare."""
         state.spec, state.next_look, state.fingerprint = Looked(), 0.0, fingerprint_of(live)
-        state.target = map_at(live, "spec", "target")
 
     async def look(self, state: OverrideMemory) -> None:
         """How it fares; gone, a day after its end. Raises KubeError."""
@@ -57,44 +79,80 @@ class OverrideObjects(Kind[OverrideMemory]):
             return
         now = self._parts.clock.now()
         state.next_look = self._parts.clock.monotonic() + LONGEST_WAIT.total_seconds()
-        by = texts_at(live, "metadata", "annotations").get(REQUESTED_BY, "")
         try:
-            spec = await self._parts.overriding.read({**live, "status": {**state.status, "requestedBy": by}})
+            self._parts.overriding.check_room(live)
+            spec = await self._parts.overriding.read({**live, "status": state.status})
+            state.target = spec.target
+            remove = removable_at(spec)
+            if remove is not None and now >= remove:
+                await self._remove(state)
+                return
+            others = await self._parts.overriding.of_namespace(state.key.namespace)
+            standing = others.standing(spec, now)
+            place = self._places.find(state.key.namespace, spec.target) if spec.holds(now) else None
         except ConfigError as error:
-            invalid = OverrideStatus(phase="Invalid", because=str(error), requested_by=by)
-            await self._parts.status.write(state, fields_of(OverrideStatus, invalid))
+            await self._write(state, OverrideStatus(phase="Invalid", because=str(error), conditions=_valid(str(error))))
+            await self._lies_over(state, None)
             return
-        remove = removable_at(spec)
-        if remove is not None and now >= remove:
-            await self._remove(state)
-            return
-        others = await self._parts.overriding.of_namespace(state.key.namespace)
-        await self._tell(state, live, spec, others.standing(spec, now))
+        await self._tell(state, live, spec, standing, place)
+        await self._lies_over(state, None if place is None else place.alone)
         times = [at for at in (spec.starts, spec.ends, remove) if at is not None and at > now]
         self._wait(state, min(times, default=None), now)
 
-    async def _tell(self, state: OverrideMemory, live: Obj, spec: OverrideSpec, standing: Standing) -> None:
+    async def _tell(
+        self, state: OverrideMemory, live: Obj, spec: OverrideSpec, standing: Standing, place: Place | None
+    ) -> None:
         before = state.status.get("phase", "")
         status = OverrideStatus.model_validate(
             {
                 "phase": standing.phase,
                 "because": standing.because,
-                "requestedBy": spec.requested_by,
                 "starts": write_time(spec.starts),
                 "ends": "" if spec.ends is None else write_time(spec.ends),
+                "conditions": _valid(),
             }
         )
-        await self._parts.status.write(state, fields_of(OverrideStatus, status))
+        await self._write(state, status)
         if before != standing.phase and standing.phase in _TOLD:
-            for about in (live, self._target(spec, state.key.namespace)):
+            for about in (live, place.live if place is not None else self._live_of(state)):
                 if about is not None:
                     self._parts.events.record(about, "Normal", _TOLD[standing.phase], spec.because)
 
-    def _target(self, spec: OverrideSpec, namespace: str) -> Obj | None:
-        kind, name = spec.target.kind, spec.target.name
-        if kind == "Environment":
-            return self._parts.caches.environments.get(namespace, name)
-        return self._parts.cluster.scaled_objects.get(namespace, name) if kind == "ScaledObject" else None
+    def _live_of(self, state: OverrideMemory) -> Obj | None:
+        with suppress(ConfigError):
+            return self._places.find(state.key.namespace, state.target).live if state.target is not None else None
+        return None
+
+    async def _write(self, state: OverrideMemory, status: OverrideStatus) -> None:
+        """All but who asked for it, which the admission records."""
+        fields = fields_of(OverrideStatus, status)
+        del fields["requestedBy"]
+        await self._parts.status.write(state, fields)
+
+    async def _lies_over(self, state: OverrideMemory, alone: ObjectKey | None) -> None:
+        before, state.alone = state.alone or self._restored.pop(state.key, None), alone
+        for key in {before, alone}:
+            await self._lay(key)
+
+    async def _lay(self, key: ObjectKey | None) -> None:
+        """What the Overrides of a ScaledObject outside of Environments make of it now."""
+        if key is None:
+            return
+        live = self._parts.cluster.scaled_objects.get(key.namespace, key.name)
+        overrides = await self._parts.overriding.of_namespace(key.namespace)
+        verdict = overrides.verdict(self._places.targets_of(key), self._parts.clock.now())
+        overlay = None if live is None or self._parts.owners.of(live) else overlay_of(verdict)
+        self._direct.put(key, None if overlay is None else Laid(overlay, f"by {verdict.because}"))
+
+    def forget(self, state: OverrideMemory) -> None:
+        """It is gone: the next one for the same ScaledObject lies over it, or nothing does."""
+        if state.alone is None:
+            return
+        others = [one for one in self._states.values() if one is not state and one.alone == state.alone]
+        for other in others:
+            self._due(other)
+        if not others:
+            self._direct.put(state.alone, None)
 
     async def _remove(self, state: OverrideMemory) -> None:
         try:
@@ -108,23 +166,64 @@ class OverrideObjects(Kind[OverrideMemory]):
         state.next_look = min(state.next_look, at_latest)
 
     def watches(self, controller: Controller[OverrideMemory]) -> Iterable[Callable[[], None]]:
-        """The others of a namespace: a newer one for the same target goes before."""
+        """The others of a namespace: a newer one for the same target goes before. And what they are about."""
+        self._states, self._due = controller.states, partial(_make_due, controller)
         yield self.live.subscribe(partial(_on_neighbour, controller))
+        cluster, caches = self._parts.cluster, self._parts.caches
+        for kind, informer in (
+            (ENVIRONMENTS.kind, caches.environments),
+            (SCALED_OBJECTS.kind, cluster.scaled_objects),
+            (DEPLOYMENTS.kind, cluster.workloads[DEPLOYMENTS.plural]),
+            (STATEFUL_SETS.kind, cluster.workloads[STATEFUL_SETS.plural]),
+            (DEPLOYMENTS.kind, caches.members[DEPLOYMENTS.kind]),
+            (STATEFUL_SETS.kind, caches.members[STATEFUL_SETS.kind]),
+        ):
+            yield informer.subscribe(partial(_on_target, controller, kind))
 
     async def finalize(self, state: OverrideMemory, live: Obj) -> None:
         """It has no finalizer of ours."""
         state.stop()
 
 
+def _valid(error: str = "") -> list[Condition]:
+    status, reason = ("False", "OverrideInvalid") if error else ("True", "Valid")
+    return [Condition(type="Valid", status=status, reason=reason, message=error)]
+
+
+def _make_due(controller: Controller[OverrideMemory], state: OverrideMemory) -> None:
+    state.next_look = 0.0
+    controller.queue.add(state.key)
+
+
 def _on_neighbour(controller: Controller[OverrideMemory], old: Obj | None, new: Obj | None) -> None:
+    """Those that rule by now may be outranked; those that are may rule again when one goes or ends."""
     if old is not None and new is not None and _ruling(old) == _ruling(new):
         return
     changed = ObjectKey.of(controller.kind, new or old or {})
-    target = map_at(new or old, "spec", "target")
+    phases = ("Active",) if old is None else ("Active", "Outranked", "Invalid")
     for state in controller.states.values():
-        if state.key.namespace == changed.namespace and state.key != changed and state.target == target:
-            state.next_look = 0.0
-            controller.queue.add(state.key)
+        if state.key.namespace == changed.namespace and state.key != changed and state.status.get("phase") in phases:
+            _make_due(controller, state)
+
+
+def _on_target(controller: Controller[OverrideMemory], kind: str, old: Obj | None, new: Obj | None) -> None:
+    """It has come, or gone, or belongs elsewhere."""
+    if old is not None and new is not None and _placing(old) == _placing(new):
+        return
+    namespace, name = namespace_of(new or old), name_of(new or old)
+    for state in controller.states.values():
+        target = state.target
+        if target is not None and state.key.namespace == namespace:
+            named = (target.kind, target.name) == (kind, name)
+            if named or kind in (ENVIRONMENTS.kind, SCALED_OBJECTS.kind):
+                _make_due(controller, state)
+
+
+def _placing(live: Obj) -> tuple[object, ...]:
+    """What decides which Environment has an object, and which ScaledObject a workload."""
+    meta, spec = live["metadata"], map_at(live, "spec")
+    chooses = [spec.get(name) for name in ("scaleTargetRef", "selector", "exclude", "calendar", "calendarRef")]
+    return (meta.get("labels"), meta.get("annotations"), meta.get("deletionTimestamp"), *chooses)
 
 
 def _ruling(live: Obj) -> tuple[object, ...]:

@@ -4,24 +4,48 @@
 """
 
 import asyncio
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
+from keda_py.apis.scaled_object import ScaledObject
+from keda_py.core.spec import ScalingSpec
+from keda_py.core.spec_source import SpecSource
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.operator.controller.controller import Controller
 from keda_py.operator.environments.bounds import ScheduledBounds
-from keda_py.operator.environments.caches import EnvironmentCaches
 from keda_py.operator.environments.calendar_kind import CalendarMemory, CalendarObjects
-from keda_py.operator.environments.calendars import Calendars
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
 from keda_py.operator.environments.kind import Environments
+from keda_py.operator.environments.known.caches import EnvironmentCaches
+from keda_py.operator.environments.known.calendars import Calendars
+from keda_py.operator.environments.known.overriding import Overriding
+from keda_py.operator.environments.known.owners import Owners
 from keda_py.operator.environments.overlays import Overlays
 from keda_py.operator.environments.override_kind import OverrideMemory, OverrideObjects
-from keda_py.operator.environments.overriding import Overriding
 from keda_py.operator.environments.schedule_kind import ScheduleMemory, ScheduleObjects
 from keda_py.operator.environments.state import EnvironmentMemory
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.settings.settings import Settings
 
 WORKERS = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lying:
+    """What lies over specs, in this order: bounds of schedules, Overrides outside of Environments, Environments."""
+
+    bounds: ScheduledBounds = field(default_factory=ScheduledBounds)
+    direct: Overlays = field(default_factory=Overlays)
+    overlays: Overlays = field(default_factory=Overlays)
+
+    def over(self, specs: SpecSource[ScaledObject, ScalingSpec]) -> SpecSource[ScaledObject, ScalingSpec]:
+        """The source of specs with all of it on top."""
+        return specs.over(self.bounds.lay, self.direct.lay, self.overlays.lay)
+
+    def subscribe(self, notify: Callable[[ObjectKey], None]) -> None:
+        """Call `notify` on the loop with each object over which something else lies."""
+        for each in (self.bounds, self.direct, self.overlays):
+            each.subscribe(notify)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,11 +58,13 @@ class EnvironmentParts:
     calendars: tuple[Controller[CalendarMemory], ...]
     schedules: Controller[ScheduleMemory]
     schedule_kind: ScheduleObjects
+    override_kind: OverrideObjects
     overlays: Overlays
 
     async def restore(self) -> None:
         """Before any ScaledObject is worked on: what lies over it."""
         await self.schedule_kind.restore()
+        await self.override_kind.restore()
         self.overlays.restore(self.caches.environments.objects())
 
     async def run(self) -> None:
@@ -59,10 +85,8 @@ class EnvironmentParts:
             calendars.on_clock_step()
 
 
-def assemble_environments(
-    shared: ScaledObjectDependencies, settings: Settings, overlays: Overlays, bounds: ScheduledBounds
-) -> EnvironmentParts:
-    """Put them together; nothing runs yet. `bounds` and `overlays` stand in the source of specs."""
+def assemble_environments(shared: ScaledObjectDependencies, settings: Settings, lying: Lying) -> EnvironmentParts:
+    """Put them together; nothing runs yet."""
     caches = EnvironmentCaches(shared.client, settings.cluster.watch_namespaces)
     calendars = Calendars(shared.clock, caches, shared.reader, settings.cluster.object_namespace)
     parts = EnvironmentDependencies(
@@ -75,24 +99,27 @@ def assemble_environments(
         instruments=shared.instruments,
         record=shared.record,
         quarantine=shared.quarantine,
+        activations=shared.activations,
         tells_unknown_keys=shared.tells_unknown_keys,
         caches=caches,
         cluster=shared.caches,
         calendars=calendars,
         overriding=Overriding(caches, calendars),
-        overlays=overlays,
-        bounds=bounds,
+        owners=Owners(caches.environments),
+        overlays=lying.overlays,
+        bounds=lying.bounds,
     )
-    schedules = ScheduleObjects(parts)
+    schedules, overrides = ScheduleObjects(parts), OverrideObjects(parts, lying.direct)
     return EnvironmentParts(
         caches=caches,
         environments=Controller(parts, Environments(parts), WORKERS),
-        overrides=Controller(parts, OverrideObjects(parts), WORKERS),
+        overrides=Controller(parts, overrides, WORKERS),
         calendars=tuple(
             Controller(parts, CalendarObjects(parts, live), WORKERS)
             for live in (caches.calendars, caches.cluster_calendars)
         ),
         schedules=Controller(parts, schedules, WORKERS),
         schedule_kind=schedules,
-        overlays=overlays,
+        override_kind=overrides,
+        overlays=lying.overlays,
     )

@@ -1,7 +1,7 @@
 """ScalingSchedules: the bounds of ScaledObjects by time, laid over their specs below what Environments lay.
 
 Each look finds the period in force, tells it, and makes the chosen ScaledObjects due where their bounds changed. In:
-`calendars.py`, `core/environment/scaling/schedules.py`. Next: `bounds.py`, the overlay itself.
+`known/calendars.py`, `core/environment/scaling/schedules.py`. Next: `bounds.py`, the overlay itself.
 """
 
 from collections.abc import Callable, Iterable

@@ -11,12 +11,14 @@ import logging
 from keda_py.core import conditions
 from keda_py.core.activity import note_activity
 from keda_py.core.conditions import with_condition
-from keda_py.core.decision import Decision, ScaleTo, decide
+from keda_py.core.decision import Decision, ScaleTo, await_turn, decide, wakes
+from keda_py.core.pacing.activations import read_priority
 from keda_py.core.reading import Round
 from keda_py.core.settlement import Outcome, settle
 from keda_py.core.spec import ScalingSpec
 from keda_py.errors import Conflict, KubeError
 from keda_py.kube.resources import Obj
+from keda_py.operator.controller.activations import Ticket
 from keda_py.operator.controller.after_look import record_events, schedule_next
 from keda_py.operator.controller.state import about
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
@@ -53,6 +55,8 @@ class ScaleLoop:
             self._parts.readings.note_idle(state.key, idle=look.idle)
             await self._parts.status.write(state, status_of(look))
             schedule_next(self._parts, state, readings, look.decision.look_again_at)
+            if self._parts.activations.has_turn(state.key):  # it came during this look
+                state.next_look = 0.0
         finally:
             state.looking = False
 
@@ -60,7 +64,7 @@ class ScaleLoop:
         """Observe, decide and apply; when the target changed under our hands, observe and decide again."""
         for attempt in range(ATTEMPTS):
             observed = await observe(self._parts, state, spec, readings)
-            decision = decide(spec, observed.seen, observed.at)
+            decision = self._in_turn(state, spec, decide(spec, observed.seen, observed.at), observed.seen.replicas)
             try:
                 outcome = await self._apply(state, spec, decision, observed)
             except Conflict as error:
@@ -85,6 +89,16 @@ class ScaleLoop:
             hpa_status=self._hpa_status(state),
             before=_before(state),
         )
+
+    def _in_turn(self, state: ObjectState, spec: ScalingSpec, decision: Decision, replicas: int | None) -> Decision:
+        """Waking a workload waits for its turn in the cluster's budget; nothing else does."""
+        activations = self._parts.activations
+        if not wakes(decision, replicas):
+            activations.withdraw(state.key)
+            return decision
+        if activations.ask(Ticket(state.key), read_priority(spec.annotations)):
+            return decision
+        return await_turn(decision)
 
     async def _apply(
         self, state: ObjectState, spec: ScalingSpec, decision: Decision, observed: Observed

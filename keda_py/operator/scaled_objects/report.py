@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, TypeAlias
 
 from keda_py.core.conditions import read_condition
-from keda_py.core.decision import Decision, Observation, ScaleTo
+from keda_py.core.decision import Decision, Observation, Reason, ScaleTo
 from keda_py.core.evaluation import Evaluation
 from keda_py.core.fallback import FallbackState, shows_fallback
 from keda_py.core.metric_names import COMPOSITE_METRIC
@@ -26,6 +26,11 @@ FALLBACK_BEGINS = EventNote(
 )
 FALLBACK_ENDS = EventNote(
     type="Normal", reason="ScaledObjectFallbackDeactivated", note="ScaledObject fallback is no longer active"
+)
+WAITS = EventNote(
+    type="Normal",
+    reason="KEDAScaleTargetActivationWaits",
+    note="Activation waits for its turn: the operator wakes no more workloads a second (--activations-per-second)",
 )
 
 LogLine: TypeAlias = tuple[int, str, dict[str, object]]
@@ -125,6 +130,8 @@ def events_of(look: Look) -> Iterator[EventNote]:
         yield FALLBACK_BEGINS if look.in_fallback else FALLBACK_ENDS
     if (scaled := look.settled.event) is not None:
         yield scaled
+    if look.decision.reason is Reason.AWAITING_TURN and look.before.reason.get("reason") != Reason.AWAITING_TURN.value:
+        yield WAITS
     reason = "KEDAMetricSourceFailed" if look.spec.modifiers else "KEDAScalerFailed"
     for message in look.failures:
         if message not in look.before.failures:

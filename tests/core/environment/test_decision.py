@@ -389,3 +389,45 @@ def test_a_wave_does_not_wait_for_a_member_that_its_trigger_keeps_awake() -> Non
     spec = environment(asleep={"triggersWake": True})
     busy = member(SO, 2, triggers_active=True)
     assert run(busy, spec=spec, state=AWAKE).state.phase is Phase.ASLEEP
+
+
+WEB = "apps/v1/Deployment/web"
+
+
+@pytest.mark.parametrize(
+    ("seen", "key"),
+    [
+        ((member("Deployment/web", 0),), "Deployment/web"),
+        ((member("ScaledObject/web", 2, workload="apps/v1/Deployment/api"), member("Deployment/web", 0)), "Deployment/web"),
+        ((member("ScaledObject/web", 0, workload=WEB),), "ScaledObject/web"),
+    ],
+    ids=["it is gone", "it scales something else", "it is there"],
+)  # fmt: skip
+def test_the_count_of_a_scaled_object_goes_to_the_workload_that_it_leaves(
+    seen: tuple[MemberSeen, ...], key: str
+) -> None:
+    state = holding(ASLEEP, ScaledObject_web=remembered(Stage.DOWN, 3, workload=WEB))
+    decision = run(*seen, state=state)
+    assert decision.state.members[key].replicas == 3
+    assert read_state(decision.status).members == decision.state.members
+    assert decision.state.members.keys() <= {one.key for one in seen}
+
+
+def test_a_workload_that_is_gone_as_well_leaves_nothing() -> None:
+    state = holding(ASLEEP, ScaledObject_web=remembered(Stage.DOWN, 3, workload=WEB))
+    assert run(member("Deployment/api", 0), state=state).state.members.keys() == {"Deployment/api"}
+
+
+@pytest.mark.parametrize(
+    ("seen", "valid"),
+    [
+        ((), ("True", "")),
+        ((member(wave=0),), ("True", "")),
+        ((member(wave=1),), ("False", "spec.waves[0].selector: wave 'data' selects no member; correct it, or take it out")),
+    ],
+    ids=["no members at all", "it has one", "it has none"],
+)  # fmt: skip
+def test_a_wave_that_selects_nothing_is_told(seen: tuple[MemberSeen, ...], valid: tuple[str, str]) -> None:
+    spec = environment(waves=[{"name": "data", "selector": {"matchLabels": {"w": "data"}}}])
+    conditions = {one.type: (one.status, one.message) for one in run(*seen, spec=spec, now=NOON).status.conditions}
+    assert conditions["Valid"] == valid

@@ -1,5 +1,6 @@
 """The webhook as people meet it: kubectl writes, the API server asks the operator, kubectl prints what it said."""
 
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
+from keda_py.localkube.access.identity import ADMIN
 from tests.builders import authentication, scaled_job
 from tests.documents import read_file
 from tests.localkube.kubectl import needs_kubectl
@@ -44,6 +46,10 @@ async def test_the_configuration_names_the_webhooks_as_keda_does(world: Admissio
         "vsclustertriggerauthentication.kb.io": "/validate-keda-sh-v1alpha1-clustertriggerauthentication",
         "vcloudeventsource.kb.io": "/validate-eventing-keda-sh-v1alpha1-cloudeventsource",
         "vclustercloudeventsource.kb.io": "/validate-eventing-keda-sh-v1alpha1-clustercloudeventsource",
+        **{
+            f"v{kind}.kb.io": f"/validate-keda-py-dev-v1alpha1-{kind}"
+            for kind in ("calendar", "clustercalendar", "environment", "override", "scalingschedule")
+        },
     }
     for hook in hooks.values():
         assert hook["rules"][0]["operations"] == ["CREATE", "UPDATE"]
@@ -240,3 +246,32 @@ async def test_what_is_no_review_is_refused(world: AdmissionWorld, path: str, bo
     async with httpx.AsyncClient(verify=False) as client:
         headers = {"Content-Type": "application/json"}
         assert (await client.post(f"{world.webhook}{path}", content=body, headers=headers)).status_code == status
+
+
+def an_override(name: str, **spec: Any) -> dict[str, Any]:
+    meta = {"name": name, "namespace": "default"}
+    return {
+        "apiVersion": "keda-py.dev/v1alpha1",
+        "kind": "Override",
+        "metadata": meta,
+        "spec": {"state": "Awake", **spec},
+    }
+
+
+async def test_an_override_tells_who_created_it_and_one_that_is_over_is_refused(world: AdmissionWorld) -> None:
+    late = await world.create(an_override("late", until="2020-01-01T22:00:00Z"))
+    assert "spec.until: 2020-01-01T22:00:00Z is over before it begins; write a later time" in late.err
+    forged = an_override("forged")
+    forged["metadata"]["annotations"] = {"keda-py.dev/requested-by": "jana"}
+    assert "is another user" in (await world.create(forged)).err
+    assert (await world.create(an_override("dry"), "--dry-run=server")).code == 0
+    assert (await world.create(an_override("evening", **{"for": "3h"}))).code == 0
+
+    def author() -> str:
+        stored = world.stored("keda-py.dev/v1alpha1", "Override", "evening") or {}
+        return str((stored.get("status") or {}).get("requestedBy") or "")
+
+    assert await eventually(author) == ADMIN.name
+    over = {"spec": {"for": None, "until": "2020-01-01T22:00:00Z"}}
+    edit = await world.kubectl.try_run("patch", "override", "evening", "--type=merge", "-p", json.dumps(over))
+    assert "is over before it begins" in edit.err

@@ -52,7 +52,7 @@ class Full:
 
 
 async def test_however_much_there_is_the_answer_is_short() -> None:
-    answer = await RelatedObjects(None, Full()).around(QUESTION)
+    answer = await RelatedObjects(None, Full(), Everything()).around(QUESTION)
     assert len(answer["rivals"]) == 2 * MOST_TOLD
     assert (len(answer["hpas"]), len(answer["limitRanges"])) == (MOST_TOLD, MOST_TOLD)
     assert len(answer["containers"]) == MOST_CONTAINERS
@@ -60,6 +60,6 @@ async def test_however_much_there_is_the_answer_is_short() -> None:
 
 
 async def test_a_rival_is_told_by_its_target_and_the_name_of_its_hpa() -> None:
-    answer = await RelatedObjects(None, Full()).around(QUESTION)
+    answer = await RelatedObjects(None, Full(), Everything()).around(QUESTION)
     rival = {"name": "other", "apiVersion": "", "kind": "", "target": "web", "hpa": "keda-hpa-other"}
     assert answer["rivals"][0] == rival

@@ -14,6 +14,13 @@ HOURS = [{"days": "Mon-Fri", "from": "08:00", "to": "18:00"}]
 INLINE: dict[str, Any] = {"timeZone": "UTC", "hours": HOURS}
 
 
+LUNCH: dict[str, Any] = {
+    "timeZone": "UTC",
+    "hours": [{"from": "08:00", "to": "12:04"}, {"from": "12:10", "to": "18:00"}],
+}
+"""Closed for six minutes soon after a world's noon: each simulated hour of an HPA costs a second of CPU."""
+
+
 def environment(name: str = "dev", **spec: Any) -> Obj:
     """With hours of its own, unless it has a `calendarRef`; members are never too young."""
     calendar = {} if "calendarRef" in spec else {"calendar": INLINE}

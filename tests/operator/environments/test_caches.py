@@ -1,13 +1,20 @@
 """Without their CRDs environments are off: one log line, and the operator does all else."""
 
+import asyncio
 import logging
+from pathlib import Path
 
 import pytest
 
+from keda_py.clock import SystemClock
+from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import CUSTOM_RESOURCE_DEFINITIONS
+from keda_py.operator.environments.known.caches import EnvironmentCaches
 from tests.builders import deployment, metrics_api, scaled_object
 from tests.definitions import DEFINITIONS
+from tests.kube.faulty_server import write_kubeconfig
 from tests.operator.world import World
+from tests.servers import LOOPBACK, free_port
 
 
 async def test_without_its_definitions_it_says_so_once_and_scales_as_ever(
@@ -27,3 +34,14 @@ async def test_without_its_definitions_it_says_so_once_and_scales_as_ever(
         "environments are off: their crds are not installed; `keda-py crds` prints them"
     ]
     assert "watch failing" not in caplog.messages
+
+
+async def test_what_leads_does_not_wait_for_an_answer_that_does_not_come(tmp_path: Path) -> None:
+    kubeconfig = write_kubeconfig(tmp_path / "config", f"http://{LOOPBACK}:{free_port()}")
+    async with KubeClient(SystemClock(), kubeconfig) as client, asyncio.TaskGroup() as tasks:
+        caches = EnvironmentCaches(client, ())
+        running = tasks.create_task(caches.run())
+        async with asyncio.timeout(10):
+            await caches.tried()
+        assert not caches.installed
+        running.cancel()

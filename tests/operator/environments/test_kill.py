@@ -10,7 +10,16 @@ import pytest
 from keda_py.kube.resources import ENVIRONMENTS, STATEFUL_SETS
 from keda_py.localkube.store.subscriptions import Event
 from tests.http_server import HttpServer
-from tests.operator.environments.builders import cron_job, environment, is_suspended, labelled, starting, status, until
+from tests.operator.environments.builders import (
+    LUNCH,
+    cron_job,
+    environment,
+    is_suspended,
+    labelled,
+    starting,
+    status,
+    until,
+)
 from tests.operator.world import World, build_world
 
 WAVES = [{"name": "data", "selector": {"matchLabels": {"wave": "data"}}}]
@@ -80,8 +89,8 @@ async def _die(world: World, cutter: Cutter) -> None:
 async def populate(world: World) -> None:
     db = labelled(starting("db", 2, 1, kind="StatefulSet"), wave="data")
     await world.create(*(starting(name, count, 1) for name, count in COUNTS.items()), db, cron_job())
-    await world.create(environment(waves=WAVES))
-    await until(world, 20, "17:59")
+    await world.create(environment(calendar=LUNCH, waves=WAVES))
+    await until(world, 20, "12:03")
 
 
 async def is_up(world: World) -> None:
@@ -92,41 +101,41 @@ async def is_up(world: World) -> None:
 
 
 async def test_while_it_falls_asleep(kills: Callable[[Act, Act, Act], Awaitable[int]]) -> None:
-    async def evening(world: World) -> None:
-        await until(world, 20, "18:02")
+    async def falling(world: World) -> None:
+        await until(world, 20, "12:06")
 
-    async def asleep_and_up_in_the_morning(world: World) -> None:
+    async def asleep_and_up_afterwards(world: World) -> None:
         await world.seconds(120)
         assert {world.replicas(name) for name in COUNTS} == {0}
         assert world.replicas("db", STATEFUL_SETS) == 0
         assert is_suspended(world)
         assert status(world)["phase"] == "Asleep"
-        await until(world, 23, "08:01")
+        await until(world, 20, "12:11")
         await is_up(world)
 
-    assert await kills(populate, evening, asleep_and_up_in_the_morning) > 6
+    assert await kills(populate, falling, asleep_and_up_afterwards) > 6
 
 
 async def test_while_it_wakes(kills: Callable[[Act, Act, Act], Awaitable[int]]) -> None:
     async def asleep(world: World) -> None:
         await populate(world)
-        await until(world, 23, "07:59")
+        await until(world, 20, "12:09")
 
-    async def morning(world: World) -> None:
-        await until(world, 23, "08:02")
+    async def waking(world: World) -> None:
+        await until(world, 20, "12:12")
 
     async def awake(world: World) -> None:
         await is_up(world)
         assert status(world)["phase"] == "Awake"
         assert "members" not in status(world)
 
-    assert await kills(asleep, morning, awake) > 6
+    assert await kills(asleep, waking, awake) > 6
 
 
 async def test_while_it_gives_its_counts_back_at_the_end(kills: Callable[[Act, Act, Act], Awaitable[int]]) -> None:
     async def asleep(world: World) -> None:
         await populate(world)
-        await until(world, 20, "18:02")
+        await until(world, 20, "12:06")
 
     async def end(world: World) -> None:
         await world.delete(ENVIRONMENTS, "dev")

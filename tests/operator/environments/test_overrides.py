@@ -1,8 +1,10 @@
 """Overrides: what they say of themselves, that they end by themselves, and that nobody signs as somebody else."""
 
+import pytest
+
 from keda_py.core.admission.environments import check_requester
-from keda_py.kube.resources import OVERRIDES, Obj
-from tests.builders import deployment
+from keda_py.kube.resources import DEPLOYMENTS, OVERRIDES, Obj
+from tests.builders import deployment, metrics_api, scaled_object
 from tests.operator.environments.builders import environment, events, override, status, until
 from tests.operator.world import World
 
@@ -56,6 +58,62 @@ async def test_one_member_alone_gets_a_count_and_has_its_own_back_afterwards(wor
     assert (world.replicas("web"), world.replicas("api")) == (2, 5)
     await world.seconds(3700)
     assert (world.replicas("web"), world.replicas("api")) == (2, 2)
+
+
+@pytest.mark.parametrize("kind", ["ScaledObject", "Deployment"])
+async def test_without_any_environment_it_rules_a_scaled_object(world: World, kind: str) -> None:
+    world.jobs(10)
+    await world.create(deployment(), scaled_object(metrics_api(world.url), pollingInterval=60))
+    await world.seconds(70)
+    assert world.replicas() >= 1
+    await world.create(override(target={"kind": kind, "name": "app"}, state="Asleep", **{"for": "4m"}))
+    await world.seconds(60)
+    assert (world.replicas(), told(world)["phase"]) == (0, "Active")
+    assert "by Override evening" in world.full_condition("Paused")[2]
+    counts = world.writes_of(DEPLOYMENTS)
+    await world.kill()
+    await world.start()
+    await world.seconds(100)
+    assert [one["spec"]["replicas"] for one in counts if one["spec"]["replicas"]] == []
+    await world.seconds(160)
+    assert world.replicas() >= 1
+    assert told(world)["phase"] == "Ended"
+
+
+async def test_without_any_environment_it_gives_a_scaled_object_a_count_and_takes_it_back(world: World) -> None:
+    await world.create(deployment(), scaled_object(metrics_api(world.url), pollingInterval=60))
+    await world.create(override(target={"kind": "ScaledObject", "name": "app"}, replicas=3))
+    await world.seconds(60)
+    assert world.replicas() == 3
+    await world.delete(OVERRIDES, "evening")
+    await world.seconds(600)
+    assert world.replicas() == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "told_of"),
+    [
+        ("Deployment", "web", "Deployment 'web' is in no Environment, and nothing else would remember its count"),
+        ("StatefulSet", "db", "there is no StatefulSet 'db'; create it, or correct the name"),
+        ("ScaledObject", "queue", "there is no ScaledObject 'queue'"),
+        ("Environment", "prod", "there is no Environment 'prod'"),
+    ],
+)
+async def test_one_that_nothing_would_come_of_says_so(world: World, kind: str, name: str, told_of: str) -> None:
+    await world.create(deployment("web", 2), override(target={"kind": kind, "name": name}, state="Asleep"))
+    await world.seconds(5)
+    assert (told(world)["phase"], world.replicas("web")) == ("Invalid", 2)
+    assert told_of in told(world)["because"]
+    assert told(world)["conditions"][0]["status"] == "False"
+
+
+async def test_one_that_waits_for_its_target_rules_once_that_is_there(world: World) -> None:
+    await world.create(deployment("web", 2), override(target={"kind": "Environment", "name": "dev"}, state="Asleep"))
+    await world.seconds(5)
+    assert told(world)["phase"] == "Invalid"
+    await world.create(environment())
+    await world.seconds(60)
+    assert (told(world)["phase"], world.replicas("web")) == ("Active", 0)
 
 
 async def test_one_that_cannot_be_read_rules_nothing_and_says_why(world: World) -> None:

@@ -1,32 +1,35 @@
-"""ScaledObjects of an Environment: asleep whatever their triggers say, and as their owners wrote them in the morning."""
+"""ScaledObjects of an Environment: asleep whatever their triggers say, and as their owners wrote them afterwards.
+
+It is closed from 12:04 to 12:10.
+"""
 
 import pytest
 
-from keda_py.kube.resources import DEPLOYMENTS, ENVIRONMENTS
+from keda_py.kube.resources import DEPLOYMENTS, ENVIRONMENTS, SCALED_OBJECTS
 from tests.builders import deployment, metrics_api, scaled_object
-from tests.operator.environments.builders import condition, environment, status, until
+from tests.operator.environments.builders import LUNCH, condition, environment, status, until
 from tests.operator.world import HPA, World
 
 
 async def awake(world: World, **spec: object) -> None:
-    """A ScaledObject with work, under an Environment, on Friday evening."""
+    """A ScaledObject with work, under an Environment that is about to fall asleep."""
     world.jobs(10)
     await world.create(deployment(), scaled_object(metrics_api(world.url), pollingInterval=60))
-    await world.create(environment(**spec))
-    await until(world, 20, "17:59")
+    await world.create(environment(calendar=LUNCH, **spec))
+    await until(world, 20, "12:03")
     assert world.replicas() >= 1
 
 
-async def test_it_sleeps_though_its_trigger_is_active_and_wakes_in_the_morning(world: World) -> None:
+async def test_it_sleeps_though_its_trigger_is_active_and_wakes_afterwards(world: World) -> None:
     await awake(world)
-    await until(world, 20, "18:01")
+    await until(world, 20, "12:05")
     assert (world.replicas(), world.hpa(HPA)) == (0, None)
     assert world.full_condition("Paused") == (
         *("True", "ScaledObjectPaused"),
-        "ScaledObject is paused: asleep by environment dev until 2026-11-23T08:00:00Z (its own hours)",
+        "ScaledObject is paused: asleep by environment dev until 2026-11-20T12:10:00Z (its own hours)",
     )
     assert (status(world)["phase"], status(world)["ready"]) == ("Asleep", "0/1")
-    await until(world, 23, "08:01")
+    await until(world, 20, "12:12")
     assert world.replicas() >= 1
     assert world.hpa(HPA) is not None
     assert world.condition("Paused")[0] == "False"
@@ -38,9 +41,9 @@ async def test_a_workload_under_a_scaled_object_is_no_member_of_its_own(world: W
     assert status(world)["ready"] == "1/1"
 
 
-async def test_what_a_person_scales_up_at_night_is_not_taken_down_at_once(world: World) -> None:
+async def test_what_a_person_scales_up_while_asleep_is_not_taken_down_at_once(world: World) -> None:
     await awake(world)
-    await until(world, 20, "18:05")
+    await until(world, 20, "12:06")
     await world.patch(DEPLOYMENTS, {"spec": {"replicas": 2}})
     await world.seconds(60)
     assert world.replicas() == 2
@@ -48,23 +51,35 @@ async def test_what_a_person_scales_up_at_night_is_not_taken_down_at_once(world:
     await world.kill()
     await world.start()
     await world.annotate({"example.com/touched": "yes"})
-    await until(world, 20, "23:00")
+    await until(world, 20, "12:09")
     assert world.replicas() == 2
 
 
-async def test_after_a_restart_at_night_no_first_look_wakes_it(world: World) -> None:
+async def test_after_a_restart_while_asleep_no_first_look_wakes_it(world: World) -> None:
     await awake(world)
-    await until(world, 20, "18:05")
+    await until(world, 20, "12:06")
     counts = world.writes_of(DEPLOYMENTS)
     await world.kill()
     await world.start()
-    await world.seconds(600)
+    await world.seconds(200)
     assert {one["spec"]["replicas"] for one in counts} <= {0}
 
 
-async def test_deleted_at_night_the_environment_lets_its_triggers_rule_again(world: World) -> None:
+async def test_a_scaled_object_that_is_deleted_while_asleep_leaves_its_count_to_its_workload(world: World) -> None:
     await awake(world)
-    await until(world, 20, "18:05")
+    count = world.replicas()
+    await until(world, 20, "12:06")
+    await world.delete(SCALED_OBJECTS, "app")
+    await world.seconds(60)
+    assert (world.replicas(), status(world)["ready"]) == (0, "0/1")
+    assert status(world)["members"]["Deployment/app"]["replicas"] == count
+    await until(world, 20, "12:11")
+    assert world.replicas() == count
+
+
+async def test_deleted_while_asleep_the_environment_lets_its_triggers_rule_again(world: World) -> None:
+    await awake(world)
+    await until(world, 20, "12:06")
     await world.delete(ENVIRONMENTS, "dev")
     await world.seconds(60)
     assert world.replicas() >= 1
@@ -76,8 +91,8 @@ async def test_with_triggers_wake_an_active_trigger_wakes_it_and_that_alone(worl
     await world.create(deployment("other", 2))
     await awake(world, asleep={"triggersWake": True})
     world.jobs(0)
-    await until(world, 20, "18:30")
+    await until(world, 20, "12:06")
     assert (world.replicas(), world.replicas("other")) == (0, 0)
     world.jobs(jobs)
-    await until(world, 20, "19:00")
+    await until(world, 20, "12:09")
     assert ((world.replicas() > 0), world.replicas("other")) == ((jobs > 0), 0)

@@ -4,15 +4,15 @@ from typing import Any
 
 from keda_py.kube.resources import HORIZONTAL_POD_AUTOSCALERS, SCALED_OBJECTS, SCALING_SCHEDULES, Obj
 from tests.builders import deployment, metrics_api, obj, scaled_object
-from tests.operator.environments.builders import GROUP, environment, until
+from tests.operator.environments.builders import GROUP, LUNCH, environment, until
 from tests.operator.world import HPA, World
 
-NIGHT = {"name": "night", "hours": [{"from": "18:00", "to": "08:00"}]}
+LATE = {"name": "late", "hours": [{"from": "12:04", "to": "12:10"}]}
 
 
 def schedule(name: str = "bounds", **period: Any) -> Obj:
-    """Holds at night."""
-    spec = {"timeZone": "UTC", "names": ["app"], "periods": [{**NIGHT, **period}]}
+    """Holds from 12:04 to 12:10."""
+    spec = {"timeZone": "UTC", "names": ["app"], "periods": [{**LATE, **period}]}
     return obj(GROUP, "ScalingSchedule", name, spec=spec)
 
 
@@ -32,24 +32,24 @@ async def test_bounds_hold_while_their_period_lasts_and_the_manifests_otherwise(
     before = world.get(SCALED_OBJECTS)["spec"]
     assert bounds(world) == (1, 5)
     told = world.get(SCALING_SCHEDULES, "bounds")["status"]
-    assert (told["period"], told["nextChange"]["to"], told["scaledObjects"]) == ("otherwise", "night", 1)
-    await until(world, 20, "18:01")
+    assert (told["period"], told["nextChange"]["to"], told["scaledObjects"]) == ("otherwise", "late", 1)
+    await until(world, 20, "12:05")
     assert bounds(world) == (2, 3)
-    assert world.get(SCALING_SCHEDULES, "bounds")["status"]["period"] == "night"
-    await until(world, 21, "08:01")
+    assert world.get(SCALING_SCHEDULES, "bounds")["status"]["period"] == "late"
+    await until(world, 20, "12:11")
     assert bounds(world) == (1, 5)
     assert world.get(SCALED_OBJECTS)["spec"] == before
 
 
 async def test_an_exact_count_leaves_no_room_for_a_tolerance(world: World) -> None:
     await populate(world, schedule(replicas=4))
-    await until(world, 20, "18:02")
+    await until(world, 20, "12:06")
     assert (bounds(world), world.replicas()) == ((4, 4), 4)
 
 
 async def test_after_a_restart_the_bounds_are_known_before_the_first_look(world: World) -> None:
     await populate(world, schedule(replicas=4))
-    await until(world, 20, "18:02")
+    await until(world, 20, "12:06")
     hpas = world.writes_of(HORIZONTAL_POD_AUTOSCALERS, HPA)
     await world.kill()
     await world.start()
@@ -59,7 +59,7 @@ async def test_after_a_restart_the_bounds_are_known_before_the_first_look(world:
 
 async def test_a_schedule_that_is_deleted_gives_the_manifest_back(world: World) -> None:
     await populate(world, schedule(minReplicas=2, maxReplicas=3))
-    await until(world, 20, "18:01")
+    await until(world, 20, "12:05")
     await world.delete(SCALING_SCHEDULES, "bounds")
     await world.seconds(70)
     assert bounds(world) == (1, 5)
@@ -69,13 +69,13 @@ async def test_of_two_schedules_the_older_rules_and_the_newer_says_so(world: Wor
     await populate(world, schedule("first", maxReplicas=3))
     await world.seconds(10)
     await world.create(schedule("second", maxReplicas=2))
-    await until(world, 20, "18:01")
+    await until(world, 20, "12:05")
     assert bounds(world) == (1, 3)
     newer = {one["type"]: one["status"] for one in world.get(SCALING_SCHEDULES, "second")["status"]["conditions"]}
     assert newer["Conflict"] == "True"
 
 
 async def test_an_environment_lies_over_a_schedule(world: World) -> None:
-    await populate(world, schedule(replicas=4), environment())
-    await until(world, 20, "18:05")
+    await populate(world, schedule(replicas=4), environment(calendar=LUNCH))
+    await until(world, 20, "12:06")
     assert world.replicas() == 0

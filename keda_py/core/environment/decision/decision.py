@@ -21,6 +21,7 @@ from keda_py.core.environment.decision.state import (
     Phase,
     Transition,
     Wake,
+    key_of_workload,
     lead_of,
 )
 from keda_py.core.environment.decision.waves import advance, begin, ends_at, has_turn, under_way
@@ -60,7 +61,7 @@ def decide(
         lead=lead if spec.ready_by else lead * 0,
     )
     goal = question.goal_at(now)
-    run = _Run(spec, goal, overrides, seen, state, now)
+    run = _Run(spec, goal, overrides, seen, hand_over(state, seen), now)
     members, moved = run.members()
     following = question.change_after(goal)
     picture = Picture(
@@ -77,6 +78,20 @@ def decide(
         ),
         released=spec.deleting and not moved.members,
     )
+
+
+def hand_over(state: EnvironmentState, seen: EnvironmentSeen) -> EnvironmentState:
+    """Of ScaledObjects that are gone, paused, or scale something else by now, the counts go to what they scaled."""
+    found = {member.key: member for member in seen.members}
+    kept = dict(state.members)
+    for key, remembered in state.members.items():
+        if not remembered.workload or (key in found and found[key].workload in ("", remembered.workload)):
+            continue
+        heir = key_of_workload(remembered.workload)
+        del kept[key]
+        if heir in found and heir not in state.members:
+            kept[heir] = remembered
+    return replace(state, members=kept) if kept.keys() != state.members.keys() else state
 
 
 class _Run:

@@ -202,7 +202,7 @@ def _lower(member: MemberSeen, count: int, state: MemberState | None, want: Want
         if not want.turn:
             return _decide(member, None, Reason.WAITS_TO_SLEEP)
         stage = Stage.FALLING if count else Stage.DOWN
-        begun = MemberState(stage=stage, replicas=count, start=count, since=now)
+        begun = MemberState(stage=stage, replicas=count, start=count, since=now, workload=member.workload)
         return _decide(member, begun, Reason.PUT_TO_SLEEP if count else Reason.ASLEEP, "", want)
     match state.stage:
         case Stage.FALLING:

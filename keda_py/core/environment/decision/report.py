@@ -126,7 +126,20 @@ def _valid(picture: Picture) -> Condition:
     error = picture.seen.calendar_error
     if error or picture.goal.reason is Reason.CALENDAR_INVALID:
         return _condition("Valid", False, "CalendarInvalid", error)
+    if picture.seen.kinds_error:
+        return _condition("Valid", False, "KindUnknown", picture.seen.kinds_error)
+    if empty := _empty_wave(picture):
+        return _condition("Valid", False, "WaveSelectsNothing", empty)
     return _condition("Valid", True, "Valid", "")
+
+
+def _empty_wave(picture: Picture) -> str:
+    """The first wave without members, of an environment that has some; it takes no time."""
+    filled = {member.wave for member in picture.seen.members if not member.released}
+    for position, wave in enumerate(picture.spec.waves):
+        if filled and position not in filled:
+            return f"spec.waves[{position}].selector: wave {wave.name!r} selects no member; correct it, or take it out"
+    return ""
 
 
 def _contested(picture: Picture) -> Condition:

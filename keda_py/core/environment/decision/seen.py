@@ -78,6 +78,8 @@ class MemberSeen:
     """Another, older Environment that has it."""
     targets: tuple[Target, ...] = ()
     """What an Override may call it: itself, and of a ScaledObject its workload."""
+    workload: str = ""
+    """Of a ScaledObject, apiVersion/KIND/NAME of what it scales: that has the count when the ScaledObject is gone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +89,8 @@ class EnvironmentSeen:
     members: Sequence[MemberSeen]
     calendar_error: str = ""
     """Why there is no calendar."""
+    kinds_error: str = ""
+    """Why members of some of `spec.kinds` are not seen."""
 
 
 def is_ready(count: int, ready_pods: int, *, minimum: int = 0, asleep: bool = False) -> bool:

@@ -58,6 +58,8 @@ class MemberState:
     since: datetime
     by: str = ""
     put_backs: int = 0
+    workload: str = ""
+    """Of a ScaledObject: `MemberSeen.workload` when its count was remembered."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +128,7 @@ def _read_member(wire: MemberStatus, key: str) -> MemberState:
         since=parse_time(wire.since, field=f"status.members[{key}].since"),
         by=wire.by,
         put_backs=wire.put_backs,
+        workload=wire.workload,
     )
 
 
@@ -135,6 +138,11 @@ def _read_wake(wire: WakeStatus) -> Wake:
         ready=parse_optional_time(wire.ready, field="status.lastWake.ready"),
         seconds=wire.seconds,
     )
+
+
+def key_of_workload(workload: str) -> str:
+    """`Deployment/web` of `apps/v1/Deployment/web`."""
+    return "/".join(workload.rsplit("/", 2)[-2:])
 
 
 def write_members(members: Mapping[str, MemberState]) -> dict[str, MemberStatus]:
@@ -148,6 +156,7 @@ def write_members(members: Mapping[str, MemberState]) -> dict[str, MemberStatus]
             since=write_time(member.since),
             by=member.by,
             put_backs=member.put_backs,
+            workload=member.workload,
         )
         for key, member in sorted(members.items())
     }

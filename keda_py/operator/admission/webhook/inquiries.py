@@ -1,6 +1,7 @@
 """Questions of the webhook process to the operator, each answered by number, or not in time."""
 
 import asyncio
+from datetime import datetime
 from itertools import count
 
 from keda_py.core.admission.findings import Neighbourhood
@@ -22,10 +23,18 @@ class Inquiries:
 
     async def around(self, spec: ScalingSpec) -> Neighbourhood:
         """The neighbours of a ScaledObject. Raises Unavailable when the operator does not know or does not say."""
+        return read_neighbourhood(await self._ask(question(spec)))
+
+    async def overrides_of(self, namespace: str) -> tuple[datetime, int]:
+        """The operator's time, and how many Overrides of a namespace have not ended. Raises Unavailable."""
+        told = await self._ask({"overridesOf": namespace})
+        return datetime.fromisoformat(told["now"]), int(told["overrides"])
+
+    async def _ask(self, what: Message) -> Message:
         number = next(self._numbers)
         answer = self._open[number] = asyncio.get_running_loop().create_future()
         try:
-            if not self._link.tell({"ask": number, **question(spec)}):
+            if not self._link.tell({"ask": number, **what}):
                 raise Unavailable("the operator does not listen")
             async with asyncio.timeout(PATIENCE_SECONDS):
                 told = await answer
@@ -35,7 +44,8 @@ class Inquiries:
             del self._open[number]
         if error := told.get("error"):
             raise Unavailable(str(error))
-        return read_neighbourhood(told["around"])
+        around: Message = told["around"]
+        return around
 
     def settle(self, message: Message) -> None:
         """An answer has come; its caller may have stopped waiting."""

@@ -7,6 +7,7 @@ lists and maps before it is parsed, in everything else before models are made of
 import gc
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import chain, islice
 
 import orjson
@@ -19,7 +20,7 @@ from keda_py.apis.scaled_job import ScaledJob
 from keda_py.apis.scaled_object import ScaledObject, ScaleTrigger
 from keda_py.core.admission.checks import Check, check_of
 from keda_py.core.admission.codes import MEANING, ignored_codes, without_ignored
-from keda_py.core.admission.environments import check_requester
+from keda_py.core.admission.environments import check_new_override, check_requester
 from keda_py.core.admission.findings import AdmissionWarning, Denial, Finding, Neighbourhood
 from keda_py.core.admission.others import check_scaled_job
 from keda_py.core.admission.scaled_object import check_scaled_object
@@ -40,6 +41,8 @@ LONGEST_MESSAGE, LONGEST_WARNING = 4096, 1024
 """Characters; an API server shows less."""
 
 Around = Callable[[ScalingSpec], Awaitable[Neighbourhood]]
+OverridesOf = Callable[[str], Awaitable[tuple[datetime, int]]]
+"""The operator's time, and how many Overrides of a namespace have not ended."""
 Judge = Callable[[Obj, AdmissionRequest], Awaitable[Iterable[Finding]]]
 
 
@@ -57,6 +60,8 @@ class Verdict:
     """Denial.reason."""
     told: tuple[str, ...] = ()
     """Warnings that an Event repeats."""
+    author: str = ""
+    """Who creates this Override."""
 
 
 def read_review(body: bytes) -> AdmissionRequest:
@@ -85,15 +90,18 @@ def _json_object(body: bytes) -> Obj:
 
 
 class Reviewer:
-    """Judges reviews. `namespaces` are those that this operator watches, all for none; `around` finds neighbours."""
+    """Judges reviews. `namespaces` are those that this operator watches, all for none; it is asked for neighbours."""
 
-    def __init__(self, shared_context: SharedContext, namespaces: Sequence[str], around: Around) -> None:
+    def __init__(
+        self, shared_context: SharedContext, namespaces: Sequence[str], around: Around, overrides_of: OverridesOf
+    ) -> None:
         self._shared_context, self._namespaces, self._around = shared_context, frozenset(namespaces), around
+        self._overrides_of = overrides_of
         self._judges: dict[str, Judge] = {
             **{webhook_of(kind).path: _judge(check_of(kind.model)) for kind in ADMITTED},
             SCALED_JOB.path: _judge(self._check_scaled_job),
             SCALED_OBJECT.path: self._judge_scaled_object,
-            OVERRIDE.path: _judge_override,
+            OVERRIDE.path: self._judge_override,
         }
 
     async def review(self, path: str, request: AdmissionRequest) -> Verdict:
@@ -106,8 +114,10 @@ class Reviewer:
         if denial is not None:
             return Verdict(response=_response(request.uid, denial=denial), judged=judged, denied=denial.reason)
         told = () if request.dry_run else tuple(one.message for one in warnings if one.recorded)
+        created = path == OVERRIDE.path and request.operation == "CREATE" and not request.dry_run
+        author = request.user_info.username if created else ""
         lines = [_one_line(_labelled(one))[:LONGEST_WARNING] for one in warnings]
-        return Verdict(response=_response(request.uid, warnings=lines), judged=judged, told=told)
+        return Verdict(response=_response(request.uid, warnings=lines), judged=judged, told=told, author=author)
 
     async def _judge(
         self, path: str, obj: Obj, request: AdmissionRequest
@@ -140,6 +150,14 @@ class Reviewer:
         yield from self._warn(obj.spec.triggers)
         yield from check_meaning(AS_WRITTEN.of(obj))
 
+    async def _judge_override(self, body: Obj, request: AdmissionRequest) -> Iterable[Finding]:
+        """By itself, by who writes it (no author is named by another user), by the time, and by how many there are."""
+        new = parse_object(Override, body)
+        now, others = await self._overrides_of(request.namespace)
+        old = _read_old(request.old)
+        findings = check_requester(body, request.old, request.user_info.username)
+        return chain(findings, check_new_override(new, old, now, others))
+
     def _check_scaled_job(self, body: Mapping[str, object]) -> Iterator[Finding]:
         obj = parse_object(ScaledJob, body)
         yield from check_scaled_job(obj)
@@ -150,6 +168,14 @@ class Reviewer:
         return warn_of_triggers(triggers, self._shared_context)
 
 
+def _read_old(body: Obj | None) -> Override | None:
+    """As it was; None for a new one, or one that could not be written today."""
+    try:
+        return None if body is None else parse_object(Override, body)
+    except ConfigError:
+        return None
+
+
 def _judge(check: Check) -> Judge:
     """For kinds that are judged by themselves."""
 
@@ -157,11 +183,6 @@ def _judge(check: Check) -> Judge:
         return check(body)
 
     return judge
-
-
-async def _judge_override(body: Obj, request: AdmissionRequest) -> Iterable[Finding]:
-    """By itself, and by who writes it: an author is not named by another user."""
-    return chain(check_requester(body, request.old, request.user_info.username), check_of(Override)(body))
 
 
 def _only_sheds_finalizers(request: AdmissionRequest) -> bool:

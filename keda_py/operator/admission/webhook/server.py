@@ -99,7 +99,8 @@ class WebhookServer:
         verdict = await self._reviewer.review(request.path, question)
         return verdict.response, {
             "namespace": question.namespace,
-            "about": _about(question.new or {}) if verdict.told else {},
+            "about": _about(question.new or {}) if verdict.told or verdict.author else {},
+            "author": verdict.author,
             "action": question.operation.lower(),
             "judged": verdict.judged,
             "denied": verdict.denied,

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from typing import Any
 
 import orjson
@@ -36,7 +37,11 @@ async def nobody(_: ScalingSpec) -> Neighbourhood:
     return Neighbourhood()
 
 
+async def no_overrides(_: str) -> tuple[datetime, int]:
+    return datetime(2026, 11, 20, 12, tzinfo=UTC), 0
+
+
 @asynccontextmanager
 async def a_reviewer(*namespaces: str) -> AsyncIterator[Reviewer]:
     async with shared_context() as lent:
-        yield Reviewer(lent, namespaces, nobody)
+        yield Reviewer(lent, namespaces, nobody, no_overrides)

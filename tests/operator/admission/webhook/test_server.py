@@ -17,7 +17,7 @@ from keda_py.errors import Unavailable
 from keda_py.operator.admission.webhook.reviews import Reviewer
 from keda_py.operator.admission.webhook.server import AT_ONCE, WAITING, WebhookServer
 from keda_py.testing import shared_context
-from tests.operator.admission.webhook.reviews import PATH, UID, review, scaled_object
+from tests.operator.admission.webhook.reviews import PATH, UID, no_overrides, review, scaled_object
 from tests.waiting import eventually
 
 JSON = {"Content-Type": "application/json"}
@@ -44,7 +44,7 @@ async def a_server(admits: Any = lambda certificate: True) -> AsyncIterator[Serv
     async with shared_context() as lent, httpx.AsyncClient(timeout=30) as client:
         served = Served(client, 0)
         server = WebhookServer(
-            Reviewer(lent, (), served.find), lambda told: served.reports.append(told["reviewed"]), admits
+            Reviewer(lent, (), served.find, no_overrides), lambda told: served.reports.append(told["reviewed"]), admits
         )
         served.number = await server.port.start("127.0.0.1", 0, None)
         try:

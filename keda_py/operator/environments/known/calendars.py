@@ -24,7 +24,7 @@ from keda_py.core.environment.calendar.reading import Holidays, check_source, re
 from keda_py.errors import ConfigError, NotFound
 from keda_py.kube.resources import CLUSTER_CALENDARS, Obj
 from keda_py.operator.cluster.reader import ClusterReader
-from keda_py.operator.environments.caches import EnvironmentCaches
+from keda_py.operator.environments.known.caches import EnvironmentCaches
 
 BEFORE, AHEAD = timedelta(days=7), timedelta(days=400)
 """Days of iCalendar files that are read, around today."""

@@ -28,9 +28,12 @@ from keda_py.kube.resources import (
 )
 from keda_py.kube.transport import Request
 from keda_py.operator.cluster.caches import BLIND_SECONDS
+from keda_py.operator.environments.known.further import FurtherKinds
 
 MEMBERS = (DEPLOYMENTS, STATEFUL_SETS, CRON_JOBS)
 ASK_AGAIN_SECONDS = 60.0
+MOST_FAILURES = 5
+"""Of the question whether the CRDs are there; then work begins without an answer."""
 _KEPT = (
     "name",
     "namespace",
@@ -80,6 +83,7 @@ class EnvironmentCaches:
             kind.kind: Informer(client, InformerSpec(resource=kind, namespaces=where, transform=keep_member))
             for kind in MEMBERS
         }
+        self.further = FurtherKinds(client, client.clock, namespaces)
         self._needed, self._asked = asyncio.Event(), asyncio.Event()
         self.installed = False
 
@@ -97,12 +101,13 @@ class EnvironmentCaches:
                 tasks.create_task(informer.run(), name=f"informer {informer.spec.resource.plural}")
             self._asked.set()
             await self._needed.wait()
+            tasks.create_task(self.further.run())
             for informer in self.members.values():
                 tasks.create_task(informer.run(), name=f"informer members {informer.spec.resource.plural}")
 
     async def _wait_installed(self) -> None:
-        """Ask for the CRDs until they are there; what leads need not wait for longer than the first answer."""
-        backoff, told = Backoff(), False
+        """Ask for the CRDs until they are there; what leads waits for the first answer, or for a few failures."""
+        backoff, told, failures = Backoff(), False, 0
         request = Request(method="GET", path=ENVIRONMENTS.collection().rpartition("/")[0], resource="apis")
         while True:
             try:
@@ -113,7 +118,10 @@ class EnvironmentCaches:
             except NotFound:
                 pass
             except KubeError as error:
-                log.debug("api server was not asked for environments", extra={"error": str(error)})
+                failures += 1
+                if failures == MOST_FAILURES:
+                    log.warning("environments are not known yet", extra={"error": str(error)})
+                    self._asked.set()
                 await asyncio.sleep(backoff.next())
                 continue
             if not told:

@@ -1,0 +1,78 @@
+"""`status.requestedBy` of Overrides: the user of the review that let each in, written once the Override is seen.
+
+Only what comes before the object is believed, and only once: its uid is not known to others before it is stored, so
+that no review that another client makes up signs in a user's name. One whose review was not asked for has no author.
+"""
+
+import asyncio
+import logging
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from keda_py.apis.foreign import text_at
+from keda_py.errors import KubeError
+from keda_py.kube.client import KubeClient
+from keda_py.kube.informers.informer import Informer
+from keda_py.kube.resources import OVERRIDES, Obj
+from keda_py.kube.status import patch_status
+
+WAIT_SECONDS = 60.0
+MOST_WAITING, MOST_QUEUED = 1_000, 1_000
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """Who creates which Override; `uid` "" where the review had none."""
+
+    namespace: str
+    name: str
+    uid: str
+    user: str
+
+
+class Requesters:
+    """Waits for Overrides to appear, and writes while `run` runs."""
+
+    def __init__(self, client: KubeClient, overrides: Informer) -> None:
+        self._client, self._overrides = client, overrides
+        self._waiting: OrderedDict[tuple[str, str, str], tuple[float, str]] = OrderedDict()
+        self._found: asyncio.Queue[tuple[Obj, str]] = asyncio.Queue(MOST_QUEUED)
+        overrides.subscribe(self._on_change)
+
+    def expect(self, request: Request) -> None:
+        """A review has let it in; it may have been seen just now, where its review had the uid."""
+        live = self._overrides.get(request.namespace, request.name)
+        if live is not None and live["metadata"]["uid"] == request.uid:
+            self._note(live, request.user)
+            return
+        key = request.namespace, request.name, request.uid
+        self._waiting.setdefault(key, (asyncio.get_running_loop().time() + WAIT_SECONDS, request.user))
+        while len(self._waiting) > MOST_WAITING:
+            self._waiting.popitem(last=False)
+
+    def _on_change(self, old: Obj | None, new: Obj | None) -> None:
+        if old is not None or new is None or not self._waiting:
+            return
+        meta = new["metadata"]
+        for uid in (meta["uid"], ""):
+            until, user = self._waiting.pop((meta["namespace"], meta["name"], uid), (0.0, ""))
+            if user and asyncio.get_running_loop().time() < until:
+                self._note(new, user)
+                return
+
+    def _note(self, live: Obj, user: str) -> None:
+        if not text_at(live, "status", "requestedBy") and not self._found.full():
+            self._found.put_nowait((live, user))
+
+    async def run(self) -> None:
+        """Write until cancelled; one that cannot be written has no author."""
+        while True:
+            live, user = await self._found.get()
+            told = {**(live.get("status") or {}), "requestedBy": user}
+            try:
+                await patch_status(self._client, OVERRIDES, live, told)
+            except KubeError as error:
+                fields = {"namespace": live["metadata"]["namespace"], "override": live["metadata"]["name"]}
+                log.warning("author of an override was not recorded", extra=fields | {"error": str(error)})

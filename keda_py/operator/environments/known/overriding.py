@@ -1,0 +1,118 @@
+"""The Overrides of a namespace as decisions ask them; one that cannot be read rules nothing.
+
+What was read of one is kept for as long as it says the same, so that a namespace with many of them costs as much as
+those that change. Of more than `MOST_OVERRIDES` that have not ended the oldest are read.
+"""
+
+from itertools import islice
+
+from keda_py.apis.environments.environment import Environment
+from keda_py.apis.environments.override import NEXT_CHANGE, Override
+from keda_py.apis.foreign import map_at, name_of, text_at
+from keda_py.apis.parsing import parse_object
+from keda_py.core.environment.calendar.calendar import Calendar
+from keda_py.core.environment.overrides import MOST_OVERRIDES, Overrides, OverrideSpec, read_override
+from keda_py.errors import ConfigError, KubeError
+from keda_py.kube.resources import Obj
+from keda_py.operator.environments.known.caches import EnvironmentCaches
+from keda_py.operator.environments.known.calendars import Calendars
+
+_Said = tuple[object, ...]
+
+
+class Overriding:
+    """Reads Overrides."""
+
+    def __init__(self, caches: EnvironmentCaches, calendars: Calendars) -> None:
+        self._caches, self._calendars = caches, calendars
+        self._known: dict[str, tuple[_Said, Overrides]] = {}
+        self._read: dict[str, dict[str, tuple[_Said, OverrideSpec]]] = {}
+
+    async def of_namespace(self, namespace: str) -> Overrides:
+        """All that can be read. Asked for by each look of each Override: built anew only when one has changed."""
+        lives = self._caches.overrides.objects(namespace)
+        versions = tuple((live["metadata"]["uid"], live["metadata"]["resourceVersion"]) for live in lives)
+        known = self._known.get(namespace)
+        if known is not None and known[0] == versions:
+            return known[1]
+        self._forget_gone(namespace, {uid for uid, _ in versions})
+        found, settled = [], True
+        for live in self._taken(lives):
+            settled = settled and not _moves(live)
+            try:
+                found.append(await self.read(live))
+            except (ConfigError, KubeError):
+                continue  # told by its own status
+        built = Overrides(found)
+        if settled:
+            self._known[namespace] = (versions, built)
+        return built
+
+    def check_room(self, live: Obj) -> None:
+        """Raises ConfigError for one that comes after too many others, as a crowd may pass the admission at once."""
+        lives = self._caches.overrides.objects(live["metadata"]["namespace"])
+        if len(lives) <= MOST_OVERRIDES:
+            return
+        before = sum(not _has_ended(one) and _age(one) < _age(live) for one in lives)
+        if before >= MOST_OVERRIDES and not _has_ended(live):
+            text = f"the namespace has {before} older Overrides that have not ended, {MOST_OVERRIDES} at most"
+            raise ConfigError(f"{text}; delete some of them", field="metadata.namespace")
+
+    @staticmethod
+    def _taken(lives: list[Obj]) -> list[Obj]:
+        going_on = sorted((live for live in lives if not _has_ended(live)), key=_age)
+        return [*islice(going_on, MOST_OVERRIDES), *filter(_has_ended, lives)]
+
+    def _forget_gone(self, namespace: str, uids: set[str]) -> None:
+        kept = {uid: one for uid, one in self._read.get(namespace, {}).items() if uid in uids}
+        self._read[namespace] = kept
+        if not kept:
+            del self._read[namespace]
+            self._known.pop(namespace, None)
+
+    async def read(self, live: Obj) -> OverrideSpec:
+        """One. Raises ConfigError, and KubeError where its calendar cannot be read now."""
+        namespace, uid = live["metadata"]["namespace"], live["metadata"]["uid"]
+        only = self._only_environment(namespace)
+        said = (live["metadata"].get("generation"), only, *(text_at(live, "status", one) for one in _STORED))
+        kept = self._read.setdefault(namespace, {})
+        known = kept.get(uid)
+        if known is not None and known[0] == said:
+            return known[1]
+        override, calendar = parse_object(Override, live), None
+        if override.spec.until == NEXT_CHANGE and not override.status.ends:
+            target = override.spec.target
+            name = target.name if target is not None and target.kind == "Environment" else only
+            calendar = await self._calendar(namespace, name)
+        spec = read_override(override, calendar, environment=only)
+        if not _moves(live):
+            kept[uid] = (said, spec)
+        return spec
+
+    def _only_environment(self, namespace: str) -> str:
+        environments = self._caches.environments.objects(namespace)
+        return name_of(environments[0]) if len(environments) == 1 else ""
+
+    async def _calendar(self, namespace: str, environment: str) -> Calendar | None:
+        live = self._caches.environments.get(namespace, environment) if environment else None
+        if live is None:
+            return None
+        written = parse_object(Environment, live)
+        return await self._calendars.of_environment(namespace, environment, written.spec)
+
+
+_STORED = ("ends", "requestedBy")
+
+
+def _has_ended(live: Obj) -> bool:
+    return text_at(live, "status", "phase") == "Ended"
+
+
+def _age(live: Obj) -> tuple[str, str]:
+    return text_at(live, "metadata", "creationTimestamp"), name_of(live)
+
+
+def _moves(live: Obj) -> bool:
+    """Whether it says more than its own text: an end that a calendar is still to fix, a target that is left out."""
+    open_end = text_at(live, "spec", "until") == NEXT_CHANGE and not text_at(live, "status", "ends")
+    return open_end or not map_at(live, "spec", "target")

@@ -1,0 +1,47 @@
+"""Which Environment has an object: the oldest of its namespace that takes it."""
+
+from collections.abc import Iterator
+
+from keda_py.apis.environments.environment import Environment
+from keda_py.apis.foreign import texts_at
+from keda_py.apis.parsing import parse_object
+from keda_py.core.environment.spec import EnvironmentSpec, build_environment, owner_of
+from keda_py.errors import ConfigError
+from keda_py.kube.informers.informer import Informer
+from keda_py.kube.resources import Obj
+
+
+class Owners:
+    """Reads Environments, each once for each generation."""
+
+    def __init__(self, environments: Informer) -> None:
+        self._environments = environments
+        self._specs: dict[str, tuple[tuple[object, ...], EnvironmentSpec | None]] = {}
+
+    def of(self, live: Obj) -> str:
+        """The name of the Environment that has this object; "" if none has."""
+        labels, annotations = texts_at(live, "metadata", "labels"), texts_at(live, "metadata", "annotations")
+        owner = owner_of(list(self.within(live["metadata"]["namespace"])), labels, annotations)
+        return "" if owner is None else owner.name
+
+    def within(self, namespace: str) -> Iterator[EnvironmentSpec]:
+        """Those that can be read: the others have no members."""
+        for live in self._environments.objects(namespace):
+            if (spec := self._read(live)) is not None:
+                yield spec
+
+    def _read(self, live: Obj) -> EnvironmentSpec | None:
+        meta = live["metadata"]
+        version = (meta.get("generation"), meta.get("deletionTimestamp"))
+        known = self._specs.get(meta["uid"])
+        if known is None or known[0] != version:
+            try:
+                known = (version, build_environment(parse_object(Environment, live)))
+            except ConfigError:
+                known = (version, None)
+            self._specs[meta["uid"]] = known
+        return known[1]
+
+    def forget(self, uid: str) -> None:
+        """An Environment is gone."""
+        self._specs.pop(uid, None)

@@ -1,0 +1,84 @@
+"""What an Override is about: an Environment, a member of one, or a ScaledObject outside of any.
+
+A Deployment or StatefulSet outside of any Environment cannot be overridden: nothing would remember its count.
+"""
+
+from dataclasses import dataclass
+
+from keda_py.apis.foreign import name_of
+from keda_py.core.environment.overrides import Target
+from keda_py.core.values.object_key import ObjectKey
+from keda_py.errors import ConfigError
+from keda_py.kube.resources import DEPLOYMENTS, ENVIRONMENTS, SCALED_OBJECTS, STATEFUL_SETS, Obj
+from keda_py.operator.cluster.caches import BY_TARGET, Caches, target_key
+from keda_py.operator.environments.known.caches import EnvironmentCaches
+from keda_py.operator.environments.known.owners import Owners
+from keda_py.operator.environments.targets import paused_by_owner, workload_of
+
+_WORKLOADS = {resource.kind: resource for resource in (DEPLOYMENTS, STATEFUL_SETS)}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """`live` is what Events are about; `alone` is a ScaledObject that no Environment has."""
+
+    live: Obj
+    alone: ObjectKey | None = None
+
+
+class Places:
+    """Finds them in caches."""
+
+    def __init__(self, caches: EnvironmentCaches, cluster: Caches, owners: Owners) -> None:
+        self._caches, self._cluster, self._owners = caches, cluster, owners
+
+    def find(self, namespace: str, target: Target) -> Place:
+        """Raises ConfigError where nothing would come of an Override of it."""
+        if target.kind == ENVIRONMENTS.kind:
+            return Place(self._there(target, self._caches.environments.get(namespace, target.name)))
+        if target.kind == SCALED_OBJECTS.kind:
+            return self._scaled_object(target, self._cluster.scaled_objects.get(namespace, target.name))
+        resource = _WORKLOADS[target.kind]
+        index = target_key(namespace, resource.api_version, resource.kind, target.name)
+        for scaled_object in self._cluster.scaled_objects.by_index(BY_TARGET, index):
+            if not paused_by_owner(scaled_object):
+                return self._scaled_object(target, scaled_object)
+        live = self._there(target, self._cluster.workloads[resource.plural].get(namespace, target.name))
+        member = self._caches.members[resource.kind].get(namespace, target.name)
+        if member is None or not self._owners.of(member):
+            raise _error(
+                f"{_named(target)} is in no Environment, and nothing else would remember its count; "
+                "create an Environment, or a ScaledObject for it"
+            )
+        return Place({"apiVersion": resource.api_version, "kind": resource.kind, **live})
+
+    def _scaled_object(self, target: Target, found: Obj | None) -> Place:
+        live = self._there(target, found)
+        if self._owners.of(live):
+            return Place(live)
+        if paused_by_owner(live):
+            raise _error(f"ScaledObject {name_of(live)!r} is paused by its own annotation; take that off")
+        return Place(live, ObjectKey.of(SCALED_OBJECTS.kind, live))
+
+    @staticmethod
+    def _there(target: Target, live: Obj | None) -> Obj:
+        if live is None:
+            raise _error(f"there is no {_named(target)}; create it, or correct the name")
+        return live
+
+    def targets_of(self, key: ObjectKey) -> tuple[Target, ...]:
+        """What an Override may call a ScaledObject: itself, and its workload."""
+        own = Target(key.kind, key.name)
+        live = self._cluster.scaled_objects.get(key.namespace, key.name)
+        if live is None:
+            return (own,)
+        _, kind, name = workload_of(live).rsplit("/", 2)
+        return own, Target(kind, name)
+
+
+def _named(target: Target) -> str:
+    return f"{target.kind} {target.name!r}"
+
+
+def _error(text: str) -> ConfigError:
+    return ConfigError(f"spec.target: {text}", field="spec.target")

@@ -1,0 +1,23 @@
+"""What a ScaledObject says of its workload, read from its manifest as it is stored."""
+
+from keda_py.apis.foreign import map_at, text_at, texts_at
+from keda_py.core.spec import PAUSED, PAUSED_REPLICAS, parse_bool_annotation
+from keda_py.kube.resources import Obj
+
+
+def is_going(live: Obj) -> bool:
+    """Whether it is being deleted."""
+    return bool(live["metadata"].get("deletionTimestamp"))
+
+
+def workload_of(scaled_object: Obj) -> str:
+    """apiVersion/KIND/NAME."""
+    reference = map_at(scaled_object, "spec", "scaleTargetRef")
+    api_version, kind = text_at(reference, "apiVersion") or "apps/v1", text_at(reference, "kind") or "Deployment"
+    return f"{api_version}/{kind}/{text_at(reference, 'name')}"
+
+
+def paused_by_owner(scaled_object: Obj) -> bool:
+    """Whether its own annotations stop it."""
+    annotations = texts_at(scaled_object, "metadata", "annotations")
+    return PAUSED_REPLICAS in annotations or parse_bool_annotation(annotations, PAUSED)

@@ -1,0 +1,62 @@
+"""Members of other kinds with a scale subresource: named by `kinds`, or as targets of ScaledObjects."""
+
+from typing import Any
+
+from keda_py.kube.resources import SCALED_OBJECTS, Obj
+from tests.builders import box_definition, boxen, metrics_api, obj, scaled_object
+from tests.operator.environments.builders import LUNCH, condition, environment, status, until
+from tests.operator.world import World
+
+GROUP = "example.com"
+BOXEN = boxen(GROUP)
+BOX = {"apiVersion": f"{GROUP}/v1", "kind": "Box"}
+
+
+async def begin(world: World, *objects: Obj, **spec: Any) -> None:
+    await world.create(box_definition(GROUP))
+    await world.seconds(5)
+    for name, size in (("one", 3), ("two", 2)):
+        body = obj(BOX["apiVersion"], "Box", name, spec={"size": size})
+        await world.client.create(BOXEN, {**body, "metadata": {"name": name, "namespace": "default"}})
+    await world.create(*objects, environment(calendar=LUNCH, **spec))
+    await until(world, 20, "12:03")
+
+
+def size(world: World, name: str) -> int:
+    found: int = world.get(BOXEN, name)["spec"]["size"]
+    return found
+
+
+async def test_a_kind_that_is_named_sleeps_and_wakes_with_its_counts(world: World) -> None:
+    await begin(world, kinds=[BOX])
+    assert status(world)["membersTotal"] == 2
+    await until(world, 20, "12:05")
+    assert (size(world, "one"), size(world, "two")) == (0, 0)
+    await world.kill()
+    await world.start()
+    await until(world, 20, "12:11")
+    assert (size(world, "one"), size(world, "two")) == (3, 2)
+
+
+async def test_a_kind_that_is_not_there_is_told_and_the_others_sleep(world: World) -> None:
+    crate = {"apiVersion": f"{GROUP}/v1", "kind": "Crate"}
+    await begin(world, kinds=[BOX, crate])
+    told = next(one for one in status(world)["conditions"] if one["type"] == "Valid")
+    assert (told["status"], told["reason"]) == ("False", "KindUnknown")
+    assert told["message"].startswith("spec.kinds[1]: the cluster has no Crate of example.com/v1")
+    await until(world, 20, "12:05")
+    assert size(world, "one") == 0
+
+
+async def test_a_scaled_object_of_another_kind_sleeps_and_leaves_its_count_when_it_goes(world: World) -> None:
+    world.jobs(10)
+    box = {"scaleTargetRef": {**BOX, "name": "one"}, "pollingInterval": 60}
+    await begin(world, scaled_object(metrics_api(world.url), **box))
+    assert (condition(world, "Valid")[0], status(world)["membersTotal"]) == ("True", 1)
+    await until(world, 20, "12:05")
+    assert (size(world, "one"), size(world, "two")) == (0, 2)
+    assert status(world)["members"]["ScaledObject/app"]["replicas"] == 3
+    await world.delete(SCALED_OBJECTS, "app")
+    await world.seconds(90)
+    assert size(world, "one") == 3  # a Box is no member by itself, so that nothing else would wake it
+    assert status(world).get("members", {}) == {}
