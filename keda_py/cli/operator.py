@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 
 from keda_py import logs
 from keda_py.cli.flags import read_flags
+from keda_py.operator.process.memory import leave_out_unused
 from keda_py.settings.settings import LogSettings, load_settings
 
 DESCRIPTION = (
@@ -30,6 +31,7 @@ def run(arguments: list[str]) -> int:
     settings = load_settings(given.values, os.environ)
     configure_logs(settings.logs)
     warn_of_ignored(given.ignored)
+    leave_out_unused()
     from keda_py.operator import app  # heavy: not before the flags are known to be right
 
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
