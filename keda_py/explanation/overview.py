@@ -20,8 +20,8 @@ COLUMNS = (
     Column(heading="Why", wraps=True),
     Column(heading="Values", wraps=True, goes=1),
 )
-_STYLES = {"broken": "red", "paused": "yellow", "awake": "green"}
-_ASLEEP = (Reason.DEACTIVATED, Reason.INACTIVE)
+_STYLES = {"broken": "red", "paused": "yellow", "awake": "green", "asleep": "blue"}
+_QUIET = (Reason.DEACTIVATED, Reason.INACTIVE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ def line_of(live: Mapping[str, Any], now: datetime) -> Line:
         kind=live.get("kind", "ScaledObject"),
         namespace=meta.get("namespace", ""),
         name=meta["name"],
-        state=_state(ready.status, paused, read_condition(conditions, "Active").status, told.get("reason", "")),
+        state=_state(live, ready.status, paused, read_condition(conditions, "Active").status, told.get("reason", "")),
         reason=told.get("reason", ""),
         since=_time(told.get("since")),
         next=upcoming if upcoming is not None and upcoming > now else None,
@@ -86,7 +86,7 @@ def _row(line: Line, all_namespaces: bool) -> tuple[str | Text, ...]:
     )
 
 
-def _state(ready: str, paused: bool, active: str, reason: str) -> str:
+def _state(live: Mapping[str, Any], ready: str, paused: bool, active: str, reason: str) -> str:
     """What is wrong goes before that it is paused."""
     if ready == "False":
         return "broken"
@@ -94,9 +94,16 @@ def _state(ready: str, paused: bool, active: str, reason: str) -> str:
         return "paused"
     if reason == Reason.COOLING_DOWN:
         return "cooling"
-    if reason in _ASLEEP:
-        return "idle"
-    return "awake" if active == "True" else "unknown" if active == "Unknown" else "idle"
+    if reason in _QUIET or active not in ("True", "Unknown"):
+        return "asleep" if _rests_at_zero(live) else "idle"
+    return "awake" if active == "True" else "unknown"
+
+
+def _rests_at_zero(live: Mapping[str, Any]) -> bool:
+    """Whether nothing runs while no trigger is active; a ScaledJob has no workload that could sleep."""
+    spec = live.get("spec") or {}
+    least = spec.get("idleReplicaCount", spec.get("minReplicaCount"))
+    return live.get("kind", "ScaledObject") == "ScaledObject" and not least
 
 
 def _why(ready: str, message: str, told: Mapping[str, Any]) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
+from keda_py.operator.admission.webhook.server import MAX_BODY_BYTES
 from tests.builders import authentication, scaled_job
 from tests.documents import read_file
 from tests.localkube.kubectl import needs_kubectl
@@ -232,7 +233,7 @@ async def test_an_object_that_became_wrong_can_still_be_deleted(world: Admission
         pytest.param("/validate-keda-sh-v1alpha1-scaledobject", b"{", 400, id="no JSON"),
         pytest.param("/validate-keda-sh-v1alpha1-scaledobject", b"[" * 100_000, 400, id="deep JSON"),
         pytest.param("/validate-keda-sh-v1alpha1-scaledobject", b"{}", 400, id="no review"),
-        pytest.param("/validate-keda-sh-v1alpha1-scaledobject", b" " * 8_000_000, 413, id="too large"),
+        pytest.param("/validate-keda-sh-v1alpha1-scaledobject", b" " * (MAX_BODY_BYTES + 1), 413, id="too large"),
         pytest.param("/validate", b"{}", 404, id="unknown path"),
     ],
 )

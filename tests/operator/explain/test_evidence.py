@@ -204,8 +204,19 @@ def test_the_line_of_an_object_says_when_what_comes_next() -> None:
     live["status"] = {"kedaPy": told, "conditions": [{"type": "Ready", "status": "True"}]}
     text = overview([line_of(live, NOON)], 120).plain.splitlines()[-1]
     cells = [cell.strip() for cell in text.split("  ") if cell]
-    assert cells == ["app", "idle", "1 h 25 min ago", "tomorrow 08:30 KST (23:30 UTC)", "Inactive"]
+    assert cells == ["app", "asleep", "1 h 25 min ago", "tomorrow 08:30 KST (23:30 UTC)", "Inactive"]
     assert line_of(live, NOON + timedelta(days=1)).next is None
+
+
+@pytest.mark.parametrize(
+    ("counts", "state"),
+    [({}, "asleep"), ({"minReplicaCount": 2}, "idle"), ({"minReplicaCount": 2, "idleReplicaCount": 0}, "asleep")],
+    ids=["min 0", "min 2", "idle count 0"],
+)
+def test_only_what_rests_at_zero_is_called_asleep(counts: dict[str, int], state: str) -> None:
+    live = scaled_object(cron(), **counts)
+    live["status"] = {"kedaPy": {"reason": "Inactive"}, "conditions": [{"type": "Ready", "status": "True"}]}
+    assert line_of(live, NOON).state == state
 
 
 def test_in_a_narrow_overview_the_values_go_first_and_names_stay_whole() -> None:
@@ -215,7 +226,7 @@ def test_in_a_narrow_overview_the_values_go_first_and_names_stay_whole() -> None
     live["status"] = {"kedaPy": told, "conditions": [{"type": "Ready", "status": "True"}]}
     heading, _, row = overview([line_of(live, NOON)], 88).plain.splitlines()
     assert heading.split() == ["Name", "State", "Next", "Why"]
-    assert row.startswith("some-application-develop-scaledobject  idle")
+    assert row.startswith("some-application-develop-scaledobject  asleep")
     assert max(map(len, (heading, row))) <= 88
     assert len(overview([line_of(live, NOON)] * 3, 40).plain.splitlines()) == 5
 
