@@ -13,9 +13,9 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-NEW_OBJECTS, YOUNG, OLD = 50_000, 20, 100
+NEW_OBJECTS, YOUNG, OLD = 50_000, 10, 10
 """So many new objects, instead of 700, before the collector looks at these; and so many such looks, before it looks
-again at those that it has looked at once, and twice."""
+again at those that it has looked at once, and twice: Python's own numbers, so that old garbage ends as well."""
 LOOK_SECONDS = 10.0
 FEWER_OBJECTS, MORE_PAGES = 50, 1024
 """Objects that are gone, or pages of 4 KiB more, since memory was given back last: it is worth while again. What is
