@@ -33,6 +33,7 @@ from keda_py.operator.environments.wire import fields_of
 
 LONGEST_WAIT = timedelta(hours=1)
 
+_STANDING = ("Active", "Outranked")
 _TOLD = {"Active": "OverrideBegan", "Ended": "OverrideEnded"}
 
 
@@ -207,7 +208,7 @@ def _on_neighbour(
     before, after = _phase(old), _phase(new)
     edited = old is not None and new is not None and old.get("spec") != new.get("spec")
     comes = old is None or edited or before != after == "Active"
-    goes = new is None or edited or after != before == "Active"
+    goes = new is None or edited or (before in _STANDING and after not in _STANDING)
     makes_room = new is None or before != after == "Ended"
     if not (comes or goes or makes_room):
         return
