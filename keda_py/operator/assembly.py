@@ -45,9 +45,9 @@ from keda_py.operator.cluster.namespaces import Namespaces
 from keda_py.operator.cluster.reader import ClusterReader
 from keda_py.operator.controller.activations import Activations
 from keda_py.operator.controller.controller import Controller
-from keda_py.operator.controller.record import DecisionRecord
 from keda_py.operator.controller.state import Remembered
 from keda_py.operator.controller.status import StatusWriter
+from keda_py.operator.decisions.record import DecisionRecord
 from keda_py.operator.downscaler.parts import DownscalerParts, assemble_downscaler
 from keda_py.operator.environments.parts import EnvironmentParts, Lying, assemble_environments
 from keda_py.operator.explain.insight import Insight

@@ -18,7 +18,7 @@ from keda_py.operator.cluster.caches import Caches, keep_hpa_status
 from keda_py.operator.cluster.namespaces import Namespaces
 from keda_py.operator.controller.activations import Activations
 from keda_py.operator.controller.controller import Controller
-from keda_py.operator.controller.record import DecisionRecord
+from keda_py.operator.decisions.record import DecisionRecord
 from keda_py.operator.opening import opened
 from keda_py.operator.process.clock_watch import watch_clock
 from keda_py.operator.process.probes import probe_app
