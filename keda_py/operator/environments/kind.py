@@ -1,9 +1,10 @@
 """Environments, as the controller works on them: decide, write the status, then act, then wait for what comes next.
 
 A status says what is remembered, so it is written before anything is scaled: killed after any one write, the next
-process goes on. What is remembered is written over the very version that was seen: the watch of a replica that has just
-taken over may be behind, and a count that it has not heard of is not to be forgotten. Nothing is decided on a count that could be older than our own last write (`state.py`). In:
-`members.py` and `known/`; the decision is `core/environment/decision/`. Next: `actions.py`.
+process goes on. What is remembered is written over the very version that was seen: a replica that takes over may be
+behind with its watch, and is not to forget a count that it has not heard of. Nothing is decided on a count that could
+be older than our own last write (`state.py`). In: `members.py` and `known/`; the decision is
+`core/environment/decision/`. Next: `actions.py`.
 """
 
 import logging
@@ -14,18 +15,21 @@ from functools import partial
 from typing import Any
 
 from keda_py.apis.environments.environment import Environment, EnvironmentStatus
-from keda_py.apis.foreign import map_at, namespace_of
+from keda_py.apis.foreign import map_at, namespace_of, texts_at
 from keda_py.apis.parsing import parse_object
 from keda_py.core.conditions import ConditionValue, with_condition
 from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.decision.decision import EnvironmentDecision, decide
+from keda_py.core.environment.decision.members import SetReplicas
 from keda_py.core.environment.decision.seen import EnvironmentSeen, Role
 from keda_py.core.environment.decision.state import EnvironmentState, read_state
 from keda_py.core.environment.spec import EnvironmentSpec, build_environment
+from keda_py.core.pacing.activations import read_priority
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ConfigError, Conflict, KubeError
 from keda_py.kube.informers.informer import Informer
 from keda_py.kube.resources import ENVIRONMENTS, SCALED_OBJECTS, Obj
+from keda_py.operator.controller.activations import Ticket
 from keda_py.operator.controller.after_look import LATE_SECONDS
 from keda_py.operator.controller.controller import Controller
 from keda_py.operator.controller.finalizer import ensure_finalizer, remove_finalizer
@@ -34,7 +38,7 @@ from keda_py.operator.controller.state import about, fingerprint_of
 from keda_py.operator.controller.steps import StepError
 from keda_py.operator.environments.actions import act
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
-from keda_py.operator.environments.events import events_of
+from keda_py.operator.environments.events import events_of, turn_events
 from keda_py.operator.environments.known.further import READ_AGAIN_SECONDS, READ_SOON_SECONDS
 from keda_py.operator.environments.members import Members
 from keda_py.operator.environments.others import find_others, is_moving
@@ -117,17 +121,38 @@ class Environments(Kind[EnvironmentMemory]):
         decision = decide(spec, calendar, overrides, seen, before, clock.now())
         live = self.live.get(state.key.namespace, state.key.name)
         self._parts.instruments.environments.record(state.key, decision, clock.monotonic())
+        waits = self._waiting(state, live, seen, decision)
+        status = decision.status.model_copy(update={"awaiting_turn": len(waits)})
+        told = [*events_of(before, decision), *turn_events(state.status.get("awaitingTurn", 0), len(waits))]
         remembers = decision.state.members != before.members
-        await self._parts.status.write(state, fields_of(EnvironmentStatus, decision.status), exactly=remembers)
-        for kind, reason, note in events_of(before, decision) if live is not None else ():
+        await self._parts.status.write(state, fields_of(EnvironmentStatus, status), exactly=remembers)
+        for kind, reason, note in told if live is not None else ():
             self._parts.events.record(live or {}, kind, reason, note)
         state.next_look = min(state.next_look, clock.monotonic() + self._seconds_to(decision.look_again_at))
         if others.unwatched:
             wait = READ_SOON_SECONDS if is_moving(decision.state) else READ_AGAIN_SECONDS
             state.next_look = min(state.next_look, clock.monotonic() + wait)
         self._lay(state, decision, seen)
-        await act(self._parts.client, state, decision.members, {one.key: body for one, body in found})
+        acting = [one for one in decision.members if one.key not in waits]
+        await act(self._parts.client, state, acting, {one.key: body for one, body in found})
+        if self._parts.activations.has_turn(state.key):  # it came meanwhile
+            state.next_look = 0.0
         return decision
+
+    def _waiting(
+        self, state: EnvironmentMemory, live: Obj | None, seen: EnvironmentSeen, decision: EnvironmentDecision
+    ) -> frozenset[str]:
+        """Members at 0 that are to be scaled up, and wait for their turn in the cluster's budget."""
+        down = {one.key for one in seen.members if one.count == 0 and one.role is Role.WORKLOAD}
+        waking = [
+            one.key
+            for one in decision.members
+            if one.key in down and isinstance(one.action, SetReplicas) and one.action.replicas
+        ]
+        activations = self._parts.activations
+        activations.withdraw(state.key, frozenset(waking))
+        priority = read_priority(texts_at(live or {}, "metadata", "annotations"))
+        return frozenset(key for key in waking if not activations.ask(Ticket(state.key, key), priority))
 
     def _lay(self, state: EnvironmentMemory, decision: EnvironmentDecision, seen: EnvironmentSeen) -> None:
         """Over ScaledObjects that are its own, and off those that are gone; another's are for that one to decide."""

@@ -42,6 +42,7 @@ def assemble_jobs(shared: Dependencies, settings: Settings) -> ScaledJobParts:
         instruments=shared.instruments,
         record=shared.record,
         quarantine=shared.quarantine,
+        activations=shared.activations,
         tells_unknown_keys=shared.tells_unknown_keys,
         caches=caches,
         specs=JOBS_AS_WRITTEN,

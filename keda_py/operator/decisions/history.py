@@ -17,7 +17,7 @@ import orjson
 
 from keda_py.apis.foreign import list_at, map_at, maps_at, text_at
 from keda_py.core.values.times import write_time
-from keda_py.operator.controller.record import Entry, TriggerNote
+from keda_py.operator.decisions.record import Entry, TriggerNote
 
 HISTORY = "kedaPyHistory"
 """Of the status; beside `kedaPy`, which says what holds now and stays short."""
