@@ -117,6 +117,7 @@ class Environments(Kind[EnvironmentMemory]):
         before = _stored(state)
         others = await find_others(self._parts.caches.further, self._parts.cluster, spec, before)
         found = list(self._members.see(spec, before, state.written, others))
+        state.forget_all_but({one.key for one, _ in found})
         seen = EnvironmentSeen(members=[one for one, _ in found], calendar_error=problem, kinds_error=others.error)
         decision = decide(spec, calendar, overrides, seen, before, clock.now())
         live = self.live.get(state.key.namespace, state.key.name)

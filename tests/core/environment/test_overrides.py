@@ -154,6 +154,8 @@ def test_waves_are_found_by_selector_and_those_without_come_last() -> None:
     [
         ({"waves": [{"name": "a"}, {"name": "a"}]}, "spec.waves[1].name: 'a' is taken; give each wave a name of its own"),
         ({"waves": [{"name": "a", "timeout": "five"}]}, "spec.waves[0].timeout: 'five' is not a duration up to 366d; write for example 90s, 5m or 1h30m"),
+        ({"waves": [{"name": "a" * 9999}]}, f"spec.waves[0].name: {'a' * 253!r} has more than 253 characters; write a shorter one"),
+        ({"kinds": [{"apiVersion": "a/v1", "kind": "B" * 9999}]}, f"spec.kinds[0].kind: {'B' * 253!r} has more than 253 characters; write a shorter one"),
         ({"grace": "-1m"}, "spec.grace: '-1m' is not a duration up to 366d; write for example 90s, 5m or 1h30m"),
         ({"calendar": None}, "spec: give one of calendarRef and calendar"),
         ({"selector": {"matchLabels": {str(n): "" for n in range(101)}}}, "spec.selector: has more than 100 requirements; write fewer"),

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from keda_py.kube.resources import CALENDARS, OVERRIDES
+from keda_py.kube.resources import CALENDARS, DEPLOYMENTS, OVERRIDES
 from tests.builders import deployment, obj
 from tests.operator.environments.builders import GROUP, HOURS, LUNCH, environment, override, status, until
 from tests.operator.world import World
@@ -38,3 +38,17 @@ async def test_what_cannot_be_meant_is_told_and_the_next_process_leads_all_the_s
     found = world.get(kind, "far")["status"]
     (valid,) = [one for one in found["conditions"] if one["type"] == "Valid"]
     assert (valid["status"], valid["message"][: len(told)]) == ("False", told)
+
+
+async def test_of_members_that_come_and_go_nothing_is_remembered(world: World) -> None:
+    await world.create(environment(calendar=LUNCH))
+    await until(world, 20, "12:05")
+    for number in range(5):
+        await world.create(deployment(f"web-{number}", 1))
+        await world.seconds(5)
+        assert world.replicas(f"web-{number}") == 0
+        await world.delete(DEPLOYMENTS, f"web-{number}")
+    await world.seconds(5)
+    assert world.assembly is not None
+    (state,) = world.assembly.environments.environments.states.values()
+    assert (state.written, status(world).get("members", {})) == ({}, {})
