@@ -2,9 +2,9 @@
 
 from keda_py.core.environment.decision.members import OverlayAsleep
 from keda_py.core.values.object_key import ObjectKey
-from keda_py.kube.resources import DEPLOYMENTS, ENVIRONMENTS, SCALED_OBJECTS
+from keda_py.kube.resources import DEPLOYMENTS, ENVIRONMENTS, HORIZONTAL_POD_AUTOSCALERS, SCALED_OBJECTS
 from keda_py.operator.environments.overlays import Laid, Overlays
-from tests.builders import deployment, metrics_api, scaled_object
+from tests.builders import deployment, metrics_api, obj, scaled_object
 from tests.operator.environments.builders import LUNCH, condition, environment, labelled, status, until
 from tests.operator.world import World
 
@@ -71,3 +71,24 @@ def test_what_one_environment_lays_is_not_taken_off_by_another() -> None:
     assert len(told) == 2
     overlays.put(key, None, "b")
     assert len(told) == 3
+
+
+async def test_an_hpa_of_its_owner_is_disabled_at_night_and_scales_again_in_the_morning(world: World) -> None:
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+    cpu = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 50}}}
+    spec = {"scaleTargetRef": target, "minReplicas": 2, "maxReplicas": 5, "metrics": [cpu]}
+    await world.create(deployment("web", 1), obj("autoscaling/v2", "HorizontalPodAutoscaler", "web", spec=spec))
+    await world.create(environment(calendar=LUNCH))
+    await until(world, 20, "12:03")
+    assert world.replicas("web") == 2
+    await until(world, 20, "12:05")
+    written = world.writes_of(DEPLOYMENTS, "web")
+    await until(world, 20, "12:09")
+    assert (world.replicas("web"), written, condition(world, "Asleep")[0]) == (0, [], "True")
+    await until(world, 20, "12:12")
+    assert (world.replicas("web"), status(world)["phase"], status(world).get("members")) == (2, "Awake", None)
+    found = {one["type"]: one["reason"] for one in world.get(HORIZONTAL_POD_AUTOSCALERS, "web")["status"]["conditions"]}
+    assert found["AbleToScale"] != "FailedGetScale"
+    await world.patch(HORIZONTAL_POD_AUTOSCALERS, {"spec": {"minReplicas": 3}}, "web")
+    await until(world, 20, "12:14")
+    assert world.replicas("web") == 3
