@@ -1,10 +1,15 @@
 """What one tenant writes stops neither the operator nor the environments of others, nor the next process."""
 
-from typing import Any
+import time
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
-from keda_py.kube.resources import CALENDARS, DEPLOYMENTS, OVERRIDES
+from keda_py.kube.resources import CALENDARS, DEPLOYMENTS, OVERRIDES, Obj
+from keda_py.operator.environments.known.caches import EnvironmentCaches
+from keda_py.operator.environments.known.calendars import Calendars
+from keda_py.operator.environments.known.overriding import Overriding
 from tests.builders import deployment, obj
 from tests.operator.environments.builders import GROUP, HOURS, LUNCH, environment, override, status, until
 from tests.operator.world import World
@@ -52,3 +57,25 @@ async def test_of_members_that_come_and_go_nothing_is_remembered(world: World) -
     assert world.assembly is not None
     (state,) = world.assembly.environments.environments.states.values()
     assert (state.written, status(world).get("members", {})) == ({}, {})
+
+
+async def test_thousands_of_overrides_that_have_ended_cost_little_until_they_go() -> None:
+    def ended(number: int) -> Obj:
+        made = override(f"o{number}", state="Awake", target={"kind": "Environment", "name": "dev"}, **{"for": "1s"})
+        made["metadata"] |= {"namespace": "shop", "uid": str(number), "creationTimestamp": "2026-11-20T10:00:00Z"}
+        made["metadata"]["resourceVersion"] = str(number)
+        return {**made, "status": {"phase": "Ended", "ends": "2026-11-20T10:00:01Z"}}
+
+    lives = [ended(number) for number in range(5000)]
+    caches = SimpleNamespace(
+        overrides=SimpleNamespace(objects=lambda namespace: list(lives)),
+        environments=SimpleNamespace(objects=lambda namespace: []),
+    )
+    overriding = Overriding(cast(EnvironmentCaches, caches), cast(Calendars, None))
+    costs = []
+    for number in range(5):
+        lives[0]["metadata"]["resourceVersion"] = str(10_000 + number)
+        before = time.process_time()
+        await overriding.of_namespace("shop")
+        costs.append(time.process_time() - before)
+    assert min(costs) < 0.01
