@@ -11,7 +11,6 @@ from keda_py.errors import ConfigError
 from keda_py.kube.informers.informer import Informer
 from keda_py.kube.resources import Obj
 
-
 MOST_ENVIRONMENTS = 20
 """Of a namespace: each asks for every member whether another one has it."""
 
