@@ -1,6 +1,6 @@
 """Which Environment has an object: the oldest of its namespace that takes it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from heapq import nsmallest
 
 from keda_py.apis.environments.environment import Environment
@@ -25,7 +25,11 @@ class Owners:
     def of(self, live: Obj) -> str:
         """The name of the Environment that has this object; "" if none has."""
         labels, annotations = texts_at(live, "metadata", "labels"), texts_at(live, "metadata", "annotations")
-        owner = owner_of(list(self.within(live["metadata"]["namespace"])), labels, annotations)
+        return self.by(live["metadata"]["namespace"], labels, annotations)
+
+    def by(self, namespace: str, labels: Mapping[str, str], annotations: Mapping[str, str]) -> str:
+        """The same for an object of which no more is known."""
+        owner = owner_of(list(self.within(namespace)), labels, annotations)
         return "" if owner is None else owner.name
 
     def within(self, namespace: str) -> Iterator[EnvironmentSpec]:
