@@ -29,7 +29,7 @@ class DownscalerParts:
 def assemble_downscaler(
     shared: ScaledObjectDependencies, settings: Settings, owners: Owners, overlays: Overlays
 ) -> DownscalerParts | None:
-    """Nothing runs yet. `overlays` stand in the source of specs, below those of Environments, which keep their members."""
+    """Nothing runs yet. `overlays` stand in the source of specs, below those of Environments."""
     wanted = settings.environments
     if not wanted.downscaler_annotations:
         return None
