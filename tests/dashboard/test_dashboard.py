@@ -11,9 +11,9 @@ from typing import Any
 
 import httpx
 import pytest
-from keda_py.apis.crds import crd_of
-from keda_py.apis.environments.kinds import ENVIRONMENT_KINDS
 
+from keda_py.apis.kinds.crds import crd_of
+from keda_py.apis.kinds.environments import ENVIRONMENT_KINDS
 from keda_py.clock import FakeClock
 from keda_py.dashboard.overriding import override_of
 from keda_py.dashboard.server import ENVIRONMENTS, OVERRIDES, Dashboard
@@ -92,10 +92,13 @@ async def test_only_the_page_that_has_the_token_may_ask(
     method: str, path: str, headers: dict[str, str], code: int, dashboard: Dashboard
 ) -> None:
     door = dashboard.door
-    given = {
-        name: text.replace("TOKEN", door.token).replace("PORT", str(door.port)).encode(errors="surrogateescape")
+    given = [
+        (
+            name.encode(),
+            text.replace("TOKEN", door.token).replace("PORT", str(door.port)).encode(errors="surrogateescape"),
+        )
         for name, text in headers.items()
-    }
+    ]
     async with httpx.AsyncClient(trust_env=False) as client:
         answer = await client.request(method, f"http://127.0.0.1:{door.port}{path}", headers=given)
     assert answer.status_code == code

@@ -2,9 +2,9 @@
 
 In: entries of the decision record that changed something. Out: `status.kedaPyHistory`, which `explain/insight.py`
 serves before what this process has seen itself, and `keda-py explain -A --since` reads of all objects. It needs no
-right and no object more, and almost no write: it goes along with what is written anyhow (`status.py`). An object that
-changes all the time, and whatever writes nothing of its own, is written for it once in five minutes at most. The bytes
-are bounded for each object; what is stored is only ever told of the object in whose status it stands.
+right and no object more, and almost no write: it goes along with what is written anyhow (`controller/status.py`). An
+object that changes all the time, and whatever writes nothing of its own, is written for it once in five minutes at
+most. The bytes are bounded for each object; what is stored is only ever told of the object in whose status it stands.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -68,6 +68,7 @@ class Environments(Kind[EnvironmentMemory]):
         """Read it, and hold it so that it cannot go before its members are up. Raises StepError and KubeError."""
         fingerprint = fingerprint_of(live)
         try:
+            self._parts.owners.check_room(live)
             written = parse_object(Environment, live)
             spec = build_environment(written)
         except ConfigError as error:
