@@ -96,7 +96,8 @@ class OverrideObjects(Kind[OverrideMemory]):
             standing = others.standing(spec, now)
             place = self._places.find(state.key.namespace, spec.target) if spec.holds(now) else None
         except ConfigError as error:
-            await self._write(state, OverrideStatus(phase="Invalid", because=str(error), conditions=_valid(str(error))))
+            status = OverrideStatus(phase="Invalid", because=str(error), conditions=_valid(str(error)))
+            await self._write(state, live, status)
             await self._lies_over(state, None)
             return
         await self._tell(state, live, spec, standing, place)
@@ -117,7 +118,7 @@ class OverrideObjects(Kind[OverrideMemory]):
                 "conditions": _valid(),
             }
         )
-        await self._write(state, status)
+        await self._write(state, live, status)
         if before != standing.phase and standing.phase in _TOLD:
             for about in (live, place.live if place is not None else self._live_of(state)):
                 if about is not None:
@@ -128,9 +129,10 @@ class OverrideObjects(Kind[OverrideMemory]):
             return self._places.find(state.key.namespace, state.target).live if state.target is not None else None
         return None
 
-    async def _write(self, state: OverrideMemory, status: OverrideStatus) -> None:
+    async def _write(self, state: OverrideMemory, live: Obj, status: OverrideStatus) -> None:
         """All but who asked for it, which the admission records."""
-        fields = fields_of(OverrideStatus, status)
+        generation = live["metadata"].get("generation", 0)
+        fields = fields_of(OverrideStatus, status.model_copy(update={"observed_generation": generation}))
         del fields["requestedBy"]
         await self._parts.status.write(state, fields)
 
