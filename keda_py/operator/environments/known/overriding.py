@@ -4,11 +4,12 @@ What was read of one is kept for as long as it says the same, so that a namespac
 those that change. Of more than `MOST_OVERRIDES` that have not ended the oldest are read.
 """
 
+from collections.abc import Callable
 from itertools import islice
 
 from keda_py.apis.environments.environment import Environment
 from keda_py.apis.environments.override import NEXT_CHANGE, Override, is_told
-from keda_py.apis.foreign import name_of, text_at, value_at
+from keda_py.apis.foreign import name_of, namespace_of, text_at, value_at
 from keda_py.apis.parsing import parse_object
 from keda_py.clock import Clock
 from keda_py.core.environment.calendar.calendar import Calendar
@@ -29,6 +30,14 @@ class Overriding:
         self._known: dict[str, tuple[_Said, Overrides]] = {}
         self._read: dict[str, dict[str, tuple[_Said, OverrideSpec]]] = {}
         self._room: dict[str, tuple[_Said, set[str]]] = {}
+
+    def subscribe(self, notify: Callable[[str], None]) -> Callable[[], None]:
+        """Call `notify` with the namespace of each Override that comes, goes, changes, begins or ends."""
+
+        def hear(old: Obj | None, new: Obj | None) -> None:
+            notify(namespace_of(new or old))
+
+        return self._caches.overrides.subscribe(hear)
 
     async def of_namespace(self, namespace: str) -> Overrides:
         """All that have not ended and can be read.
