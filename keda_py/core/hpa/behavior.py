@@ -198,6 +198,20 @@ def remember_change(history: History, rules: Behavior | None, before: int, after
     return replace(history, scale_downs=(*events, ScaleEvent(before - after, now)))
 
 
+def is_by_policy(limited: Outcome) -> bool:
+    """Was it a policy that kept the count from where it should be?"""
+    return limited.condition in (_UP_LIMIT, _DOWN_LIMIT)
+
+
+def awaits_policies(history: History, rules: Behavior | None, now: datetime) -> bool:
+    """Will the policies allow more by themselves, when changes that were made leave their periods?"""
+    if rules is None:
+        return False
+    policies = (*rules.scale_up.policies, *rules.scale_down.policies)
+    since = now - max((policy.period for policy in policies), default=timedelta(0))
+    return any(event.at > since for event in (*history.scale_ups, *history.scale_downs))
+
+
 def _down_window(rules: Behavior, window: timedelta) -> timedelta:
     return window if rules.scale_down.stabilization is None else rules.scale_down.stabilization
 
