@@ -6,7 +6,7 @@ from datetime import timedelta
 from keda_py.core.evaluation import evaluate
 from keda_py.core.fallback import needs_ready_pods, needs_replicas
 from keda_py.core.hpa.controller import MetricSample, choose_tolerance, desired_count
-from keda_py.core.hpa.external import ExternalSample
+from keda_py.core.hpa.external import ExternalSample, count_per_pod
 from keda_py.core.hpa.metrics import TargetType
 from keda_py.core.hpa.pods import ScaleTarget
 from keda_py.core.hpa.resources import ResourceSample
@@ -53,6 +53,15 @@ class Autoscaler:
             not metric.external or metric.target.type is TargetType.VALUE for metric in subject.hpa_metrics
         )
         self._targets.clear()
+        self._lone = self._find_lone()
+
+    def _find_lone(self) -> tuple[int, int] | None:
+        """Index and target of a metric that is alone, and divided by the pods: the most usual HPA, and the quickest."""
+        if len(self._asked) != 1:
+            return None
+        metric, indexes = self._asked[0]
+        per_pod = metric.target.type is TargetType.AVERAGE_VALUE
+        return (indexes[0], metric.target.amount) if per_pod and metric.name != COMPOSITE_METRIC and indexes else None
 
     def sync(self, at: float) -> bool:
         """One sync. True where a reading was made that the scale loop should know: work, an error, or its end."""
@@ -64,7 +73,14 @@ class Autoscaler:
 
     def _propose(self, current: int) -> int | None:
         at = self._at
-        self._news, samples = self._ask(at)
+        if self._lone is not None:
+            index, target = self._lone
+            self._news = self._read(index, at)
+            value = self._world.meters.value(index)
+            if value is not None:  # what `evaluate` makes of a reading that did not fail
+                return count_per_pod(to_milli(value), target, current, self._tolerance)
+        news, samples = self._ask(at)
+        self._news = self._news or news
         target, now = self._target(at, current), self._world.now(at)
         return desired_count(target, samples, self._tolerance, self._warmup, now)
 
@@ -92,14 +108,20 @@ class Autoscaler:
 
     def _ask(self, at: float) -> tuple[bool, list[MetricSample]]:
         """A sample for each metric; and whether a reading was news."""
-        meters, news, samples = self._world.meters, False, []
+        news, samples = False, []
         for metric, indexes in self._asked:
             for index in indexes:
-                failed_before = meters.active[index] is None
-                if not meters.cached[index] and meters.read(index, at):
-                    news = news or failed_before or meters.active[index] is not False
+                news = self._read(index, at) or news
             samples.append(self._sample(at, metric, indexes))
         return news, samples
+
+    def _read(self, index: int, at: float) -> bool:
+        """One reading for the HPA; whether it is news."""
+        meters = self._world.meters
+        if meters.cached[index]:
+            return False
+        failed_before = meters.active[index] is None
+        return meters.read(index, at) and (failed_before or meters.active[index] is not False)
 
     def _sample(self, at: float, metric: HpaMetric, indexes: Sequence[int]) -> MetricSample:
         if not metric.external:

@@ -153,7 +153,7 @@ def stabilise(
         stabilised = max(proposal, *[each.replicas for each in kept]) if kept else proposal
         reason, only_highest = _DOWN_STABILIZED, True
     else:
-        up, down = rules.scale_up.stabilization or timedelta(0), _down_window(rules, window)
+        up, down = rules.scale_up.stabilization or timedelta(0), down_window(rules, window)
         cutoff = now - max(up, down)
         kept = [each for each in history.recommendations if each.at >= cutoff]
         lowest = min([proposal, *[each.replicas for each in kept if each.at > now - up]])
@@ -212,8 +212,10 @@ def awaits_policies(history: History, rules: Behavior | None, now: datetime) -> 
     return any(event.at > since for event in (*history.scale_ups, *history.scale_downs))
 
 
-def _down_window(rules: Behavior, window: timedelta) -> timedelta:
-    return window if rules.scale_down.stabilization is None else rules.scale_down.stabilization
+def down_window(rules: Behavior | None, window: timedelta) -> timedelta:
+    """For how long a recommendation keeps a count from falling; `window` is the controller's own."""
+    own = rules.scale_down.stabilization if rules is not None else None
+    return window if own is None else own
 
 
 def _limit_plainly(replicas: int, bounds: Bounds) -> Outcome:

@@ -1,9 +1,9 @@
 """One HPA over simulated time: sync after sync of `controller.py`, for every forecast. Pure.
 
 `preview/` and `simulation/` both walk here; they differ in where a proposal comes from, and in how much is known of
-the future. A sync that finds what the last one found, where all that is remembered asks for the same, changes nothing
-but the time of the last recommendation: it is not computed. Where the metrics are foreseen it is left out altogether,
-until `wake`.
+the future. A month has 172 800 syncs, and most keep the count: they ask for less than a recommendation that still
+stands, or for no more than there is. Such a sync is not computed, but what it recommends is remembered. Where the metrics
+are foreseen, and all that is remembered asks for the same, it is left out altogether, until `wake`.
 """
 
 import math
@@ -11,7 +11,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from keda_py.core.hpa.behavior import History, Outcome, Recommendation, awaits_policies, is_by_policy, remember_change
+from keda_py.core.hpa.behavior import (
+    History,
+    Outcome,
+    Recommendation,
+    awaits_policies,
+    down_window,
+    is_by_policy,
+    remember_change,
+)
 from keda_py.core.hpa.controller import ControllerOptions, HpaSpec, begin, needs_metrics, resize, sync
 from keda_py.core.hpa.pods import ScaleTarget
 
@@ -48,18 +56,30 @@ class Walk:
 
     def __init__(self, spec: HpaSpec, rhythm: Rhythm, origin: datetime) -> None:
         self.next = math.inf
-        self._spec, self._rhythm, self._origin = spec, rhythm, origin
+        self._rhythm, self._origin = rhythm, origin
         self._step = rhythm.period + rhythm.takes
         self._history = History()
-        self._rest: tuple[int, int] | None = None
-        """A proposal and a count with which a sync changes nothing, however often it comes."""
-        self._rests_at: float | None = None
-        """The last sync that was not computed."""
+        self._passed: list[tuple[int, float]] = []
+        """Recommendations of syncs that were not computed: what, and when."""
+        self._held = -1
+        """A count at which the last sync left the HPA; -1: not known."""
+        self._holds_until = -math.inf
+        """Until then no proposal below moves it."""
         self._dozes_since: float | None = None
+        self._dozes_at: int | None = None
+        """What the syncs that are left out recommend."""
+        self._read(spec)
+
+    def _read(self, spec: HpaSpec) -> None:
+        self._spec = spec
+        rules = spec.behavior
+        self._window = down_window(rules, self._rhythm.options.downscale_stabilization).total_seconds()
+        self._only_highest = rules is None or not rules.scale_up.stabilization
 
     def create(self, at: float) -> None:
         """A new HPA; its first sync is one period away."""
-        self._history, self._rest, self._rests_at, self._dozes_since = History(), None, None, None
+        self._history, self._passed, self._held = History(), [], -1
+        self._dozes_since = self._dozes_at = None
         self.next = at + self._rhythm.period
 
     def delete(self) -> None:
@@ -69,8 +89,8 @@ class Walk:
     def adopt(self, spec: HpaSpec, at: float) -> None:
         """Bounds and behaviour from now on."""
         self.wake(at)
-        self._leave_rest()
-        self._spec = spec
+        self._catch_up()
+        self._read(spec)
 
     def wake(self, at: float) -> None:
         """What a sync looks at is another: syncs are due again, when they would have been anyway."""
@@ -78,9 +98,9 @@ class Walk:
             return
         steps = max(math.ceil((at - self._dozes_since) / self._step), 1)
         self.next = self._dozes_since + steps * self._step
-        if self._rest is not None and steps > 1:
-            self._rests_at = self.next - self._step
-        self._dozes_since = None
+        if self._dozes_at is not None and steps > 1:
+            self._passed.append((self._dozes_at, self.next - self._step))
+        self._dozes_since = self._dozes_at = None
 
     def sync(self, at: float, current: int, propose: Propose) -> Rescaled | None:
         """One sync; None: the count stays. Metrics are asked for only where they decide."""
@@ -91,17 +111,32 @@ class Walk:
             self._history = begin(self._history, current, self._now(at))
         count = propose(current)
         if count is None:
-            self._leave_rest()
             self._doze(at, self._rhythm.foreseen)
             return None
-        if self._rest is not None and self._rest == (count, current):
-            self._rests_at = at
+        if current == self._held and self._keeps(at, current, count):
             return None
         return self._resize(at, current, count)
 
+    def _keeps(self, at: float, current: int, count: int) -> bool:
+        """Does the count stay, whatever else is remembered? Then this is remembered, too."""
+        if count < current and at >= self._holds_until:
+            return False
+        if count > current != self._spec.max_replicas:
+            return False
+        passed = self._passed
+        last = passed[-1][0] if passed else self._history.recommendations[-1].replicas
+        if last != count and not self._only_highest:
+            return False
+        while passed and passed[-1][0] <= count:
+            passed.pop()  # no higher, and forgotten earlier
+        passed.append((count, at))
+        if count >= current:
+            self._holds_until = at + self._window
+        return True
+
     def _sync_outside(self, at: float, current: int) -> Rescaled | None:
         """At zero, or outside the bounds: decided without metrics."""
-        self._leave_rest()
+        self._catch_up()
         target = ScaleTarget(namespace="", replicas=current, status_replicas=current)
         verdict = sync(self._spec, target, (), self._history, self._rhythm.options, self._now(at))
         self._history = verdict.history
@@ -111,16 +146,24 @@ class Walk:
         return None
 
     def _resize(self, at: float, current: int, count: int) -> Rescaled | None:
-        self._leave_rest()
+        self._catch_up()
         now, options = self._now(at), self._rhythm.options
         self._history, stable, limited = resize(self._spec, current, count, self._history, options, now)
         if limited.replicas != current:
             why = "AboveTarget" if count > current else "BelowTarget" if count < current else stable.condition.reason
             return self._rescale(at, current, limited.replicas, why)
-        if self._is_steady(count, limited, now):
-            self._rest = (count, current)
-            self._doze(at, self._rhythm.foreseen)
+        if not self._rhythm.foreseen:
+            self._hold(current)
+        elif self._is_steady(count, limited, now):
+            self._dozes_at = count
+            self._doze(at, True)
         return None
+
+    def _hold(self, current: int) -> None:
+        """At the count that the last sync did not change, for as long as a recommendation keeps it there."""
+        highest = [one.at for one in self._history.recommendations if one.replicas >= current]
+        since = (highest[-1] - self._origin).total_seconds() if highest else -math.inf
+        self._held, self._holds_until = current, since + self._window
 
     def _is_steady(self, count: int, limited: Outcome, now: datetime) -> bool:
         """Will syncs that find the same decide the same? Nothing else is remembered, and no policy lets go later."""
@@ -136,12 +179,13 @@ class Walk:
         if dozes:
             self._dozes_since, self.next = at, math.inf
 
-    def _leave_rest(self) -> None:
-        """Write down the recommendations that were all the same: the last of them outlives the others."""
-        if self._rests_at is not None and self._history.recommendations:
-            last = Recommendation(self._history.recommendations[-1].replicas, self._now(self._rests_at))
-            self._history = replace(self._history, recommendations=(last,))
-        self._rest, self._rests_at = None, None
+    def _catch_up(self) -> None:
+        """Remember what the syncs recommended that were not computed."""
+        self._held = -1
+        if self._passed:
+            passed = (Recommendation(count, self._now(at)) for count, at in self._passed)
+            self._history = replace(self._history, recommendations=(*self._history.recommendations, *passed))
+            self._passed = []
 
     def _now(self, at: float) -> datetime:
         return self._origin + timedelta(seconds=at)

@@ -1,5 +1,6 @@
 """A walk over simulated time does what the controller does that computes every sync."""
 
+import random
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
@@ -114,6 +115,16 @@ asks = st.dictionaries(st.integers(1, 5400), st.none() | st.sampled_from((0, 0, 
 @examples(40)
 def test_a_walk_goes_where_the_controller_goes(foreseen: bool, spec: HpaSpec, asked: Asked) -> None:
     assert walked(spec, asked, 7200, foreseen=foreseen)[0] == computed(spec, asked, 7200)
+
+
+@given(spec=specs, seed=st.integers(0, 10_000), most=st.sampled_from((3, 12, 60)))
+@examples(15)
+def test_a_walk_goes_where_the_controller_goes_when_each_sync_finds_another_load(
+    spec: HpaSpec, seed: int, most: int
+) -> None:
+    noise = random.Random(seed)
+    load = {at: noise.randint(1, most) for at in range(7, 5400, 15) if noise.random() < 0.7}
+    assert walked(spec, {0: 1, **load}, 5400, foreseen=False)[0] == computed(spec, {0: 1, **load}, 5400)
 
 
 def test_a_policy_of_half_an_hour_lets_go_by_itself() -> None:
