@@ -2,8 +2,8 @@
 
 `preview/` and `simulation/` both walk here; they differ in where a proposal comes from, and in how much is known of
 the future. A month has 172 800 syncs, and most keep the count: they ask for less than a recommendation that still
-stands, or for no more than there is. Such a sync is not computed, but what it recommends is remembered. Where the metrics
-are foreseen, and all that is remembered asks for the same, it is left out altogether, until `wake`.
+stands, or for no more than there is. Such a sync is not computed, but what it recommends is remembered. Where the
+metrics are foreseen, and all that is remembered asks for the same, it is left out altogether, until `wake`.
 """
 
 import math
