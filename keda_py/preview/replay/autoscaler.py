@@ -70,7 +70,7 @@ class Autoscaler:
         return desired_count(target, self._samples, self._tolerance, _OPTIONS.warmup, self._now)
 
     def _sampled(self, evaluation: Evaluation) -> tuple[MetricSample, ...]:
-        """With cpu and memory alone there is none, and the bounds alone decide."""
+        """Empty for cpu and memory alone: then the bounds decide."""
         values = {value.name: value.milli for value in evaluation.values}
         found: Sequence[MetricSample] = [
             ExternalSample(name=name, target=target, values=(values[name],))
