@@ -53,11 +53,11 @@ def count_external(sample: ExternalSample, target: ScaleTarget, tolerance: Toler
     """The count that the sum of the series asks for. Raises MetricError; `sample.error` is for the caller to see."""
     usage, wanted = sum(sample.values), sample.target.amount
     if sample.target.type is TargetType.AVERAGE_VALUE:
-        return _count_per_pod(usage, wanted, target.status_replicas, tolerance)
+        return count_per_pod(usage, wanted, target.status_replicas, tolerance)
     return _count_by_ratio(usage, wanted, target, tolerance)
 
 
-def _count_per_pod(usage: int, wanted: int, pods: int, tolerance: Tolerance) -> int:
+def count_per_pod(usage: int, wanted: int, pods: int, tolerance: Tolerance) -> int:
     """AverageValue: the usage divided by what one pod should have; only the tolerance looks at the pods there are."""
     settled = pods > 0 and tolerance.covers(float(usage) / (float(wanted) * float(pods)))
     return pods if settled else round_up(float(usage) / float(wanted))
