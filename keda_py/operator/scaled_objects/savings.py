@@ -9,7 +9,7 @@ from keda_py.apis.foreign import map_at
 from keda_py.core.savings.ledger import Ledger, note, read_ledger
 from keda_py.core.spec import ScalingSpec
 from keda_py.operator.scaled_objects.report import Look
-from keda_py.operator.scaled_objects.state import ObjectState
+from keda_py.operator.scaled_objects.state import ObjectState, Sight
 from keda_py.operator.scaled_objects.status import SAVINGS
 
 
@@ -18,6 +18,11 @@ def account_look(state: ObjectState, look: Look) -> Ledger | None:
     seen = look.seen.replicas
     count = seen if look.scaled_to is None else look.scaled_to
     return _account(state, look.at, count, max(look.spec.min_replicas, 1), seen)
+
+
+def account_sight(state: ObjectState, sight: Sight, now: datetime) -> Ledger | None:
+    """Up to a look that saw the same as the one before."""
+    return _account(state, now, sight.count, max(sight.spec.min_replicas, 1), sight.count)
 
 
 def account_pause(state: ObjectState, spec: ScalingSpec, now: datetime, replicas: int | None) -> Ledger | None:
