@@ -26,7 +26,7 @@ from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencie
 from keda_py.operator.scaled_objects.observing import Observed, observe
 from keda_py.operator.scaled_objects.record_entry import entry_of
 from keda_py.operator.scaled_objects.report import Before, Look, events_of, log_lines_of
-from keda_py.operator.scaled_objects.savings import account_look
+from keda_py.operator.scaled_objects.savings import account_look, note_kept
 from keda_py.operator.scaled_objects.state import ObjectState
 from keda_py.operator.scaled_objects.status import reason_of, status_of
 from keda_py.operator.scaled_objects.targets import Count
@@ -56,7 +56,9 @@ class ScaleLoop:
             self._tell(state, look)
             self._remember(state, look)
             self._parts.readings.note_idle(state.key, idle=look.idle)
-            await self._parts.status.write(state, status_of(look))
+            fields = status_of(look)
+            await self._parts.status.write(state, fields)
+            note_kept(state, fields)
             schedule_next(self._parts, state, readings, look.decision.look_again_at)
             if self._parts.activations.has_turn(state.key):  # it came during this look
                 state.next_look = 0.0
