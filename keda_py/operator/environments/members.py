@@ -37,6 +37,9 @@ class Count:
     manager: str
 
 
+_UNKNOWN = Count(None, 0, "")
+
+
 def key_of(kind: str, live: Obj) -> str:
     """KIND/NAME."""
     return f"{kind}/{name_of(live)}"
@@ -55,6 +58,7 @@ class Members:
         neighbours = [*(one for one in self._owners.within(spec.namespace) if one.uid != spec.uid), spec]
         heirs = {key_of_workload(one.workload) for one in state.members.values() if one.workload}
         held = self._owners.holds(spec.namespace, spec.uid)
+        known_at_all = self._caches.known()
         for key, role, live, text in self._candidates(spec, state.members, others):
             labels, annotations = texts_at(live, "metadata", "labels"), texts_at(live, "metadata", "annotations")
             remembered = key in state.members or key in heirs
@@ -65,7 +69,7 @@ class Members:
             rules = owner is not None and owner.uid == spec.uid
             asleep = key in state.members and state.members[key].stage in _ASLEEP
             workload = self._workload(live, others) if role is Role.SCALED_OBJECT else live
-            count = self._count(workload, role, written.get(key))
+            count = self._count(workload, role, written.get(key)) if known_at_all else _UNKNOWN
             known = state.members.get(key)
             if not count.manager and known is not None and known.stage is Stage.FALLING:
                 count = replace(count, manager=OUR_MANAGER)  # not known: an HPA that has not gone yet is most likely
@@ -122,8 +126,8 @@ class Members:
         return others.targets.get(text)
 
     def _count(self, workload: Obj | None, role: Role, written: Written | None) -> Count:
-        if workload is None or not self._caches.known():
-            return Count(None, 0, "")
+        if workload is None:
+            return _UNKNOWN
         if written is not None and version_of(workload) < written.version:
             return Count(written.count, -1, OUR_MANAGER)
         if role is Role.CRON_JOB:
@@ -131,7 +135,7 @@ class Members:
             return Count(value, value, workload["manager"])
         value = workload["spec"]["replicas"]
         if value is None:
-            return Count(None, 0, "")
+            return _UNKNOWN
         return Count(value, _ready_pods(workload, value), workload["manager"])
 
 
