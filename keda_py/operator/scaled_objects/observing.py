@@ -61,7 +61,7 @@ async def observe(parts: ScaledObjectDependencies, state: ObjectState, spec: Sca
 
 
 SIGHT_SECONDS = 300.0
-"""A whole look comes so often, whatever is seen."""
+"""A whole look comes at least so often."""
 
 
 def sees_the_same(parts: ScaledObjectDependencies, state: ObjectState, seen: Round) -> bool:
