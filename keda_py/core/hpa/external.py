@@ -57,11 +57,11 @@ def count_external(sample: ExternalSample, target: ScaleTarget, tolerance: Toler
 def count_sum(usage: int, wanted: MetricTarget, target: ScaleTarget, tolerance: Tolerance) -> int:
     """The count that one amount for the whole workload asks for; milli. Raises MetricError."""
     if wanted.type is TargetType.AVERAGE_VALUE:
-        return _count_per_pod(usage, wanted.amount, target.status_replicas, tolerance)
+        return count_per_pod(usage, wanted.amount, target.status_replicas, tolerance)
     return _count_by_ratio(usage, wanted.amount, target, tolerance)
 
 
-def _count_per_pod(usage: int, wanted: int, pods: int, tolerance: Tolerance) -> int:
+def count_per_pod(usage: int, wanted: int, pods: int, tolerance: Tolerance) -> int:
     """AverageValue: the usage divided by what one pod should have; only the tolerance looks at the pods there are."""
     settled = pods > 0 and tolerance.covers(float(usage) / (float(wanted) * float(pods)))
     return pods if settled else round_up(float(usage) / float(wanted))
