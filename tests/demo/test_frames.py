@@ -19,7 +19,7 @@ RUNS = chosen(
         "environments on 80 x 24": (WEEK, 80, 24),
         "environments on 120 x 40": (WEEK, 120, 40),
     },
-    {"days on 80 x 24", "environments on 120 x 40"},
+    {"environments on 80 x 24", "environments on 120 x 40"},
 )
 
 
