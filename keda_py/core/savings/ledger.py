@@ -49,31 +49,39 @@ def note(ledger: Ledger | None, now: datetime, *, count: int, instead: int, befo
         return Ledger(at=now, count=count, instead=instead, month=Month(name=_name(now)))
     known = not ledger.stored or before is None or before == ledger.count
     passed = _let_pass(ledger, now) if known and timedelta(0) < now - ledger.at <= LONGEST_GAP else ledger
+    if passed.at == now and (passed.count, passed.instead, passed.stored) == (count, instead, False):
+        return _in_month(passed, now)  # as most looks find it
     return replace(_in_month(passed, now), at=now, count=count, instead=instead, stored=False)
 
 
 def _let_pass(ledger: Ledger, now: datetime) -> Ledger:
     """Month by month."""
+    if _name(ledger.at) == ledger.month.name == _name(now):
+        return _pass_until(ledger, now)
     while ledger.at < now:
         ledger = _in_month(ledger, ledger.at)
-        until = min(_next_month(ledger.at), now)
-        seconds, month = (until - ledger.at).total_seconds(), ledger.month
-        asleep = seconds if ledger.count == 0 else 0.0
-        used, saved = seconds * ledger.count, asleep * ledger.instead
-        ledger = replace(
-            ledger,
-            at=until,
-            month=Month(
-                name=month.name,
-                seconds=month.seconds + seconds,
-                asleep=month.asleep + asleep,
-                replicas=month.replicas + used,
-                saved=month.saved + saved,
-            ),
-            total_replicas=ledger.total_replicas + used,
-            total_saved=ledger.total_saved + saved,
-        )
+        ledger = _pass_until(ledger, min(_next_month(ledger.at), now))
     return ledger
+
+
+def _pass_until(ledger: Ledger, until: datetime) -> Ledger:
+    """Within one month."""
+    seconds, month = (until - ledger.at).total_seconds(), ledger.month
+    asleep = seconds if ledger.count == 0 else 0.0
+    used, saved = seconds * ledger.count, asleep * ledger.instead
+    return replace(
+        ledger,
+        at=until,
+        month=Month(
+            name=month.name,
+            seconds=month.seconds + seconds,
+            asleep=month.asleep + asleep,
+            replicas=month.replicas + used,
+            saved=month.saved + saved,
+        ),
+        total_replicas=ledger.total_replicas + used,
+        total_saved=ledger.total_saved + saved,
+    )
 
 
 def _in_month(ledger: Ledger, at: datetime) -> Ledger:
@@ -84,7 +92,8 @@ def _in_month(ledger: Ledger, at: datetime) -> Ledger:
 
 
 def _name(at: datetime) -> str:
-    return f"{at.astimezone(UTC):%Y-%m}"
+    utc = at if at.tzinfo is UTC else at.astimezone(UTC)
+    return f"{utc.year:04}-{utc.month:02}"
 
 
 def _next_month(at: datetime) -> datetime:
