@@ -61,12 +61,8 @@ class Hpas:
 
     def status(self, namespace: str, name: str) -> dict[str, Any]:
         """The cached status of that HPA, empty if missing."""
-        live = self.find(namespace, name)
+        live = self._cache.get(namespace, name)
         return dict(live.get("status") or {}) if live else {}
-
-    def find(self, namespace: str, name: str) -> Obj | None:
-        """That HPA as cached, None if missing."""
-        return self._cache.get(namespace, name)
 
 
 def is_owned(hpa: Obj, uid: str) -> bool:

@@ -58,7 +58,7 @@ class ScaleLoop:
             else:
                 look_again_at = await self._look(state, spec, readings)
             schedule_next(self._parts, state, readings, look_again_at)
-            if self._parts.activations.has_turn(state.key):  # it came during this look
+            if state.sight is None and self._parts.activations.has_turn(state.key):  # it came during this look
                 state.next_look = 0.0
         finally:
             state.looking = False

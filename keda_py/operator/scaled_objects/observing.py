@@ -61,7 +61,7 @@ async def observe(parts: ScaledObjectDependencies, state: ObjectState, spec: Sca
 
 
 SIGHT_SECONDS = 300.0
-"""A whole look comes at least so often."""
+"""At most, between two whole looks."""
 
 
 def sees_the_same(parts: ScaledObjectDependencies, state: ObjectState, seen: Round) -> bool:
@@ -75,9 +75,9 @@ def sees_the_same(parts: ScaledObjectDependencies, state: ObjectState, seen: Rou
         and state.told is sight.told
         and parts.clock.monotonic() < sight.until
         and _workload(parts, state) is sight.workload
-        and parts.hpas.find(state.key.namespace, sight.stored.get("hpaName", "")) is sight.hpa
+        and parts.caches.hpas.get(state.key.namespace, sight.stored.get("hpaName", "")) is sight.hpa
         and _outcomes(seen) == sight.outcomes
-        and parts.readings.health(state.key) == sight.health
+        and (sight.spec.fallback is None or parts.readings.health(state.key) == sight.health)
     )
 
 
@@ -94,7 +94,7 @@ def sight_of(parts: ScaledObjectDependencies, state: ObjectState, look: Look) ->
         outcomes=_outcomes(look.readings),
         health=look.health,
         workload=workload,
-        hpa=parts.hpas.find(state.key.namespace, state.stored.get("hpaName", "")),
+        hpa=parts.caches.hpas.get(state.key.namespace, state.stored.get("hpaName", "")),
         stored=state.stored,
         told=state.told,
         count=count,
