@@ -21,6 +21,7 @@ from keda_py.core.conditions import ConditionValue, with_condition
 from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.decision.decision import EnvironmentDecision, decide
 from keda_py.core.environment.decision.members import SetReplicas
+from keda_py.core.environment.decision.report import COUNT_UNKNOWN, RELEASED, held_up
 from keda_py.core.environment.decision.seen import EnvironmentSeen, Role
 from keda_py.core.environment.decision.state import EnvironmentState, read_state
 from keda_py.core.environment.spec import EnvironmentSpec, build_environment
@@ -100,13 +101,31 @@ class Environments(Kind[EnvironmentMemory]):
 
     async def finalize(self, state: EnvironmentMemory, live: Obj) -> None:
         """Give every count back, and let go once that was seen. Raises KubeError."""
-        await self._parts.caches.wait_members()
+        try:
+            await self._parts.caches.wait_members()
+        except KubeError as error:
+            await self._hold_up(state, live, str(error))
+            raise
         spec = _releasing(live)
         decision = await self._decide(state, spec, None)
         state.spec = Read(written=None, spec=spec)
         if decision.released and await remove_finalizer(self._parts.client, ENVIRONMENTS, live):
             self._parts.tell(live, "Normal", "EnvironmentReleased", "every count is given back")
             log.info("environment deleted", extra=about(state))
+
+    async def _hold_up(self, state: EnvironmentMemory, live: Obj, problem: str) -> None:
+        """Nothing can be decided yet; raises KubeError."""
+        told = f"the counts of its members cannot be read: {problem}; it is deleted as soon as that works"
+        self._tell_held_up(state, live, told)
+        listed = with_condition(
+            state.status.get("conditions") or (), RELEASED, ConditionValue("False", COUNT_UNKNOWN, told)
+        )
+        await self._parts.status.write(state, {"conditions": listed})
+
+    def _tell_held_up(self, state: EnvironmentMemory, live: Obj | None, told: str) -> None:
+        if live is not None and told and told != state.held_up:
+            self._parts.events.record(live, "Warning", "EnvironmentHeldUp", told)
+        state.held_up = told
 
     async def _decide(
         self, state: EnvironmentMemory, spec: EnvironmentSpec, written: Environment | None
@@ -120,7 +139,8 @@ class Environments(Kind[EnvironmentMemory]):
         others = await find_others(self._parts.caches.further, self._parts.cluster, spec, before)
         found = list(self._members.see(spec, before, state.written, others))
         state.forget_all_but({one.key for one, _ in found})
-        seen = EnvironmentSeen(members=[one for one, _ in found], calendar_error=problem, kinds_error=others.error)
+        errors = {"calendar_error": problem, "kinds_error": others.error, "write_error": state.write_error}
+        seen = EnvironmentSeen(members=[one for one, _ in found], **errors)
         decision = decide(spec, calendar, overrides, seen, before, clock.now())
         live = self.live.get(state.key.namespace, state.key.name)
         self._parts.instruments.environments.record(state.key, decision, clock.monotonic())
@@ -129,6 +149,7 @@ class Environments(Kind[EnvironmentMemory]):
         told = [*events_of(before, decision), *turn_events(state.status.get("awaitingTurn", 0), len(waits))]
         remembers = decision.state.members != before.members
         await self._parts.status.write(state, fields_of(EnvironmentStatus, status), exactly=remembers)
+        self._tell_held_up(state, live, held_up(decision.status))
         for kind, reason, note in told if live is not None else ():
             self._parts.events.record(live or {}, kind, reason, note)
         state.next_look = min(state.next_look, clock.monotonic() + self._seconds_to(decision.look_again_at))
