@@ -72,7 +72,8 @@ class ScaleLoop:
         self._remember(state, look)
         self._parts.readings.note_idle(state.key, idle=look.idle)
         has_written = await self._parts.status.write(state, status_of(look))
-        state.sight = None if has_written else sight_of(self._parts, state, look)
+        may_write = has_written or self._parts.status.is_behind(state)  # changes wait for their pause to end
+        state.sight = None if may_write else sight_of(self._parts, state, look)
         return look.decision.look_again_at
 
     def _confirm(self, state: ObjectState, sight: Sight) -> datetime | None:
