@@ -217,7 +217,7 @@ class Environments(Kind[EnvironmentMemory]):
         self._parts.owners.forget(state.uid)
         for key in state.laid:
             self._parts.overlays.put(_scaled_object(state, key), None, state.uid)
-        self._parts.calendars.forget(*_triple(state))
+        self._parts.calendars.forget(state.key)
 
     def watches(self, controller: Controller[EnvironmentMemory]) -> Iterable[Callable[[], None]]:
         """Whatever may change what is to be done: members, calendars, Overrides, and other Environments."""
@@ -286,7 +286,3 @@ def _releasing(live: Obj) -> EnvironmentSpec:
 
 def _scaled_object(state: EnvironmentMemory, member: str) -> ObjectKey:
     return ObjectKey(SCALED_OBJECTS.kind, state.key.namespace, member.partition("/")[2])
-
-
-def _triple(state: EnvironmentMemory) -> tuple[str, str, str]:
-    return ("Environment", state.key.namespace, state.key.name)

@@ -74,7 +74,8 @@ class ScaleLoop:
         fields = status_of(look)
         has_written = await self._parts.status.write(state, fields)
         note_kept(state, fields)
-        state.sight = None if has_written else sight_of(self._parts, state, look)
+        may_write = has_written or self._parts.status.is_behind(state)  # changes wait for their pause to end
+        state.sight = None if may_write else sight_of(self._parts, state, look)
         return look.decision.look_again_at
 
     def _confirm(self, state: ObjectState, sight: Sight) -> datetime | None:

@@ -1,10 +1,11 @@
 """Looks that see what the one before saw come to nothing at once; whatever changes between two of them is seen."""
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.kube.resources import DEPLOYMENTS, SCALED_OBJECTS
+from keda_py.operator.decisions.history import PAUSE_SECONDS
 from tests.builders import deployment, metrics_api, scaled_object
 from tests.operator.world import World
 
@@ -53,6 +54,19 @@ async def test_what_is_told_of_the_last_look_and_of_sleep_goes_on_while_nothing_
     last = record.last(ObjectKey("ScaledObject", "default", "app"))
     assert last is not None
     assert world.clock.now() - last.at < timedelta(seconds=POLL)
+
+
+async def test_changes_that_wait_to_be_written_are_not_forgotten_while_nothing_changes(world: World) -> None:
+    await world.create(deployment(), scaled_object(metrics_api(world.url), pollingInterval=POLL, cooldownPeriod=0))
+    for jobs in (1, 0) * 5:
+        world.jobs(jobs)
+        await world.seconds(POLL + 1)
+    began = world.clock.now()
+    flapped = world.status()["kedaPyHistory"]
+    await world.seconds(PAUSE_SECONDS - 5 * POLL)
+    told = world.status()["kedaPyHistory"]
+    assert len(told) > len(flapped)
+    assert datetime.fromisoformat(told[-1]["time"]) <= began + timedelta(seconds=2 * POLL)
 
 
 async def _idle(world: World) -> None:
