@@ -40,11 +40,13 @@ def test_every_frame_of_the_demo_fits_the_terminal(
         begin = next(number for number, line in enumerate(frame) if line.startswith("virtual time in Seoul: "))
         heading, *table = (line for line in frame[begin + 1 :] if line)
         assert heading.split()[:2] == ["time", "workload"], frame
-        assert ("metric" in heading) is has_metric, frame
         assert heading.endswith("decision and reason"), frame
         assert "…" not in "".join(frame)
         changes = [match for line in table if (match := CHANGE.match(line))]
-        assert {match[2] for match in changes} <= set(names), frame
+        shown = {match[2] for match in changes}
+        assert shown <= set(names), frame
+        if max(names, key=len) in shown:  # on a day that begins at night shorter names come first
+            assert ("metric" in heading) is has_metric, frame
         newest += [match[1] for match in changes[-1:]]
     assert len(set(newest)) > 3
     assert newest == sorted(newest, key=list(dict.fromkeys(newest)).index), "an older change stood at the bottom"
