@@ -222,6 +222,8 @@ class ChangeStatus(Wire):
     """Those that were active or failed, three at most."""
     replicas: ReplicaChange | None = None
     jobs: JobChange | None = None
+    notes: list[str] = []
+    """Of a sleep, who asked for it."""
     error: str = ""
 
 

@@ -100,9 +100,8 @@
 {{- $verbs = append $verbs . }}
 {{- end }}
 {{- end }}
-{{- $resources := without .resources "jobs" "scaledjobs" }}
-{{- if and $verbs $resources }}
-- {{ set (set . "verbs" $verbs) "resources" $resources | toJson }}
+{{- if $verbs }}
+- {{ set . "verbs" $verbs | toJson }}
 {{- end }}
 {{- end }}
 {{- end }}

@@ -9,6 +9,7 @@ from keda_py.core import conditions
 from keda_py.core.conditions import read_condition, with_condition
 from keda_py.core.spec import ScalingSpec
 from keda_py.kube.resources import Obj
+from keda_py.operator.controller.after_look import note_decision
 from keda_py.operator.controller.dependencies import WATCH_STOPPED
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.hpas import is_owned
@@ -36,7 +37,7 @@ async def pause(parts: ScaledObjectDependencies, state: ObjectState, spec: Scali
             target = Count(replicas=wanted, resource_version=count.resource_version)
             await parts.targets.write(state, spec, kind, target)
     if spec.ruled_by:
-        parts.record.note(state.key, entry_paused(spec, before, parts.clock.now()))
+        note_decision(parts, state, entry_paused(spec, before, parts.clock.now()))
     now, told = parts.clock.now(), state.told or state.status.get("kedaPy") or {}
     state.told, state.ledger = reason_paused(told, spec, now), account_pause(state, spec, now, wanted)
     fields = {"pausedReplicaCount": wanted, "kedaPy": state.told}

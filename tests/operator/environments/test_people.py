@@ -1,5 +1,6 @@
 """What the commands ask for, an operator does; and what `release` gives back, it leaves alone."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from keda_py.environments.release import find, release_all
 from keda_py.environments.words import ruled_by
 from keda_py.errors import ConfigError
 from keda_py.explanation.asking import ask_insight, named, named_environment
+from keda_py.explanation.night import night_lines, night_of
 from keda_py.explanation.overview import line_of
 from keda_py.explanation.page import print_explanation
 from keda_py.kube.resources import ENVIRONMENTS, OVERRIDES, SCALED_OBJECTS
@@ -70,6 +72,10 @@ async def test_explain_and_the_status_name_what_rules_a_scaled_object(
     assert [(one["reason"], one["replicas"]) for one in insight["changes"]][-1:] == [
         ("Paused", {"before": 2, "after": 0})
     ]
+    (slept,) = [one for one in world.status()["kedaPyHistory"] if one["reason"] == "Paused"]
+    assert (slept["replicas"], slept["notes"]) == ({"before": 2, "after": 0}, [ruler])  # this outlives the process
+    night = night_of([world.get(SCALED_OBJECTS)], world.clock.now() - timedelta(hours=1), world.clock.now())
+    assert any(ruler.partition(" until")[0] in line for line in night_lines(night))
     print_explanation(insight)
     page = capsys.readouterr().out
     assert page.startswith("default/app: asleep by environment dev until 13:30 UTC (Calendar office);")
