@@ -74,11 +74,11 @@ class Autoscaler:
     def _propose(self, current: int) -> int | None:
         at = self._at
         if self._lone is not None:
-            index, target = self._lone
+            index, amount = self._lone
             self._news = self._read(index, at)
             value = self._world.meters.value(index)
             if value is not None:  # what `evaluate` makes of a reading that did not fail
-                return count_per_pod(to_milli(value), target, current, self._tolerance)
+                return count_per_pod(to_milli(value), amount, current, self._tolerance)
         news, samples = self._ask(at)
         self._news = self._news or news
         target, now = self._target(at, current), self._world.now(at)
