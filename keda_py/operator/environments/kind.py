@@ -47,8 +47,8 @@ from keda_py.operator.environments.overlays import laid_by, ruler
 from keda_py.operator.environments.state import EnvironmentMemory, Read
 from keda_py.operator.environments.wire import fields_of
 
-LONGEST_WAIT_SECONDS = 600.0
-"""Between two looks where nothing is known to change: files with holidays are read again."""
+LONGEST_WAIT_SECONDS, FILES_SECONDS = 3600.0, 600.0
+"""Between two looks where nothing is known to change, and where files with holidays are to be read again."""
 BEHIND_SECONDS = 1.0
 """Until the next trial, where our watch does not show yet what another replica, or a person, has written."""
 
@@ -133,6 +133,7 @@ class Environments(Kind[EnvironmentMemory]):
         clock = self._parts.clock
         state.next_look = clock.monotonic() + LONGEST_WAIT_SECONDS  # what changes from now on makes it 0
         calendar, problem = await self._calendar(spec, written)
+        state.next_look = min(state.next_look, clock.monotonic() + self._longest_wait(spec, written))
         overrides = await self._parts.overriding.of_namespace(spec.namespace)
         before = _stored(state)
         others = await find_others(self._parts.caches.further, self._parts.cluster, spec, before)
@@ -196,6 +197,14 @@ class Environments(Kind[EnvironmentMemory]):
             return await self._parts.calendars.of_environment(spec.namespace, spec.name, written.spec), ""
         except (ConfigError, KubeError) as error:
             return None, str(error)
+
+    def _longest_wait(self, spec: EnvironmentSpec, written: Environment | None) -> float:
+        """Seconds until the next look for what no watch tells."""
+        if not self._parts.caches.known():
+            return READ_SOON_SECONDS
+        if written is not None and self._parts.calendars.has_files(spec.namespace, spec.name, written.spec):
+            return FILES_SECONDS
+        return LONGEST_WAIT_SECONDS
 
     def _seconds_to(self, at: datetime | None) -> float:
         if at is None:
