@@ -93,14 +93,12 @@ class EventRecorder:
         for notify in self._subscribers:
             notify(regarding, reason, note)
 
-    def record(
-        self, regarding: Obj, event_type: EventType, reason: str, note: str, action: str = "", announced: str = ""
-    ) -> None:
+    def record(self, regarding: Obj, event_type: EventType, reason: str, note: str, action: str = "") -> None:
         """Queue an Event about an object (its apiVersion, kind and metadata are read).
 
-        `action` "" is the reason; `announced` is what subscribers are told, "" the note.
+        `action` "" is the reason. Subscribers are told the action where it is given, else the note.
         """
-        self.announce(regarding, reason, announced or note)
+        self.announce(regarding, reason, action or note)
         action = action or reason
         metadata = regarding["metadata"]
         about = metadata.get("uid") or f"{metadata.get('namespace', '')}/{metadata['name']}"

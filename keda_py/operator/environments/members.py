@@ -106,7 +106,8 @@ class Members:
         for key, role, live, text in self._candidates(spec, state.members, others):
             labels, annotations = texts_at(live, "metadata", "labels"), texts_at(live, "metadata", "annotations")
             remembered = key in state.members or key in heirs
-            taken = spec.takes(labels, annotations) and (not text or _kind_of(text) in spec.kinds)
+            named = not text or _kind_of(text) in spec.kinds
+            taken = named and spec.takes(labels, annotations) and not self._owners.is_own(live)
             if not taken and not remembered:
                 continue
             owner = owner_of(neighbours, labels, annotations) if taken else None
