@@ -16,7 +16,7 @@ from keda_py.cli.operator import loop_factory
 from tests.bench.figures import machine
 from tests.bench.options import Options
 
-BENCHES = ("decide", "start", "push", "serve", "burst", "scale")
+BENCHES = ("decide", "start", "push", "serve", "burst", "environment", "scale")
 
 
 def main() -> int:
@@ -25,7 +25,14 @@ def main() -> int:
     if arguments.list:
         sys.stdout.writelines(f"{_summary(name)}\n" for name in BENCHES)
         return 0
-    options = Options(objects=arguments.objects, interval=arguments.interval, steady=arguments.steady)
+    options = Options(
+        objects=arguments.objects,
+        interval=arguments.interval,
+        steady=arguments.steady,
+        members=arguments.members,
+        kubeconfig=arguments.kubeconfig,
+        imitate_kubelet=arguments.imitate_kubelet,
+    )
     _run(arguments.benches or BENCHES, options, Console(stderr=True))
     return 0
 
@@ -37,7 +44,7 @@ def load_bench(name: str) -> ModuleType:
 
 def _run(names: Sequence[str], options: Options, console: Console) -> None:
     console.print(f"keda-py {version('keda-py')}, Python {sys.version.split()[0]}, {machine()}")
-    columns = (SpinnerColumn(), TextColumn("{task.fields[bench]:8}{task.description}"), TimeElapsedColumn())
+    columns = (SpinnerColumn(), TextColumn("{task.fields[bench]:12}{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=console) as progress:
         for name in names:
             task = progress.add_task("", bench=name, total=None)
@@ -64,6 +71,11 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--objects", type=int, default=usual.objects, help="ScaledObjects [500]")
     parser.add_argument("--interval", type=int, default=usual.interval, help="pollingInterval in seconds [15]")
     parser.add_argument("--steady", type=float, default=usual.steady, help="seconds of idleness measured [60]")
+    parser.add_argument("--members", type=int, default=usual.members, help="of the bench `environment` [200]")
+    parser.add_argument(
+        "--kubeconfig", default="", metavar="FILE", help="cluster and operator for `environment` [ours]"
+    )
+    parser.add_argument("--imitate-kubelet", action="store_true", help="where no node of that cluster runs pods")
     arguments = parser.parse_args()
     if unknown := sorted(set(arguments.benches) - set(BENCHES)):
         parser.error(f"no bench {unknown[0]!r}; there are {', '.join(BENCHES)}")

@@ -38,7 +38,7 @@ class World:
 
     async def add_deployments(self, count: int) -> None:
         await self.client.create(NAMESPACES, a_namespace(NAMESPACE))
-        await _each(count, lambda i: self.client.create(DEPLOYMENTS, deployment(f"d{i}", namespace=NAMESPACE)))
+        await each(count, lambda i: self.client.create(DEPLOYMENTS, deployment(f"d{i}", namespace=NAMESPACE)))
 
     async def add_scaled_objects(self, count: int, interval: int, trigger: dict[str, object] | None = None) -> None:
         """`trigger` None: each has a Redis list of its own."""
@@ -46,7 +46,7 @@ class World:
         async def add(index: int) -> None:
             await self.client.create(SCALED_OBJECTS, _scaled_object(index, interval, trigger or self._list(index)))
 
-        await _each(count, add)
+        await each(count, add)
 
     def _list(self, index: int) -> dict[str, object]:
         address = f"{LOOPBACK}:{self.redis_port}"
@@ -176,7 +176,8 @@ async def _said(log: Path, text: str) -> bool:
     return text in await asyncio.to_thread(log.read_text, errors="replace")
 
 
-async def _each(count: int, work: Callable[[int], Awaitable[Any]], at_once: int = 32) -> None:
+async def each(count: int, work: Callable[[int], Awaitable[Any]], at_once: int = 32) -> None:
+    """`work(0)` to `work(count - 1)`, so many at once."""
     gate = asyncio.Semaphore(at_once)
 
     async def one(index: int) -> None:
