@@ -1,7 +1,7 @@
 """Environment: n Deployments are put to sleep by an Override and woken again; seconds for both, writes in between.
 
-With --kubeconfig on a cluster of yours where the operator runs, else on an embedded one. Where no node runs pods,
---imitate-kubelet makes them ready by their status, 5 s after they were made.
+With --kubeconfig on a cluster of yours, with --running by the operator that runs there, else by one of ours. Where no
+node runs pods, --imitate-kubelet makes them ready by their status, 5 s after they were made.
 """
 
 import asyncio
@@ -19,9 +19,10 @@ from keda_py.core.values.times import write_time
 from keda_py.errors import NotFound
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import DEPLOYMENTS, ENVIRONMENTS, NAMESPACES, OVERRIDES, PODS, Obj
-from tests.bench.figures import Row, cpu_seconds
-from tests.bench.options import Options, Say
-from tests.bench.world import each, free_port, start_cluster, start_operator, until
+from tests.bench.lab.figures import Row, cpu_seconds
+from tests.bench.lab.options import Options, Say
+from tests.bench.lab.processes import free_port, until
+from tests.bench.lab.world import each, start_cluster, start_operator
 from tests.builders import a_namespace, obj, usage, workload
 
 NAMESPACE, NAME, NIGHT = "keda-py-bench", "bench", "night"
@@ -44,13 +45,13 @@ class Site:
         return 0.0 if self.operator is None else cpu_seconds(self.operator)
 
 
-async def run(options: Options, say: Say) -> Row:
+async def run(options: Options, say: Say) -> AsyncIterator[Row]:
     """The whole measurement; the namespace is gone afterwards."""
     async with _site(options) as site, asyncio.TaskGroup() as tasks:
         kubelet = tasks.create_task(_imitate_kubelet(site.client)) if options.imitate_kubelet else None
         try:
             await _populate(site.client, options, say)
-            return {"members": options.members, **await _measure(site, options, say)}
+            yield {"members": options.members, **await _measure(site, options, say)}
         finally:
             await _clear(site.client, say)
             if kubelet is not None:
@@ -92,13 +93,12 @@ async def _measure(site: Site, options: Options, say: Say) -> Row:
 @asynccontextmanager
 async def _site(options: Options) -> AsyncIterator[Site]:
     async with AsyncExitStack() as stack:
-        kubeconfig, operator = options.kubeconfig, None
-        if not kubeconfig:
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="keda-py-bench-")))
-            kubeconfig = str(folder / "kubeconfig")
-            await start_cluster(stack, folder, Path(kubeconfig))
-            operator = await start_operator(stack, folder, Path(kubeconfig), free_port())
-        client = await stack.enter_async_context(KubeClient(SystemClock(), kubeconfig))
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="keda-py-bench-")))
+        kubeconfig = options.kubeconfig or await start_cluster(stack, folder)
+        operator = None
+        if not (options.kubeconfig and options.running):
+            operator = await start_operator(stack, folder, kubeconfig, free_port(), free_port())
+        client = await stack.enter_async_context(KubeClient(SystemClock(), str(kubeconfig)))
         yield Site(client=client, operator=operator)
 
 
