@@ -39,7 +39,7 @@ from keda_py.operator.controller.state import about, fingerprint_of
 from keda_py.operator.controller.steps import StepError
 from keda_py.operator.environments.actions import act
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
-from keda_py.operator.environments.events import events_of, turn_events
+from keda_py.operator.environments.events import condition_events, events_of, turn_events
 from keda_py.operator.environments.known.further import READ_AGAIN_SECONDS, READ_SOON_SECONDS
 from keda_py.operator.environments.members import Members
 from keda_py.operator.environments.others import find_others, is_moving
@@ -146,7 +146,11 @@ class Environments(Kind[EnvironmentMemory]):
         self._parts.instruments.environments.record(state.key, decision, clock.monotonic())
         waits = self._waiting(state, live, seen, decision)
         status = decision.status.model_copy(update={"awaiting_turn": len(waits)})
-        told = [*events_of(before, decision), *turn_events(state.status.get("awaitingTurn", 0), len(waits))]
+        told = [
+            *events_of(before, decision),
+            *condition_events(state.status.get("conditions") or (), status.conditions),
+            *turn_events(state.status.get("awaitingTurn", 0), len(waits)),
+        ]
         remembers = decision.state.members != before.members
         await self._parts.status.write(state, fields_of(EnvironmentStatus, status), exactly=remembers)
         self._tell_held_up(state, live, held_up(decision.status))

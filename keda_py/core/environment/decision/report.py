@@ -123,13 +123,27 @@ def _conditions(picture: Picture, own: list[MemberSeen], ready: list[MemberSeen]
 def _ready(picture: Picture, own: list[MemberSeen], ready: list[MemberSeen]) -> Condition:
     """What `kubectl wait --for=condition=Ready` waits for: awake, and every member ready."""
     phase = picture.state.phase
-    if phase is not Phase.AWAKE:
-        return _condition("Ready", False, phase.value or "Unknown", picture.goal.because)
     known = {member.key for member in ready}
-    missing = [member.key for member in own if member.key not in known]
+    missing = [member for member in own if member.key not in known]
+    if phase is not Phase.AWAKE:
+        waits = _waits_for(picture, missing)
+        return _condition("Ready", False, phase.value or "Unknown", waits + picture.goal.because)
     if missing:
-        return _condition("Ready", False, "MembersNotReady", f"not ready: {_names(missing)}")
-    return _condition("Ready", True, "AllReady", f"{len(own)} members are ready")
+        return _condition("Ready", False, "MembersNotReady", f"not ready: {_names(_keys(missing))}")
+    return _condition("Ready", True, "AllReady", f"{len(own)} members are ready" if own else "it has no members")
+
+
+def _waits_for(picture: Picture, missing: list[MemberSeen]) -> str:
+    """Of a wake what its wave waits for: `wave core waits for Deployment/search; `."""
+    transition = picture.state.transition
+    if picture.state.phase is not Phase.WAKING or transition is None:
+        return ""
+    late = _keys([member for member in missing if member.wave == transition.wave])
+    return f"wave {picture.spec.wave_name(transition.wave)} waits for {_names(late)}; " if late else ""
+
+
+def _keys(members: list[MemberSeen]) -> list[str]:
+    return [member.key for member in members]
 
 
 def _valid(picture: Picture) -> Condition:
