@@ -84,7 +84,10 @@ def note(ledger: Ledger | None, now: datetime, held: Held, *, before: int | None
     known = not ledger.restored or before is None or before == ledger.held.count
     passed = _let_pass(ledger, now) if known and timedelta(0) < now - ledger.at <= LONGEST_GAP else ledger
     moved = ledger.moved or not known or held != ledger.kept
-    return replace(_in_month(passed, now), at=now, held=held, restored=False, moved=moved)
+    found = _in_month(passed, now)
+    if (found.at, found.held, found.restored, found.moved) == (now, held, False, moved):
+        return found  # as most looks find it
+    return replace(found, at=now, held=held, restored=False, moved=moved)
 
 
 def is_due(ledger: Ledger | None, now: datetime) -> bool:
@@ -140,7 +143,8 @@ def _in_month(ledger: Ledger, at: datetime) -> Ledger:
 
 
 def _name(at: datetime) -> str:
-    return f"{at.astimezone(UTC):%Y-%m}"
+    utc = at if at.tzinfo is UTC else at.astimezone(UTC)
+    return f"{utc.year:04}-{utc.month:02}"
 
 
 def _next_day(at: datetime) -> datetime:

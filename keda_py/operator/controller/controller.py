@@ -201,7 +201,7 @@ class Controller(Generic[StateT]):
             self._kind.hold(state)
         else:
             await self._renew_stale(state)
-            if state.fingerprint != fingerprint_of(live):
+            if not state.is_reconciled(live):
                 await self._reconcile(state, live)
             await (self._kind.look(state) if self._begins_look(state) else self._kind.refresh(state))
             await self._parts.status.settle(state)
@@ -209,7 +209,7 @@ class Controller(Generic[StateT]):
 
     async def _reconcile(self, state: StateT, live: Obj) -> None:
         """With a worker. What its own writes cause, the finalizer's first of all, makes nothing due."""
-        state.overlaid = False
+        state.overlaid, state.reconciled = False, None
         async with self._workers.one(state.key.namespace) as state.without_worker:
             state.reconciling = fingerprint_of(live)
             try:

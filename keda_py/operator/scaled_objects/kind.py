@@ -40,6 +40,7 @@ class ScaledObjects(Kind[ObjectState]):
         if state.hpa_lost and await self._parts.namespaces.is_terminating(state.key.namespace):
             state.stop()
             return
+        state.sight = None
         await self._reconciler.reconcile(state, live)
         state.hpa_lost = False
 
