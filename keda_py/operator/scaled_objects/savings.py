@@ -61,8 +61,10 @@ def _fails(look: Look) -> bool:
     """Whether nothing but failing sources keeps it up: none says that it is active, and one cannot say."""
     if look.decision.reason in _FAILS:
         return True
+    if not look.in_fallback or not look.evaluation.active:
+        return False
     failing = {name for name, health in look.health.items() if health.failures}
-    return look.in_fallback and look.evaluation.active and failing.issuperset(look.evaluation.active_metrics)
+    return failing.issuperset(look.evaluation.active_metrics)
 
 
 def _stored(state: ObjectState) -> Ledger | None:

@@ -78,3 +78,16 @@ async def test_where_the_hpa_moves_counts_they_are_written_once_an_hour_and_surv
     used = world.assembly.parts.instruments.registry.get_sample_value("keda_py_replica_seconds", labels)
     expected = (2 * 8 + 4 * 16 + 3 * 24 + 4 * 32 + 4 * (130 + 20 + 10)) * MINUTE
     assert used == pytest.approx(expected, abs=4 * 4 * 5 * MINUTE)  # a poll at each change
+
+
+async def test_hours_that_a_failing_source_keeps_it_up_are_summed_apart(world: World) -> None:
+    world.jobs(1)
+    await world.create(deployment(replicas=1), scaled_object(metrics_api(world.url), pollingInterval=60))
+    await world.seconds(5)
+    answer = world.server.answers.pop("/jobs")
+    await world.seconds(20 * MINUTE)
+    assert (savings(world)["failing"], savings(world)["replicas"]) == (True, 1)
+    world.server.answers["/jobs"] = answer
+    await world.seconds(2 * MINUTE)
+    assert "failing" not in savings(world)
+    assert savings(world)["month"]["failingSeconds"] == pytest.approx(20 * MINUTE, abs=2 * MINUTE)
