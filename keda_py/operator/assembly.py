@@ -144,7 +144,7 @@ def assemble(around: OperatorInputs) -> Assembly:
         scaled_objects=scaled_objects,
         jobs=jobs,
         environments=environments,
-        downscaler=assemble_downscaler(parts, settings, environments.owners, lying.annotated),
+        downscaler=assemble_downscaler(parts, settings, environments, lying.annotated),
         authentications=_authentications(parts, jobs),
         cloud_events=_cloud_events(around, parts),
         admission=answers.admission,

@@ -148,8 +148,9 @@ class Readings:
 
     def begin(self, key: ObjectKey) -> None:
         """Start a poll without waiting; `on_reading` tells of each answer, and `poll` then has them at once."""
+        now = self._clock.monotonic()
         for meter in self._get(key).meters:
-            self._poll_meter(meter)
+            self._poll_meter(meter, now)
 
     async def poll(self, key: ObjectKey, changed: asyncio.Future[None] | None = None) -> Round | None:
         """Read every external metric. A trigger's failure is its outcome. Raises ScalerError when nothing is built.
@@ -161,7 +162,7 @@ class Readings:
         meters, now = self._get(key).meters, self._clock.monotonic()
         asked_about = any(meter.has_found_work_for_hpa(now, SHARED_SECONDS) for meter in meters)
         flights = [
-            done(meter.last) if asked_about and meter.last and meter.rests(now) else self._poll_meter(meter)
+            done(meter.last) if asked_about and meter.last and meter.rests(now) else self._poll_meter(meter, now)
             for meter in meters
         ]
         if changed is not None and not await all_done_before(changed, flights):
@@ -195,7 +196,8 @@ class Readings:
     def health(self, key: ObjectKey) -> Mapping[str, FallbackState]:
         """Failures in a row by metric name; empty unless the object has a valid fallback."""
         watched = self._watched.get(key)
-        return self._failures.of(key, _counted_metrics(watched.scalers)) if watched else {}
+        counted = _counted_metrics(watched.scalers) if watched else ()
+        return self._failures.of(key, counted) if counted else {}
 
     def recount(self, kind: str) -> None:
         """Forget how often objects of a kind have failed: that is what the status says, until more is counted."""
@@ -282,9 +284,9 @@ class Readings:
                 self._sources.leave(meter)
             await watched.scalers.aclose()
 
-    def _poll_meter(self, meter: TrackedMetric) -> asyncio.Future[MetricReading]:
-        meter.polled_at = self._clock.monotonic()
-        return self._request(meter)
+    def _poll_meter(self, meter: TrackedMetric, now: float) -> asyncio.Future[MetricReading]:
+        meter.polled_at = now
+        return self._request(meter, now)
 
     async def _read_pushed(self, scalers: ScalerSet, index: int) -> None:
         """Read a trigger whose source tells of work; `on_reading` tells of the answer."""
@@ -294,13 +296,13 @@ class Readings:
                 if meter.flight:
                     await asyncio.wait([meter.flight])  # it may have begun before there was work
                 meter.last_at = -math.inf
-                self._poll_meter(meter)
+                self._poll_meter(meter, self._clock.monotonic())
 
-    def _request(self, meter: TrackedMetric, *, asked: bool = False) -> asyncio.Future[MetricReading]:
+    def _request(self, meter: TrackedMetric, now: float, *, asked: bool = False) -> asyncio.Future[MetricReading]:
         if meter.flight:
             return meter.flight
-        if (shared := self._shared(meter)) is not None:
-            return done(shared)
+        if meter.last and meter.is_fresh(now, SHARED_SECONDS):
+            return done(meter.last)
         flight = meter.begin(asked=asked)
         if self._closed:
             self._abandon(meter)
@@ -310,17 +312,14 @@ class Readings:
 
     def _answer(self, meter: TrackedMetric) -> asyncio.Future[MetricReading]:
         known = self._known(meter)
-        return self._request(meter, asked=True) if known is None else done(known)
+        return self._request(meter, self._clock.monotonic(), asked=True) if known is None else done(known)
 
     def _known(self, meter: TrackedMetric) -> MetricReading | None:
         """What answers the HPA now."""
         if meter.cached and meter.last and self._failures.counting:
             return meter.last
-        return None if meter.flight else self._shared(meter)
-
-    def _shared(self, meter: TrackedMetric) -> MetricReading | None:
-        """The last reading if it is young enough to be shared."""
-        return meter.last if meter.last and meter.is_fresh(self._clock.monotonic(), SHARED_SECONDS) else None
+        fresh = not meter.flight and meter.is_fresh(self._clock.monotonic(), SHARED_SECONDS)
+        return meter.last if fresh else None
 
     def _error(self, meter: TrackedMetric, text: str) -> MetricReading:
         return MetricReading(metric=meter.metric, outcome=ScalerError(text), taken_at=self._clock.now())
@@ -368,6 +367,9 @@ def _counted_metrics(scalers: ScalerSet) -> Collection[str]:
 
 def _log_reading(meter: TrackedMetric, reading: MetricReading, now: float, *, failed_before: bool) -> None:
     """Told is when a trigger begins to fail and when that ends; of one that does so by turns, once in a while."""
+    is_told = failed_before or isinstance(reading.outcome, ScalerError)
+    if not (is_told or log.isEnabledFor(logging.DEBUG)):
+        return  # as nearly every reading
     names = meter.key.log_fields | {"metric": meter.metric.name}
     if isinstance(reading.outcome, ScalerError):
         level = logging.DEBUG

@@ -56,6 +56,7 @@ class EnvironmentParts:
 
     caches: EnvironmentCaches
     owners: Owners
+    overriding: Overriding
     environments: Controller[EnvironmentMemory]
     overrides: Controller[OverrideMemory]
     calendars: tuple[Controller[CalendarMemory], ...]
@@ -107,7 +108,7 @@ def assemble_environments(shared: ScaledObjectDependencies, settings: Settings, 
         caches=caches,
         cluster=shared.caches,
         calendars=calendars,
-        overriding=Overriding(caches, calendars),
+        overriding=Overriding(shared.clock, caches, calendars),
         owners=Owners(caches.environments),
         overlays=lying.overlays,
         bounds=lying.bounds,
@@ -116,6 +117,7 @@ def assemble_environments(shared: ScaledObjectDependencies, settings: Settings, 
     return EnvironmentParts(
         caches=caches,
         owners=parts.owners,
+        overriding=parts.overriding,
         environments=Controller(parts, Environments(parts), WORKERS),
         overrides=Controller(parts, overrides, WORKERS),
         calendars=tuple(
