@@ -3,7 +3,7 @@
 The counterfactual that is summed up is the HPA alone: it has no less than max(minReplicaCount, 1), so while an object
 sleeps that many are saved, and nothing is while it is awake; `statement.py` makes others of the same sums. Pure, and
 bounded: two months, fifteen days and two totals. It is kept in memory and stored with writes that happen anyway, or
-once an hour where counts have moved; after a restart the time since then counts where the count is still the same, and
+once in six hours where counts have moved; after a restart the time since then counts where the count is still the same, and
 else is not known and counts for nothing.
 """
 
@@ -16,7 +16,7 @@ from keda_py.core.values.times import write_time
 
 LONGEST_GAP = timedelta(days=32)
 """Between two looks; longer ones are a stepped clock."""
-STORED_EVERY = timedelta(hours=1)
+STORED_EVERY = timedelta(hours=6)
 """Where counts have moved, and nothing else is written."""
 MOST_DAYS = 15
 """Today, the seven days before, and the same days a week earlier."""
@@ -91,7 +91,7 @@ def note(ledger: Ledger | None, now: datetime, held: Held, *, before: int | None
 
 
 def is_due(ledger: Ledger | None, now: datetime) -> bool:
-    """Whether a restart would lose an hour of it, or more."""
+    """Whether a kill would lose six hours of it, or more."""
     if ledger is None or not ledger.moved:
         return False
     return ledger.kept_at is None or not timedelta(0) <= now - ledger.kept_at < STORED_EVERY
