@@ -21,6 +21,7 @@ from keda_py.core.conditions import ConditionValue, with_condition
 from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.decision.decision import EnvironmentDecision, decide
 from keda_py.core.environment.decision.members import SetReplicas
+from keda_py.core.environment.decision.report import COUNT_UNKNOWN, RELEASED, held_up
 from keda_py.core.environment.decision.seen import EnvironmentSeen, Role
 from keda_py.core.environment.decision.state import EnvironmentState, read_state
 from keda_py.core.environment.spec import EnvironmentSpec, build_environment
@@ -46,8 +47,8 @@ from keda_py.operator.environments.overlays import laid_by, ruler
 from keda_py.operator.environments.state import EnvironmentMemory, Read
 from keda_py.operator.environments.wire import fields_of
 
-LONGEST_WAIT_SECONDS = 600.0
-"""Between two looks where nothing is known to change: files with holidays are read again."""
+LONGEST_WAIT_SECONDS, FILES_SECONDS = 3600.0, 600.0
+"""Between two looks where nothing is known to change, and where files with holidays are to be read again."""
 BEHIND_SECONDS = 1.0
 """Until the next trial, where our watch does not show yet what another replica, or a person, has written."""
 
@@ -100,7 +101,11 @@ class Environments(Kind[EnvironmentMemory]):
 
     async def finalize(self, state: EnvironmentMemory, live: Obj) -> None:
         """Give every count back, and let go once that was seen. Raises KubeError."""
-        await self._parts.caches.wait_members()
+        try:
+            await self._parts.caches.wait_members()
+        except KubeError as error:
+            await self._hold_up(state, live, str(error))
+            raise
         spec = _releasing(live)
         decision = await self._decide(state, spec, None)
         state.spec = Read(written=None, spec=spec)
@@ -108,18 +113,34 @@ class Environments(Kind[EnvironmentMemory]):
             self._parts.tell(live, "Normal", "EnvironmentReleased", "every count is given back")
             log.info("environment deleted", extra=about(state))
 
+    async def _hold_up(self, state: EnvironmentMemory, live: Obj, problem: str) -> None:
+        """Nothing can be decided yet; raises KubeError."""
+        told = f"the counts of its members cannot be read: {problem}; it is deleted as soon as that works"
+        self._tell_held_up(state, live, told)
+        listed = with_condition(
+            state.status.get("conditions") or (), RELEASED, ConditionValue("False", COUNT_UNKNOWN, told)
+        )
+        await self._parts.status.write(state, {"conditions": listed})
+
+    def _tell_held_up(self, state: EnvironmentMemory, live: Obj | None, told: str) -> None:
+        if live is not None and told and told != state.held_up:
+            self._parts.events.record(live, "Warning", "EnvironmentHeldUp", told)
+        state.held_up = told
+
     async def _decide(
         self, state: EnvironmentMemory, spec: EnvironmentSpec, written: Environment | None
     ) -> EnvironmentDecision:
         clock = self._parts.clock
         state.next_look = clock.monotonic() + LONGEST_WAIT_SECONDS  # what changes from now on makes it 0
         calendar, problem = await self._calendar(spec, written)
+        state.next_look = min(state.next_look, clock.monotonic() + self._longest_wait(spec, written))
         overrides = await self._parts.overriding.of_namespace(spec.namespace)
         before = _stored(state)
         others = await find_others(self._parts.caches.further, self._parts.cluster, spec, before)
         found = list(self._members.see(spec, before, state.written, others))
         state.forget_all_but({one.key for one, _ in found})
-        seen = EnvironmentSeen(members=[one for one, _ in found], calendar_error=problem, kinds_error=others.error)
+        errors = {"calendar_error": problem, "kinds_error": others.error, "write_error": state.write_error}
+        seen = EnvironmentSeen(members=[one for one, _ in found], **errors)
         decision = decide(spec, calendar, overrides, seen, before, clock.now())
         live = self.live.get(state.key.namespace, state.key.name)
         self._parts.instruments.environments.record(state.key, decision, clock.monotonic())
@@ -128,6 +149,7 @@ class Environments(Kind[EnvironmentMemory]):
         told = [*events_of(before, decision), *turn_events(state.status.get("awaitingTurn", 0), len(waits))]
         remembers = decision.state.members != before.members
         await self._parts.status.write(state, fields_of(EnvironmentStatus, status), exactly=remembers)
+        self._tell_held_up(state, live, held_up(decision.status))
         for kind, reason, note in told if live is not None else ():
             self._parts.events.record(live or {}, kind, reason, note)
         state.next_look = min(state.next_look, clock.monotonic() + self._seconds_to(decision.look_again_at))
@@ -175,6 +197,14 @@ class Environments(Kind[EnvironmentMemory]):
             return await self._parts.calendars.of_environment(spec.namespace, spec.name, written.spec), ""
         except (ConfigError, KubeError) as error:
             return None, str(error)
+
+    def _longest_wait(self, spec: EnvironmentSpec, written: Environment | None) -> float:
+        """Seconds until the next look for what no watch tells."""
+        if not self._parts.caches.known():
+            return READ_SOON_SECONDS
+        if written is not None and self._parts.calendars.has_files(spec.namespace, spec.name, written.spec):
+            return FILES_SECONDS
+        return LONGEST_WAIT_SECONDS
 
     def _seconds_to(self, at: datetime | None) -> float:
         if at is None:

@@ -37,6 +37,9 @@ class Count:
     manager: str
 
 
+_UNKNOWN = Count(None, 0, "")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Found:
     """A candidate, and whose it is; `text` is apiVersion/KIND/NAME of one of another kind."""
@@ -64,11 +67,12 @@ class Members:
         self, spec: EnvironmentSpec, state: EnvironmentState, written: Mapping[str, Written], others: Others
     ) -> Iterator[tuple[MemberSeen, Obj]]:
         """Each member with its object; also those that are remembered and still there."""
+        known_at_all = self._caches.known()
         for found in self._found(spec, state, others):
             key, role, live = found.key, found.role, found.live
             workload = self._workload(live, others) if role is Role.SCALED_OBJECT else live
             known = state.members.get(key)
-            count = self._count(workload, role, written.get(key))
+            count = self._count(workload, role, written.get(key)) if known_at_all else _UNKNOWN
             if not count.manager and known is not None and known.stage is Stage.FALLING:
                 count = replace(count, manager=OUR_MANAGER)  # not known: an HPA that has not gone yet is most likely
             targets = [Target(*key.split("/", 1))]
@@ -145,8 +149,8 @@ class Members:
         return others.targets.get(text)
 
     def _count(self, workload: Obj | None, role: Role, written: Written | None) -> Count:
-        if workload is None or not self._caches.known():
-            return Count(None, 0, "")
+        if workload is None:
+            return _UNKNOWN
         if written is not None and version_of(workload) < written.version:
             return Count(written.count, -1, OUR_MANAGER)
         if role is Role.CRON_JOB:
@@ -154,7 +158,7 @@ class Members:
             return Count(value, value, workload["manager"])
         value = workload["spec"]["replicas"]
         if value is None:
-            return Count(None, 0, "")
+            return _UNKNOWN
         return Count(value, _ready_pods(workload, value), workload["manager"])
 
 

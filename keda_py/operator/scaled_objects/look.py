@@ -28,7 +28,7 @@ from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencie
 from keda_py.operator.scaled_objects.observing import Observed, observe, sees_the_same, sight_of
 from keda_py.operator.scaled_objects.record_entry import entry_of
 from keda_py.operator.scaled_objects.report import Before, Look, events_of, log_lines_of
-from keda_py.operator.scaled_objects.savings import account_look, account_sight
+from keda_py.operator.scaled_objects.savings import account_look, account_sight, note_kept
 from keda_py.operator.scaled_objects.state import ObjectState, Sight
 from keda_py.operator.scaled_objects.status import reason_of, status_of
 from keda_py.operator.scaled_objects.targets import Count
@@ -71,7 +71,9 @@ class ScaleLoop:
         self._tell(state, look)
         self._remember(state, look)
         self._parts.readings.note_idle(state.key, idle=look.idle)
-        has_written = await self._parts.status.write(state, status_of(look))
+        fields = status_of(look)
+        has_written = await self._parts.status.write(state, fields)
+        note_kept(state, fields)
         may_write = has_written or self._parts.status.is_behind(state)  # changes wait for their pause to end
         state.sight = None if may_write else sight_of(self._parts, state, look)
         return look.decision.look_again_at

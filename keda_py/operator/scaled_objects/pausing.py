@@ -13,7 +13,7 @@ from keda_py.operator.controller.dependencies import WATCH_STOPPED
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.hpas import is_owned
 from keda_py.operator.scaled_objects.record_entry import entry_paused
-from keda_py.operator.scaled_objects.savings import account_pause
+from keda_py.operator.scaled_objects.savings import account_pause, note_kept
 from keda_py.operator.scaled_objects.state import ObjectState
 from keda_py.operator.scaled_objects.status import reason_paused, savings_of
 from keda_py.operator.scaled_objects.targets import Count
@@ -41,8 +41,9 @@ async def pause(parts: ScaledObjectDependencies, state: ObjectState, spec: Scali
     state.told, state.ledger = reason_paused(told, spec, now), account_pause(state, spec, now, wanted)
     fields = {"pausedReplicaCount": wanted, "kedaPy": state.told}
     if state.told != told:
-        fields |= savings_of(state.ledger, state.status)
+        fields |= savings_of(state.ledger)
     await parts.status.write(state, fields)
+    note_kept(state, fields)
 
 
 async def _take_hpa_away(

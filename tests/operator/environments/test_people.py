@@ -125,7 +125,7 @@ def test_what_names_no_environment_is_refused() -> None:
 async def test_a_night_is_told_in_numbers(world: World) -> None:
     registry = world.assembly.parts.instruments.registry
     labels = {"namespace": "default", "environment": "dev"}
-    saved = {**labels, "kind": "Deployment", "name": "web"}
+    saved = {"namespace": "default", "kind": "Deployment", "name": "web"}
 
     def shown(name: str, **more: str) -> float | None:
         return registry.get_sample_value(f"keda_py_environment_{name}", {**labels, **more})
@@ -139,8 +139,8 @@ async def test_a_night_is_told_in_numbers(world: World) -> None:
     assert (shown("members_ready"), shown("members"), shown("override_active"), shown("contested")) == (0, 2, 0, 0)
     await until(world, 20, "13:35")
     assert shown("wake_seconds") == pytest.approx(20, abs=2)
-    slept = registry.get_sample_value("keda_py_asleep_replica_seconds_total", saved)
+    slept = registry.get_sample_value("keda_py_saved_replica_seconds", saved)
     assert slept == pytest.approx(2 * 3600, rel=0.01)
     await world.delete(ENVIRONMENTS, "dev")
     await world.seconds(30)
-    assert (shown("members"), registry.get_sample_value("keda_py_asleep_replica_seconds_total", saved)) == (None, None)
+    assert (shown("members"), registry.get_sample_value("keda_py_saved_replica_seconds", saved)) == (None, None)

@@ -54,7 +54,7 @@ async def test_what_is_told_of_the_last_look_and_of_sleep_goes_on_while_nothing_
     instruments, record = world.assembly.parts.instruments, world.assembly.parts.record
 
     def saved() -> float:
-        labels = {"namespace": "default", "scaledObject": "app"}
+        labels = {"namespace": "default", "kind": "ScaledObject", "name": "app"}
         return instruments.registry.get_sample_value("keda_py_saved_replica_seconds", labels) or 0.0
 
     writes, before = world.writes_of(SCALED_OBJECTS), saved()

@@ -8,6 +8,7 @@ from keda_py.apis.environments.environment import EnvironmentStatus, OverrideInF
 from keda_py.apis.wire import Condition
 from keda_py.core.environment.decision.goal import TOO_MANY, Goal, NextChange, Reason
 from keda_py.core.environment.decision.members import MemberDecision
+from keda_py.core.environment.decision.members import Reason as MemberReason
 from keda_py.core.environment.decision.seen import EnvironmentSeen, MemberSeen
 from keda_py.core.environment.decision.state import (
     EnvironmentState,
@@ -21,6 +22,13 @@ from keda_py.core.environment.overrides import OverrideSpec
 from keda_py.core.environment.spec import EnvironmentSpec
 from keda_py.core.values.times import write_time
 
+RELEASED, COUNT_UNKNOWN, NOT_WRITTEN = "Released", "CountUnknown", "NotWritten"
+"""A condition of one that is being deleted, and the reasons that hold it up."""
+_LET_GO = (
+    "it is deleted as soon as that works; correct what is in the way, or scale by hand what is named here and take its "
+    "finalizer finalizer.keda.sh off"
+)
+_LONGEST_ERROR = 500
 _MOST_NAMED = 5
 
 
@@ -108,6 +116,7 @@ def _conditions(picture: Picture, own: list[MemberSeen], ready: list[MemberSeen]
         _valid(picture),
         _contested(picture),
         _conflict(picture),
+        *([_released(picture)] if picture.spec.deleting else []),
     ]
 
 
@@ -160,6 +169,28 @@ def _conflict(picture: Picture) -> Condition:
     return _condition(
         "Conflict", True, "OwnedByAnother", f"{_names(sorted(taken))}: another Environment has them: {owners}"
     )
+
+
+def held_up(status: EnvironmentStatus) -> str:
+    """Why an Environment that is being deleted cannot go; "" where nothing is in the way."""
+    found = (one for one in status.conditions if one.type == RELEASED and one.reason in (COUNT_UNKNOWN, NOT_WRITTEN))
+    return next((one.message for one in found), "")
+
+
+def _released(picture: Picture) -> Condition:
+    """Of one that is being deleted: what its members still wait for, and what may be done about it."""
+    waiting = [each for each in picture.members if each.state is not None]
+    unknown = [each.key for each in waiting if each.reason is MemberReason.COUNT_UNKNOWN]
+    counts = ", ".join(f"{each.key} {each.state.replicas}" for each in waiting[:_MOST_NAMED] if each.state is not None)
+    if not waiting:
+        return _condition(RELEASED, True, "AllGivenBack", "")
+    if unknown:
+        message = f"the count of {_names(unknown)} cannot be read; {_LET_GO} ({counts})"
+        return _condition(RELEASED, False, COUNT_UNKNOWN, message)
+    if picture.seen.write_error:
+        message = f"a count cannot be given back: {picture.seen.write_error[:_LONGEST_ERROR]}; {_LET_GO} ({counts})"
+        return _condition(RELEASED, False, NOT_WRITTEN, message)
+    return _condition(RELEASED, False, "GivingBack", "members get their counts back")
 
 
 def _condition(kind: str, holds: bool, reason: str, message: str) -> Condition:

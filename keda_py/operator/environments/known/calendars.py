@@ -37,6 +37,7 @@ class _Built:
 
     source: tuple[object, ...]
     calendar: Calendar
+    has_files: bool
 
 
 class Calendars:
@@ -74,6 +75,16 @@ class Calendars:
         meta = found.metadata
         return await self._build(ObjectKey(live["kind"], meta.namespace, meta.name), found.spec, "spec")
 
+    def has_files(self, namespace: str, name: str, spec: EnvironmentSpec) -> bool:
+        """Whether an Environment's calendar is made of files, which are not watched, or could not be built yet."""
+        reference = spec.calendar_ref
+        key = ObjectKey("Environment", namespace, name)
+        if reference is not None:
+            kind = reference.kind or WireCalendar.__name__
+            key = ObjectKey(kind, "" if kind == CLUSTER_CALENDARS.kind else namespace, reference.name)
+        built = self._built.get(key)
+        return built is None or built.has_files
+
     def forget(self, key: ObjectKey) -> None:
         """It is gone."""
         self._built.pop(key, None)
@@ -81,14 +92,15 @@ class Calendars:
     async def _build(self, key: ObjectKey, spec: CalendarSpec, field: str) -> Calendar:
         today = self._clock.now().date()
         files = [await self._file(key, source, f"{field}.holidays[{n}]") for n, source in enumerate(spec.holidays)]
-        found = (spec, today if any(one.ics for one in spec.holidays) else today.year, *files)
+        has_files = any(one.ics for one in spec.holidays)
+        found = (spec, today if has_files else today.year, *files)
         built = self._built.get(key)
         if built is None or built.source != found:
             days = [
                 await self._days(spec, number, files[number], f"{field}.holidays[{number}]")
                 for number in range(len(spec.holidays))
             ]
-            built = self._built[key] = _Built(found, read_calendar(spec, days, field=field))
+            built = self._built[key] = _Built(found, read_calendar(spec, days, field=field), has_files)
         return built.calendar
 
     async def _days(self, spec: CalendarSpec, number: int, file: bytes, field: str) -> Holidays:
