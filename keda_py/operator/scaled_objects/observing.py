@@ -16,6 +16,7 @@ from keda_py.core.evaluation import Evaluation, evaluate
 from keda_py.core.fallback import FallbackState, needs_ready_pods
 from keda_py.core.metric_names import MetricSet
 from keda_py.core.reading import Outcome, Round
+from keda_py.core.savings.ledger import is_due
 from keda_py.core.spec import ScalingSpec
 from keda_py.errors import KubeError
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
@@ -74,6 +75,7 @@ def sees_the_same(parts: ScaledObjectDependencies, state: ObjectState, seen: Rou
         and not state.staged
         and state.told is sight.told
         and parts.clock.monotonic() < sight.until
+        and not is_due(state.ledger, parts.clock.now())
         and _workload(parts, state) is sight.workload
         and parts.caches.hpas.get(state.key.namespace, sight.stored.get("hpaName", "")) is sight.hpa
         and _outcomes(seen) == sight.outcomes

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.kube.resources import DEPLOYMENTS, SCALED_OBJECTS
+from keda_py.localkube.plane import SYNC_SECONDS
 from keda_py.operator.decisions.history import PAUSE_SECONDS
 from tests.builders import deployment, metrics_api, scaled_object
 from tests.operator.world import World
@@ -36,6 +37,14 @@ async def test_whatever_changes_after_many_looks_at_the_same_is_found_by_the_nex
 
     world.jobs(1)
     await _becomes(world, lambda: world.replicas() == 1)
+
+
+async def test_a_count_changed_by_hand_is_seen_before_the_hpa_notices(world: World) -> None:
+    await world.create(deployment(), scaled_object(metrics_api(world.url), pollingInterval=1, cooldownPeriod=0))
+    await world.seconds(SYNC_SECONDS + 1)
+    await world.patch(DEPLOYMENTS, {"spec": {"replicas": 3}})
+    await world.seconds(1.5)
+    assert world.replicas() == 0
 
 
 async def test_what_is_told_of_the_last_look_and_of_sleep_goes_on_while_nothing_changes(world: World) -> None:
