@@ -219,6 +219,7 @@ class Environments(Kind[EnvironmentMemory]):
     def forget(self, state: EnvironmentMemory) -> None:
         """What was built for it."""
         self._parts.owners.forget(state.uid)
+        self._parts.caches.further.forget(state.uid)
         for key in state.laid:
             self._parts.overlays.put(_scaled_object(state, key), None, state.uid)
         self._parts.calendars.forget(state.key)

@@ -20,9 +20,9 @@ from keda_py.operator.cluster.caches import BY_TARGET, Caches, target_key
 from keda_py.operator.controller.state import version_of
 from keda_py.operator.environments.known.caches import MEMBERS, EnvironmentCaches
 from keda_py.operator.environments.known.owners import Owners
+from keda_py.operator.environments.known.targets import is_going, paused_by_owner, workload_of
 from keda_py.operator.environments.others import Others
 from keda_py.operator.environments.state import Written
-from keda_py.operator.environments.targets import is_going, paused_by_owner, workload_of
 
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 _ASLEEP = (Stage.FALLING, Stage.DOWN)

@@ -12,7 +12,7 @@ from keda_py.errors import ConfigError
 from keda_py.kube.informers.informer import Informer
 from keda_py.kube.resources import SCALED_OBJECTS, Obj
 from keda_py.operator.environments.known.own_pod import OwnPod
-from keda_py.operator.environments.targets import workload_of
+from keda_py.operator.environments.known.targets import workload_of
 
 MOST_ENVIRONMENTS = 20
 """Of a namespace: each asks for every member whether another one has it."""
