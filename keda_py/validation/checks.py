@@ -31,6 +31,7 @@ from keda_py.core.meaning.scaled_object import check_job_meaning, check_meaning
 from keda_py.core.meaning.target import check_target
 from keda_py.core.spec import AS_WRITTEN, ScalingSpec, TriggersSpec
 from keda_py.errors import ConfigError
+from keda_py.kube.resources import CALENDARS, CLUSTER_CALENDARS, ENVIRONMENTS
 from keda_py.sdk.checks import check_trigger, context_of
 from keda_py.sdk.context import SharedContext
 from keda_py.validation.documents import Document
@@ -42,7 +43,7 @@ _SOURCES: Mapping[str, Callable[[Mapping[str, Any]], TriggersSpec]] = {
     "ScaledObject": AS_WRITTEN.read,
     "ScaledJob": JOBS_AS_WRITTEN.read,
 }
-_WITH_HOLIDAYS = ("Calendar", "ClusterCalendar", "Environment")
+_WITH_HOLIDAYS = tuple(one.kind for one in (CALENDARS, CLUSTER_CALENDARS, ENVIRONMENTS))
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 

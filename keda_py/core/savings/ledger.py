@@ -3,8 +3,8 @@
 The counterfactual that is summed up is the HPA alone: it has no less than max(minReplicaCount, 1), so while an object
 sleeps that many are saved, and nothing is while it is awake; `statement.py` makes others of the same sums. Pure, and
 bounded: two months, fifteen days and two totals. It is kept in memory and stored with writes that happen anyway, or
-once in six hours where counts have moved; after a restart the time since then counts where the count is still the same, and
-else is not known and counts for nothing.
+once in six hours where counts have moved; after a restart the time since then counts where the count is still the
+same, and else is not known and counts for nothing.
 """
 
 from collections.abc import Mapping

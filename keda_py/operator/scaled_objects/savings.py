@@ -1,7 +1,7 @@
 """The account of what an object's sleep saves (`core/savings/`), carried from look to look.
 
-It is stored with the writes that a changed reason causes (`status.py`); by itself once in six hours at most, where counts
-have moved that a restart could not know of.
+It is stored with the writes that a changed reason causes (`status.py`); by itself once in six hours at most, where
+counts have moved that a restart could not know of.
 """
 
 from collections.abc import Mapping
