@@ -1,8 +1,8 @@
 """Objects of a cluster -> accounts: ledgers of statuses, requests of workloads, the Environment that has each object.
 
 A ledger is stored when a reason changes, or once in six hours where counts move; from then until now it goes on here.
-What slept or woke meanwhile would have been written: one that is asleep still was asleep all the time, one that is awake still had
-replicas, of which the lower of both counts is taken. All else is not known, and counts for nothing.
+What slept or woke meanwhile would have been written: one that is asleep still was asleep all the time, one that is
+awake still had replicas, of which the lower of both counts is taken. All else is not known, and counts for nothing.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
