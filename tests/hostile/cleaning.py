@@ -7,9 +7,12 @@ from contextlib import suppress
 from keda_py.errors import Conflict, Invalid, NotFound
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import (
+    CALENDARS,
     CLOUD_EVENT_SOURCES,
     CONFIG_MAPS,
     DEPLOYMENTS,
+    ENVIRONMENTS,
+    OVERRIDES,
     SCALED_JOBS,
     SCALED_OBJECTS,
     SECRETS,
@@ -21,15 +24,16 @@ from tests.waiting import PAUSE
 HOSTILE = "hostile"
 """The tenant's namespace."""
 
-OURS = (SCALED_OBJECTS, SCALED_JOBS, TRIGGER_AUTHENTICATIONS, CLOUD_EVENT_SOURCES)
+OURS = (ENVIRONMENTS, SCALED_OBJECTS, SCALED_JOBS, TRIGGER_AUTHENTICATIONS, CLOUD_EVENT_SOURCES)
 """Kinds that the operator has a finalizer on, or writes a status of."""
+PLAIN = (OVERRIDES, CALENDARS, SECRETS, CONFIG_MAPS, DEPLOYMENTS)
 AT_ONCE = 16
 SECONDS = 30.0
 
 
 async def clean(client: KubeClient) -> list[str]:
     """Delete everything; a sentence for what the operator does not let go of."""
-    for kind in (*OURS, SECRETS, CONFIG_MAPS, DEPLOYMENTS):
+    for kind in (*OURS, *PLAIN):
         await _delete_all(client, kind, by_force=False)
     deadline = time.monotonic() + SECONDS
     for kind in OURS:
@@ -42,7 +46,7 @@ async def clean(client: KubeClient) -> list[str]:
 
 async def clean_by_force(client: KubeClient) -> None:
     """Delete everything while no operator runs: finalizers are taken off."""
-    for kind in (*OURS, SECRETS, CONFIG_MAPS, DEPLOYMENTS):
+    for kind in (*OURS, *PLAIN):
         await _delete_all(client, kind, by_force=kind in OURS)
 
 
