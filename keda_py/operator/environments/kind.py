@@ -41,6 +41,7 @@ from keda_py.operator.environments.actions import act
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
 from keda_py.operator.environments.events import condition_events, events_of, turn_events
 from keda_py.operator.environments.known.further import READ_AGAIN_SECONDS, READ_SOON_SECONDS
+from keda_py.operator.environments.known.turns import Turns
 from keda_py.operator.environments.members import Members
 from keda_py.operator.environments.others import find_others, is_moving
 from keda_py.operator.environments.overlays import laid_by, ruler
@@ -64,6 +65,7 @@ class Environments(Kind[EnvironmentMemory]):
         self._parts = parts
         self.live = parts.caches.environments
         self._members = Members(parts.caches, parts.cluster, parts.owners)
+        self._turns = Turns()
 
     async def reconcile(self, state: EnvironmentMemory, live: Obj) -> None:
         """Read it, and hold it so that it cannot go before its members are up. Raises StepError and KubeError."""
@@ -137,11 +139,12 @@ class Environments(Kind[EnvironmentMemory]):
         overrides = await self._parts.overriding.of_namespace(spec.namespace)
         before = _stored(state)
         others = await find_others(self._parts.caches.further, self._parts.cluster, spec, before)
-        found = list(self._members.see(spec, before, state.written, others))
-        state.forget_all_but({one.key for one, _ in found})
-        errors = {"calendar_error": problem, "kinds_error": others.error, "write_error": state.write_error}
-        seen = EnvironmentSeen(members=[one for one, _ in found], **errors)
-        decision = decide(spec, calendar, overrides, seen, before, clock.now())
+        async with self._turns.turn(spec.namespace):
+            found = list(self._members.see(spec, before, state.written, others))
+            state.forget_all_but({one.key for one, _ in found})
+            errors = {"calendar_error": problem, "kinds_error": others.error, "write_error": state.write_error}
+            seen = EnvironmentSeen(members=[one for one, _ in found], **errors)
+            decision = decide(spec, calendar, overrides, seen, before, clock.now())
         live = self.live.get(state.key.namespace, state.key.name)
         self._parts.instruments.environments.record(state.key, decision, clock.monotonic())
         waits = self._waiting(state, live, seen, decision)

@@ -225,6 +225,7 @@ def _on_neighbour(
     if not (comes or goes or makes_room):
         return
     changed, target = ObjectKey.of(controller.kind, new or old or {}), _target_of(new or old or {})
+    room = overriding.room(changed.namespace) if makes_room else None
     for state in controller.states.values():
         if state.key.namespace != changed.namespace or state.key == changed:
             continue
@@ -234,7 +235,7 @@ def _on_neighbour(
             case "Outranked":
                 due = goes and f"Override {changed.name} " in state.status.get("because", "")
             case "Invalid":
-                due = makes_room and overriding.has_room(changed.namespace, state.uid)
+                due = makes_room and (room is None or state.uid in room)
             case _:
                 due = False
         if due:

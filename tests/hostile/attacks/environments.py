@@ -1,8 +1,9 @@
 """What sleeps and wakes: a namespace that is full of it, while the neighbour's own goes on by its calendar."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from itertools import count
 
+from keda_py.clock import SystemClock
 from keda_py.kube.resources import CALENDARS, CONFIG_MAPS, DEPLOYMENTS, ENVIRONMENTS, OVERRIDES, Obj
 from tests.builders import config_map, deployment, obj
 from tests.hostile import innocent
@@ -11,19 +12,27 @@ from tests.hostile.cleaning import HOSTILE
 from tests.hostile.trial import Trial
 from tests.hostile.waiting import until
 
+CLOCK = SystemClock()
 GROUP = "keda-py.dev/v1alpha1"
 MEMBERS, CHOOSING, OVERRIDING, HEAVY = 500, 200, 1000, 20
 SETTLED, LATE = timedelta(seconds=15), timedelta(seconds=5)
 """Before the neighbour's boundary it is to be seen awake; and how long after it the count may be written."""
 TEN_YEARS = "2026-01-01/2035-12-31"
 SPANS = [{"from": f"{n // 4:02d}:{n % 4 * 15:02d}", "to": f"{n // 4:02d}:{n % 4 * 15 + 10:02d}"} for n in range(50)]
-DATES: Obj = {"timeZone": "UTC", "hours": SPANS, "exceptions": [{"dates": [TEN_YEARS], "hours": SPANS}] * 200}
-"""200 exceptions for the same ten years."""
+FILE: Obj = {"ics": {"configMapKeyRef": {"name": "nights", "key": "ics"}}}
+CALENDAR: Obj = {"timeZone": "UTC", "hours": SPANS}
+CALENDARS_OF: tuple[Obj, ...] = (
+    CALENDAR | {"holidays": [FILE]},
+    CALENDAR | {"holidays": [{"dates": [TEN_YEARS]}]},
+    CALENDAR | {"exceptions": [{"dates": [TEN_YEARS], "hours": SPANS}] * 200},
+    CALENDAR | {"holidays": [FILE] * 50},
+)
+"""As heavy as may be; and the same many times."""
 
 
 async def _nights(trial: Trial) -> None:
     """Most are too many and are refused; all are looked at. A member that changes without end has each look again."""
-    await trial.create(CONFIG_MAPS, config_map(trial.case, **{"ics": recurrences()}))
+    await trial.create(CONFIG_MAPS, config_map(trial.case, ics=recurrences()))
     await trial.each(lambda n: _calendar(trial, n), HEAVY)
     await trial.each(lambda n: trial.create(DEPLOYMENTS, deployment(f"{trial.case}-{n}", n % 2)), MEMBERS)
     await trial.each(lambda n: _environment(trial, n), CHOOSING)
@@ -41,9 +50,7 @@ def recurrences() -> str:
 
 
 async def _calendar(trial: Trial, number: int) -> None:
-    """Every other one is of dates, or of 50 times the same file."""
-    files = [{"ics": {"configMapKeyRef": {"name": trial.case, "key": "ics"}}}] * 50
-    spec = DATES if number % 2 else {"timeZone": "UTC", "hours": SPANS, "holidays": files}
+    spec = CALENDARS_OF[number % len(CALENDARS_OF)]
     await trial.create(CALENDARS, obj(GROUP, "Calendar", f"{trial.case}-{number}", spec=spec))
 
 
@@ -68,7 +75,7 @@ async def _changes(trial: Trial) -> None:
 
 async def _neighbour(trial: Trial) -> None:
     """The innocent tenant's own closes with a minute of the clock, and its workload sleeps from then on, not before."""
-    boundary = (datetime.now(UTC) + SETTLED).replace(second=0, microsecond=0) + timedelta(minutes=1)
+    boundary = (CLOCK.now() + SETTLED).replace(second=0, microsecond=0) + timedelta(minutes=1)
     hours = {"from": f"{boundary - timedelta(hours=12):%H:%M}", "to": f"{boundary:%H:%M}"}
     calendar = {"timeZone": "UTC", "hours": [hours]}
     labels = {"matchLabels": {"sleeps": "yes"}}
@@ -81,9 +88,9 @@ async def _neighbour(trial: Trial) -> None:
     await until(trial.client, path, _is_awake, innocent.NEW_SECONDS)
 
     async def check() -> None:
-        seconds = (boundary + LATE - datetime.now(UTC)).total_seconds()
+        seconds = (boundary + LATE - CLOCK.now()).total_seconds()
         await until(trial.client, DEPLOYMENTS.named(innocent.NAMESPACE, trial.case), _sleeps, seconds)
-        assert datetime.now(UTC) >= boundary, "the neighbour's workload fell asleep before its calendar closed"
+        assert CLOCK.now() >= boundary, "the neighbour's workload fell asleep before its calendar closed"
 
     trial.afterwards(check)
 

@@ -49,8 +49,11 @@ def _weekday(word: str, text: str, field: str) -> int:
     raise ConfigError(f"{field}: {told!r} are not days of the week; write for example Mon-Fri or Sat,Sun", field=field)
 
 
-def parse_dates(texts: Sequence[str], *, field: str) -> Iterator[date]:
-    """Each day of `2026-12-24` and `2026-12-28/2027-01-03`, ends included. Raises ConfigError."""
+def parse_dates(texts: Sequence[str], *, field: str, most: int = MOST_DAYS) -> Iterator[date]:
+    """Each day of `2026-12-24` and `2026-12-28/2027-01-03`, ends included. Raises ConfigError.
+
+    `most` is what is left of MOST_DAYS, which count for all dates of a calendar: a day that is named twice does twice.
+    """
     count = 0
     for number, text in enumerate(texts):
         where = f"{field}[{number}]"
@@ -60,7 +63,7 @@ def parse_dates(texts: Sequence[str], *, field: str) -> Iterator[date]:
         if last < first:
             raise ConfigError(f"{where}: {text[:_LONGEST]!r} ends before it begins; write FIRST/LAST", field=where)
         count += (last - first).days + 1
-        if count > MOST_DAYS:
+        if count > most:
             raise ConfigError(
                 f"{where}: {text[:_LONGEST]!r} makes more than {MOST_DAYS} days; write shorter ranges", field=where
             )

@@ -64,10 +64,12 @@ def _refuse_overlap(week: Sequence[Sequence[DaySpan]], day: int, span: DaySpan, 
 
 def _read_holidays(sources: Sequence[HolidaySource], found: Sequence[Holidays], field: str) -> Holidays:
     days: dict[date, str] = {}
+    count = 0
     for number, source in enumerate(sources):
         where = f"{field}[{number}]"
         check_source(source, field=where)
-        for day in parse_dates(source.dates, field=f"{where}.dates"):
+        for day in parse_dates(source.dates, field=f"{where}.dates", most=MOST_DAYS - count):
+            count += 1
             days.setdefault(day, source.name[:LONGEST_NAME] or day.isoformat())
         for day, name in (found[number] if number < len(found) else {}).items():
             days.setdefault(day, name[:LONGEST_NAME])
@@ -89,6 +91,7 @@ def check_source(source: HolidaySource, *, field: str) -> None:
 
 def _read_exceptions(entries: Sequence[CalendarException], field: str) -> Mapping[date, ExceptionDay]:
     days: dict[date, ExceptionDay] = {}
+    count = 0
     for number, entry in enumerate(entries):
         where = f"{field}[{number}]"
         if entry.closed == bool(entry.hours):
@@ -96,9 +99,9 @@ def _read_exceptions(entries: Sequence[CalendarException], field: str) -> Mappin
             raise ConfigError(f"{where}: has {told}; give one of closed: true and hours", field=where)
         because = f"exception: {entry.reason[:LONGEST_NAME]}" if entry.reason else "exception"
         spans = join_spans([_read_span(span, because, f"{where}.hours[{at}]") for at, span in enumerate(entry.hours)])
-        for day in parse_dates(entry.dates, field=f"{where}.dates"):
+        for day in parse_dates(entry.dates, field=f"{where}.dates", most=MOST_DAYS - count):
+            count += 1
             days.setdefault(day, ExceptionDay(spans, because))
-        _refuse_many(days, where)
     return days
 
 

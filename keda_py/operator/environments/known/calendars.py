@@ -1,7 +1,8 @@
 """Calendars with their holidays: of countries, looked up in a thread, and of iCalendar files, read in steps.
 
 In: a Calendar, a ClusterCalendar or an Environment's own hours. Out: `core/environment/calendar`, or a ConfigError that
-names field, value and remedy. What was built is kept for as long as it says the same.
+names field, value and remedy. What was built, or could not be, is kept for as long as it says the same: each look of
+each Override and Environment asks. Of one namespace one is built at a time.
 """
 
 import asyncio
@@ -12,20 +13,21 @@ from datetime import date, timedelta
 
 from keda_py.apis.environments.calendar import Calendar as WireCalendar
 from keda_py.apis.environments.calendar import CalendarRef, CalendarSpec, HolidaySource, IcsSource
-from keda_py.apis.environments.environment import EnvironmentSpec
-from keda_py.apis.foreign import text_at
-from keda_py.apis.parsing import parse_object
+from keda_py.apis.environments.environment import Environment, EnvironmentSpec
+from keda_py.apis.foreign import name_of, text_at
 from keda_py.calendars.countries import country_holidays
-from keda_py.calendars.ics import read_ics
+from keda_py.calendars.ics import MOST_BYTES, read_ics
 from keda_py.clock import Clock
 from keda_py.core.cron.zones import load_zone
 from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.calendar.reading import Holidays, check_source, read_calendar
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ConfigError, NotFound
-from keda_py.kube.resources import CLUSTER_CALENDARS, Obj
+from keda_py.kube.resources import CLUSTER_CALENDARS, ENVIRONMENTS, Obj
 from keda_py.operator.cluster.reader import ClusterReader
 from keda_py.operator.environments.known.caches import EnvironmentCaches
+from keda_py.operator.environments.known.parsed import Parsed, given, kept
+from keda_py.operator.environments.known.turns import Turns
 
 BEFORE, AHEAD = timedelta(days=7), timedelta(days=400)
 """Days of iCalendar files that are read, around today."""
@@ -33,11 +35,21 @@ BEFORE, AHEAD = timedelta(days=7), timedelta(days=400)
 
 @dataclass(frozen=True, slots=True)
 class _Built:
-    """A calendar, and all that it was made of."""
+    """A calendar, or what is wrong with it, and all that it was made of."""
 
     source: tuple[object, ...]
-    calendar: Calendar
+    calendar: Calendar | ConfigError
     has_files: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """The object that a file is in, and where; `version` changes with it."""
+
+    version: tuple[object, ...] = ()
+    live: Obj | None = None
+    key: str = ""
+    is_secret: bool = False
 
 
 class Calendars:
@@ -47,6 +59,8 @@ class Calendars:
         self._clock, self._caches, self._reader = clock, caches, reader
         self._object_namespace = object_namespace
         self._built: dict[ObjectKey, _Built] = {}
+        self._calendars, self._environments = Parsed(WireCalendar), Parsed(Environment)
+        self._turns = Turns()
 
     async def of_environment(self, namespace: str, name: str, spec: EnvironmentSpec) -> Calendar:
         """The calendar of an Environment. Raises ConfigError, and KubeError for a file that cannot be read now."""
@@ -71,9 +85,13 @@ class Calendars:
 
     async def of_live(self, live: Obj) -> Calendar:
         """Of a Calendar or ClusterCalendar. Raises ConfigError and KubeError."""
-        found = parse_object(WireCalendar, live)
-        meta = found.metadata
-        return await self._build(ObjectKey(live["kind"], meta.namespace, meta.name), found.spec, "spec")
+        key = ObjectKey.of(live["kind"], live)
+        return await self._build(key, self._calendars.of(key, live).spec, "spec")
+
+    async def of_live_environment(self, live: Obj) -> Calendar:
+        """As `of_environment`, of one as it is stored."""
+        key = ObjectKey.of(ENVIRONMENTS.kind, live)
+        return await self.of_environment(key.namespace, key.name, self._environments.of(key, live).spec)
 
     def has_files(self, namespace: str, name: str, spec: EnvironmentSpec) -> bool:
         """Whether an Environment's calendar is made of files, which are not watched, or could not be built yet."""
@@ -88,20 +106,33 @@ class Calendars:
     def forget(self, key: ObjectKey) -> None:
         """It is gone."""
         self._built.pop(key, None)
+        self._calendars.forget(key)
+        self._environments.forget(key)
 
     async def _build(self, key: ObjectKey, spec: CalendarSpec, field: str) -> Calendar:
         today = self._clock.now().date()
         files = [await self._file(key, source, f"{field}.holidays[{n}]") for n, source in enumerate(spec.holidays)]
         has_files = any(one.ics for one in spec.holidays)
-        found = (spec, today if has_files else today.year, *files)
+        found = (spec, today if has_files else today.year, *(one.version for one in files))
+        if not self._is_built(key, found):
+            async with self._turns.turn(key.namespace):
+                if not self._is_built(key, found):
+                    self._built[key] = _Built(found, await self._build_anew(spec, files, field), has_files)
+        return given(self._built[key].calendar)
+
+    def _is_built(self, key: ObjectKey, found: tuple[object, ...]) -> bool:
         built = self._built.get(key)
-        if built is None or built.source != found:
+        return built is not None and built.source == found
+
+    async def _build_anew(self, spec: CalendarSpec, files: list[_File], field: str) -> Calendar | ConfigError:
+        try:
+            texts = _texts_of(files, f"{field}.holidays")
             days = [
-                await self._days(spec, number, files[number], f"{field}.holidays[{number}]")
-                for number in range(len(spec.holidays))
+                await self._days(spec, number, text, f"{field}.holidays[{number}]") for number, text in enumerate(texts)
             ]
-            built = self._built[key] = _Built(found, read_calendar(spec, days, field=field), has_files)
-        return built.calendar
+            return read_calendar(spec, days, field=field)
+        except ConfigError as error:
+            return kept(error)
 
     async def _days(self, spec: CalendarSpec, number: int, file: bytes, field: str) -> Holidays:
         source, today = spec.holidays[number], self._clock.now().date()
@@ -113,12 +144,12 @@ class Calendars:
             return {}
         return await _read_file(file, today, spec.time_zone, f"{field}.ics")
 
-    async def _file(self, key: ObjectKey, source: HolidaySource, field: str) -> bytes:
+    async def _file(self, key: ObjectKey, source: HolidaySource, field: str) -> _File:
         if source.ics is None:
-            return b""
-        return await self._bytes(key, source.ics, f"{field}.ics")
+            return _File()
+        return await self._find_file(key, source.ics, f"{field}.ics")
 
-    async def _bytes(self, key: ObjectKey, ics: IcsSource, field: str) -> bytes:
+    async def _find_file(self, key: ObjectKey, ics: IcsSource, field: str) -> _File:
         is_secret = ics.secret_key_ref is not None
         reference = ics.secret_key_ref or ics.config_map_key_ref
         if reference is None:
@@ -134,16 +165,37 @@ class Calendars:
             live = await self._reader.get("secrets" if is_secret else "configmaps", namespace, reference.name)
         except NotFound:
             raise ConfigError(f"{field}: there is no {what} {reference.name!r}; create it", field=field) from None
-        plain, encoded = text_at(live, "data", reference.key), text_at(live, "binaryData", reference.key)
-        if not plain and not encoded:
-            text = f"{field}: {what} {reference.name!r} has no key {reference.key!r}; add it, or correct the key"
-            raise ConfigError(text, field=field)
-        if not is_secret and plain:
-            return plain.encode()
-        try:
-            return base64.b64decode(plain or encoded, validate=True)
-        except binascii.Error:
-            raise ConfigError(f"{field}: key {reference.key!r} is not base64; write it anew", field=field) from None
+        meta = live["metadata"]
+        return _File((meta["uid"], meta["resourceVersion"]), dict(live), reference.key, is_secret)
+
+
+def _texts_of(files: list[_File], field: str) -> list[bytes]:
+    """Of a calendar's files, empty where a source is none. Raises ConfigError, also for too many bytes together."""
+    texts, left = [], MOST_BYTES
+    for number, file in enumerate(files):
+        texts.append(_text_of(file, f"{field}[{number}].ics"))
+        left -= len(texts[-1])
+        if left < 0:
+            where = f"{field}[{number}].ics"
+            told = f"this file and those before have more than {MOST_BYTES} bytes; leave out years that are over"
+            raise ConfigError(f"{where}: {told}", field=where)
+    return texts
+
+
+def _text_of(file: _File, field: str) -> bytes:
+    if file.live is None:
+        return b""
+    plain, encoded = text_at(file.live, "data", file.key), text_at(file.live, "binaryData", file.key)
+    if not plain and not encoded:
+        what = "Secret" if file.is_secret else "ConfigMap"
+        text = f"{field}: {what} {name_of(file.live)!r} has no key {file.key!r}; add it, or correct the key"
+        raise ConfigError(text, field=field)
+    if not file.is_secret and plain:
+        return plain.encode()
+    try:
+        return base64.b64decode(plain or encoded, validate=True)
+    except binascii.Error:
+        raise ConfigError(f"{field}: key {file.key!r} is not base64; write it anew", field=field) from None
 
 
 async def _read_file(file: bytes, today: date, time_zone: str, field: str) -> Holidays:

@@ -4,20 +4,21 @@ What was read of one is kept for as long as it says the same, so that a namespac
 those that change. Of more than `MOST_OVERRIDES` that have not ended the oldest are read.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from itertools import islice
 
-from keda_py.apis.environments.environment import Environment
 from keda_py.apis.environments.override import NEXT_CHANGE, Override, is_told
-from keda_py.apis.foreign import name_of, namespace_of, text_at, value_at
+from keda_py.apis.foreign import map_at, name_of, namespace_of, text_at, value_at
 from keda_py.apis.parsing import parse_object
 from keda_py.clock import Clock
 from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.overrides import MOST_OVERRIDES, Overrides, OverrideSpec, read_override
 from keda_py.errors import ConfigError, KubeError
-from keda_py.kube.resources import Obj
+from keda_py.kube.resources import ENVIRONMENTS, Obj
 from keda_py.operator.environments.known.caches import EnvironmentCaches
 from keda_py.operator.environments.known.calendars import Calendars
+from keda_py.operator.environments.known.parsed import given, kept
+from keda_py.operator.environments.known.turns import Turns
 
 _Said = tuple[object, ...]
 
@@ -28,7 +29,8 @@ class Overriding:
     def __init__(self, clock: Clock, caches: EnvironmentCaches, calendars: Calendars) -> None:
         self._clock, self._caches, self._calendars = clock, caches, calendars
         self._known: dict[str, tuple[_Said, Overrides]] = {}
-        self._read: dict[str, dict[str, tuple[_Said, OverrideSpec]]] = {}
+        self._read: dict[str, dict[str, tuple[_Said, OverrideSpec | ConfigError]]] = {}
+        self._turns = Turns()
         self._room: dict[str, tuple[_Said, set[str]]] = {}
 
     def subscribe(self, notify: Callable[[str], None]) -> Callable[[], None]:
@@ -42,8 +44,12 @@ class Overriding:
     async def of_namespace(self, namespace: str) -> Overrides:
         """All that have not ended and can be read.
 
-        Asked for by each look of each Override: built anew only when one has changed.
+        Asked for by each look of each Override: built anew only when one has changed, and for one look at a time.
         """
+        async with self._turns.turn(namespace):
+            return await self._of_namespace(namespace)
+
+    async def _of_namespace(self, namespace: str) -> Overrides:
         lives = [live for live in self._caches.overrides.objects(namespace) if not _has_ended(live)]
         versions = tuple((live["metadata"]["uid"], live["metadata"]["resourceVersion"]) for live in lives)
         said = (self._only_environment(namespace), *versions)
@@ -71,14 +77,19 @@ class Overriding:
 
     def has_room(self, namespace: str, uid: str) -> bool:
         """Whether that Override is one of those that are read."""
+        room = self.room(namespace)
+        return room is None or uid in room
+
+    def room(self, namespace: str) -> Set[str] | None:
+        """The uids of those that are read; None: all are. It costs as much as the namespace has Overrides."""
         lives = self._caches.overrides.objects(namespace)
         if len(lives) <= MOST_OVERRIDES:
-            return True
+            return None
         known = self._room.get(namespace)
         standing = tuple((live["metadata"]["uid"], _has_ended(live)) for live in lives)
         if known is None or known[0] != standing:
             known = self._room[namespace] = (standing, {live["metadata"]["uid"] for live in self._taken(lives)})
-        return uid in known[1]
+        return known[1]
 
     @staticmethod
     def _taken(lives: list[Obj]) -> list[Obj]:
@@ -98,19 +109,21 @@ class Overriding:
         namespace, uid = live["metadata"]["namespace"], live["metadata"]["uid"]
         only = self._only_environment(namespace)
         said = (live["metadata"].get("generation"), only, *(value_at(live, "status", one) for one in _STORED))
-        kept = self._read.setdefault(namespace, {})
-        known = kept.get(uid)
-        if known is not None and known[0] == said:
-            return known[1]
-        override, calendar = parse_object(Override, live), None
-        if override.spec.until == NEXT_CHANGE and not override.end_is_fixed:
-            target = override.spec.target
-            name = target.name if target is not None and target.kind == "Environment" else only
-            calendar = await self._calendar(namespace, name)
-        spec = read_override(override, calendar, environment=only, now=self._clock.now())
-        if not _moves(live):
-            kept[uid] = (said, spec)
-        return spec
+        calendar = None
+        if _moves(live):
+            calendar = await self._calendar(namespace, _environment_of(live) or only)
+            said = (*said, calendar, int(self._clock.now().timestamp() // 60))  # no calendar changes within a minute
+        kept_here = self._read.setdefault(namespace, {})
+        known = kept_here.get(uid)
+        if known is None or known[0] != said:
+            known = kept_here[uid] = (said, self._read_anew(live, calendar, only))
+        return given(known[1])
+
+    def _read_anew(self, live: Obj, calendar: Calendar | None, only: str) -> OverrideSpec | ConfigError:
+        try:
+            return read_override(parse_object(Override, live), calendar, environment=only, now=self._clock.now())
+        except ConfigError as error:
+            return kept(error)
 
     def _only_environment(self, namespace: str) -> str:
         environments = self._caches.environments.objects(namespace)
@@ -120,8 +133,7 @@ class Overriding:
         live = self._caches.environments.get(namespace, environment) if environment else None
         if live is None:
             return None
-        written = parse_object(Environment, live)
-        return await self._calendars.of_environment(namespace, environment, written.spec)
+        return await self._calendars.of_live_environment(live)
 
 
 _STORED = ("ends", "requestedBy", "observedGeneration")
@@ -139,6 +151,12 @@ def _is_told(live: Obj, status: Obj) -> bool:
 
 def _age(live: Obj) -> tuple[str, str]:
     return text_at(live, "metadata", "creationTimestamp"), name_of(live)
+
+
+def _environment_of(live: Obj) -> str:
+    """Which it is about; "" if it names none."""
+    target = map_at(live, "spec", "target")
+    return text_at(target, "name") if text_at(target, "kind") == ENVIRONMENTS.kind else ""
 
 
 def _moves(live: Obj) -> bool:

@@ -1,0 +1,51 @@
+"""Manifests that are asked for more often than they change, each parsed once: one may be a megabyte long."""
+
+from typing import Generic, TypeVar
+
+from keda_py.apis.parsing import parse_object
+from keda_py.apis.wire import Wire
+from keda_py.core.values.object_key import ObjectKey
+from keda_py.errors import ConfigError
+from keda_py.kube.resources import Obj
+
+M = TypeVar("M", bound=Wire)
+T = TypeVar("T")
+
+
+class Parsed(Generic[M]):
+    """Of one model, by key; what cannot be parsed is kept, too."""
+
+    def __init__(self, model: type[M]) -> None:
+        self._model = model
+        self._known: dict[ObjectKey, tuple[tuple[object, ...], M | ConfigError]] = {}
+
+    def of(self, key: ObjectKey, live: Obj) -> M:
+        """Raises ConfigError."""
+        meta = live["metadata"]
+        version = (meta["uid"], meta.get("generation", meta["resourceVersion"]))
+        known = self._known.get(key)
+        if known is None or known[0] != version:
+            known = self._known[key] = (version, self._parse(live))
+        return given(known[1])
+
+    def _parse(self, live: Obj) -> M | ConfigError:
+        try:
+            return parse_object(self._model, live)
+        except ConfigError as error:
+            return kept(error)
+
+    def forget(self, key: ObjectKey) -> None:
+        """It is gone."""
+        self._known.pop(key, None)
+
+
+def kept(error: ConfigError) -> ConfigError:
+    """The same without the frames that raised it, which hold whatever they worked on."""
+    return ConfigError(str(error), field=error.field)
+
+
+def given(found: T | ConfigError) -> T:
+    """What was kept; an error is raised as a new one."""
+    if isinstance(found, ConfigError):
+        raise kept(found)
+    return found
