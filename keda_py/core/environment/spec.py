@@ -1,6 +1,6 @@
 """Environment -> EnvironmentSpec: defaults applied, durations and selectors read; who is a member, and whose."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -151,5 +151,16 @@ def owner_of(
     environments: Sequence[EnvironmentSpec], labels: Mapping[str, str], annotations: Mapping[str, str]
 ) -> EnvironmentSpec | None:
     """The Environment that has an object: the oldest of those that take it. The others say Conflict."""
-    taking = [each for each in environments if each.takes(labels, annotations)]
-    return min(taking, key=lambda one: (one.created, one.uid), default=None)
+    return first_of(by_age(environments), labels, annotations)
+
+
+def by_age(environments: Iterable[EnvironmentSpec]) -> list[EnvironmentSpec]:
+    """The oldest first."""
+    return sorted(environments, key=lambda one: (one.created, one.uid))
+
+
+def first_of(
+    oldest_first: Iterable[EnvironmentSpec], labels: Mapping[str, str], annotations: Mapping[str, str]
+) -> EnvironmentSpec | None:
+    """As `owner_of`, where many objects are asked for: the Environments are in order."""
+    return next((each for each in oldest_first if each.takes(labels, annotations)), None)

@@ -12,7 +12,7 @@ from keda_py.apis.foreign import map_at, maps_at, name_of, text_at, texts_at
 from keda_py.core.environment.decision.seen import OUR_MANAGER, MemberSeen, Role, is_ready
 from keda_py.core.environment.decision.state import EnvironmentState, Stage, key_of_workload
 from keda_py.core.environment.overrides import Target
-from keda_py.core.environment.spec import MOST_MEMBERS, EnvironmentSpec, owner_of
+from keda_py.core.environment.spec import MOST_MEMBERS, EnvironmentSpec, by_age, first_of
 from keda_py.core.environment.times import parse_time
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import CRON_JOBS, DEPLOYMENTS, SCALED_OBJECTS, Obj
@@ -99,7 +99,7 @@ class Members:
 
     def _found(self, spec: EnvironmentSpec, state: EnvironmentState, others: Others) -> Iterator[_Found]:
         """Whose each candidate is. Of those that are not remembered no more than make a crowd, here and elsewhere."""
-        neighbours = [*(one for one in self._owners.within(spec.namespace) if one.uid != spec.uid), spec]
+        neighbours = by_age([*(one for one in self._owners.within(spec.namespace) if one.uid != spec.uid), spec])
         heirs = {key_of_workload(one.workload) for one in state.members.values() if one.workload}
         held = self._owners.holds(spec.namespace, spec.uid)
         fresh = {True: 0, False: 0}
@@ -110,7 +110,7 @@ class Members:
             taken = named and spec.takes(labels, annotations) and not self._owners.is_own(live)
             if not taken and not remembered:
                 continue
-            owner = owner_of(neighbours, labels, annotations) if taken else None
+            owner = first_of(neighbours, labels, annotations) if taken else None
             rules = owner is not None and owner.uid == spec.uid
             owned_by = "" if remembered else held.get(key) or ("" if rules or owner is None else owner.name)
             fresh[not owned_by] += not remembered
