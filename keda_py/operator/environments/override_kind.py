@@ -5,9 +5,10 @@ its status is told, its end is fixed once (NextChange moves with the calendar ot
 and over a ScaledObject that no Environment has it lies from here (`places.py`, `overlays.py`).
 """
 
-from collections.abc import Callable, Iterable, Mapping
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Set
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -26,7 +27,6 @@ from keda_py.operator.controller.kind import Kind
 from keda_py.operator.controller.state import Remembered, fingerprint_of
 from keda_py.operator.environments.calendar_kind import Standing as Looked
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
-from keda_py.operator.environments.known.overriding import Overriding
 from keda_py.operator.environments.overlays import Laid, Overlays
 from keda_py.operator.environments.places import Place, Places, Remembers
 from keda_py.operator.environments.wire import fields_of
@@ -182,7 +182,7 @@ class OverrideObjects(Kind[OverrideMemory]):
     def watches(self, controller: Controller[OverrideMemory]) -> Iterable[Callable[[], None]]:
         """The others of a namespace: a newer one for the same target goes before. And what they are about."""
         self._states, self._due = controller.states, partial(_make_due, controller)
-        yield self.live.subscribe(partial(_on_neighbour, controller, self._parts.overriding))
+        yield self.live.subscribe(Neighbours(self._states, self._due, self._parts.overriding.room).hear)
         cluster, caches = self._parts.cluster, self._parts.caches
         for kind, informer in (
             (ENVIRONMENTS.kind, caches.environments),
@@ -209,37 +209,80 @@ def _make_due(controller: Controller[OverrideMemory], state: OverrideMemory) -> 
     controller.queue.add(state.key)
 
 
-def _on_neighbour(
-    controller: Controller[OverrideMemory], overriding: Overriding, old: Obj | None, new: Obj | None
-) -> None:
-    """Only those that are told of it: a crowd of Overrides costs no more than each of its changes.
+Room = Callable[[str], Set[str] | None]
+"""The uids of the Overrides of a namespace that are read; None: all are."""
+
+
+@dataclass(slots=True)
+class _Change:
+    """What became of Overrides of one namespace: targets of those that came, names of those that went."""
+
+    keys: set[ObjectKey] = field(default_factory=set)
+    targets: set[Target | None] = field(default_factory=set)
+    gone: set[str] = field(default_factory=set)
+    makes_room: bool = False
+
+
+class Neighbours:
+    """Only those are looked at that a change is about; of a crowd that changes at once they are found once.
 
     Who ruled the same target is outranked by a new one; who was outranked by one that goes may rule; and one that had
     no room may have some.
     """
-    before, after = _phase(old), _phase(new)
-    edited = old is not None and new is not None and old.get("spec") != new.get("spec")
-    comes = old is None or edited or before != after == "Active"
-    goes = new is None or edited or (before in _STANDING and after not in _STANDING)
-    makes_room = new is None or before != after == "Ended"
-    if not (comes or goes or makes_room):
-        return
-    changed, target = ObjectKey.of(controller.kind, new or old or {}), _target_of(new or old or {})
-    room = overriding.room(changed.namespace) if makes_room else None
-    for state in controller.states.values():
-        if state.key.namespace != changed.namespace or state.key == changed:
-            continue
-        match state.status.get("phase"):
-            case "Active":
-                due = comes and (target is None or state.target in (None, target))
-            case "Outranked":
-                due = goes and f"Override {changed.name} " in state.status.get("because", "")
-            case "Invalid":
-                due = makes_room and (room is None or state.uid in room)
-            case _:
-                due = False
-        if due:
-            _make_due(controller, state)
+
+    def __init__(
+        self, states: Mapping[ObjectKey, OverrideMemory], due: Callable[[OverrideMemory], None], room: Room
+    ) -> None:
+        self._states, self._due, self._room = states, due, room
+        self._changes: dict[str, _Change] = {}
+
+    def hear(self, old: Obj | None, new: Obj | None) -> None:
+        """An Override has changed."""
+        before, after = _phase(old), _phase(new)
+        edited = old is not None and new is not None and old.get("spec") != new.get("spec")
+        comes = old is None or edited or before != after == "Active"
+        goes = new is None or edited or (before in _STANDING and after not in _STANDING)
+        makes_room = new is None or before != after == "Ended"
+        if not (comes or goes or makes_room):
+            return
+        change = self._change_in(namespace_of(new or old))
+        change.keys.add(ObjectKey.of(OVERRIDES.kind, new or old or {}))
+        change.makes_room = change.makes_room or makes_room
+        if comes:
+            change.targets.add(_target_of(new or old or {}))
+        if goes:
+            change.gone.add(name_of(new or old))
+
+    def _change_in(self, namespace: str) -> _Change:
+        if namespace not in self._changes:
+            self._changes[namespace] = _Change()
+            asyncio.get_running_loop().call_soon(self._answer, namespace)
+        return self._changes[namespace]
+
+    def _answer(self, namespace: str) -> None:
+        change = self._changes.pop(namespace)
+        room = self._room(namespace) if change.makes_room else None
+        for state in self._states.values():
+            if state.key.namespace != namespace or change.keys == {state.key}:
+                continue
+            match state.status.get("phase"):
+                case "Active":
+                    due = bool(change.targets) and (
+                        None in change.targets or state.target is None or state.target in change.targets
+                    )
+                case "Outranked":
+                    due = _named_in(state.status.get("because", "")) in change.gone
+                case "Invalid":
+                    due = change.makes_room and (room is None or state.uid in room)
+                case _:
+                    due = False
+            if due:
+                self._due(state)
+
+
+def _named_in(because: str) -> str:
+    """The Override by which one is outranked; "" if none."""
+    return because.removeprefix("Override ").partition(" ")[0] if because.startswith("Override ") else ""
 
 
 def _phase(live: Obj | None) -> str:

@@ -1,12 +1,15 @@
 """Overrides: what they say of themselves, that they end by themselves, and that nobody signs as somebody else."""
 
+import asyncio
 from collections import Counter
 
 import pytest
 
 from keda_py.core.admission.environments import check_requester
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.kube.resources import DEPLOYMENTS, OVERRIDES, Obj
 from keda_py.localkube.store.subscriptions import Event
+from keda_py.operator.environments.override_kind import Neighbours, OverrideMemory
 from tests.builders import deployment, metrics_api, scaled_object
 from tests.operator.environments.builders import environment, events, override, status, until
 from tests.operator.world import World
@@ -192,3 +195,27 @@ def test_an_admission_refuses_an_author_who_is_another_user() -> None:
     assert "'pavel' is another user" in getattr(denial, "message", "")
     assert list(check_requester(of("jana"), of("jana"), "pavel")) == []
     assert len(list(check_requester(of("pavel"), of("jana"), "pavel"))) == 1
+
+
+async def test_of_a_crowd_that_goes_at_once_those_it_is_about_are_found_once() -> None:
+    asked, due = list[str](), list[str]()
+
+    def room(namespace: str) -> set[str]:
+        asked.append(namespace)
+        return {"uid-of-next"}
+
+    phases = {"next": "Invalid", "after": "Invalid", "outranked": "Outranked", "rules": "Active"}
+    states = {ObjectKey("Override", "default", name): memory(name, phase) for name, phase in phases.items()}
+    neighbours = Neighbours(states, lambda state: due.append(state.key.name), room)
+    for number in range(1000):
+        gone = override(f"crowd-{number}", state="Awake")
+        neighbours.hear(gone | {"metadata": {**gone["metadata"], "namespace": "default"}}, None)
+    assert (asked, due) == ([], [])
+    await asyncio.sleep(0)
+    assert (asked, sorted(due)) == (["default"], ["next", "outranked"])
+
+
+def memory(name: str, phase: str) -> OverrideMemory:
+    because = "Override crowd-7 for the same target is newer" if phase == "Outranked" else ""
+    key, stored = ObjectKey("Override", "default", name), {"phase": phase, "because": because}
+    return OverrideMemory(key=key, uid=f"uid-of-{name}", resource=OVERRIDES, stored=stored)
