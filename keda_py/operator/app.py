@@ -8,12 +8,14 @@ import asyncio
 import logging
 import signal
 import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from datetime import timedelta
 from functools import partial
 
 from keda_py import __version__
 from keda_py.clock import Clock, SystemClock
+from keda_py.kube.leases.lease import Election
+from keda_py.kube.leases.membership import Membership
 from keda_py.operator.assembly import Assembly, assemble
 from keda_py.operator.opening import opened
 from keda_py.operator.process.clock_watch import watch_clock
@@ -31,6 +33,7 @@ from keda_py.settings.settings import Settings
 log = logging.getLogger(__name__)
 
 Started = Callable[[Assembly], None]
+Lead = Callable[[], Awaitable[None]]
 
 
 async def run(settings: Settings) -> None:
@@ -79,8 +82,8 @@ def _background(assembly: Assembly, process: OwnProcess) -> Iterator[Callable[[]
     if assembly.downscaler is not None:
         yield assembly.downscaler.caches.run
     yield from (assembly.admission.events.run, assembly.admission.run, assembly.serving.run)
-    if assembly.election is not None:
-        yield from (assembly.election.watch, assembly.standby_reader.run)
+    if assembly.rights.election is not None:
+        yield from (assembly.rights.election.watch, assembly.standby_reader.run)
 
 
 async def _leave(assembly: Assembly, working: asyncio.Task[None], delay: timedelta) -> None:
@@ -98,14 +101,52 @@ async def _work(assembly: Assembly, settings: Settings, started: Started) -> Non
     await assembly.parts.caches.synced()
     await assembly.environments.caches.tried()
     assembly.serving.ready = True
-    lead = partial(_lead, assembly, settings, started)
+    election, sharing = assembly.rights.election, assembly.rights.sharing
     try:
-        if assembly.election is None:
-            await lead()
+        if election is None:
+            await _lead(assembly, settings, started)
+        elif sharing is None:
+            await election.run(partial(_lead, assembly, settings, started), assembly.serving.address)
         else:
-            await assembly.election.run(lead, assembly.serving.address)
+            await _take_part(assembly, election, sharing.membership, partial(_lead_only, assembly, settings), started)
     finally:
         await shut_down(assembly)
+
+
+async def _take_part(
+    assembly: Assembly, election: Election, membership: Membership, lead: Lead, started: Started
+) -> None:
+    """The work of one of several replicas that write: its share, and what is done once for the cluster if it leads."""
+    address = assembly.serving.address
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(assembly.parts.events.run())
+        tasks.create_task(election.run(lead, address))
+        tasks.create_task(membership.run(partial(_share, assembly, started), address))
+
+
+async def _lead_only(assembly: Assembly, settings: Settings) -> None:
+    """What is done once for the cluster, until cancelled. Environments do not go together with shards yet."""
+    if settings.serving.register:
+        await assembly.serving.register(assembly.parts.client)
+    if assembly.environments.caches.environments.objects():
+        log.warning("environments are not acted on; leave --shards out to have them put to sleep")
+    async with asyncio.TaskGroup() as leading:
+        leading.create_task(assembly.authentications.run())
+        leading.create_task(assembly.serving.guard(assembly.parts.client))
+
+
+async def _share(assembly: Assembly, started: Started) -> None:
+    """The work on our share, until cancelled; it may begin again later, as in a new process."""
+    parts = assembly.parts
+    async with asyncio.TaskGroup() as working:
+        for work in (assembly.cloud_events, assembly.jobs):
+            working.create_task(work.run())
+        on_steps = [one.on_clock_step for one in (assembly.scaled_objects, assembly.jobs.controller)]
+        working.create_task(watch_clock(parts.clock, on_steps))
+        log.info("operator started", extra={"version": __version__})
+        started(assembly)
+        with parts.readings.listening():
+            await assembly.scaled_objects.run()
 
 
 async def _lead(assembly: Assembly, settings: Settings, started: Started) -> None:

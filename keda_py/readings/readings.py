@@ -304,7 +304,7 @@ class Readings:
         return flight
 
     def _answer(self, meter: TrackedMetric) -> asyncio.Future[MetricReading]:
-        if meter.cached and meter.last and self._failures.counting:
+        if meter.cached and meter.last and self._failures.counting(meter.key):
             return _done(meter.last)
         return self._request(meter, asked=True)
 

@@ -25,6 +25,7 @@ from keda_py.settings.parsers import (
     parse_port,
     parse_positive_duration,
     parse_positive_int,
+    parse_shards,
     parse_tls_version,
     parse_token_expiry,
     parse_url,
@@ -75,6 +76,14 @@ class LeadershipSettings:
 
     elect: bool = option(False, parse_bool, "let one replica at a time write", flag="leader-elect")
     lease_name: str = option("operator.keda.sh", str, "name of the Lease", flag="leader-election-id")
+    shards: int = option(
+        0,
+        parse_shards,
+        "so many replicas are active at once, each for its share of the objects; 0: one at a time. Environments, "
+        "Overrides, ScalingSchedules and py-kube-downscaler's annotations are not acted on then",
+        flag="shards",
+        env="KEDA_PY_SHARDS",
+    )
     lease_duration: timedelta = option(
         timedelta(seconds=15),
         parse_positive_duration,
@@ -364,6 +373,10 @@ def _contradictions(settings: Settings) -> list[str]:
         found.append("--webhook-client-names: means nothing without --webhook-client-ca-file")
     if serving.upstream_ca_file and not serving.upstream:
         found.append("--external-metrics-upstream-ca-file: means nothing without --external-metrics-upstream")
+    if lease.shards and not lease.elect:
+        found.append("--shards: means nothing without --leader-elect; give it, too")
+    if lease.shards and settings.environments.downscaler_annotations:
+        found.append("--downscaler-annotations: are not acted on with --shards yet; leave one of them out")
     if settings.shadow.enabled and lease.elect:
         found.append("--leader-elect: means nothing with --shadow, which writes nothing; leave it out")
     if settings.shadow.enabled and serving.register:

@@ -27,6 +27,11 @@ def slot_spec(main: LeaseSpec, number: int) -> LeaseSpec:
     )
 
 
+def shortest_write(main: LeaseSpec) -> float:
+    """Seconds that a write may take, so that none lands after another replica may write the same."""
+    return (slot_spec(main, 0) if main.shards else main).request_seconds
+
+
 def read_slot(lease: Obj | None) -> Slot:
     """What is known of it; a view that cannot be read is none."""
     if lease is None:

@@ -12,6 +12,7 @@ from keda_py.core.spec import NAME_LABEL
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.kube.resources import Resource
 from keda_py.operator.controller.history import History
+from keda_py.operator.sharding.tenures import Tenure
 
 
 class LookedAt(Protocol):
@@ -32,6 +33,7 @@ class Remembered:
     wrong since all was well. `without_worker` is for what a reconcile waits for: others have its worker meanwhile.
     `stored` is the status as the API server has it; `staged` are fields that go there with the next write, None for one
     that it shall not have (`status.py`). `history` is None until a decision changed.
+    `tenure` is None where objects are not shared out.
     """
 
     resource: Resource
@@ -52,6 +54,7 @@ class Remembered:
     stale: set[int] = field(default_factory=set)
     troubles: set[str] = field(default_factory=set)
     history: History | None = None
+    tenure: Tenure | None = None
     changed: asyncio.Future[None] | None = None
     without_worker: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
 

@@ -41,7 +41,7 @@ class Insight:
 
     Beside them stand the warnings of `core/meaning/`.
 
-    `leads` is False on a replica that decides nothing: what it knows is not what happens.
+    `owns` says of an object whether this replica decides about it: what another one knows of it is not what happens.
     """
 
     def __init__(
@@ -50,17 +50,17 @@ class Insight:
         record: DecisionRecord,
         known: Mapping[str, Mapping[ObjectKey, Remembered]],
         troubles: Callable[[ObjectKey], tuple[str, ...]],
-        leads: Callable[[], bool],
+        owns: Callable[[ObjectKey], bool],
     ) -> None:
         self._clock, self._record, self._known = clock, record, known
-        self._troubles, self._leads = troubles, leads
+        self._troubles, self._owns = troubles, owns
 
     async def answer(self, question: Question) -> Answer:
         """Raises StatusError: 404 for an object that is not there, 503 where another replica decides."""
-        if not self._leads():
-            raise unavailable("only the replica that leads knows, and it cannot be asked now; try again")
         kind = _KINDS_OF[question.metric]
         key = ObjectKey(kind, question.namespace, question.asked.wanted.name)
+        if not self._owns(key):
+            raise unavailable("only the replica that leads knows, and it cannot be asked now; try again")
         state = self._known[kind].get(key)
         if state is None:
             raise _not_found(KINDS[kind], key.name)

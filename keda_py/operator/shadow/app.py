@@ -92,7 +92,7 @@ def assemble_shadow(around: OperatorInputs) -> Shadow:
     def on_reading(key: ObjectKey) -> None:
         controller.on_reading(key)
 
-    parts = _parts(around, sources, readings_of(around, sources, lambda: True, on_reading))
+    parts = _parts(around, sources, readings_of(around, sources, lambda _: True, on_reading))
     ledger = Ledger(around.clock.now())
     metrics = ShadowMetrics(around.instruments.registry, lambda: ledger.compared)
     workers = around.settings.scaling.scaled_object_workers
