@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from keda_py.cli import COMMANDS
+from keda_py.cli import COMMANDS, main
 from keda_py.sdk.registry import trigger_types
 from keda_py.telemetry.prometheus import OperatorMetrics
 from tests.layout import layout
@@ -64,6 +64,13 @@ def test_the_readme_is_read_in_five_minutes() -> None:
     assert README.count("\n") < 170
 
 
+def test_the_manifests_of_the_readme_are_valid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    manifests = re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)
+    assert len(manifests) == 2
+    (tmp_path / "all.yaml").write_text("---\n".join(manifests), encoding="utf-8")
+    assert main(["validate", str(tmp_path)]) == 0, capsys.readouterr().out
+
+
 def test_the_readme_counts_the_trigger_types_and_the_recorded_exchanges() -> None:
     exchanges = json.loads((ROOT / "tests/golden/scaler_http.json").read_bytes())["readMe"]["total"]
     assert f"All {len(trigger_types())} trigger types" in README
@@ -112,4 +119,5 @@ def test_the_three_environments_stand_side_by_side_as_they_are_rendered() -> Non
     columns = [environment(name) for name in ("develop", "release", "production")]
     rows = zip_longest(*columns, fillvalue="")
     block = "".join("".join(f"{cell:<48}" for cell in row).rstrip() + "\n" for row in rows)
-    assert between("environments") == f"```yaml\n{block}```\n"
+    page = (ROOT / "examples/nightly-scale-down/README.md").read_text(encoding="utf-8")
+    assert f"<!-- environments -->\n```yaml\n{block}```\n<!-- /environments -->\n" in page

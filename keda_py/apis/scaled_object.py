@@ -145,6 +145,34 @@ class HeldBackStatus(Wire):
     """When it is tried again."""
 
 
+class SavingsMonth(Wire):
+    """Sums of a month, UTC."""
+
+    name: str = ""
+    """Such as 2026-11."""
+    seconds: Int64 = 0
+    """How long it was observed."""
+    asleep_seconds: Int64 = 0
+    replica_seconds: Int64 = 0
+    saved_seconds: Int64 = 0
+    """Replica-seconds that the HPA alone would have had while it slept."""
+
+
+class SavingsStatus(Wire):
+    """What was saved against the HPA alone, which has no less than minReplicaCount, and 1 at least."""
+
+    at: Timestamp = ""
+    """Up to when it is accounted."""
+    replicas: Int32 = 0
+    """Since then."""
+    instead: Int32 = 0
+    """What the HPA alone would have at least."""
+    month: SavingsMonth | None = None
+    previous: SavingsMonth | None = None
+    total_replica_seconds: Int64 = 0
+    total_saved_seconds: Int64 = 0
+
+
 class TriggerChange(Wire):
     """What one trigger said then."""
 
@@ -199,7 +227,7 @@ class DecisionStatus(Wire):
 
 
 class ScaledObjectStatus(Wire):
-    """What keda-py observed and did; `kedaPy` and `kedaPyHistory` are its own, the rest is KEDA's."""
+    """What keda-py observed and did; `kedaPy`, `kedaPySavings` and `kedaPyHistory` are its own, the rest is KEDA's."""
 
     scale_target_kind: str = ""
     scale_target_gvkr: Annotated[GroupVersionKindResource | None, Field(alias="scaleTargetGVKR")] = None
@@ -217,6 +245,7 @@ class ScaledObjectStatus(Wire):
     triggers_types: str = ""
     authentications_types: str = ""
     keda_py: DecisionStatus | None = None
+    keda_py_savings: SavingsStatus | None = None
     keda_py_history: list[ChangeStatus] = []
     """The changes of the last day, bounded, as `keda-py explain --since` tells them; up to five minutes late."""
 

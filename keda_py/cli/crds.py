@@ -22,7 +22,7 @@ class _PlainDumper(yaml.SafeDumper):
 
 def run(arguments: list[str]) -> int:
     """Print them as YAML documents, always in the same order."""
-    command_parser("crds", "Print the six CustomResourceDefinitions as YAML.", EXAMPLES).parse_args(arguments)
+    command_parser("crds", "Print the CustomResourceDefinitions as YAML.", EXAMPLES).parse_args(arguments)
     for crd in build_crds():
         sys.stdout.write("---\n")
         yaml.dump(crd, sys.stdout, Dumper=_PlainDumper, sort_keys=False, allow_unicode=True, width=120)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 
 from keda_py import logs
 from keda_py.cli.flags import read_flags
+from keda_py.operator.process.memory import leave_out_unused
 from keda_py.settings.process import LogSettings
 from keda_py.settings.settings import load_settings
 
@@ -33,6 +34,7 @@ def run(arguments: list[str]) -> int:
     settings = load_settings(given.values, os.environ)
     configure_logs(settings.logs)
     warn_of_ignored(given.ignored)
+    leave_out_unused()
     # heavy: not before the flags are known to be right
     module = "keda_py.operator.shadow.app" if settings.shadow.enabled else "keda_py.operator.app"
     app = importlib.import_module(module)

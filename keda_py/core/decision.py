@@ -21,6 +21,7 @@ class Reason(StrEnum):
     PAUSED = "Paused"
     SCALE_OUT_PAUSED = "ScaleOutPaused"
     ACTIVATED = "Activated"
+    AWAITING_TURN = "AwaitingTurn"
     SOME_TRIGGERS_FAIL = "SomeTriggersFail"
     ACTIVE = "Active"
     AWAITING_FALLBACK = "AwaitingFallback"
@@ -88,6 +89,16 @@ def decide(spec: ScalingSpec, seen: Observation, now: datetime) -> Decision:
     if seen.active or spec.force_activation:
         return _decide_active(spec, seen, seen.replicas, now)
     return _decide_inactive(spec, seen, seen.replicas, now)
+
+
+def wakes(decision: Decision, replicas: int | None) -> bool:
+    """Whether it raises a count of 0, which the cluster's budget of activations is asked for."""
+    return replicas == 0 and isinstance(decision.action, ScaleTo) and decision.action.replicas > 0
+
+
+def await_turn(decision: Decision) -> Decision:
+    """Instead of one that wakes, while the budget is spent: nothing is done until its turn has come."""
+    return replace(decision, action=Keep(), reason=Reason.AWAITING_TURN)
 
 
 def _decide_active(spec: ScalingSpec, seen: Observation, replicas: int, now: datetime) -> Decision:

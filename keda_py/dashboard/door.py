@@ -51,7 +51,7 @@ class Door:
         origin = request.headers.get("Origin")
         if origin != f"http://{request.host}" and (origin is not None or request.method == "POST"):
             return "only its own page may ask"
-        given = request.headers.get(TOKEN, "").encode()
+        given = request.headers.get(TOKEN, "").encode(errors="replace")
         if request.path.startswith("/api/") and not compare_digest(given, self.token.encode()):
             return "the token is missing or wrong; open the address that `keda-py dashboard` printed last"
         return ""

@@ -9,7 +9,7 @@ from keda_py.core.cron.windows import CronWindow, is_open, next_change, parse_wi
 from keda_py.core.values.times import write_time
 from keda_py.errors import ConfigError
 from keda_py.explanation.overview import line_of
-from keda_py.operator.controller.history import read_history
+from keda_py.operator.decisions.history import read_history
 
 AHEAD = timedelta(days=3)
 BEHIND = timedelta(days=1)

@@ -21,9 +21,12 @@ _WRITTEN = "write for example 22:00, Mon, 'Mon 08:30', tomorrow, 2026-11-23, '20
 
 def parse_moment(text: str, now: datetime, zone: ZoneInfo, *, field: str) -> datetime:
     """The instant in UTC; of a day alone its midnight. Raises ConfigError, also for one that is over."""
-    at = _instant(text.strip(), now, zone, field)
+    try:
+        at = _instant(text.strip(), now, zone, field)
+    except OverflowError:  # the last hours of the year 9999
+        raise ConfigError(f"{field}: {text[:40]!r} is too far away; write an earlier time", field=field) from None
     if at <= now:
-        raise ConfigError(f"{field}: {text!r} is over, it was {write_time(at)}; write a later time", field=field)
+        raise ConfigError(f"{field}: {text[:40]!r} is over, it was {write_time(at)}; write a later time", field=field)
     return at
 
 

@@ -72,10 +72,7 @@ class Releasing:
         api_versions = _WORKLOADS | {one.kind: one.api_version for one in environment.spec.kinds}
         api_version = api_versions.get(kind, "")
         if kind == SCALED_OBJECTS.kind:
-            scaled_object = await self._client.get(SCALED_OBJECTS.named(namespace, name))
-            reference = map_at(scaled_object, "spec", "scaleTargetRef")
-            api_version = text_at(reference, "apiVersion") or DEPLOYMENTS.api_version
-            kind, name = text_at(reference, "kind") or DEPLOYMENTS.kind, text_at(reference, "name")
+            api_version, kind, name = await self._workload(namespace, name, remembered)
         if not api_version:
             raise ConfigError(f"{key}: kind {kind!r} is not in spec.kinds any more; scale it to {remembered.replicas}")
         target = await self._discovery.scale_target(api_version, kind)
@@ -86,6 +83,19 @@ class Releasing:
                 if attempt + 1 == ATTEMPTS:
                     raise
         raise AssertionError("not reached: the last attempt returns or raises")
+
+    async def _workload(self, namespace: str, name: str, remembered: MemberStatus) -> tuple[str, str, str]:
+        """Of a ScaledObject; of one that is gone, as it is remembered. Raises NotFound where it is not."""
+        try:
+            scaled_object = await self._client.get(SCALED_OBJECTS.named(namespace, name))
+        except NotFound:
+            api_version, kind, name = ["", "", *remembered.workload.rsplit("/", 2)][-3:]
+            if not api_version:
+                raise
+            return api_version, kind, name
+        reference = map_at(scaled_object, "spec", "scaleTargetRef")
+        api_version = text_at(reference, "apiVersion") or DEPLOYMENTS.api_version
+        return api_version, text_at(reference, "kind") or DEPLOYMENTS.kind, text_at(reference, "name")
 
     async def _scale(self, target: ScaleTarget, namespace: str, name: str, remembered: MemberStatus) -> str:
         seen = await read_scale(self._client, target, namespace, name)

@@ -8,7 +8,7 @@ from typing import Any
 from rich.text import Text
 
 from keda_py.explanation.page import entry_cells
-from keda_py.operator.controller.history import read_history
+from keda_py.operator.decisions.history import read_history
 from keda_py.terminal.table import Column, draw_table
 from keda_py.terminal.times import Times
 from keda_py.terminal.wrapping import wrap

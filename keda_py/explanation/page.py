@@ -26,6 +26,7 @@ _MEANINGS = {
     Reason.PAUSED: "paused by annotation",
     Reason.SCALE_OUT_PAUSED: "should wake, but scaling out is paused by annotation",
     Reason.ACTIVATED: "woke",
+    Reason.AWAITING_TURN: "is to wake, and waits for its turn: --activations-per-second of the operator is reached",
     Reason.SOME_TRIGGERS_FAIL: "stays awake on the triggers that answer; others fail",
     Reason.ACTIVE: "stays awake; the HPA scales",
     Reason.AWAITING_FALLBACK: "waits: triggers fail, the fallback is not due yet",

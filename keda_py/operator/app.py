@@ -21,6 +21,7 @@ from keda_py.operator.opening import opened
 from keda_py.operator.process.clock_watch import watch_clock
 from keda_py.operator.process.hang import Hang, times_of
 from keda_py.operator.process.last_net import last_net
+from keda_py.operator.process.memory import allocate_sparingly, collect_seldom, give_back
 from keda_py.operator.process.own import OwnProcess, own_journal
 from keda_py.operator.process.watchdog import Watchdog
 from keda_py.operator.registered import show_counts
@@ -38,6 +39,7 @@ Lead = Callable[[], Awaitable[None]]
 
 async def run(settings: Settings) -> None:
     """`keda-py operator`: until SIGTERM or SIGINT."""
+    allocate_sparingly()
     raise_descriptor_limit()
     stopping, clock = asyncio.Event(), SystemClock()
     loop = asyncio.get_running_loop()
@@ -47,7 +49,7 @@ async def run(settings: Settings) -> None:
     with own_journal(settings, clock) as journal, last_net(limit) as rearm:
         hang = Hang(journal, limit, times_of(threading.main_thread()))
         process = OwnProcess(journal=journal, hang=hang, rearm=rearm)
-        await run_operator(settings, clock, stopping, process=process)
+        await run_operator(settings, clock, stopping, lambda _: collect_seldom(), process)
 
 
 async def run_operator(
@@ -82,6 +84,8 @@ def _background(assembly: Assembly, process: OwnProcess) -> Iterator[Callable[[]
     if assembly.downscaler is not None:
         yield assembly.downscaler.caches.run
     yield from (assembly.admission.events.run, assembly.admission.run, assembly.serving.run)
+    if process.alone:
+        yield partial(give_back, lambda: len(assembly.scaled_objects.states) + len(assembly.jobs.controller.states))
     if assembly.rights.election is not None:
         yield from (assembly.rights.election.watch, assembly.standby_reader.run)
 
@@ -138,6 +142,7 @@ async def _lead_only(assembly: Assembly, settings: Settings) -> None:
 async def _share(assembly: Assembly, started: Started) -> None:
     """The work on our share, until cancelled; it may begin again later, as in a new process."""
     parts = assembly.parts
+    parts.activations.clear()
     async with asyncio.TaskGroup() as working:
         for work in (assembly.cloud_events, assembly.jobs):
             working.create_task(work.run())
@@ -152,6 +157,7 @@ async def _share(assembly: Assembly, started: Started) -> None:
 async def _lead(assembly: Assembly, settings: Settings, started: Started) -> None:
     """The work of the one replica that writes, until cancelled; it may begin again later, as in a new process."""
     parts = assembly.parts
+    parts.activations.clear()
     if settings.serving.register:
         await assembly.serving.register(parts.client)
     async with asyncio.TaskGroup() as leading:

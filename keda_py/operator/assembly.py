@@ -30,7 +30,7 @@ from keda_py.kube.events import EventRecorder
 from keda_py.kube.leases.lease import Election
 from keda_py.kube.leases.lease_record import LeaseSpec
 from keda_py.kube.leases.slots import shortest_write
-from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS
+from keda_py.kube.resources import ENVIRONMENTS, SCALED_JOBS, SCALED_OBJECTS
 from keda_py.net.http import HttpClientSpec, Proxies, http_client
 from keda_py.net.operator_identity import IdentityRule
 from keda_py.net.tls import TlsContexts
@@ -44,10 +44,11 @@ from keda_py.operator.cloud_events.sources import CloudEventSources
 from keda_py.operator.cluster.caches import Caches
 from keda_py.operator.cluster.namespaces import Namespaces
 from keda_py.operator.cluster.reader import ClusterReader
+from keda_py.operator.controller.activations import Activations
 from keda_py.operator.controller.controller import Controller
-from keda_py.operator.controller.record import DecisionRecord
 from keda_py.operator.controller.state import Remembered
 from keda_py.operator.controller.status import StatusWriter
+from keda_py.operator.decisions.record import DecisionRecord
 from keda_py.operator.downscaler.parts import DownscalerParts, assemble_downscaler
 from keda_py.operator.environments.parts import EnvironmentParts, Lying, assemble_environments
 from keda_py.operator.explain.insight import Insight
@@ -125,11 +126,13 @@ def assemble(around: OperatorInputs) -> Assembly:
     parts = _parts(around, sources, readings, rights, lying.over(AS_WRITTEN))
     scaled_objects = Controller(parts, ScaledObjects(parts), settings.scaling.scaled_object_workers, tenures)
     lying.subscribe(scaled_objects.on_overlay)
+    parts.activations.subscribe(SCALED_OBJECTS.kind, scaled_objects.on_turn)
     standby_reader = StandbyReader(parts, rights.owns)
     jobs = assemble_jobs(parts, settings, tenures)
     for listener in (scaled_objects, jobs.controller, standby_reader):
         sources.resolver.subscribe(listener.on_parameters)
     environments = assemble_environments(parts, settings, lying)
+    parts.activations.subscribe(ENVIRONMENTS.kind, environments.environments.on_turn)
     answers = Answers(
         metrics=GuardedQuestions(_query(parts, scaled_objects), parts.quarantine, parts.caches.scaled_objects.get),
         admission=_admission(around, sources, environments),
@@ -144,7 +147,7 @@ def assemble(around: OperatorInputs) -> Assembly:
         scaled_objects=scaled_objects,
         jobs=jobs,
         environments=environments,
-        downscaler=assemble_downscaler(parts, settings, environments.caches.environments, lying.annotated),
+        downscaler=assemble_downscaler(parts, settings, environments.owners, lying.annotated),
         authentications=_authentications(parts, jobs),
         cloud_events=_cloud_events(around, parts),
         admission=answers.admission,
@@ -208,6 +211,7 @@ def _parts(
         instruments=around.instruments,
         record=DecisionRecord(),
         quarantine=Quarantine(around.clock, around.journal),
+        activations=Activations(around.clock, _activation_rate(around.settings)),
         tells_unknown_keys=around.settings.scaling.report_unknown_metadata,
     )
 
@@ -332,6 +336,11 @@ def _election(around: OperatorInputs) -> Election | None:
     election = Election(around.client, _lease(around.settings))
     around.instruments.process.show_leadership(lease.lease_name, lambda: election.is_leader)
     return election
+
+
+def _activation_rate(settings: Settings) -> float:
+    """Our part of the cluster's: each slot has the same, also while it is vacant."""
+    return settings.scaling.activations_per_second / max(settings.leadership.shards, 1)
 
 
 def _rights(around: OperatorInputs) -> Rights:

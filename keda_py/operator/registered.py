@@ -82,6 +82,7 @@ def show_counts(parts: ScaledObjectDependencies, scaled_objects: Controller[Obje
     parts.instruments.admission.tell_by(exists)
     process.show(parts.instruments.admission.sweep)
     process.show(lambda: parts.instruments.cloud_events.sweep(exists))
+    process.show_waiting_activations(lambda: parts.activations.waiting)
     process.show_queue("scaledobject", lambda: scaled_objects.queue.depth)
     process.show_queue("scaledjob", lambda: jobs.controller.queue.depth)
     for kind in (SCALED_OBJECTS.kind, SCALED_JOBS.kind):

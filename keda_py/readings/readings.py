@@ -18,7 +18,7 @@ from typing import Any
 
 from keda_py.core.fallback import FallbackState, has_valid_fallback
 from keda_py.core.metric_names import MetricSet
-from keda_py.core.polling_grid import Grid, Phases
+from keda_py.core.pacing.polling_grid import Grid, Phases
 from keda_py.core.reading import MetricReading, Outcome, Round
 from keda_py.core.spec import TriggersSpec
 from keda_py.core.values.object_key import ObjectKey

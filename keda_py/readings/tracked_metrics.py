@@ -7,7 +7,7 @@ from datetime import datetime
 
 from keda_py.clock import SystemClock
 from keda_py.core.metric_names import NamedMetric
-from keda_py.core.polling_grid import Grid
+from keda_py.core.pacing.polling_grid import Grid
 from keda_py.core.reading import MetricReading, Outcome, Reading
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ConfigError, ScalerError

@@ -72,6 +72,14 @@ def parse_positive_int(text: str) -> int:
     return int(text)
 
 
+def parse_rate(text: str) -> float:
+    """A number a second, 0 for no limit."""
+    digits = text.replace(".", "", 1)
+    if not (digits.isascii() and digits.isdigit()) or len(text) > 9:
+        raise ValueError("is not a number a second; use for example 50, or 0 for no limit")
+    return float(text)
+
+
 def parse_positive_duration(text: str) -> timedelta:
     """A Go duration longer than nothing."""
     if (duration := parse_duration(text)) <= timedelta(0):

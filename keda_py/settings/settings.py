@@ -25,6 +25,7 @@ from keda_py.settings.parsers import (
     parse_port,
     parse_positive_duration,
     parse_positive_int,
+    parse_rate,
     parse_shards,
     parse_tls_version,
     parse_token_expiry,
@@ -263,6 +264,13 @@ class ScalingSettings:
         "changes of so long are kept in each object's status, for `keda-py explain --since`; 0: none",
         flag="decision-history",
         env="KEDA_PY_DECISION_HISTORY",
+    )
+    activations_per_second: float = option(
+        50.0,
+        parse_rate,
+        "workloads woken from zero in a second, of all namespaces together, which take turns; 0: all at once",
+        flag="activations-per-second",
+        env="KEDA_PY_ACTIVATIONS_PER_SECOND",
     )
     restrict_secret_access: bool = option(
         False,

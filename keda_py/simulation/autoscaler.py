@@ -44,8 +44,9 @@ class Autoscaler:
         self._world = world
         self._history = History()
         self._rests_at: float | None = None
-        """The last sync that left all as it was, since the history says nothing but the present count."""
-        self._resting = False
+        """The last sync that changed nothing but the time of the last recommendation."""
+        self._rest: int | None = None
+        """The count that the whole history says, None where it says several."""
         self._sleeps_since: float | None = None
         """The last sync at zero, where each decides the same until the count is changed."""
         self._targets: dict[int, ScaleTarget] = {}
@@ -72,7 +73,7 @@ class Autoscaler:
 
     def create(self, at: float) -> None:
         """A new HPA; its first sync is one period away."""
-        self._history, self._resting, self._rests_at = History(), False, None
+        self._history, self._rest, self._rests_at = History(), None, None
         self._sleeps_since = None
         self.next = at + self._world.plan.cluster.sync_seconds
 
@@ -101,7 +102,7 @@ class Autoscaler:
         if not self._history.recommendations:
             self._history = begin(self._history, current, now)
         count = desired_count(target, samples, self._tolerance, self._warmup, now)
-        if count is not None and not (self._resting and count == current):
+        if count is not None and not count == current == self._rest:
             self._resize(at, current, count)
         elif count is not None:
             self._rests_at = at
@@ -126,8 +127,8 @@ class Autoscaler:
         if limited.replicas != current:
             why = "AboveTarget" if count > current else "BelowTarget" if count < current else stable.condition.reason
             self._rescale(at, current, limited.replicas, why)
-        elif count == current:
-            self._resting = all(one.replicas == current for one in self._history.recommendations)
+        elif all(one.replicas == current for one in self._history.recommendations):
+            self._rest = current
 
     def _rescale(self, at: float, current: int, wanted: int, why: str) -> None:
         self._history = remember_change(self._history, self._spec.behavior, current, wanted, self._world.now(at))
@@ -138,7 +139,7 @@ class Autoscaler:
         if self._rests_at is not None and self._history.recommendations:
             last = Recommendation(self._history.recommendations[-1].replicas, self._world.now(self._rests_at))
             self._history = replace(self._history, recommendations=(last,))
-        self._resting, self._rests_at = False, None
+        self._rest, self._rests_at = None, None
 
     def _target(self, at: float, current: int) -> ScaleTarget:
         if self._needs_pods and current:

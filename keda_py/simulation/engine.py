@@ -41,7 +41,6 @@ class Engine:
         pods = Pods(plan.replicas, plan.cluster.ready_after)
         self._world = World(plan=plan, subject=subject, meters=meters, pods=pods, changed=self._changed)
         self._looks, self._autoscaler = Looks(self._world), Autoscaler(self._world)
-        self._at = created
         self._stopped = True
         self._resume_or_stop(created)
 
@@ -88,6 +87,7 @@ class Engine:
         pause = self._world.subject.spec.pause
         if pause.stopped:
             self._looks.stop()
+            self._world.meters.forget()
             self._autoscaler.delete()
             wanted = pause.replica_count()
             if wanted is not None:

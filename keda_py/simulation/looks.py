@@ -13,7 +13,7 @@ from keda_py.core.activity import ActivityState, last_active_before, note_activi
 from keda_py.core.decision import Decision, Keep, Observation, Reason, ScaleTo, decide
 from keda_py.core.evaluation import evaluate
 from keda_py.core.fallback import needs_ready_pods
-from keda_py.core.polling_grid import Grid
+from keda_py.core.pacing.polling_grid import Grid
 from keda_py.core.settlement import Outcome, settle
 from keda_py.simulation.world import World
 
@@ -27,7 +27,6 @@ class _Held:
     """A decision to keep the count, what it was made of, and until when it holds (seconds)."""
 
     key: _Key
-    decision: Decision
     until: float
     is_active: bool
 
@@ -122,7 +121,6 @@ class Looks:
         foreseen = certain and isinstance(decision.action, Keep)
         self._held = _Held(
             key=key if foreseen else ((), -1, None),
-            decision=decision,
             until=until,
             is_active=decision.reason is Reason.ACTIVE,
         )

@@ -24,10 +24,13 @@ class Meters:
     def __init__(self, subject: Subject, sources: Mapping[int, Source]) -> None:
         self.health: dict[str, FallbackState] = {}
         self._all = sources
+        self.metrics: tuple[NamedMetric, ...] = ()
+        self.forget()
         self.adopt(subject)
 
     def adopt(self, subject: Subject) -> None:
         """Another version of the object: what was read of the same metrics still counts."""
+        known = [metric.name for metric in self.metrics]
         self.metrics = subject.metrics.external
         spec = subject.spec
         self._sources = [self._source(metric) for metric in self.metrics]
@@ -37,6 +40,11 @@ class Meters:
         self._polled = [index for index, cached in enumerate(self.cached) if not cached]
         self._resting = [index for index, cached in enumerate(self.cached) if cached]
         self._shared = min(SHARED_SECONDS, spec.polling_interval.total_seconds() / 2)
+        if [metric.name for metric in self.metrics] != known:
+            self.forget()
+
+    def forget(self) -> None:
+        """Nothing is read; how often a metric failed is remembered."""
         self._foresees = False
         """Whether any source has said more than a number."""
         self.raw: list[Raw] = [0.0] * len(self.metrics)
@@ -48,11 +56,6 @@ class Meters:
         if source is None:
             raise ConfigError(f"trigger {metric.trigger_index}: nothing says what {metric.name} reads")
         return source
-
-    @property
-    def failed(self) -> bool:
-        """Did any metric fail when it was last read?"""
-        return None in self.active
 
     @property
     def changes_at(self) -> datetime | None:

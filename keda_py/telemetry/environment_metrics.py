@@ -14,7 +14,8 @@ from keda_py.telemetry.series import Series
 
 _ENVIRONMENT = ("namespace", "environment")
 _DUE = (Reason.OPEN, Reason.OVERRIDE_AWAKE)
-_SCALED = ("Deployment", "StatefulSet", "ScaledObject")
+_SUSPENDED = "CronJob"
+"""Members that have no replicas."""
 _WAKE, _MEMBER = "wake", "member"
 
 
@@ -64,7 +65,7 @@ class EnvironmentMetrics:
         asleep = {
             name: one.replicas
             for name, one in members
-            if one.stage is Stage.DOWN and one.replicas and name.partition("/")[0] in _SCALED
+            if one.stage is Stage.DOWN and one.replicas and name.partition("/")[0] != _SUSPENDED
         }
         self._asleep[key] = (monotonic, asleep)
 

@@ -47,6 +47,11 @@ class ProcessMetrics:
         self._depth = Gauge(
             "keda_py_queue_depth", "objects that are due or being worked on", ("type",), registry=registry
         )
+        self._activations = Gauge(
+            "keda_py_activations_waiting",
+            "workloads at zero that wait for their turn in --activations-per-second",
+            registry=registry,
+        )
         self._held_back = Gauge(
             "keda_py_objects_held_back",
             "objects that are not scaled because a process died while it worked on them",
@@ -106,6 +111,10 @@ class ProcessMetrics:
     def show_queue(self, kind: str, depth: Callable[[], int]) -> None:
         """Show the depth of a queue from now on; asked on the loop at each scrape."""
         self.show(lambda: self._depth.labels(kind).set(depth()))
+
+    def show_waiting_activations(self, count: Callable[[], int]) -> None:
+        """Show how many activations wait from now on; asked on the loop at each scrape."""
+        self.show(lambda: self._activations.set(count()))
 
     def show_held_back(self, kind: str, count: Callable[[], int]) -> None:
         """Show how many objects of a kind are held back from now on; asked on the loop at each scrape."""

@@ -67,6 +67,10 @@ class OperatorMetrics:
         self._paused = gauge("keda_scaled_object_paused", "1 while paused", _OBJECT)
         self._fallback = gauge("keda_py_fallback_active", "1 while its replicas are those of its fallback", _OBJECT)
         self._awake = gauge("keda_py_awake", "1 while it has replicas, 0 while it sleeps; of what may sleep", _OBJECT)
+        self._used = gauge("keda_py_replica_seconds", "replicas times seconds since it was first seen", _OBJECT)
+        self._saved = gauge(
+            "keda_py_saved_replica_seconds", "what the HPA alone would have had while it slept", _OBJECT
+        )
         self._object_errors = {
             SCALED_OBJECT: counter(
                 "keda_scaled_object_errors", "failed readings and checks of a ScaledObject", _OBJECT
@@ -145,6 +149,12 @@ class OperatorMetrics:
     def record_awake(self, key: ObjectKey, *, awake: bool) -> None:
         """Whether a ScaledObject that may go to zero has replicas; told anew after each new generation."""
         self._series.of(key, self._awake, _object_labels(key), _SLEEP).set(1 if awake else 0)
+
+    def record_savings(self, key: ObjectKey, *, used: float, saved: float) -> None:
+        """Sums since a ScaledObject was first seen; they are stored in its status, and go on after a restart."""
+        labels = _object_labels(key)
+        self._series.of(key, self._used, labels).set(used)
+        self._series.of(key, self._saved, labels).set(saved)
 
     def record_lateness(self, key: ObjectKey, seconds: float) -> None:
         """How much later than due a scale loop began."""

@@ -109,6 +109,6 @@ def test_no_other_file_lists_the_kinds() -> None:
             if isinstance(node, ast.Constant) and isinstance(node.value, str)
         }
         named = [kind.name for kind in KINDS if {kind.singular, kind.plural} & texts]
-        if len(named) > 4:  # Events have types for four of them
+        if len(named) > 5:  # Events have types for five of them, and five rule a preview
             lists[str(path.relative_to(KEDA_PY))] = named
     assert lists == {}

@@ -38,6 +38,7 @@ async def measure_start(world: World, options: Options, say: Say) -> Row:
     say(f"{options.objects} Deployments")
     await world.add_deployments(options.objects)
     say(f"{options.objects} ScaledObjects until all are Ready")
+    asked = await _requests(world)
     began, used = time.perf_counter(), cpu_seconds(world.operator)
     await world.add_scaled_objects(options.objects, options.interval)
 
@@ -48,6 +49,7 @@ async def measure_start(world: World, options: Options, say: Say) -> Row:
     return {
         "ready_s": round(time.perf_counter() - began, 1),
         "ready_cpu_s": round(cpu_seconds(world.operator) - used, 2),
+        "ready_requests": dict(await _requests(world) - asked),
     }
 
 
@@ -55,7 +57,7 @@ async def _measure_idle(world: World, options: Options, say: Say) -> Row:
     say("until the dust has settled")
     await asyncio.sleep(SETTLE_SECONDS)
     say(f"idle, {options.steady:g} s")
-    requests, commands = await _requests(world), await _redis_commands(world)
+    requests, commands = await _requests(world), await _redis_counts(world)
     began, used = time.perf_counter(), cpu_seconds(world.operator)
     await asyncio.sleep(options.steady)
     minutes = (time.perf_counter() - began) / 60
@@ -64,7 +66,7 @@ async def _measure_idle(world: World, options: Options, say: Say) -> Row:
         "idle_cpu_s_per_min": round((cpu_seconds(world.operator) - used) / minutes, 2),
         "rss_mb": round(resident_mb(world.operator), 1),
         "api_requests_per_min": {name: round(count / minutes) for name, count in made.items() if count > minutes},
-        "redis_commands_per_min": round((await _redis_commands(world) - commands) / minutes),
+        **{name: round((count - commands[name]) / minutes) for name, count in (await _redis_counts(world)).items()},
     }
 
 
@@ -99,5 +101,10 @@ async def _requests(world: World) -> Counter[str]:
     return counted
 
 
-async def _redis_commands(world: World) -> int:
-    return int((await world.redis.info("stats"))["total_commands_processed"])
+async def _redis_counts(world: World) -> dict[str, int]:
+    """Each read is a round trip, or a piece of a long question; Redis 7.0 and newer count them."""
+    stats = await world.redis.info("stats")
+    return {
+        "redis_commands_per_min": int(stats["total_commands_processed"]),
+        "redis_reads_per_min": int(stats.get("total_reads_processed", 0)),
+    }

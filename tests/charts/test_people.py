@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from keda_py.clock import FakeClock
 from keda_py.core.environment.overrides import OverrideState
@@ -17,8 +18,9 @@ from keda_py.kube.resources import CALENDARS, DEPLOYMENTS, ENVIRONMENTS, OVERRID
 from keda_py.localkube.cluster import ClusterOptions, LocalCluster
 from keda_py.localkube.model.calls import User
 from keda_py.terminal.times import Times
+from keda_py.validation.report import validate_texts
 from tests.builders import a_namespace
-from tests.charts.rendering import only, render
+from tests.charts.rendering import KEDA_PY, only, render
 from tests.definitions import DEFINITIONS
 from tests.environments.builders import NOW
 from tests.kubeconfigs import token_kubeconfig
@@ -93,3 +95,13 @@ def test_those_who_may_edit_a_namespace_have_it_by_aggregation() -> None:
 @pytest.mark.parametrize("values", [{"environments": {"enabled": False}}, {"clusterScoped": {"create": False}}])
 def test_without_environments_or_rights_on_the_cluster_the_role_is_not_made(values: dict[str, Any]) -> None:
     assert ROLE not in str(render(**{"watchNamespace": SHOP, **values}))
+
+
+async def test_the_manifests_of_the_readme_are_valid() -> None:
+    page = (KEDA_PY / "README.md").read_text().partition("\n## Environments\n")[2].partition("\n## ")[0]
+    blocks = [block.partition("```")[0] for block in page.split("```yaml\n")[1:]]
+    kinds = [yaml.safe_load(block)["kind"] for block in blocks]
+    assert kinds == ["Calendar", "Environment", "Override", "ScalingSchedule"]
+    report = await validate_texts({"README.md": "---\n".join(blocks)})
+    assert [problem.sentence for problem in report.problems] == []
+    assert report.objects == len(kinds)

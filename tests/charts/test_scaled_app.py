@@ -272,7 +272,7 @@ def sleeping(**more: Any) -> list[Any]:
 
 async def test_a_namespace_sleeps_by_values_of_its_own() -> None:
     waves = [{"name": "data", "selector": {"matchLabels": {"wave": "data"}}}]
-    calendar, environment, _ = sleeping(
+    calendar, environment, scaled_object = sleeping(
         country="DE", subdivision="BY", timezone="Europe/Berlin", waves=waves, readyBy=True
     )
     assert calendar["spec"] == {
@@ -281,6 +281,7 @@ async def test_a_namespace_sleeps_by_values_of_its_own() -> None:
         "holidays": [{"country": "DE", "subdivision": "BY"}],
     }
     assert environment["metadata"] == {"name": "develop", "namespace": "some-application"}
+    assert "cooldownPeriod" not in scaled_object["spec"], "it would mean nothing above zero"
     assert environment["spec"] == {"calendarRef": {"name": "develop"}, "waves": waves, "readyBy": True}
     assert read_calendar(CalendarSpec.model_validate(calendar["spec"]), [{}]).zone.key == "Europe/Berlin"
     parsed = Environment.model_validate(

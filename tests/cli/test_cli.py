@@ -118,7 +118,7 @@ def test_a_wrong_setting_is_a_usage_error_without_a_stack_trace(capsys: pytest.C
     assert error == "keda-py operator: --secure-port: 'x' is not a port; use a number from 0 to 65535\n"
 
 
-def test_crds_are_yaml_documents_without_anchors(capsys: pytest.CaptureFixture[str]) -> None:
+def test_crds_are_yaml_documents_without_anchors_kedas_first(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["crds"]) == 0
     text = capsys.readouterr().out
     names = [crd["metadata"]["name"] for crd in read_all(text)]

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shutil
+import sys
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,9 +11,9 @@ from typing import Any
 
 import httpx
 import pytest
-from keda_py.apis.crds import crd_of
-from keda_py.apis.environments.kinds import ENVIRONMENT_KINDS
 
+from keda_py.apis.kinds.crds import crd_of
+from keda_py.apis.kinds.environments import ENVIRONMENT_KINDS
 from keda_py.clock import FakeClock
 from keda_py.dashboard.overriding import override_of
 from keda_py.dashboard.server import ENVIRONMENTS, OVERRIDES, Dashboard
@@ -21,6 +22,7 @@ from keda_py.errors import ConfigError
 from keda_py.kube.resources import SCALED_OBJECTS
 from tests.builders import cron, deployment, obj, scaled_object
 from tests.places import ROOT
+from tests.waiting import eventually
 from tests.worlds.world import VirtualWorld, open_cluster
 
 FORGED = "<img src=x onerror=alert(1)>"
@@ -74,6 +76,7 @@ HERE = "http://127.0.0.1:PORT"
         ("GET", "/../secret", {}, 404),
         ("GET", "/api/state", {}, 403),
         ("GET", "/api/state", {"X-Keda-Py-Token": "wrong"}, 403),
+        ("GET", "/api/state", {"X-Keda-Py-Token": "\udcff"}, 403),
         ("GET", "/api/state", {"X-Keda-Py-Token": "TOKEN"}, 200),
         ("GET", "/api/state", {"X-Keda-Py-Token": "TOKEN", "Host": "evil.example:PORT"}, 403),
         ("GET", "/api/state", {"X-Keda-Py-Token": "TOKEN", "Origin": "http://evil.example"}, 403),
@@ -89,7 +92,13 @@ async def test_only_the_page_that_has_the_token_may_ask(
     method: str, path: str, headers: dict[str, str], code: int, dashboard: Dashboard
 ) -> None:
     door = dashboard.door
-    given = {name: text.replace("TOKEN", door.token).replace("PORT", str(door.port)) for name, text in headers.items()}
+    given = [
+        (
+            name.encode(),
+            text.replace("TOKEN", door.token).replace("PORT", str(door.port)).encode(errors="surrogateescape"),
+        )
+        for name, text in headers.items()
+    ]
     async with httpx.AsyncClient(trust_env=False) as client:
         answer = await client.request(method, f"http://127.0.0.1:{door.port}{path}", headers=given)
     assert answer.status_code == code
@@ -142,6 +151,35 @@ def test_what_a_tenant_wrote_of_another_form_is_shown_as_far_as_it_goes(spec: An
     environment = {"metadata": {"name": "x"}, "status": {"nextChange": "x", "phase": 5}}
     state = state_of([live], [environment], [{"metadata": {"name": "y"}, "spec": None}], NOW)
     assert (state["objects"][0]["planned"], state["environments"][0]["phase"]) == ([], "")
+
+
+async def test_the_browser_is_told_the_address_by_a_file_and_not_by_its_command_line(
+    world: VirtualWorld, tmp_path: Path
+) -> None:
+    seen = tmp_path / "seen"
+    script = tmp_path / "browser"
+    script.write_text(f'#!/bin/sh\necho "$@" > {seen}.part && mv {seen}.part {seen}\n')
+    script.chmod(0o755)
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "keda_py", "dashboard", "--kubeconfig", str(world.kubeconfig),
+        env={**os.environ, "BROWSER": f"{script} %s"}, stdout=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    assert process.stdout is not None
+    async with asyncio.timeout(30):
+        address = (await process.stdout.readline()).decode().strip()
+        await eventually(seen.exists)
+        page = Path(seen.read_text().strip().removeprefix("file://"))
+        assert address.partition("#")[2] not in seen.read_text()
+        assert address in await asyncio.to_thread(read_private, page)
+        process.terminate()
+        assert await process.wait() == 0
+    assert not await asyncio.to_thread(page.exists)
+
+
+def read_private(page: Path) -> str:
+    """What only this user can read."""
+    assert page.parent.stat().st_mode & 0o077 == 0
+    return page.read_text()
 
 
 class Browser:

@@ -46,7 +46,7 @@ async def test_the_hpa_says_what_the_scaled_object_wants(world: World, source: S
     assert metadata["labels"]["app.kubernetes.io/managed-by"] == "keda-operator"
     (owner,) = metadata["ownerReferences"]
     assert (owner["kind"], owner["name"], owner["controller"]) == ("ScaledObject", "app", True)
-    live = await world.until(SCALED_OBJECTS, lambda live: "hpaName" in live["status"])
+    live = await world.until(SCALED_OBJECTS, lambda live: "hpaName" in (live.get("status") or {}))
     assert live["status"]["hpaName"] == HPA
 
 

@@ -40,6 +40,8 @@ ASLEEP: dict[str, Any] = {
         "Deployment/gone": {"stage": "Down", "replicas": 3, "since": AT},
         "StatefulSet/db": {"stage": "Falling", "replicas": 2, "from": 2, "since": AT},
         "ScaledObject/app": {"stage": "Down", "replicas": 4, "since": AT},
+        "ScaledObject/lost": {"stage": "Down", "replicas": 1, "since": AT, "workload": "apps/v1/Deployment/orphan"},
+        "ScaledObject/gone": {"stage": "Down", "replicas": 1, "since": AT},
         "CronJob/report": {"stage": "Down", "replicas": 1, "since": AT},
     },
 }
@@ -66,7 +68,10 @@ async def fall_asleep(quiet: Quiet) -> None:
     suspended = cron_job()
     suspended["spec"]["suspend"] = True
     await quiet.create(
-        *(deployment(name, count) for name, count in {"web": 0, "up": 5, "kept": 3, "app": 0, "free": 0}.items()),
+        *(
+            deployment(name, count)
+            for name, count in {"web": 0, "up": 5, "kept": 3, "app": 0, "free": 0, "orphan": 0}.items()
+        ),
         labelled(builders.workload("StatefulSet", "db", 0), wave="data"),
         scaled_object(cron()),
         suspended,
@@ -85,6 +90,7 @@ async def test_a_page_tells_of_each_member_what_it_does_and_what_holds_it(quiet:
         "StatefulSet/db": ("data", "falling asleep", "2 to come back"),
         "CronJob/report": ("rest", "suspended", ""),
         "Deployment/free": ("rest", "ready", ""),
+        "Deployment/orphan": ("rest", "ready", ""),
         "Deployment/kept": ("rest", "kept up", "jana scaled it up; it stays until the next wake"),
         "Deployment/up": ("rest", "asleep", "3 to come back"),
         "Deployment/web": ("rest", "asleep", "3 to come back"),
@@ -100,7 +106,7 @@ async def test_release_gives_back_what_was_taken_and_nothing_else_and_lets_a_del
     finalizers = {"metadata": {"finalizers": ["finalizer.keda.sh"]}}
     await quiet.patch(ENVIRONMENTS, finalizers, "dev")
     planned = await release_all(quiet.client, await find(quiet.client, "", ""), dry_run=True)
-    assert (quiet.replicas("web"), len(planned)) == (0, 6)
+    assert (quiet.replicas("web"), len(planned)) == (0, 8)
     done = await release_all(quiet.client, await find(quiet.client, "default", "dev"))
     assert {one.member: one.told for one in done} == {
         "Deployment/web": "0 -> 3",
@@ -108,6 +114,8 @@ async def test_release_gives_back_what_was_taken_and_nothing_else_and_lets_a_del
         "Deployment/gone": "is gone",
         "StatefulSet/db": "0 -> 2",
         "ScaledObject/app": "0 -> 4",
+        "ScaledObject/lost": "0 -> 1",
+        "ScaledObject/gone": "is gone",
         "CronJob/report": "runs again",
     }
     counts = {name: quiet.replicas(name) for name in ("web", "up", "kept", "app", "free")}

@@ -79,6 +79,7 @@ async def test_develop_sleeps_at_night_release_at_the_weekend_too_and_production
     develop, release, production = (played.replica_hours(name) for name in NAMES)
     a_week = [round(7 / 4 * develop), round(5 / 2 * release), round(7 / 4 * production)]
     assert a_week == [78, 63, 336], "as the README says"
-    (tmp_path / "days.svg").write_text(draw(shortened(played), ENVIRONMENTS, SEOUL), encoding="utf-8")
+    picture = draw(shortened(played), ENVIRONMENTS, SEOUL, title="Asleep at night, awake in the morning")
+    (tmp_path / "days.svg").write_text(picture, encoding="utf-8")
     same = (tmp_path / "days.svg").read_text(encoding="utf-8") == (FOLDER / "days.svg").read_text(encoding="utf-8")
     assert same, f"the picture has changed: cp {tmp_path}/days.svg {FOLDER}"

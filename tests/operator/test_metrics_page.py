@@ -10,7 +10,7 @@ from keda_py.kube.client import Request
 from keda_py.kube.resources import CLUSTER_TRIGGER_AUTHENTICATIONS, DEPLOYMENTS, SCALED_JOBS, SCALED_OBJECTS
 from keda_py.localkube.store.subscriptions import Event
 from keda_py.telemetry.page import RENDER_SECONDS, MetricsPage
-from tests.builders import deployment, metrics_api, scaled_job, scaled_object
+from tests.builders import cron, deployment, metrics_api, scaled_job, scaled_object
 from tests.operator.world import World
 
 
@@ -287,3 +287,13 @@ async def test_how_long_requests_take_is_told_for_each_trigger_where_that_is_ask
     await world.delete(SCALED_OBJECTS)
     await world.seconds(1)
     assert not any('scaled_resource="app"' in series for series in await read(world))
+
+
+async def test_replica_seconds_used_and_saved_are_shown(world: World) -> None:
+    window = cron("0 11 * * *", "1 12 * * *", 2)
+    await world.create(deployment(), scaled_object(window, cooldownPeriod=0, pollingInterval=60))
+    await world.seconds(180)
+    labels = '{namespace="default",scaledObject="app"}'
+    page = await read(world)
+    assert page[f"keda_py_saved_replica_seconds{labels}"] == pytest.approx(120, abs=5)
+    assert page[f"keda_py_replica_seconds{labels}"] == pytest.approx(105, abs=20)

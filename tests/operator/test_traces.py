@@ -58,19 +58,20 @@ async def create(world: World, name: str, origin: datetime) -> None:
 async def play(world: World, names: tuple[str, ...]) -> Mapping[str, Counts]:
     """The counts that were asked for, by scenario, from second 0 on."""
     origin = world.clock.now() + timedelta(seconds=60)
-    counts = {name: [(0.0, SCENARIOS[name]["startReplicas"])] for name in names}
+    counts: dict[str, list[tuple[float, int]]] = {}
 
     def note(event: Event) -> None:
         if event.resource.plural == DEPLOYMENTS.plural and event.name in counts:
             path, replicas = counts[event.name], event.object["spec"]["replicas"]
             if path[-1][1] != replicas:
-                path.append((max(0.0, (world.clock.now() - origin).total_seconds()), replicas))
+                path.append(((world.clock.now() - origin).total_seconds(), replicas))
 
     await world.seconds(60 - EARLY)
     for name in names:
         await create(world, name, origin)
-    world.listen(note)
     await world.seconds(EARLY)
+    counts |= {name: [(0.0, world.replicas(name))] for name in names}
+    world.listen(note)
     for name in names:
         if not begins_early(SCENARIOS[name]):
             await world.create(scaled_object(name, SCENARIOS[name]["annotations"], url=world.server.url, origin=origin))

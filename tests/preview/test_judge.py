@@ -14,9 +14,9 @@ import pytest
 from keda_py.kube.resources import DEPLOYMENTS, Obj
 from keda_py.localkube.store.subscriptions import Event
 from keda_py.preview.replay.timeline import Step, Timeline
-from tests.builders import cron, deployment, scaled_object
+from tests.builders import cron, deployment, obj, scaled_object
 from tests.operator.world import World
-from tests.preview.builders import look, the
+from tests.preview.builders import GROUP, look, the
 
 BEGINS = datetime(2027, 3, 28, 0, 20, tzinfo=UTC)
 """Twenty past one in Prague; at 01:00Z it is three o'clock there."""
@@ -109,3 +109,37 @@ async def test_what_was_previewed_is_what_the_operator_does(quiet_world: World, 
 
 def in_namespace(body: Obj) -> Obj:
     return {**body, "metadata": {**body["metadata"], "namespace": "default"}}
+
+
+ENVIRONMENT = {
+    "grace": "0s",
+    "calendar": {"timeZone": "UTC", "hours": [{"from": "00:40", "to": "01:10"}]},
+    "waves": [{"name": "first", "pause": "30s", "selector": {"matchLabels": {"wave": "first"}}}],
+}
+
+
+async def test_an_environment_does_what_was_previewed(quiet_world: World) -> None:
+    """Within the seconds that pods take to go, which a preview does not know."""
+    world = quiet_world
+    first = deployment("plain", 3)
+    first["metadata"]["labels"] = {"wave": "first"}
+    late = obj(GROUP, "Override", "late", spec={"state": "Awake", "from": "2027-03-28T01:20:00Z", "for": "10m"})
+    written = [
+        obj(GROUP, "Environment", "dev", spec=ENVIRONMENT),
+        first,
+        scaled_object(cron("30 0 * * *", "50 0 * * *", 2), name="held", pollingInterval=30, cooldownPeriod=60),
+        scaled_object(cron("0 0 * * *", "0 3 * * *", 1), name="bounded", pollingInterval=30, minReplicaCount=1),
+    ]
+    found = look(*(in_namespace(one) for one in (*written, late)), begins=BEGINS, length=LENGTH)
+    world.clock.step(BEGINS - world.clock.now() - timedelta(minutes=1))
+    await world.start()
+    await world.create(deployment("held", 0), deployment("bounded", 1), *written, late)
+    await world.seconds((BEGINS - world.clock.now()).total_seconds())
+    done = Done(world)
+    await world.seconds(LENGTH.total_seconds())
+    for kind, name in (("Deployment", "plain"), ("ScaledObject", "held"), ("ScaledObject", "bounded")):
+        told = the(f"{kind}/{name}", found).timeline.moves
+        did = done.timeline(name, 0).moves
+        assert [(step.before, step.replicas) for step in did] == [(step.before, step.replicas) for step in told], name
+        for was, will in zip(did, told, strict=True):
+            assert abs(was.at - will.at) <= SYNC, (name, was, will)

@@ -111,3 +111,11 @@ def test_what_cannot_be_read_is_a_problem(body: dict[str, Any], words: str) -> N
 def test_namespaces_do_not_meddle_with_each_other() -> None:
     elsewhere = deployment("plain", 3, namespace="other")
     assert not [one for one in look(elsewhere, environment(), length=DAY).subjects if one.kind == "Deployment"]
+
+
+def test_a_workload_that_cannot_be_read_is_a_problem() -> None:
+    odd = deployment("odd", 3, namespace="shop")
+    odd["metadata"]["creationTimestamp"] = "yesterday"
+    found = look(odd, environment(), length=DAY)
+    assert found.problems[0].startswith("Deployment shop/odd: metadata.creationTimestamp: 'yesterday'")
+    assert found.subjects

@@ -132,3 +132,28 @@ def test_a_window_that_cannot_be_read_is_a_problem_and_no_guess(trigger: dict[st
     found = look(app(trigger))
     assert not found.subjects
     assert [problem.startswith(f"ScaledObject shop/app: {field}") for problem in found.problems] == [True]
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        (
+            {"advanced": {"horizontalPodAutoscalerConfig": {"behavior": {"scaleDown": {"selectPolicy": "Most"}}}}},
+            "selectPolicy",
+        ),
+        (
+            {
+                "advanced": {
+                    "horizontalPodAutoscalerConfig": {"behavior": {"scaleDown": {"policies": [{"type": "Pods"}]}}}
+                }
+            },
+            "policies",
+        ),
+        ({"annotations": {"autoscaling.keda.sh/paused-replicas": "many"}}, "is not a number of replicas"),
+        ({"minReplicaCount": 9, "maxReplicaCount": 1}, "must be less than"),
+    ],
+)
+def test_what_an_operator_could_not_scale_is_a_problem(spec: dict[str, Any], words: str) -> None:
+    found = look(app(WINDOW, **spec), app(WINDOW, name="other"))
+    assert [one.name for one in found.subjects] == ["other"]
+    assert words in found.problems[0]

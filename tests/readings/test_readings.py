@@ -7,7 +7,7 @@ import pytest
 
 from keda_py.apis.scaled_object import MOST_TRIGGERS
 from keda_py.core.fallback import FallbackState
-from keda_py.core.polling_grid import Grid
+from keda_py.core.pacing.polling_grid import Grid
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.readings.readings import QUIET_SECONDS

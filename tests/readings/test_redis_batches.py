@@ -60,3 +60,25 @@ async def test_a_server_that_goes_away_is_an_error_for_all_and_comes_back_by_its
     with running(command, port, tmp_path / "log"):
         await lent.clock.advance(15)
         assert [outcome.value for outcome in await poll_all(readings, keys)] == [0.0] * OBJECTS
+
+
+async def test_a_poll_of_500_lists_is_500_commands_in_one_round_trip(readings, lent, tmp_path):
+    port = free_port()
+    keys = [ObjectKey("ScaledObject", "shop", f"app{number}") for number in range(OBJECTS)]
+    with running(redis_command(port, tmp_path), port, tmp_path / "log"):
+        for number in range(OBJECTS):
+            await readings.build(spec_of(number, port))
+        await poll_all(readings, keys)
+        async with Redis(port=port) as client:
+            await lent.clock.advance(15)
+            before = await client.info("all")
+            await poll_all(readings, keys)
+            after = await client.info("all")
+    asked = {
+        name: after[name]["calls"] - before.get(name, {"calls": 0})["calls"]
+        for name in after
+        if name.startswith("cmdstat_") and name != "cmdstat_info"
+    }
+    assert {name: calls for name, calls in asked.items() if calls} == {"cmdstat_llen": OBJECTS}
+    # A long question may come in a few pieces, as the network has it; the question for these numbers is one more.
+    assert after["total_reads_processed"] - before["total_reads_processed"] <= 5

@@ -131,6 +131,15 @@ def test_sources_are_asked_often_at_zero_unless_told_not_to() -> None:
         load({"zero-polling-interval": ["-1s"]})
 
 
+def test_fifty_workloads_are_woken_in_a_second_unless_told_otherwise() -> None:
+    assert load().scaling.activations_per_second == 50
+    assert load({"activations-per-second": ["0.5"]}).scaling.activations_per_second == 0.5
+    assert load(KEDA_PY_ACTIVATIONS_PER_SECOND="0").scaling.activations_per_second == 0
+    for wrong in ("-1", "nan", "many", "1e9", ""):
+        with pytest.raises(ConfigError, match="is not a number a second"):
+            load({"activations-per-second": [wrong]})
+
+
 def test_the_operators_own_identity_goes_nowhere_unless_told() -> None:
     scaling = load().scaling
     assert (scaling.identity_hosts, scaling.identity_anywhere) == ((), False)

@@ -93,7 +93,9 @@ def test_a_sweep_is_a_list_or_a_span(text: str, values: tuple[float, ...]) -> No
     assert read_sweep(text).values == values
 
 
-@pytest.mark.parametrize("text", ["", "a", "a=", "a=x", "a=9..1", "a=1..2/0", "a=0..1e9/1", "=1..2"])
+@pytest.mark.parametrize(
+    "text", ["", "a", "a=", "a=x", "a=9..1", "a=1..2/0", "a=0..1e9/1", "a=0..inf", "a=nan..1", "=1..2"]
+)
 def test_what_is_no_sweep_is_told_so(text: str) -> None:
     with pytest.raises(ConfigError, match="--sweep"):
         read_sweep(text)
@@ -106,6 +108,12 @@ def test_a_sweep_reaches_into_triggers_and_behaviors() -> None:
     (_, changed), *_ = read_sweep(f"{path}=60,90").variants(on_queue())
     rules = changed["spec"]["advanced"]["horizontalPodAutoscalerConfig"]["behavior"]["scaleDown"]
     assert rules == {"stabilizationWindowSeconds": 60}
+
+
+@pytest.mark.parametrize("field", ["triggers.0", "triggers.7.type", "scaleTargetRef.name.first", "triggers.x"])
+def test_a_sweep_of_what_is_not_there_is_told_so(field: str) -> None:
+    with pytest.raises(ConfigError, match="--sweep"):
+        read_sweep(f"{field}=1,2").variants(on_queue())
 
 
 def test_a_run_and_its_result_travel_between_processes() -> None:
@@ -135,3 +143,10 @@ def test_looks_that_are_taken_as_decided_are_decided_so(seed: int) -> None:
     counts = [[(change.at, change.replicas, change.ready) for change in one.changes] for one in (ours, theirs)]
     assert counts[0] == counts[1]
     assert len(counts[0]) > 100
+
+
+def test_a_workload_that_wakes_soon_is_given_what_was_recommended_before_it_slept() -> None:
+    steps = {0.0: 0.0, 600.0: 15.0, 1800.0: 0.0, 1815.0: 4.0, 3000.0: 0.0}
+    figures = figures_of(on_queue(cooldownPeriod=0), steps, HOUR)
+    counts = [change.replicas for change in figures.changes if change.at >= 1800 and change.why != "PodReady"]
+    assert counts[:4] == [0, 1, 3, 1]  # the HPA still remembers the three, for five minutes

@@ -40,15 +40,15 @@ def answering(server: HttpServer, value: str = "3", lasts: float = 1e12, series:
     return asked
 
 
-async def fetch(server: HttpServer, seconds: float) -> Fetched:
+async def fetch(url: str, seconds: float) -> Fetched:
     async with shared_context() as lent:
         wanted = Range(origin=BEGIN, seconds=seconds, step=15.0)
-        return await PrometheusServer(url=server.url).fetch(lent.http, {0: "sum(queue)"}, wanted)
+        return await PrometheusServer(url=url).fetch(lent.http, {0: "sum(queue)"}, wanted)
 
 
 async def test_a_long_range_is_asked_for_in_parts(server: HttpServer) -> None:
     asked = answering(server)
-    fetched = await fetch(server, 15.0 * 10_500)
+    fetched = await fetch(server.url, 15.0 * 10_500)
     assert asked == [0.0, 150_000.0]
     assert fetched.bind([NEED])[0].read(157_400.0) == 3.0
     assert len(fetched.values[0]) == 10_501
@@ -57,7 +57,7 @@ async def test_a_long_range_is_asked_for_in_parts(server: HttpServer) -> None:
 async def test_a_server_that_fails_midway_names_the_part(server: HttpServer) -> None:
     answering(server, lasts=100_000)
     with pytest.raises(FetchError, match=r"sum\(queue\).* from 2026-11-03T17:40:00Z .*503: query timed out"):
-        await fetch(server, 15.0 * 10_500)
+        await fetch(server.url, 15.0 * 10_500)
 
 
 @pytest.mark.parametrize(
@@ -71,10 +71,23 @@ async def test_a_server_that_fails_midway_names_the_part(server: HttpServer) -> 
 async def test_what_is_no_number_each_step_is_refused(value: str, series: int, told: str, server: HttpServer) -> None:
     answering(server, value, series=series)
     with pytest.raises(ConfigError, match=told):
-        await fetch(server, 60.0)
+        await fetch(server.url, 60.0)
 
 
 async def test_a_trigger_without_a_query_is_told(server: HttpServer) -> None:
     answering(server)
     with pytest.raises(ConfigError, match="trigger 1 has no query; give one: --query two=PROMQL"):
-        (await fetch(server, 60.0)).bind([NEED, Need(index=1, names=("two",))])
+        (await fetch(server.url, 60.0)).bind([NEED, Need(index=1, names=("two",))])
+
+
+@pytest.mark.parametrize("url", ["", "prometheus:9090", "ftp://x", "http://", "/etc/passwd"])
+async def test_what_is_not_an_address_is_told_so(url: str) -> None:
+    with pytest.raises(ConfigError, match="--prometheus: is not an address"):
+        await fetch(url, 60.0)
+
+
+async def test_a_password_in_the_address_is_not_shown(server: HttpServer) -> None:
+    answering(server, lasts=-1)
+    with pytest.raises(FetchError) as told:
+        await fetch(server.url.replace("http://", "http://me:secret@"), 60.0)
+    assert "secret" not in str(told.value)

@@ -9,7 +9,7 @@ from prometheus_client import CollectorRegistry, Counter
 from keda_py.apis.scaled_object import MOST_TRIGGERS
 from keda_py.core.evaluation import Evaluation, MetricValue
 from keda_py.core.metric_names import COMPOSITE_METRIC
-from keda_py.core.polling_grid import Grid
+from keda_py.core.pacing.polling_grid import Grid
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import EmptyAnswer, ScalerError
 from keda_py.kube.client import Exchange

@@ -55,6 +55,7 @@
 - --external-metrics-upstream-ca-file={{ .caFile }}
 {{- end }}
 {{- end }}
+- --activations-per-second={{ $values.operator.activationsPerSecond }}
 - --http-idle-conn-timeout={{ $values.http.idleConnTimeout }}
 {{- range ($values.certificates.operator).caDirs }}
 - --ca-dir={{ . }}

@@ -21,7 +21,9 @@ spec:
   {{- with .pollingInterval }}
   pollingInterval: {{ . }}
   {{- end }}
+  {{- if eq (int .minReplicaCount) 0 }}
   cooldownPeriod: {{ .cooldownPeriod }}
+  {{- end }}
   minReplicaCount: {{ .minReplicaCount }}
   maxReplicaCount: {{ .maxReplicaCount }}
   {{- with .advanced }}

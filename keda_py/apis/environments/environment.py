@@ -148,6 +148,8 @@ class EnvironmentStatus(Wire):
     """Members that are ready, of all: 7/9."""
     members_ready: Count = 0
     members_total: Count = 0
+    awaiting_turn: Count = 0
+    """Members that wake as soon as the operator's budget of activations a second lets them."""
     waves: list[WaveStatus] = []
     next_change: ChangeStatus | None = None
     override: OverrideInForce | None = None

@@ -5,6 +5,8 @@ import asyncio
 import signal
 import sys
 from contextlib import AsyncExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from keda_py.cli.parsers import COMPLETION, command_parser, completed_by
 from keda_py.errors import ConfigError
@@ -60,7 +62,15 @@ async def _serve(options: argparse.Namespace, port: int) -> None:
         sys.stdout.write(f"{address}\n")
         sys.stdout.flush()
         if not options.no_browser:
-            import webbrowser
-
-            await asyncio.to_thread(webbrowser.open, address)
+            folder = Path(stack.enter_context(TemporaryDirectory(prefix="keda-py-")))
+            await asyncio.to_thread(_open_browser, folder, address)
         await stopping.wait()
+
+
+def _open_browser(folder: Path, address: str) -> None:
+    """Through a file of this user's alone: the command line of a browser is there for every user of the machine."""
+    import webbrowser
+
+    page = folder / "index.html"
+    page.write_text(f'<!doctype html><meta http-equiv="refresh" content="0; url={address}">', encoding="utf-8")
+    webbrowser.open(page.as_uri())

@@ -201,7 +201,7 @@ def _cluster(options: argparse.Namespace) -> "Cluster":
 def _described(options: argparse.Namespace) -> str:
     if options.metrics:
         return f"metrics of {foreign(options.metrics)}"
-    return f"profile {options.profile}" if options.profile else f"metrics of {foreign(options.prometheus)}"
+    return f"profile {options.profile}" if options.profile else "metrics of a Prometheus"
 
 
 def _written(report: "Report", options: argparse.Namespace) -> str:

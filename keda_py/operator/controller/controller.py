@@ -113,6 +113,13 @@ class Controller(Generic[StateT]):
             state.next_look = 0.0
             self.queue.add(key)
 
+    def on_turn(self, key: ObjectKey) -> None:
+        """Its turn to wake a workload has come: look at it now."""
+        state = self.states.get(key)
+        if state is not None:
+            state.next_look = 0.0
+            self.queue.add(key)
+
     def on_overlay(self, key: ObjectKey) -> None:
         """What lies over its spec has changed: reconcile it again, as if its manifest had changed."""
         state = self.states.get(key)
@@ -266,6 +273,7 @@ class Controller(Generic[StateT]):
         self._kind.forget(state)
         state.stop()
         self._parts.quarantine.forget(state.key)
+        self._parts.activations.withdraw(state.key)
         self.queue.discard(state.key)
         await self._parts.readings.forget(state.key)
         self._parts.instruments.forget(state.key)

@@ -8,8 +8,9 @@ from keda_py.clock import Clock
 from keda_py.kube.client import KubeClient
 from keda_py.kube.events import EventRecorder, EventType
 from keda_py.kube.resources import Obj
-from keda_py.operator.controller.record import DecisionRecord
+from keda_py.operator.controller.activations import Activations
 from keda_py.operator.controller.status import StatusWriter
+from keda_py.operator.decisions.record import DecisionRecord
 from keda_py.operator.process.quarantine import Quarantine
 from keda_py.readings.readings import Readings
 from keda_py.telemetry.prometheus import OperatorMetrics
@@ -33,6 +34,7 @@ class Dependencies:
     instruments: OperatorMetrics
     record: DecisionRecord
     quarantine: Quarantine
+    activations: Activations
     tells_unknown_keys: bool
 
     def tell(self, live: Obj, kind: EventType, reason: str, note: str) -> None:

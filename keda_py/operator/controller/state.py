@@ -11,7 +11,7 @@ from keda_py.core.metric_names import MetricSet
 from keda_py.core.spec import NAME_LABEL
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.kube.resources import Resource
-from keda_py.operator.controller.history import History
+from keda_py.operator.decisions.history import History
 from keda_py.operator.sharding.tenures import Tenure
 
 

@@ -20,9 +20,9 @@ from keda_py.clock import Clock
 from keda_py.errors import KubeError
 from keda_py.kube.client import KubeClient
 from keda_py.kube.status import merge_patch, patch_status
-from keda_py.operator.controller.history import HISTORY, PAUSE_SECONDS, History, is_lively, read_history, with_entry
-from keda_py.operator.controller.record import Entry
 from keda_py.operator.controller.state import Remembered
+from keda_py.operator.decisions.history import HISTORY, PAUSE_SECONDS, History, is_lively, read_history, with_entry
+from keda_py.operator.decisions.record import Entry
 
 OWN = "kedaPy"
 STAGED_SECONDS = 1.0

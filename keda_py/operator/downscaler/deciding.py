@@ -55,7 +55,7 @@ class Deciding:
         found = (around, *map(annotations_of, sources)) if sources else ()
         if not any(name.startswith(PREFIX) for one in found for name in one) or set(before.owner_kinds) & set(_OURS):
             return Decided(before=before)
-        governed_by = self._parts.governed.by(before.namespace, before.labels, before.annotations)
+        governed_by = self._parts.owners.by(before.namespace, before.labels, before.annotations)
         if governed_by:
             return Decided(before=before, governed_by=governed_by)
         outcome = decide(before, Surroundings(annotations=around), self._parts.settings, now)

@@ -9,7 +9,7 @@ from keda_py.kube.events import EventRecorder
 from keda_py.kube.informers.informer import Informer
 from keda_py.operator.cluster.caches import Caches
 from keda_py.operator.downscaler.caches import DownscalerCaches
-from keda_py.operator.downscaler.governed import Governed
+from keda_py.operator.environments.known.owners import Owners
 from keda_py.operator.environments.overlays import Overlays
 
 
@@ -22,7 +22,7 @@ class DownscalerDependencies:
     events: EventRecorder
     caches: DownscalerCaches
     cluster: Caches
-    governed: Governed
+    owners: Owners
     overlays: Overlays
     settings: DownscalerSettings
     includes_scaled_objects: bool

@@ -6,11 +6,10 @@
 from dataclasses import dataclass
 
 from keda_py.core.environment.downscaler.decision import DownscalerSettings
-from keda_py.kube.informers.informer import Informer
 from keda_py.operator.downscaler.caches import DownscalerCaches
 from keda_py.operator.downscaler.dependencies import DownscalerDependencies
-from keda_py.operator.downscaler.governed import Governed
 from keda_py.operator.downscaler.sweep import Sweep
+from keda_py.operator.environments.known.owners import Owners
 from keda_py.operator.environments.overlays import Overlays
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.settings.settings import Settings
@@ -28,9 +27,9 @@ class DownscalerParts:
 
 
 def assemble_downscaler(
-    shared: ScaledObjectDependencies, settings: Settings, environments: Informer, overlays: Overlays
+    shared: ScaledObjectDependencies, settings: Settings, owners: Owners, overlays: Overlays
 ) -> DownscalerParts | None:
-    """Nothing runs yet. `environments`: their cache; `overlays` stand in the source of specs, below those of these."""
+    """Nothing runs yet. `overlays` stand in the source of specs, below those of Environments."""
     wanted = settings.environments
     if not wanted.downscaler_annotations:
         return None
@@ -41,7 +40,7 @@ def assemble_downscaler(
         events=shared.events,
         caches=caches,
         cluster=shared.caches,
-        governed=Governed(environments),
+        owners=owners,
         overlays=overlays,
         settings=DownscalerSettings(exclude_namespaces=(*NEVER_DOWN, settings.cluster.pod_namespace)),
         includes_scaled_objects="scaledobjects" in wanted.downscaler_resources,

@@ -109,8 +109,6 @@ class Sweep:
         self._told = ""
         every, changed = self._every, self._changed
         self._every, self._changed = False, set()
-        if every:
-            self._parts.governed.forget()
         async for live in _in_turns(self._objects() if every else self._of(changed)):
             decided = self._decide(live)
             self._lay(live, decided)

@@ -30,3 +30,10 @@ def events_of(before: EnvironmentState, decision: EnvironmentDecision) -> Iterat
             yield "Warning", "EnvironmentContested", f"{member.key}: {member.because}"
         if stage is Stage.KEPT and (known is None or known.stage is not Stage.KEPT):
             yield "Normal", "MemberKeptUp", f"{member.key}: {member.because}; it stays up until the next wake"
+
+
+def turn_events(before: int, waiting: int) -> Iterator[tuple[EventType, str, str]]:
+    """As `events_of`, of members that wait for their turn to wake."""
+    if waiting and not before:
+        note = f"{waiting} members wait: the operator wakes no more workloads a second (--activations-per-second)"
+        yield "Normal", "ActivationsWait", note

@@ -13,18 +13,21 @@ from functools import partial
 from typing import Any
 
 from keda_py.apis.environments.environment import Environment, EnvironmentStatus
-from keda_py.apis.foreign import map_at, namespace_of
+from keda_py.apis.foreign import map_at, namespace_of, texts_at
 from keda_py.apis.parsing import parse_object
 from keda_py.core.conditions import ConditionValue, with_condition
 from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.decision.decision import EnvironmentDecision, decide
+from keda_py.core.environment.decision.members import SetReplicas
 from keda_py.core.environment.decision.seen import EnvironmentSeen, Role
 from keda_py.core.environment.decision.state import EnvironmentState, read_state
 from keda_py.core.environment.spec import EnvironmentSpec, build_environment
+from keda_py.core.pacing.activations import read_priority
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ConfigError, KubeError
 from keda_py.kube.informers.informer import Informer
 from keda_py.kube.resources import ENVIRONMENTS, SCALED_OBJECTS, Obj
+from keda_py.operator.controller.activations import Ticket
 from keda_py.operator.controller.after_look import LATE_SECONDS
 from keda_py.operator.controller.controller import Controller
 from keda_py.operator.controller.finalizer import ensure_finalizer, remove_finalizer
@@ -33,7 +36,7 @@ from keda_py.operator.controller.state import about, fingerprint_of
 from keda_py.operator.controller.steps import StepError
 from keda_py.operator.environments.actions import act
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
-from keda_py.operator.environments.events import events_of
+from keda_py.operator.environments.events import events_of, turn_events
 from keda_py.operator.environments.known.further import READ_AGAIN_SECONDS, READ_SOON_SECONDS
 from keda_py.operator.environments.members import Members
 from keda_py.operator.environments.others import find_others, is_moving
@@ -61,6 +64,7 @@ class Environments(Kind[EnvironmentMemory]):
         """Read it, and hold it so that it cannot go before its members are up. Raises StepError and KubeError."""
         fingerprint = fingerprint_of(live)
         try:
+            self._parts.owners.check_room(live)
             written = parse_object(Environment, live)
             spec = build_environment(written)
         except ConfigError as error:
@@ -108,16 +112,37 @@ class Environments(Kind[EnvironmentMemory]):
         decision = decide(spec, calendar, overrides, seen, before, clock.now())
         live = self.live.get(state.key.namespace, state.key.name)
         self._parts.instruments.environments.record(state.key, decision, clock.monotonic())
-        await self._parts.status.write(state, fields_of(EnvironmentStatus, decision.status))
-        for kind, reason, note in events_of(before, decision) if live is not None else ():
+        waits = self._waiting(state, live, seen, decision)
+        status = decision.status.model_copy(update={"awaiting_turn": len(waits)})
+        told = [*events_of(before, decision), *turn_events(state.status.get("awaitingTurn", 0), len(waits))]
+        await self._parts.status.write(state, fields_of(EnvironmentStatus, status))
+        for kind, reason, note in told if live is not None else ():
             self._parts.events.record(live or {}, kind, reason, note)
         state.next_look = min(state.next_look, clock.monotonic() + self._seconds_to(decision.look_again_at))
         if others.unwatched:
             wait = READ_SOON_SECONDS if is_moving(decision.state) else READ_AGAIN_SECONDS
             state.next_look = min(state.next_look, clock.monotonic() + wait)
         self._lay(state, decision, seen)
-        await act(self._parts.client, state, decision.members, {one.key: body for one, body in found})
+        acting = [one for one in decision.members if one.key not in waits]
+        await act(self._parts.client, state, acting, {one.key: body for one, body in found})
+        if self._parts.activations.has_turn(state.key):  # it came meanwhile
+            state.next_look = 0.0
         return decision
+
+    def _waiting(
+        self, state: EnvironmentMemory, live: Obj | None, seen: EnvironmentSeen, decision: EnvironmentDecision
+    ) -> frozenset[str]:
+        """Members at 0 that are to be scaled up, and wait for their turn in the cluster's budget."""
+        down = {one.key for one in seen.members if one.count == 0 and one.role is Role.WORKLOAD}
+        waking = [
+            one.key
+            for one in decision.members
+            if one.key in down and isinstance(one.action, SetReplicas) and one.action.replicas
+        ]
+        activations = self._parts.activations
+        activations.withdraw(state.key, frozenset(waking))
+        priority = read_priority(texts_at(live or {}, "metadata", "annotations"))
+        return frozenset(key for key in waking if not activations.ask(Ticket(state.key, key), priority))
 
     def _lay(self, state: EnvironmentMemory, decision: EnvironmentDecision, seen: EnvironmentSeen) -> None:
         """Over ScaledObjects that are its own, and off those that are gone; another's are for that one to decide."""

@@ -26,12 +26,14 @@ from keda_py.operator.controller.kind import Kind
 from keda_py.operator.controller.state import Remembered, fingerprint_of
 from keda_py.operator.environments.calendar_kind import Standing as Looked
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
+from keda_py.operator.environments.known.overriding import Overriding
 from keda_py.operator.environments.overlays import Laid, Overlays
 from keda_py.operator.environments.places import Place, Places
 from keda_py.operator.environments.wire import fields_of
 
 LONGEST_WAIT = timedelta(hours=1)
 
+_STANDING = ("Active", "Outranked")
 _TOLD = {"Active": "OverrideBegan", "Ended": "OverrideEnded"}
 
 
@@ -168,7 +170,7 @@ class OverrideObjects(Kind[OverrideMemory]):
     def watches(self, controller: Controller[OverrideMemory]) -> Iterable[Callable[[], None]]:
         """The others of a namespace: a newer one for the same target goes before. And what they are about."""
         self._states, self._due = controller.states, partial(_make_due, controller)
-        yield self.live.subscribe(partial(_on_neighbour, controller))
+        yield self.live.subscribe(partial(_on_neighbour, controller, self._parts.overriding))
         cluster, caches = self._parts.cluster, self._parts.caches
         for kind, informer in (
             (ENVIRONMENTS.kind, caches.environments),
@@ -195,15 +197,46 @@ def _make_due(controller: Controller[OverrideMemory], state: OverrideMemory) -> 
     controller.queue.add(state.key)
 
 
-def _on_neighbour(controller: Controller[OverrideMemory], old: Obj | None, new: Obj | None) -> None:
-    """Those that rule by now may be outranked; those that are may rule again when one goes or ends."""
-    if old is not None and new is not None and _ruling(old) == _ruling(new):
+def _on_neighbour(
+    controller: Controller[OverrideMemory], overriding: Overriding, old: Obj | None, new: Obj | None
+) -> None:
+    """Only those that are told of it: a crowd of Overrides costs no more than each of its changes.
+
+    Who ruled the same target is outranked by a new one; who was outranked by one that goes may rule; and one that had
+    no room may have some.
+    """
+    before, after = _phase(old), _phase(new)
+    edited = old is not None and new is not None and old.get("spec") != new.get("spec")
+    comes = old is None or edited or before != after == "Active"
+    goes = new is None or edited or (before in _STANDING and after not in _STANDING)
+    makes_room = new is None or before != after == "Ended"
+    if not (comes or goes or makes_room):
         return
-    changed = ObjectKey.of(controller.kind, new or old or {})
-    phases = ("Active",) if old is None else ("Active", "Outranked", "Invalid")
+    changed, target = ObjectKey.of(controller.kind, new or old or {}), _target_of(new or old or {})
     for state in controller.states.values():
-        if state.key.namespace == changed.namespace and state.key != changed and state.status.get("phase") in phases:
+        if state.key.namespace != changed.namespace or state.key == changed:
+            continue
+        match state.status.get("phase"):
+            case "Active":
+                due = comes and (target is None or state.target in (None, target))
+            case "Outranked":
+                due = goes and f"Override {changed.name} " in state.status.get("because", "")
+            case "Invalid":
+                due = makes_room and overriding.has_room(changed.namespace, state.uid)
+            case _:
+                due = False
+        if due:
             _make_due(controller, state)
+
+
+def _phase(live: Obj | None) -> str:
+    return text_at(live or {}, "status", "phase")
+
+
+def _target_of(live: Obj) -> Target | None:
+    """None where it is left out."""
+    written = map_at(live, "spec", "target")
+    return Target(text_at(written, "kind"), text_at(written, "name")) if written else None
 
 
 def _on_target(controller: Controller[OverrideMemory], kind: str, old: Obj | None, new: Obj | None) -> None:
@@ -224,8 +257,3 @@ def _placing(live: Obj) -> tuple[object, ...]:
     meta, spec = live["metadata"], map_at(live, "spec")
     chooses = [spec.get(name) for name in ("scaleTargetRef", "selector", "exclude", "calendar", "calendarRef")]
     return (meta.get("labels"), meta.get("annotations"), meta.get("deletionTimestamp"), *chooses)
-
-
-def _ruling(live: Obj) -> tuple[object, ...]:
-    """What decides whether it goes before others."""
-    return (live.get("spec"), text_at(live, "status", "phase") in ("Ended", "Invalid"))

@@ -55,6 +55,7 @@ class EnvironmentParts:
     """`caches.run` and `run` in a TaskGroup, `run` only while we lead."""
 
     caches: EnvironmentCaches
+    owners: Owners
     environments: Controller[EnvironmentMemory]
     overrides: Controller[OverrideMemory]
     calendars: tuple[Controller[CalendarMemory], ...]
@@ -101,6 +102,7 @@ def assemble_environments(shared: ScaledObjectDependencies, settings: Settings, 
         instruments=shared.instruments,
         record=shared.record,
         quarantine=shared.quarantine,
+        activations=shared.activations,
         tells_unknown_keys=shared.tells_unknown_keys,
         caches=caches,
         cluster=shared.caches,
@@ -113,6 +115,7 @@ def assemble_environments(shared: ScaledObjectDependencies, settings: Settings, 
     schedules, overrides = ScheduleObjects(parts), OverrideObjects(parts, lying.direct)
     return EnvironmentParts(
         caches=caches,
+        owners=parts.owners,
         environments=Controller(parts, Environments(parts), WORKERS),
         overrides=Controller(parts, overrides, WORKERS),
         calendars=tuple(

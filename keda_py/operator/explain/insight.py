@@ -23,9 +23,9 @@ from keda_py.core.values.times import write_time
 from keda_py.external_metrics.discovery import INSIGHT, JOB_INSIGHT, Api
 from keda_py.external_metrics.question import Answer, Question
 from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS
-from keda_py.operator.controller.history import has_scaled, read_history
-from keda_py.operator.controller.record import DecisionRecord, Entry, JobCounts, TriggerNote
 from keda_py.operator.controller.state import Remembered
+from keda_py.operator.decisions.history import has_scaled, read_history
+from keda_py.operator.decisions.record import DecisionRecord, Entry, JobCounts, TriggerNote
 from keda_py.serving.statuses import StatusError, unavailable
 
 MOST_DOUBTS = 5

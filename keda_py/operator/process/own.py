@@ -24,6 +24,11 @@ class OwnProcess:
     hang: Hang | None = None
     rearm: Callable[[], None] = _nothing
 
+    @property
+    def alone(self) -> bool:
+        """Whether no other shares the process."""
+        return self.hang is not None
+
 
 def own_journal(settings: Settings, clock: Clock) -> AbstractContextManager[Journal]:
     """That of the operator with these settings: started again, in its pod or on its machine, it finds it."""

@@ -43,6 +43,7 @@ def assemble_jobs(shared: Dependencies, settings: Settings, tenures: Tenures | N
         instruments=shared.instruments,
         record=shared.record,
         quarantine=shared.quarantine,
+        activations=shared.activations,
         tells_unknown_keys=shared.tells_unknown_keys,
         caches=caches,
         specs=JOBS_AS_WRITTEN,

@@ -7,22 +7,26 @@ value (`report.py`); status, Events, log lines and record entry are pure functio
 """
 
 import logging
+from dataclasses import replace
 
 from keda_py.core import conditions
 from keda_py.core.activity import note_activity
 from keda_py.core.conditions import with_condition
-from keda_py.core.decision import Decision, ScaleTo, decide
+from keda_py.core.decision import Decision, ScaleTo, await_turn, decide, wakes
+from keda_py.core.pacing.activations import read_priority
 from keda_py.core.reading import Round
 from keda_py.core.settlement import Outcome, settle
 from keda_py.core.spec import ScalingSpec
 from keda_py.errors import Conflict, KubeError
 from keda_py.kube.resources import Obj
+from keda_py.operator.controller.activations import Ticket
 from keda_py.operator.controller.after_look import note_decision, record_events, schedule_next
 from keda_py.operator.controller.state import about
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.observing import Observed, observe
 from keda_py.operator.scaled_objects.record_entry import entry_of
 from keda_py.operator.scaled_objects.report import Before, Look, events_of, log_lines_of
+from keda_py.operator.scaled_objects.savings import account_look
 from keda_py.operator.scaled_objects.state import ObjectState
 from keda_py.operator.scaled_objects.status import reason_of, status_of
 from keda_py.operator.scaled_objects.targets import Count
@@ -48,11 +52,14 @@ class ScaleLoop:
             if readings is None or state.spec is not spec:
                 return
             look = await self._act(state, spec, readings)
+            look = replace(look, ledger=account_look(state, look))
             self._tell(state, look)
             self._remember(state, look)
             self._parts.readings.note_idle(state.key, idle=look.idle)
             await self._parts.status.write(state, status_of(look))
             schedule_next(self._parts, state, readings, look.decision.look_again_at)
+            if self._parts.activations.has_turn(state.key):  # it came during this look
+                state.next_look = 0.0
         finally:
             state.looking = False
 
@@ -60,7 +67,7 @@ class ScaleLoop:
         """Observe, decide and apply; when the target changed under our hands, observe and decide again."""
         for attempt in range(ATTEMPTS):
             observed = await observe(self._parts, state, spec, readings)
-            decision = decide(spec, observed.seen, observed.at)
+            decision = self._in_turn(state, spec, decide(spec, observed.seen, observed.at), observed.seen.replicas)
             try:
                 outcome = await self._apply(state, spec, decision, observed)
             except Conflict as error:
@@ -85,6 +92,16 @@ class ScaleLoop:
             hpa_status=self._hpa_status(state),
             before=_before(state),
         )
+
+    def _in_turn(self, state: ObjectState, spec: ScalingSpec, decision: Decision, replicas: int | None) -> Decision:
+        """Waking a workload waits for its turn in the cluster's budget; nothing else does."""
+        activations = self._parts.activations
+        if not wakes(decision, replicas):
+            activations.withdraw(state.key)
+            return decision
+        if activations.ask(Ticket(state.key), read_priority(spec.annotations)):
+            return decision
+        return await_turn(decision)
 
     async def _apply(
         self, state: ObjectState, spec: ScalingSpec, decision: Decision, observed: Observed
@@ -114,6 +131,8 @@ class ScaleLoop:
         instruments.process.record_decision(look.decision.reason.value)
         if look.spec.fallback is not None:
             instruments.record_fallback(state.key, active=look.in_fallback)
+        if look.ledger is not None:
+            instruments.record_savings(state.key, used=look.ledger.total_replicas, saved=look.ledger.total_saved)
         if look.awake is not None:
             instruments.record_awake(state.key, awake=look.awake)
         note_decision(self._parts, state, entry_of(look))
@@ -131,7 +150,7 @@ class ScaleLoop:
                 monotonic=self._parts.clock.monotonic(),
                 until=look.evaluation.changes_at,
             )
-        state.told, state.failures = reason_of(look), look.failures
+        state.told, state.failures, state.ledger = reason_of(look), look.failures, look.ledger
         state.odd, state.out_of_reach = frozenset(look.odd_values), bool(look.refusal)
 
     async def refresh_hpa_condition(self, state: ObjectState) -> None:

@@ -13,8 +13,9 @@ from keda_py.operator.controller.dependencies import WATCH_STOPPED
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.hpas import is_owned
 from keda_py.operator.scaled_objects.record_entry import entry_paused
+from keda_py.operator.scaled_objects.savings import account_pause
 from keda_py.operator.scaled_objects.state import ObjectState
-from keda_py.operator.scaled_objects.status import reason_paused
+from keda_py.operator.scaled_objects.status import reason_paused, savings_of
 from keda_py.operator.scaled_objects.targets import Count
 
 
@@ -36,8 +37,12 @@ async def pause(parts: ScaledObjectDependencies, state: ObjectState, spec: Scali
             await parts.targets.write(state, spec, kind, target)
     if spec.ruled_by:
         parts.record.note(state.key, entry_paused(spec, before, parts.clock.now()))
-    state.told = reason_paused(state.told or state.status.get("kedaPy") or {}, spec, parts.clock.now())
-    await parts.status.write(state, {"pausedReplicaCount": wanted, "kedaPy": state.told})
+    now, told = parts.clock.now(), state.told or state.status.get("kedaPy") or {}
+    state.told, state.ledger = reason_paused(told, spec, now), account_pause(state, spec, now, wanted)
+    fields = {"pausedReplicaCount": wanted, "kedaPy": state.told}
+    if state.told != told:
+        fields |= savings_of(state.ledger, state.status)
+    await parts.status.write(state, fields)
 
 
 async def _take_hpa_away(

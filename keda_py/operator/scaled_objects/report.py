@@ -11,11 +11,12 @@ from datetime import datetime
 from typing import Any, TypeAlias
 
 from keda_py.core.conditions import read_condition
-from keda_py.core.decision import Decision, Observation, ScaleTo
+from keda_py.core.decision import Decision, Observation, Reason, ScaleTo
 from keda_py.core.evaluation import Evaluation
 from keda_py.core.fallback import FallbackState, shows_fallback
 from keda_py.core.metric_names import COMPOSITE_METRIC
 from keda_py.core.reading import Round
+from keda_py.core.savings.ledger import Ledger
 from keda_py.core.settlement import EventNote, Outcome, Settled
 from keda_py.core.spec import ScalingSpec
 from keda_py.core.values.quantity import counts_as_zero
@@ -26,6 +27,11 @@ FALLBACK_BEGINS = EventNote(
 )
 FALLBACK_ENDS = EventNote(
     type="Normal", reason="ScaledObjectFallbackDeactivated", note="ScaledObject fallback is no longer active"
+)
+WAITS = EventNote(
+    type="Normal",
+    reason="KEDAScaleTargetActivationWaits",
+    note="Activation waits for its turn: the operator wakes no more workloads a second (--activations-per-second)",
 )
 
 LogLine: TypeAlias = tuple[int, str, dict[str, object]]
@@ -69,6 +75,7 @@ class Look:
     metric_names: tuple[str, ...] = ()
     hpa_status: Mapping[str, Any] = field(default_factory=dict)
     before: Before = field(default_factory=Before)
+    ledger: Ledger | None = None
 
     @property
     def awake(self) -> bool | None:
@@ -125,6 +132,8 @@ def events_of(look: Look) -> Iterator[EventNote]:
         yield FALLBACK_BEGINS if look.in_fallback else FALLBACK_ENDS
     if (scaled := look.settled.event) is not None:
         yield scaled
+    if look.decision.reason is Reason.AWAITING_TURN and look.before.reason.get("reason") != Reason.AWAITING_TURN.value:
+        yield WAITS
     reason = "KEDAMetricSourceFailed" if look.spec.modifiers else "KEDAScalerFailed"
     for message in look.failures:
         if message not in look.before.failures:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from keda_py.core.activity import ActivityState
+from keda_py.core.savings.ledger import Ledger
 from keda_py.core.spec import ScalingSpec
 from keda_py.kube.discovery import ScaleTarget
 from keda_py.kube.informers.cache import NamespacedName
@@ -29,4 +30,5 @@ class ObjectState(Remembered):
     out_of_reach: bool = False
     hpa_changed: bool = False
     hpa_lost: bool = False
+    ledger: Ledger | None = None
     told: Mapping[str, Any] = field(default_factory=dict)

@@ -16,8 +16,9 @@ from keda_py.core.values.object_key import ObjectKey
 from keda_py.operator.assembly import OperatorInputs, Sources, identity, readings_of, sources_of
 from keda_py.operator.cluster.caches import Caches, keep_hpa_status
 from keda_py.operator.cluster.namespaces import Namespaces
+from keda_py.operator.controller.activations import Activations
 from keda_py.operator.controller.controller import Controller
-from keda_py.operator.controller.record import DecisionRecord
+from keda_py.operator.decisions.record import DecisionRecord
 from keda_py.operator.opening import opened
 from keda_py.operator.process.clock_watch import watch_clock
 from keda_py.operator.process.probes import probe_app
@@ -119,6 +120,7 @@ def _parts(around: OperatorInputs, sources: Sources, readings: Readings) -> Scal
         instruments=around.instruments,
         record=DecisionRecord(),
         quarantine=Quarantine(clock, around.journal),
+        activations=Activations(clock, per_second=0),
         tells_unknown_keys=False,
     )
 

@@ -1,10 +1,10 @@
 """What the two sides disagree about, since when and how it ended; short differences are of two clocks, not of minds.
 
 A claim counts once it has differed for its object's patience: each side finds out at its own next poll. Kept are all
-disagreements that hold, and the last thousand that ended.
+disagreements that hold, and of each namespace the last hundred that ended: no tenant displaces those of another.
 """
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from keda_py.core.shadow.comparison import Claim
 from keda_py.core.values.object_key import ObjectKey
 
-MOST_ENDED = 1000
+MOST_ENDED = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ class Ledger:
 
     def __init__(self, began: datetime, most_ended: int = MOST_ENDED) -> None:
         self.began = began
-        self.ended: deque[Disagreement] = deque(maxlen=most_ended)
+        self._ended: defaultdict[str, deque[Disagreement]] = defaultdict(lambda: deque(maxlen=most_ended))
         self.why_not: dict[ObjectKey, str] = {}
         self.found = 0
         """How many there have been."""
@@ -90,6 +90,10 @@ class Ledger:
         if (known := self._objects.get(key)) is not None:
             yield from (one for what, one in known.differing.items() if what in known.told)
 
+    def ended(self) -> list[Disagreement]:
+        """Those that are over, by the time of their end."""
+        return sorted((one for some in self._ended.values() for one in some), key=lambda one: one.until or one.since)
+
     @property
     def compared(self) -> int:
         """How many objects have been looked at."""
@@ -99,4 +103,4 @@ class Ledger:
         over = known.differing.pop(what)
         if what in known.told:
             known.told.discard(what)
-            self.ended.append(replace(over, until=now))
+            self._ended[over.key.namespace].append(replace(over, until=now))

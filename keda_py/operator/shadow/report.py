@@ -30,7 +30,7 @@ def report_of(ledger: Ledger, clock: Clock) -> Mapping[str, Any]:
         "found": ledger.found,
         "notCompared": [{"namespace": key.namespace, "name": key.name, "why": why} for key, why in skipped],
         "holding": [_fields(one) for one in ledger.holding()],
-        "ended": [_fields(one) for one in ledger.ended],
+        "ended": [_fields(one) for one in ledger.ended()],
     }
 
 

@@ -5,9 +5,9 @@ from typing import Any
 
 from keda_py.kube.events import EventRecorder, EventType
 from keda_py.kube.resources import Obj
-from keda_py.operator.controller.record import Entry
 from keda_py.operator.controller.state import Remembered
 from keda_py.operator.controller.status import StatusWriter
+from keda_py.operator.decisions.record import Entry
 
 
 class SilentStatus(StatusWriter):

@@ -9,9 +9,15 @@ from typing import Protocol
 from keda_py.apis.foreign import map_at, maps_at, namespace_of, text_at
 from keda_py.errors import Forbidden, NotFound
 from keda_py.kube.resources import (
+    CALENDARS,
+    CLUSTER_CALENDARS,
     CONFIG_MAPS,
+    CRON_JOBS,
     DEPLOYMENTS,
+    ENVIRONMENTS,
+    OVERRIDES,
     SCALED_OBJECTS,
+    SCALING_SCHEDULES,
     SECRETS,
     STATEFUL_SETS,
     Obj,
@@ -20,15 +26,6 @@ from keda_py.kube.resources import (
 )
 from keda_py.preview.reading.manifests import Source
 
-_GROUP, _VERSION = "keda-py.dev", "v1alpha1"
-CRON_JOBS = Resource(group="batch", version="v1", kind="CronJob", plural="cronjobs")
-CALENDARS = Resource(group=_GROUP, version=_VERSION, kind="Calendar", plural="calendars")
-CLUSTER_CALENDARS = Resource(
-    group=_GROUP, version=_VERSION, kind="ClusterCalendar", plural="clustercalendars", namespaced=False
-)
-ENVIRONMENTS = Resource(group=_GROUP, version=_VERSION, kind="Environment", plural="environments")
-OVERRIDES = Resource(group=_GROUP, version=_VERSION, kind="Override", plural="overrides")
-SCALING_SCHEDULES = Resource(group=_GROUP, version=_VERSION, kind="ScalingSchedule", plural="scalingschedules")
 _RULING = (CALENDARS, CLUSTER_CALENDARS, ENVIRONMENTS, OVERRIDES, SCALING_SCHEDULES)
 _MEMBERS = (DEPLOYMENTS, STATEFUL_SETS, CRON_JOBS)
 _FILES = (("configMapKeyRef", CONFIG_MAPS), ("secretKeyRef", SECRETS))

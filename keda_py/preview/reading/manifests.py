@@ -7,12 +7,14 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import TypeVar
 
 from keda_py.apis.environments.environment import Environment, EnvironmentStatus
 from keda_py.apis.environments.override import NEXT_CHANGE, Override
 from keda_py.apis.environments.scaling_schedule import ScalingSchedule
 from keda_py.apis.foreign import Obj, map_at, name_of, namespace_of, text_at, texts_at, title_of, value_at
+from keda_py.apis.hpa_behavior import HorizontalPodAutoscalerBehavior
 from keda_py.apis.parsing import parse_object
 from keda_py.core.admission.codes import ignored_codes, without_ignored
 from keda_py.core.environment.decision.seen import Role
@@ -22,14 +24,16 @@ from keda_py.core.environment.scaling.overlays import paused_by_owner
 from keda_py.core.environment.scaling.schedules import ScheduleSpec, build_schedule
 from keda_py.core.environment.spec import build_environment
 from keda_py.core.environment.times import parse_time
+from keda_py.core.hpa.manifest import build_hpa
+from keda_py.core.hpa.wire import read_spec
 from keda_py.core.meaning.scaled_object import check_meaning
-from keda_py.core.spec import AS_WRITTEN
+from keda_py.core.spec import AS_WRITTEN, ScalingSpec
 from keda_py.core.spec_rules import check_bounds, check_triggers
 from keda_py.core.values.times import write_time
 from keda_py.errors import ConfigError
 from keda_py.preview.reading.calendars import Calendars
 from keda_py.preview.replay.plan import EnvironmentPlan, MemberPlan, NamespacePlan, ObjectPlan
-from keda_py.preview.replay.triggers import read_triggers
+from keda_py.preview.replay.triggers import Triggers, read_triggers
 
 T = TypeVar("T")
 ROLES = {"Deployment": Role.WORKLOAD, "StatefulSet": Role.WORKLOAD, "CronJob": Role.CRON_JOB}
@@ -88,10 +92,11 @@ def _read_namespace(name: str, found: _Namespace, calendars: Calendars) -> Names
     written = found.each("Environment", lambda source: parse_object(Environment, source.body))
     environments = [plan for one in written if (plan := _environment(one, calendars, found.problems)) is not None]
     objects = found.each("ScaledObject", _object)
+    members = tuple(_members(found, objects, written)) if environments else ()
     return NamespacePlan(
         name=name,
         objects=tuple(objects),
-        members=tuple(_members(found, objects, written)) if environments else (),
+        members=members,
         environments=tuple(environments),
         overrides=tuple(found.each("Override", lambda source: _override(source, written, calendars))),
         schedules=tuple(found.each("ScalingSchedule", lambda source: _schedule(source, calendars))),
@@ -103,9 +108,22 @@ def _object(source: Source) -> ObjectPlan:
     spec = AS_WRITTEN.read(source.body)
     check_bounds(spec)
     check_triggers(spec.triggers)
-    read_triggers(spec)
+    spec.pause.replica_count()
+    _check_behavior(spec, read_triggers(spec))
     ignored = source.ignored | ignored_codes(spec.annotations)
     return ObjectPlan(spec=spec, findings=tuple(without_ignored(check_meaning(spec), ignored)))
+
+
+def _check_behavior(spec: ScalingSpec, triggers: Triggers) -> None:
+    """What the API server would refuse of the HPA; the operator tells that in Ready. Raises ConfigError."""
+    manifest = build_hpa(spec, triggers.metrics)
+    field = "spec.advanced.horizontalPodAutoscalerConfig.behavior"
+    try:
+        HorizontalPodAutoscalerBehavior.model_validate(manifest["spec"].get("behavior") or {})
+        read_spec(manifest)
+    except ValueError:
+        text = f"{field}: no HPA can have it; policies are Pods or Percent, selectPolicy Max, Min or Disabled"
+        raise ConfigError(text, field=field) from None
 
 
 def _environment(written: Environment, calendars: Calendars, problems: list[str]) -> EnvironmentPlan | None:
@@ -153,18 +171,22 @@ def _members(
     """Those that no ScaledObject scales; one that its owner has paused scales nothing."""
     scaled = {(each.spec.target.kind, each.spec.target.name) for each in objects if not paused_by_owner(each.spec)}
     for kind, role in ROLES.items():
-        for source in found.by_kind[kind]:
-            body = source.body
-            if (kind, name_of(body)) not in scaled:
-                yield MemberPlan(
-                    kind=kind,
-                    name=name_of(body),
-                    role=role,
-                    labels=texts_at(body, "metadata", "labels"),
-                    annotations=texts_at(body, "metadata", "annotations"),
-                    created=parse_time(text_at(body, "metadata", "creationTimestamp"), field="creationTimestamp"),
-                    replicas=_awake_count(body, role, environments),
-                )
+        for member in found.each(kind, partial(_member, role=role, environments=environments)):
+            if (kind, member.name) not in scaled:
+                yield member
+
+
+def _member(source: Source, *, role: Role, environments: Sequence[Environment]) -> MemberPlan:
+    body = source.body
+    return MemberPlan(
+        kind=body["kind"],
+        name=name_of(body),
+        role=role,
+        labels=texts_at(body, "metadata", "labels"),
+        annotations=texts_at(body, "metadata", "annotations"),
+        created=parse_time(text_at(body, "metadata", "creationTimestamp"), field="metadata.creationTimestamp"),
+        replicas=_awake_count(body, role, environments),
+    )
 
 
 def _awake_count(body: Obj, role: Role, environments: Sequence[Environment]) -> int:

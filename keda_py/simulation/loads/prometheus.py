@@ -66,6 +66,17 @@ class PrometheusServer:
     url: str
     headers: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def shown(self) -> str:
+        """The address without a password. Raises ConfigError for what is not an address."""
+        try:
+            address = httpx.URL(self.url)
+        except httpx.InvalidURL:
+            address = httpx.URL("")
+        if address.scheme not in ("http", "https") or not address.host:
+            raise ConfigError("--prometheus: is not an address; write for example http://127.0.0.1:9090")
+        return str(address.copy_with(userinfo=b"")).rstrip("/")
+
     async def fetch(self, client: httpx.AsyncClient, queries: Mapping[int, str], wanted: Range) -> Fetched:
         """All queries over the whole range. Raises FetchError that names the query and the part, ConfigError."""
         if wanted.points > _MOST_ALL:
@@ -79,7 +90,7 @@ class PrometheusServer:
             first = wanted.origin.timestamp() + len(values) * wanted.step
             count = min(_MOST_POINTS, wanted.points - len(values))
             last = first + (count - 1) * wanted.step
-            said = f'{self.url}: "{query}" from {_moment(first)} to {_moment(last)}'
+            said = f'{self.shown}: "{query}" from {_moment(first)} to {_moment(last)}'
             values += _checked(
                 await self._ask(client, query, (first, last, wanted.step), said), first, count, wanted.step, said
             )

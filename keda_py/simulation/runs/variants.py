@@ -32,8 +32,8 @@ class Sweep:
             inner = _step_into(inner, name, self.field)
         plain = int(value) if value.is_integer() else value
         written: int | float | str = f"{value:g}" if "metadata" in way else plain
-        if isinstance(inner, list):
-            raise ConfigError(f"--sweep: {self.field} ends in a list; name a field of one of its entries")
+        if not isinstance(inner, dict):
+            raise ConfigError(f"--sweep: {self.field} is no field of an object; name one such as cooldownPeriod")
         inner[last] = written
         return changed
 
@@ -51,7 +51,7 @@ def read_sweep(text: str) -> Sweep:
     field, equals, written = text.partition("=")
     try:
         values = _read_values(written)
-    except ValueError:
+    except (ValueError, OverflowError):
         values = ()
     if not field or not equals or not values:
         raise ConfigError(f'--sweep: "{text}" is no sweep; write for example cooldownPeriod=60..900, or =60,300,900')

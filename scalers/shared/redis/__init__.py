@@ -2,3 +2,16 @@
 
 Next: the trigger types, which make readings of the answers.
 """
+
+import sys
+
+_TELEMETRY = "opentelemetry.sdk.metrics"
+
+if _TELEMETRY not in sys.modules:
+    # redis-py imports it, where it is installed, for metrics of its own that are not used here: 2 MB, and a moment in
+    # which nothing else gets on.
+    sys.modules[_TELEMETRY] = None  # type: ignore[assignment]  # None: cannot be imported, as Python has it
+    try:
+        import redis.asyncio  # noqa: F401
+    finally:
+        del sys.modules[_TELEMETRY]

@@ -57,3 +57,18 @@ async def test_what_a_person_scales_up_at_night_stays_until_the_next_morning(wor
     await world.patch(DEPLOYMENTS, {"spec": {"replicas": 1}}, "web")
     await until(world, 20, "23:00")
     assert (world.replicas("web"), world.replicas("api")) == (1, 0)
+
+
+async def test_of_very_many_in_one_namespace_the_oldest_rule_and_the_others_say_what_to_do(world: World) -> None:
+    await world.create(*(deployment(f"web-{number:02}", 1) for number in range(30)), environment("first"))
+    await world.seconds(2)
+    for number in range(40):
+        await world.create(environment(f"more-{number:02}", selector={"matchLabels": {"tier": "none"}}))
+        await world.seconds(1)
+    assert condition(world, "Valid", "first") == ("True", "Valid")
+    assert condition(world, "Valid", "more-18")[0] == "True"
+    (valid,) = (one for one in status(world, "more-19")["conditions"] if one["type"] == "Valid")
+    assert valid["message"].endswith(
+        "has 20 older Environments, which is the most; delete some of them, and apply this one anew"
+    )
+    assert status(world, "first")["ready"] == "30/30"

@@ -1,9 +1,12 @@
 """Overrides: what they say of themselves, that they end by themselves, and that nobody signs as somebody else."""
 
+from collections import Counter
+
 import pytest
 
 from keda_py.core.admission.environments import check_requester
 from keda_py.kube.resources import DEPLOYMENTS, OVERRIDES, Obj
+from keda_py.localkube.store.subscriptions import Event
 from tests.builders import deployment, metrics_api, scaled_object
 from tests.operator.environments.builders import environment, events, override, status, until
 from tests.operator.world import World
@@ -105,6 +108,34 @@ async def test_one_that_nothing_would_come_of_says_so(world: World, kind: str, n
     assert (told(world)["phase"], world.replicas("web")) == ("Invalid", 2)
     assert told_of in told(world)["because"]
     assert told(world)["conditions"][0]["status"] == "False"
+
+
+async def test_many_in_one_namespace_cost_a_write_each_and_the_oldest_rule(world: World) -> None:
+    await world.create(deployment("web", 2), environment())
+    await world.create(override("first", state="Awake", **{"for": "3h"}))
+    await world.seconds(5)
+    writes: Counter[str] = Counter()
+
+    def count(event: Event) -> None:
+        if event.resource.plural == "overrides" and event.previous is not None:
+            writes[event.name] += 1
+
+    world.listen(count)
+    for number in range(60):
+        await world.create(override(f"more-{number:03}", state="Awake", **{"for": "3h"}))
+    await world.seconds(5)
+    assert max(writes.values()) <= 3
+    assert [told(world, name)["phase"] for name in ("first", "more-030", "more-059")] == [
+        *("Outranked", "Outranked", "Active")
+    ]
+    writes.clear()
+    await world.delete(OVERRIDES, "more-030")
+    await world.seconds(1)
+    assert sum(writes.values()) <= 6  # those that it had outranked
+    await world.delete(OVERRIDES, "more-059")
+    await world.seconds(1)
+    assert told(world, "more-058")["phase"] == "Active"
+    assert sum(writes.values()) <= 12
 
 
 async def test_one_that_waits_for_its_target_rules_once_that_is_there(world: World) -> None:

@@ -26,7 +26,7 @@ async def test_it_sleeps_though_its_trigger_is_active_and_wakes_afterwards(world
     assert (world.replicas(), world.hpa(HPA)) == (0, None)
     assert world.full_condition("Paused") == (
         *("True", "ScaledObjectPaused"),
-        "ScaledObject is paused: asleep by environment dev until 2026-11-23T08:00:00Z (its own hours)",
+        "ScaledObject is paused: asleep by environment dev until 2026-11-20T12:10:00Z (its own hours)",
     )
     assert (status(world)["phase"], status(world)["ready"]) == ("Asleep", "0/1")
     await until(world, 20, "12:12")

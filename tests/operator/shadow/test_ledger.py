@@ -26,14 +26,14 @@ def test_a_difference_counts_once_it_has_lasted_and_it_has_been_since_it_began()
     assert (one.since, one.until, ledger.found) == (NOON, None, 1)
     ledger.note(KEY, [claim(agree=True)], at(90), MINUTE)
     assert list(ledger.holding()) == []
-    assert [one.until for one in ledger.ended] == [at(90)]
+    assert [one.until for one in ledger.ended()] == [at(90)]
 
 
 def test_a_short_difference_leaves_no_trace_and_begins_anew() -> None:
     ledger = Ledger(NOON)
     for second in range(0, 600, 30):
         ledger.note(KEY, [claim(agree=second % 60 == 0)], at(second), MINUTE)
-    assert (list(ledger.holding()), list(ledger.ended), ledger.found) == ([], [], 0)
+    assert (list(ledger.holding()), ledger.ended(), ledger.found) == ([], [], 0)
 
 
 def test_each_metric_is_a_matter_of_its_own() -> None:
@@ -50,7 +50,7 @@ def test_what_is_gone_or_paused_disagrees_no_longer() -> None:
         ledger.note(other, [claim()], at(second), MINUTE)
     ledger.forget(KEY, at(61))
     ledger.skip(other, "paused", at(62))
-    assert [one.until for one in ledger.ended] == [at(61), at(62)]
+    assert [one.until for one in ledger.ended()] == [at(61), at(62)]
     assert (ledger.compared, ledger.why_not) == (0, {other: "paused"})
     ledger.note(other, [], at(63), MINUTE)
     assert (ledger.compared, ledger.why_not) == (1, {})
@@ -62,4 +62,13 @@ def test_what_is_over_is_remembered_within_bounds() -> None:
         for second in (0, 60):
             ledger.note(KEY, [claim()], at(200 * number + second), MINUTE)
         ledger.note(KEY, [], at(200 * number + 100), MINUTE)
-    assert (len(ledger.ended), ledger.found) == (3, 10)
+    assert (len(ledger.ended()), ledger.found) == (3, 10)
+
+
+def test_no_namespace_displaces_what_is_remembered_of_another() -> None:
+    ledger, quiet = Ledger(NOON, most_ended=3), ObjectKey("ScaledObject", "bank", "app")
+    for key in (quiet, *[KEY] * 10):
+        for second in (0, 60):
+            ledger.note(key, [claim()], at(second), MINUTE)
+        ledger.note(key, [], at(100), MINUTE)
+    assert [one.key.namespace for one in ledger.ended()].count("bank") == 1

@@ -107,7 +107,7 @@ async def test_work_that_the_other_side_does_not_see_is_told_with_both_reasons(q
         await do_as_keda(world, 1, active=True)
         await world.seconds(20)
         assert matters(shadow) == []
-        assert len(shadow.ledger.ended) == 2
+        assert len(shadow.ledger.ended()) == 2
 
 
 async def test_work_of_a_moment_that_only_we_would_have_seen_goes_through_our_cooldown(quiet_world: World) -> None:

@@ -7,7 +7,9 @@ On a pod (through its workload's template) or on the workload itself, which wins
     local.keda-py.dev/memory.sidecar: 5Mi  one container's own figure
     local.keda-py.dev/memory-shared: 2Gi   all Ready pods of the workload use this much together
 
-Only Ready pods report. Read by the HPA controller and by `metrics_api.py`, which serves metrics.k8s.io.
+`local.keda-py.dev/cpu: none` is a pod of which the metrics server knows nothing. Others report when they are Ready, or
+have run for a window without being so; the latter have no share of what all Ready pods use together. Read by the HPA
+controller and by `metrics_api.py`, which serves metrics.k8s.io.
 """
 
 from collections.abc import Mapping
@@ -21,6 +23,7 @@ from keda_py.localkube.controllers.shared.context import ControllerContext
 from keda_py.schema.resources import Obj
 
 WINDOW = timedelta(seconds=15)
+UNKNOWN = "none"
 FORMATS = {"cpu": QuantityFormat.DECIMAL, "memory": QuantityFormat.BINARY}
 
 
@@ -43,15 +46,18 @@ class Usage:
         self._context = context
 
     def of(self, pod: Obj) -> PodUsage | None:
-        """The pod's sample now, None while it is not Ready. ConfigError when its declaration is no quantity."""
-        if not pods.is_active(pod) or not pods.is_ready(pod):
+        """The pod's sample now, None while it has none. ConfigError when its declaration is no quantity."""
+        ready, now = pods.is_ready(pod), self._context.clock.now()
+        if not pods.is_active(pod) or not (ready or _has_run(pod, now)):
             return None
         workload = self._workload(pod)
         declared = _annotations(pod) | (_annotations(workload) if workload is not None else {})
+        if declared.get(f"{pods.ANNOTATIONS}cpu") == UNKNOWN:
+            return None
         names = [container["name"] for container in pod["spec"].get("containers", ())]
-        sharers = len(names) * _ready_replicas(workload)
+        sharers = len(names) * _ready_replicas(workload) if ready else 0
         containers = {name: {r: _amount(declared, r, name, sharers) for r in FORMATS} for name in names}
-        return PodUsage(timestamp=self._context.clock.now(), containers=containers)
+        return PodUsage(timestamp=now, containers=containers)
 
     def _workload(self, pod: Obj) -> Obj | None:
         """The object at the top of the pod's owners, None for a pod on its own."""
@@ -63,6 +69,13 @@ class Usage:
                 return top
             top, reference = owner, pods.controller_of(owner)
         return top
+
+
+def _has_run(pod: Obj, now: datetime) -> bool:
+    """For as long as one sample takes."""
+    status = pod["status"]
+    started = status.get("startTime")
+    return status.get("phase") == "Running" and bool(started) and datetime.fromisoformat(started) + WINDOW <= now
 
 
 def _annotations(obj: Obj) -> dict[str, str]:
@@ -82,7 +95,7 @@ def _amount(declared: Mapping[str, str], resource: str, container: str, sharers:
         return milli(own, field=f"metadata.annotations[{base}.{container}]")
     shared = declared.get(f"{base}-shared")
     if shared is not None:
-        return milli(shared, field=f"metadata.annotations[{base}-shared]") // sharers
+        return milli(shared, field=f"metadata.annotations[{base}-shared]") // sharers if sharers else 0
     return milli(declared.get(base, "0"), field=f"metadata.annotations[{base}]")
 
 

@@ -8,7 +8,7 @@ from itertools import islice
 
 from keda_py.apis.environments.environment import Environment
 from keda_py.apis.environments.override import NEXT_CHANGE, Override
-from keda_py.apis.foreign import map_at, name_of, text_at
+from keda_py.apis.foreign import name_of, text_at
 from keda_py.apis.parsing import parse_object
 from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.overrides import MOST_OVERRIDES, Overrides, OverrideSpec, read_override
@@ -27,13 +27,15 @@ class Overriding:
         self._caches, self._calendars = caches, calendars
         self._known: dict[str, tuple[_Said, Overrides]] = {}
         self._read: dict[str, dict[str, tuple[_Said, OverrideSpec]]] = {}
+        self._room: dict[str, tuple[_Said, set[str]]] = {}
 
     async def of_namespace(self, namespace: str) -> Overrides:
         """All that can be read. Asked for by each look of each Override: built anew only when one has changed."""
         lives = self._caches.overrides.objects(namespace)
         versions = tuple((live["metadata"]["uid"], live["metadata"]["resourceVersion"]) for live in lives)
+        said = (self._only_environment(namespace), *versions)
         known = self._known.get(namespace)
-        if known is not None and known[0] == versions:
+        if known is not None and known[0] == said:
             return known[1]
         self._forget_gone(namespace, {uid for uid, _ in versions})
         found, settled = [], True
@@ -45,18 +47,25 @@ class Overriding:
                 continue  # told by its own status
         built = Overrides(found)
         if settled:
-            self._known[namespace] = (versions, built)
+            self._known[namespace] = (said, built)
         return built
 
     def check_room(self, live: Obj) -> None:
         """Raises ConfigError for one that comes after too many others, as a crowd may pass the admission at once."""
-        lives = self._caches.overrides.objects(live["metadata"]["namespace"])
-        if len(lives) <= MOST_OVERRIDES:
-            return
-        before = sum(not _has_ended(one) and _age(one) < _age(live) for one in lives)
-        if before >= MOST_OVERRIDES and not _has_ended(live):
-            text = f"the namespace has {before} older Overrides that have not ended, {MOST_OVERRIDES} at most"
+        if not self.has_room(live["metadata"]["namespace"], live["metadata"]["uid"]):
+            text = f"the namespace has {MOST_OVERRIDES} older Overrides that have not ended, which is the most"
             raise ConfigError(f"{text}; delete some of them", field="metadata.namespace")
+
+    def has_room(self, namespace: str, uid: str) -> bool:
+        """Whether that Override is one of those that are read."""
+        lives = self._caches.overrides.objects(namespace)
+        if len(lives) <= MOST_OVERRIDES:
+            return True
+        known = self._room.get(namespace)
+        standing = tuple((live["metadata"]["uid"], _has_ended(live)) for live in lives)
+        if known is None or known[0] != standing:
+            known = self._room[namespace] = (standing, {live["metadata"]["uid"] for live in self._taken(lives)})
+        return uid in known[1]
 
     @staticmethod
     def _taken(lives: list[Obj]) -> list[Obj]:
@@ -69,6 +78,7 @@ class Overriding:
         if not kept:
             del self._read[namespace]
             self._known.pop(namespace, None)
+            self._room.pop(namespace, None)
 
     async def read(self, live: Obj) -> OverrideSpec:
         """One. Raises ConfigError, and KubeError where its calendar cannot be read now."""
@@ -113,6 +123,5 @@ def _age(live: Obj) -> tuple[str, str]:
 
 
 def _moves(live: Obj) -> bool:
-    """Whether it says more than its own text: an end that a calendar is still to fix, a target that is left out."""
-    open_end = text_at(live, "spec", "until") == NEXT_CHANGE and not text_at(live, "status", "ends")
-    return open_end or not map_at(live, "spec", "target")
+    """Whether it says more than its own text: an end that a calendar is still to fix."""
+    return text_at(live, "spec", "until") == NEXT_CHANGE and not text_at(live, "status", "ends")

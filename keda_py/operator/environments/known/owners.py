@@ -1,14 +1,18 @@
 """Which Environment has an object: the oldest of its namespace that takes it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from heapq import nsmallest
 
 from keda_py.apis.environments.environment import Environment
-from keda_py.apis.foreign import texts_at
+from keda_py.apis.foreign import text_at, texts_at
 from keda_py.apis.parsing import parse_object
 from keda_py.core.environment.spec import EnvironmentSpec, build_environment, owner_of
 from keda_py.errors import ConfigError
 from keda_py.kube.informers.informer import Informer
 from keda_py.kube.resources import Obj
+
+MOST_ENVIRONMENTS = 20
+"""Of a namespace: each asks for every member whether another one has it."""
 
 
 class Owners:
@@ -21,14 +25,29 @@ class Owners:
     def of(self, live: Obj) -> str:
         """The name of the Environment that has this object; "" if none has."""
         labels, annotations = texts_at(live, "metadata", "labels"), texts_at(live, "metadata", "annotations")
-        owner = owner_of(list(self.within(live["metadata"]["namespace"])), labels, annotations)
+        return self.by(live["metadata"]["namespace"], labels, annotations)
+
+    def by(self, namespace: str, labels: Mapping[str, str], annotations: Mapping[str, str]) -> str:
+        """The same for an object of which no more is known."""
+        owner = owner_of(list(self.within(namespace)), labels, annotations)
         return "" if owner is None else owner.name
 
     def within(self, namespace: str) -> Iterator[EnvironmentSpec]:
         """Those that can be read: the others have no members."""
-        for live in self._environments.objects(namespace):
+        for live in self._oldest(namespace):
             if (spec := self._read(live)) is not None:
                 yield spec
+
+    def check_room(self, live: Obj) -> None:
+        """Raises ConfigError for one that comes after too many others."""
+        uids = {one["metadata"]["uid"] for one in self._oldest(live["metadata"]["namespace"])}
+        if len(uids) == MOST_ENVIRONMENTS and live["metadata"]["uid"] not in uids:
+            text = f"the namespace has {MOST_ENVIRONMENTS} older Environments, which is the most"
+            raise ConfigError(f"{text}; delete some of them, and apply this one anew", field="metadata.namespace")
+
+    def _oldest(self, namespace: str) -> list[Obj]:
+        lives = self._environments.objects(namespace)
+        return lives if len(lives) <= MOST_ENVIRONMENTS else nsmallest(MOST_ENVIRONMENTS, lives, key=_age)
 
     def _read(self, live: Obj) -> EnvironmentSpec | None:
         meta = live["metadata"]
@@ -45,3 +64,7 @@ class Owners:
     def forget(self, uid: str) -> None:
         """An Environment is gone."""
         self._specs.pop(uid, None)
+
+
+def _age(live: Obj) -> tuple[str, str]:
+    return text_at(live, "metadata", "creationTimestamp"), live["metadata"]["uid"]

@@ -11,7 +11,7 @@ from keda_py.core.reading import Round
 from keda_py.core.settlement import Settled
 from keda_py.core.spec import build_spec
 from keda_py.core.values.object_key import ObjectKey
-from keda_py.operator.controller.record import DecisionRecord
+from keda_py.operator.decisions.record import DecisionRecord
 from keda_py.operator.scaled_objects.record_entry import entry_of
 from keda_py.operator.scaled_objects.report import Look
 

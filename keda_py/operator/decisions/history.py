@@ -2,9 +2,9 @@
 
 In: entries of the decision record that changed something. Out: `status.kedaPyHistory`, which `explain/insight.py`
 serves before what this process has seen itself, and `keda-py explain -A --since` reads of all objects. It needs no
-right and no object more, and almost no write: it goes along with what is written anyhow (`status.py`). An object that
-changes all the time, and whatever writes nothing of its own, is written for it once in five minutes at most. The bytes
-are bounded for each object; what is stored is only ever told of the object in whose status it stands.
+right and no object more, and almost no write: it goes along with what is written anyhow (`controller/status.py`). An
+object that changes all the time, and whatever writes nothing of its own, is written for it once in five minutes at
+most. The bytes are bounded for each object; what is stored is only ever told of the object in whose status it stands.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ import orjson
 
 from keda_py.apis.foreign import list_at, map_at, maps_at, text_at
 from keda_py.core.values.times import write_time
-from keda_py.operator.controller.record import Entry, TriggerNote
+from keda_py.operator.decisions.record import Entry, TriggerNote
 
 HISTORY = "kedaPyHistory"
 """Of the status; beside `kedaPy`, which says what holds now and stays short."""

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keda_py.core.polling_grid import Grid, Phases
+from keda_py.core.pacing.polling_grid import Grid, Phases
 
 intervals = st.sampled_from([1.0, 5.0, 15.0, 30.0, 60.0, 300.0])
 moments = st.floats(min_value=0, max_value=1e7)

@@ -1,0 +1,68 @@
+"""Memory of a process that lives long: what stays is not searched again and again, and what is free is given back.
+
+Python's collector looks through all objects once so many new ones are there; an operator's live as long as its
+ScaledObjects, and nearly all of its garbage ends without the collector. C's allocator keeps what is free: after a
+module was read from its file, or a thousand objects were deleted, that is a fair part of the whole.
+Only for a process of its own: `operator/app.py` runs this beside the work.
+"""
+
+import asyncio
+import ctypes
+import gc
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+NEW_OBJECTS, YOUNG, OLD = 50_000, 10, 10
+"""So many new objects, instead of 700, before the collector looks at these; and so many such looks, before it looks
+again at those that it has looked at once, and twice: Python's own numbers, so that old garbage ends as well."""
+LOOK_SECONDS = 10.0
+FEWER_OBJECTS, MORE_PAGES = 50, 1024
+"""Objects that are gone, or pages of 4 KiB more, since memory was given back last: it is worth while again. What is
+given back and needed again costs more than it saves."""
+TRIM_THRESHOLD, MMAP_THRESHOLD, ARENA_MAX = -1, -3, -8
+"""glibc's numbers for `mallopt`."""
+SPARING = ((TRIM_THRESHOLD, 128 * 1024), (MMAP_THRESHOLD, 128 * 1024), (ARENA_MAX, 2))
+"""The first two are its defaults, which it raises, unless they are set, once a larger piece is freed. The buffer of a
+TLS connection is such a piece, of 256 KiB, hardly any of it used: as a mapping of its own it costs what is used and
+goes with its connection."""
+
+
+def leave_out_unused() -> None:
+    """Before httpx is imported: its command line comes with it, and with that rich and click, where these are there."""
+    sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]  # None: cannot be imported, as Python has it
+
+
+def allocate_sparingly() -> None:
+    """Before anything is connected."""
+    if (tune := _of_libc("mallopt")) is not None:
+        for parameter, value in SPARING:
+            tune(parameter, value)
+
+
+def collect_seldom() -> None:
+    """What has been made until now stays until the end: the collector leaves it alone."""
+    gc.set_threshold(NEW_OBJECTS, YOUNG, OLD)
+    gc.collect()
+    gc.freeze()
+
+
+async def give_back(count: Callable[[], int]) -> None:
+    """Give free memory back to the system when it pays, until cancelled. `count`: of the objects that there are."""
+    trim, objects, pages = _of_libc("malloc_trim"), 0, 0
+    while trim is not None:
+        await asyncio.sleep(LOOK_SECONDS)
+        objects = max(objects, count())
+        if count() <= objects - FEWER_OBJECTS or _resident_pages() >= pages + MORE_PAGES:
+            gc.collect(1)
+            await asyncio.to_thread(trim, 0)
+            objects, pages = count(), _resident_pages()
+
+
+def _resident_pages() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1])
+
+
+def _of_libc(name: str) -> Callable[..., int] | None:
+    """A function of glibc; None where the C library has none of that name, as musl."""
+    return getattr(ctypes.CDLL(None), name, None)

@@ -1,0 +1,107 @@
+"""Objects of a cluster -> accounts: ledgers of statuses, requests of workloads, the Environment that has each object.
+
+A ledger is stored when a reason changes; from then until now it goes on here. What slept or woke meanwhile would have
+been written: one that is asleep still was asleep all the time, one that is awake still had replicas, of which the lower
+of both counts is taken. All else is not known, and counts for nothing.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from keda_py.apis.environments.environment import Environment
+from keda_py.apis.foreign import Obj, map_at, name_of, namespace_of, value_at
+from keda_py.apis.parsing import parse_object
+from keda_py.apis.workloads import Amounts, Container, Workload
+from keda_py.core.environment.spec import EnvironmentSpec, build_environment, owner_of
+from keda_py.core.meaning.scaled_object import sleeps
+from keda_py.core.savings.ledger import Ledger, note, read_ledger
+from keda_py.core.savings.statement import Account, Request
+from keda_py.core.spec import AS_WRITTEN, ScalingSpec
+from keda_py.core.values.quantity import parse_milli
+from keda_py.errors import ConfigError
+
+SAVINGS = "kedaPySavings"
+Workloads = Mapping[tuple[str, str, str], Obj]
+"""By kind, namespace and name."""
+
+
+def read_accounts(
+    scaled_objects: Iterable[Obj], workloads: Workloads, environments: Iterable[Obj], now: datetime
+) -> list[Account]:
+    """Of those that have a ledger, by namespace and name."""
+    specs = list(_environments(environments))
+    found = (_account(body, workloads, specs, now) for body in scaled_objects)
+    return sorted((one for one in found if one is not None), key=lambda one: (one.namespace, one.name))
+
+
+def _account(body: Obj, workloads: Workloads, environments: Sequence[EnvironmentSpec], now: datetime) -> Account | None:
+    """None for one without a ledger, or that cannot be read."""
+    ledger = read_ledger(map_at(body, "status", SAVINGS))
+    try:
+        spec = AS_WRITTEN.read(body)
+    except ConfigError:
+        return None
+    if ledger is None:
+        return None
+    workload = workloads.get((spec.target.kind, spec.namespace, spec.target.name))
+    here = [one for one in environments if one.namespace == spec.namespace]
+    owner = owner_of(here, spec.labels, spec.annotations)
+    return Account(
+        namespace=spec.namespace,
+        name=spec.name,
+        environment=owner.name if owner is not None else "",
+        ledger=_until(ledger, value_at(workload, "spec", "replicas"), now),
+        request=_request(workload),
+        minimum=spec.min_replicas,
+        sleeps=sleeps(spec),
+        failing=tuple(_failing(spec, body)),
+    )
+
+
+def _until(ledger: Ledger, live: object, now: datetime) -> Ledger:
+    """On from what was stored; `live` is the count of the workload now, if that is known."""
+    if not isinstance(live, int) or (live > 0) != (ledger.count > 0):
+        return ledger
+    least = min(live, ledger.count)
+    return note(replace(ledger, count=least), now, count=least, instead=ledger.instead, before=least)
+
+
+def _failing(spec: ScalingSpec, body: Obj) -> Iterator[str]:
+    for metric, health in map_at(body, "status", "health").items():
+        if isinstance(health, dict) and health.get("status") == "Failing":
+            yield metric
+
+
+def _environments(bodies: Iterable[Obj]) -> Iterator[EnvironmentSpec]:
+    for body in bodies:
+        try:
+            yield build_environment(parse_object(Environment, body))
+        except ConfigError:
+            continue  # it has no members
+
+
+def _request(workload: Obj | None) -> Request | None:
+    """Of one replica: the sum of its containers. None where a container requests nothing, or it cannot be read."""
+    if workload is None:
+        return None
+    try:
+        containers = parse_object(Workload, workload).spec.template.spec.containers
+        requests = [_requests(container) for container in containers]
+        return Request(
+            cpu=sum(parse_milli(one["cpu"]) for one in requests) / 1000,
+            memory=sum(parse_milli(one["memory"]) for one in requests) / 1000,
+        )
+    except (ConfigError, KeyError):
+        return None
+
+
+def _requests(container: Container) -> Amounts:
+    """A request that is left out is the limit, as the API server has it."""
+    resources = container.resources
+    return {} if resources is None else {**(resources.limits or {}), **(resources.requests or {})}
+
+
+def indexed(bodies: Iterable[Obj], kind: str) -> dict[tuple[str, str, str], Obj]:
+    """By kind, namespace and name."""
+    return {(kind, namespace_of(body), name_of(body)): body for body in bodies}

@@ -1,0 +1,97 @@
+"""Burst: n cron objects begin at the same minute; how late each is awake, and what their namespace leaves when it goes.
+
+The cluster is the embedded one, which starts no pod: what is measured is the count in each Deployment.
+"""
+
+import asyncio
+import time
+from datetime import datetime, timedelta
+
+from keda_py.clock import SystemClock
+from keda_py.kube.resources import DEPLOYMENTS, NAMESPACES, SCALED_OBJECTS
+from tests.bench.figures import Row, cpu_seconds, median, resident_mb
+from tests.bench.options import Options, Say
+from tests.bench.world import NAMESPACE, World, build_world, until
+from tests.builders import cron
+
+START_SECONDS, PER_SECOND = 15.0, 20
+"""So long, and a second for so many objects, until all are Ready, for the choice of the minute."""
+GIVEN_BACK_SECONDS = 25.0
+"""After which the operator has looked at its memory twice."""
+
+
+async def run(options: Options, say: Say) -> Row:
+    """The whole measurement, on a world of its own."""
+    async with build_world() as world:
+        await world.add_deployments(options.objects)
+        begins = _minute_after(timedelta(seconds=START_SECONDS + options.objects / PER_SECOND))
+        say(f"{options.objects} ScaledObjects until all are Ready")
+        await world.add_scaled_objects(options.objects, options.interval, _window(begins))
+
+        async def all_ready() -> bool:
+            return await world.count_ready() >= options.objects
+
+        await until(all_ready, f"{options.objects} ScaledObjects", 900.0, pause=0.5)
+        resident = resident_mb(world.operator)
+        rows = {"objects": options.objects, **await _measure_burst(world, options.objects, begins, say)}
+        return {
+            **rows,
+            **await _measure_end(world, say),
+            "rss_mb": {"ready": round(resident, 1), **await _later(world)},
+        }
+
+
+async def _measure_burst(world: World, objects: int, begins: datetime, say: Say) -> Row:
+    left = -_since(begins)
+    if left < 0:
+        raise RuntimeError(f"the objects were Ready {-left:.0f} s after the minute: the machine is too busy")
+    say("until the minute")
+    await asyncio.sleep(left)
+    say("until all are awake")
+    used, late = cpu_seconds(world.operator), dict[str, float]()
+
+    async def all_awake() -> bool:
+        for live in await world.client.list(DEPLOYMENTS, NAMESPACE):
+            if live["spec"].get("replicas", 0) > 0:
+                late.setdefault(live["metadata"]["name"], _since(begins))
+        return len(late) >= objects
+
+    await until(all_awake, f"{objects} Deployments", 300.0, pause=0.2)
+    seconds = list(late.values())
+    return {
+        "late_s": {"median": median(seconds), "max": round(max(seconds), 2)},
+        "burst_cpu_s": round(cpu_seconds(world.operator) - used, 2),
+    }
+
+
+async def _measure_end(world: World, say: Say) -> Row:
+    say("deleting the namespace")
+    began, used = time.perf_counter(), cpu_seconds(world.operator)
+    await world.client.delete(NAMESPACES.named("", NAMESPACE))
+
+    async def all_gone() -> bool:
+        return not await world.client.list(SCALED_OBJECTS, NAMESPACE)
+
+    await until(all_gone, "the end of the namespace", 300.0, pause=0.5)
+    return {
+        "deleted_s": round(time.perf_counter() - began, 1),
+        "deleted_cpu_s": round(cpu_seconds(world.operator) - used, 2),
+    }
+
+
+async def _later(world: World) -> dict[str, float]:
+    deleted = resident_mb(world.operator)
+    await asyncio.sleep(GIVEN_BACK_SECONDS)
+    return {"deleted": round(deleted, 1), "later": round(resident_mb(world.operator), 1)}
+
+
+def _minute_after(wait: timedelta) -> datetime:
+    return (SystemClock().now() + wait).replace(second=0, microsecond=0) + timedelta(minutes=1)
+
+
+def _since(at: datetime) -> float:
+    return (SystemClock().now() - at).total_seconds()
+
+
+def _window(begins: datetime) -> dict[str, object]:
+    return cron(f"{begins.minute} {begins.hour} * * *", f"{begins.minute} {(begins.hour + 3) % 24} * * *", desired=1)
