@@ -25,7 +25,8 @@ PATH = "/apis/coordination.k8s.io/v1/namespaces/keda/leases"
 NAME = "operator.keda.sh"
 SLOTS = tuple(f"{NAME}-shard-{number}" for number in range(3))
 KEYS = tuple(f"ScaledObject/default/app-{number}" for number in range(300))
-DURATION, DEADLINE, RETRY = 2.0, 1.0, 0.2
+DURATION, DEADLINE, RETRY = TIMES = 2.0, 1.0, 0.2
+KEDAS = 15.0, 10.0, 2.0
 BUSY_SECONDS = 0.3
 
 
@@ -41,17 +42,19 @@ class Replica:
     cable: Cable
     client: KubeClient
     shards: int
+    times: tuple[float, float, float]
     tasks: list[asyncio.Task[None]] = field(default_factory=list)
     writing: bool = False
 
     def __post_init__(self) -> None:
+        duration, deadline, retry = self.times
         spec = LeaseSpec(
             namespace="keda",
             name=NAME,
             identity=self.identity,
-            duration=DURATION,
-            renew_deadline=DEADLINE,
-            retry_period=RETRY,
+            duration=duration,
+            renew_deadline=deadline,
+            retry_period=retry,
             shards=self.shards,
         )
         self.election, self.works = Election(self.client, spec), asyncio.Event()
@@ -84,11 +87,11 @@ class Crew:
         self.server, self.folder, self.stack, self.group = server, folder, stack, group
         self.replicas: dict[str, Replica] = {}
 
-    async def start(self, identity: str, shards: int = 3) -> Replica:
+    async def start(self, identity: str, shards: int = 3, times: tuple[float, float, float] = TIMES) -> Replica:
         cable = await self.stack.enter_async_context(Cable(self.server.url))
         kubeconfig = write_kubeconfig(self.folder / identity, cable.url)
         client = await self.stack.enter_async_context(KubeClient(SystemClock(), kubeconfig))
-        replica = self.replicas[identity] = Replica(identity, cable, client, shards)
+        replica = self.replicas[identity] = Replica(identity, cable, client, shards, times)
         replica.start(self.group)
         self.stack.push_async_callback(replica.kill)
         return replica
@@ -146,6 +149,17 @@ async def test_what_a_dead_replica_owned_is_owned_again_after_its_lease_and_the_
 
     await eventually(is_taken, DURATION + 2.0)
     assert now() - died >= DURATION - RETRY
+
+
+async def test_with_kedas_defaults_what_a_dead_replica_owned_is_owned_again_in_under_ten_seconds(crew: Crew) -> None:
+    crew_of = [await crew.start(name, times=KEDAS) for name in ("one", "two", "three")]
+    await eventually(lambda: crew.counts() and all(replica.owned() for replica in crew_of))
+    await crew.all_owned()
+    died = now()
+    await crew_of[2].kill()
+    del crew.replicas["three"]
+    await crew.all_owned(10.0)
+    assert now() - died < 10.0
 
 
 async def test_one_cut_off_stops_within_its_deadline_and_before_another_one_begins(crew: Crew) -> None:

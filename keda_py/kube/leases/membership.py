@@ -45,7 +45,7 @@ class Membership:
         self._slots: dict[int, Slot] = {}
         self._seen: dict[int, tuple[object, float]] = {}
         self._renewed_at = float("-inf")
-        self._failing = False
+        self._failing = self._waiting = False
         self._changed: Callable[[], None] = lambda: None
 
     def subscribe(self, changed: Callable[[], None]) -> None:
@@ -119,7 +119,9 @@ class Membership:
         """One attempt to take a slot that is free, or was ours before."""
         started, leases = _now(), await self._read_all()
         if leases is None:
+            self._note_wait()
             return None
+        self._waiting = False
         for number in sorted(leases, key=lambda number: self._slots[number].holder != self._main.identity):
             lease, holder = leases[number], self._slots[number].holder
             if holder and holder != self._main.identity and not self._has_run_out(number, lease):
@@ -205,6 +207,12 @@ class Membership:
                 self._seen[number] = (version, _now())
         self._slots = {number: read_slot(lease) for number, lease in found.items()}
         return found if shards_of(main) == self._main.shards else None
+
+    def _note_wait(self) -> None:
+        if not self._waiting:
+            fields = {"lease": self._main.name, "shards": self._main.shards}
+            log.info("waiting until the holder of the lease shares the work out in so many", extra=fields)
+        self._waiting = True
 
     def _note_trouble(self, error: KubeError) -> None:
         level = logging.DEBUG if self._failing else logging.WARNING
