@@ -198,6 +198,8 @@ class Controller(Generic[StateT]):
         """Do what is due; seconds until the next time, None: when something changes."""
         live = self._kind.live.get(state.key.namespace, state.key.name)
         try:
+            if state.tenure is not None:
+                await self._kind.take_over(state)
             await self._advance(state, live)
         except StepError as error:
             return self._after_failed_step(state, error, live or {})

@@ -15,9 +15,10 @@ from keda_py.core.values.object_key import ObjectKey
 
 @dataclass(slots=True, eq=False)
 class Tenure:
-    """`sending` counts the writes that are under way."""
+    """`epoch` is the review since which its object may be ours; `sending` counts the writes that are under way."""
 
     key: ObjectKey
+    epoch: int = 0
     ended: bool = False
     sending: int = 0
 
@@ -44,6 +45,7 @@ class Tenures:
         self._running: dict[ObjectKey, Tenure] = {}
         self._leaving: set[Tenure] = set()
         self._listeners: list[Callable[[], None]] = []
+        self._epoch = 0
 
     def follow(self, owns: Callable[[str], bool], is_live: Callable[[], bool]) -> None:
         """What says whose an object is, and whether we may write at all."""
@@ -63,7 +65,7 @@ class Tenures:
         if not self.owns(key):
             return None
         if key not in self._running:
-            self._running[key] = Tenure(key)
+            self._running[key] = Tenure(key, self._epoch)
         return self._running[key]
 
     def end(self, tenure: Tenure) -> None:
@@ -76,6 +78,7 @@ class Tenures:
 
     def review(self) -> None:
         """The share is another one: end what is not ours any more, then tell those that work."""
+        self._epoch += 1
         for tenure in [tenure for tenure in self._running.values() if not self.owns(tenure.key)]:
             self.end(tenure)
         for listener in tuple(self._listeners):
