@@ -23,13 +23,18 @@ def country_holidays(country: str, subdivision: str, years: tuple[int, ...], *, 
         raise ConfigError(
             f"{field}: a code of more than {_LONGEST} characters; write for example KR or DE", field=field
         )
+    if not _is_known(country):  # the library takes any name of its module for a country
+        raise _unknown(f"{field}.country", country)
     try:
         known = look_up(country, subdiv=subdivision or None, years=years, language="en_US")
     except NotImplementedError:
-        where, value = (f"{field}.subdivision", subdivision) if _is_known(country) else (f"{field}.country", country)
-        text = f"{where}: {value!r} is unknown; write a code of ISO 3166, such as KR, or list the days under dates"
-        raise ConfigError(text, field=where) from None
+        raise _unknown(f"{field}.subdivision", subdivision) from None
     return dict(sorted(known.items()))
+
+
+def _unknown(field: str, value: str) -> ConfigError:
+    text = f"{field}: {value!r} is unknown; write a code of ISO 3166, such as KR, or list the days under dates"
+    return ConfigError(text, field=field)
 
 
 def _is_known(country: str) -> bool:

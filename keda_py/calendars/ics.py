@@ -6,6 +6,7 @@ two. `icalendar` reads one event at a time; `recurrence.py` finds the days of it
 """
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -44,11 +45,13 @@ def read_ics(text: bytes, since: date, until: date, zone: ZoneInfo, *, field: st
         events.append(_parse_event(block, f"{field}: event {number + 1}"))
         yield {}
     found = _Found()
-    for event in events:
-        if (instead := event.get("RECURRENCE-ID")) is not None:
-            found.moved.add((str(event.get("UID", "")), _local(instead.dt, zone)))
     for number, event in enumerate(events):
-        _add(found, event, (since, until, zone), f"{field}: event {number + 1}")
+        with _readable(f"{field}: event {number + 1}"):
+            if (instead := event.get("RECURRENCE-ID")) is not None:
+                found.moved.add((str(event.get("UID", "")), _local(instead.dt, zone)))
+    for number, event in enumerate(events):
+        with _readable(where := f"{field}: event {number + 1}"):
+            _add(found, event, (since, until, zone), where)
         yield found.days
     yield dict(sorted(found.days.items()))
 
@@ -78,16 +81,24 @@ def _split(text: bytes, field: str) -> list[bytes]:
 def _parse_event(block: bytes, field: str) -> Any:
     from icalendar import Event
 
-    try:
+    with _readable(field):
         event = Event.from_ical(block)
         start = event.get("DTSTART")
         if start is None or not isinstance(start.dt, date) or event.errors:
             raise ValueError
-    except (ValueError, KeyError, IndexError, TypeError, AttributeError, OverflowError):
-        raise ConfigError(
-            f"{field} cannot be read; it needs DTSTART and lines as RFC 5545 has them", field=field
-        ) from None
     return event
+
+
+@contextmanager
+def _readable(field: str) -> Iterator[None]:
+    """Raises ConfigError for what the library makes of an event that is not as it expects: a property that stands
+    twice is a list there, a period a pair, and a day after the last one that there is cannot be reckoned with.
+    """
+    try:
+        yield
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError, OverflowError):
+        text = f"{field} cannot be read; it needs DTSTART and lines as RFC 5545 has them"
+        raise ConfigError(text, field=field) from None
 
 
 def _add(found: _Found, event: Any, window: tuple[date, date, ZoneInfo], field: str) -> None:

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 from keda_py.core.environment.calendar.days import parse_minute
 from keda_py.core.environment.calendar.zones import instant_of, local_date
-from keda_py.core.environment.times import parse_duration
+from keda_py.core.environment.times import YEARS, parse_duration
 from keda_py.core.values.times import write_time
 from keda_py.errors import ConfigError
 
@@ -22,9 +22,11 @@ _WRITTEN = "write for example 22:00, Mon, 'Mon 08:30', tomorrow, 2026-11-23, '20
 def parse_moment(text: str, now: datetime, zone: ZoneInfo, *, field: str) -> datetime:
     """The instant in UTC; of a day alone its midnight. Raises ConfigError, also for one that is over."""
     try:
-        at = _instant(text.strip(), now, zone, field)
+        at: datetime | None = _instant(text.strip(), now, zone, field)
     except OverflowError:  # the last hours of the year 9999
-        raise ConfigError(f"{field}: {text[:40]!r} is too far away; write an earlier time", field=field) from None
+        at = None
+    if at is None or at.year > YEARS[-1]:
+        raise ConfigError(f"{field}: {text[:40]!r} is too far away; write an earlier time", field=field)
     if at <= now:
         raise ConfigError(f"{field}: {text[:40]!r} is over, it was {write_time(at)}; write a later time", field=field)
     return at

@@ -24,10 +24,13 @@ def merge_patch(old: Obj, new: Obj) -> Obj:
     return patch
 
 
-async def patch_status(client: KubeClient, resource: Resource, obj: Obj, status: dict[str, Any]) -> Obj | None:
+async def patch_status(
+    client: KubeClient, resource: Resource, obj: Obj, status: dict[str, Any], version: str = ""
+) -> Obj | None:
     """Make `status` the status of `obj` as it was last seen; the answer, or None when there was nothing to write.
 
-    Raises Conflict when another object has the name by now, NotFound when none has.
+    Raises Conflict when another object has the name by now, or it is no longer of that resourceVersion where one is
+    given; NotFound when none has the name.
     """
     patch = merge_patch(obj.get("status") or {}, status)
     if not patch:
@@ -35,7 +38,8 @@ async def patch_status(client: KubeClient, resource: Resource, obj: Obj, status:
     metadata = obj["metadata"]
     path = resource.named(metadata.get("namespace", ""), metadata["name"], "status")
     try:
-        return await client.patch(path, {"metadata": {"uid": metadata["uid"]}, "status": patch})
+        exactly = {"resourceVersion": version} if version else {}
+        return await client.patch(path, {"metadata": {"uid": metadata["uid"], **exactly}, "status": patch})
     except Invalid as error:
         if "metadata.uid" not in str(error):
             raise

@@ -127,8 +127,7 @@ def assemble(around: OperatorInputs) -> Assembly:
     scaled_objects = Controller(parts, ScaledObjects(parts), settings.scaling.scaled_object_workers, tenures)
     lying.subscribe(scaled_objects.on_overlay)
     parts.activations.subscribe(SCALED_OBJECTS.kind, scaled_objects.on_turn)
-    standby_reader = StandbyReader(parts, rights.owns)
-    jobs = assemble_jobs(parts, settings, tenures)
+    jobs, standby_reader = assemble_jobs(parts, settings, tenures), StandbyReader(parts, rights.owns)
     for listener in (scaled_objects, jobs.controller, standby_reader):
         sources.resolver.subscribe(listener.on_parameters)
     environments = assemble_environments(parts, settings, lying)

@@ -48,9 +48,7 @@ class ProcessMetrics:
             "keda_py_queue_depth", "objects that are due or being worked on", ("type",), registry=registry
         )
         self._activations = Gauge(
-            "keda_py_activations_waiting",
-            "workloads at zero that wait for their turn in --activations-per-second",
-            registry=registry,
+            "keda_py_activations_waiting", "workloads at zero that wait for their turn to wake", registry=registry
         )
         self._held_back = Gauge(
             "keda_py_objects_held_back",

@@ -68,9 +68,7 @@ class OperatorMetrics:
         self._fallback = gauge("keda_py_fallback_active", "1 while its replicas are those of its fallback", _OBJECT)
         self._awake = gauge("keda_py_awake", "1 while it has replicas, 0 while it sleeps; of what may sleep", _OBJECT)
         self._used = gauge("keda_py_replica_seconds", "replicas times seconds since it was first seen", _OBJECT)
-        self._saved = gauge(
-            "keda_py_saved_replica_seconds", "what the HPA alone would have had while it slept", _OBJECT
-        )
+        self._saved = gauge("keda_py_saved_replica_seconds", "what the HPA alone would have had asleep", _OBJECT)
         self._object_errors = {
             SCALED_OBJECT: counter(
                 "keda_scaled_object_errors", "failed readings and checks of a ScaledObject", _OBJECT

@@ -97,6 +97,23 @@ def test_a_file_that_cannot_be_read_in_little_time_is_refused(text: bytes, told:
     assert message.removeprefix("spec.holidays[0].ics").removeprefix(": ") == told
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("RECURRENCE-ID:20261124", "RECURRENCE-ID:20261125"),
+        ("RRULE:FREQ=DAILY", "RRULE:FREQ=WEEKLY"),
+        ("RDATE:99991231T235959Z",),
+        ("RDATE;VALUE=PERIOD:20261125T100000Z/PT1H", "DTEND:20261224T100000Z"),
+        ("DTEND;VALUE=PERIOD:20261224T100000Z/PT1H",),
+        ("DURATION:PT1H", "DURATION:PT2H"),
+    ],
+    ids=["two ids", "two rules", "the last day of all", "a period", "an end that is a period", "two durations"],
+)
+def test_lines_that_the_library_reads_as_another_thing_are_refused(lines: tuple[str, ...]) -> None:
+    with pytest.raises(ConfigError, match="event 1 cannot be read"):
+        read(event(*lines, start=":20261224T090000Z"))
+
+
 def steps(text: bytes) -> Iterator[float]:
     """CPU seconds of each step."""
     reading = read_ics(text, SINCE, UNTIL, PRAGUE, field="f")
@@ -158,6 +175,8 @@ def test_countries_have_their_holidays() -> None:
         ("XX", "", "f.country: 'XX' is unknown"),
         ("DE", "ZZ", "f.subdivision: 'ZZ' is unknown"),
         ("x" * 99, "", "f: a code of more than 20"),
+        ("APR", "", "f.country: 'APR' is unknown"),
+        ("HolidayBase", "", "f.country: 'HolidayBase' is unknown"),
     ],
 )
 def test_an_unknown_country_is_refused(country: str, subdivision: str, told: str) -> None:

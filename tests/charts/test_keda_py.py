@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from keda_py.apis.kinds.crds import build_crds
+from keda_py.core.environment.spec import EXCLUDE
 from keda_py.settings.settings import load_settings
 from tests.charts.rendering import KEDA_PY as CHART
 from tests.charts.rendering import Obj, helm, only, render
@@ -90,6 +91,13 @@ def test_the_pod_is_placed_and_sized_by_the_usual_values() -> None:
     assert pod["containers"][0]["resources"]["limits"]["memory"] == "2Gi"
     assert pod["nodeSelector"] == {"disk": "fast", "kubernetes.io/os": "linux"}
     assert pod["tolerations"] == values["tolerations"]
+
+
+def test_no_environment_puts_the_operator_itself_to_sleep() -> None:
+    """Nothing would wake it, nor anything else."""
+    for more in ({}, {"team": "platform"}):
+        deployment = only(render(additionalAnnotations=more), "Deployment", "keda-operator", "keda")
+        assert deployment["metadata"]["annotations"] == {EXCLUDE: "true"} | more
 
 
 def test_certificates_of_ones_own_are_mounted() -> None:

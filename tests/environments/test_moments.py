@@ -49,6 +49,7 @@ def test_a_time_means_its_next_occurrence_on_the_users_clock(text: str, at: str)
         ("2026-11-19", "is over, it was 2026-11-18T23:00:00Z; write a later time"),
         ("today 12:00", "is over"),
         ("2026-13-40", "is not a time"),
+        ("9999-06-01 12:00", "is too far away; write an earlier time"),
         ("9999-12-31 24:00", "is too far away; write an earlier time"),
         ("9" * 5000, "is not a time"),
     ],

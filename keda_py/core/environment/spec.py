@@ -18,6 +18,8 @@ DEFAULT_TIMEOUT = timedelta(minutes=5)
 DEFAULT_LEAD = timedelta(minutes=30)
 DEFAULT_GRACE = timedelta(minutes=15)
 USUAL_KINDS = ("ScaledObject", "Deployment", "StatefulSet", "CronJob")
+LONGEST_NAME = 253
+"""Of waves and kinds."""
 REST = "rest"
 """What the members of no wave are called."""
 
@@ -82,8 +84,9 @@ def build_environment(environment: Environment) -> EnvironmentSpec:
     waves = tuple(_build_wave(wave, f"spec.waves[{number}]") for number, wave in enumerate(spec.waves))
     names = [wave.name for wave in waves]
     for number, name in enumerate(names):
+        field = f"spec.waves[{number}].name"
+        _refuse_long(name, field)
         if name in names[:number] or name == REST:
-            field = f"spec.waves[{number}].name"
             raise ConfigError(f"{field}: {name!r} is taken; give each wave a name of its own", field=field)
     _refuse_kinds(spec.kinds)
     return EnvironmentSpec(
@@ -104,9 +107,18 @@ def build_environment(environment: Environment) -> EnvironmentSpec:
     )
 
 
+def _refuse_long(text: str, field: str) -> None:
+    """It stands in the status, several times."""
+    if len(text) > LONGEST_NAME:
+        told = f"{text[:LONGEST_NAME]!r} has more than {LONGEST_NAME} characters; write a shorter one"
+        raise ConfigError(f"{field}: {told}", field=field)
+
+
 def _refuse_kinds(kinds: Sequence[MemberKind]) -> None:
     """Members are called KIND/NAME, so that a kind of one name is one kind; the usual ones need not be named."""
     for number, one in enumerate(kinds):
+        _refuse_long(one.kind, f"spec.kinds[{number}].kind")
+        _refuse_long(one.api_version, f"spec.kinds[{number}].apiVersion")
         if one.kind in USUAL_KINDS or one.kind in [each.kind for each in kinds[:number]]:
             field = f"spec.kinds[{number}].kind"
             raise ConfigError(f"{field}: {one.kind!r} is a member already; take it out", field=field)

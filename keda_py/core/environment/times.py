@@ -7,6 +7,8 @@ from keda_py.errors import ConfigError
 _UNITS = {"d": timedelta(days=1), "h": timedelta(hours=1), "m": timedelta(minutes=1), "s": timedelta(seconds=1)}
 _LONGEST_TEXT, _LONGEST_NUMBER = 40, 7
 LONGEST = timedelta(days=366)
+YEARS = range(1970, 2201)
+"""Of an instant: what is reckoned from it stays a time that can be written."""
 
 
 def parse_duration(text: str, default: timedelta, *, field: str) -> timedelta:
@@ -42,14 +44,16 @@ def in_words(span: timedelta) -> str:
 
 
 def parse_time(text: str, *, field: str) -> datetime:
-    """The instant in UTC. Raises ConfigError, also for a time without its offset."""
-    try:
-        found = datetime.fromisoformat(text[:_LONGEST_TEXT])
-        if found.tzinfo is not None:
-            return found.astimezone(UTC)
-    except (ValueError, OverflowError):
-        pass
+    """The instant in UTC. Raises ConfigError, also for a time without its offset, and for one of no year of YEARS."""
     told = text[:_LONGEST_TEXT]
+    try:
+        found = datetime.fromisoformat(told)
+        if found.tzinfo is not None and found.year in YEARS:
+            return found.astimezone(UTC)
+    except ValueError:
+        found = None
+    if found is not None and found.year not in YEARS:
+        raise ConfigError(f"{field}: {told!r} is not of the years {YEARS[0]} to {YEARS[-1]}; correct it", field=field)
     message = f"{field}: {told!r} is not a time with its offset; write for example 2026-11-23T22:00:00+01:00"
     raise ConfigError(message, field=field)
 

@@ -17,7 +17,7 @@ from keda_py.kube.resources import OVERRIDES, Obj
 from keda_py.kube.status import patch_status
 
 WAIT_SECONDS = 60.0
-MOST_WAITING, MOST_QUEUED = 1_000, 1_000
+MOST_WAITING, MOST_QUEUED, MOST_SIGNED = 1_000, 1_000, 10_000
 
 log = logging.getLogger(__name__)
 
@@ -38,6 +38,7 @@ class Requesters:
     def __init__(self, client: KubeClient, overrides: Informer) -> None:
         self._client, self._overrides = client, overrides
         self._waiting: OrderedDict[tuple[str, str, str], tuple[float, str]] = OrderedDict()
+        self._signed: OrderedDict[str, None] = OrderedDict()
         self._found: asyncio.Queue[tuple[Obj, str]] = asyncio.Queue(MOST_QUEUED)
         overrides.subscribe(self._on_change)
 
@@ -63,8 +64,14 @@ class Requesters:
                 return
 
     def _note(self, live: Obj, user: str) -> None:
-        if not text_at(live, "status", "requestedBy") and not self._found.full():
-            self._found.put_nowait((live, user))
+        """Its creator may know its uid before our watch shows the author: what comes second signs nothing."""
+        uid = live["metadata"]["uid"]
+        if text_at(live, "status", "requestedBy") or uid in self._signed or self._found.full():
+            return
+        self._signed[uid] = None
+        if len(self._signed) > MOST_SIGNED:
+            self._signed.popitem(last=False)
+        self._found.put_nowait((live, user))
 
     async def run(self) -> None:
         """Write until cancelled; one that cannot be written has no author."""

@@ -19,8 +19,8 @@ def has_finalizer(live: Obj) -> bool:
 
 async def ensure_finalizer(
     client: KubeClient, resource: Resource, live: Obj, labels: Mapping[str, str] = NO_LABELS
-) -> None:
-    """Add it, and labels, in one write, where they are missing.
+) -> Obj | None:
+    """Add it, and labels, in one write, where they are missing; the object then, None where nothing was.
 
     Raises Conflict when another client wrote meanwhile, and other KubeErrors.
     """
@@ -34,7 +34,8 @@ async def ensure_finalizer(
     if change:
         # A list is replaced whole by a merge patch: the version makes sure that no other finalizer is lost.
         change["resourceVersion"] = meta["resourceVersion"]
-        await client.patch(resource.named(meta.get("namespace", ""), meta["name"]), {"metadata": change})
+        return await client.patch(resource.named(meta.get("namespace", ""), meta["name"]), {"metadata": change})
+    return None
 
 
 async def end_loop(parts: Dependencies, state: Remembered) -> bool:

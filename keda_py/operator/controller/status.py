@@ -101,10 +101,11 @@ class StatusWriter:
             with suppress(KubeError):
                 await self.settle(state)
 
-    async def write(self, state: Remembered, wanted: Mapping[str, Any]) -> bool:
+    async def write(self, state: Remembered, wanted: Mapping[str, Any], *, exactly: bool = False) -> bool:
         """Bring the fields named in `wanted` to that value, None removes one. True when a request was needed.
 
-        What is staged goes with them, and stays so where this fails.
+        What is staged goes with them, and stays so where this fails. `exactly`: raises Conflict where the object is
+        not any more as we know it.
         """
         staged, before = state.staged, state.stored
         status = self._merged(state, wanted, self._stored(state))
@@ -113,7 +114,8 @@ class StatusWriter:
             state.history = replace(state.history, due=self._clock.monotonic() + PAUSE_SECONDS)
         metadata = {"namespace": state.key.namespace, "name": state.key.name, "uid": state.uid}
         seen = {"metadata": metadata, "status": dict(before)}
-        live = await patch_status(self._client, state.resource, seen, status)
+        version = str(state.version) if exactly else ""
+        live = await patch_status(self._client, state.resource, seen, status, version)
         if state.staged is staged:
             state.staged = {}
         if live is None:

@@ -1,8 +1,10 @@
 """Environments, as the controller works on them: decide, write the status, then act, then wait for what comes next.
 
 A status says what is remembered, so it is written before anything is scaled: killed after any one write, the next
-process goes on. Nothing is decided on a count that could be older than our own last write (`state.py`). In:
-`members.py` and `known/`; the decision is `core/environment/decision/`. Next: `actions.py`.
+process goes on. What is remembered is written over the very version that was seen: a replica that takes over may be
+behind with its watch, and is not to forget a count that it has not heard of. Nothing is decided on a count that could
+be older than our own last write (`state.py`). In: `members.py` and `known/`; the decision is
+`core/environment/decision/`. Next: `actions.py`.
 """
 
 import logging
@@ -24,7 +26,7 @@ from keda_py.core.environment.decision.state import EnvironmentState, read_state
 from keda_py.core.environment.spec import EnvironmentSpec, build_environment
 from keda_py.core.pacing.activations import read_priority
 from keda_py.core.values.object_key import ObjectKey
-from keda_py.errors import ConfigError, KubeError
+from keda_py.errors import ConfigError, Conflict, KubeError
 from keda_py.kube.informers.informer import Informer
 from keda_py.kube.resources import ENVIRONMENTS, SCALED_OBJECTS, Obj
 from keda_py.operator.controller.activations import Ticket
@@ -46,6 +48,8 @@ from keda_py.operator.environments.wire import fields_of
 
 LONGEST_WAIT_SECONDS = 600.0
 """Between two looks where nothing is known to change: files with holidays are read again."""
+BEHIND_SECONDS = 1.0
+"""Until the next trial, where our watch does not show yet what another replica, or a person, has written."""
 
 log = logging.getLogger(__name__)
 
@@ -70,7 +74,8 @@ class Environments(Kind[EnvironmentMemory]):
         except ConfigError as error:
             await self._refuse(state, str(error))
             raise StepError("Environment cannot be read", error) from error
-        await ensure_finalizer(self._parts.client, ENVIRONMENTS, live)
+        if (held := await ensure_finalizer(self._parts.client, ENVIRONMENTS, live)) is not None:
+            state.remember(held)
         async with state.without_worker():
             await self._parts.caches.wait_members()
         state.spec, state.next_look = Read(written=written, spec=spec), 0.0
@@ -85,8 +90,13 @@ class Environments(Kind[EnvironmentMemory]):
 
     async def look(self, state: EnvironmentMemory) -> None:
         """Decide, write, act. Raises KubeError."""
-        if state.spec is not None:
+        if state.spec is None:
+            return
+        try:
             await self._decide(state, state.spec.spec, state.spec.written)
+        except Conflict as error:
+            state.next_look = self._parts.clock.monotonic() + BEHIND_SECONDS
+            log.debug("environment changed meanwhile", extra=about(state) | {"error": str(error)})
 
     async def finalize(self, state: EnvironmentMemory, live: Obj) -> None:
         """Give every count back, and let go once that was seen. Raises KubeError."""
@@ -108,6 +118,7 @@ class Environments(Kind[EnvironmentMemory]):
         before = _stored(state)
         others = await find_others(self._parts.caches.further, self._parts.cluster, spec, before)
         found = list(self._members.see(spec, before, state.written, others))
+        state.forget_all_but({one.key for one, _ in found})
         seen = EnvironmentSeen(members=[one for one, _ in found], calendar_error=problem, kinds_error=others.error)
         decision = decide(spec, calendar, overrides, seen, before, clock.now())
         live = self.live.get(state.key.namespace, state.key.name)
@@ -115,7 +126,8 @@ class Environments(Kind[EnvironmentMemory]):
         waits = self._waiting(state, live, seen, decision)
         status = decision.status.model_copy(update={"awaiting_turn": len(waits)})
         told = [*events_of(before, decision), *turn_events(state.status.get("awaitingTurn", 0), len(waits))]
-        await self._parts.status.write(state, fields_of(EnvironmentStatus, status))
+        remembers = decision.state.members != before.members
+        await self._parts.status.write(state, fields_of(EnvironmentStatus, status), exactly=remembers)
         for kind, reason, note in told if live is not None else ():
             self._parts.events.record(live or {}, kind, reason, note)
         state.next_look = min(state.next_look, clock.monotonic() + self._seconds_to(decision.look_again_at))
@@ -151,9 +163,9 @@ class Environments(Kind[EnvironmentMemory]):
         told = ruler(state.key.name, decision.status, calendar)
         for member in decision.members:
             if member.key in own:
-                self._parts.overlays.put(_scaled_object(state, member.key), laid_by(told, member))
+                self._parts.overlays.put(_scaled_object(state, member.key), laid_by(told, member), state.uid)
         for gone in state.laid - {one.key for one in seen.members}:
-            self._parts.overlays.put(_scaled_object(state, gone), None)
+            self._parts.overlays.put(_scaled_object(state, gone), None, state.uid)
         state.laid = frozenset(own)
 
     async def _calendar(self, spec: EnvironmentSpec, written: Environment | None) -> tuple[Calendar | None, str]:
@@ -174,7 +186,7 @@ class Environments(Kind[EnvironmentMemory]):
         """What was built for it."""
         self._parts.owners.forget(state.uid)
         for key in state.laid:
-            self._parts.overlays.put(_scaled_object(state, key), None)
+            self._parts.overlays.put(_scaled_object(state, key), None, state.uid)
         self._parts.calendars.forget(*_triple(state))
 
     def watches(self, controller: Controller[EnvironmentMemory]) -> Iterable[Callable[[], None]]:
@@ -204,9 +216,13 @@ def _on_change(due: Callable[[str], None], old: Obj | None, new: Obj | None) -> 
 
 
 def _on_neighbour(due: Callable[[str], None], old: Obj | None, new: Obj | None) -> None:
-    """Another Environment takes members, or leaves them."""
-    if old is None or new is None or old.get("spec") != new.get("spec"):
+    """Another Environment takes members, or leaves them, or has given them back."""
+    if old is None or new is None or old.get("spec") != new.get("spec") or _remembered(old) - _remembered(new):
         due(namespace_of(new or old))
+
+
+def _remembered(live: Obj) -> set[str]:
+    return set(map_at(live, "status", "members"))
 
 
 def _relevant(live: Obj) -> tuple[Any, ...]:

@@ -54,6 +54,7 @@ class Members:
         """Each member with its object; also those that are remembered and still there."""
         neighbours = [*(one for one in self._owners.within(spec.namespace) if one.uid != spec.uid), spec]
         heirs = {key_of_workload(one.workload) for one in state.members.values() if one.workload}
+        held = self._owners.holds(spec.namespace, spec.uid)
         for key, role, live, text in self._candidates(spec, state.members, others):
             labels, annotations = texts_at(live, "metadata", "labels"), texts_at(live, "metadata", "annotations")
             remembered = key in state.members or key in heirs
@@ -61,6 +62,7 @@ class Members:
             if not taken and not remembered:
                 continue
             owner = owner_of(neighbours, labels, annotations) if taken else None
+            rules = owner is not None and owner.uid == spec.uid
             asleep = key in state.members and state.members[key].stage in _ASLEEP
             workload = self._workload(live, others) if role is Role.SCALED_OBJECT else live
             count = self._count(workload, role, written.get(key))
@@ -80,8 +82,8 @@ class Members:
                     wave=spec.wave_of(labels),
                     manager=count.manager,
                     triggers_active=role is Role.SCALED_OBJECT and _is_active(live),
-                    released=not taken,
-                    owned_by=owner.name if owner is not None and owner.uid != spec.uid else "",
+                    released=not taken or (remembered and not rules),
+                    owned_by="" if remembered else held.get(key) or ("" if rules or owner is None else owner.name),
                     targets=tuple(targets),
                     workload=workload_of(live) if role is Role.SCALED_OBJECT else text,
                 ),

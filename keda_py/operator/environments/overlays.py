@@ -39,11 +39,13 @@ class Overlays:
 
     def __init__(self) -> None:
         self._laid: dict[ObjectKey, Laid] = {}
+        self._by: dict[ObjectKey, str] = {}
         self._notify: Callable[[ObjectKey], None] = lambda _: None
 
     def clear(self) -> None:
         """Nothing is known any more, as in a new process."""
         self._laid.clear()
+        self._by.clear()
 
     def subscribe(self, notify: Callable[[ObjectKey], None]) -> None:
         """Call `notify` on the loop with each object whose overlay changes."""
@@ -56,15 +58,16 @@ class Overlays:
             return spec
         return ruled(spec, lay_over(spec, laid.overlay), laid.because)
 
-    def put(self, key: ObjectKey, laid: Laid | None) -> None:
-        """From now on; None takes it off."""
-        if self._laid.get(key) == laid:
+    def put(self, key: ObjectKey, laid: Laid | None, by: str = "") -> None:
+        """From now on, by the Environment of that uid; None takes it off, where no other Environment has laid it."""
+        if laid is None and self._by.get(key, by) != by:
             return
-        if laid is None:
-            del self._laid[key]
-        else:
-            self._laid[key] = laid
-        self._notify(key)
+        before = self._laid.pop(key, None)
+        self._by.pop(key, None)
+        if laid is not None:
+            self._laid[key], self._by[key] = laid, by
+        if before != laid:
+            self._notify(key)
 
     def restore(self, environments: Iterable[Obj]) -> None:
         """Take over what the stored statuses say; decisions follow."""
@@ -80,7 +83,7 @@ class Overlays:
                 overlay = _stored(member)
                 if kind == _KIND and overlay is not None:
                     key = ObjectKey(_KIND, meta["namespace"], called)
-                    self._laid[key] = Laid(overlay, because(ruler_of(live), member))
+                    self._laid[key], self._by[key] = Laid(overlay, because(ruler_of(live), member)), meta["uid"]
 
 
 def because(ruler: str, member: MemberState | None) -> str:

@@ -18,7 +18,7 @@ from keda_py.core.environment.overrides import OverrideSpec, Standing, Target, r
 from keda_py.core.environment.scaling.overlays import overlay_of
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.core.values.times import write_time
-from keda_py.errors import ConfigError, Conflict, KubeError, NotFound
+from keda_py.errors import ConfigError, Conflict, NotFound
 from keda_py.kube.resources import DEPLOYMENTS, ENVIRONMENTS, OVERRIDES, SCALED_OBJECTS, STATEFUL_SETS, Obj
 from keda_py.operator.controller.after_look import LATE_SECONDS
 from keda_py.operator.controller.controller import Controller
@@ -59,11 +59,14 @@ class OverrideObjects(Kind[OverrideMemory]):
         self._states: Mapping[ObjectKey, OverrideMemory] = {}
 
     async def restore(self) -> None:
-        """Before any ScaledObject is worked on: what lies over those outside of Environments."""
+        """Before any ScaledObject is worked on: what lies over those outside of Environments.
+
+        One that cannot be read keeps nothing from beginning; its first look tells.
+        """
         self._direct.clear()
         self._restored.clear()
         for live in self.live.objects():
-            with suppress(ConfigError, KubeError):
+            with suppress(Exception):
                 spec = await self._parts.overriding.read(live)
                 place = self._places.find(live["metadata"]["namespace"], spec.target)
                 if place.alone is not None:

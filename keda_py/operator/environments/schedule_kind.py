@@ -26,7 +26,7 @@ from keda_py.core.environment.scaling.schedules import (
 )
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.core.values.times import write_time
-from keda_py.errors import ConfigError, KubeError
+from keda_py.errors import ConfigError
 from keda_py.kube.resources import SCALED_OBJECTS, Obj
 from keda_py.operator.controller.after_look import LATE_SECONDS
 from keda_py.operator.controller.controller import Controller
@@ -101,7 +101,7 @@ class ScheduleObjects(Kind[ScheduleMemory]):
         for live in self.live.objects():
             key = ObjectKey.of(self.live.spec.resource.kind, live)
             memory = ScheduleMemory(resource=self.resource, key=key, uid=live["metadata"]["uid"])
-            with suppress(ConfigError, KubeError):
+            with suppress(Exception):  # one that cannot be read keeps nothing from beginning
                 memory.known = await self._read(live)
             self._states[key.namespace, key.name] = memory
             memories.append(memory)

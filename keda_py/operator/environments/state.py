@@ -1,5 +1,6 @@
 """What the operator remembers of one Environment between two looks; what must survive a restart is in its status."""
 
+from collections.abc import Container
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
@@ -38,3 +39,8 @@ class EnvironmentMemory(Remembered):
     spec: Read | None = None
     written: dict[str, Written] = field(default_factory=dict)
     laid: frozenset[str] = frozenset()
+
+    def forget_all_but(self, members: Container[str]) -> None:
+        """Our writes of members that are gone: names come and go."""
+        for key in [key for key in self.written if key not in members]:
+            del self.written[key]

@@ -16,7 +16,7 @@ class SilentStatus(StatusWriter):
     def note(self, state: Remembered, entry: Entry) -> None:
         """Nothing is kept either."""
 
-    async def write(self, state: Remembered, wanted: Mapping[str, Any]) -> bool:
+    async def write(self, state: Remembered, wanted: Mapping[str, Any], *, exactly: bool = False) -> bool:
         """Nothing was needed."""
         return False
 

@@ -173,6 +173,7 @@ def test_found_holidays_are_laid_over_the_hours_and_the_first_name_stays() -> No
         ({"timeZone": "Mars/Olympus"}, "spec.timeZone: 'Mars/Olympus' is not a known time zone; write an IANA name, e.g. Europe/Prague or UTC"),
         ({"hours": [{"days": "Mon-Fri", "from": "8:75", "to": "18:00"}]}, "spec.hours[0].from: '8:75' is not a time of day; write 00:00 to 24:00, such as 08:30"),
         ({"hours": [{"from": "08:00", "to": "25:00"}]}, "spec.hours[0].to: '25:00' is not a time of day; write 00:00 to 24:00, such as 08:30"),
+        ({"hours": [{"days": "Mon" + " " * 500_000, "from": "08:00", "to": "18:00"}]}, f"spec.hours[0].days: {'Mon' + ' ' * 197!r} has more than 200 characters; write for example Mon-Fri"),
         ({"hours": [{"days": "Mon-Fry", "from": "08:00", "to": "18:00"}]}, "spec.hours[0].days: 'Mon-Fry' are not days of the week; write for example Mon-Fri or Sat,Sun"),
         ({"hours": [{"from": "08:00", "to": "08:00"}]}, "spec.hours[0]: 08:00 to 08:00 has no length; write 00:00 to 24:00 for the whole day"),
         ({"hours": [{"days": "Mon", "from": "08:00", "to": "12:00"}, {"days": "Mon-Fri", "from": "11:00", "to": "17:00"}]}, "spec.hours[1]: on Mon these overlap with the hours Mon 08:00-12:00; let one end where the other begins"),

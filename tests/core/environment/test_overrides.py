@@ -83,6 +83,9 @@ def test_one_for_another_target_rules_nothing() -> None:
         ({"state": "Awake", "for": "0s"}, "spec.for: '0s' has no length; write for example 3h"),
         ({"state": "Awake", "until": "22:00"}, "spec.until: '22:00' is not a time with its offset; write for example 2026-11-23T22:00:00+01:00"),
         ({"state": "Awake", "until": "2026-11-23T22:00:00"}, "spec.until: '2026-11-23T22:00:00' is not a time with its offset; write for example 2026-11-23T22:00:00+01:00"),
+        ({"state": "Awake", "until": "9999-12-31T23:00:00Z"}, "spec.until: '9999-12-31T23:00:00Z' is not of the years 1970 to 2200; correct it"),
+        ({"state": "Awake", "from": "9999-12-31T23:00:00Z", "for": "3h"}, "spec.from: '9999-12-31T23:00:00Z' is not of the years 1970 to 2200; correct it"),
+        ({"state": "Awake", "from": "0001-01-01T00:00:00+14:00"}, "spec.from: '0001-01-01T00:00:00+14:00' is not of the years 1970 to 2200; correct it"),
         ({"state": "Awake", "until": "NextChange", "for": "3h"}, "spec: give one of until and for"),
         ({"replicas": 3}, "spec.replicas: an Environment has no count; use state, or name a ScaledObject, Deployment or StatefulSet"),
         ({}, "spec: give one of state and replicas"),
@@ -151,6 +154,8 @@ def test_waves_are_found_by_selector_and_those_without_come_last() -> None:
     [
         ({"waves": [{"name": "a"}, {"name": "a"}]}, "spec.waves[1].name: 'a' is taken; give each wave a name of its own"),
         ({"waves": [{"name": "a", "timeout": "five"}]}, "spec.waves[0].timeout: 'five' is not a duration up to 366d; write for example 90s, 5m or 1h30m"),
+        ({"waves": [{"name": "a" * 9999}]}, f"spec.waves[0].name: {'a' * 253!r} has more than 253 characters; write a shorter one"),
+        ({"kinds": [{"apiVersion": "a/v1", "kind": "B" * 9999}]}, f"spec.kinds[0].kind: {'B' * 253!r} has more than 253 characters; write a shorter one"),
         ({"grace": "-1m"}, "spec.grace: '-1m' is not a duration up to 366d; write for example 90s, 5m or 1h30m"),
         ({"calendar": None}, "spec: give one of calendarRef and calendar"),
         ({"selector": {"matchLabels": {str(n): "" for n in range(101)}}}, "spec.selector: has more than 100 requirements; write fewer"),

@@ -86,3 +86,12 @@ async def test_of_two_reviews_of_one_object_the_first_is_believed(cluster: Clust
     requesters.expect(request("u1", "pavel"))
     cluster.appears("u1")
     assert await written(cluster, requesters) == ["jana"]
+
+
+async def test_what_its_creator_makes_up_at_once_does_not_sign_over_the_author(
+    cluster: Cluster, requesters: Requesters
+) -> None:
+    requesters.expect(request("u1", "jana"))
+    cluster.appears("u1")
+    requesters.expect(request("u1", "pavel"))  # our watch does not show the author yet
+    assert await written(cluster, requesters) == ["jana"]

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from keda_py.kube.resources import ENVIRONMENTS, STATEFUL_SETS
+from keda_py.kube.resources import DEPLOYMENTS, ENVIRONMENTS, STATEFUL_SETS
 from keda_py.localkube.store.subscriptions import Event
+from keda_py.operator.controller.state import version_of
 from tests.http_server import HttpServer
 from tests.operator.environments.builders import (
     LUNCH,
@@ -146,3 +147,22 @@ async def test_while_it_gives_its_counts_back_at_the_end(kills: Callable[[Act, A
         assert world.find(ENVIRONMENTS, "dev") is None
 
     assert await kills(asleep, end, gone) > 4
+
+
+async def test_a_replica_that_takes_over_behind_its_watch_overwrites_no_count(world: World) -> None:
+    await world.create(starting("web", 3, 1), environment(calendar=LUNCH))
+    await until(world, 20, "12:02")
+    before = world.get(ENVIRONMENTS, "dev")
+    await until(world, 20, "12:06")
+    await world.patch(DEPLOYMENTS, {"spec": {"replicas": 1}}, "web")
+    await until(world, 20, "12:07")
+    assert world.assembly is not None
+    ((_, state),) = world.assembly.environments.environments.states.items()
+    state.version, state.stored, state.next_look = version_of(before), before["status"], 0.0
+    world.assembly.environments.environments.queue.add(state.key)
+    await world.seconds(5)
+    kept = status(world)["members"]["Deployment/web"]
+    assert (kept["stage"], kept["replicas"], world.replicas("web")) == ("Kept", 3, 1)
+    await world.patch(ENVIRONMENTS, {"metadata": {"annotations": {"any": "change"}}}, "dev")  # now it hears of it
+    await until(world, 20, "12:12")
+    assert world.replicas("web") == 3

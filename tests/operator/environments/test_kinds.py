@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from keda_py.kube.resources import SCALED_OBJECTS, Obj
-from tests.builders import box_definition, boxen, metrics_api, obj, scaled_object
+from keda_py.kube.resources import DEPLOYMENTS, REPLICA_SETS, SCALED_OBJECTS, Obj
+from tests.builders import box_definition, boxen, deployment, metrics_api, obj, scaled_object
 from tests.operator.environments.builders import LUNCH, condition, environment, status, until
 from tests.operator.world import World
 
@@ -60,3 +60,14 @@ async def test_a_scaled_object_of_another_kind_sleeps_and_leaves_its_count_when_
     await world.seconds(90)
     assert size(world, "one") == 3  # a Box is no member by itself, so that nothing else would wake it
     assert status(world).get("members", {}) == {}
+
+
+async def test_replica_sets_of_deployments_are_scaled_by_those_alone(world: World) -> None:
+    kinds = [{"apiVersion": "apps/v1", "kind": "ReplicaSet"}]
+    await world.create(deployment("web", 3), environment(calendar=LUNCH, kinds=kinds))
+    await world.seconds(30)
+    assert status(world)["membersTotal"] == 1
+    await world.patch(DEPLOYMENTS, {"metadata": {"annotations": {"keda-py.dev/exclude": "true"}}}, "web")
+    written = world.writes_of(REPLICA_SETS, world.all(REPLICA_SETS, "default")[0]["metadata"]["name"])
+    await until(world, 20, "12:08")
+    assert (world.replicas("web"), len(written)) == (3, 0)

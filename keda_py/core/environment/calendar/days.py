@@ -30,8 +30,11 @@ def parse_weekdays(text: str, *, field: str) -> tuple[int, ...]:
     """`Mon-Fri`, `Sat,Sun`, `Fri-Mon`; every day for an empty text. Monday is 0. Raises ConfigError."""
     if not text:
         return tuple(range(7))
+    if len(text) > _LONGEST:  # it is told as the reason of each opening
+        told = f"{text[:_LONGEST]!r} has more than {_LONGEST} characters; write for example Mon-Fri"
+        raise ConfigError(f"{field}: {told}", field=field)
     found: set[int] = set()
-    for part in text[: _LONGEST + 1].split(","):
+    for part in text.split(","):
         first, dash, last = (word.strip() for word in part.partition("-"))
         start, end = _weekday(first, text, field), _weekday(last if dash else first, text, field)
         found.update((start + step) % 7 for step in range((end - start) % 7 + 1))

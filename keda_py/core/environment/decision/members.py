@@ -164,7 +164,7 @@ def _put_up(member: MemberSeen, state: MemberState, want: Want, now: datetime) -
 def act(member: MemberSeen, state: MemberState | None, want: Want, now: datetime) -> MemberDecision:
     """What is done now; `state` is what `observe` gave."""
     if member.owned_by:
-        because = f"Environment {member.owned_by} is older and has it"
+        because = f"Environment {member.owned_by} has it"
         return _decide(member, None, Reason.OWNED_BY_ANOTHER, because)
     if member.count is None:
         return _decide(member, state, Reason.COUNT_UNKNOWN, "its count could not be read", want)

@@ -155,7 +155,7 @@ def _conflict(picture: Picture) -> Condition:
         return _condition("Conflict", False, "NoConflict", "")
     owners = _names(sorted(set(taken.values())))
     return _condition(
-        "Conflict", True, "OwnedByAnother", f"{_names(sorted(taken))}: the older Environment has them: {owners}"
+        "Conflict", True, "OwnedByAnother", f"{_names(sorted(taken))}: another Environment has them: {owners}"
     )
 
 

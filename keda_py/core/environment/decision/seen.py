@@ -75,7 +75,7 @@ class MemberSeen:
     released: bool = False
     """No member any more, but something of it is still remembered: it is given back."""
     owned_by: str = ""
-    """Another, older Environment that has it."""
+    """Another Environment that has it: an older one, or one that is still to give its count back."""
     targets: tuple[Target, ...] = ()
     """What an Override may call it: itself, and of a ScaledObject its workload."""
     workload: str = ""

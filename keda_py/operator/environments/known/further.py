@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from keda_py.apis.foreign import map_at, text_at, texts_at
+from keda_py.apis.foreign import map_at, maps_at, text_at, texts_at
 from keda_py.clock import Clock
 from keda_py.core.environment.spec import EXCLUDE
 from keda_py.errors import ConfigError, KubeError, NotFound
@@ -66,6 +66,7 @@ def keep_further(live: Obj) -> Obj:
         "metadata": kept | {"annotations": {EXCLUDE: excluded} if excluded else {}},
         "status": {name: status[name] for name in ("readyReplicas",) if isinstance(status.get(name), int)},
         "manager": writer,
+        "owned": any(one.get("controller") is True for one in maps_at(meta, "ownerReferences")),
     }
 
 
@@ -139,13 +140,18 @@ class FurtherKinds:
             notify(old, new)
 
     def watched(self, kinds: Iterable[Kind], namespace: str) -> list[Wanted]:
-        """The workloads of those kinds, as far as they can be listed."""
+        """The workloads of those kinds, as far as they can be listed.
+
+        What has a controller, as a ReplicaSet has its Deployment, is scaled by that, which would put it up again.
+        """
         found: list[Wanted] = []
         for kind in kinds:
             informer = self._informers.get(kind)
             if informer is not None and informer.synced:
                 lives = informer.objects(namespace)
-                found.extend(Wanted(kind, namespace, live["metadata"]["name"], live) for live in lives)
+                found.extend(
+                    Wanted(kind, namespace, live["metadata"]["name"], live) for live in lives if not live["owned"]
+                )
         return found
 
     async def read(self, wanted: Iterable[Wanted], *, soon: bool) -> None:

@@ -30,8 +30,11 @@ class Overriding:
         self._room: dict[str, tuple[_Said, set[str]]] = {}
 
     async def of_namespace(self, namespace: str) -> Overrides:
-        """All that can be read. Asked for by each look of each Override: built anew only when one has changed."""
-        lives = self._caches.overrides.objects(namespace)
+        """All that have not ended and can be read.
+
+        Asked for by each look of each Override: built anew only when one has changed.
+        """
+        lives = [live for live in self._caches.overrides.objects(namespace) if not _has_ended(live)]
         versions = tuple((live["metadata"]["uid"], live["metadata"]["resourceVersion"]) for live in lives)
         said = (self._only_environment(namespace), *versions)
         known = self._known.get(namespace)

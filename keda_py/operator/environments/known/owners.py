@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping
 from heapq import nsmallest
 
 from keda_py.apis.environments.environment import Environment
-from keda_py.apis.foreign import text_at, texts_at
+from keda_py.apis.foreign import map_at, name_of, text_at, texts_at
 from keda_py.apis.parsing import parse_object
+from keda_py.core.environment.decision.state import key_of_workload
 from keda_py.core.environment.spec import EnvironmentSpec, build_environment, owner_of
 from keda_py.errors import ConfigError
 from keda_py.kube.informers.informer import Informer
@@ -31,6 +32,20 @@ class Owners:
         """The same for an object of which no more is known."""
         owner = owner_of(list(self.within(namespace)), labels, annotations)
         return "" if owner is None else owner.name
+
+    def holds(self, namespace: str, uid: str) -> Mapping[str, str]:
+        """KIND/NAME of what other Environments than that one still remember -> their names.
+
+        They give it back first: a count that is taken over in between would be the 0 of a sleeping workload.
+        """
+        found: dict[str, str] = {}
+        for live in self._environments.objects(namespace):
+            if live["metadata"]["uid"] != uid:
+                for key, member in map_at(live, "status", "members").items():
+                    found[key] = name_of(live)
+                    if workload := text_at(member, "workload"):
+                        found[key_of_workload(workload)] = name_of(live)
+        return found
 
     def within(self, namespace: str) -> Iterator[EnvironmentSpec]:
         """Those that can be read: the others have no members."""
