@@ -8,14 +8,12 @@ import asyncio
 import logging
 import signal
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from datetime import timedelta
 from functools import partial
 
 from keda_py import __version__
 from keda_py.clock import Clock, SystemClock
-from keda_py.kube.leases.lease import Election
-from keda_py.kube.leases.membership import Membership
 from keda_py.operator.assembly import Assembly, assemble
 from keda_py.operator.opening import opened
 from keda_py.operator.process.clock_watch import watch_clock
@@ -34,7 +32,8 @@ from keda_py.settings.settings import Settings
 log = logging.getLogger(__name__)
 
 Started = Callable[[Assembly], None]
-Lead = Callable[[], Awaitable[None]]
+Campaign = Callable[[str], Coroutine[object, None, None]]
+"""Until cancelled: wait for a Lease, work while it is ours, begin again; given where this replica serves."""
 
 
 async def run(settings: Settings) -> None:
@@ -112,42 +111,56 @@ async def _work(assembly: Assembly, settings: Settings, started: Started) -> Non
         elif sharing is None:
             await election.run(partial(_lead, assembly, settings, started), assembly.serving.address)
         else:
-            await _take_part(assembly, election, sharing.membership, partial(_lead_only, assembly, settings), started)
+            lead, share = partial(_lead_only, assembly, settings), partial(_share, assembly, started)
+            await _take_part(assembly, partial(election.run, lead), partial(sharing.membership.run, share))
     finally:
         await shut_down(assembly)
 
 
-async def _take_part(
-    assembly: Assembly, election: Election, membership: Membership, lead: Lead, started: Started
-) -> None:
-    """The work of one of several replicas that write: its share, and what is done once for the cluster if it leads."""
-    address = assembly.serving.address
+async def _take_part(assembly: Assembly, lead: Campaign, share: Campaign) -> None:
+    """The work of one of several replicas that write: its share, and what is done once for the cluster if it leads.
+
+    What lies over ScaledObjects each has to know for its own.
+    """
+    parts, downscaler, address = assembly.parts, assembly.downscaler, assembly.serving.address
+    on_steps = [one.on_clock_step for one in (assembly.scaled_objects, assembly.jobs.controller, assembly.environments)]
+    await assembly.environments.restore()
     async with asyncio.TaskGroup() as tasks:
-        tasks.create_task(assembly.parts.events.run())
-        tasks.create_task(election.run(lead, address))
-        tasks.create_task(membership.run(partial(_share, assembly, started), address))
+        for run in (parts.events.run, assembly.cloud_events.run, assembly.environments.follow):
+            tasks.create_task(run())
+        if downscaler is not None:
+            await downscaler.sweep.restore()
+            tasks.create_task(downscaler.sweep.run())
+            on_steps.append(downscaler.sweep.on_clock_step)
+        tasks.create_task(watch_clock(parts.clock, on_steps))
+        tasks.create_task(lead(address))
+        tasks.create_task(share(address))
 
 
 async def _lead_only(assembly: Assembly, settings: Settings) -> None:
-    """What is done once for the cluster, until cancelled. Environments do not go together with shards yet."""
+    """What is done once for the cluster, until cancelled: what every replica followed, this one stores and does."""
     if settings.serving.register:
         await assembly.serving.register(assembly.parts.client)
-    if assembly.environments.caches.environments.objects():
-        log.warning("environments are not acted on; leave --shards out to have them put to sleep")
-    async with asyncio.TaskGroup() as leading:
-        leading.create_task(assembly.authentications.run())
-        leading.create_task(assembly.serving.guard(assembly.parts.client))
+    assembly.environments.take_over()
+    assembly.cloud_events.take_over()
+    if assembly.downscaler is not None:
+        assembly.downscaler.sweep.on_clock_step()
+    try:
+        async with asyncio.TaskGroup() as leading:
+            leading.create_task(assembly.authentications.run())
+            leading.create_task(assembly.environments.tell())
+            leading.create_task(assembly.serving.guard(assembly.parts.client))
+    finally:
+        assembly.environments.on_clock_step()  # from now on only to be followed
 
 
 async def _share(assembly: Assembly, started: Started) -> None:
     """The work on our share, until cancelled; it may begin again later, as in a new process."""
     parts = assembly.parts
     parts.activations.clear()
+    assembly.environments.on_clock_step()  # theirs, too
     async with asyncio.TaskGroup() as working:
-        for work in (assembly.cloud_events, assembly.jobs):
-            working.create_task(work.run())
-        on_steps = [one.on_clock_step for one in (assembly.scaled_objects, assembly.jobs.controller)]
-        working.create_task(watch_clock(parts.clock, on_steps))
+        working.create_task(assembly.jobs.run())
         log.info("operator started", extra={"version": __version__})
         started(assembly)
         with parts.readings.listening():

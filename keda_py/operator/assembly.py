@@ -130,7 +130,8 @@ def assemble(around: OperatorInputs) -> Assembly:
     jobs, standby_reader = assemble_jobs(parts, settings, tenures), StandbyReader(parts, rights.owns)
     for listener in (scaled_objects, jobs.controller, standby_reader):
         sources.resolver.subscribe(listener.on_parameters)
-    environments = assemble_environments(parts, settings, lying)
+    leads = rights.leads if rights.sharing is not None else None
+    environments = assemble_environments(parts, settings, lying, leads)
     parts.activations.subscribe(ENVIRONMENTS.kind, environments.environments.on_turn)
     answers = Answers(
         metrics=GuardedQuestions(_query(parts, scaled_objects), parts.quarantine, parts.caches.scaled_objects.get),
@@ -146,9 +147,9 @@ def assemble(around: OperatorInputs) -> Assembly:
         scaled_objects=scaled_objects,
         jobs=jobs,
         environments=environments,
-        downscaler=assemble_downscaler(parts, settings, environments.owners, lying.annotated),
+        downscaler=assemble_downscaler(parts, settings, environments.owners, lying.annotated, leads),
         authentications=_authentications(parts, jobs),
-        cloud_events=_cloud_events(around, parts),
+        cloud_events=_cloud_events(around, parts, rights),
         admission=answers.admission,
         serving=Serving(settings, around.clock, around.client, answers),
         rights=rights,
@@ -225,10 +226,10 @@ def _authentications(parts: ScaledObjectDependencies, jobs: ScaledJobParts) -> A
     return Authentications(parts, users)
 
 
-def _cloud_events(around: OperatorInputs, parts: ScaledObjectDependencies) -> CloudEventSources:
+def _cloud_events(around: OperatorInputs, parts: ScaledObjectDependencies, rights: Rights) -> CloudEventSources:
     cluster = around.settings.cluster
     destinations = Destinations(around.http, cluster, parts.resolver)
-    return CloudEventSources(parts, destinations, everywhere=cluster.events_everywhere)
+    return CloudEventSources(parts, destinations, everywhere=cluster.events_everywhere, tells=rights.leads)
 
 
 def _insight(

@@ -80,8 +80,7 @@ class LeadershipSettings:
     shards: int = option(
         0,
         parse_shards,
-        "so many replicas are active at once, each for its share of the objects; 0: one at a time. Environments, "
-        "Overrides, ScalingSchedules and py-kube-downscaler's annotations are not acted on then",
+        "so many replicas are active at once, each for its share of the objects; 0: one at a time",
         flag="shards",
         env="KEDA_PY_SHARDS",
     )
@@ -383,8 +382,6 @@ def _contradictions(settings: Settings) -> list[str]:
         found.append("--external-metrics-upstream-ca-file: means nothing without --external-metrics-upstream")
     if lease.shards and not lease.elect:
         found.append("--shards: means nothing without --leader-elect; give it, too")
-    if lease.shards and settings.environments.downscaler_annotations:
-        found.append("--downscaler-annotations: are not acted on with --shards yet; leave one of them out")
     if settings.shadow.enabled and lease.elect:
         found.append("--leader-elect: means nothing with --shadow, which writes nothing; leave it out")
     if settings.shadow.enabled and serving.register:

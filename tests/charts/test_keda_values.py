@@ -103,7 +103,6 @@ def test_a_value_that_means_nothing_is_told_after_the_install(path: str) -> None
         ({"image.keda.repository": "kedacore/keda"}, f"is KEDA's own image; {BUILT}"),
         ({"watchLabelSelector": "a=b"}, "use watchNamespace"),
         ({"networkPolicy.enabled": True, "networkPolicy.flavor": "cilium"}, "write kubernetes"),
-        ({"operator.shards": 3}, "set environments.enabled=false"),
         ({"prometheus.operator.serviceMonitor.relabellings": [{"action": "drop"}]}, "write relabelings"),
         ({"podIdentity.aws.irsa.enabled": True}, "roleArn: is missing"),
         ({"podIdentity.gcp.enabled": True}, "gcpIAMServiceAccount: is missing"),

@@ -150,11 +150,11 @@ def test_the_operators_own_identity_goes_nowhere_unless_told() -> None:
     assert load(KEDA_PY_OPERATOR_IDENTITY_ANYWHERE="true").scaling.identity_anywhere
 
 
-def test_shards_want_an_election_and_no_downscaler() -> None:
+def test_shards_want_an_election_which_a_shadow_has_not() -> None:
     with pytest.raises(ConfigError, match="means nothing without --leader-elect"):
         load({"shards": ["3"]})
-    with pytest.raises(ConfigError, match="not acted on with --shards yet"):
-        load({"shards": ["3"], "leader-elect": ["true"], "downscaler-annotations": ["true"]})
+    with pytest.raises(ConfigError, match="means nothing with --shadow"):
+        load({"shards": ["3"], "leader-elect": ["true"], "shadow": ["true"]})
     assert load({"shards": ["3"], "leader-elect": ["true"]}).leadership.shards == 3
 
 

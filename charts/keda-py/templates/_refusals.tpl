@@ -35,9 +35,6 @@
 {{- if and $v.podIdentity.gcp.enabled (not $v.podIdentity.gcp.gcpIAMServiceAccount) }}
 {{- fail "podIdentity.gcp.gcpIAMServiceAccount: is missing; name the account that the operator is" }}
 {{- end }}
-{{- if and $v.operator.shards $v.environments.enabled }}
-{{- fail "operator.shards: Environments do not go together with it yet; set environments.enabled=false" }}
-{{- end }}
 {{- if and (gt (int $v.operator.replicaCount) 1) $v.operator.useHostNetwork (not ($v.operator.affinity | default $v.affinity)) }}
 {{- fail "operator.useHostNetwork: two replicas on one node want the same ports; set operator.affinity to keep them apart" }}
 {{- end }}

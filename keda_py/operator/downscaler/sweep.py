@@ -115,6 +115,8 @@ class Sweep:
             outcome = None if decided is None else decided.outcome
             if decided is None or outcome is None or not outcome.changed or key_of(live) in self._writing:
                 continue
+            if not self._parts.acts():
+                continue
             if every or not self._is_fresh(live):
                 self._writing.add(key_of(live))
                 writes.create_task(self._write(live, decided.before, outcome))
