@@ -22,7 +22,7 @@ from keda_py.operator.process.last_net import last_net
 from keda_py.operator.process.memory import allocate_sparingly, collect_seldom, give_back
 from keda_py.operator.process.own import OwnProcess, own_journal
 from keda_py.operator.process.watchdog import Watchdog
-from keda_py.operator.registered import show_counts
+from keda_py.operator.registered import show_counts, show_shards
 from keda_py.operator.shutdown import shut_down
 from keda_py.readings.journal import Journal
 from keda_py.sdk.registry import trigger_types_by_module
@@ -66,6 +66,8 @@ async def run_operator(
     async with opened(settings, clock, process.journal) as around:
         assembly = assemble(around)
         show_counts(assembly.parts, assembly.scaled_objects, assembly.jobs)
+        if assembly.rights.sharing is not None:
+            show_shards(around.instruments, assembly.rights.sharing, assembly.scaled_objects, assembly.jobs)
         async with assembly.serving:
             watching = [around.tasks.create_task(run()) for run in _background(assembly, process)]
             working = around.tasks.create_task(_work(assembly, settings, started))

@@ -242,7 +242,8 @@ def _insight(
         SCALED_OBJECTS.kind: scaled_objects.states,
         SCALED_JOBS.kind: jobs.controller.states,
     }
-    return Insight(parts.clock, parts.record, known, parts.resolver.troubles, rights.owns)
+    replica = rights.sharing.membership.identity if rights.sharing is not None else ""
+    return Insight(parts.clock, parts.record, known, parts.resolver.troubles, rights.owns, replica)
 
 
 def _query(parts: ScaledObjectDependencies, scaled_objects: Controller[ObjectState]) -> Query:

@@ -58,6 +58,11 @@ class Membership:
         return self._share is not None and _now() - self._renewed_at < self._times.renew_deadline
 
     @property
+    def identity(self) -> str:
+        """Who we are in the Leases."""
+        return self._main.identity
+
+    @property
     def share(self) -> Share | None:
         """What is ours; None while no slot is."""
         return self._share

@@ -5,7 +5,7 @@ each write is sent. A tenure that has ended never begins again: where an object 
 was decided before is not written any more. `is_quiet` tells the membership when nothing of an ended one is under way.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -67,6 +67,10 @@ class Tenures:
         if key not in self._running:
             self._running[key] = Tenure(key, self._epoch)
         return self._running[key]
+
+    def count(self, keys: Iterable[ObjectKey]) -> int:
+        """How many of these we work on now, by their tenures."""
+        return sum(key in self._running for key in keys)
 
     def end(self, tenure: Tenure) -> None:
         """Its object is gone, or not ours any more."""

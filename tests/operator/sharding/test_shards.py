@@ -26,7 +26,16 @@ async def test_each_has_a_share_and_any_answers_any_question(replicas: Replicas)
             )
             assert (status, body["items"][0]["value"]) == (200, "4")
             path = f"/apis/insight.keda-py.dev/v1alpha1/namespaces/default/scaledobjects/{name}"
-            assert (await replica.get(path))[0] == 200
+            status, insight = await replica.get(path)
+            owner = next(one for one in crew if name in owned(one))
+            assert (status, insight["decidedBy"]) == (200, owner.name)
+    pages = [parts(replica).parts.instruments for replica in crew]
+    for page in pages:
+        page.process.sample()
+    ours = [page.registry.get_sample_value("keda_py_shards_objects", {"type": "scaledobject"}) for page in pages]
+    assert ours == [len(owned(replica)) for replica in crew]
+    assert sorted(page.registry.get_sample_value("keda_py_shards_slot") or 0 for page in pages) == [0, 1, 2]
+    assert all(page.registry.get_sample_value("keda_py_shards_agreed") for page in pages)
 
 
 async def test_what_a_dead_replica_had_is_looked_after_again_and_nothing_is_scaled_twice(replicas: Replicas) -> None:
