@@ -80,6 +80,7 @@ class Environments(Kind[EnvironmentMemory]):
             state.remember(held)
         async with state.without_worker():
             await self._parts.caches.wait_members()
+        state.laid |= self._parts.overlays.names_by(state.uid)
         state.spec, state.next_look = Read(written=written, spec=spec), 0.0
         state.fingerprint = fingerprint
 
@@ -150,6 +151,8 @@ class Environments(Kind[EnvironmentMemory]):
         told = [*events_of(before, decision), *turn_events(state.status.get("awaitingTurn", 0), len(waits))]
         remembers = decision.state.members != before.members
         await self._parts.status.write(state, fields_of(EnvironmentStatus, status), exactly=remembers)
+        if not self._parts.acts():
+            return  # not ours any more, and so not stored
         for kind, reason, note in told if live is not None else ():
             self._parts.events.record(live or {}, kind, reason, note)
         self._lay(state, decision, seen)
