@@ -16,7 +16,7 @@ from keda_py.cli.operator import loop_factory
 from tests.bench.figures import machine
 from tests.bench.options import Options
 
-BENCHES = ("decide", "start", "push", "serve", "burst", "scale")
+BENCHES = ("decide", "start", "push", "serve", "burst", "scale", "shards")
 
 
 def main() -> int:

@@ -35,6 +35,8 @@ class World:
     kubeconfig: Path
     operator: int
     secure_port: int
+    page: int = 0
+    """The port of its own metrics."""
 
     async def add_deployments(self, count: int) -> None:
         await self.client.create(NAMESPACES, a_namespace(NAMESPACE))
@@ -70,20 +72,34 @@ class World:
 @asynccontextmanager
 async def build_world() -> AsyncIterator[World]:
     """Start everything; the operator comes last and has nothing to do yet. Raises RuntimeError."""
+    async with build_crew(1) as (world,):
+        yield world
+
+
+@asynccontextmanager
+async def build_crew(count: int, *more: str) -> AsyncIterator[tuple[World, ...]]:
+    """The same with so many operators, each given `more` flags: one world, as each of them sees it."""
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="keda-py-bench-")))
         redis, redis_port = await _start_redis(stack, folder)
-        kubeconfig, secure_port = folder / "kubeconfig", free_port()
+        kubeconfig, ports = folder / "kubeconfig", [free_port() for _ in range(count)]
+        pages = [free_port() for _ in range(count)]
         await start_cluster(stack, folder, kubeconfig)
-        operator = await start_operator(stack, folder, kubeconfig, secure_port)
+        flags = [(f"--metrics-bind-address={LOOPBACK}:{page}", *more) if more else () for page in pages]
+        starts = [start_operator(stack, folder, kubeconfig, port, *flags[i]) for i, port in enumerate(ports)]
+        operators = await asyncio.gather(*starts)
         client = await stack.enter_async_context(KubeClient(SystemClock(), str(kubeconfig)))
-        yield World(
-            client=client,
-            redis=redis,
-            redis_port=redis_port,
-            kubeconfig=kubeconfig,
-            operator=operator,
-            secure_port=secure_port,
+        yield tuple(
+            World(
+                client=client,
+                redis=redis,
+                redis_port=redis_port,
+                kubeconfig=kubeconfig,
+                operator=operator,
+                secure_port=port,
+                page=page,
+            )
+            for operator, port, page in zip(operators, ports, pages, strict=True)
         )
 
 
@@ -94,18 +110,19 @@ async def start_cluster(stack: AsyncExitStack, folder: Path, kubeconfig: Path) -
     await until(lambda: _said(log, "embedded cluster is ready"), "the embedded cluster")
 
 
-async def start_operator(stack: AsyncExitStack, folder: Path, kubeconfig: Path, port: int) -> int:
-    """`keda-py operator` on that cluster, its caches synced; its pid."""
-    log = folder / "operator.log"
+async def start_operator(stack: AsyncExitStack, folder: Path, kubeconfig: Path, port: int, *more: str) -> int:
+    """`keda-py operator` on that cluster, with `more` flags, its caches synced; its pid."""
+    log = folder / f"operator-{port}.log"
     flags = [
         f"--kubeconfig={kubeconfig}",
         f"--bind-address={LOOPBACK}",
         f"--secure-port={port}",
         "--webhook-port=0",
-        "--metrics-bind-address=0",
+        *(() if any(flag.startswith("--metrics-bind") for flag in more) else ("--metrics-bind-address=0",)),
         "--health-probe-bind-address=0",
         f"--register=https://{LOOPBACK}:{port}",
         "--zap-encoder=json",
+        *more,
     ]
     pid = await start_process(stack, log, *keda_py("operator", *flags))
     await until(lambda: _said(log, "operator started"), "the operator")
