@@ -267,7 +267,8 @@ class ScalingSettings:
     activations_per_second: float = option(
         50.0,
         parse_rate,
-        "workloads woken from zero in a second, of all namespaces together, which take turns; 0: all at once",
+        "workloads woken from zero in a second, of all namespaces together, which take turns; 0: all at once. With "
+        "--shards each of so many replicas has an equal part of it",
         flag="activations-per-second",
         env="KEDA_PY_ACTIVATIONS_PER_SECOND",
     )
