@@ -61,8 +61,8 @@ lint: $(VENV)/.dev ## the checks without the tests
 	$(BIN)/lint-imports
 	$(BIN)/python -m tests.words
 
-bench: $(VENV)/.dev ## the figures of PERFORMANCE.md
-	$(BIN)/python -m tests.bench
+bench: $(VENV)/.dev ## the figures of PERFORMANCE.md in short: under five minutes; python -m tests.bench --help has the long form
+	$(BIN)/python -m tests.bench --short
 
 clean: ## forget the virtual environment
 	rm -rf $(VENV)

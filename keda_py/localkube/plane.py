@@ -11,6 +11,7 @@ from typing import Self
 from keda_py.core.hpa.controller import ControllerOptions
 from keda_py.localkube.apiserver.aggregation import Aggregation
 from keda_py.localkube.controllers.api_services import ApiServices
+from keda_py.localkube.controllers.autoscaling.custom_metrics import CustomMetrics
 from keda_py.localkube.controllers.autoscaling.external_metrics import ExternalMetrics
 from keda_py.localkube.controllers.autoscaling.horizontal import SYNC_SECONDS, HorizontalPodAutoscalers
 from keda_py.localkube.controllers.autoscaling.hpa_inputs import HpaInputs
@@ -51,7 +52,8 @@ class ControlPlane:
         )
         self.usage = Usage(self.context)
         self.api_services = ApiServices(self.context, aggregation)
-        inputs = HpaInputs(self.context, ExternalMetrics(aggregation), self.usage)
+        external, custom = ExternalMetrics(aggregation), CustomMetrics(aggregation, store)
+        inputs = HpaInputs(self.context, external, custom, self.usage)
         self._hpas = HorizontalPodAutoscalers(self.context, inputs, options.hpa, options.hpa_sync_seconds)
         self._loop.register(
             Namespaces(self.context, options.certificate_authority),

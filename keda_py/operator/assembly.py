@@ -147,7 +147,7 @@ def assemble(around: OperatorInputs) -> Assembly:
         scaled_objects=scaled_objects,
         jobs=jobs,
         environments=environments,
-        downscaler=assemble_downscaler(parts, settings, environments.owners, lying.annotated, leads),
+        downscaler=assemble_downscaler(parts, settings, environments, lying.annotated, leads),
         authentications=_authentications(parts, jobs),
         cloud_events=_cloud_events(around, parts, rights),
         admission=answers.admission,

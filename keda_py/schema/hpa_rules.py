@@ -65,13 +65,36 @@ def _metric(metric: Obj, path: str) -> Iterator[Cause]:
 
 
 def _source(source: Obj, own: str, path: str) -> Iterator[Cause]:
-    if own in ("external", "object", "pods") and not (source.get("metric") or {}).get("name"):
-        yield causes.required(f"{path}.metric.name", "must specify a metric name")
+    if own in ("external", "object", "pods"):
+        yield from _metric_name((source.get("metric") or {}).get("name"), f"{path}.metric.name")
+    if own == "object":
+        yield from _described(source.get("describedObject") or {}, f"{path}.describedObject")
     if own in ("resource", "containerResource") and not source.get("name"):
         yield causes.required(f"{path}.name", "must specify a resource name")
     if own == "containerResource" and not source.get("container"):
         yield causes.required(f"{path}.container", "must specify a container")
     yield from _target(source.get("target") or {}, own, f"{path}.target")
+
+
+def _metric_name(name: str | None, path: str) -> Iterator[Cause]:
+    if not name:
+        yield causes.required(path, "must specify a metric name")
+    else:
+        yield from _segment(name, path)
+
+
+def _described(reference: Obj, path: str) -> Iterator[Cause]:
+    for key in ("kind", "name"):
+        yield from _segment(reference.get(key) or "", f"{path}.{key}")
+
+
+def _segment(name: str, path: str) -> Iterator[Cause]:
+    """It becomes a part of the path that the controller asks."""
+    if name in (".", ".."):
+        yield causes.invalid(path, name, f"may not be '{name}'")
+    for letter in "/%":
+        if letter in name:
+            yield causes.invalid(path, name, f"may not contain '{letter}'")
 
 
 def _target(target: Obj, source: str, path: str) -> Iterator[Cause]:

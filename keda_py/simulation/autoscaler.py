@@ -1,29 +1,16 @@
-"""The HPA that the object owns, and the controller that runs it: asks for the metrics and follows `core/hpa`.
-
-A sync that proposes the present count, when all that is remembered says that count as well, changes nothing but the
-time of the last recommendation; it is not computed any further.
-"""
+"""The HPA that the object owns: asks for the metrics at each sync, and follows `core/hpa/walk.py`."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import timedelta
 
 from keda_py.core.evaluation import evaluate
 from keda_py.core.fallback import needs_ready_pods, needs_replicas
-from keda_py.core.hpa.behavior import History, Recommendation, remember_change
-from keda_py.core.hpa.controller import (
-    MetricSample,
-    begin,
-    choose_tolerance,
-    desired_count,
-    needs_metrics,
-    resize,
-    sync,
-)
-from keda_py.core.hpa.external import ExternalSample
+from keda_py.core.hpa.controller import MetricSample, choose_tolerance, desired_count
+from keda_py.core.hpa.external import ExternalSample, count_per_pod
 from keda_py.core.hpa.metrics import TargetType
 from keda_py.core.hpa.pods import ScaleTarget
 from keda_py.core.hpa.resources import ResourceSample
+from keda_py.core.hpa.walk import Rhythm, Walk
 from keda_py.core.metric_names import COMPOSITE_METRIC
 from keda_py.core.values.quantity import to_milli
 from keda_py.simulation.pods import Load, listed
@@ -38,25 +25,22 @@ a recommendation that is as old as the window is forgotten by then."""
 
 
 class Autoscaler:
-    """Of one object. `next` is the second of the next sync, infinity while there is no HPA."""
+    """Of one object. `walk.next` is the second of the next sync."""
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self._history = History()
-        self._rests_at: float | None = None
-        """The last sync that changed nothing but the time of the last recommendation."""
-        self._rest: int | None = None
-        """The count that the whole history says, None where it says several."""
-        self._sleeps_since: float | None = None
-        """The last sync at zero, where each decides the same until the count is changed."""
+        cluster = world.plan.cluster
+        rhythm = Rhythm(period=cluster.sync_seconds, takes=_SYNC_TAKES, options=cluster.options)
+        self.walk = Walk(world.subject.hpa, rhythm, world.plan.origin)
+        self._at, self._news = 0.0, False
         self._targets: dict[int, ScaleTarget] = {}
-        self.next = float("inf")
-        self.adopt()
+        self.adopt(0.0)
 
-    def adopt(self) -> None:
+    def adopt(self, at: float) -> None:
         """Another version of the object."""
         subject, options = self._world.subject, self._world.plan.cluster.options
-        self._spec, self._tolerance = subject.hpa, choose_tolerance(subject.hpa, options)
+        self.walk.adopt(subject.hpa, at)
+        self._tolerance = choose_tolerance(subject.hpa, options)
         self._warmup, self._namespace = options.warmup, subject.spec.namespace
         names = [metric.name for metric in subject.metrics.external]
         self._asked = [
@@ -69,77 +53,36 @@ class Autoscaler:
             not metric.external or metric.target.type is TargetType.VALUE for metric in subject.hpa_metrics
         )
         self._targets.clear()
-        self._leave_rest()
+        self._lone = self._find_lone()
 
-    def create(self, at: float) -> None:
-        """A new HPA; its first sync is one period away."""
-        self._history, self._rest, self._rests_at = History(), None, None
-        self._sleeps_since = None
-        self.next = at + self._world.plan.cluster.sync_seconds
-
-    def delete(self) -> None:
-        """Paused."""
-        self._sleeps_since = None
-        self.next = float("inf")
-
-    def wake(self, at: float) -> None:
-        """The count was changed: a controller that had nothing to do at zero syncs when it would have anyway."""
-        if self._sleeps_since is not None:
-            period = self._world.plan.cluster.sync_seconds + _SYNC_TAKES
-            self.next = self._sleeps_since + (int((at - self._sleeps_since) / period) + 1) * period
-            self._sleeps_since = None
+    def _find_lone(self) -> tuple[int, int] | None:
+        """Index and target of a metric that is alone, and divided by the pods: the most usual HPA, and the quickest."""
+        if len(self._asked) != 1:
+            return None
+        metric, indexes = self._asked[0]
+        per_pod = metric.target.type is TargetType.AVERAGE_VALUE
+        return (indexes[0], metric.target.amount) if per_pod and metric.name != COMPOSITE_METRIC and indexes else None
 
     def sync(self, at: float) -> bool:
         """One sync. True where a reading was made that the scale loop should know: work, an error, or its end."""
-        self.next = at + self._world.plan.cluster.sync_seconds + _SYNC_TAKES
-        current = self._world.pods.replicas
-        if not needs_metrics(self._spec, current):
-            self._sync_outside(at, current)
-            return False
+        self._at, self._news = at, False
+        rescaled = self.walk.sync(at, self._world.pods.replicas, self._propose)
+        if rescaled is not None:
+            self._world.scale(rescaled.replicas, at, rescaled.why)
+        return self._news
+
+    def _propose(self, current: int) -> int | None:
+        at = self._at
+        if self._lone is not None:
+            index, amount = self._lone
+            self._news = self._read(index, at)
+            value = self._world.meters.value(index)
+            if value is not None:  # what `evaluate` makes of a reading that did not fail
+                return count_per_pod(to_milli(value), amount, current, self._tolerance)
         news, samples = self._ask(at)
-        target = self._target(at, current)
-        now = self._world.now(at)
-        if not self._history.recommendations:
-            self._history = begin(self._history, current, now)
-        count = desired_count(target, samples, self._tolerance, self._warmup, now)
-        if count is not None and not count == current == self._rest:
-            self._resize(at, current, count)
-        elif count is not None:
-            self._rests_at = at
-        return news
-
-    def _sync_outside(self, at: float, current: int) -> None:
-        """At zero, or outside the bounds: decided without metrics."""
-        if current == 0 and self._history.recommendations and self._spec.min_replicas:
-            self._sleeps_since, self.next = at, float("inf")
-            return
-        self._leave_rest()
-        options, now = self._world.plan.cluster.options, self._world.now(at)
-        verdict = sync(self._spec, self._target(at, current), (), self._history, options, now)
-        self._history = verdict.history
-        if verdict.rescale and verdict.desired is not None:
-            self._rescale(at, current, verdict.desired, verdict.reason)
-
-    def _resize(self, at: float, current: int, count: int) -> None:
-        self._leave_rest()
-        options = self._world.plan.cluster.options
-        self._history, stable, limited = resize(self._spec, current, count, self._history, options, self._world.now(at))
-        if limited.replicas != current:
-            why = "AboveTarget" if count > current else "BelowTarget" if count < current else stable.condition.reason
-            self._rescale(at, current, limited.replicas, why)
-        elif all(one.replicas == current for one in self._history.recommendations):
-            self._rest = current
-
-    def _rescale(self, at: float, current: int, wanted: int, why: str) -> None:
-        self._history = remember_change(self._history, self._spec.behavior, current, wanted, self._world.now(at))
-        self._world.scale(wanted, at, why)
-
-    def _leave_rest(self) -> None:
-        """Write down the recommendations that were all the same: the last of them outlives the others."""
-        if self._rests_at is not None and self._history.recommendations:
-            last = Recommendation(self._history.recommendations[-1].replicas, self._world.now(self._rests_at))
-            self._history = replace(self._history, recommendations=(last,))
-        self._rest, self._rests_at = None, None
+        self._news = self._news or news
+        target, now = self._target(at, current), self._world.now(at)
+        return desired_count(target, samples, self._tolerance, self._warmup, now)
 
     def _target(self, at: float, current: int) -> ScaleTarget:
         if self._needs_pods and current:
@@ -165,14 +108,20 @@ class Autoscaler:
 
     def _ask(self, at: float) -> tuple[bool, list[MetricSample]]:
         """A sample for each metric; and whether a reading was news."""
-        meters, news, samples = self._world.meters, False, []
+        news, samples = False, []
         for metric, indexes in self._asked:
             for index in indexes:
-                failed_before = meters.active[index] is None
-                if not meters.cached[index] and meters.read(index, at):
-                    news = news or failed_before or meters.active[index] is not False
+                news = self._read(index, at) or news
             samples.append(self._sample(at, metric, indexes))
         return news, samples
+
+    def _read(self, index: int, at: float) -> bool:
+        """One reading for the HPA; whether it is news."""
+        meters = self._world.meters
+        if meters.cached[index]:
+            return False
+        failed_before = meters.active[index] is None
+        return meters.read(index, at) and (failed_before or meters.active[index] is not False)
 
     def _sample(self, at: float, metric: HpaMetric, indexes: Sequence[int]) -> MetricSample:
         if not metric.external:

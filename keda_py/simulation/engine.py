@@ -54,9 +54,9 @@ class Engine:
 
     def _run_until(self, end: float) -> None:
         world, looks, autoscaler, passed = self._world, self._looks, self._autoscaler, self._recorder.passed
-        pods = world.pods
+        pods, walk = world.pods, autoscaler.walk
         while True:
-            at = looks.next if looks.next <= autoscaler.next else autoscaler.next
+            at = looks.next if looks.next <= walk.next else walk.next
             if pods.next_ready <= at:
                 at = pods.next_ready
             if at >= end:
@@ -70,17 +70,17 @@ class Engine:
                 looks.look(at, polled=False)
             passed(at, world)
             if not pods.replicas:
-                looks.doze(min(end, autoscaler.next))
+                looks.doze(min(end, walk.next))
 
     def _changed(self, at: float, why: str) -> None:
-        self._autoscaler.wake(at)
+        self._autoscaler.walk.wake(at)
         self._recorder.changed(at, self._world, why)
 
     def _edit(self, at: float) -> None:
         """As a reconcile: the HPA is brought to what the new version says, and a look follows at once."""
         _, self._world.subject = self._edits.pop(0)
         self._world.meters.adopt(self._world.subject)
-        self._autoscaler.adopt()
+        self._autoscaler.adopt(at)
         self._resume_or_stop(at)
 
     def _resume_or_stop(self, at: float) -> None:
@@ -88,12 +88,12 @@ class Engine:
         if pause.stopped:
             self._looks.stop()
             self._world.meters.forget()
-            self._autoscaler.delete()
+            self._autoscaler.walk.delete()
             wanted = pause.replica_count()
             if wanted is not None:
                 self._world.scale(wanted, at, "Paused")
         else:
             if self._stopped:
-                self._autoscaler.create(at)
+                self._autoscaler.walk.create(at)
             self._looks.start(at)
         self._stopped = pause.stopped

@@ -5,13 +5,14 @@ The cluster is the embedded one, which starts no pod: what is measured is the co
 
 import asyncio
 import time
+from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 
 from keda_py.clock import SystemClock
 from keda_py.kube.resources import DEPLOYMENTS, NAMESPACES, SCALED_OBJECTS
-from tests.bench.figures import Row, cpu_seconds, median, resident_mb
-from tests.bench.options import Options, Say
-from tests.bench.world import NAMESPACE, World, build_world, until
+from tests.bench.lab.figures import Row, cpu_seconds, median, resident_mb
+from tests.bench.lab.options import Options, Say
+from tests.bench.lab.world import NAMESPACE, World, build_world, until
 from tests.builders import cron
 
 START_SECONDS, PER_SECOND = 15.0, 20
@@ -20,21 +21,21 @@ GIVEN_BACK_SECONDS = 25.0
 """After which the operator has looked at its memory twice."""
 
 
-async def run(options: Options, say: Say) -> Row:
+async def run(options: Options, say: Say) -> AsyncIterator[Row]:
     """The whole measurement, on a world of its own."""
-    async with build_world() as world:
+    async with build_world(options) as world:
         await world.add_deployments(options.objects)
         begins = _minute_after(timedelta(seconds=START_SECONDS + options.objects / PER_SECOND))
         say(f"{options.objects} ScaledObjects until all are Ready")
         await world.add_scaled_objects(options.objects, options.interval, _window(begins))
 
         async def all_ready() -> bool:
-            return await world.count_ready() >= options.objects
+            yield await world.count_ready() >= options.objects
 
         await until(all_ready, f"{options.objects} ScaledObjects", 900.0, pause=0.5)
         resident = resident_mb(world.operator)
         rows = {"objects": options.objects, **await _measure_burst(world, options.objects, begins, say)}
-        return {
+        yield {
             **rows,
             **await _measure_end(world, say),
             "rss_mb": {"ready": round(resident, 1), **await _later(world)},

@@ -1,7 +1,7 @@
 """Decide: microseconds for one decision, one evaluation of readings, and one look into a cron window."""
 
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime, timedelta
 
 from keda_py.apis.scaled_object import ScaledObject
@@ -12,20 +12,20 @@ from keda_py.core.metric_names import name_metrics
 from keda_py.core.reading import MetricReading, Round
 from keda_py.core.spec import ScalingSpec, build_spec
 from keda_py.sdk.scaler import ExternalMetric, Reading
-from tests.bench.figures import Row, median
-from tests.bench.options import Options, Say
+from tests.bench.lab.figures import Row, median
+from tests.bench.lab.options import Options, Say
 
 ROUNDS, TIMES = 7, 1_000
 NOW = datetime(2026, 11, 20, 10, 30, tzinfo=UTC)
 
 
-async def run(options: Options, say: Say) -> Row:
+async def run(options: Options, say: Say) -> AsyncIterator[Row]:
     """The median of seven rounds each."""
     found: dict[str, object] = {}
     for name, work in _works().items():
         say(name)
         found[f"{name}_us"] = _microseconds(work)
-    return found
+    yield found
 
 
 def _works() -> dict[str, Callable[[], object]]:

@@ -7,6 +7,7 @@ left out by name.
 import asyncio
 import random
 import time
+from collections.abc import AsyncIterator
 
 from _pytest.outcomes import Skipped
 
@@ -14,10 +15,10 @@ from keda_py.kube.informers.informer import Informer
 from keda_py.kube.informers.informer_spec import InformerSpec
 from keda_py.kube.resources import DEPLOYMENTS, NAMESPACES, SCALED_OBJECTS, Obj
 from keda_py.sdk.type_pages import page_of
-from tests.bench.figures import Row, median
-from tests.bench.options import Options, Say
-from tests.bench.pushing import OPEN, Pushing
-from tests.bench.world import NAMESPACE, World, build_world, until
+from tests.bench.lab.figures import Row, median
+from tests.bench.lab.options import Options, Say
+from tests.bench.lab.pushing import OPEN, Pushing
+from tests.bench.lab.world import NAMESPACE, World, build_world, until
 from tests.builders import a_namespace, bare_scaled_object, deployment
 
 OBJECTS = 10
@@ -28,7 +29,7 @@ BETWEEN_SECONDS = 1.5
 WAIT_SECONDS = 30.0
 
 
-async def run(options: Options, say: Say) -> Row:
+async def run(options: Options, say: Say) -> AsyncIterator[Row]:
     """Median and longest of ten, by type."""
     rows: dict[str, object] = {}
     for kind in OPEN:
@@ -37,14 +38,14 @@ async def run(options: Options, say: Say) -> Row:
             rows[kind] = "is polled"
             continue
         say(kind)
-        async with build_world() as world:
+        async with build_world(options) as world:
             await world.client.create(NAMESPACES, a_namespace(NAMESPACE))
             try:
                 async with OPEN[kind](world, OBJECTS) as source:
                     rows[kind] = await _measure(world, source)
             except Skipped as missing:
                 rows[kind] = str(missing)
-    return {"interval_s": INTERVAL, "wake_s": rows}
+    yield {"interval_s": INTERVAL, "wake_s": rows}
 
 
 async def _measure(world: World, source: Pushing) -> Row:

@@ -1,7 +1,7 @@
-"""Scale: n ScaledObjects on Redis lists; time to Ready, idle cost, time from a filled list to the first replica.
+"""Scale: n ScaledObjects on Redis lists; time to Ready, idle cost, time from a filled list to a replica, churn.
 
-The cluster is the embedded one, which answers faster than etcd: compare CPU, memory and the number of requests with
-other systems, seconds only with care.
+The embedded cluster answers faster than etcd: compare CPU, memory and the number of requests with other systems,
+seconds only with care.
 """
 
 import asyncio
@@ -9,28 +9,33 @@ import random
 import re  # noqa: TID251 - the pattern is constant
 import time
 from collections import Counter
+from collections.abc import AsyncIterator
 
+from keda_py.errors import NotFound
+from keda_py.kube.resources import SCALED_OBJECTS
 from keda_py.kube.transport import Request
-from tests.bench.figures import Row, cpu_seconds, median, resident_mb
-from tests.bench.options import Options, Say
-from tests.bench.world import World, build_world, until
+from tests.bench.lab.figures import Row, cpu_seconds, median, percentile, resident_mb
+from tests.bench.lab.options import Options, Say
+from tests.bench.lab.processes import until
+from tests.bench.lab.profile import profiled
+from tests.bench.lab.world import NAMESPACE, World, build_world, is_ready
 
 _COUNTED = re.compile(r"apiserver_request_total\{([^}]*)\} (\S+)")
 _LABEL = re.compile(r'(\w+)="([^"]*)"')
 _OURS = {"scaledobjects", "horizontalpodautoscalers", "deployments", "events", "secrets", "pods"}
 SETTLE_SECONDS = 20
+CHURN_SECONDS, CHURN_RATE = 20.0, 10
+"""So long, so many objects a second are deleted and made again."""
 
 
-async def run(options: Options, say: Say) -> Row:
-    """The whole measurement, on a world of its own."""
-    async with build_world() as world:
-        return {
-            "objects": options.objects,
-            "interval_s": options.interval,
-            **await measure_start(world, options, say),
-            **await _measure_idle(world, options, say),
-            **await _measure_wakes(world, options, say),
-        }
+async def run(options: Options, say: Say) -> AsyncIterator[Row]:
+    """A row for each phase, in a world of its own."""
+    size: Row = {"objects": options.objects, "interval_s": options.interval}
+    async with build_world(options) as world:
+        yield {"phase": "start", **size, **await measure_start(world, options, say)}
+        yield {"phase": "idle", **size, **await measure_idle(world, options, say)}
+        yield {"phase": "wake", **size, **await _measure_wakes(world, options, say)}
+        yield {"phase": "churn", **size, **await _measure_churn(world, options, say)}
 
 
 async def measure_start(world: World, options: Options, say: Say) -> Row:
@@ -39,35 +44,41 @@ async def measure_start(world: World, options: Options, say: Say) -> Row:
     await world.add_deployments(options.objects)
     say(f"{options.objects} ScaledObjects until all are Ready")
     asked = await _requests(world)
-    began, used = time.perf_counter(), cpu_seconds(world.operator)
-    await world.add_scaled_objects(options.objects, options.interval)
-
-    async def all_ready() -> bool:
-        return await world.count_ready() >= options.objects
-
-    await until(all_ready, f"{options.objects} ScaledObjects", 900.0, pause=0.5)
+    async with profiled(options, world.operator, "start"):
+        began, used = time.perf_counter(), cpu_seconds(world.operator)
+        await world.add_scaled_objects(options.objects, options.interval)
+        await world.until_ready(options.objects)
+        took = time.perf_counter() - began
     return {
-        "ready_s": round(time.perf_counter() - began, 1),
+        "ready_s": round(took, 1),
         "ready_cpu_s": round(cpu_seconds(world.operator) - used, 2),
         "ready_requests": dict(await _requests(world) - asked),
     }
 
 
-async def _measure_idle(world: World, options: Options, say: Say) -> Row:
+async def measure_idle(world: World, options: Options, say: Say) -> Row:
+    """While no list changes."""
     say("until the dust has settled")
     await asyncio.sleep(SETTLE_SECONDS)
     say(f"idle, {options.steady:g} s")
     requests, commands = await _requests(world), await _redis_counts(world)
-    began, used = time.perf_counter(), cpu_seconds(world.operator)
-    await asyncio.sleep(options.steady)
-    minutes = (time.perf_counter() - began) / 60
+    async with profiled(options, world.operator, "idle"):
+        began, used = time.perf_counter(), cpu_seconds(world.operator)
+        await asyncio.sleep(options.steady)
+        minutes = (time.perf_counter() - began) / 60
     made = await _requests(world) - requests
     return {
         "idle_cpu_s_per_min": round((cpu_seconds(world.operator) - used) / minutes, 2),
         "rss_mb": round(resident_mb(world.operator), 1),
         "api_requests_per_min": {name: round(count / minutes) for name, count in made.items() if count > minutes},
         **{name: round((count - commands[name]) / minutes) for name, count in (await _redis_counts(world)).items()},
+        "late_s": late(await world.lateness()),
     }
+
+
+def late(seconds: dict[str, float]) -> Row:
+    """How late polls began: the 99th percentile and the longest."""
+    return {"p99": round(percentile(seconds.values(), 0.99), 3), "max": round(max(seconds.values()), 3)}
 
 
 async def _measure_wakes(world: World, options: Options, say: Say) -> Row:
@@ -87,6 +98,44 @@ async def _measure_wakes(world: World, options: Options, say: Say) -> Row:
         await until(awake, f"d{index}", 3.0 * options.interval + 30, pause=0.02)
         seconds.append(time.perf_counter() - began)
     return {"wake_s": {"median": median(seconds), "max": round(max(seconds), 2)}}
+
+
+async def _measure_churn(world: World, options: Options, say: Say) -> Row:
+    """Random objects are deleted, waited for and made again."""
+    chance, seconds = random.Random(2), list[float]()
+    rounds = min(round(CHURN_SECONDS * CHURN_RATE), options.objects)
+    say(f"{rounds} objects deleted and made again, {CHURN_RATE} a second")
+    used = cpu_seconds(world.operator)
+    async with asyncio.TaskGroup() as tasks:
+        for index in chance.sample(range(options.objects), rounds):
+            tasks.create_task(_make_again(world, options.interval, index, seconds))
+            await asyncio.sleep(1 / CHURN_RATE)
+    return {
+        "made_again": rounds,
+        "churn_cpu_ms_each": round((cpu_seconds(world.operator) - used) / rounds * 1e3, 1),
+        "ready_again_s": {"median": median(seconds), "p99": round(percentile(seconds, 0.99), 2)},
+    }
+
+
+async def _make_again(world: World, interval: int, index: int, seconds: list[float]) -> None:
+    path = SCALED_OBJECTS.named(NAMESPACE, f"d{index}")
+    await world.client.delete(path)
+
+    async def gone() -> bool:
+        try:
+            await world.client.get(path)
+        except NotFound:
+            return True
+        return False
+
+    async def ready() -> bool:
+        return is_ready(await world.client.get(path))
+
+    await until(gone, f"the end of d{index}", 60.0, pause=0.05)
+    began = time.perf_counter()
+    await world.add_scaled_object(index, interval)
+    await until(ready, f"d{index} made again", 60.0, pause=0.05)
+    seconds.append(time.perf_counter() - began)
 
 
 async def _requests(world: World) -> Counter[str]:

@@ -5,7 +5,7 @@ import ssl
 import sys
 import tempfile
 from base64 import b64decode
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,11 +17,11 @@ from keda_py.clock import SystemClock
 from keda_py.kube.resources import API_SERVICES, CONFIG_MAPS
 from keda_py.localkube.access.certificates import Authority, KeyPair
 from keda_py.localkube.access.identity import FRONT_PROXY, load_pair
-from tests.bench.figures import Row
-from tests.bench.load import Load, ask
-from tests.bench.options import Options, Say
+from tests.bench.lab.figures import Row
+from tests.bench.lab.load import Load, ask
+from tests.bench.lab.options import Options, Say
+from tests.bench.lab.world import LOOPBACK, NAMESPACE, World, build_world, start_process, until
 from tests.bench.scale import measure_start
-from tests.bench.world import LOOPBACK, NAMESPACE, World, build_world, start_process, until
 
 CLIENTS = (1, 16)
 QUESTION = "/apis/external.metrics.k8s.io/v1beta1/namespaces/{}/{}?labelSelector=scaledobject.keda.sh/name={}"
@@ -44,9 +44,9 @@ class Way:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-async def run(options: Options, say: Say) -> Row:
+async def run(options: Options, say: Say) -> AsyncIterator[Row]:
     """One row for each way and number of clients."""
-    async with build_world() as world:
+    async with build_world(options) as world:
         await measure_start(world, options, say)
         say("the client's ceiling: a constant answer")
         ceilings = {clients: await _ceiling(clients, options.load) for clients in CLIENTS}
@@ -58,13 +58,13 @@ async def run(options: Options, say: Say) -> Row:
                 say(f"{name}, {clients} at once")
                 load = await ask(urls, way.trust, clients, options.load, world.operator, way.headers)
                 rows[f"{name}_{clients}"] = load.row(ceilings[clients])
-        return rows
+        yield rows
 
 
 async def _ceiling(clients: int, seconds: float) -> Load:
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="keda-py-bench-")))
-        pid = await start_process(stack, folder / "log", sys.executable, "-m", "tests.bench.constant", str(folder))
+        pid = await start_process(stack, folder / "log", sys.executable, "-m", "tests.bench.lab.constant", str(folder))
 
         async def listens() -> bool:
             return (folder / "port").exists() and (folder / "port").read_text() != ""

@@ -6,19 +6,26 @@ The objects are those of `scale`. An answer by a hop is one that the asked repli
 import asyncio
 import os
 import signal
+import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from pathlib import Path
 
-import aiohttp
+import httpx
 
+from keda_py.clock import SystemClock
 from keda_py.core.sharding.share import owner_of
 from keda_py.core.values.object_key import ObjectKey
+from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import SCALED_OBJECTS
-from tests.bench.figures import Row, cpu_seconds, resident_mb
-from tests.bench.load import ask
-from tests.bench.options import Options, Say
+from tests.bench.lab.figures import Row, cpu_seconds, resident_mb
+from tests.bench.lab.load import ask
+from tests.bench.lab.options import Options, Say
+from tests.bench.lab.processes import LOOPBACK, free_port, until
+from tests.bench.lab.world import NAMESPACE, World, build_world_on, start_cluster, start_operator
 from tests.bench.serve import QUESTION, direct
-from tests.bench.world import LOOPBACK, NAMESPACE, World, build_crew, until
 
 COUNT = 3
 FLAGS = ("--leader-elect=true", f"--shards={COUNT}", "--enable-cert-rotation=true")
@@ -27,25 +34,40 @@ CLIENTS = (1, 16)
 OBJECTS = 'keda_py_shards_objects{type="scaledobject"}'
 
 
-async def run(options: Options, say: Say) -> Row:
-    """One row."""
-    async with build_crew(COUNT, *FLAGS) as crew:
-        await until(lambda: _agreed(crew), "an agreement")
-        return {
-            "objects": options.objects,
-            "interval_s": options.interval,
-            **await _measure_start(crew, options, say),
-            **await _measure_idle(crew, options, say),
-            **await _measure_hop(crew, options, say),
-            **await _measure_kill(crew, options, say),
-        }
+async def run(options: Options, say: Say) -> AsyncIterator[Row]:
+    """A row for each phase."""
+    size: Row = {"objects": options.objects, "interval_s": options.interval}
+    async with AsyncExitStack() as stack:
+        say("three operators")
+        crew = await _build_crew(stack, options)
+        yield {"phase": "start", **size, **await _measure_start(crew, options, say)}
+        yield {"phase": "idle", **size, **await _measure_idle(crew, options, say)}
+        yield {"phase": "hop", **size, **await _measure_hop(crew, options, say)}
+        yield {"phase": "kill", **size, **await _measure_kill(crew, options, say)}
+
+
+async def _build_crew(stack: AsyncExitStack, options: Options) -> Sequence[World]:
+    """One world, as each of the operators sees it; they have agreed."""
+    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="keda-py-bench-")))
+    kubeconfig = await start_cluster(stack, folder)
+    client = await stack.enter_async_context(KubeClient(SystemClock(), str(kubeconfig)))
+    first = await build_world_on(stack, folder, options, client, kubeconfig, kubeconfig, FLAGS)
+
+    async def another() -> World:
+        port, metrics_port = free_port(), free_port()
+        pid = await start_operator(stack, folder, kubeconfig, port, metrics_port, FLAGS)
+        return replace(first, operator=pid, secure_port=port, metrics_port=metrics_port)
+
+    crew = (first, *await asyncio.gather(*(another() for _ in range(COUNT - 1))))
+    await until(lambda: _agreed(crew), "an agreement")
+    return crew
 
 
 async def _page(world: World) -> Mapping[str, float]:
-    """The series of one operator without labels, or with one."""
-    async with aiohttp.ClientSession() as session, session.get(f"http://{LOOPBACK}:{world.page}/metrics") as answer:
-        lines = (await answer.text()).splitlines()
-    found = (line.rsplit(" ", 1) for line in lines if line.startswith("keda_py_shards_"))
+    """The series of one operator about its share."""
+    async with httpx.AsyncClient(trust_env=False, timeout=60.0) as client:
+        page = await client.get(f"http://{LOOPBACK}:{world.metrics_port}/metrics")
+    found = (line.rsplit(" ", 1) for line in page.text.splitlines() if line.startswith("keda_py_shards_"))
     return {name: float(value) for name, value in found}
 
 
@@ -75,11 +97,7 @@ async def _measure_start(crew: Sequence[World], options: Options, say: Say) -> R
     say(f"{options.objects} ScaledObjects until all are Ready")
     began, used = time.perf_counter(), _cpu(crew)
     await world.add_scaled_objects(options.objects, options.interval)
-
-    async def all_ready() -> bool:
-        return await world.count_ready() >= options.objects
-
-    await until(all_ready, f"{options.objects} ScaledObjects", 900.0, pause=0.5)
+    await world.until_ready(options.objects)
     took = time.perf_counter() - began
     return {"ready_s": round(took, 1), "ready_cpu_s": _since(crew, used), "owned": await _owned(crew)}
 

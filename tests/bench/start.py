@@ -3,18 +3,18 @@
 import asyncio
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 
-from tests.bench.figures import Row, median, resident_mb
-from tests.bench.options import Options, Say
-from tests.bench.world import build_world, keda_py, until
+from tests.bench.lab.figures import Row, median, resident_mb
+from tests.bench.lab.options import Options, Say
+from tests.bench.lab.world import build_world, keda_py, until
 
 TIMES = 5
 IDLE_SECONDS = 20.0
 NIGHTLY = {"timezone": "Asia/Seoul", "start": "30 8 * * *", "end": "30 19 * * *", "desiredReplicas": "1"}
 
 
-async def run(options: Options, say: Say) -> Row:
+async def run(options: Options, say: Say) -> AsyncIterator[Row]:
     """Medians of five starts; memory with a trigger that needs no client library, and with one that does."""
     say("keda-py --help")
     help_s = await _seconds(keda_py("--help"))
@@ -24,7 +24,7 @@ async def run(options: Options, say: Say) -> Row:
     with_cron = await _idle_mb({"type": "cron", "metadata": NIGHTLY}, options)
     say("an operator that watches one Redis list")
     with_redis = await _idle_mb(None, options)
-    return {"help_s": help_s, "import_operator_s": import_s, "rss_mb_cron": with_cron, "rss_mb_redis": with_redis}
+    yield {"help_s": help_s, "import_operator_s": import_s, "rss_mb_cron": with_cron, "rss_mb_redis": with_redis}
 
 
 async def _seconds(command: Sequence[str]) -> float:
@@ -39,7 +39,7 @@ async def _seconds(command: Sequence[str]) -> float:
 
 async def _idle_mb(trigger: dict[str, object] | None, options: Options) -> float:
     """Once it has been idle for a while; `trigger` None: a Redis list."""
-    async with build_world() as world:
+    async with build_world(options) as world:
         await world.add_deployments(1)
         await world.add_scaled_objects(1, options.interval, trigger)
 

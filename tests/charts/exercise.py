@@ -100,7 +100,7 @@ async def sleep_and_wake(here: Installed) -> None:
     await here.world.until(SCALING_SCHEDULES, _is_told, "bounds")
     await here.world.create(builders.obj(hers, "Override", "now", spec={**over, "for": "1h"}))
     await here.world.until(OVERRIDES, _is_told, "now")
-    await here.world.create(builders.obj(hers, "Override", "past", spec={**over, "for": "1h"}))
+    await here.world.create(builders.obj(hers, "Override", "past", spec={**over, "until": "NextChange"}))
     await here.world.until(OVERRIDES, _is_told, "past")
     over_long_ago = {"status": {"ends": "2026-01-01T00:00:00Z"}}
     async with here.world.watching(OVERRIDES, "past") as past:

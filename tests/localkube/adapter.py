@@ -1,6 +1,7 @@
-"""A small external metrics server behind TLS, as another team's adapter would be: a test's aggregated API.
+"""A small server of external and custom metrics behind TLS, as another team's adapter would be: a test's aggregated API.
 
-The name of a metric is its value: `v-1500m` is 1.5, `s-7-9` two series, anything else fails.
+The name of an external metric is its value: `v-1500m` is 1.5, `s-7-9` two series, anything else fails. Custom metrics are
+what a test writes into `custom`.
 """
 
 import base64
@@ -16,6 +17,7 @@ from keda_py.localkube.access.identity import Identity, load_pair
 from keda_py.localkube.store.store import Store
 
 GROUP, VERSION = "external.metrics.k8s.io", "v1beta1"
+CUSTOM = "custom.metrics.k8s.io"
 NAMESPACE, SERVICE = "kube-system", "adapter"
 Obj = dict[str, Any]
 
@@ -27,12 +29,16 @@ class Adapter:
         self._identity, self._authority, self._name = identity, authority, name
         self.asked: list[tuple[str, str, list[str]]] = []
         """Path, user and groups of each question."""
+        self.custom: dict[str, dict[str, str]] = {}
+        """Custom metric -> object -> value."""
         self.port = 0
 
     async def __aenter__(self) -> Self:
         app = web.Application()
         app.router.add_get(f"/apis/{GROUP}/{VERSION}", self._discovery)
         app.router.add_get(f"/apis/{GROUP}/{VERSION}/namespaces/{{namespace}}/{{metric}}", self._metric)
+        app.router.add_get(f"/apis/{CUSTOM}/{VERSION}", self._discovery)
+        app.router.add_get(f"/apis/{CUSTOM}/{VERSION}/namespaces/{{of}}/{{kind}}/{{name}}/{{metric}}", self._custom)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
         await self._runner.setup()
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -51,16 +57,17 @@ class Adapter:
     async def stop(self) -> None:
         await self._runner.cleanup()
 
-    def register(self, store: Store, *, endpoints: bool = True, insecure: bool = False) -> None:
+    def register(self, store: Store, *, endpoints: bool = True, insecure: bool = False, group: str = GROUP) -> None:
         """What makes the aggregation find this server: APIService, Service, EndpointSlice."""
         bundle = base64.b64encode(self._authority.certificate).decode()
         trust: Obj = {"insecureSkipTLSVerify": True} if insecure else {"caBundle": bundle}
-        for obj in (_service(), *([_endpoint_slice(self.port)] if endpoints else []), _api_service(trust)):
+        for obj in (_service(), *([_endpoint_slice(self.port)] if endpoints else []), _api_service(trust, group)):
             store.create(store.resources.get(obj["apiVersion"], obj["kind"]), obj)
 
     async def _discovery(self, request: web.Request) -> web.Response:
         row = {"name": "externalmetrics", "singularName": "", "namespaced": True, "kind": "ExternalMetricValueList"}
-        body = {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": f"{GROUP}/{VERSION}"}
+        group_version = request.path.removeprefix("/apis/")
+        body = {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version}
         return _json({**body, "resources": [{**row, "verbs": ["get"]}]})
 
     async def _metric(self, request: web.Request) -> web.Response:
@@ -78,6 +85,17 @@ class Adapter:
             return _json(status, 500)
         items = [{"metricName": request.match_info["metric"], "metricLabels": {}, "value": value} for value in values]
         return _json({"kind": "ExternalMetricValueList", "apiVersion": f"{GROUP}/{VERSION}", "items": items})
+
+    async def _custom(self, request: web.Request) -> web.Response:
+        self.asked.append((f"{request.path}?{request.query_string}", request.headers["X-Remote-User"], []))
+        name = request.match_info["name"]
+        values = self.custom.get(request.match_info["metric"], {})
+        items = [
+            {"describedObject": {"name": each}, "metricName": request.match_info["metric"], "value": value}
+            for each, value in values.items()
+            if name in ("*", each)
+        ]
+        return _json({"kind": "MetricValueList", "apiVersion": f"{CUSTOM}/{VERSION}", "items": items})
 
 
 def _json(body: Obj, status: int = 200) -> web.Response:
@@ -102,13 +120,13 @@ def _endpoint_slice(port: int) -> Obj:
     }
 
 
-def _api_service(trust: Obj) -> Obj:
+def _api_service(trust: Obj, group: str) -> Obj:
     return {
         "apiVersion": "apiregistration.k8s.io/v1",
         "kind": "APIService",
-        "metadata": {"name": f"{VERSION}.{GROUP}"},
+        "metadata": {"name": f"{VERSION}.{group}"},
         "spec": {
-            "group": GROUP,
+            "group": group,
             "version": VERSION,
             **trust,
             "groupPriorityMinimum": 100,

@@ -232,8 +232,21 @@ def hpa(**spec: Any) -> Problems:
             "spec.metrics[0].external",
             "Required value: must populate information for the given metric source",
         ),
+        (
+            {"maxReplicas": 2, "metrics": [{"type": "Pods", "pods": {"metric": {"name": "../m"}}}]},
+            "spec.metrics[0].pods.metric.name",
+            "Invalid value: \"../m\": may not contain '/'",
+        ),
+        (
+            {
+                "maxReplicas": 2,
+                "metrics": [{"type": "Object", "object": {"describedObject": {"kind": "Pod", "name": ".."}}}],
+            },
+            "spec.metrics[0].object.describedObject.name",
+            "Invalid value: \"..\": may not be '..'",
+        ),
     ],
-    ids=["no maximum", "no workload", "no target", "window", "policy", "no source"],
+    ids=["no maximum", "no workload", "no target", "window", "policy", "no source", "metric", "object"],
 )
 def test_a_wrong_autoscaler_is_refused(spec: dict[str, Any], field: str, message: str) -> None:
     assert (field, message) in hpa(**spec)

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field
 
 from keda_py.apis.schema_marks import Timestamp, rule
-from keda_py.apis.wire import Condition, Count, Name, ObjectMeta, Wire
+from keda_py.apis.wire import Condition, Count, Int64, Name, ObjectMeta, Wire
 
 NEXT_CHANGE = "NextChange"
 REQUESTED_BY = "keda-py.dev/requested-by"
@@ -48,7 +48,9 @@ class OverrideStatus(Wire):
     """The user who created it, as the API server knew them."""
     starts: Timestamp = ""
     ends: Timestamp = ""
-    """Fixed once, when NextChange was looked up."""
+    """Of NextChange fixed once, when it was looked up; an edit of the spec has it looked up anew."""
+    observed_generation: Int64 = 0
+    """Of the spec that all this was told of."""
     conditions: list[Condition] = []
 
 
@@ -58,3 +60,13 @@ class Override(Wire):
     metadata: ObjectMeta
     spec: OverrideSpec
     status: OverrideStatus = OverrideStatus()
+
+    @property
+    def end_is_fixed(self) -> bool:
+        """Whether NextChange was looked up for the spec as it is now."""
+        return bool(self.status.ends) and is_told(self.status.observed_generation, self.metadata.generation)
+
+
+def is_told(observed: int, generation: int) -> bool:
+    """Whether a status is of that spec; one that names no generation is."""
+    return not observed or observed == generation

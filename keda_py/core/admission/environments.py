@@ -5,6 +5,7 @@ the controllers to find out, and for its Valid condition to tell.
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TypeVar
 
@@ -62,7 +63,11 @@ def check_new_override(new: Override, old: Override | None, now: datetime, other
     created = new.metadata.creation_timestamp or write_time(now)
     dated = new.model_copy(update={"metadata": new.metadata.model_copy(update={"creation_timestamp": created})})
     if old is None or old.spec != new.spec:
-        check_times(_read_override(dated), now, others if old is None else 0)
+        read = _read_override(dated)
+        # The end of NextChange is the calendar's, which is not known here.
+        check_times(
+            replace(read, ends=None) if new.spec.until == NEXT_CHANGE else read, now, others if old is None else 0
+        )
     return iter(())
 
 

@@ -81,10 +81,13 @@ class Verdict:
     changes_at: datetime | None = None
 
 
-def read_override(override: Override, calendar: Calendar | None, *, environment: str = "") -> OverrideSpec:
+def read_override(
+    override: Override, calendar: Calendar | None, *, environment: str = "", now: datetime | None = None
+) -> OverrideSpec:
     """The spec. `calendar` is that of the target's Environment, for NextChange; `environment` the namespace's only one.
 
-    `status.ends` wins where it is set: NextChange is looked up once. Raises ConfigError.
+    `for` counts from the begin, however late it was edited. NextChange is looked up once, and its end stands in
+    `status.ends`; after an edit it is the next change from `now`. Raises ConfigError.
     """
     spec, meta = override.spec, override.metadata
     if (spec.replicas is None) == (not spec.state):
@@ -99,7 +102,7 @@ def read_override(override: Override, calendar: Calendar | None, *, environment:
         state=OverrideState(spec.state) if spec.state else OverrideState.EXACTLY,
         replicas=spec.replicas,
         starts=starts,
-        ends=_end_of(override, starts, calendar),
+        ends=_end_of(override, starts, now, calendar),
         reason=spec.reason[:200],
         requested_by=override.status.requested_by,
     )
@@ -120,12 +123,10 @@ def _target_of(override: Override, environment: str) -> Target:
     return Target(target.kind, target.name)
 
 
-def _end_of(override: Override, starts: datetime, calendar: Calendar | None) -> datetime | None:
+def _end_of(override: Override, starts: datetime, now: datetime | None, calendar: Calendar | None) -> datetime | None:
     spec = override.spec
     if spec.until and spec.for_:
         raise ConfigError("spec: give one of until and for", field="spec.until")
-    if override.status.ends:
-        return parse_time(override.status.ends, field="status.ends")
     if spec.for_:
         lasts = parse_duration(spec.for_, _NO_TIME, field="spec.for")
         if not lasts:
@@ -133,7 +134,10 @@ def _end_of(override: Override, starts: datetime, calendar: Calendar | None) -> 
         return starts + lasts
     if spec.until != NEXT_CHANGE:
         return parse_optional_time(spec.until, field="spec.until")
-    change = None if calendar is None else next_change(calendar, starts)
+    if override.end_is_fixed:
+        return parse_time(override.status.ends, field="status.ends")
+    edited = now if override.status.observed_generation else None
+    change = None if calendar is None else next_change(calendar, max(starts, edited or starts))
     if change is None:
         text = "spec.until: NextChange needs an Environment whose calendar opens or closes; write a time, or use for"
         raise ConfigError(text, field="spec.until")
@@ -144,7 +148,8 @@ def check_override(spec: OverrideSpec, now: datetime, others: int) -> None:
     """For the admission of a new one. Raises ConfigError for an end that is over, and for too many (`others`)."""
     if spec.ends is not None and spec.ends <= max(now, spec.starts):
         told = write_time(spec.ends)
-        raise ConfigError(f"spec.until: {told} is over before it begins; write a later time", field="spec.until")
+        remedy = "write a later time, or delete the Override to end it"
+        raise ConfigError(f"spec.until: {told} is over before it begins; {remedy}", field="spec.until")
     if others >= MOST_OVERRIDES:
         text = f"the namespace has {others} Overrides that have not ended, {MOST_OVERRIDES} at most; delete some first"
         raise ConfigError(text, field="metadata.namespace")

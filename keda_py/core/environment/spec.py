@@ -17,6 +17,8 @@ DEFAULT_PARALLEL = 50
 DEFAULT_TIMEOUT = timedelta(minutes=5)
 DEFAULT_LEAD = timedelta(minutes=30)
 DEFAULT_GRACE = timedelta(minutes=15)
+MOST_MEMBERS = 1000
+"""Of one Environment, whose status remembers a count of each: at their longest names they still fit into one object."""
 USUAL_KINDS = ("ScaledObject", "Deployment", "StatefulSet", "CronJob")
 LONGEST_NAME = 253
 """Of waves and kinds."""

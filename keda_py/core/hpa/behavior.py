@@ -153,7 +153,7 @@ def stabilise(
         stabilised = max(proposal, *[each.replicas for each in kept]) if kept else proposal
         reason, only_highest = _DOWN_STABILIZED, True
     else:
-        up, down = rules.scale_up.stabilization or timedelta(0), _down_window(rules, window)
+        up, down = rules.scale_up.stabilization or timedelta(0), down_window(rules, window)
         cutoff = now - max(up, down)
         kept = [each for each in history.recommendations if each.at >= cutoff]
         lowest = min([proposal, *[each.replicas for each in kept if each.at > now - up]])
@@ -198,8 +198,24 @@ def remember_change(history: History, rules: Behavior | None, before: int, after
     return replace(history, scale_downs=(*events, ScaleEvent(before - after, now)))
 
 
-def _down_window(rules: Behavior, window: timedelta) -> timedelta:
-    return window if rules.scale_down.stabilization is None else rules.scale_down.stabilization
+def is_by_policy(limited: Outcome) -> bool:
+    """Was it a policy that kept the count from where it should be?"""
+    return limited.condition in (_UP_LIMIT, _DOWN_LIMIT)
+
+
+def awaits_policies(history: History, rules: Behavior | None, now: datetime) -> bool:
+    """Will the policies allow more by themselves, when changes that were made leave their periods?"""
+    if rules is None:
+        return False
+    policies = (*rules.scale_up.policies, *rules.scale_down.policies)
+    since = now - max((policy.period for policy in policies), default=timedelta(0))
+    return any(event.at > since for event in (*history.scale_ups, *history.scale_downs))
+
+
+def down_window(rules: Behavior | None, window: timedelta) -> timedelta:
+    """For how long a recommendation keeps a count from falling; `window` is the controller's own."""
+    own = rules.scale_down.stabilization if rules is not None else None
+    return window if own is None else own
 
 
 def _limit_plainly(replicas: int, bounds: Bounds) -> Outcome:

@@ -22,12 +22,13 @@ from keda_py.core.hpa.behavior import (
     stabilise,
 )
 from keda_py.core.hpa.conditions import HpaCondition, HpaEvent, able_to_scale, scaling_active
+from keda_py.core.hpa.custom import ObjectSample, PodsSample, propose_object, propose_pods
 from keda_py.core.hpa.external import ExternalSample, count_external, propose_external
 from keda_py.core.hpa.metrics import MetricError, MetricFailure, MetricProposal, MetricValue, Tolerance
 from keda_py.core.hpa.pods import ScaleTarget, Warmup
 from keda_py.core.hpa.resources import ResourceSample, propose_resource
 
-MetricSample = ExternalSample | ResourceSample
+MetricSample = ExternalSample | ResourceSample | PodsSample | ObjectSample
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,7 +176,7 @@ def _count(
             return None if sample.error else count_external(sample, target, tolerance)
         except MetricError:
             return None
-    proposal = propose_resource(sample, target, tolerance, warmup, now)
+    proposal = _propose(sample, target, tolerance, warmup, now)
     return proposal.replicas if isinstance(proposal, MetricProposal) else None
 
 
@@ -243,6 +244,10 @@ def _propose(
             return propose_external(sample, target, tolerance)
         case ResourceSample():
             return propose_resource(sample, target, tolerance, warmup, now)
+        case PodsSample():
+            return propose_pods(sample, target, tolerance, warmup, now)
+        case ObjectSample():
+            return propose_object(sample, target, tolerance)
         case _:
             assert_never(sample)
 

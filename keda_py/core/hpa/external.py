@@ -34,14 +34,14 @@ def propose_external(
     sample: ExternalSample, target: ScaleTarget, tolerance: Tolerance
 ) -> MetricProposal | MetricFailure:
     """What the sum of the series asks for."""
-    selector = _print_selector(sample.match_labels)
+    selector = print_selector(sample.match_labels)
     per_pod = sample.target.type is TargetType.AVERAGE_VALUE
     try:
         if sample.error:
             wanted = f"{target.namespace}/{sample.name}/{selector}"
             raise MetricError(f"unable to get external metric {wanted}: {sample.error}")
         replicas = count_external(sample, target, tolerance)
-        value = _status_of(sum(sample.values), target, per_pod=per_pod)
+        value = status_of(sum(sample.values), target, per_pod=per_pod)
     except MetricError as error:
         asked = f"{sample.name} external metric" if per_pod else f"external metric {sample.name}"
         summary = f"failed to get {sample.name} external metric value: failed to get {asked}: {error}"
@@ -51,13 +51,17 @@ def propose_external(
 
 def count_external(sample: ExternalSample, target: ScaleTarget, tolerance: Tolerance) -> int:
     """The count that the sum of the series asks for. Raises MetricError; `sample.error` is for the caller to see."""
-    usage, wanted = sum(sample.values), sample.target.amount
-    if sample.target.type is TargetType.AVERAGE_VALUE:
-        return _count_per_pod(usage, wanted, target.status_replicas, tolerance)
-    return _count_by_ratio(usage, wanted, target, tolerance)
+    return count_sum(sum(sample.values), sample.target, target, tolerance)
 
 
-def _count_per_pod(usage: int, wanted: int, pods: int, tolerance: Tolerance) -> int:
+def count_sum(usage: int, wanted: MetricTarget, target: ScaleTarget, tolerance: Tolerance) -> int:
+    """The count that one amount for the whole workload asks for; milli. Raises MetricError."""
+    if wanted.type is TargetType.AVERAGE_VALUE:
+        return count_per_pod(usage, wanted.amount, target.status_replicas, tolerance)
+    return _count_by_ratio(usage, wanted.amount, target, tolerance)
+
+
+def count_per_pod(usage: int, wanted: int, pods: int, tolerance: Tolerance) -> int:
     """AverageValue: the usage divided by what one pod should have; only the tolerance looks at the pods there are."""
     settled = pods > 0 and tolerance.covers(float(usage) / (float(wanted) * float(pods)))
     return pods if settled else round_up(float(usage) / float(wanted))
@@ -77,7 +81,7 @@ def _count_by_ratio(usage: int, wanted: int, target: ScaleTarget, tolerance: Tol
     return round_up(ratio * float(count_ready(target.pods)))
 
 
-def _status_of(usage: int, target: ScaleTarget, *, per_pod: bool) -> MetricValue:
+def status_of(usage: int, target: ScaleTarget, *, per_pod: bool) -> MetricValue:
     """As status.currentMetrics shows the usage."""
     if not per_pod:
         return MetricValue(value=print_milli(usage))
@@ -86,8 +90,10 @@ def _status_of(usage: int, target: ScaleTarget, *, per_pod: bool) -> MetricValue
     return MetricValue(average_value=print_milli(round_up(float(usage) / float(pods)) if pods else usage))
 
 
-def _print_selector(match_labels: Mapping[str, str]) -> str:
-    """The selector as Go prints a LabelSelector; users see it in conditions."""
+def print_selector(match_labels: Mapping[str, str] | None) -> str:
+    """The selector as Go prints a LabelSelector, "nil" for none; users see it in conditions."""
+    if match_labels is None:
+        return "nil"
     labels = "".join(f"{key}: {value}," for key, value in sorted(match_labels.items()))
     return (
         f"&LabelSelector{{MatchLabels:map[string]string{{{labels}}},MatchExpressions:[]LabelSelectorRequirement{{}},}}"

@@ -1,7 +1,7 @@
 """The shapes of one metric of a HorizontalPodAutoscaler: its target, what it asks for, and how it fails.
 
-`hpa/external.py` and `hpa/resources.py` turn a sample into a `MetricProposal`; `hpa/controller.py` takes the highest of
-them.
+`hpa/external.py`, `hpa/resources.py` and `hpa/custom.py` turn a sample into a `MetricProposal`; `hpa/controller.py`
+takes the highest of them.
 """
 
 import math
@@ -72,7 +72,7 @@ class MetricFailure:
     """A metric that could not be had."""
 
     reason: str
-    """FailedGetExternalMetric, FailedGetResourceMetric or FailedGetContainerResourceMetric."""
+    """FailedGetExternalMetric, FailedGetResourceMetric, ...: one for each type of metric."""
     message: str
     summary: str
     """The message with what was wanted before it, for the Event on the sync as a whole."""

@@ -79,16 +79,16 @@ def count_ready(pods: Sequence[Pod]) -> int:
 def group_pods(
     pods: Sequence[Pod], usage: Mapping[str, int], resource: str, warmup: Warmup, now: datetime
 ) -> PodGroups:
-    """Sort the pods; those that are going or have failed are in no group."""
+    """Sort the pods; those that are going or have failed are in no group. `resource` is "" for a metric of Pods."""
     counted, unready, missing = set(), set(), set()
     for pod in pods:
         if pod.deleting or pod.phase == "Failed":
             continue
         if pod.phase == "Pending":
             unready.add(pod.name)
-        elif pod.name not in usage or pod.sample is None:
+        elif pod.name not in usage:
             missing.add(pod.name)
-        elif resource == "cpu" and _is_warming_up(pod, pod.sample, warmup, now):
+        elif resource == "cpu" and (pod.sample is None or _is_warming_up(pod, pod.sample, warmup, now)):
             unready.add(pod.name)
         else:
             counted.add(pod.name)

@@ -14,15 +14,18 @@ from keda_py.core.environment.downscaler.decision import (
     PREFIX,
     Annotated,
     Outcome,
+    Override,
     Surroundings,
     decide,
 )
+from keda_py.core.environment.overrides import Overrides, OverrideState, Target, Verdict
 from keda_py.core.spec import PAUSED as PAUSED_BOOL
 from keda_py.core.spec import PAUSED_REPLICAS, parse_bool_annotation
 from keda_py.kube.resources import SCALED_OBJECTS, Obj
 from keda_py.operator.cluster.caches import BY_TARGET, target_key
 from keda_py.operator.downscaler.dependencies import DownscalerDependencies
 from keda_py.operator.downscaler.objects import DOWNSCALED_BY_KIND, annotated, annotations_of
+from keda_py.operator.environments.targets import workload_of
 
 _OURS = ("ScaledObject", "ScaledJob")
 
@@ -45,23 +48,41 @@ class Deciding:
     def __init__(self, parts: DownscalerDependencies) -> None:
         self._parts = parts
 
-    def decide(self, live: Obj, now: datetime) -> Decided | None:
-        """None where it is not known what the object stands in, or it is on its way out. Raises ConfigError."""
+    def decide(self, live: Obj, overrides: Overrides, now: datetime) -> Decided | None:
+        """None where it is not known what the object stands in, or it is on its way out. Raises ConfigError.
+
+        `overrides` are those of its namespace: one of the object itself goes before its annotations.
+        """
         namespace = self._parts.caches.namespace(namespace_of(live))
         if namespace is None or live["metadata"].get("deletionTimestamp"):
             return None
-        around, sources = annotations_of(namespace), self._sources(live)
-        before = annotated(live, self._annotations(live))
-        found = (around, *map(annotations_of, sources)) if sources else ()
-        if not any(name.startswith(PREFIX) for one in found for name in one) or set(before.owner_kinds) & set(_OURS):
+        around, before = annotations_of(namespace), annotated(live, self._annotations(live))
+        if not self._is_marked(live, around) or set(before.owner_kinds) & set(_OURS):
             return Decided(before=before)
         governed_by = self._parts.owners.by(before.namespace, before.labels, before.annotations)
         if governed_by:
             return Decided(before=before, governed_by=governed_by)
-        outcome = decide(before, Surroundings(annotations=around), self._parts.settings, now)
+        override = _override(overrides.verdict(self._targets(live), now))
+        outcome = decide(before, Surroundings(annotations=around, override=override), self._parts.settings, now)
         if self._is_scaled(live) and ORIGINAL in outcome.annotations:
             return Decided(before=before)  # only ever given back: the ScaledObject rules its count
         return Decided(before=before, outcome=outcome)
+
+    def is_marked(self, live: Obj) -> bool:
+        """Whether annotations, its own or its namespace's, are about it."""
+        namespace = self._parts.caches.namespace(namespace_of(live))
+        return namespace is not None and self._is_marked(live, annotations_of(namespace))
+
+    def _is_marked(self, live: Obj, around: Mapping[str, str]) -> bool:
+        sources = self._sources(live)
+        found = (around, *map(annotations_of, sources)) if sources else ()
+        return any(name.startswith(PREFIX) for one in found for name in one)
+
+    @staticmethod
+    def _targets(live: Obj) -> list[Target]:
+        """What an Override may call it: itself, and of a ScaledObject its workload."""
+        own = Target(live["kind"], name_of(live))
+        return [own, Target(*workload_of(live).split("/")[-2:])] if live["kind"] == SCALED_OBJECTS.kind else [own]
 
     def _sources(self, live: Obj) -> list[Obj]:
         """The objects whose annotations count for this one; none where its kind is left out."""
@@ -92,6 +113,14 @@ class Deciding:
         version = DOWNSCALED_BY_KIND[live["kind"]].resource.api_version
         key = target_key(namespace_of(live), version, live["kind"], name_of(live))
         return any(not _is_paused(one) for one in self._parts.scaled_objects.by_index(BY_TARGET, key))
+
+
+def _override(verdict: Verdict) -> Override | None:
+    """A count is not for annotations: over a ScaledObject it lies by itself, and of a workload it is refused."""
+    if verdict.rules is None:
+        return None
+    ups = {OverrideState.AWAKE: True, OverrideState.ASLEEP: False}
+    return Override(up=ups.get(verdict.rules.state), because=verdict.because)
 
 
 def _is_paused(scaled_object: Obj) -> bool:

@@ -9,7 +9,9 @@ from keda_py.kube.client import KubeClient
 from keda_py.kube.events import EventRecorder
 from keda_py.kube.informers.informer import Informer
 from keda_py.operator.cluster.caches import Caches
+from keda_py.operator.controller.activations import Activations
 from keda_py.operator.downscaler.caches import DownscalerCaches
+from keda_py.operator.environments.known.overriding import Overriding
 from keda_py.operator.environments.known.owners import Owners
 from keda_py.operator.environments.overlays import Overlays
 
@@ -27,6 +29,8 @@ class DownscalerDependencies:
     caches: DownscalerCaches
     cluster: Caches
     owners: Owners
+    overriding: Overriding
+    activations: Activations
     overlays: Overlays
     settings: DownscalerSettings
     includes_scaled_objects: bool

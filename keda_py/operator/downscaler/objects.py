@@ -13,6 +13,7 @@ from keda_py.core.environment.downscaler.decision import PAUSED, PREFIX, Annotat
 from keda_py.core.environment.downscaler.timespecs import LONGEST
 from keda_py.core.environment.spec import EXCLUDE
 from keda_py.core.environment.times import parse_time
+from keda_py.core.pacing.activations import PRIORITY
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import (
     CRON_JOBS,
@@ -90,7 +91,7 @@ def annotations_of(live: Obj) -> dict[str, str]:
     return {
         name: text[:KEPT_CHARACTERS]
         for name, text in found.items()
-        if name.startswith(PREFIX) or name in (PAUSED, EXCLUDE)
+        if name.startswith(PREFIX) or name in (PAUSED, EXCLUDE, PRIORITY)
     }
 
 

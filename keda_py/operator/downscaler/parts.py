@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from keda_py.core.environment.downscaler.decision import DownscalerSettings
 from keda_py.operator.downscaler.caches import DownscalerCaches
 from keda_py.operator.downscaler.dependencies import DownscalerDependencies
+from keda_py.operator.downscaler.objects import DOWNSCALED_BY_KIND
 from keda_py.operator.downscaler.sweep import Sweep
-from keda_py.operator.environments.known.owners import Owners
 from keda_py.operator.environments.overlays import Overlays
+from keda_py.operator.environments.parts import EnvironmentParts
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.settings.settings import Settings
 
@@ -30,7 +31,7 @@ class DownscalerParts:
 def assemble_downscaler(
     shared: ScaledObjectDependencies,
     settings: Settings,
-    owners: Owners,
+    environments: EnvironmentParts,
     overlays: Overlays,
     leads: Callable[[], bool] | None = None,
 ) -> DownscalerParts | None:
@@ -48,10 +49,16 @@ def assemble_downscaler(
         events=shared.events,
         caches=caches,
         cluster=shared.caches,
-        owners=owners,
+        owners=environments.owners,
+        overriding=environments.overriding,
+        activations=shared.activations,
         overlays=overlays,
         settings=DownscalerSettings(exclude_namespaces=(*NEVER_DOWN, settings.cluster.pod_namespace)),
         includes_scaled_objects="scaledobjects" in wanted.downscaler_resources,
         acts=leads or (lambda: True),
     )
-    return DownscalerParts(caches=caches, sweep=Sweep(parts))
+    sweep = Sweep(parts)
+    environments.override_kind.allow(sweep.remembers)
+    for kind in DOWNSCALED_BY_KIND:
+        shared.activations.subscribe(kind, sweep.on_turn)
+    return DownscalerParts(caches=caches, sweep=sweep)

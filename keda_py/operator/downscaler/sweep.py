@@ -14,10 +14,13 @@ from contextlib import ExitStack
 from keda_py.apis.foreign import map_at, name_of, namespace_of
 from keda_py.core.environment.decision.members import OverlayAsleep, OverlayReplicas
 from keda_py.core.environment.downscaler.decision import Annotated, Outcome
+from keda_py.core.environment.overrides import Overrides, Target
+from keda_py.core.pacing.activations import read_priority
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ConfigError, Conflict, KubeError, NotFound
 from keda_py.kube.resources import NAMESPACES, SCALED_OBJECTS, Obj, Resource
 from keda_py.operator.cluster.caches import BY_TARGET, target_key
+from keda_py.operator.controller.activations import Ticket
 from keda_py.operator.controller.after_look import LATE_SECONDS
 from keda_py.operator.downscaler.deciding import Decided, Deciding
 from keda_py.operator.downscaler.dependencies import DownscalerDependencies
@@ -50,20 +53,24 @@ class Sweep:
         self._writing = set[Key]()
         self._at_once = asyncio.Semaphore(AT_ONCE)
         self._told = ""
+        self._waiting = set[ObjectKey]()
 
     async def restore(self) -> None:
         """Before any ScaledObject is worked on: which of them sleep."""
         await self._parts.caches.tried()
         self._every = True
         if self._parts.caches.known():
+            known = dict[str, Overrides]()
             async for live in _in_turns(self._parts.scaled_objects.objects()):
-                self._lay(live, self._decide(live))
+                self._lay(live, await self._decide(live, known))
 
     async def run(self) -> None:
         """Put down and give back until cancelled."""
         clock = self._parts.clock
         self._writing.clear()
+        self._waiting.clear()
         with ExitStack() as subscriptions:
+            subscriptions.callback(self._parts.overriding.subscribe(self._on_override))
             for informer in (*self._parts.caches.all, self._parts.scaled_objects):
                 subscriptions.callback(informer.subscribe(self._on_change))
             async with asyncio.TaskGroup() as writes:
@@ -96,6 +103,7 @@ class Sweep:
             self._due.set()
 
     def _forget(self, live: Obj) -> None:
+        self._withdraw(live)
         self._problems.clear(live)
         self._written.pop(key_of(live), None)
         if live["kind"] == SCALED_OBJECTS.kind:
@@ -108,18 +116,57 @@ class Sweep:
             return
         self._told = ""
         every, changed = self._every, self._changed
-        self._every, self._changed = False, set()
+        self._every, self._changed, known = False, set(), dict[str, Overrides]()
         async for live in _in_turns(self._objects() if every else self._of(changed)):
-            decided = self._decide(live)
+            decided = await self._decide(live, known)
             self._lay(live, decided)
             outcome = None if decided is None else decided.outcome
-            if decided is None or outcome is None or not outcome.changed or key_of(live) in self._writing:
+            if decided is None or outcome is None or not outcome.changed:
+                self._withdraw(live)
                 continue
             if not self._parts.acts():
+                self._withdraw(live)
                 continue
-            if every or not self._is_fresh(live):
+            is_due = key_of(live) not in self._writing and (every or not self._is_fresh(live))
+            if is_due and self._has_turn(live, outcome):
                 self._writing.add(key_of(live))
                 writes.create_task(self._write(live, decided.before, outcome))
+
+    def _has_turn(self, live: Obj, outcome: Outcome) -> bool:
+        """Whether it may be written now: what wakes from zero takes its turn in the cluster's budget (`on_turn`)."""
+        before, after = map_at(live, "fields").get("replicas"), outcome.fields.get("replicas")
+        if before != 0 or not after:
+            return True
+        key = ObjectKey.of(live["kind"], live)
+        if self._parts.activations.ask(Ticket(key), read_priority(annotations_of(live))):
+            self._waiting.discard(key)
+            return True
+        self._waiting.add(key)
+        return False
+
+    def _withdraw(self, live: Obj) -> None:
+        key = ObjectKey.of(live["kind"], live)
+        if key in self._waiting:
+            self._waiting.discard(key)
+            self._parts.activations.withdraw(key)
+
+    def on_turn(self, key: ObjectKey) -> None:
+        """It may wake now."""
+        self._changed.add((key.kind, key.namespace, key.name))
+        self._due.set()
+
+    def _on_override(self, namespace: str) -> None:
+        """What it is about may be any object there."""
+        self._changed.add((NAMESPACES.kind, "", namespace))
+        self._due.set()
+
+    def remembers(self, namespace: str, target: Target) -> bool:
+        """Whether annotations rule that workload, and remember its count; also while that is not known."""
+        kind = DOWNSCALED_BY_KIND[target.kind]
+        if kind.resource.plural not in self._parts.caches.workloads:
+            return False
+        live = self._parts.caches.of_kind(target.kind).get(namespace, target.name)
+        return not self._parts.caches.known() or (live is not None and self._deciding.is_marked(live))
 
     def _tell_blind(self) -> None:
         problem = self._parts.caches.problem()
@@ -136,7 +183,8 @@ class Sweep:
         caches, scaled_objects = self._parts.caches, self._parts.scaled_objects
         for kind, namespace, name in changed:
             if kind == NAMESPACES.kind:
-                yield from (live for live in self._objects() if namespace_of(live) == name)
+                for informer in (*caches.workloads.values(), scaled_objects):
+                    yield from informer.objects(name)
                 continue
             if kind != SCALED_OBJECTS.kind:
                 version = DOWNSCALED_BY_KIND[kind].resource.api_version
@@ -145,10 +193,13 @@ class Sweep:
             if (live := informer.get(namespace, name)) is not None:
                 yield live
 
-    def _decide(self, live: Obj) -> Decided | None:
-        """None where it is left as it is: something is not known, or cannot be read."""
+    async def _decide(self, live: Obj, known: dict[str, Overrides]) -> Decided | None:
+        """None where it is left as it is: something is not known, or cannot be read. `known` Overrides by namespace."""
+        namespace = namespace_of(live)
+        if namespace not in known:
+            known[namespace] = await self._parts.overriding.of_namespace(namespace)
         try:
-            decided = self._deciding.decide(live, self._parts.clock.now())
+            decided = self._deciding.decide(live, known[namespace], self._parts.clock.now())
         except ConfigError as error:
             self._problems.refuse(live, error)
             return None

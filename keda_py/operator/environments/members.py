@@ -12,7 +12,7 @@ from keda_py.apis.foreign import map_at, maps_at, name_of, text_at, texts_at
 from keda_py.core.environment.decision.seen import OUR_MANAGER, MemberSeen, Role, is_ready
 from keda_py.core.environment.decision.state import EnvironmentState, Stage, key_of_workload
 from keda_py.core.environment.overrides import Target
-from keda_py.core.environment.spec import EnvironmentSpec, owner_of
+from keda_py.core.environment.spec import MOST_MEMBERS, EnvironmentSpec, owner_of
 from keda_py.core.environment.times import parse_time
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import CRON_JOBS, DEPLOYMENTS, SCALED_OBJECTS, Obj
@@ -37,6 +37,18 @@ class Count:
     manager: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """A candidate, and whose it is; `text` is apiVersion/KIND/NAME of one of another kind."""
+
+    key: str
+    role: Role
+    live: Obj
+    text: str
+    released: bool
+    owned_by: str
+
+
 def key_of(kind: str, live: Obj) -> str:
     """KIND/NAME."""
     return f"{kind}/{name_of(live)}"
@@ -52,9 +64,41 @@ class Members:
         self, spec: EnvironmentSpec, state: EnvironmentState, written: Mapping[str, Written], others: Others
     ) -> Iterator[tuple[MemberSeen, Obj]]:
         """Each member with its object; also those that are remembered and still there."""
+        for found in self._found(spec, state, others):
+            key, role, live = found.key, found.role, found.live
+            workload = self._workload(live, others) if role is Role.SCALED_OBJECT else live
+            known = state.members.get(key)
+            count = self._count(workload, role, written.get(key))
+            if not count.manager and known is not None and known.stage is Stage.FALLING:
+                count = replace(count, manager=OUR_MANAGER)  # not known: an HPA that has not gone yet is most likely
+            targets = [Target(*key.split("/", 1))]
+            if workload is not None and workload is not live:
+                targets.append(Target(workload["kind"], name_of(workload)))
+            asleep = known is not None and known.stage in _ASLEEP
+            yield (
+                MemberSeen(
+                    key=key,
+                    role=role,
+                    created=_created(live),
+                    count=count.value,
+                    ready=_is_ready(live, role, count, asleep=asleep),
+                    wave=spec.wave_of(texts_at(live, "metadata", "labels")),
+                    manager=count.manager,
+                    triggers_active=role is Role.SCALED_OBJECT and _is_active(live),
+                    released=found.released,
+                    owned_by=found.owned_by,
+                    targets=tuple(targets),
+                    workload=workload_of(live) if role is Role.SCALED_OBJECT else found.text,
+                ),
+                live,
+            )
+
+    def _found(self, spec: EnvironmentSpec, state: EnvironmentState, others: Others) -> Iterator[_Found]:
+        """Whose each candidate is. Of those that are not remembered no more than make a crowd, here and elsewhere."""
         neighbours = [*(one for one in self._owners.within(spec.namespace) if one.uid != spec.uid), spec]
         heirs = {key_of_workload(one.workload) for one in state.members.values() if one.workload}
         held = self._owners.holds(spec.namespace, spec.uid)
+        fresh = {True: 0, False: 0}
         for key, role, live, text in self._candidates(spec, state.members, others):
             labels, annotations = texts_at(live, "metadata", "labels"), texts_at(live, "metadata", "annotations")
             remembered = key in state.members or key in heirs
@@ -63,32 +107,11 @@ class Members:
                 continue
             owner = owner_of(neighbours, labels, annotations) if taken else None
             rules = owner is not None and owner.uid == spec.uid
-            asleep = key in state.members and state.members[key].stage in _ASLEEP
-            workload = self._workload(live, others) if role is Role.SCALED_OBJECT else live
-            count = self._count(workload, role, written.get(key))
-            known = state.members.get(key)
-            if not count.manager and known is not None and known.stage is Stage.FALLING:
-                count = replace(count, manager=OUR_MANAGER)  # not known: an HPA that has not gone yet is most likely
-            targets = [Target(*key.split("/", 1))]
-            if workload is not None and workload is not live:
-                targets.append(Target(workload["kind"], name_of(workload)))
-            yield (
-                MemberSeen(
-                    key=key,
-                    role=role,
-                    created=_created(live),
-                    count=count.value,
-                    ready=_is_ready(live, role, count, asleep=asleep),
-                    wave=spec.wave_of(labels),
-                    manager=count.manager,
-                    triggers_active=role is Role.SCALED_OBJECT and _is_active(live),
-                    released=not taken or (remembered and not rules),
-                    owned_by="" if remembered else held.get(key) or ("" if rules or owner is None else owner.name),
-                    targets=tuple(targets),
-                    workload=workload_of(live) if role is Role.SCALED_OBJECT else text,
-                ),
-                live,
-            )
+            owned_by = "" if remembered else held.get(key) or ("" if rules or owner is None else owner.name)
+            fresh[not owned_by] += not remembered
+            if remembered or fresh[not owned_by] <= MOST_MEMBERS + 1:
+                released = not taken or (remembered and not rules)
+                yield _Found(key=key, role=role, live=live, text=text, released=released, owned_by=owned_by)
 
     def _candidates(
         self, spec: EnvironmentSpec, remembered: Container[str], others: Others

@@ -14,7 +14,7 @@ from functools import partial
 from keda_py.apis.environments.override import OverrideStatus
 from keda_py.apis.foreign import map_at, name_of, namespace_of, text_at
 from keda_py.apis.wire import Condition
-from keda_py.core.environment.overrides import OverrideSpec, Standing, Target, removable_at
+from keda_py.core.environment.overrides import OverrideSpec, OverrideState, Standing, Target, removable_at
 from keda_py.core.environment.scaling.overlays import overlay_of
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.core.values.times import write_time
@@ -28,11 +28,12 @@ from keda_py.operator.environments.calendar_kind import Standing as Looked
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
 from keda_py.operator.environments.known.overriding import Overriding
 from keda_py.operator.environments.overlays import Laid, Overlays
-from keda_py.operator.environments.places import Place, Places
+from keda_py.operator.environments.places import Place, Places, Remembers
 from keda_py.operator.environments.wire import fields_of
 
 LONGEST_WAIT = timedelta(hours=1)
 
+_NO_COUNT = "spec.replicas: downscaler annotations rule the workload, and know no such count; use state"
 _STANDING = ("Active", "Outranked")
 _TOLD = {"Active": "OverrideBegan", "Ended": "OverrideEnded"}
 
@@ -57,6 +58,10 @@ class OverrideObjects(Kind[OverrideMemory]):
         self._due: Callable[[OverrideMemory], None] = lambda _: None
         self._restored: dict[ObjectKey, ObjectKey] = {}
         self._states: Mapping[ObjectKey, OverrideMemory] = {}
+
+    def allow(self, remembers: Remembers) -> None:
+        """Also workloads outside of Environments whose count is remembered elsewhere (`places.py`)."""
+        self._places.allow(remembers)
 
     async def restore(self) -> None:
         """Before any ScaledObject is worked on: what lies over those outside of Environments.
@@ -95,8 +100,11 @@ class OverrideObjects(Kind[OverrideMemory]):
             others = await self._parts.overriding.of_namespace(state.key.namespace)
             standing = others.standing(spec, now)
             place = self._places.find(state.key.namespace, spec.target) if spec.holds(now) else None
+            if place is not None and place.annotated and spec.state is OverrideState.EXACTLY:
+                raise ConfigError(_NO_COUNT, field="spec.replicas")
         except ConfigError as error:
-            await self._write(state, OverrideStatus(phase="Invalid", because=str(error), conditions=_valid(str(error))))
+            status = OverrideStatus(phase="Invalid", because=str(error), conditions=_valid(str(error)))
+            await self._write(state, live, status)
             await self._lies_over(state, None)
             return
         await self._tell(state, live, spec, standing, place)
@@ -117,7 +125,7 @@ class OverrideObjects(Kind[OverrideMemory]):
                 "conditions": _valid(),
             }
         )
-        await self._write(state, status)
+        await self._write(state, live, status)
         if before != standing.phase and standing.phase in _TOLD and self._parts.acts():
             for about in (live, place.live if place is not None else self._live_of(state)):
                 if about is not None:
@@ -128,9 +136,10 @@ class OverrideObjects(Kind[OverrideMemory]):
             return self._places.find(state.key.namespace, state.target).live if state.target is not None else None
         return None
 
-    async def _write(self, state: OverrideMemory, status: OverrideStatus) -> None:
+    async def _write(self, state: OverrideMemory, live: Obj, status: OverrideStatus) -> None:
         """All but who asked for it, which the admission records."""
-        fields = fields_of(OverrideStatus, status)
+        generation = live["metadata"].get("generation", 0)
+        fields = fields_of(OverrideStatus, status.model_copy(update={"observed_generation": generation}))
         del fields["requestedBy"]
         await self._parts.status.write(state, fields)
 

@@ -60,6 +60,7 @@ class EnvironmentParts:
 
     caches: EnvironmentCaches
     owners: Owners
+    overriding: Overriding
     environments: Controller[EnvironmentMemory]
     overrides: Controller[OverrideMemory]
     calendars: tuple[Controller[CalendarMemory], ...]
@@ -129,7 +130,7 @@ def assemble_environments(
         caches=caches,
         cluster=shared.caches,
         calendars=calendars,
-        overriding=Overriding(caches, calendars),
+        overriding=Overriding(shared.clock, caches, calendars),
         owners=Owners(caches.environments),
         overlays=lying.overlays,
         bounds=lying.bounds,
@@ -139,6 +140,7 @@ def assemble_environments(
     return EnvironmentParts(
         caches=caches,
         owners=parts.owners,
+        overriding=parts.overriding,
         environments=Controller(parts, Environments(parts), WORKERS),
         overrides=Controller(parts, overrides, WORKERS),
         calendars=tuple(

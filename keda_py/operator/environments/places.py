@@ -1,8 +1,10 @@
 """What an Override is about: an Environment, a member of one, or a ScaledObject outside of any.
 
-A Deployment or StatefulSet outside of any Environment cannot be overridden: nothing would remember its count.
+A Deployment or StatefulSet outside of any Environment cannot be overridden, as nothing would remember its count; but
+for one that annotations of py-kube-downscaler put down, which remember it (`allow`).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from keda_py.apis.foreign import name_of
@@ -15,15 +17,21 @@ from keda_py.operator.environments.known.caches import EnvironmentCaches
 from keda_py.operator.environments.known.owners import Owners
 from keda_py.operator.environments.targets import paused_by_owner, workload_of
 
+Remembers = Callable[[str, Target], bool]
+"""Of a namespace and a workload there, whether its count is remembered elsewhere."""
 _WORKLOADS = {resource.kind: resource for resource in (DEPLOYMENTS, STATEFUL_SETS)}
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """`live` is what Events are about; `alone` is a ScaledObject that no Environment has."""
+    """`live` is what Events are about; `alone` is a ScaledObject that no Environment has.
+
+    `annotated`: its count is remembered by annotations, which know no other than that of before and that of the night.
+    """
 
     live: Obj
     alone: ObjectKey | None = None
+    annotated: bool = False
 
 
 class Places:
@@ -31,6 +39,11 @@ class Places:
 
     def __init__(self, caches: EnvironmentCaches, cluster: Caches, owners: Owners) -> None:
         self._caches, self._cluster, self._owners = caches, cluster, owners
+        self._remembers: Remembers = lambda namespace, target: False
+
+    def allow(self, remembers: Remembers) -> None:
+        """Also workloads outside of Environments that `remembers` says something else remembers the count of."""
+        self._remembers = remembers
 
     def find(self, namespace: str, target: Target) -> Place:
         """Raises ConfigError where nothing would come of an Override of it."""
@@ -45,12 +58,15 @@ class Places:
                 return self._scaled_object(target, scaled_object)
         live = self._there(target, self._cluster.workloads[resource.plural].get(namespace, target.name))
         member = self._caches.members[resource.kind].get(namespace, target.name)
+        whole = {"apiVersion": resource.api_version, "kind": resource.kind, **live}
         if member is None or not self._owners.of(member):
+            if self._remembers(namespace, target):
+                return Place(whole, annotated=True)
             raise _error(
                 f"{_named(target)} is in no Environment, and nothing else would remember its count; "
                 "create an Environment, or a ScaledObject for it"
             )
-        return Place({"apiVersion": resource.api_version, "kind": resource.kind, **live})
+        return Place(whole)
 
     def _scaled_object(self, target: Target, found: Obj | None) -> Place:
         live = self._there(target, found)

@@ -153,7 +153,7 @@ def _override(source: Source, environments: Sequence[Environment], calendars: Ca
     only = environments[0].metadata.name if len(environments) == 1 else ""
     target = override.spec.target
     calendar = None
-    if override.spec.until == NEXT_CHANGE and not override.status.ends:
+    if override.spec.until == NEXT_CHANGE and not override.end_is_fixed:
         name = target.name if target is not None and target.kind == "Environment" else only
         named = next((each for each in environments if each.metadata.name == name), None)
         calendar = calendars.of_environment(named) if named is not None else None

@@ -11,7 +11,6 @@ from datetime import datetime
 from keda_py.core.activity import ActivityState, last_active_before, note_activity
 from keda_py.core.decision import Decision, Observation, Reason, ScaleTo, decide
 from keda_py.core.evaluation import Evaluation, evaluate
-from keda_py.core.hpa.controller import Verdict
 from keda_py.core.hpa.manifest import build_hpa
 from keda_py.core.settlement import Outcome, settle
 from keda_py.core.spec import ScalingSpec
@@ -113,9 +112,10 @@ class ScaledObjectReplay:
             self._hpa.wake(evaluation, self.replicas, now)
 
     def _sync(self, hpa: Autoscaler, now: datetime) -> None:
-        verdict: Verdict = hpa.sync(now)
-        if verdict.rescale and verdict.desired is not None and self._laid is not None:
-            self._set(verdict.desired, now, "Scaled", by_hpa(verdict, self._laid.because))
+        rescaled = hpa.sync(now)
+        if rescaled is not None and self._laid is not None:
+            because = by_hpa(rescaled, self.replicas, self._laid.because)
+            self._set(rescaled.replicas, now, "Scaled", because)
             self._poll_again(self._laid.spec, now)
 
     def _poll_again(self, spec: ScalingSpec, now: datetime) -> None:

@@ -4,7 +4,7 @@ from keda_py.core.cron.words import window_in_words
 from keda_py.core.decision import Decision, Reason
 from keda_py.core.environment.times import in_words
 from keda_py.core.evaluation import Evaluation
-from keda_py.core.hpa.controller import Verdict
+from keda_py.core.hpa.walk import Rescaled
 from keda_py.core.spec import PAUSED_REPLICAS, ScalingSpec
 from keda_py.preview.replay.triggers import Triggers
 
@@ -42,12 +42,12 @@ def _opens(evaluation: Evaluation, spec: ScalingSpec, triggers: Triggers) -> str
     return "the formula is above its activation target" if triggers.metrics.composite else "a trigger is active"
 
 
-def by_hpa(verdict: Verdict, laid: str) -> str:
+def by_hpa(rescaled: Rescaled, before: int, laid: str) -> str:
     """Of a sync that sets the count."""
-    if verdict.reason.startswith("Current number of replicas"):
-        what = "below minReplicas" if "below" in verdict.reason else "above maxReplicas"
+    if rescaled.why.startswith("Current number of replicas"):
+        what = "below minReplicas" if "below" in rescaled.why else "above maxReplicas"
         return laid or f"HPA: {what}"
-    up = verdict.desired is not None and verdict.desired > verdict.current
+    up = rescaled.replicas > before
     return "HPA: the triggers ask for more" if up else "HPA: the triggers ask for less, and did for its whole window"
 
 

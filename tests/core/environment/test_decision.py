@@ -10,6 +10,7 @@ from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.decision import goal as goals
 from keda_py.core.environment.decision import members
 from keda_py.core.environment.decision.decision import EnvironmentDecision, decide
+from keda_py.core.environment.decision.goal import TOO_MANY
 from keda_py.core.environment.decision.members import (
     Action,
     Keep,
@@ -30,7 +31,7 @@ from keda_py.core.environment.decision.state import (
     read_state,
 )
 from keda_py.core.environment.overrides import Overrides, OverrideSpec
-from keda_py.core.environment.spec import EnvironmentSpec
+from keda_py.core.environment.spec import MOST_MEMBERS, EnvironmentSpec
 from keda_py.errors import ConfigError
 from tests.core.environment.builders import MINUTE, NIGHT, NOON, calendar, environment, member, override, remembered
 from tests.costs import cpu_of
@@ -58,6 +59,7 @@ def holding(state: EnvironmentState, **members_: MemberState) -> EnvironmentStat
     return replace(state, members={key.replace("_", "/"): each for key, each in members_.items()})
 
 
+CROWD = tuple(member(f"Deployment/d{number:04}", 2) for number in range(MOST_MEMBERS + 1))
 WAKES_EARLY = environment(readyBy=True)
 GOALS: list[tuple[goals.Reason, dict[str, Any], Phase, str]] = [
     (goals.Reason.RELEASED, {"spec": environment(deleting=AT_19)}, Phase.AWAKE, "the Environment is being deleted"),
@@ -68,6 +70,7 @@ GOALS: list[tuple[goals.Reason, dict[str, Any], Phase, str]] = [
     (goals.Reason.OPEN, {"now": NOON}, Phase.AWAKE, "hours every day 08:00-18:00"),
     (goals.Reason.READY_BY, {"spec": WAKES_EARLY, "now": datetime(2026, 11, 23, 7, 50, tzinfo=UTC), "state": replace(ASLEEP, wakes=(660,))}, Phase.AWAKE, "to be ready by then, 11 min before hours every day 08:00-18:00"),
     (goals.Reason.CLOSED, {}, Phase.ASLEEP, "outside of the hours"),
+    (goals.Reason.TOO_MANY_MEMBERS, {"seen": CROWD, "state": AWAKE}, Phase.AWAKE, TOO_MANY),
 ]  # fmt: skip
 
 
@@ -75,7 +78,7 @@ GOALS: list[tuple[goals.Reason, dict[str, Any], Phase, str]] = [
 def test_an_environment_is_awake_or_asleep_for_one_reason(
     reason: goals.Reason, given: dict[str, Any], phase: Phase, because: str
 ) -> None:
-    decision = run(**given)
+    decision = run(*given.get("seen", ()), **{name: each for name, each in given.items() if name != "seen"})
     assert (decision.goal.reason, decision.goal.because) == (reason, because)
     assert decision.state.phase is phase
 
@@ -103,6 +106,7 @@ ROWS: list[tuple[str, members.Reason, MemberSeen, dict[str, Any], Action, Stage 
     ("its trigger is active", R.WOKEN_BY_TRIGGER, member(SO, 4, triggers_active=True), {"spec": environment(asleep={"triggersWake": True}), "state": holding(ASLEEP, ScaledObject_queue=DOWN3)}, OverlayAsleep(True), Stage.DOWN),
     ("created a moment ago", R.YOUNG, member(created=NIGHT - 14 * MINUTE), {}, Keep(), None),
     ("created before the grace", R.PUT_TO_SLEEP, member(created=NIGHT - 15 * MINUTE), {}, SetReplicas(0), Stage.FALLING),
+    ("too many to remember", R.TOO_MANY, member(), {"others": CROWD}, Keep(), None),
     ("a later wave falls first", R.WAITS_TO_SLEEP, member(wave=0), {"spec": WAVED, "state": AWAKE, "others": (member("Deployment/last", wave=1),)}, Keep(), None),
     ("scaled up by a person", R.KEPT_UP, member(count=2, manager="kubectl-scale"), {"state": holding(ASLEEP, Deployment_web=DOWN3)}, Keep(), Stage.KEPT),
     ("kept up by a person", R.KEPT_UP, member(count=2, manager="helm"), {"state": holding(ASLEEP, Deployment_web=remembered(Stage.KEPT, start=2, by="kubectl"))}, Keep(), Stage.KEPT),
@@ -431,3 +435,45 @@ def test_a_wave_that_selects_nothing_is_told(seen: tuple[MemberSeen, ...], valid
     spec = environment(waves=[{"name": "data", "selector": {"matchLabels": {"w": "data"}}}])
     conditions = {one.type: (one.status, one.message) for one in run(*seen, spec=spec, now=NOON).status.conditions}
     assert conditions["Valid"] == valid
+
+
+def by_type(decision: EnvironmentDecision, kind: str) -> tuple[str, str, str]:
+    (found,) = (one for one in decision.status.conditions if one.type == kind)
+    return found.status, found.reason, found.message
+
+
+def test_as_many_members_as_a_status_remembers_sleep_and_fit_into_one_object() -> None:
+    most = tuple(
+        member(f"ScaledObject/{number:0253}", 2, workload=f"apps/v1/Deployment/{number:0253}")
+        for number in range(MOST_MEMBERS)
+    )
+    decision = run(*most, state=AWAKE)
+    assert {each.reason for each in decision.members} == {R.PUT_TO_SLEEP}
+    assert by_type(decision, "Valid")[0] == "True"
+    written = decision.status.model_dump_json(by_alias=True, exclude_defaults=True)
+    fields_of_managers = sum(len(key) + 120 for key in decision.status.members)
+    assert len(written) + fields_of_managers < 1_300_000  # etcd refuses objects of 1.5 MiB
+
+
+def test_of_one_member_more_none_is_put_to_sleep_and_the_condition_says_what_to_do() -> None:
+    decision = run(*CROWD, state=AWAKE)
+    assert {type(each.action) for each in decision.members} == {Keep}
+    assert decision.status.members == {}
+    assert by_type(decision, "Valid") == ("False", "TooManyMembers", TOO_MANY)
+    assert "1000 members" in TOO_MANY
+    assert "spec.selector" in TOO_MANY
+
+
+def test_a_crowd_that_grows_while_it_falls_asleep_or_sleeps_forgets_no_count() -> None:
+    down = {f"Deployment_d{number:04}": DOWN3 for number in range(MOST_MEMBERS)}
+    asleep = tuple(member(f"Deployment/d{number:04}", 0) for number in range(MOST_MEMBERS))
+    night = run(*asleep, member("Deployment/new"), state=holding(ASLEEP, **down))
+    assert night.state.phase is Phase.ASLEEP
+    assert len(night.status.members) == MOST_MEMBERS
+    assert [each.key for each in night.members if each.reason is R.TOO_MANY] == ["Deployment/new"]
+    falling = replace(holding(ASLEEP, **down), phase=Phase.FALLING_ASLEEP)
+    turned = run(*asleep, member("Deployment/new"), state=falling)
+    assert turned.state.phase is Phase.WAKING
+    assert len(turned.status.members) == MOST_MEMBERS
+    morning = run(*asleep, member("Deployment/new"), state=holding(ASLEEP, **down), now=DAWN)
+    assert [each.action for each in morning.members].count(SetReplicas(3)) == DEV.max_parallel

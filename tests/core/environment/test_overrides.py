@@ -8,7 +8,7 @@ from keda_py.core.environment.overrides import Overrides, Target, check_override
 from keda_py.core.environment.spec import EXCLUDE, owner_of
 from keda_py.core.values.times import write_time
 from keda_py.errors import ConfigError
-from tests.core.environment.builders import NIGHT, NOON, environment, override
+from tests.core.environment.builders import NIGHT, NOON, calendar, environment, override
 from tests.costs import cpu_of
 
 DEV, WEB, QUEUE = Target("Environment", "dev"), Target("Deployment", "web"), Target("ScaledObject", "queue")
@@ -50,6 +50,44 @@ def test_an_end_that_was_looked_up_once_stays() -> None:
         "status": {"ends": "2026-11-24T07:00:00Z"},
     }
     assert read_override(Override.model_validate(body), None).ends == datetime(2026, 11, 24, 7, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("spec", "starts", "ends"),
+    [
+        ({"for": "6h"}, AT_19, "2026-11-24T01:00:00Z"),
+        ({"until": "2026-11-24T03:00:00Z"}, AT_19, "2026-11-24T03:00:00Z"),
+        ({}, AT_19, None),
+        ({"from": "2026-11-23T23:30:00Z", "for": "1h"}, "2026-11-23T23:30:00Z", "2026-11-24T00:30:00Z"),
+        ({"until": "NextChange"}, AT_19, "2026-11-24T08:00:00Z"),
+        ({"from": "2026-11-24T08:30:00Z", "until": "NextChange"}, "2026-11-24T08:30:00Z", "2026-11-24T18:00:00Z"),
+    ],
+)
+def test_an_edited_spec_holds_and_not_the_end_that_was_told_before(
+    spec: dict[str, str], starts: str, ends: str | None
+) -> None:
+    body = {
+        "metadata": {"name": "o", "creationTimestamp": AT_19, "generation": 2},
+        "spec": {"target": {"kind": "Environment", "name": "dev"}, "state": "Awake", **spec},
+        "status": {"ends": "2026-11-23T22:00:00Z", "starts": AT_19, "observedGeneration": 1},
+    }
+    found = read_override(Override.model_validate(body), calendar(), now=NIGHT)
+    assert write_time(found.starts) == starts
+    assert (None if found.ends is None else write_time(found.ends)) == ends
+
+
+def test_next_change_of_an_edit_is_the_next_one_from_then_and_without_an_edit_the_first_after_its_begin() -> None:
+    late = datetime(2026, 11, 24, 12, tzinfo=UTC)
+    for generation, ends in ((2, "2026-11-24T18:00:00Z"), (1, "2026-11-24T07:00:00Z"), (0, "2026-11-24T08:00:00Z")):
+        told = {"ends": "2026-11-24T07:00:00Z", "observedGeneration": 1} if generation else {}
+        body = {
+            "metadata": {"name": "o", "creationTimestamp": AT_19, "generation": generation},
+            "spec": {"target": {"kind": "Environment", "name": "dev"}, "state": "Awake", "until": "NextChange"},
+            "status": told,
+        }
+        found = read_override(Override.model_validate(body), calendar(), now=late)
+        assert found.ends is not None
+        assert write_time(found.ends) == ends
 
 
 def test_of_several_for_one_target_the_newest_rules_and_says_so() -> None:

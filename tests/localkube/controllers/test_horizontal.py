@@ -118,11 +118,40 @@ async def test_usage_that_is_no_quantity_is_told_on_the_pod(world: World) -> Non
     assert conditions(world)["ScalingActive"][1] == "FailedGetResourceMetric"
 
 
-async def test_metrics_of_another_api_are_refused_with_their_reason(world: World) -> None:
+PODS = {
+    "type": "Pods",
+    "pods": {"metric": {"name": "hits"}, "target": {"type": "AverageValue", "averageValue": "5"}},
+}
+ROBOT = {
+    "type": "Object",
+    "object": {
+        "metric": {"name": "hits"},
+        "describedObject": {"apiVersion": "example.com/v1", "kind": "Robot", "name": "r2"},
+        "target": {"type": "Value", "value": "5"},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("metric", "reason", "message"),
+    [
+        (PODS, "FailedGetPodsMetric", "no custom metrics API (custom.metrics.k8s.io) registered"),
+        (
+            ROBOT,
+            "FailedGetObjectMetric",
+            'unable to map kind Robot.example.com to resource: no matches for kind "Robot.example.com"',
+        ),
+    ],
+)
+async def test_custom_metrics_that_cannot_be_asked_are_told(
+    world: World, metric: Obj, reason: str, message: str
+) -> None:
     world.create(workload(replicas=1))
-    world.create(autoscaler({"type": "Pods", "pods": {"metric": {"name": "hits"}, "target": {}}}))
+    world.create(autoscaler(metric))
     await world.seconds(16)
-    assert conditions(world)["ScalingActive"][1] == "FailedGetPodsMetric"
+    status, told, words = conditions(world)["ScalingActive"]
+    assert (status, told) == ("False", reason)
+    assert words.endswith(f"unable to fetch metrics from custom metrics API: {message}")
 
 
 async def test_a_broken_autoscaler_does_not_stop_the_others(world: World, caplog: pytest.LogCaptureFixture) -> None:

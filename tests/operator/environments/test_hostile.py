@@ -1,11 +1,13 @@
 """What one tenant writes stops neither the operator nor the environments of others, nor the next process."""
 
 import time
+from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
+from keda_py.clock import SteppedClock
 from keda_py.kube.resources import CALENDARS, DEPLOYMENTS, OVERRIDES, Obj
 from keda_py.operator.environments.known.caches import EnvironmentCaches
 from keda_py.operator.environments.known.calendars import Calendars
@@ -71,7 +73,9 @@ async def test_thousands_of_overrides_that_have_ended_cost_little_until_they_go(
         overrides=SimpleNamespace(objects=lambda namespace: list(lives)),
         environments=SimpleNamespace(objects=lambda namespace: []),
     )
-    overriding = Overriding(cast(EnvironmentCaches, caches), cast(Calendars, None))
+    overriding = Overriding(
+        SteppedClock(datetime(2026, 11, 20, tzinfo=UTC)), cast(EnvironmentCaches, caches), cast(Calendars, None)
+    )
     costs = []
     for number in range(5):
         lives[0]["metadata"]["resourceVersion"] = str(10_000 + number)

@@ -41,6 +41,32 @@ async def test_it_rules_until_the_next_change_and_is_gone_a_day_later(world: Wor
     assert world.find(OVERRIDES, "evening") is None
 
 
+async def test_an_edit_takes_effect_in_every_form_and_wakes_one_that_has_ended(world: World) -> None:
+    await world.create(deployment("web", 2), environment())
+    await world.create(override(state="Asleep", **{"for": "1h"}))
+    await world.seconds(30)
+    assert (world.replicas("web"), told(world)["ends"]) == (0, "2026-11-20T13:00:00Z")
+    for spec, ends, phase in (
+        ({"for": "2h"}, "2026-11-20T14:00:00Z", "Active"),
+        ({"for": None, "until": "2026-11-20T15:00:00Z"}, "2026-11-20T15:00:00Z", "Active"),
+        ({"until": "NextChange"}, "2026-11-20T18:00:00Z", "Active"),
+        ({"from": "2026-11-20T12:30:00Z"}, "2026-11-20T18:00:00Z", "Pending"),
+        ({"from": None, "until": None}, None, "Active"),
+        ({"until": "2026-11-20T12:10:00Z"}, "2026-11-20T12:10:00Z", "Active"),
+    ):
+        await world.patch(OVERRIDES, {"spec": spec}, "evening")
+        await world.seconds(30)
+        assert (told(world).get("ends"), told(world)["phase"]) == (ends, phase)
+        assert world.replicas("web") == (2 if phase == "Pending" else 0)
+    await until(world, 20, "12:15")
+    assert (told(world)["phase"], world.replicas("web")) == ("Ended", 2)
+    await world.patch(OVERRIDES, {"spec": {"until": None, "for": "1h"}}, "evening")
+    await world.seconds(30)
+    assert (told(world)["phase"], world.replicas("web")) == ("Active", 0)
+    await until(world, 20, "13:01")
+    assert (told(world)["phase"], world.replicas("web")) == ("Ended", 2)
+
+
 async def test_of_two_for_one_target_the_newer_rules_and_the_older_says_so(world: World) -> None:
     await world.create(deployment("web", 2), environment())
     await world.create(override("first", state="Asleep", **{"for": "10h"}))

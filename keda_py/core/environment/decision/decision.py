@@ -26,7 +26,7 @@ from keda_py.core.environment.decision.state import (
 )
 from keda_py.core.environment.decision.waves import advance, begin, ends_at, has_turn, under_way
 from keda_py.core.environment.overrides import Overrides, OverrideState, Verdict
-from keda_py.core.environment.spec import EnvironmentSpec
+from keda_py.core.environment.spec import MOST_MEMBERS, EnvironmentSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,13 +59,21 @@ def decide(
         overrides=overrides,
         state=state,
         lead=lead if spec.ready_by else lead * 0,
+        crowded=sum(not member.owned_by for member in seen.members) > MOST_MEMBERS,
     )
     goal = question.goal_at(now)
-    run = _Run(spec, goal, overrides, seen, hand_over(state, seen), now)
+    run = _Run(question, goal, seen, hand_over(state, seen), now)
     members, moved = run.members()
     following = question.change_after(goal)
     picture = Picture(
-        spec=spec, goal=goal, next_change=following, lead=question.lead, seen=seen, members=members, state=moved
+        spec=spec,
+        goal=goal,
+        next_change=following,
+        lead=question.lead,
+        crowded=question.crowded,
+        seen=seen,
+        members=members,
+        state=moved,
     )
     return EnvironmentDecision(
         goal=goal,
@@ -98,15 +106,10 @@ class _Run:
     """One decision: what is wanted of each member, whose turn it is, and what follows."""
 
     def __init__(
-        self,
-        spec: EnvironmentSpec,
-        goal: Goal,
-        overrides: Overrides,
-        seen: EnvironmentSeen,
-        state: EnvironmentState,
-        now: datetime,
+        self, question: Question, goal: Goal, seen: EnvironmentSeen, state: EnvironmentState, now: datetime
     ) -> None:
-        self._spec, self._goal, self._state, self._now = spec, goal, state, now
+        self._spec, self._goal, self._state, self._now = question.spec, goal, state, now
+        self._crowded, overrides = question.crowded, question.overrides
         self._seen = sorted(seen.members, key=lambda member: (member.wave, member.key))
         self._verdicts = {
             member.key: overrides.verdict(member.targets, now) if member.targets else Verdict(None)
@@ -149,6 +152,7 @@ class _Run:
             wish=_WISHES[self._goal.state],
             young_until=young_until if self._now < young_until else None,
             triggers_wake=self._spec.triggers_wake,
+            crowded=self._crowded,
         )
         if member.released or self._spec.deleting:
             return replace(base, wish=Wish.UP)

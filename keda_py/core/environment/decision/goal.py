@@ -3,7 +3,7 @@
 The answer is asked for instants ahead as well, which is how the next change is found.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
@@ -11,9 +11,13 @@ from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.calendar.questions import is_open, next_change, why
 from keda_py.core.environment.decision.state import EnvironmentState, Phase
 from keda_py.core.environment.overrides import Overrides, OverrideSpec, OverrideState, Target
-from keda_py.core.environment.spec import EnvironmentSpec
+from keda_py.core.environment.spec import MOST_MEMBERS, EnvironmentSpec
 from keda_py.core.environment.times import in_words
 
+TOO_MANY = (
+    f"there are more than {MOST_MEMBERS} members, which is the most of one Environment, so none is put to sleep; "
+    "choose fewer by spec.selector or spec.exclude, and the others in an Environment of their own"
+)
 _MOST_STEPS = 20
 """Instants that are looked at for the next change."""
 
@@ -29,6 +33,7 @@ class Reason(StrEnum):
     OPEN = "Open"
     READY_BY = "ReadyBy"
     CLOSED = "Closed"
+    TOO_MANY_MEMBERS = "TooManyMembers"
 
 
 class State(StrEnum):
@@ -69,9 +74,17 @@ class Question:
     overrides: Overrides
     state: EnvironmentState
     lead: timedelta
+    crowded: bool = False
+    """There are more members than a status can remember."""
 
     def goal_at(self, at: datetime) -> Goal:
-        """The row that holds then."""
+        """The row that holds then. A crowd is not put to sleep; one that grew during the night is woken as usual."""
+        goal = self._wanted_at(at)
+        if goal.state is State.ASLEEP and self.crowded and self.state.phase is not Phase.ASLEEP:
+            return replace(goal, state=State.AWAKE, reason=Reason.TOO_MANY_MEMBERS, because=TOO_MANY)
+        return goal
+
+    def _wanted_at(self, at: datetime) -> Goal:
         if self.spec.deleting:
             return Goal(state=State.AWAKE, reason=Reason.RELEASED, because="the Environment is being deleted")
         verdict = self.overrides.verdict([Target("Environment", self.spec.name)], at)

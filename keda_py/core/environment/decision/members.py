@@ -28,6 +28,7 @@ class Reason(StrEnum):
     GIVEN_BACK = "GivenBack"
     ASLEEP = "Asleep"
     YOUNG = "Young"
+    TOO_MANY = "TooManyMembers"
     WAITS_TO_SLEEP = "WaitsToSleep"
     PUT_TO_SLEEP = "PutToSleep"
     PUT_TO_SLEEP_AGAIN = "PutToSleepAgain"
@@ -55,6 +56,8 @@ class Want:
     young_until: datetime | None = None
     """It is too new to be put to sleep until then."""
     triggers_wake: bool = False
+    crowded: bool = False
+    """There is no room to remember one member more."""
     held: bool = False
     """An Override says Hold of this very member: its triggers do not scale it either."""
 
@@ -197,6 +200,8 @@ def _raise(member: MemberSeen, count: int, state: MemberState | None, want: Want
 
 def _lower(member: MemberSeen, count: int, state: MemberState | None, want: Want, now: datetime) -> MemberDecision:
     if state is None:
+        if want.crowded:
+            return _decide(member, None, Reason.TOO_MANY, "the Environment has too many members to remember its count")
         if want.young_until is not None:
             return _decide(member, None, Reason.YOUNG, "it was created a moment ago")
         if not want.turn:

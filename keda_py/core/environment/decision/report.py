@@ -6,7 +6,7 @@ from datetime import timedelta
 from keda_py.apis.environments.calendar import ChangeStatus
 from keda_py.apis.environments.environment import EnvironmentStatus, OverrideInForce, WaveStatus
 from keda_py.apis.wire import Condition
-from keda_py.core.environment.decision.goal import Goal, NextChange, Reason
+from keda_py.core.environment.decision.goal import TOO_MANY, Goal, NextChange, Reason
 from keda_py.core.environment.decision.members import MemberDecision
 from keda_py.core.environment.decision.seen import EnvironmentSeen, MemberSeen
 from keda_py.core.environment.decision.state import (
@@ -32,6 +32,7 @@ class Picture:
     goal: Goal
     next_change: NextChange | None
     lead: timedelta
+    crowded: bool
     seen: EnvironmentSeen
     members: tuple[MemberDecision, ...]
     state: EnvironmentState
@@ -128,6 +129,8 @@ def _valid(picture: Picture) -> Condition:
         return _condition("Valid", False, "CalendarInvalid", error)
     if picture.seen.kinds_error:
         return _condition("Valid", False, "KindUnknown", picture.seen.kinds_error)
+    if picture.crowded:
+        return _condition("Valid", False, "TooManyMembers", TOO_MANY)
     if empty := _empty_wave(picture):
         return _condition("Valid", False, "WaveSelectsNothing", empty)
     return _condition("Valid", True, "Valid", "")

@@ -64,11 +64,20 @@ class Annotated:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Override:
+    """What goes before all annotations; `up` None: it is left as it is."""
+
+    up: bool | None
+    because: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """The object's namespace, and whether a pod forces everything up (`is_forcing`)."""
+    """The object's namespace, whether a pod forces everything up (`is_forcing`), and an Override of the object."""
 
     annotations: Annotations = field(default_factory=dict)
     pod_forces_uptime: bool = False
+    override: Override | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +103,8 @@ def decide(obj: Annotated, around: Surroundings, settings: DownscalerSettings, n
         return unchanged
     run = _Run(obj, around, settings, now)
     run.check_namespace()
+    if (override := around.override) is not None:
+        return replace(unchanged, because=override.because) if override.up is None else run.overridden(override)
     if run.is_excluded():
         if settings.upscale_target_only or ORIGINAL not in obj.annotations:
             return replace(unchanged, because="excluded")
@@ -195,6 +206,13 @@ class _Run:
         if ORIGINAL in annotations:
             original = parse_amount(annotations[ORIGINAL], field=ORIGINAL, signed=True)
         return original, parse_amount(annotations[key], field=key) if key in annotations else self._downtime
+
+    def overridden(self, override: Override) -> Outcome:
+        """Up or down at once, however new it is."""
+        if override.up:
+            return self.up(override.because)
+        self._settings = replace(self._settings, grace=timedelta(-1))
+        return replace(self.down(), because=override.because)
 
     def up(self, because: str) -> Outcome:
         """The count of before, if it is down as it was put or has that count already."""

@@ -135,7 +135,7 @@ class HorizontalPodAutoscalers:
         metrics: tuple[MetricSample, ...] = ()
         pods: tuple[Pod, ...] = ()
         if needs_metrics(spec, target.replicas):
-            metrics = await self._inputs.samples(hpa)
+            metrics = await self._inputs.samples(hpa, target)
             pods = self._inputs.pods(hpa, target)
         shown = ScaleTarget(
             namespace=hpa["metadata"]["namespace"],

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from keda_py.core.hpa.conditions import HpaCondition, HpaEvent, able_to_scale, scaling_active
 from keda_py.core.hpa.controller import MetricSample, report_failed_scale
+from keda_py.core.hpa.custom import ObjectSample, PodsSample
 from keda_py.core.hpa.external import ExternalSample
 from keda_py.core.hpa.pods import Pod
 from keda_py.core.hpa.resources import ResourceSample
@@ -34,6 +35,18 @@ class AsksExternalMetrics(Protocol):
 
     async def sample(self, namespace: str, source: Obj) -> ExternalSample:
         """The values of an `external` metric source, or why there are none."""
+        ...
+
+
+class AsksCustomMetrics(Protocol):
+    """Where Pods and Object metrics come from."""
+
+    async def pods(self, namespace: str, selector: str, source: Obj) -> PodsSample:
+        """What each pod has of a `pods` metric source, or why that is not known."""
+        ...
+
+    async def object(self, namespace: str, source: Obj) -> ObjectSample:
+        """The value of an `object` metric source, or why it is not known."""
         ...
 
 
@@ -82,8 +95,11 @@ class _Selectors:
 class HpaInputs:
     """Reads for every HPA of the cluster."""
 
-    def __init__(self, context: ControllerContext, external: AsksExternalMetrics, usage: Usage) -> None:
-        self._context, self._external, self._usage = context, external, usage
+    def __init__(
+        self, context: ControllerContext, external: AsksExternalMetrics, custom: AsksCustomMetrics, usage: Usage
+    ) -> None:
+        self._context, self._usage = context, usage
+        self._external, self._custom = external, custom
         self._pod = context.resource("v1", "Pod")
         self._selectors = _Selectors()
 
@@ -118,21 +134,23 @@ class HpaInputs:
             raise StatusError(404, "NotFound", message)
         return resource
 
-    async def samples(self, hpa: Obj) -> tuple[MetricSample, ...]:
+    async def samples(self, hpa: Obj, target: Scaled) -> tuple[MetricSample, ...]:
         """One for each metric of the spec, asked in their order as the real controller does."""
-        namespace = hpa["metadata"]["namespace"]
-        samples: list[MetricSample] = []
-        for metric in hpa["spec"].get("metrics") or ():
-            kind = metric["type"]
-            if kind == "External":
-                samples.append(await self._external.sample(namespace, metric["external"]))
-                continue
-            if kind not in SOURCES:
-                raise unserved(kind)
-            source = metric[SOURCES[kind]]
-            target, container = read_target(source["target"]), source.get("container", "")
-            samples.append(ResourceSample(resource=source["name"], target=target, container=container))
-        return tuple(samples)
+        metrics = hpa["spec"].get("metrics") or ()
+        return tuple([await self._sample(hpa["metadata"]["namespace"], target.selector, each) for each in metrics])
+
+    async def _sample(self, namespace: str, selector: str, metric: Obj) -> MetricSample:
+        source = metric[SOURCES[metric["type"]]]
+        match metric["type"]:
+            case "External":
+                return await self._external.sample(namespace, source)
+            case "Pods":
+                return await self._custom.pods(namespace, selector, source)
+            case "Object":
+                return await self._custom.object(namespace, source)
+            case _:
+                target, container = read_target(source["target"]), source.get("container", "")
+                return ResourceSample(resource=source["name"], target=target, container=container)
 
     def pods(self, hpa: Obj, target: Scaled) -> tuple[Pod, ...]:
         """What the target's selector finds, with what each pod uses."""
@@ -169,11 +187,3 @@ class HpaInputs:
             remark = Remark(type="Warning", reason="InvalidUsage", message=str(error), source=SOURCE)
             self._context.events.record(pod, remark)
             return read_pod(pod, None)
-
-
-def unserved(kind: str) -> StopSync:
-    """Pods and Object metrics come from custom.metrics.k8s.io, which is not served here."""
-    reason = f"FailedGet{kind}Metric"
-    message = f"unable to fetch metrics from custom metrics API: no custom metrics API is served for {kind} metrics"
-    condition = scaling_active(reason, f"the HPA was unable to compute the replica count: {message}", active=False)
-    return StopSync(HpaEvent("Warning", reason, message), GOT_SCALE, condition)

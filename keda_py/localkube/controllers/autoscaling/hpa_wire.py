@@ -17,7 +17,14 @@ from keda_py.localkube.controllers.shared import usage
 from keda_py.localkube.model.conditions import find, with_condition
 from keda_py.schema.resources import Obj
 
-SOURCES = {"External": "external", "Resource": "resource", "ContainerResource": "containerResource"}
+SOURCES = {
+    "ContainerResource": "containerResource",
+    "External": "external",
+    "Object": "object",
+    "Pods": "pods",
+    "Resource": "resource",
+}
+"""Type of a metric -> the field that holds it."""
 
 
 def read_pod(pod: Obj, sample: usage.PodUsage | None) -> Pod:
@@ -84,7 +91,12 @@ def _written_metric(spec: Obj, value: MetricValue | None) -> Obj:
     head: dict[str, Any] = {"metric": source["metric"]} if "metric" in source else {"name": source["name"]}
     return {
         "type": spec["type"],
-        SOURCES[spec["type"]]: {**head, "current": _written_value(value), **_kept(source, "container")},
+        SOURCES[spec["type"]]: {
+            **head,
+            "current": _written_value(value),
+            **_kept(source, "container"),
+            **_kept(source, "describedObject"),
+        },
     }
 
 

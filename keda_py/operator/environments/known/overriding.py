@@ -4,12 +4,14 @@ What was read of one is kept for as long as it says the same, so that a namespac
 those that change. Of more than `MOST_OVERRIDES` that have not ended the oldest are read.
 """
 
+from collections.abc import Callable
 from itertools import islice
 
 from keda_py.apis.environments.environment import Environment
-from keda_py.apis.environments.override import NEXT_CHANGE, Override
-from keda_py.apis.foreign import name_of, text_at
+from keda_py.apis.environments.override import NEXT_CHANGE, Override, is_told
+from keda_py.apis.foreign import name_of, namespace_of, text_at, value_at
 from keda_py.apis.parsing import parse_object
+from keda_py.clock import Clock
 from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.overrides import MOST_OVERRIDES, Overrides, OverrideSpec, read_override
 from keda_py.errors import ConfigError, KubeError
@@ -23,11 +25,19 @@ _Said = tuple[object, ...]
 class Overriding:
     """Reads Overrides."""
 
-    def __init__(self, caches: EnvironmentCaches, calendars: Calendars) -> None:
-        self._caches, self._calendars = caches, calendars
+    def __init__(self, clock: Clock, caches: EnvironmentCaches, calendars: Calendars) -> None:
+        self._clock, self._caches, self._calendars = clock, caches, calendars
         self._known: dict[str, tuple[_Said, Overrides]] = {}
         self._read: dict[str, dict[str, tuple[_Said, OverrideSpec]]] = {}
         self._room: dict[str, tuple[_Said, set[str]]] = {}
+
+    def subscribe(self, notify: Callable[[str], None]) -> Callable[[], None]:
+        """Call `notify` with the namespace of each Override that comes, goes, changes, begins or ends."""
+
+        def hear(old: Obj | None, new: Obj | None) -> None:
+            notify(namespace_of(new or old))
+
+        return self._caches.overrides.subscribe(hear)
 
     async def of_namespace(self, namespace: str) -> Overrides:
         """All that have not ended and can be read.
@@ -87,17 +97,17 @@ class Overriding:
         """One. Raises ConfigError, and KubeError where its calendar cannot be read now."""
         namespace, uid = live["metadata"]["namespace"], live["metadata"]["uid"]
         only = self._only_environment(namespace)
-        said = (live["metadata"].get("generation"), only, *(text_at(live, "status", one) for one in _STORED))
+        said = (live["metadata"].get("generation"), only, *(value_at(live, "status", one) for one in _STORED))
         kept = self._read.setdefault(namespace, {})
         known = kept.get(uid)
         if known is not None and known[0] == said:
             return known[1]
         override, calendar = parse_object(Override, live), None
-        if override.spec.until == NEXT_CHANGE and not override.status.ends:
+        if override.spec.until == NEXT_CHANGE and not override.end_is_fixed:
             target = override.spec.target
             name = target.name if target is not None and target.kind == "Environment" else only
             calendar = await self._calendar(namespace, name)
-        spec = read_override(override, calendar, environment=only)
+        spec = read_override(override, calendar, environment=only, now=self._clock.now())
         if not _moves(live):
             kept[uid] = (said, spec)
         return spec
@@ -114,11 +124,17 @@ class Overriding:
         return await self._calendars.of_environment(namespace, environment, written.spec)
 
 
-_STORED = ("ends", "requestedBy")
+_STORED = ("ends", "requestedBy", "observedGeneration")
 
 
 def _has_ended(live: Obj) -> bool:
-    return text_at(live, "status", "phase") == "Ended"
+    status = live.get("status")
+    return status is not None and status.get("phase") == "Ended" and _is_told(live, status)
+
+
+def _is_told(live: Obj, status: Obj) -> bool:
+    """Whether its status is of its spec, and not of one before an edit."""
+    return is_told(status.get("observedGeneration", 0), live["metadata"].get("generation", 0))
 
 
 def _age(live: Obj) -> tuple[str, str]:
@@ -127,4 +143,5 @@ def _age(live: Obj) -> tuple[str, str]:
 
 def _moves(live: Obj) -> bool:
     """Whether it says more than its own text: an end that a calendar is still to fix."""
-    return text_at(live, "spec", "until") == NEXT_CHANGE and not text_at(live, "status", "ends")
+    is_fixed = text_at(live, "status", "ends") and _is_told(live, live["status"])
+    return text_at(live, "spec", "until") == NEXT_CHANGE and not is_fixed

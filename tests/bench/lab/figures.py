@@ -41,3 +41,8 @@ def machine() -> str:
     )
     load = " ".join(f"{one:.1f}" for one in os.getloadavg())
     return f"{os.cpu_count()} cores ({model}), load {load}"
+
+
+def handles(pid: int) -> int:
+    """Open files and sockets of a process."""
+    return len(list(Path(f"/proc/{pid}/fd").iterdir()))

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 import aiohttp
 
-from tests.bench.figures import Row, cpu_seconds, percentile
+from tests.bench.lab.figures import Row, cpu_seconds, percentile
 
 HEADROOM = 3.0
 """A client that could not have asked three times as fast measures itself."""

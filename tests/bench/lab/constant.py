@@ -1,6 +1,6 @@
 """The client's ceiling: a server that answers every HTTPS request with the same bytes and does nothing else.
 
-`python -m tests.bench.constant FOLDER` writes `ca.pem` and `port` there. It speaks just enough HTTP/1.1 for keep-alive
+`python -m tests.bench.lab.constant FOLDER` writes `ca.pem` and `port` there. It speaks just enough HTTP/1.1 for keep-alive
 GETs without a body, so that whatever limits a run against it is the client.
 """
 

@@ -1,0 +1,1 @@
+"""What benches are made of: processes, a cluster and an operator on it, load, figures and pictures."""

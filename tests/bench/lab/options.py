@@ -1,0 +1,35 @@
+"""What the command line says, for every bench."""
+
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.bench.lab.figures import Row
+
+Say = Callable[[str], None]
+"""Tell the progress display what is being done."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """`objects` ScaledObjects that poll every `interval` seconds; `steady` seconds of watching them idle; `wakes` of
+    them are woken; each row of `serve` takes `load` seconds; `sizes` are what `growth` compares; a soak lasts `minutes`.
+
+    `kubeconfig` None: the embedded cluster. `profile`: a folder for flame graphs of the operator, one a phase.
+    `pictures`: the folder of the charts.
+    """
+
+    objects: int = 500
+    interval: int = 15
+    steady: float = 60.0
+    wakes: int = 20
+    load: float = 10.0
+    sizes: tuple[int, ...] = (500, 2000, 5000, 10000)
+    minutes: float = 30.0
+    kubeconfig: Path | None = None
+    profile: Path | None = None
+    pictures: Path = Path()
+
+
+Bench = Callable[[Options, Say], AsyncIterator[Row]]
+"""`run` of each bench: a row of figures a phase."""

@@ -1,0 +1,58 @@
+"""Processes that live as long as a bench, and waiting for what they become."""
+
+import asyncio
+import signal
+import socket
+import sys
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+LOOPBACK = "127.0.0.1"
+START_SECONDS = 60.0
+
+
+def keda_py(*arguments: str) -> tuple[str, ...]:
+    """The command line of this very checkout."""
+    return (sys.executable, "-m", "keda_py", *arguments)
+
+
+async def start_process(stack: AsyncExitStack, log: Path, *command: str) -> int:
+    """Run until the stack ends, output into `log`; its pid."""
+    output = stack.enter_context(log.open("wb"))
+    process = await asyncio.create_subprocess_exec(*command, stdout=output, stderr=output)
+
+    async def stop() -> None:
+        if process.returncode is None:
+            process.send_signal(signal.SIGTERM)
+        try:
+            await asyncio.wait_for(process.wait(), 10)
+        except TimeoutError:
+            process.kill()
+
+    stack.push_async_callback(stop)
+    return process.pid
+
+
+async def until(
+    holds: Callable[[], Awaitable[bool]], what: str, seconds: float = START_SECONDS, pause: float = 0.1
+) -> None:
+    """Wait for a condition. Raises RuntimeError that names what did not come."""
+    try:
+        async with asyncio.timeout(seconds):
+            while not await holds():
+                await asyncio.sleep(pause)
+    except TimeoutError:
+        raise RuntimeError(f"{what} was not ready within {seconds:g} s") from None
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((LOOPBACK, 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+async def said(log: Path, text: str) -> bool:
+    """Whether a process has written `text`."""
+    return text in await asyncio.to_thread(log.read_text, errors="replace")

@@ -1,0 +1,210 @@
+"""A Redis, a cluster and an operator, each a process, for as long as a bench runs."""
+
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from shutil import which
+from typing import Any
+
+import httpx
+from prometheus_client.parser import text_string_to_metric_families
+from redis.asyncio import Redis
+from redis.exceptions import ConnectionError as RedisConnectionError
+
+from keda_py.clock import SystemClock
+from keda_py.errors import NotFound
+from keda_py.kube.client import KubeClient
+from keda_py.kube.resources import DEPLOYMENTS, HORIZONTAL_POD_AUTOSCALERS, NAMESPACES, SCALED_OBJECTS, Obj
+from tests.bench.lab.options import Options
+from tests.bench.lab.processes import LOOPBACK, free_port, keda_py, said, start_process, until
+from tests.builders import a_namespace, bare_scaled_object, deployment
+
+NAMESPACE = "bench"
+_LATENESS = "keda_internal_scale_loop_latency_seconds"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """What a bench talks to, and the process that it measures."""
+
+    client: KubeClient
+    redis: Redis
+    redis_port: int
+    kubeconfig: Path
+    operator: int
+    secure_port: int
+    metrics_port: int
+
+    async def add_deployments(self, count: int) -> None:
+        await self.client.create(NAMESPACES, a_namespace(NAMESPACE))
+        await each(count, lambda i: self.client.create(DEPLOYMENTS, deployment(f"d{i}", namespace=NAMESPACE)))
+
+    async def add_scaled_objects(self, count: int, interval: int, trigger: Obj | None = None) -> None:
+        """`trigger` None: each has a Redis list of its own."""
+        await each(count, lambda i: self.add_scaled_object(i, interval, trigger))
+
+    async def add_scaled_object(self, index: int, interval: int, trigger: Obj | None = None) -> None:
+        body = _scaled_object(index, interval, trigger or self.list_trigger(index, self.redis_port))
+        await self.client.create(SCALED_OBJECTS, body)
+
+    def list_trigger(self, index: int, port: int) -> Obj:
+        """On the list of that object, asked for at a port of the loopback."""
+        return {
+            "type": "redis",
+            "metadata": {"address": f"{LOOPBACK}:{port}", "listName": f"q{index}", "listLength": "5"},
+        }
+
+    async def until_ready(self, count: int) -> None:
+        async def all_ready() -> bool:
+            return await self.count_ready() >= count
+
+        await until(all_ready, f"{count} ScaledObjects", 1800.0, pause=0.5)
+
+    async def count_ready(self) -> int:
+        """ScaledObjects that are Ready and have their HPA, the fewer of both."""
+        found = await self.client.list(SCALED_OBJECTS, NAMESPACE)
+        hpas = await self.client.list(HORIZONTAL_POD_AUTOSCALERS, NAMESPACE)
+        return min(sum(map(is_ready, found)), len(hpas))
+
+    async def metric_names(self) -> list[tuple[str, str]]:
+        """(ScaledObject, metric) as the HPA controller asks for them."""
+        found = await self.client.list(SCALED_OBJECTS, NAMESPACE)
+        return [(one["metadata"]["name"], one["status"]["externalMetricNames"][0]) for one in found]
+
+    async def replicas(self, name: str) -> int:
+        return int((await self.client.get(DEPLOYMENTS.named(NAMESPACE, name)))["spec"].get("replicas", 0))
+
+    async def lateness(self) -> dict[str, float]:
+        """Seconds that the last poll of each ScaledObject began too late, by name."""
+        async with httpx.AsyncClient(trust_env=False, timeout=60.0) as client:
+            page = await client.get(f"http://{LOOPBACK}:{self.metrics_port}/metrics")
+        lines = "\n".join(line for line in page.text.splitlines() if _LATENESS in line) + "\n"
+        return {
+            sample.labels["resource"]: sample.value
+            for family in text_string_to_metric_families(lines)
+            for sample in family.samples
+        }
+
+
+@asynccontextmanager
+async def build_world(options: Options) -> AsyncIterator[World]:
+    """Start everything; the operator comes last and has nothing to do yet. Raises RuntimeError.
+
+    With `options.kubeconfig` the cluster is there already, with our CRDs and no other operator; the namespace of the
+    bench is deleted at the end.
+    """
+    async with AsyncExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="keda-py-bench-")))
+        kubeconfig = options.kubeconfig or await start_cluster(stack, folder)
+        client = await stack.enter_async_context(KubeClient(SystemClock(), str(kubeconfig)))
+        yield await build_world_on(stack, folder, options, client, kubeconfig, kubeconfig)
+
+
+async def build_world_on(
+    stack: AsyncExitStack,
+    folder: Path,
+    options: Options,
+    client: KubeClient,
+    kubeconfig: Path,
+    operators: Path,
+    more: Sequence[str] = (),
+) -> World:
+    """Redis and an operator beside a cluster that stands; `operators` is the kubeconfig that the operator goes by."""
+    redis, redis_port = await _start_redis(stack, folder)
+    secure_port, metrics_port = free_port(), free_port()
+    if options.kubeconfig:
+        stack.push_async_callback(_forget_namespace, client)
+    operator = await start_operator(stack, folder, operators, secure_port, metrics_port, more)
+    return World(
+        client=client,
+        redis=redis,
+        redis_port=redis_port,
+        kubeconfig=kubeconfig,
+        operator=operator,
+        secure_port=secure_port,
+        metrics_port=metrics_port,
+    )
+
+
+async def start_cluster(stack: AsyncExitStack, folder: Path) -> Path:
+    """`keda-py local --no-operator`, ready; its kubeconfig."""
+    log, kubeconfig = folder / "local.log", folder / "kubeconfig"
+    await start_process(stack, log, *keda_py("local", "--no-operator", "--kubeconfig", str(kubeconfig)))
+    await until(lambda: said(log, "embedded cluster is ready"), "the embedded cluster")
+    return kubeconfig
+
+
+async def start_operator(
+    stack: AsyncExitStack, folder: Path, kubeconfig: Path, port: int, metrics_port: int, more: Sequence[str] = ()
+) -> int:
+    """`keda-py operator` on that cluster, with `more` flags, its caches synced; its pid."""
+    log = folder / f"operator-{port}.log"
+    flags = [
+        f"--kubeconfig={kubeconfig}",
+        f"--bind-address={LOOPBACK}",
+        f"--secure-port={port}",
+        "--webhook-port=0",
+        f"--metrics-bind-address={LOOPBACK}:{metrics_port}",
+        "--health-probe-bind-address=0",
+        f"--register=https://{LOOPBACK}:{port}",
+        "--zap-encoder=json",
+        *more,
+    ]
+    pid = await start_process(stack, log, *keda_py("operator", *flags))
+    await until(lambda: said(log, "operator started"), "the operator")
+    return pid
+
+
+async def each(count: int, work: Callable[[int], Awaitable[Any]], at_once: int = 32) -> None:
+    """`work` for 0 to count - 1, so many at once."""
+    gate = asyncio.Semaphore(at_once)
+
+    async def one(index: int) -> None:
+        async with gate:
+            await work(index)
+
+    await asyncio.gather(*map(one, range(count)))
+
+
+async def _forget_namespace(client: KubeClient) -> None:
+    async def gone() -> bool:
+        try:
+            await client.delete(NAMESPACES.named("", NAMESPACE))
+        except NotFound:
+            return True
+        return False
+
+    await until(gone, f"the end of namespace {NAMESPACE}", 600.0, pause=1.0)
+
+
+async def _start_redis(stack: AsyncExitStack, folder: Path) -> tuple[Redis, int]:
+    if which("redis-server") is None:
+        raise RuntimeError("redis-server is not installed (apt: redis-server)")
+    port = free_port()
+    flags = ("--port", str(port), "--save", "", "--dir", str(folder))
+    await start_process(stack, folder / "redis.log", "redis-server", *flags)
+    client = Redis(host=LOOPBACK, port=port)
+    stack.push_async_callback(client.aclose)
+
+    async def answers() -> bool:
+        try:
+            return bool(await client.ping())
+        except RedisConnectionError:
+            return False
+
+    await until(answers, "redis-server")
+    return client, port
+
+
+def is_ready(scaled_object: Obj) -> bool:
+    """Whether condition Ready is True."""
+    conditions = scaled_object.get("status", {}).get("conditions", [])
+    return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+
+
+def _scaled_object(index: int, interval: int, trigger: Obj) -> Obj:
+    spec = {"minReplicaCount": 0, "maxReplicaCount": 10, "pollingInterval": interval, "cooldownPeriod": 5}
+    return bare_scaled_object(trigger, name=f"d{index}", namespace=NAMESPACE, **spec)
