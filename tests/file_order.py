@@ -11,22 +11,22 @@ from typing import Final
 
 SHORT: Final = (0.6, 0.4)
 LONG: Final = {
-    "faults/test_api_server": (30, 57), "e2e/test_bad_sources": (0, 52), "e2e/test_polling": (0, 51),
-    "charts/test_rights": (30, 19), "scalers/recorded/test_bad_answers": (11, 37), "e2e/test_process": (8, 36),
-    "operator/standby/test_fail_over": (11, 32), "e2e/test_cron": (0, 60), "e2e/test_kill": (9, 25),
+    "faults/test_api_server": (13, 20), "e2e/test_bad_sources": (0, 52), "e2e/test_polling": (0, 51),
+    "charts/test_rights": (18, 12), "scalers/recorded/test_bad_answers": (11, 37), "e2e/test_process": (8, 36),
+    "operator/standby/test_fail_over": (11, 32), "e2e/test_cron": (0, 60), "e2e/test_kill": (7, 18),
     "operator/admission/webhook/test_process": (10, 23), "scalers/test_rabbitmq": (9, 24),
-    "e2e/test_activation": (0, 25), "operator/process/test_kill": (14, 5), "serving/test_memory": (11, 8),
+    "e2e/test_activation": (0, 25), "operator/process/test_kill": (9, 3), "serving/test_memory": (2, 9),
     "operator/admission/test_admission": (18, 0), "operator/scaled_objects/test_life_of_objects": (9, 9),
     "kube/test_informer": (1, 16), "kube/test_lease": (1, 16), "validation/test_documents": (8, 0),
     "serving/test_https": (7, 9), "e2e/test_hpa": (0, 15), "operator/standby/test_rolling_update": (9, 6),
     "e2e/test_explain": (3, 12), "scalers/recorded/test_http": (6, 8), "scalers/test_redis_topologies": (1, 13),
     "localkube/test_kubectl": (14, 0), "localkube/apiserver/test_server": (1, 12), "parity/test_ownership": (11, 0),
     "telemetry/test_prometheus": (6, 5), "examples/test_nightly_scale_down": (9, 2), "demo/test_demo_run": (8, 0),
-    "demo/test_frames": (16, 0), "operator/explain/test_evidence": (12, 2),
+    "demo/test_frames": (7, 0), "operator/explain/test_evidence": (12, 2),
     "scalers/databases/test_mongodb": (9, 2), "operator/process/test_quarantine": (8, 2),
-    "operator/explain/test_insight": (9, 0), "core/cron/test_cron_walk": (9, 0), "charts/test_install": (9, 0),
+    "operator/explain/test_insight": (9, 0), "core/cron/test_cron_walk": (4, 0), "charts/test_install": (9, 0),
     "packaging/test_release": (9, 0),
-    "parity/test_fallback": (9, 0), "auth/test_rotation": (2, 6), "operator/test_two_hundred_faults": (8, 0),
+    "parity/test_fallback": (9, 0), "auth/test_rotation": (2, 6), "operator/test_two_hundred_faults": (4, 0),
     "operator/test_otel": (3, 4), "operator/cluster/test_blindness": (2, 5), "typing/test_typing": (5, 0),
 }  # fmt: skip
 """Seconds of CPU and seconds of waiting, of the files that take longest on 2 cores: a measure, not a limit."""

@@ -156,6 +156,18 @@ class SavingsMonth(Wire):
     replica_seconds: Int64 = 0
     saved_seconds: Int64 = 0
     """Replica-seconds that the HPA alone would have had while it slept."""
+    failing_seconds: Int64 = 0
+    """How long it had replicas because its sources failed."""
+
+
+class SavingsDay(Wire):
+    """Sums of a day, UTC."""
+
+    name: str = ""
+    """Such as 2026-11-20."""
+    seconds: Int64 = 0
+    asleep_seconds: Int64 = 0
+    replica_seconds: Int64 = 0
 
 
 class SavingsStatus(Wire):
@@ -167,8 +179,12 @@ class SavingsStatus(Wire):
     """Since then."""
     instead: Int32 = 0
     """What the HPA alone would have at least."""
+    failing: bool = False
+    """It has replicas because its sources fail."""
     month: SavingsMonth | None = None
     previous: SavingsMonth | None = None
+    days: list[SavingsDay] = []
+    """Fifteen at most, oldest first."""
     total_replica_seconds: Int64 = 0
     total_saved_seconds: Int64 = 0
 
@@ -206,6 +222,8 @@ class ChangeStatus(Wire):
     """Those that were active or failed, three at most."""
     replicas: ReplicaChange | None = None
     jobs: JobChange | None = None
+    notes: list[str] = []
+    """Of a sleep, who asked for it."""
     error: str = ""
 
 

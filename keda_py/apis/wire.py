@@ -20,7 +20,6 @@ class Wire(BaseModel):
         extra="ignore",
         frozen=True,
         hide_input_in_errors=True,
-        use_attribute_docstrings=True,
     )
 
 

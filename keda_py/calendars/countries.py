@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from datetime import date
 from functools import lru_cache
 
+from keda_py.apis.foreign import list_at, text_at
 from keda_py.errors import ConfigError
 
 _LONGEST = 20
@@ -30,6 +31,15 @@ def country_holidays(country: str, subdivision: str, years: tuple[int, ...], *, 
     except NotImplementedError:
         raise _unknown(f"{field}.subdivision", subdivision) from None
     return dict(sorted(known.items()))
+
+
+def check_countries(body: Mapping[str, object]) -> None:
+    """Of a Calendar, or an Environment with hours of its own. Raises ConfigError for a country or subdivision."""
+    for field in ("spec", "spec.calendar"):
+        for number, source in enumerate(list_at(body, *field.split("."), "holidays")):
+            country, subdivision = text_at(source, "country"), text_at(source, "subdivision")
+            if country:
+                country_holidays(country, subdivision, (), field=f"{field}.holidays[{number}]")
 
 
 def _unknown(field: str, value: str) -> ConfigError:

@@ -32,6 +32,7 @@ COMMANDS = {
     "wake": "keep an environment awake for a while, or wake it now",
     "sleep": "put an environment to sleep for a while",
     "hold": "leave an environment as it is for a while",
+    "end": "end what wake, sleep or hold asked for before its time",
     "release": "give back by hand what environments have taken, also without an operator",
     "crds": "print the CustomResourceDefinitions",
     "scalers": "list the trigger types and their keys",
@@ -40,7 +41,7 @@ COMMANDS = {
 }
 
 FOLDERS = {
-    **dict.fromkeys(("env", "wake", "sleep", "hold", "release"), "environments"),
+    **dict.fromkeys(("env", "wake", "sleep", "hold", "end", "release"), "environments"),
     **dict.fromkeys(("preview", "savings", "simulate", "shadow", "dashboard"), "planning"),
 }
 """Of commands whose file is not in this one."""

@@ -82,6 +82,20 @@ def environments(prefix: str, parsed_args: argparse.Namespace, **_: object) -> l
     return _live(kubeconfig, list_them)
 
 
+def targets_of_overrides(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[str]:
+    """Overrides of the namespace that is meant, and what they are about; completer of argcomplete."""
+    kubeconfig, wanted = getattr(parsed_args, "kubeconfig", None) or "", getattr(parsed_args, "namespace", None) or ""
+
+    async def list_them(client: "KubeClient") -> list[str]:
+        from keda_py.environments.ending import offered
+        from keda_py.kube.config import context_namespace
+        from keda_py.kube.resources import OVERRIDES
+
+        return offered(await client.list(OVERRIDES, wanted or context_namespace(kubeconfig)))
+
+    return _live(kubeconfig, list_them)
+
+
 def types(prefix: str, **_: object) -> list[str]:
     """Trigger types; completer of argcomplete."""
     from keda_py.sdk.registry import trigger_types

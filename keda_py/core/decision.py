@@ -96,6 +96,11 @@ def wakes(decision: Decision, replicas: int | None) -> bool:
     return replicas == 0 and isinstance(decision.action, ScaleTo) and decision.action.replicas > 0
 
 
+def lasts(decision: Decision) -> bool:
+    """Whether the same observation comes to the same whatever the time: nothing to do, and no cooldown under way."""
+    return decision.reason is Reason.INACTIVE
+
+
 def await_turn(decision: Decision) -> Decision:
     """Instead of one that wakes, while the budget is spent: nothing is done until its turn has come."""
     return replace(decision, action=Keep(), reason=Reason.AWAITING_TURN)

@@ -11,19 +11,18 @@ from aiohttp import web
 
 from keda_py.clock import Clock
 from keda_py.dashboard.door import Door
+from keda_py.dashboard.foresight import READ, Foresight
 from keda_py.dashboard.overriding import override_of
 from keda_py.dashboard.state import state_of
-from keda_py.errors import ConfigError, KedaPyError
+from keda_py.errors import ConfigError, KedaPyError, NotFound
 from keda_py.kube.client import KubeClient
 from keda_py.kube.informers.informer import Informer
 from keda_py.kube.informers.informer_spec import InformerSpec
-from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS, Obj, Resource
+from keda_py.kube.resources import ENVIRONMENTS, OVERRIDES, SCALED_JOBS, SCALED_OBJECTS, Obj
 from keda_py.serving.https import LimitedServer
 from keda_py.serving.ports.table import Limits
 
-ENVIRONMENTS = Resource(group="keda-py.dev", version="v1alpha1", kind="Environment", plural="environments")
-OVERRIDES = Resource(group="keda-py.dev", version="v1alpha1", kind="Override", plural="overrides")
-WATCHED = (SCALED_OBJECTS, SCALED_JOBS, ENVIRONMENTS, OVERRIDES)
+WATCHED = (*READ, SCALED_JOBS)
 POLL_SECONDS = 25.0
 GATHER_SECONDS = 0.3
 """Changes that come together are shown together."""
@@ -32,6 +31,7 @@ PAGES = {
     "/": ("index.html", "text/html"),
     "/page.js": ("page.js", "text/javascript"),
     "/page.css": ("page.css", "text/css"),
+    "/icon.svg": ("icon.svg", "image/svg+xml"),
 }
 
 
@@ -40,9 +40,10 @@ class Dashboard:
 
     def __init__(self, client: KubeClient, namespace: str, clock: Clock) -> None:
         self._client, self._clock, self.door = client, clock, Door()
-        spec = {one: InformerSpec(resource=one, namespaces=(namespace,)) for one in WATCHED}
+        spec = {one: InformerSpec(resource=one, namespaces=(namespace if one.namespaced else "",)) for one in WATCHED}
         self._informers = {one: Informer(client, spec[one]) for one in WATCHED}
         self._version, self._changed = 1, asyncio.Event()
+        self._foresight = Foresight(client, self._informers, clock, self._note_forecasts)
 
     @asynccontextmanager
     async def running(self, port: int) -> AsyncIterator[str]:
@@ -62,6 +63,7 @@ class Dashboard:
                 for informer in self._informers.values():
                     await informer.wait_tried()
                     informer.subscribe(self._note)
+                watching.append(tasks.create_task(self._foresight.run()))
                 yield self.door.address
             finally:
                 self._changed.set()
@@ -69,6 +71,10 @@ class Dashboard:
                     task.cancel()
 
     def _note(self, old: Obj | None, new: Obj | None) -> None:
+        self._foresight.note()
+        self._note_forecasts()
+
+    def _note_forecasts(self) -> None:
         self._version += 1
         self._changed.set()
 
@@ -94,12 +100,13 @@ class Dashboard:
     def _seen(self) -> dict[str, Any]:
         objects = [one for kind in (SCALED_OBJECTS, SCALED_JOBS) for one in self._informers[kind].objects()]
         environments, overrides = (self._informers[kind].objects() for kind in (ENVIRONMENTS, OVERRIDES))
-        return dict(state_of(objects, environments, overrides, self._clock.now()))
+        state = state_of(objects, environments, overrides, self._foresight.forecasts, self._clock.now())
+        return {**state, "overridable": self._informers[OVERRIDES].error is None}
 
     def _unread(self) -> dict[str, str]:
-        """Kinds that are not installed, or that the user may not read, and why."""
+        """Kinds that the user may not read, and why. One that is not installed has no objects."""
         errors = ((kind.plural, informer.error) for kind, informer in self._informers.items())
-        return {plural: str(error) for plural, error in errors if error is not None}
+        return {plural: str(error) for plural, error in errors if error is not None and not isinstance(error, NotFound)}
 
     async def _override(self, request: web.Request) -> web.Response:
         try:

@@ -4,30 +4,33 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from keda_py.apis.foreign import list_at, map_at, maps_at, name_of, namespace_of, text_at
-from keda_py.core.cron.windows import CronWindow, is_open, next_change, parse_window
+from keda_py.apis.foreign import list_at, map_at, name_of, namespace_of, text_at
 from keda_py.core.values.times import write_time
-from keda_py.errors import ConfigError
+from keda_py.dashboard.forecast import AHEAD, Forecasts, Place
 from keda_py.explanation.overview import line_of
 from keda_py.operator.decisions.history import read_history
+from keda_py.preview.replay.previews import Subject
 
-AHEAD = timedelta(days=3)
 BEHIND = timedelta(days=1)
-MOST_WINDOWS = 5
-MOST_SPANS = 30
+MOST_SPANS = 60
+MOST_MOVES = 8
 
 Fields = Mapping[str, Any]
 
 
 def state_of(
-    objects: Iterable[Fields], environments: Iterable[Fields], overrides: Iterable[Fields], now: datetime
+    objects: Iterable[Fields],
+    environments: Iterable[Fields],
+    overrides: Iterable[Fields],
+    forecasts: Forecasts,
+    now: datetime,
 ) -> Fields:
     """Everything, by namespace and name; times are UTC."""
     return {
         "now": write_time(now),
-        "environments": [_environment(one) for one in sorted(environments, key=_place)],
+        "environments": [_environment(one, forecasts, now) for one in sorted(environments, key=_place)],
         "overrides": [_override(one) for one in sorted(overrides, key=_place)],
-        "objects": [_object(one, now) for one in sorted(objects, key=_place)],
+        "objects": [_object(one, forecasts, now) for one in sorted(objects, key=_place)],
     }
 
 
@@ -35,15 +38,17 @@ def _place(live: Fields) -> tuple[str, str]:
     return namespace_of(live), name_of(live)
 
 
-def _object(live: Fields, now: datetime) -> Fields:
+def _object(live: Fields, forecasts: Forecasts, now: datetime) -> Fields:
     recent = write_time(now - BEHIND)
     changes = read_history(map_at(live, "status"))
     before = [one for one in changes if one["time"] < recent][-1:]  # what held when the day began
+    line = line_of(live, now).fields()
+    place = (str(line["kind"]), *_place(live))
     return {
-        **line_of(live, now).fields(),
+        **line,
         "replicas": _replicas(changes),
         "changes": [*before, *(one for one in changes if one["time"] >= recent)],
-        "planned": [{"from": write_time(begin), "to": write_time(end)} for begin, end in _planned(live, now)],
+        **_ahead(place, forecasts, now),
     }
 
 
@@ -52,30 +57,37 @@ def _replicas(changes: Iterable[Fields]) -> int | None:
     return counts[-1] if counts else None
 
 
-def _planned(live: Fields, now: datetime) -> Iterator[tuple[datetime, datetime]]:
-    """When its windows are open, each by itself; the page draws them over each other."""
-    crons = [one for one in maps_at(live, "spec", "triggers") if one.get("type") == "cron"]
-    for trigger in crons[:MOST_WINDOWS]:
-        data = map_at(trigger, "metadata")
-        try:
-            window = parse_window(*(str(data.get(field, "")) for field in ("start", "end", "timezone")))
-        except ConfigError:
-            continue
-        yield from _spans(window, now)
+def _ahead(place: Place, forecasts: Forecasts, now: datetime) -> Fields:
+    """What schedules will do, as a preview knows it; "foreseen" false: that is not known, or not yet."""
+    subject = forecasts.find(place)
+    if subject is None:
+        return {"foreseen": False, "planned": [], "upcoming": [], "windows": [], "findings": [], "assumes": []}
+    return {
+        "foreseen": True,
+        "planned": list(_planned(subject, now))[:MOST_SPANS],
+        "upcoming": list(_upcoming(subject, now))[:MOST_MOVES],
+        "windows": list(subject.notes),
+        "findings": [one.message for one in subject.findings],
+        "assumes": list(subject.timeline.assumes),
+    }
 
 
-def _spans(window: CronWindow, now: datetime) -> Iterator[tuple[datetime, datetime]]:
-    at, horizon = now, now + AHEAD
-    for _ in range(MOST_SPANS):
-        end = next_change(window, at)
-        if is_open(window, at):
-            yield at, min(end or horizon, horizon)
-        if end is None or end >= horizon:
-            return
-        at = end
+def _planned(subject: Subject, now: datetime) -> Iterator[Fields]:
+    """When it will be up, from now on."""
+    for span in subject.timeline.spans():
+        begin, end = max(span.start, now), min(span.end, now + AHEAD)
+        if span.replicas and begin < end:
+            yield {"from": write_time(begin), "to": write_time(end), "replicas": span.replicas}
 
 
-def _environment(live: Fields) -> Fields:
+def _upcoming(subject: Subject, now: datetime) -> Iterator[Fields]:
+    """Each change of the count, and why."""
+    for step in subject.timeline.moves:
+        if now < step.at < now + AHEAD:
+            yield {"at": write_time(step.at), "before": step.before, "after": step.replicas, "because": step.because}
+
+
+def _environment(live: Fields, forecasts: Forecasts, now: datetime) -> Fields:
     status = map_at(live, "status")
     fields = ("phase", "phaseSince", "because", "ready")
     change = map_at(status, "nextChange")
@@ -85,6 +97,7 @@ def _environment(live: Fields) -> Fields:
         **{field: text_at(status, field) for field in fields},
         "next": {field: text_at(change, field) for field in ("to", "at")},
         "override": text_at(status, "override", "summary"),
+        **_ahead(("Environment", *_place(live)), forecasts, now),
     }
 
 

@@ -3,13 +3,15 @@
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from keda_py.apis.foreign import map_at, maps_at, text_at
+from keda_py.apis.foreign import list_at, map_at, maps_at, text_at
 from keda_py.clock import Clock
 from keda_py.core.environment.decision.seen import OUR_MANAGER
+from keda_py.demo.timeline import Told
 from keda_py.localkube.store.store import Store
 from keda_py.localkube.store.subscriptions import Event
 from keda_py.schema.resources import Obj
 
+_SAID = {"Waking": "wakes", "FallingAsleep": "falls asleep", "Awake": "is awake", "Asleep": "is asleep"}
 _DOING = {"Waking": "wakes", "FallingAsleep": "falls asleep"}
 
 
@@ -31,6 +33,8 @@ class Phases:
         self._clock, self._name = clock, name
         self._status: Obj = {}
         self._phases: list[Phase] = []
+        self._late: list[str] = []
+        self._told: list[Told] = []
         if name:
             store.listen(self._on_event)
 
@@ -60,6 +64,19 @@ class Phases:
         last = self._phases[-1] if self._phases else None
         if name and (last is None or (last.name, last.note) != (phase.name, phase.note)):
             self._phases.append(phase)
+            self._tell(f"{_SAID.get(name, name)}: {_why(self._status, phase.note)}")
+        late = [str(wave) for wave in list_at(self._status, "transition", "timedOut")]
+        for wave in late[len(self._late) :]:
+            self._tell(f"does not wait for wave {wave} any longer: it was not ready in time")
+        self._late = late
+
+    def _tell(self, text: str) -> None:
+        self._told.append(Told(at=self._clock.now(), name=self._name, text=text))
+
+    def take(self) -> list[Told]:
+        """What was said since the last time."""
+        told, self._told = self._told, []
+        return told
 
 
 def _writer_of(live: Obj) -> str:
@@ -67,6 +84,18 @@ def _writer_of(live: Obj) -> str:
     entries = maps_at(live["metadata"], "managedFields")
     found = [one for one in entries if "f:replicas" in map_at(one, "fieldsV1", "f:spec")]
     return max(((text_at(one, "time"), text_at(one, "manager")) for one in found), default=("", ""))[1]
+
+
+def _why(status: Obj, note: str) -> str:
+    """What it says of its phase; where a count is contested, by whom, and awake, what is not ready."""
+    because = text_at(status, "because")
+    conditions = {text_at(one, "type"): one for one in maps_at(status, "conditions")}
+    if note == "contested":
+        return f"{because}; {text_at(conditions.get('Contested'), 'message')}"
+    ready = conditions.get("Ready")
+    if text_at(status, "phase") == "Awake" and text_at(ready, "status") == "False":
+        return f"{because}; {text_at(ready, 'message')}"
+    return because
 
 
 def _note(status: Obj, name: str) -> str:

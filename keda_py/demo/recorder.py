@@ -42,6 +42,9 @@ class Recorder:
         kind = event.resource.kind
         if kind in WORKLOADS and event.object["metadata"]["name"] in self._names:
             self._on_workload(event.object)
+        elif kind == "Environment":
+            for told in self._phases.take():
+                self._screen.tell(told)
         elif kind == "Event":
             self._on_cluster_event(event.object)
 

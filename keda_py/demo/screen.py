@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from keda_py.demo.timeline import Change
+from keda_py.demo.timeline import Change, Told
 from keda_py.terminal.table import Column, draw_table
 
 KEPT = 100
@@ -29,6 +29,10 @@ class Screen(Protocol):
 
     def show(self, change: Change) -> None:
         """One change of replicas."""
+        ...
+
+    def tell(self, told: Told) -> None:
+        """What is no change of replicas, but explains them."""
         ...
 
     def tick(self, now: datetime) -> None:
@@ -57,6 +61,11 @@ class PlainScreen:
         line += f" ({change.metric})" if change.metric else ""
         self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
+    def tell(self, told: Told) -> None:
+        """`Mon 22 Dec 19:00:00  shop is awake: Override release ...`."""
+        line = f"{told.at.astimezone(self._zone):%a %d %b %H:%M:%S}  {told.name} {told.text}"
+        self._console.print(line, markup=False, highlight=False, soft_wrap=True, style="bold")
+
     def tick(self, now: datetime) -> None:
         """Nothing: only changes are lines."""
 
@@ -73,12 +82,16 @@ class LiveScreen:
     def __init__(self, console: Console, zone: ZoneInfo) -> None:
         self._console, self._zone = console, zone
         self._now: datetime | None = None
-        self._last: deque[Change] = deque(maxlen=KEPT)
+        self._last: deque[Change | Told] = deque(maxlen=KEPT)
         self._live = Live(console=console, refresh_per_second=10, get_renderable=self._frame)
 
     def show(self, change: Change) -> None:
         """Add a row."""
         self._last.append(change)
+
+    def tell(self, told: Told) -> None:
+        """Add a row without counts."""
+        self._last.append(told)
 
     def tick(self, now: datetime) -> None:
         """Move the clock in the title."""
@@ -94,11 +107,13 @@ class LiveScreen:
     def _frame(self) -> Text:
         now = f"{self._now.astimezone(self._zone):%a %d %b %H:%M}" if self._now else ""
         size = self._console.size
-        table = draw_table(COLUMNS, [self._row(change) for change in list(self._last)], size.width, size.height - ABOVE)
+        table = draw_table(COLUMNS, [self._row(one) for one in list(self._last)], size.width, size.height - ABOVE)
         return Text("\n", no_wrap=True, overflow="ignore").join(
             [Text(f"virtual time in Seoul: {now}", "italic"), table]
         )
 
-    def _row(self, change: Change) -> list[str | Text]:
+    def _row(self, change: Change | Told) -> list[str | Text]:
+        if isinstance(change, Told):
+            return [f"{change.at.astimezone(self._zone):%a %H:%M:%S}", change.name, "", "", Text(change.text, "bold")]
         count = Text(f"{change.before} -> {change.after}", "green" if change.after > change.before else "yellow")
         return [f"{change.at.astimezone(self._zone):%a %H:%M:%S}", change.name, change.metric, count, change.reason]

@@ -19,6 +19,15 @@ class Change:
     reason: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What an Environment says of itself, between the changes of its members."""
+
+    at: datetime
+    name: str
+    text: str
+
+
 @dataclass(slots=True, kw_only=True)
 class Timeline:
     """Changes by workload, in order; `start` and `end` bound what was played."""

@@ -13,12 +13,16 @@ _SELF = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 NOT_INSTALLED = "this cluster has no Environments; install the chart with environments.enabled, or `keda-py crds`"
 
 
+class NotInstalled(ConfigError):
+    """The cluster does not know the kind."""
+
+
 async def list_environments(client: KubeClient, namespace: str) -> list[Obj]:
-    """By namespace and name; "" for every namespace. Raises ConfigError without the CRDs, and KubeError."""
+    """By namespace and name; "" for every namespace. Raises NotInstalled without the CRDs, and KubeError."""
     try:
         found = await client.list(ENVIRONMENTS, namespace)
     except NotFound:
-        raise ConfigError(NOT_INSTALLED) from None
+        raise NotInstalled(NOT_INSTALLED) from None
     return sorted(found, key=lambda live: (live["metadata"]["namespace"], live["metadata"]["name"]))
 
 

@@ -12,13 +12,12 @@ from keda_py.apis.foreign import map_at, text_at, texts_at
 from keda_py.core.environment.decision.state import Stage
 from keda_py.core.environment.spec import EnvironmentSpec, build_environment, owner_of
 from keda_py.environments.asking import list_environments, read_environment
+from keda_py.environments.further import Key, list_further
 from keda_py.errors import ConfigError, Forbidden, NotFound
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import CRON_JOBS, DEPLOYMENTS, SCALED_OBJECTS, STATEFUL_SETS, Obj
 
 KINDS = (SCALED_OBJECTS, DEPLOYMENTS, STATEFUL_SETS, CRON_JOBS)
-Key = tuple[str, str]
-"""Kind and name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +42,7 @@ class Members:
 async def members_of(client: KubeClient, environment: Environment) -> Members:
     """Raises ConfigError for a spec that cannot be read, and KubeError."""
     spec = build_environment(environment)
-    lives: dict[Key, Obj] = {}
-    unread: list[str] = []
+    lives, unread = await list_further(client, spec)
     for kind in KINDS:
         try:
             for live in await client.list(kind, spec.namespace):
@@ -92,7 +90,7 @@ def _rows(
 def _member(key: str, wave: str, live: Obj, lives: Mapping[Key, Obj], remembered: MemberStatus | None) -> Member:
     is_cron_job = key.startswith(f"{CRON_JOBS.kind}/")
     workload = lives.get(_target_of(live)) if key.startswith(f"{SCALED_OBJECTS.kind}/") else live
-    replicas = "" if is_cron_job or workload is None else _replicas(workload)
+    replicas = "" if is_cron_job or workload is None or _is_uncounted(workload) else _replicas(workload)
     if remembered is not None and remembered.stage:
         state, why = _stage(remembered, is_cron_job=is_cron_job)
     else:
@@ -125,8 +123,15 @@ def _state(live: Obj, workload: Obj | None, *, is_cron_job: bool) -> str:
         return "suspended by its owner" if map_at(live, "spec").get("suspend") else "runs"
     if workload is None:
         return "target not seen"
+    if _is_uncounted(workload):
+        return "count not seen"
     ready, wanted = _counts(workload)
     return "ready" if ready >= wanted else "not ready"
+
+
+def _is_uncounted(workload: Obj) -> bool:
+    """Of `spec.kinds`, where /scale did not answer."""
+    return map_at(workload, "spec").get("replicas", 1) is None
 
 
 def _replicas(workload: Obj) -> str:

@@ -81,7 +81,7 @@ async def request(client: KubeClient, namespace: str, wish: Wish, times: Times) 
     name = created["metadata"]["name"]
     sentences.append(
         f"Override {name} is created{f' by {user}' if user else ''}; to end it earlier: "
-        f"kubectl delete override.keda-py.dev -n {namespace} {name}"
+        f"keda-py end override/{name} -n {namespace}"
     )
     return sentences, created
 
@@ -110,6 +110,20 @@ def _spans(wish: Wish, times: Times) -> _Spans:
 
 async def _target(client: KubeClient, namespace: str, text: str) -> tuple[Target, Environment | None]:
     """The Environment, too, where the target is one and the user may read it."""
+    target = target_of(text)
+    if target.kind != ENVIRONMENT:
+        return target, None
+    name = target.name
+    try:
+        live = await (get_environment(client, namespace, name) if name else only_environment(client, namespace))
+    except Forbidden:  # the role for Overrides alone: the operator finds the only one, or says that it is missing
+        return target, None
+    environment = read_environment(live)
+    return Target(ENVIRONMENT, environment.metadata.name), environment
+
+
+def target_of(text: str) -> Target:
+    """As users write it: `dev` is an Environment, `deployment/web` another object. Raises ConfigError."""
     word, slash, name = text.rpartition("/")
     kind = _KINDS.get(word.lower()) if slash else ENVIRONMENT
     if kind is None or (slash and not name):
@@ -118,14 +132,7 @@ async def _target(client: KubeClient, namespace: str, text: str) -> tuple[Target
             "deployment/NAME or statefulset/NAME",
             field="NAME",
         )
-    if kind != ENVIRONMENT:
-        return Target(kind, name), None
-    try:
-        live = await (get_environment(client, namespace, name) if name else only_environment(client, namespace))
-    except Forbidden:  # the role for Overrides alone: the operator finds the only one, or says that it is missing
-        return Target(ENVIRONMENT, name), None
-    environment = read_environment(live)
-    return Target(ENVIRONMENT, environment.metadata.name), environment
+    return Target(kind, name)
 
 
 def _body(namespace: str, wish: Wish, target: Target, spans: _Spans) -> Obj:

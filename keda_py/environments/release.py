@@ -2,14 +2,16 @@
 
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 
 from rich.text import Text
 
 from keda_py.clock import SystemClock
-from keda_py.environments.asking import get_environment, list_environments
+from keda_py.environments.asking import NotInstalled, get_environment, list_environments
 from keda_py.environments.releasing import Released, Releasing
 from keda_py.environments.show import write_json
+from keda_py.environments.stopping import stopped
 from keda_py.errors import ConfigError, KubeError
 from keda_py.kube.client import KubeClient
 from keda_py.kube.config import context_namespace
@@ -22,29 +24,44 @@ _AFTER = (
     "An operator that runs leaves these counts alone until the next change of each calendar. Where none runs any more, "
     "delete the Environments and call this once more: it takes their finalizers off."
 )
+_AT_LAST = "The operator is stopped, and finalizers are off. What is remembered stays in the Environments, for another."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """`name` of `namespace`, which is "" for that of the context; or `everything`, of `namespace` or of the cluster."""
+    """`name` of `namespace`, which is "" for that of the context; or `everything`, of `namespace` or of the cluster.
+
+    Of `everything` namespaces may be several, with commas. `stop` is the Deployment NAMESPACE/NAME of an operator that
+    is stopped first, for good.
+    """
 
     name: str = ""
     namespace: str = ""
     everything: bool = False
     as_json: bool = False
     dry_run: bool = False
+    stop: str = ""
 
 
 async def release(kubeconfig: str, scope: Scope) -> None:
     """To stdout. Raises ConfigError, and KubeError where a count could not be given back."""
     namespace = scope.namespace or ("" if scope.everything else context_namespace(kubeconfig))
     async with KubeClient(SystemClock(), kubeconfig) as client:
-        done = await release_all(client, await find(client, namespace, scope.name), dry_run=scope.dry_run)
+        if not scope.stop:
+            _tell(scope, await release_all(client, await find(client, namespace, scope.name), dry_run=scope.dry_run))
+            return
+        async with stopped(client, scope.stop):
+            with suppress(NotInstalled):  # an uninstall has nothing to wait for then
+                _tell(scope, await release_all(client, await find(client, namespace, ""), last=True))
+
+
+def _tell(scope: Scope, done: Sequence[Released]) -> None:
+    """To stdout. Raises KubeError where a count could not be given back."""
     if scope.as_json:
         write_json([asdict(one) for one in done])
     else:
         console = console_of(sys.stdout)
-        console.print(page(done, console.width, dry_run=scope.dry_run), soft_wrap=True)
+        console.print(page(done, console.width, dry_run=scope.dry_run, last=bool(scope.stop)), soft_wrap=True)
     failed = [one.member for one in done if one.failed]
     if failed:
         raise KubeError(f"{len(failed)} of {len(done)} members have not got their counts back: {', '.join(failed[:5])}")
@@ -54,12 +71,14 @@ async def find(client: KubeClient, namespace: str, name: str) -> list[Obj]:
     """The Environments. Raises ConfigError, KubeError."""
     if name:
         return [await get_environment(client, namespace, name)]
-    return await list_environments(client, namespace)
+    return [live for one in namespace.split(",") for live in await list_environments(client, one)]
 
 
-async def release_all(client: KubeClient, lives: Sequence[Obj], *, dry_run: bool = False) -> list[Released]:
+async def release_all(
+    client: KubeClient, lives: Sequence[Obj], *, dry_run: bool = False, last: bool = False
+) -> list[Released]:
     """One after another; an Environment that cannot be read is told, and holds up no other."""
-    releasing = Releasing(client, dry_run=dry_run)
+    releasing = Releasing(client, dry_run=dry_run, last=last)
     done: list[Released] = []
     for live in lives:
         try:
@@ -70,10 +89,10 @@ async def release_all(client: KubeClient, lives: Sequence[Obj], *, dry_run: bool
     return done
 
 
-def page(done: Sequence[Released], width: int, *, dry_run: bool) -> Text:
+def page(done: Sequence[Released], width: int, *, dry_run: bool, last: bool = False) -> Text:
     """What was done, and what comes of it."""
     if not done:
         return Text("nothing to give back: no Environment remembers a count")
     rows = [(one.environment, one.member, Text(one.told, "red" if one.failed else "")) for one in done]
-    after = "nothing is changed: --dry-run" if dry_run else _AFTER
+    after = "nothing is changed: --dry-run" if dry_run else _AT_LAST if last else _AFTER
     return Text("\n\n").join([draw_table(COLUMNS, rows, width), Text(after)])

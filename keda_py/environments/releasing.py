@@ -2,7 +2,8 @@
 
 Counts go by /scale with the version that was read, under a field manager of our own, so that an operator that runs
 takes it for a person's wish and leaves it alone until the next change. What is remembered stays in the status. An
-Environment that is being deleted loses our finalizer once all is given back, so that it can go.
+Environment that is being deleted loses our finalizer once all is given back, so that it can go; so does each where no
+operator is left.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,10 +39,10 @@ class Released:
 
 
 class Releasing:
-    """Of the Environments of a cluster. `dry_run`: tell what would be done."""
+    """Of the Environments of a cluster. `dry_run`: tell what would be done; `last`: no operator is left."""
 
-    def __init__(self, client: KubeClient, *, dry_run: bool = False) -> None:
-        self._client, self._dry_run = client, dry_run
+    def __init__(self, client: KubeClient, *, dry_run: bool = False, last: bool = False) -> None:
+        self._client, self._dry_run, self._last = client, dry_run, last
         self._discovery = Discovery(client)
 
     async def release(self, live: Obj) -> Sequence[Released]:
@@ -60,9 +61,19 @@ class Releasing:
             except (KubeError, ConfigError) as error:
                 told, failed = str(error), True
             done.append(Released(environment=where, member=key, told=told, failed=failed))
-        if meta.deletion_timestamp and not self._dry_run and not any(one.failed for one in done):
-            await remove_finalizer(self._client, ENVIRONMENTS, live)
+        if (self._last or meta.deletion_timestamp) and not self._dry_run and not any(one.failed for one in done):
+            done += await self._let_go(where, live)
         return done
+
+    async def _let_go(self, where: str, live: Obj) -> Sequence[Released]:
+        """A finalizer that stays keeps no count from anything: it is told, and is no failure where all is at an end."""
+        try:
+            await remove_finalizer(self._client, ENVIRONMENTS, live)
+        except KubeError as error:
+            if not self._last:
+                raise
+            return [Released(environment=where, member="", told=f"its finalizer stays; take it off by hand: {error}")]
+        return []
 
     async def _give_back(self, environment: Environment, key: str, remembered: MemberStatus) -> str:
         kind, _, name = key.partition("/")

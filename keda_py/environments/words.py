@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from keda_py.apis.environments.environment import Environment, EnvironmentStatus, OverrideInForce
+from keda_py.apis.environments.override import Override
 from keda_py.core.environment.decision.state import Phase, Stage
 from keda_py.core.environment.times import parse_optional_time
 from keda_py.errors import ConfigError
@@ -63,6 +64,20 @@ def override_in_words(override: OverrideInForce, times: Times) -> str:
     ends = time_of(override.until)
     until = f" until {times.spoken(ends)}" if ends is not None else ""
     return f"{what}{by}{until}{f': {override.reason}' if override.reason else ''}"
+
+
+def override_asked(override: Override, times: Times) -> str:
+    """What was asked for, in force or to come: `dev awake until 22:00 UTC, by jana: release night`."""
+    spec, status = override.spec, override.status
+    state = _KEPT.get(spec.state, spec.state) if spec.replicas is None else f"{spec.replicas} replicas"
+    target = "the Environment" if spec.target is None else spec.target.name
+    if spec.target is not None and spec.target.kind != "Environment":
+        target = f"{spec.target.kind} {target}"
+    starts, ends = time_of(status.starts), time_of(status.ends)
+    begins = f" from {times.spoken(starts)}" if starts is not None and starts > times.now else ""
+    until = f" until {times.spoken(ends)}" if ends is not None else ""
+    by = f", by {status.requested_by}" if status.requested_by else ""
+    return f"{target} {state}{begins}{until}{by}{f': {spec.reason}' if spec.reason else ''}"
 
 
 def reasons_of(environment: Environment, times: Times) -> Iterator[str]:

@@ -6,7 +6,10 @@ Sixth of the seven files (before: `operator/scaled_objects/look.py`, next: `oper
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass
+from operator import is_
 from typing import Protocol
+from weakref import WeakKeyDictionary
 
 from keda_py.core.evaluation import Evaluation, MetricValue, evaluate
 from keda_py.core.fallback import (
@@ -14,11 +17,12 @@ from keda_py.core.fallback import (
     needs_replicas,
 )
 from keda_py.core.metric_names import MetricSet
-from keda_py.core.reading import Round
+from keda_py.core.reading import MetricReading, Round
 from keda_py.core.spec import ScalingSpec
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ConfigError, KedaPyError, ScalerError
 from keda_py.readings.readings import Readings
+from keda_py.readings.scaler_set import ScalerSet
 
 PREFIX = "rpc error: code = Unknown desc = error when getting metric values "
 """KEDA answers through gRPC, and its words end up in the HPA's conditions; people search for them."""
@@ -43,6 +47,18 @@ class TargetReader(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Told:
+    """What good readings came to under a spec: the same for all who ask until one of them is read anew."""
+
+    spec: ScalingSpec
+    readings: tuple[MetricReading, ...]
+    values: tuple[MetricValue, ...]
+
+    def holds(self, spec: object, readings: tuple[MetricReading, ...]) -> bool:
+        return self.spec is spec and all(map(is_, self.readings, readings))
+
+
 class Query:
     """The HPA's question. `specs` finds the spec of an object whose scalers are not built yet."""
 
@@ -50,6 +66,17 @@ class Query:
         self, *, readings: Readings, targets: TargetReader, specs: Callable[[ObjectKey], ScalingSpec | None]
     ) -> None:
         self._readings, self._targets, self._specs = readings, targets, specs
+        self._told: WeakKeyDictionary[ScalerSet, dict[str, _Told]] = WeakKeyDictionary()
+
+    def known(self, namespace: str, metric: str, scaled_object: str) -> tuple[MetricValue, ...] | None:
+        """What `answer` has said of the very readings that it would be made of now; None: it has to be asked."""
+        key = ObjectKey(ScalingSpec.kind, namespace, scaled_object)
+        built = self._readings.built(key)
+        told = self._told.get(built) if built is not None else None
+        if built is None or told is None or (one := told.get(metric.lower())) is None:
+            return None
+        readings = self._readings.known(key, metric)
+        return one.values if readings is not None and one.holds(built.spec, readings) else None
 
     async def answer(self, namespace: str, metric: str, scaled_object: str) -> tuple[MetricValue, ...]:
         """The values of a metric. Raises QueryError in KEDA's words."""
@@ -59,12 +86,21 @@ class Query:
             readings = await self._readings.ask(key, metric)
             if not readings:
                 raise QueryError(f"{PREFIX}no matching metrics found for {metric}")
-            evaluation = await self._evaluate(spec, metrics, Round(readings=readings))
+            seen = Round(readings=readings)
+            evaluation = await self._evaluate(spec, metrics, seen)
         except (ConfigError, ScalerError) as error:
             raise QueryError(f"{PREFIX}{error}") from None
         if evaluation.refuses:
             raise QueryError(f"{PREFIX}metric:{metric} encountered error")
+        # What stands in for a failed one depends on more than readings; a formula may ask for the time.
+        if not seen.errors and metrics.composite is None:
+            self._remember(key, metric, _Told(spec=spec, readings=seen.readings, values=evaluation.values))
         return evaluation.values
+
+    def _remember(self, key: ObjectKey, metric: str, told: _Told) -> None:
+        built = self._readings.built(key)
+        if built is not None:
+            self._told.setdefault(built, {})[metric.lower()] = told
 
     async def _find(self, key: ObjectKey) -> tuple[ScalingSpec, MetricSet]:
         built = self._readings.built(key)

@@ -93,14 +93,12 @@ class EventRecorder:
         for notify in self._subscribers:
             notify(regarding, reason, note)
 
-    def record(
-        self, regarding: Obj, event_type: EventType, reason: str, note: str, action: str = "", announced: str = ""
-    ) -> None:
+    def record(self, regarding: Obj, event_type: EventType, reason: str, note: str, action: str = "") -> None:
         """Queue an Event about an object (its apiVersion, kind and metadata are read).
 
-        `action` "" is the reason; `announced` is what subscribers are told, "" the note.
+        `action` "" is the reason. Subscribers are told the action where it is given, else the note.
         """
-        self.announce(regarding, reason, announced or note)
+        self.announce(regarding, reason, action or note)
         action = action or reason
         metadata = regarding["metadata"]
         about = metadata.get("uid") or f"{metadata.get('namespace', '')}/{metadata['name']}"
@@ -114,6 +112,7 @@ class EventRecorder:
                 self._drop(key, "too many for one object")
             return
         series.count, series.last_seen, series.last_seen_wire = series.count + 1, now, self._wire_now()
+        self._series.move_to_end(key)
         due = series.written == 1 or now - series.last_write >= SERIES_WRITE_SECONDS
         if due and not series.queued and self._allowed(about, now):
             self._enqueue(key, series)
@@ -141,9 +140,18 @@ class EventRecorder:
         series = _Series(body=body, last_seen=self._clock.monotonic(), last_seen_wire=body["eventTime"])
         self._series[key] = series
         self._series.move_to_end(key)
-        while len(self._series) > REMEMBERED:
-            self._series.popitem(last=False)
+        self._forget_old(series.last_seen)
         self._enqueue(key, series)
+
+    def _forget_old(self, now: float) -> None:
+        """Those that no repeat can join, once their count is on the wire, and the oldest of too many."""
+        while self._series:
+            key, oldest = next(iter(self._series.items()))
+            if len(self._series) <= REMEMBERED and (oldest.queued or now - oldest.last_seen <= SERIES_SECONDS):
+                return
+            del self._series[key]
+            if oldest.count > oldest.written and not oldest.queued:
+                self._enqueue(key, oldest)
 
     def _enqueue(self, key: _Key, series: _Series) -> None:
         if len(self._queue) >= QUEUE_LIMIT:

@@ -256,7 +256,7 @@ def _admission(around: OperatorInputs, sources: Sources, environments: Environme
     overrides = environments.caches.overrides
     neighbours = RelatedObjects(around.client, sources.caches, overrides)
     requesters = Requesters(around.client, overrides)
-    return AdmissionServer(around.settings, neighbours, sources.caches, events, around.instruments, requesters)
+    return AdmissionServer(around.settings, neighbours, events, around.instruments, requesters)
 
 
 def _find_spec(parts: ScaledObjectDependencies, key: ObjectKey) -> ScalingSpec | None:

@@ -14,7 +14,6 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Coroutine, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 from keda_py.core.fallback import FallbackState, has_valid_fallback
 from keda_py.core.metric_names import MetricSet
@@ -26,6 +25,7 @@ from keda_py.errors import ConfigError, ScalerError
 from keda_py.net.credential_keys import SharingKey
 from keda_py.readings.batching import Engine, Sources
 from keda_py.readings.failures import Failures
+from keda_py.readings.flights import all_done_before, done, gather
 from keda_py.readings.formula_turns import FormulaTurns
 from keda_py.readings.observer import Observer, Unobserved
 from keda_py.readings.pushes import Pushes
@@ -148,8 +148,9 @@ class Readings:
 
     def begin(self, key: ObjectKey) -> None:
         """Start a poll without waiting; `on_reading` tells of each answer, and `poll` then has them at once."""
+        now = self._clock.monotonic()
         for meter in self._get(key).meters:
-            self._poll_meter(meter)
+            self._poll_meter(meter, now)
 
     async def poll(self, key: ObjectKey, changed: asyncio.Future[None] | None = None) -> Round | None:
         """Read every external metric. A trigger's failure is its outcome. Raises ScalerError when nothing is built.
@@ -161,12 +162,12 @@ class Readings:
         meters, now = self._get(key).meters, self._clock.monotonic()
         asked_about = any(meter.has_found_work_for_hpa(now, SHARED_SECONDS) for meter in meters)
         flights = [
-            _done(meter.last) if asked_about and meter.last and meter.rests(now) else self._poll_meter(meter)
+            done(meter.last) if asked_about and meter.last and meter.rests(now) else self._poll_meter(meter, now)
             for meter in meters
         ]
-        if changed is not None and not await _all_done_before(changed, flights):
+        if changed is not None and not await all_done_before(changed, flights):
             return None
-        return Round(readings=await _gather(flights))
+        return Round(readings=await gather(flights))
 
     def has_news(self, key: ObjectKey, known: Round) -> bool:
         """Was something read after a round that its look should know, as by a push while the look went on?"""
@@ -182,15 +183,21 @@ class Readings:
         With useCachedMetrics the last poll's outcome answers, error included; nothing is read, but before the first
         poll and by a replica that does not poll. Raises ScalerError when nothing is built.
         """
-        watched = self._get(key)
-        every = watched.scalers.spec.modifiers is not None
-        asked = [meter for meter in watched.meters if every or meter.metric.name.lower() == metric_name.lower()]
-        return await _gather([self._answer(meter) for meter in asked])
+        return await gather([self._answer(meter) for meter in _asked_for(self._get(key), metric_name)])
+
+    def known(self, key: ObjectKey, metric_name: str) -> tuple[MetricReading, ...] | None:
+        """What `ask` would answer without waiting or reading; None where it has to, or nothing is built."""
+        watched = self._watched.get(key)
+        if watched is None:
+            return None
+        known = [self._known(meter) for meter in _asked_for(watched, metric_name)]
+        return None if None in known else tuple(filter(None, known))
 
     def health(self, key: ObjectKey) -> Mapping[str, FallbackState]:
         """Failures in a row by metric name; empty unless the object has a valid fallback."""
         watched = self._watched.get(key)
-        return self._failures.of(key, _counted_metrics(watched.scalers)) if watched else {}
+        counted = _counted_metrics(watched.scalers) if watched else ()
+        return self._failures.of(key, counted) if counted else {}
 
     def recount(self, kind: str) -> None:
         """Forget how often objects of a kind have failed: that is what the status says, until more is counted."""
@@ -271,15 +278,15 @@ class Readings:
 
     async def _close_when_idle(self, watched: _Watched) -> None:
         try:
-            await _gather([meter.flight for meter in watched.meters if meter.flight])
+            await gather([meter.flight for meter in watched.meters if meter.flight])
         finally:
             for meter in watched.meters:
                 self._sources.leave(meter)
             await watched.scalers.aclose()
 
-    def _poll_meter(self, meter: TrackedMetric) -> asyncio.Future[MetricReading]:
-        meter.polled_at = self._clock.monotonic()
-        return self._request(meter)
+    def _poll_meter(self, meter: TrackedMetric, now: float) -> asyncio.Future[MetricReading]:
+        meter.polled_at = now
+        return self._request(meter, now)
 
     async def _read_pushed(self, scalers: ScalerSet, index: int) -> None:
         """Read a trigger whose source tells of work; `on_reading` tells of the answer."""
@@ -289,13 +296,13 @@ class Readings:
                 if meter.flight:
                     await asyncio.wait([meter.flight])  # it may have begun before there was work
                 meter.last_at = -math.inf
-                self._poll_meter(meter)
+                self._poll_meter(meter, self._clock.monotonic())
 
-    def _request(self, meter: TrackedMetric, *, asked: bool = False) -> asyncio.Future[MetricReading]:
+    def _request(self, meter: TrackedMetric, now: float, *, asked: bool = False) -> asyncio.Future[MetricReading]:
         if meter.flight:
             return meter.flight
-        if meter.last and meter.is_fresh(self._clock.monotonic(), SHARED_SECONDS):
-            return _done(meter.last)
+        if (shared := self._shared(meter, now)) is not None:
+            return done(shared)
         flight = meter.begin(asked=asked)
         if self._closed:
             self._abandon(meter)
@@ -304,9 +311,18 @@ class Readings:
         return flight
 
     def _answer(self, meter: TrackedMetric) -> asyncio.Future[MetricReading]:
+        known = self._known(meter)
+        return self._request(meter, self._clock.monotonic(), asked=True) if known is None else done(known)
+
+    def _known(self, meter: TrackedMetric) -> MetricReading | None:
+        """What answers the HPA now."""
         if meter.cached and meter.last and self._failures.counting(meter.key):
-            return _done(meter.last)
-        return self._request(meter, asked=True)
+            return meter.last
+        return None if meter.flight else self._shared(meter, self._clock.monotonic())
+
+    def _shared(self, meter: TrackedMetric, now: float) -> MetricReading | None:
+        """The last reading if it is young enough to be shared."""
+        return meter.last if meter.last and meter.is_fresh(now, SHARED_SECONDS) else None
 
     def _error(self, meter: TrackedMetric, text: str) -> MetricReading:
         return MetricReading(metric=meter.metric, outcome=ScalerError(text), taken_at=self._clock.now())
@@ -340,47 +356,23 @@ class Readings:
         return task
 
 
+def _asked_for(watched: _Watched, metric_name: str) -> Sequence[TrackedMetric]:
+    """Under a formula each of them takes part."""
+    if watched.scalers.spec.modifiers is not None:
+        return watched.meters
+    wanted = metric_name.lower()
+    return [meter for meter in watched.meters if meter.metric.name.lower() == wanted]
+
+
 def _counted_metrics(scalers: ScalerSet) -> Collection[str]:
     return scalers.metrics.external_names if has_valid_fallback(scalers.spec) else ()
 
 
-async def _gather(flights: Sequence[asyncio.Future[MetricReading]]) -> tuple[MetricReading, ...]:
-    """Wait without owning: cancelling the waiter leaves the reads alone."""
-    if waiting := [flight for flight in flights if not flight.done()]:
-        await asyncio.wait(waiting)
-    return tuple(flight.result() for flight in flights)
-
-
-async def _all_done_before(changed: asyncio.Future[None], flights: Sequence[asyncio.Future[MetricReading]]) -> bool:
-    """Wait for the flights, without owning them, or for `changed`; no task is made, since every poll comes here."""
-    left = {flight for flight in flights if not flight.done()}
-    over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-    def landed(flight: asyncio.Future[Any]) -> None:
-        left.discard(flight)
-        if not over.done() and (not left or changed.done()):
-            over.set_result(None)
-
-    awaited: list[asyncio.Future[Any]] = [*left, changed]
-    for one in awaited:
-        one.add_done_callback(landed)
-    try:
-        if left:
-            await over
-    finally:
-        for one in awaited:
-            one.remove_done_callback(landed)
-    return not left
-
-
-def _done(reading: MetricReading) -> asyncio.Future[MetricReading]:
-    future = asyncio.get_running_loop().create_future()
-    future.set_result(reading)
-    return future
-
-
 def _log_reading(meter: TrackedMetric, reading: MetricReading, now: float, *, failed_before: bool) -> None:
     """Told is when a trigger begins to fail and when that ends; of one that does so by turns, once in a while."""
+    is_told = failed_before or isinstance(reading.outcome, ScalerError)
+    if not (is_told or log.isEnabledFor(logging.DEBUG)):
+        return  # as nearly every reading
     names = meter.key.log_fields | {"metric": meter.metric.name}
     if isinstance(reading.outcome, ScalerError):
         level = logging.DEBUG

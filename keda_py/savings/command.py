@@ -7,15 +7,16 @@ from datetime import UTC, datetime
 import orjson
 
 from keda_py.clock import SystemClock
-from keda_py.core.savings.statement import Prices
+from keda_py.core.savings.statement import Against, Period, Prices
 from keda_py.errors import ConfigError, Forbidden, NotFound
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import DEPLOYMENTS, SCALED_OBJECTS, STATEFUL_SETS, Obj, Resource
-from keda_py.savings.pages import document, statement
-from keda_py.savings.reading import indexed, read_accounts
+from keda_py.savings.pages import Found, document, statement
+from keda_py.savings.reading import indexed, read_accounts, read_overrides
 from keda_py.terminal.console import console_of
 
 ENVIRONMENTS = Resource(group="keda-py.dev", version="v1alpha1", kind="Environment", plural="environments")
+OVERRIDES = Resource(group="keda-py.dev", version="v1alpha1", kind="Override", plural="overrides")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,25 +26,29 @@ class Wanted:
     namespace: str
     month: str
     prices: Prices
+    against: Against = Against.HPA
     as_json: bool = False
 
 
 async def tell_savings(kubeconfig: str, wanted: Wanted) -> None:
     """To stdout. Raises ConfigError, KubeError."""
-    month = month_of(wanted.month)
-    async with KubeClient(SystemClock(), kubeconfig) as client:
+    clock = SystemClock()
+    period = period_of(wanted, clock.now())
+    async with KubeClient(clock, kubeconfig) as client:
         objects = await client.list(SCALED_OBJECTS, wanted.namespace)
         workloads: dict[tuple[str, str, str], Obj] = {}
         for resource in (DEPLOYMENTS, STATEFUL_SETS):
             workloads |= indexed(await _list(client, resource, wanted.namespace), resource.kind)
         environments = await _list(client, ENVIRONMENTS, wanted.namespace)
-    accounts = read_accounts(objects, workloads, environments, SystemClock().now())
+        overrides = await _list(client, OVERRIDES, wanted.namespace)
+    accounts = read_accounts(objects, workloads, environments, clock.now())
+    found = Found(accounts=accounts, overrides=read_overrides(overrides, environments))
     if wanted.as_json:
-        body = document(accounts, month, wanted.prices)
+        body = document(found, period, wanted.prices)
         sys.stdout.buffer.write(orjson.dumps(body, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
         return
     console = console_of(sys.stdout)
-    console.print(statement(accounts, month, wanted.prices, console.width), soft_wrap=True)
+    console.print(statement(found, period, wanted.prices, console.width), soft_wrap=True)
 
 
 async def _list(client: KubeClient, resource: Resource, namespace: str) -> list[Obj]:
@@ -57,10 +62,18 @@ async def _list(client: KubeClient, resource: Resource, namespace: str) -> list[
         return []
 
 
-def month_of(text: str) -> str:
+def period_of(wanted: Wanted, now: datetime) -> Period:
+    """What the statement is about. Raises ConfigError."""
+    if wanted.against is Against.LAST_WEEK and wanted.month:
+        text = "--month: --against last-week is about the seven days before today; leave out --month"
+        raise ConfigError(text, field="--month")
+    return Period(month=month_of(wanted.month, now), until=now, against=wanted.against)
+
+
+def month_of(text: str, now: datetime) -> str:
     """As a ledger names it; "": the present one, UTC. Raises ConfigError."""
     if not text:
-        return f"{SystemClock().now():%Y-%m}"
+        return f"{now:%Y-%m}"
     try:
         return f"{datetime.strptime(text, '%Y-%m').replace(tzinfo=UTC):%Y-%m}"
     except ValueError:

@@ -1,25 +1,49 @@
 """A statement for people and programs."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Any
 
 from rich.text import Text
 
-from keda_py.core.savings.statement import Account, Prices, Saved, Waste, saved_of, sum_of, waste_of
+from keda_py.core.environment.overrides import OverrideSpec
+from keda_py.core.savings.statement import (
+    Account,
+    Against,
+    Period,
+    Prices,
+    Saved,
+    Waste,
+    saved_of,
+    sum_of,
+    waste_of,
+    waste_of_overrides,
+)
 from keda_py.terminal.table import Column, draw_table
 from keda_py.terminal.wrapping import printable, wrap
 
-AGAINST = "against the HPA alone, which has no less than minReplicaCount, and 1 at least"
+_KEPT = {
+    Against.HPA: "this month and the last",
+    Against.ALWAYS: "this month and the last",
+    Against.LAST_WEEK: "fifteen days, of which two have to be the same day of the week",
+}
 _NUMBERS = ("asleep h", "replica h used", "replica h saved", "core h saved", "GiB h saved")
 
 
-def statement(accounts: Sequence[Account], month: str, prices: Prices, width: int) -> Text:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """Of a cluster; Overrides with their namespaces."""
+
+    accounts: Sequence[Account]
+    overrides: Sequence[tuple[str, OverrideSpec]] = ()
+
+
+def statement(found: Found, period: Period, prices: Prices, width: int) -> Text:
     """The whole page."""
-    rows = _rows(accounts, month)
+    rows = _rows(found.accounts, period)
     if not rows:
-        return Text(f"nothing is accounted in {month}: `status.kedaPySavings` has this month and the last")
+        return Text(f"nothing is accounted {_when(period)}: `status.kedaPySavings` has {_KEPT[period.against]}")
     priced = prices != Prices()
     columns = [Column(heading="object")]
     columns += [Column(heading=name, goes=goes) for name, goes in zip(_NUMBERS, (3, 4, 0, 2, 1), strict=True)]
@@ -29,34 +53,44 @@ def statement(accounts: Sequence[Account], month: str, prices: Prices, width: in
         for title, saved in [*_objects(rows), *_sums(rows, "namespace"), *_sums(rows, "environment")]
     ]
     lines.append(_line("all", sum_of(saved for _, saved in rows), prices, priced=priced))
-    parts = [Text(f"saved in {month}, {AGAINST}", "bold"), draw_table(columns, lines, width)]
+    title = Text(f"saved {_when(period)}, {period.against.words}", "bold")
+    parts = [title, draw_table(columns, lines, width)]
     unknown = sum(saved.unknown for _, saved in rows)
     if unknown:
         known = f"{len(rows) - unknown} of {len(rows)} objects"
         parts.append(_told(f"CPU and memory are those of {known}: others have no requests that are known", width))
-    waste = list(waste_of(accounts, month))
+    waste = _waste(found, period)
     if waste:
         parts.append(Text("\n", end="").join([Text("waste", "bold"), *(_told(_worded(one), width) for one in waste)]))
     return Text("\n\n", end="").join(parts)
 
 
-def document(accounts: Sequence[Account], month: str, prices: Prices) -> dict[str, Any]:
+def document(found: Found, period: Period, prices: Prices) -> dict[str, Any]:
     """For programs; hours, `money` at the prices given. null is not known, of a sum it is at least what is told."""
-    rows = _rows(accounts, month)
+    rows = _rows(found.accounts, period)
     return {
-        "month": month,
-        "against": AGAINST,
+        **({} if period.against is Against.LAST_WEEK else {"month": period.month}),
+        "counterfactual": period.against.value,
+        "against": period.against.words,
         "objects": [
             {"namespace": one.namespace, "name": one.name, "environment": one.environment, **_fields(saved, prices)}
             for one, saved in rows
         ],
         "total": _fields(sum_of(saved for _, saved in rows), prices),
-        "waste": [asdict(one) for one in waste_of(accounts, month)],
+        "waste": [asdict(one) for one in _waste(found, period)],
     }
 
 
-def _rows(accounts: Sequence[Account], month: str) -> list[tuple[Account, Saved]]:
-    return [(one, saved_of(one, kept)) for one in accounts if (kept := one.of(month)) is not None]
+def _rows(accounts: Sequence[Account], period: Period) -> list[tuple[Account, Saved]]:
+    return [(one, saved) for one in accounts if (saved := saved_of(one, period)) is not None]
+
+
+def _waste(found: Found, period: Period) -> list[Waste]:
+    return [*waste_of(found.accounts, period.month), *waste_of_overrides(found.overrides, period.until)]
+
+
+def _when(period: Period) -> str:
+    return f"in {period.month}" if period.against is not Against.LAST_WEEK else "in the seven days before today"
 
 
 def _objects(rows: Sequence[tuple[Account, Saved]]) -> list[tuple[str, Saved]]:

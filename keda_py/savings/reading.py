@@ -1,8 +1,8 @@
 """Objects of a cluster -> accounts: ledgers of statuses, requests of workloads, the Environment that has each object.
 
-A ledger is stored when a reason changes; from then until now it goes on here. What slept or woke meanwhile would have
-been written: one that is asleep still was asleep all the time, one that is awake still had replicas, of which the lower
-of both counts is taken. All else is not known, and counts for nothing.
+A ledger is stored when a reason changes, or once in six hours where counts move; from then until now it goes on here.
+What slept or woke meanwhile would have been written: one that is asleep still was asleep all the time, one that is
+awake still had replicas, of which the lower of both counts is taken. All else is not known, and counts for nothing.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,9 +10,11 @@ from dataclasses import replace
 from datetime import datetime
 
 from keda_py.apis.environments.environment import Environment
+from keda_py.apis.environments.override import Override
 from keda_py.apis.foreign import Obj, map_at, name_of, namespace_of, value_at
 from keda_py.apis.parsing import parse_object
 from keda_py.apis.workloads import Amounts, Container, Workload
+from keda_py.core.environment.overrides import OverrideSpec, read_override
 from keda_py.core.environment.spec import EnvironmentSpec, build_environment, owner_of
 from keda_py.core.meaning.scaled_object import sleeps
 from keda_py.core.savings.ledger import Ledger, note, read_ledger
@@ -54,6 +56,7 @@ def _account(body: Obj, workloads: Workloads, environments: Sequence[Environment
         ledger=_until(ledger, value_at(workload, "spec", "replicas"), now),
         request=_request(workload),
         minimum=spec.min_replicas,
+        maximum=spec.max_replicas,
         sleeps=sleeps(spec),
         failing=tuple(_failing(spec, body)),
     )
@@ -61,16 +64,34 @@ def _account(body: Obj, workloads: Workloads, environments: Sequence[Environment
 
 def _until(ledger: Ledger, live: object, now: datetime) -> Ledger:
     """On from what was stored; `live` is the count of the workload now, if that is known."""
-    if not isinstance(live, int) or (live > 0) != (ledger.count > 0):
+    held = ledger.held
+    if not isinstance(live, int) or (live > 0) != (held.count > 0):
         return ledger
-    least = min(live, ledger.count)
-    return note(replace(ledger, count=least), now, count=least, instead=ledger.instead, before=least)
+    least = replace(held, count=min(live, held.count))
+    return note(replace(ledger, held=least), now, least, before=least.count)
 
 
 def _failing(spec: ScalingSpec, body: Obj) -> Iterator[str]:
     for metric, health in map_at(body, "status", "health").items():
         if isinstance(health, dict) and health.get("status") == "Failing":
             yield metric
+
+
+def read_overrides(overrides: Iterable[Obj], environments: Iterable[Obj]) -> list[tuple[str, OverrideSpec]]:
+    """By namespace, those whose times are known."""
+    only: dict[str, str] = {}
+    for one in _environments(environments):
+        only[one.namespace] = "" if one.namespace in only else one.name
+    return list(_overrides(overrides, only))
+
+
+def _overrides(bodies: Iterable[Obj], only: Mapping[str, str]) -> Iterator[tuple[str, OverrideSpec]]:
+    for body in bodies:
+        namespace = namespace_of(body)
+        try:
+            yield namespace, read_override(parse_object(Override, body), None, environment=only.get(namespace, ""))
+        except ConfigError:
+            continue  # it rules nothing, or not yet
 
 
 def _environments(bodies: Iterable[Obj]) -> Iterator[EnvironmentSpec]:

@@ -6,9 +6,11 @@ First stage of every question to `external_metrics/server.py`; what comes after 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from urllib.parse import unquote
 
 from aiohttp import web
+from yarl import URL
 
 from keda_py.serving.caller import Wanted
 from keda_py.serving.ports.connection import Connection
@@ -16,6 +18,16 @@ from keda_py.serving.statuses import bad_request
 
 LONGEST_PATH = 2048
 """No name of Kubernetes' is longer than 253; what was asked is remembered for a while, and that shall cost little."""
+REMEMBERED, LONGEST_REMEMBERED = 4096, 512
+"""HPAs ask with the same first lines for ever; reading one costs 15 us. 8 MB at most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """What a path and a query mean."""
+
+    wanted: Wanted
+    selector: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,20 +53,37 @@ def read_request(request: web.Request) -> Asked:
     path = request.rel_url.raw_path
     if len(path) > LONGEST_PATH:
         raise bad_request(f"the path is longer than {LONGEST_PATH} bytes")
-    try:  # bytes that are no UTF-8 reach us as lone surrogates, which no JSON carries to the authoriser or back
-        "".join((request.raw_path, *request.headers.values())).encode()
-    except UnicodeEncodeError:
-        raise bad_request("path and headers must be UTF-8") from None
-    connection, query = request.protocol, request.query
+    if not _is_utf8(request.raw_path, *request.headers.values()):
+        raise bad_request("path and headers must be UTF-8")
+    connection, query = request.protocol, request.rel_url.raw_query_string
+    target = (_remembered if len(path) + len(query) <= LONGEST_REMEMBERED else _read)(request.method, path, query)
     return Asked(
         method=request.method,
         path=path,
-        wanted=wanted_of(request.method, path, watches=query.get("watch", "") in ("1", "true")),
-        query=request.rel_url.raw_query_string,
-        selector=query.get("labelSelector", ""),
+        wanted=target.wanted,
+        query=query,
+        selector=target.selector,
         headers=request.headers,
         certificate=connection.certificate if isinstance(connection, Connection) else None,
     )
+
+
+def _is_utf8(*texts: str) -> bool:
+    """Other bytes reach us as lone surrogates, which no JSON carries to the authoriser or back."""
+    try:
+        "".join([text for text in texts if not text.isascii()]).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _read(method: str, path: str, query: str) -> Target:
+    given = URL.build(query_string=query, encoded=True).query
+    wanted = wanted_of(method, path, watches=given.get("watch", "") in ("1", "true"))
+    return Target(wanted=wanted, selector=given.get("labelSelector", ""))
+
+
+_remembered = lru_cache(maxsize=REMEMBERED)(_read)
 
 
 def wanted_of(method: str, raw_path: str, *, watches: bool = False) -> Wanted:

@@ -265,7 +265,7 @@ class ScalingSettings:
         env="KEDA_PY_DECISION_HISTORY",
     )
     activations_per_second: float = option(
-        50.0,
+        500.0,
         parse_rate,
         "workloads woken from zero in a second, of all namespaces together, which take turns; 0: all at once. With "
         "--shards each of so many replicas has an equal part of it",

@@ -1,28 +1,31 @@
 """Environments in numbers: phase, members that are ready, the last wake, and what was saved while members slept.
 
+A ScaledObject accounts for itself (`core/savings/`), in the same family of series; so no sum counts it twice.
+
 `keda_py_environment_due` is 1 from the moment at which members are to be ready, so that an alert can tell a morning
 that is late from one that has just begun.
 """
 
-from prometheus_client import CollectorRegistry, Counter, Gauge
+from prometheus_client import CollectorRegistry, Gauge
 
 from keda_py.core.environment.decision.decision import EnvironmentDecision
 from keda_py.core.environment.decision.goal import Reason
 from keda_py.core.environment.decision.state import Phase, Stage
 from keda_py.core.values.object_key import ObjectKey
+from keda_py.telemetry.savings_metrics import SavingsMetrics
 from keda_py.telemetry.series import Series
 
 _ENVIRONMENT = ("namespace", "environment")
 _DUE = (Reason.OPEN, Reason.OVERRIDE_AWAKE)
-_SUSPENDED = "CronJob"
-"""Members that have no replicas."""
+_ELSEWHERE = ("CronJob", "ScaledObject")
+"""Members that have no replicas, or account for themselves."""
 _WAKE, _MEMBER = "wake", "member"
 
 
 class EnvironmentMetrics:
     """Every `record` is cheap and never waits; `forget` when an Environment is gone."""
 
-    def __init__(self, registry: CollectorRegistry) -> None:
+    def __init__(self, registry: CollectorRegistry, savings: SavingsMetrics) -> None:
         def gauge(name: str, text: str, *labels: str) -> Gauge:
             return Gauge(f"keda_py_environment_{name}", text, (*_ENVIRONMENT, *labels), registry=registry)
 
@@ -35,9 +38,7 @@ class EnvironmentMetrics:
         self._wake = gauge("wake_seconds", "how long the last wake took")
         self._override = gauge("override_active", "1 while an Override rules it")
         self._contested = gauge("contested", "1 while a controller such as Argo CD puts counts back")
-        labels = (*_ENVIRONMENT, "kind", "name")
-        text = "replicas that did not run while their Environment slept, times seconds"
-        self._saved = Counter("keda_py_asleep_replica_seconds", text, labels, registry=registry)
+        self._saved = savings.saved
 
     def record(self, key: ObjectKey, decision: EnvironmentDecision, monotonic: float) -> None:
         """A look at an Environment. What slept since the look before is counted as it was remembered then."""
@@ -59,13 +60,13 @@ class EnvironmentMetrics:
         since, slept = self._asleep.get(key, (monotonic, {}))
         for member, replicas in slept.items():
             kind, _, name = member.partition("/")
-            labels = (key.namespace, key.name, kind, name)
+            labels = (key.namespace, kind, name)
             self._series.of(key, self._saved, labels, (_MEMBER,)).inc(replicas * max(monotonic - since, 0.0))
         members = decision.state.members.items()
         asleep = {
             name: one.replicas
             for name, one in members
-            if one.stage is Stage.DOWN and one.replicas and name.partition("/")[0] != _SUSPENDED
+            if one.stage is Stage.DOWN and one.replicas and name.partition("/")[0] not in _ELSEWHERE
         }
         self._asleep[key] = (monotonic, asleep)
 

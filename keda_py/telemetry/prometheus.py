@@ -22,6 +22,7 @@ from keda_py.telemetry.cloud_event_metrics import CloudEventMetrics
 from keda_py.telemetry.environment_metrics import EnvironmentMetrics
 from keda_py.telemetry.process_metrics import ProcessMetrics
 from keda_py.telemetry.question_metrics import QuestionMetrics
+from keda_py.telemetry.savings_metrics import SavingsMetrics
 from keda_py.telemetry.series import MOST_DETAILED_LINES, MOST_LINES, Labels, Scope, Series, shortened
 
 SCALED_OBJECT, SCALED_JOB = "ScaledObject", "ScaledJob"
@@ -49,7 +50,8 @@ class OperatorMetrics:
         self.admission = AdmissionMetrics(registry)
         self.cloud_events = CloudEventMetrics(registry)
         self.questions = QuestionMetrics(registry)
-        self.environments = EnvironmentMetrics(registry)
+        self._savings = SavingsMetrics(registry)
+        self.environments = EnvironmentMetrics(registry, self._savings)
         self._series = Series(most=MOST_DETAILED_LINES if detailed else MOST_LINES)
         self.on_http: Callable[[Mapping[str, str], float], None] = lambda labels, seconds: None
         """Told of each request's labels and seconds, for a histogram that cannot be read from this one."""
@@ -67,8 +69,6 @@ class OperatorMetrics:
         self._paused = gauge("keda_scaled_object_paused", "1 while paused", _OBJECT)
         self._fallback = gauge("keda_py_fallback_active", "1 while its replicas are those of its fallback", _OBJECT)
         self._awake = gauge("keda_py_awake", "1 while it has replicas, 0 while it sleeps; of what may sleep", _OBJECT)
-        self._used = gauge("keda_py_replica_seconds", "replicas times seconds since it was first seen", _OBJECT)
-        self._saved = gauge("keda_py_saved_replica_seconds", "what the HPA alone would have had asleep", _OBJECT)
         self._object_errors = {
             SCALED_OBJECT: counter(
                 "keda_scaled_object_errors", "failed readings and checks of a ScaledObject", _OBJECT
@@ -150,9 +150,7 @@ class OperatorMetrics:
 
     def record_savings(self, key: ObjectKey, *, used: float, saved: float) -> None:
         """Sums since a ScaledObject was first seen; they are stored in its status, and go on after a restart."""
-        labels = _object_labels(key)
-        self._series.of(key, self._used, labels).set(used)
-        self._series.of(key, self._saved, labels).set(saved)
+        self._savings.record(self._series, key, used=used, saved=saved)
 
     def record_lateness(self, key: ObjectKey, seconds: float) -> None:
         """How much later than due a scale loop began."""

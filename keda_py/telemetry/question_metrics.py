@@ -2,9 +2,16 @@
 
 In KEDA the metrics server asks the operator by gRPC, and both count; here the two are one process and a question is a
 call, but dashboards and alerts want the same series. `operator/serving.py` puts `CountedQuestions` before the `Query`.
+Counted are plain numbers, and series are made of them when a page is wanted: at every question that would cost 15 us.
 """
 
-from prometheus_client import CollectorRegistry, Counter, Histogram
+from bisect import bisect_left
+from collections.abc import Iterator
+from itertools import accumulate
+
+from prometheus_client import CollectorRegistry, Histogram
+from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector
 
 from keda_py.clock import SystemClock
 from keda_py.core.evaluation import MetricValue
@@ -13,58 +20,66 @@ from keda_py.external_metrics.metric_values import Questions
 _REAL_TIME = SystemClock()
 """The loop's own time stands still for up to a millisecond, which most answers do not take."""
 
+_SIDES = ("client", "server")
 _CALL = ("grpc_type", "grpc_service", "grpc_method")
 _CALLED = ("unary", "api.MetricsService", "GetMetrics")
-_CODES = ("OK", "Unknown")
 _ASKED = {"verb": "LIST", "group": "external.metrics.k8s.io", "version": "v1beta1", "scope": "namespace"}
+_BOUNDS = Histogram.DEFAULT_BUCKETS
+_AT_MOST = (*map(str, _BOUNDS[:-1]), "+Inf")
+_PREFIX = "keda_internal_metricsservice_grpc"
 
 
-class _Side:
-    """The series of the one who asks, or of the one who answers; found once, for they are counted at every question."""
-
-    def __init__(self, registry: CollectorRegistry, side: str) -> None:
-        def counter(name: str, text: str, *more: str) -> Counter:
-            return Counter(f"keda_internal_metricsservice_grpc_{side}_{name}", text, (*_CALL, *more), registry=registry)
-
-        handled = counter("handled", "questions that were answered", "grpc_code")
-        self._handled = {code: handled.labels(*_CALLED, code) for code in _CODES}
-        self._started = counter("started", "questions about metrics").labels(*_CALLED)
-        # One message each way: GetMetrics is no stream.
-        self._received = counter("msg_received", "questions or answers received").labels(*_CALLED)
-        self._sent = counter("msg_sent", "questions or answers sent").labels(*_CALLED)
-        self._seconds = Histogram(
-            f"keda_internal_metricsservice_grpc_{side}_handling_seconds", "until answered", _CALL, registry=registry
-        ).labels(*_CALLED)
-
-    def begin(self) -> None:
-        self._started.inc()
-
-    def end(self, code: str, seconds: float) -> None:
-        self._handled[code].inc()
-        self._received.inc()
-        self._sent.inc()
-        self._seconds.observe(seconds)
-
-
-class QuestionMetrics:
+class QuestionMetrics(Collector):
     """The metrics of all questions of a process."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self._sides = _Side(registry, "client"), _Side(registry, "server")
-        labels = (*_ASKED, "code")
-        requests = Counter("apiserver_request", "questions about metrics, by answer", labels, registry=registry)
-        self._requests = {code: requests.labels(**_ASKED, code=code) for code in ("200", "500")}
+        self._begun = self._answered = self._failed = 0
+        self._buckets = [0] * len(_BOUNDS)
+        self._seconds = 0.0
+        registry.register(self)
 
     def begin(self) -> None:
         """A question has come."""
-        for side in self._sides:
-            side.begin()
+        self._begun += 1
 
     def end(self, *, answered: bool, seconds: float) -> None:
         """It has got its answer, or an error."""
-        for side in self._sides:
-            side.end("OK" if answered else "Unknown", seconds)
-        self._requests["200" if answered else "500"].inc()
+        if answered:
+            self._answered += 1
+        else:
+            self._failed += 1
+        self._buckets[bisect_left(_BOUNDS, seconds)] += 1
+        self._seconds += seconds
+
+    def collect(self) -> Iterator[Metric]:
+        """The series of those who ask and of those who answer, which are the same; in whatever thread."""
+        for side in _SIDES:
+            yield from self._side(f"{_PREFIX}_{side}")
+        requests = CounterMetricFamily(
+            "apiserver_request", "questions about metrics, by answer", labels=(*_ASKED, "code")
+        )
+        for code, count in (("200", self._answered), ("500", self._failed)):
+            requests.add_metric((*_ASKED.values(), code), count)
+        yield requests
+
+    def _side(self, prefix: str) -> Iterator[Metric]:
+        ended = self._answered + self._failed
+        handled = CounterMetricFamily(f"{prefix}_handled", "questions that were answered", labels=(*_CALL, "grpc_code"))
+        for code, count in (("OK", self._answered), ("Unknown", self._failed)):
+            handled.add_metric((*_CALLED, code), count)
+        yield handled
+        # One message each way: GetMetrics is no stream.
+        for name, text, count in (
+            ("started", "questions about metrics", self._begun),
+            ("msg_received", "questions or answers received", ended),
+            ("msg_sent", "questions or answers sent", ended),
+        ):
+            counter = CounterMetricFamily(f"{prefix}_{name}", text, labels=_CALL)
+            counter.add_metric(_CALLED, count)
+            yield counter
+        taken = HistogramMetricFamily(f"{prefix}_handling_seconds", "until answered", labels=_CALL)
+        taken.add_metric(_CALLED, [*zip(_AT_MOST, accumulate(self._buckets), strict=True)], self._seconds)
+        yield taken
 
 
 class CountedQuestions:
@@ -72,6 +87,15 @@ class CountedQuestions:
 
     def __init__(self, questions: Questions, metrics: QuestionMetrics) -> None:
         self._questions, self._metrics = questions, metrics
+
+    def known(self, namespace: str, metric: str, scaled_object: str) -> tuple[MetricValue, ...] | None:
+        """As the questions know."""
+        began = _REAL_TIME.monotonic()
+        values = self._questions.known(namespace, metric, scaled_object)
+        if values is not None:
+            self._metrics.begin()
+            self._metrics.end(answered=True, seconds=_REAL_TIME.monotonic() - began)
+        return values
 
     async def answer(self, namespace: str, metric: str, scaled_object: str) -> tuple[MetricValue, ...]:
         """As the questions answer. Raises QueryError."""

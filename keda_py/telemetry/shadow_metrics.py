@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.telemetry.series import Series
 
-_LABELS = ("namespace", "scaledObject", "matter")
+_LABELS = ("namespace", "kind", "name", "matter")
 
 
 class ShadowMetrics:
@@ -34,7 +34,7 @@ class ShadowMetrics:
         counts = Counts(matters)
         self._series.keep(key, {(matter,) for matter in counts})
         for matter, count in counts.items():
-            labels = (key.namespace, key.name, matter)
+            labels = (key.namespace, key.kind, key.name, matter)
             self._series.of(key, self._holding, labels, (matter,)).set(count)
 
     def forget(self, key: ObjectKey) -> None:

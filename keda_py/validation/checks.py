@@ -18,6 +18,7 @@ from keda_py.apis.parsing import parse_object
 from keda_py.apis.scaled_job import ScaledJob
 from keda_py.apis.scaled_object import ScaledObject, ScaleTrigger
 from keda_py.apis.trigger_authentication import TriggerAuthentication
+from keda_py.calendars.countries import check_countries
 from keda_py.core.admission import codes
 from keda_py.core.admission.checks import Check, check_of
 from keda_py.core.admission.codes import ignored_codes, without_ignored
@@ -30,6 +31,7 @@ from keda_py.core.meaning.scaled_object import check_job_meaning, check_meaning
 from keda_py.core.meaning.target import check_target
 from keda_py.core.spec import AS_WRITTEN, ScalingSpec, TriggersSpec
 from keda_py.errors import ConfigError
+from keda_py.kube.resources import CALENDARS, CLUSTER_CALENDARS, ENVIRONMENTS
 from keda_py.sdk.checks import check_trigger, context_of
 from keda_py.sdk.context import SharedContext
 from keda_py.validation.documents import Document
@@ -41,6 +43,7 @@ _SOURCES: Mapping[str, Callable[[Mapping[str, Any]], TriggersSpec]] = {
     "ScaledObject": AS_WRITTEN.read,
     "ScaledJob": JOBS_AS_WRITTEN.read,
 }
+_WITH_HOLIDAYS = tuple(one.kind for one in (CALENDARS, CLUSTER_CALENDARS, ENVIRONMENTS))
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
@@ -96,6 +99,8 @@ class Validation:
             return
         try:
             yield from self._checks[kind](completed(body))
+            if kind in _WITH_HOLIDAYS:
+                check_countries(body)
             if kind == "ScaledObject":
                 yield from check_target(AS_WRITTEN.read(completed(body)), namespace_of(body), self._release.located)
         except ConfigError as error:

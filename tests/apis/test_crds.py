@@ -1,17 +1,19 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, get_args
+from typing import Annotated, Any, get_args
 
 import jsonschema
 import pytest
+from pydantic import Field
 
 from keda_py.apis.cloud_event_source import CloudEventType
-from keda_py.apis.kinds.crds import build_crds
+from keda_py.apis.kinds.crds import build_crds, structural
 from keda_py.apis.kinds.table import KINDS
 from keda_py.apis.parsing import parse_object
 from keda_py.apis.scaled_job import ScaledJob
 from keda_py.apis.scaled_object import ScaledObject
+from keda_py.apis.wire import Count, Wire
 from tests.apis import crd_facts
 from tests.documents import read_file
 
@@ -191,3 +193,31 @@ def test_hpa_behavior_is_handed_on_as_it_came() -> None:
     assert advanced is not None
     assert advanced.horizontal_pod_autoscaler_config is not None
     assert advanced.horizontal_pod_autoscaler_config.behavior == behavior
+
+
+class Plain(Wire):
+    """What others inherit from."""
+
+    size: Count
+    """How large it is."""
+    given: Annotated[Count, Field(description="said in code")]
+    """Not this."""
+
+
+class Special(Plain):
+    """One of several."""
+
+    max_age: Count = 0
+    """In seconds,
+    at most."""
+    silent: Count = 0
+
+
+def test_what_is_written_under_a_field_is_its_description_also_where_it_is_inherited() -> None:
+    found = structural(Special)["properties"]
+    assert {name: field.get("description") for name, field in found.items()} == {
+        "given": "said in code",
+        "maxAge": "In seconds,\nat most.",
+        "silent": None,
+        "size": "How large it is.",
+    }

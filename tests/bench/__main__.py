@@ -19,7 +19,7 @@ from keda_py.cli.operator import loop_factory
 from tests.bench.lab.figures import machine
 from tests.bench.lab.options import Bench, Options, Say
 
-USUAL = ("decide", "start", "push", "serve", "burst", "scale")
+USUAL = ("decide", "start", "push", "serve", "burst", "environment", "scale")
 LONG = ("shards", "quarantine", "growth", "soak")
 BENCHES = (*USUAL, *LONG)
 SHORT = Options(objects=100, steady=20.0, wakes=4, load=4.0)
@@ -43,7 +43,7 @@ def load_bench(name: str) -> ModuleType:
 
 def _run(names: Sequence[str], options: Options, console: Console) -> None:
     console.print(f"keda-py {version('keda-py')}, Python {sys.version.split()[0]}, {machine()}")
-    columns = (SpinnerColumn(), TextColumn("{task.fields[bench]:8}{task.description}"), TimeElapsedColumn())
+    columns = (SpinnerColumn(), TextColumn("{task.fields[bench]:12}{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=console) as progress:
         for name in names:
             task = progress.add_task("", bench=name, total=None)
@@ -88,6 +88,9 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--sizes", type=_sizes, help="numbers of objects for `growth` [500,2000,5000,10000]")
     parser.add_argument("--minutes", type=float, help="length of `soak` [30]")
     parser.add_argument("--kubeconfig", type=Path, help="a cluster with our CRDs and no operator [the embedded one]")
+    parser.add_argument("--members", type=int, help="Deployments of the Environment of `environment` [200]")
+    parser.add_argument("--running", action="store_true", default=None, help="`environment`: the operator runs there")
+    parser.add_argument("--imitate-kubelet", action="store_true", default=None, help="`environment`: no node runs pods")
     parser.add_argument("--profile", type=Path, metavar="FOLDER", help="write flame graphs of the operator (py-spy)")
     parser.add_argument("--pictures", type=Path, metavar="FOLDER", help="where charts go [here]")
     arguments = parser.parse_args()

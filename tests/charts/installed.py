@@ -20,7 +20,7 @@ from keda_py.kube.resources import Resource
 from keda_py.localkube.access.identity import service_account
 from keda_py.localkube.cluster import ClusterOptions, LocalCluster
 from tests.builders import a_namespace
-from tests.charts.rendering import Obj, only, render
+from tests.charts.rendering import Obj, is_hook, only, render
 from tests.e2e.world import SECONDS, Condition, World
 from tests.kubeconfigs import token_kubeconfig
 from tests.operators import launch
@@ -69,7 +69,7 @@ class Installed:
 @asynccontextmanager
 async def installed(folder: Path, **values: Any) -> AsyncIterator[Installed]:
     """Install with these values; the operator runs while the block lasts."""
-    objects = render(**values)
+    objects = [one for one in render(**values) if not is_hook(one)]
     ports = {METRICS: free_port(), WEBHOOKS: free_port()}
     async with LocalCluster(SystemClock(), ClusterOptions(enforce_rbac=True, hpa_sync_seconds=1)) as cluster:
         names = [a_namespace(name) for name in ("keda", SHOP, BANK)]

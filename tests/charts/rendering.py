@@ -36,3 +36,8 @@ def only(objects: list[Obj], kind: str, name: str, namespace: str = "") -> Obj:
         one for one in objects if (one["kind"], one["metadata"]["name"], one["metadata"].get("namespace", "")) == wanted
     ]
     return found
+
+
+def is_hook(one: Obj) -> bool:
+    """Whether Helm creates it at an occasion alone, such as before it uninstalls."""
+    return "helm.sh/hook" in (one["metadata"].get("annotations") or {})

@@ -25,10 +25,10 @@ class Right:
     verb: str
 
 
-def given(objects: list[Obj]) -> set[Right]:
-    """What the roles say that are bound to the operator and come with the chart."""
+def given(objects: list[Obj], account: str = "keda-operator") -> set[Right]:
+    """What the roles say that are bound to the operator, or another account, and come with the chart."""
     roles = {_key(one["kind"], one): one for one in objects if one["kind"] in ("Role", "ClusterRole")}
-    bound = {_key(one["roleRef"]["kind"], one, one["roleRef"]["name"]) for one in objects if _binds_operator(one)}
+    bound = {_key(one["roleRef"]["kind"], one, one["roleRef"]["name"]) for one in objects if _binds(one, account)}
     return {
         Right(role, place, resource, verb)
         for role in bound & roles.keys()
@@ -68,8 +68,8 @@ class _Ear(logging.Handler):
             self.used.add(Right(one["role"], one["rule"], one["rule_resource"], one["verb"]))
 
 
-def _binds_operator(one: Obj) -> bool:
-    return one["kind"].endswith("RoleBinding") and any(s["name"] == "keda-operator" for s in one["subjects"])
+def _binds(one: Obj, account: str) -> bool:
+    return one["kind"].endswith("RoleBinding") and any(s["name"] == account for s in one["subjects"])
 
 
 def _key(kind: str, one: Obj, name: str = "") -> str:

@@ -13,10 +13,11 @@ from keda_py.localkube.cluster import LocalCluster
 from tests.charts.rendering import KEDA_PY, Obj, helm, text
 from tests.charts.test_golden import WAYS
 from tests.localkube.kubectl import Kubectl, needs_kubectl
+from tests.sweeps import swept
 
 CRDS = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 WEBHOOKS = ("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration")
-APPLICABLE = [way for way in WAYS if way not in ("cert-manager", "everything")]
+APPLICABLE = swept((way for way in WAYS if way not in ("cert-manager", "everything")), {"default", "restricted"})
 """The others hold kinds of cert-manager and of the Prometheus operator."""
 
 

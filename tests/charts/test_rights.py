@@ -23,6 +23,7 @@ from tests.charts.rendering import KEDA_PY, Obj, render
 from tests.charts.rights import given, noted
 from tests.e2e.world import condition_of
 from tests.http_server import http_server
+from tests.sweeps import swept
 
 RESTRICTED: dict[str, Any] = {
     **yaml.safe_load((KEDA_PY / "values-restricted.yaml").read_text()),
@@ -87,7 +88,7 @@ async def live(here: Installed, *, boxen_are_named: bool, **tokens: Any) -> None
         await hear_the_webhook(here)  # its refusal counts, too, so it comes last
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", swept(WAYS, {"everywhere", "restricted"}))
 async def test_no_request_of_the_operator_is_refused_and_no_right_is_idle(way: str, tmp_path: Path) -> None:
     values = WAYS[way]
     with noted() as used:

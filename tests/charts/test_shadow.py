@@ -22,6 +22,7 @@ from tests.builders import (
     from_key,
     metrics_api,
     obj,
+    scaled_job,
     scaled_object,
     secret,
 )
@@ -73,8 +74,8 @@ async def test_no_request_of_a_shadow_writes_and_none_is_refused(values: dict[st
                 shadow: Shadow = await asyncio.wait_for(begun, 60)
                 await world.seconds(90)
                 stopping.set()
-        assert {one.claim.matter.value for one in shadow.ledger.holding()} == {"Replicas", "HPA"}
-        assert shadow.ledger.compared == 2
+        assert {one.claim.matter.value for one in shadow.ledger.holding()} == {"Replicas", "HPA", "Jobs"}
+        assert shadow.ledger.compared == 3
         assert {request.headers.get("Authorization") for request in server.asked} == {"Bearer hush"}
         assert {right.verb for right in used} == READING
         assert [one["metadata"]["resourceVersion"] for one in world.all(SCALED_OBJECTS)] == before
@@ -97,7 +98,7 @@ async def be_a_tenant(world: VirtualWorld, url: str) -> None:
     await world.create(secret("hidden", token="hush"), config_map("open", place="here"), authentication(**references))
     await world.create(deployment(), scaled_object(trigger))
     await world.client.create(boxen(GROUP), box)
-    await world.create(scaled_object(trigger, name="boxed", scaleTargetRef=target))
+    await world.create(scaled_object(trigger, name="boxed", scaleTargetRef=target), scaled_job(trigger))
 
 
 def told(objects: list[Obj], kubeconfig: str) -> tuple[dict[str, list[str]], dict[str, str]]:

@@ -52,18 +52,32 @@ async def test_a_shell_is_offered_what_may_follow(line: str, wanted: set[str], t
     assert line.endswith(" ") or found == wanted
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed (apt: bash)")
-def test_bash_takes_the_script_and_completes_by_it(tmp_path: Path) -> None:
+BASH = """eval "$(keda-py completion bash)"; COMP_LINE="keda-py val"; COMP_POINT=11; COMP_TYPE=9
+_python_argcomplete keda-py; echo "${COMPREPLY[@]}"
+"""
+FISH = """keda-py completion fish | source; complete -C "keda-py val"
+"""
+ZSH = """zmodload zsh/zpty; zpty shell zsh -f -i
+zpty -w shell 'bindkey -e; autoload -Uz compinit; compinit -D -u; eval "$(keda-py completion zsh)"'
+zpty -w -n shell $'keda-py val\t\x01print -r -- \n'
+zpty -w shell exit
+zpty -r shell all '*exit*exit*'; print -r -- $all
+"""
+"""In a terminal of its own: what TAB has made of the line is printed."""
+
+
+@pytest.mark.parametrize(
+    ("shell", "script"), [("bash", BASH), ("fish", FISH), ("zsh", ZSH)], ids=["bash", "fish", "zsh"]
+)
+def test_each_shell_takes_the_script_and_completes_by_it(shell: str, script: str, tmp_path: Path) -> None:
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed (apt: {shell})")
     program = tmp_path / "keda-py"
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -m keda_py "$@"\n', encoding="utf-8")
     program.chmod(0o755)
-    script = (
-        'eval "$(keda-py completion bash)"; COMP_LINE="keda-py val"; COMP_POINT=11; COMP_TYPE=9\n'
-        '_python_argcomplete keda-py; echo "${COMPREPLY[@]}"'
-    )
-    env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHONPATH": os.getcwd()}
-    done = subprocess.run(["bash", "-c", script], env=env, capture_output=True, text=True, check=True, timeout=60)
-    assert done.stdout.split() == ["validate"]
+    env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHONPATH": os.getcwd(), "HOME": str(tmp_path)}
+    done = subprocess.run([shell, "-c", script], env=env, capture_output=True, text=True, check=True, timeout=60)
+    assert "validate" in done.stdout.split()
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from keda_py.apis.scaled_object import ScaledObject
 from keda_py.core.conditions import ACTIVE, BROKEN, COOLDOWN, FORCED, NOT_ACTIVE, PARTIAL, READY
-from keda_py.core.decision import Decision, Keep, Observation, Reason, ScaleTo, await_turn, decide, wakes
+from keda_py.core.decision import Decision, Keep, Observation, Reason, ScaleTo, await_turn, decide, lasts, wakes
 from keda_py.core.settlement import Outcome, settle
 from keda_py.core.spec import ScalingSpec, build_spec
 
@@ -194,6 +194,18 @@ def test_what_is_not_known_never_takes_anything_down(spec: ScalingSpec, observat
     covered = spec.fallback is not None and spec.fallback.replicas == 0
     assert not (goes_down and observation.failing and not covered)
     assert not (goes_down and (observation.active or not observation.known or spec.pause.scale_in))
+
+
+@given(spec=specs, observation=observations, later=st.integers(0, 10**9), other=observations)
+def test_a_decision_that_lasts_is_the_same_at_any_later_time(
+    spec: ScalingSpec, observation: Observation, later: int, other: Observation
+) -> None:
+    decision = decide(spec, replace(observation, replicas=min(observation.replicas or 0, 5)), NOW)
+    if lasts(decision):
+        seen_again = replace(other, replicas=min(observation.replicas or 0, 5), active=observation.active)
+        again = decide(spec, replace(seen_again, failing=observation.failing), NOW + timedelta(seconds=later))
+        assert (again.action, again.reason) == (decision.action, decision.reason)
+        assert (again.ready, again.active) == (decision.ready, decision.active)
 
 
 @given(spec=specs, observation=observations)

@@ -5,42 +5,28 @@ import os
 import shutil
 import sys
 from collections.abc import AsyncIterator, Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from selenium.webdriver.common.keys import Keys
 
 from keda_py.apis.kinds.crds import crd_of
 from keda_py.apis.kinds.environments import ENVIRONMENT_KINDS
 from keda_py.clock import FakeClock
 from keda_py.dashboard.overriding import override_of
-from keda_py.dashboard.server import ENVIRONMENTS, OVERRIDES, Dashboard
-from keda_py.dashboard.state import state_of
+from keda_py.dashboard.server import Dashboard
 from keda_py.errors import ConfigError
-from keda_py.kube.resources import SCALED_OBJECTS
-from tests.builders import cron, deployment, obj, scaled_object
+from keda_py.kube.resources import ENVIRONMENTS, OVERRIDES, SCALED_OBJECTS
+from tests.builders import a_namespace
+from tests.dashboard import story
+from tests.dashboard.story import FORGED, NOW
 from tests.places import ROOT
 from tests.waiting import eventually
 from tests.worlds.world import VirtualWorld, open_cluster
 
-FORGED = "<img src=x onerror=alert(1)>"
-NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 WANTED = {"namespace": "default", "kind": "ScaledObject", "name": "app", "state": "Awake", "hours": 3, "reason": "demo"}
-STATUS = {
-    "conditions": [{"type": "Ready", "status": "True"}, {"type": "Active", "status": "True", "reason": "ScalerActive"}],
-    "kedaPy": {"reason": "Active", "since": "2026-11-20T08:00:00Z", "nextChange": "2026-11-20T20:00:00Z"},
-    "kedaPyHistory": [
-        {"time": "2026-11-19T20:05:00Z", "reason": "Deactivated", "replicas": {"before": 2, "after": 0}},
-        {
-            "time": "2026-11-20T08:00:00Z",
-            "reason": "Activated",
-            "replicas": {"before": 0, "after": 1},
-            "triggers": [{"metric": "s0-cron", "active": True, "value": 2}],
-        },
-    ],
-}
 
 
 @pytest.fixture
@@ -49,11 +35,15 @@ async def world(tmp_path: Path) -> AsyncIterator[VirtualWorld]:
     async with open_cluster(tmp_path, clock) as opened:
         await opened.cluster.apply([crd_of(kind) for kind in ENVIRONMENT_KINDS])
         world = VirtualWorld(client=opened.client, cluster=opened.cluster, kubeconfig=opened.kubeconfig, clock=clock)
-        late = cron("30 10 * * 1-5", "0 16 * * 1-5", timezone="Asia/Seoul")
-        await world.create(deployment(), scaled_object(cron()), scaled_object(late, name="other"))
-        await world.client.patch(SCALED_OBJECTS.named("default", "app", "status"), {"status": STATUS})
-        forged = {**STATUS, "kedaPyHistory": [{"time": "2026-11-20T07:00:00Z", "reason": FORGED}]}
-        await world.client.patch(SCALED_OBJECTS.named("default", "other", "status"), {"status": forged})
+        for name in ("dev", "shop", "tools"):
+            await world.create(a_namespace(name))
+        for resource, (body, status) in [
+            *((SCALED_OBJECTS, one) for one in story.objects()),
+            *zip((ENVIRONMENTS, OVERRIDES), story.others(), strict=True),
+        ]:
+            await world.client.create(resource, body)
+            path = resource.named(body["metadata"]["namespace"], body["metadata"]["name"], "status")
+            await world.client.patch(path, {"status": status})
         yield world
 
 
@@ -65,6 +55,7 @@ async def dashboard(world: VirtualWorld) -> AsyncIterator[Dashboard]:
 
 
 HERE = "http://127.0.0.1:PORT"
+PICTURES = ROOT / "examples" / "nightly-environments"
 
 
 @pytest.mark.parametrize(
@@ -133,26 +124,6 @@ def test_an_override_needs_a_reason_a_target_and_an_end(wrong: dict[str, Any]) -
     }
 
 
-def test_the_state_has_the_day_before_and_the_windows_of_three_days() -> None:
-    live = {**scaled_object(cron()), "kind": "ScaledObject", "status": STATUS}
-    (one,) = state_of([live], [], [], NOW)["objects"]
-    assert [change["time"] for change in one["changes"]] == ["2026-11-19T20:05:00Z", "2026-11-20T08:00:00Z"]
-    assert one["planned"][:2] == [
-        {"from": "2026-11-20T12:00:00Z", "to": "2026-11-20T20:00:00Z"},
-        {"from": "2026-11-21T08:00:00Z", "to": "2026-11-21T20:00:00Z"},
-    ]
-    assert one["planned"][-1]["to"] == "2026-11-23T12:00:00Z"
-    assert (one["state"], one["replicas"]) == ("awake", 1)
-
-
-@pytest.mark.parametrize("spec", [None, [], {"triggers": [None, {"type": "cron"}, {"type": "cron", "metadata": []}]}])
-def test_what_a_tenant_wrote_of_another_form_is_shown_as_far_as_it_goes(spec: Any) -> None:
-    live = {"metadata": {"name": "app", "namespace": "x"}, "spec": spec, "status": {"kedaPyHistory": ["x"]}}
-    environment = {"metadata": {"name": "x"}, "status": {"nextChange": "x", "phase": 5}}
-    state = state_of([live], [environment], [{"metadata": {"name": "y"}, "spec": None}], NOW)
-    assert (state["objects"][0]["planned"], state["environments"][0]["phase"]) == ([], "")
-
-
 async def test_the_browser_is_told_the_address_by_a_file_and_not_by_its_command_line(
     world: VirtualWorld, tmp_path: Path
 ) -> None:
@@ -209,11 +180,23 @@ class Browser:
 
         WebDriverWait(self.driver, 20, poll_frequency=0.05).until(lambda _: words in self.text(selector))
 
+    def pretend(self, zone: str, scheme: str) -> None:
+        """To be in a time zone, and of a user who likes that scheme."""
+        self.driver.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": zone})
+        liked = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", liked)
+
+    def press(self, *keys: str) -> None:
+        """Keys, one after the other, wherever the focus is."""
+        for key in keys:
+            self.driver.switch_to.active_element.send_keys(key)
+
+    def focused(self) -> str:
+        """What a screen reader calls it."""
+        return str(self.driver.switch_to.active_element.get_attribute("aria-label"))
+
     def click(self, selector: str) -> None:
         self.driver.find_element("css selector", selector).click()
-
-    def write(self, selector: str, text: str) -> None:
-        self.driver.find_element("css selector", selector).send_keys(text)
 
 
 @pytest.fixture
@@ -228,52 +211,55 @@ def browser(tmp_path: Path) -> Iterator[Browser]:
 async def test_a_browser_shows_it_live_and_its_button_creates_an_override_with_a_reason(
     dashboard: Dashboard, world: VirtualWorld, browser: Browser
 ) -> None:
-    day = obj("keda-py.dev/v1alpha1", "Environment", "office", "default", spec={"calendarRef": {"name": "days"}})
-    await world.client.create(ENVIRONMENTS, day)
-    status = {
-        "phase": "Awake",
-        "because": "office hours",
-        "ready": "2/2",
-        "nextChange": {"to": "Asleep", "at": "2026-11-20T20:00:00Z"},
-    }
-    await world.client.patch(ENVIRONMENTS.named("default", "office", "status"), {"status": status})
     run, door = asyncio.to_thread, dashboard.door
-    await run(browser.driver.set_window_size, 1100, 700)
+    await run(browser.pretend, "Europe/Berlin", "light")
+    await run(browser.driver.set_window_size, 1240, 1290)
     await run(browser.driver.get, door.address)
-    await run(browser.until, "#objects", "default/app")
-    await run(browser.until, "#environments", "default/office")
-    assert "2 awake" in await run(browser.text, "#summary")
-    await run(browser.click, "button[data-key='ScaledObject/default/app']")
-    assert "0 → 1" in await run(browser.text, "#objects table")
-    await show_picture(browser)
-    await run(browser.click, "button[data-key='ScaledObject/default/other']")
+    await run(browser.until, "#objects", "tools/wiki")
+    await run(browser.until, "#environments", "dev/office")
+    assert "4 awake, 3 asleep, 1 broken" in await run(browser.text, "#summary")
+    await run(browser.until, "#objects", "next change in 13 h, Sat")  # of shop/reports, which a preview alone knows
+    await run(browser.click, "button[data-key='ScaledObject/shop/checkout']")
+    assert "6 → 9" in await run(browser.text, "#objects .details")
+    assert "open: Mon-Fri 07:00-19:00 Europe/Berlin" in await run(browser.text, "#objects .details")
+    await keep_picture(browser, "dashboard.png")
+    await run(browser.pretend, "Europe/Berlin", "dark")
+    await keep_picture(browser, "dashboard-dark.png")
+    paper = "return getComputedStyle(document.body).backgroundColor"
+    assert await run(browser.driver.execute_script, paper) == "rgb(15, 19, 25)"
+    await run(browser.click, "button[data-key='ScaledObject/tools/build-farm']")
     await run(browser.until, "#objects", FORGED)
 
-    await run(browser.write, "body", "/")
-    await run(browser.write, "#filter", "other")
+    await run(browser.press, "/")
+    await run(browser.press, *"farm")
     await run(browser.until, "#summary", "1 objects")
-    await run(browser.click, "#objects button[aria-label='Keep awake default/other']")
-    await run(browser.click, "#confirm")
-    assert world.all(OVERRIDES) == []  # no reason, no Override
-    await run(browser.write, "#reason", "demo for a customer\n")
-    await run(browser.until, "#ask:not([open]) #ask-title", "")
-    (created,) = world.all(OVERRIDES)
+    await run(browser.press, Keys.TAB, Keys.TAB)
+    assert await run(browser.focused) == "Keep awake tools/build-farm"
+    await run(browser.press, Keys.ENTER)
+    await run(browser.press, Keys.ENTER)
+    assert len(world.all(OVERRIDES)) == 1  # no reason, no Override
+    await run(browser.press, *"demo for a customer", Keys.ENTER)
+    await run(browser.until, "#overrides", "demo for a customer")
+    created = next(one for one in world.all(OVERRIDES) if one["metadata"]["namespace"] == "tools")
     assert created["spec"]["reason"] == "demo for a customer"
-    assert created["spec"]["target"] == {"kind": "ScaledObject", "name": "other"}
+    assert created["spec"]["target"] == {"kind": "ScaledObject", "name": "build-farm"}
 
     broken = {"conditions": [{"type": "Ready", "status": "False", "message": "no such trigger"}]}
-    await world.client.patch(SCALED_OBJECTS.named("default", "other", "status"), {"status": broken})
+    await world.client.patch(SCALED_OBJECTS.named("tools", "build-farm", "status"), {"status": broken})
     await run(browser.until, "#objects", "no such trigger")
+    await run(browser.press, "/", *[Keys.BACKSPACE] * 4)
+    await run(browser.until, "#summary", "8 objects")
     await run(browser.driver.set_window_size, 400, 800)
     wide = "return document.documentElement.scrollWidth <= document.documentElement.clientWidth"
     assert await run(browser.driver.execute_script, wide)
     logs = await run(browser.driver.get_log, "browser")
-    assert [one["message"] for one in logs if "favicon" not in one["message"]] == []
+    assert [one["message"] for one in logs] == []
 
 
-async def show_picture(browser: Browser) -> None:
-    """The README's picture; KEDA_PY_PICTURES=1 writes it anew."""
+async def keep_picture(browser: Browser, name: str) -> None:
+    """The README's pictures; KEDA_PY_PICTURES=1 writes them anew."""
     picture = await asyncio.to_thread(browser.driver.get_screenshot_as_png)
     if os.environ.get("KEDA_PY_PICTURES"):
-        (ROOT / "dashboard.png").write_bytes(picture)
+        (PICTURES / name).write_bytes(picture)
     assert picture.startswith(b"\x89PNG")
+    assert (PICTURES / name).exists()

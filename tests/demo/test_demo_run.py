@@ -29,7 +29,15 @@ def test_four_days_of_an_environment_with_an_override_a_contest_and_a_holiday_en
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert re2.search(r"Mon 22 Dec 22:00:0\d  web +2 -> 0  wave front falls asleep", ran.stdout), ran.stdout
     assert re2.search(r"Tue 23 Dec 19:50:0\d  web +0 -> 2  put back by argocd-controller", ran.stdout), ran.stdout
-    assert "Thu 25 Dec" not in ran.stdout
+    thursday = [line for line in ran.stdout.splitlines() if line.startswith("Thu 25 Dec")]
+    assert [line.partition("  ")[2] for line in thursday] == ["shop is asleep: holiday: Christmas Day"]
+    for told in (
+        r"Mon 22 Dec 08:32:4\d  shop does not wait for wave core any longer",
+        r"Mon 22 Dec 08:33:\d\d  shop is awake: .*; not ready: Deployment/search",
+        r"Mon 22 Dec 19:00:0\d  shop is awake: Override release",
+        r"Tue 23 Dec 19:50:0\d  shop is asleep: .*; Deployment/web: argocd-controller put its count back 2 times",
+    ):
+        assert re2.search(told, ran.stdout), ran.stdout
     assert re2.search(r"Fri 26 Dec 08:32:5\d  mail +0 -> 2  wave front wakes", ran.stdout), ran.stdout
     picture = (tmp_path / "days.svg").read_text()
     assert ">holiday: Christmas Day</text>" in picture

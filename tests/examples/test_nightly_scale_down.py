@@ -55,7 +55,7 @@ def shortened(played: Timeline) -> Timeline:
 
 
 async def poll_less(at: Play) -> None:
-    """Two days pass sooner: a schedule that turns is looked at by itself, whatever the interval."""
+    """Three days pass sooner: a schedule that turns is looked at by itself, whatever the interval."""
     for name in (DEVELOP, RELEASE):
         scaled_object = SCALED_OBJECTS.named("some-application", f"{name}-scaledobject")
         await at.world.client.patch(scaled_object, {"spec": {"pollingInterval": 600}})
@@ -69,9 +69,10 @@ async def test_develop_sleeps_at_night_release_at_the_weekend_too_and_production
         recorder = Recorder(store, clock, NAMES, Blank(), Phases(store, clock, ""))
         await at.apply()
         await at.shows()
+        await at.until(FRIDAY + timedelta(hours=12))
+        await poll_less(at)
         await at.until(FRIDAY + timedelta(days=1, hours=12))
         await at.shows()
-        await poll_less(at)
         await at.until(FRIDAY + timedelta(days=4))
         played = recorder.timeline(FRIDAY, at.world.clock.now())
     later = [change for change in played.changes if change.at > FRIDAY + timedelta(minutes=1)]

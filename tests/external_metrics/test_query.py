@@ -325,6 +325,49 @@ async def test_refusals_are_kedas_words(world, query, metric, name, text):
     assert str(refused.value) == f"rpc error: code = Unknown desc = error when getting metric values {text}"
 
 
+async def test_what_was_said_of_a_reading_is_known_until_another_takes_its_place(world, query):
+    await world.build()
+    assert query.known("shop", "s0-a-x", "app") is None
+    said = await query.answer("shop", "s0-a-x", "app")
+    assert query.known("shop", "S0-A-X", "app") is said
+    assert query.known("shop", "s1-a-x", "app") is None
+    world.taps["a"].value = 2.0
+    await world.clock.advance(5)
+    assert query.known("shop", "s0-a-x", "app") is None  # too old to be shared
+    await world.readings.poll(KEY)
+    assert query.known("shop", "s0-a-x", "app") is None
+    assert await query.answer("shop", "s0-a-x", "app") == (MetricValue(name="s0-a-x", milli=2000),)
+    assert world.taps["a"].reads == 2
+
+
+async def test_with_use_cached_metrics_what_was_said_is_known_until_the_next_poll(world, query):
+    await world.build({"useCachedMetrics": True})
+    said = await query.answer("shop", "s0-a-x", "app")
+    await world.clock.advance(25)
+    assert query.known("shop", "s0-a-x", "app") is said
+    await world.readings.poll(KEY)
+    assert query.known("shop", "s0-a-x", "app") is None
+
+
+async def test_of_objects_that_are_gone_or_built_anew_nothing_is_known(world, query):
+    await world.build()
+    await query.answer("shop", "s0-a-x", "app")
+    await world.build(generation=2)
+    assert query.known("shop", "s0-a-x", "app") is None
+    await query.answer("shop", "s0-a-x", "app")
+    await world.readings.forget(KEY)
+    assert query.known("shop", "s0-a-x", "app") is None
+
+
+@pytest.mark.parametrize("fallback", [None, {"failureThreshold": 0, "replicas": 1}], ids=["error", "fallback"])
+async def test_what_stands_in_for_a_failed_reading_is_never_known(world, query, fallback):
+    await world.build(**({"fallback": fallback} if fallback else {}))
+    world.taps["a"].value = DOWN
+    with contextlib.suppress(QueryError):
+        await query.answer("shop", "s0-a-x", "app")
+    assert query.known("shop", "s0-a-x", "app") is None
+
+
 async def test_a_fallback_of_the_current_replicas_looks_at_the_target(world, query):
     fallback = {"failureThreshold": 0, "replicas": 1, "behavior": "currentReplicasIfHigher"}
     await world.build({"metricType": "Value"}, fallback=fallback)

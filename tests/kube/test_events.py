@@ -101,6 +101,18 @@ async def test_many_repeats_are_few_writes_and_the_last_count_is_kept(
     assert len(server.seen) <= 10
 
 
+async def test_an_event_that_no_repeat_can_join_is_forgotten_once_its_last_count_is_told(
+    events: Shelf, recorder: EventRecorder, clock: FakeClock
+) -> None:
+    async with running(recorder.run()):
+        for _ in range(4):
+            recorder.record(OBJECT, "Normal", "Ready", "ready")
+            await clock.advance(1.0)
+        await clock.advance(400.0)
+        recorder.record(OBJECT, "Normal", "Scaled", "0 -> 1")
+        await eventually(lambda: any(event.get("series", {}).get("count") == 4 for event in events.objects.values()))
+
+
 async def test_another_note_or_a_later_hour_is_another_event(
     events: Shelf, recorder: EventRecorder, clock: FakeClock
 ) -> None:

@@ -293,7 +293,7 @@ async def test_replica_seconds_used_and_saved_are_shown(world: World) -> None:
     window = cron("0 11 * * *", "1 12 * * *", 2)
     await world.create(deployment(), scaled_object(window, cooldownPeriod=0, pollingInterval=60))
     await world.seconds(180)
-    labels = '{namespace="default",scaledObject="app"}'
+    labels = '{kind="ScaledObject",name="app",namespace="default"}'
     page = await read(world)
     assert page[f"keda_py_saved_replica_seconds{labels}"] == pytest.approx(120, abs=5)
     assert page[f"keda_py_replica_seconds{labels}"] == pytest.approx(105, abs=20)

@@ -45,17 +45,20 @@ def source(scenario: Json, index: int, clock: Clock, origin: datetime) -> Answer
     return answer
 
 
-async def create(world: World, name: str, origin: datetime) -> None:
-    scenario = SCENARIOS[name]
+async def create(world: World, name: str, origin: datetime, scenario: Json) -> None:
     for index in range(len(scenario["traces"])):
         world.server.answers[f"/{name}/{index}"] = source(scenario, index, world.clock, origin)
     pods = usage(startup_seconds=str(max(scenario["readyAfter"], 0.1)))
     await world.create(workload("Deployment", name, scenario["startReplicas"], annotations=pods))
     if begins_early(scenario):
-        await world.create(scaled_object(name, scenario["annotations"], url=world.server.url, origin=origin))
+        await world.create(written(world, name, scenario, origin))
 
 
-async def play(world: World, names: tuple[str, ...]) -> Mapping[str, Counts]:
+def written(world: World, name: str, scenario: Json, origin: datetime) -> Json:
+    return scaled_object(name, scenario["annotations"], url=world.server.url, origin=origin, scenario=scenario)
+
+
+async def play(world: World, scenarios: Mapping[str, Json]) -> Mapping[str, Counts]:
     """The counts that were asked for, by scenario, from second 0 on."""
     origin = world.clock.now() + timedelta(seconds=60)
     counts: dict[str, list[tuple[float, int]]] = {}
@@ -67,15 +70,15 @@ async def play(world: World, names: tuple[str, ...]) -> Mapping[str, Counts]:
                 path.append(((world.clock.now() - origin).total_seconds(), replicas))
 
     await world.seconds(60 - EARLY)
-    for name in names:
-        await create(world, name, origin)
+    for name in scenarios:
+        await create(world, name, origin, scenarios[name])
     await world.seconds(EARLY)
-    counts |= {name: [(0.0, world.replicas(name))] for name in names}
+    counts |= {name: [(0.0, world.replicas(name))] for name in scenarios}
     world.listen(note)
-    for name in names:
-        if not begins_early(SCENARIOS[name]):
-            await world.create(scaled_object(name, SCENARIOS[name]["annotations"], url=world.server.url, origin=origin))
-    edits = sorted((at, name, change) for name in names for at, change in SCENARIOS[name]["edits"])
+    for name in scenarios:
+        if not begins_early(scenarios[name]):
+            await world.create(written(world, name, scenarios[name], origin))
+    edits = sorted((at, name, change) for name in scenarios for at, change in scenarios[name]["edits"])
     for at, name, change in [*edits, (float(SECONDS), "", {})]:
         await world.seconds((origin - world.clock.now()).total_seconds() + at)
         if name:
@@ -86,6 +89,6 @@ async def play(world: World, names: tuple[str, ...]) -> Mapping[str, Counts]:
 async def test_the_operator_scales_as_was_recorded(tmp_path: Path, server: HttpServer) -> None:
     async with build_world(tmp_path, server, options=RECORDED) as world:
         await world.start()
-        counts = await play(world, PLAYED)
+        counts = await play(world, {name: SCENARIOS[name] for name in PLAYED})
     different = {name: path for name, path in counts.items() if apart(name, path) > 1.0}
     assert different == {}

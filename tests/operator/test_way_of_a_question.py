@@ -4,7 +4,7 @@ from itertools import groupby
 
 from keda_py.kube.transport import Request
 from tests.operator.standby.test_sharing import OWN, ROOT, Neighbourhood, neighbourhood
-from tests.operator.way import way_of_questions
+from tests.operator.way import watched_way
 
 __all__ = ["neighbourhood"]
 
@@ -37,7 +37,7 @@ async def test_a_question_passes_each_stage_once_and_in_order(neighbourhood: Nei
     query = {"labelSelector": "scaledobject.keda.sh/name=app"}
     request = Request(method="GET", path=f"{ROOT}/namespaces/default/{OWN}", query=query)
     await client.send(request)  # now the callers' rights are remembered
-    with way_of_questions() as way:
+    with watched_way() as way:
         await client.send(request)
     until_query = way.files[: way.files.index("external_metrics/query.py") + 1]
     serving = [file for file, _ in groupby(one for one in until_query if one in STAGES or one in LOOKED_UP)]

@@ -1,4 +1,4 @@
-"""Which files of keda_py one question passes, in their order."""
+"""Which files of keda_py a question or a poll passes, in their order."""
 
 import asyncio
 import sys
@@ -15,18 +15,21 @@ BEGIN = "external_metrics/server.py"
 
 
 class Way:
-    """`files` as they were entered by the task that serves, runs of one file once."""
+    """The files as one task entered them, runs of one file once: `files` of the one that serves."""
 
     def __init__(self) -> None:
-        self._tasks: dict[object, list[str]] = {}
+        self._tasks: dict[str, list[str]] = {}
         self._seen: dict[int, FrameType] = {}
 
     @property
     def files(self) -> list[str]:
         """From the metrics server on."""
         entered = next(files for files in self._tasks.values() if BEGIN in files)
-        entered = entered[entered.index(BEGIN) :]
-        return [one for one, before in zip(entered, ["", *entered], strict=False) if one != before]
+        return _runs(entered[entered.index(BEGIN) :])
+
+    def of(self, task_name: str) -> list[str]:
+        """Of the task with that name."""
+        return _runs(next(files for name, files in self._tasks.items() if name == task_name))
 
     def note(self, frame: FrameType, event: str, _argument: Any) -> None:
         """A profile function: a frame counts where it begins, not where it goes on after a wait."""
@@ -40,11 +43,21 @@ class Way:
             task = asyncio.current_task()
         except RuntimeError:
             return
-        self._tasks.setdefault(task, []).append(file.relative_to(KEDA_PY).as_posix())
+        if task is not None:
+            self._tasks.setdefault(task.get_name(), []).append(file.relative_to(KEDA_PY).as_posix())
+
+
+def returns(files: list[str]) -> int:
+    """How often a file is entered again that had been left."""
+    return len(files) - len(set(files))
+
+
+def _runs(files: list[str]) -> list[str]:
+    return [one for one, before in zip(files, ["", *files], strict=False) if one != before]
 
 
 @contextmanager
-def way_of_questions() -> Iterator[Way]:
+def watched_way() -> Iterator[Way]:
     """What is passed meanwhile."""
     way = Way()
     sys.setprofile(way.note)

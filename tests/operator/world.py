@@ -61,7 +61,12 @@ class World(VirtualWorld):
         self.server.answers["/jobs"] = f'{{"value": {count}}}'
 
     async def start(self) -> None:
-        """Start the operator and return once it works."""
+        """Start the operator and return once it works and all is quiet."""
+        await self.begin()
+        await self.clock.settle()
+
+    async def begin(self) -> None:
+        """Start the operator and return once it works, also where time is held."""
         self.kubeconfig.write_text(token_kubeconfig(self.cluster, self.user, self.cable.url))
         timeout = {"KEDA_HTTP_DEFAULT_TIMEOUT": str(round(self.source_seconds * 1000))}
         flags = {**FLAGS, "kubeconfig": str(self.kubeconfig), **self.flags}
@@ -69,7 +74,6 @@ class World(VirtualWorld):
         self.operator = launch(self.tasks, flags, timeout | self.env, self.clock, process)
         async with asyncio.timeout(START_SECONDS):
             self.assembly = await self.operator.begun()
-        await self.clock.settle()
 
     async def stop(self) -> None:
         """SIGTERM, and wait until it has left."""

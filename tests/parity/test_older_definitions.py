@@ -16,7 +16,7 @@ NAME = "scaledobjects.keda.sh"
 
 def without_kedapy(status: Status) -> None:
     """As KEDA's own."""
-    del status["kedaPy"], status["kedaPyHistory"]
+    del status["kedaPy"], status["kedaPyHistory"], status["kedaPySavings"]
 
 
 def without_its_notes(status: Status) -> None:

@@ -10,9 +10,10 @@ from keda_py.kube.resources import DEPLOYMENTS, EVENTS, HORIZONTAL_POD_AUTOSCALE
 from tests.builders import a_namespace, hpa
 from tests.parity.source import Source
 from tests.parity.world import World, scaled_object, workload
+from tests.sweeps import size
 
 HPA = "keda-hpa-so"
-MANY = 100
+MANY = size(100, 40)
 
 
 def named(name: str) -> Obj:
@@ -150,7 +151,7 @@ async def test_a_finalizer_of_somebody_else_stays(world: World, source: Source) 
         assert world.reasons("so").count("ScaledObjectDeleted") == 1
 
 
-async def test_a_hundred_objects_deleted_meanwhile_go_within_seconds_of_the_operators_return(
+async def test_many_objects_deleted_meanwhile_go_within_seconds_of_the_operators_return(
     world: World, source: Source
 ) -> None:
     await _fill(world, source, "default")
@@ -162,11 +163,11 @@ async def test_a_hundred_objects_deleted_meanwhile_go_within_seconds_of_the_oper
     async with world.operator():
         await world.seconds(1)
         assert world.all(SCALED_OBJECTS) == []
-    assert time.process_time() - spent < 5
+    assert time.process_time() - spent < 5 * MANY / 100
     assert asyncio.get_running_loop().time() - began < 5
 
 
-async def test_a_namespace_of_a_hundred_objects_goes_and_nothing_is_written_there(world: World, source: Source) -> None:
+async def test_a_namespace_of_many_objects_goes_and_nothing_is_written_there(world: World, source: Source) -> None:
     await world.create(a_namespace("doomed"))
     await _fill(world, source, "doomed")
     async with world.operator():
@@ -177,7 +178,7 @@ async def test_a_namespace_of_a_hundred_objects_goes_and_nothing_is_written_ther
         spent, began = time.process_time(), asyncio.get_running_loop().time()
         await world.seconds(10)
         assert world.find(NAMESPACES, "doomed") is None
-        assert time.process_time() - spent < 30
+        assert time.process_time() - spent < 30 * MANY / 100
         assert asyncio.get_running_loop().time() - began < 30
         assert (world.writes(EVENTS), world.writes(HORIZONTAL_POD_AUTOSCALERS)) == before
 

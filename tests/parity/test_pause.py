@@ -11,6 +11,7 @@ from keda_py.core.spec import FORCE_ACTIVATION, PAUSED, PAUSED_REPLICAS, PAUSED_
 from tests.builders import hpa
 from tests.parity.source import Source
 from tests.parity.world import World, scaled_object, workload
+from tests.sweeps import WHOLE
 
 NONE: Mapping[str, str | None] = dict.fromkeys(
     (PAUSED, PAUSED_REPLICAS, PAUSED_SCALE_IN, PAUSED_SCALE_OUT, FORCE_ACTIVATION)
@@ -53,10 +54,13 @@ def check(world: World, pause: str) -> None:
         assert (behavior.get("scaleUp", {}).get("selectPolicy") == "Disabled") == (pause == "scale-out")
 
 
-def round_trip() -> list[str]:
-    """A way through the pauses, back to where it began, that takes each step from one to another once."""
+def round_trip(*, last: int | None = None) -> list[str]:
+    """A way through the pauses, back to where it began, that takes each step from one to another once.
+
+    Up to the stride `last` only some of them.
+    """
     names = list(PAUSES)
-    strides = range(1, len(names))  # as many names as a prime number: each stride meets all of them
+    strides = range(1, len(names))[:last]  # as many names as a prime number: each stride meets all of them
     return names[:1] + [names[stride * turn % len(names)] for stride in strides for turn in range(1, len(names) + 1)]
 
 
@@ -74,7 +78,7 @@ async def test_every_order_of_two_pauses_ends_where_the_second_says(
         await running.enter_async_context(world.operator())
         await world.seconds(30)
         assert world.replicas("t") == 4
-        for pause in round_trip():
+        for pause in round_trip(last=None if WHOLE or not restart else 2):
             if restart:
                 await running.aclose()
             await switch(world, pause)

@@ -111,6 +111,28 @@ def test_bounds_that_fight_for_ever_are_told_and_end() -> None:
     assert not subject.settles
 
 
+def test_windows_of_each_minute_end_as_well() -> None:
+    often = app(cron("*/2 * * * *", "1-59/2 * * * *", 9), cooldownPeriod=0, pollingInterval=5)
+    subject = the("ScaledObject/app", look(often))
+    assert (subject.settles, len(subject.timeline.steps) <= 400) == (False, True)
+
+
+def test_many_windows_that_take_turns_end_without_a_change() -> None:
+    turns = [cron(f"{minute} * * * *", f"{(minute + 1) % 60} * * * *", 1) for minute in range(60)]
+    subject = the("ScaledObject/app", look(app(*turns), length=timedelta(days=2)))
+    assert not subject.settles
+
+
+def test_a_year_of_two_windows_a_day_is_told_to_its_end() -> None:
+    twice = app(cron("0 6 * * *", "0 9 * * *", 3), cron("0 15 * * *", "0 18 * * *", 3), cooldownPeriod=2_000_000_000)
+    year = timedelta(days=366)
+    assert the("ScaledObject/app", look(twice)).settles
+    busy = app(cron("0 6 * * *", "0 9 * * *", 3), cron("0 15 * * *", "0 18 * * *", 3))
+    subject = the("ScaledObject/app", look(busy, length=year))
+    assert subject.settles
+    assert subject.timeline.a_week(subject.timeline.up_seconds) == pytest.approx(6 * 7, rel=0.1)
+
+
 def test_what_validate_knows_of_a_window_stands_beside_it() -> None:
     subject = the("ScaledObject/app", look(app(cron("0 8 * * 1-5", "0 1 * * 1-5", 1))))
     assert [finding.code for finding in subject.findings] == ["window-over-weekend"]

@@ -1,25 +1,26 @@
 """`keda-py savings`: a month's statement of a cluster."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from keda_py.cli import main
-from keda_py.core.savings.statement import Prices
+from keda_py.core.savings.statement import Against, Period, Prices
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import Obj
-from keda_py.savings.command import month_of
-from keda_py.savings.pages import document, statement
-from keda_py.savings.reading import indexed, read_accounts
+from keda_py.savings.command import Wanted, month_of, period_of
+from keda_py.savings.pages import Found, document, statement
+from keda_py.savings.reading import indexed, read_accounts, read_overrides
 from tests.builders import cron, deployment, obj, scaled_object
 
 HOUR, WEEK = 3600, 7 * 86400
-MONTH = "2026-11"
 STORED_AT = datetime(2026, 11, 20, 12, tzinfo=UTC)
+MONTH = Period(month="2026-11", until=STORED_AT)
 
 
-def stored(name: str = MONTH, **sums: int) -> dict[str, Any]:
+def stored(name: str = MONTH.month, **sums: int) -> dict[str, Any]:
     month = {"name": name, "seconds": WEEK, "asleepSeconds": 0, "replicaSeconds": WEEK, "savedSeconds": 0, **sums}
     return {
         "at": "2026-11-20T12:00:00Z",
@@ -36,10 +37,10 @@ def app(name: str = "app", *, sums: dict[str, int] | None = None, **spec: Any) -
     return {**body, "status": {"kedaPySavings": stored(**(sums or {}))}}
 
 
-def accounts(*bodies: Obj, workloads: tuple[Obj, ...] = (), now: datetime = STORED_AT) -> Any:
+def found(*bodies: Obj, workloads: tuple[Obj, ...] = (), now: datetime = STORED_AT) -> Found:
     environment = obj("keda-py.dev/v1alpha1", "Environment", "dev", "shop", spec={"calendarRef": {"name": "office"}})
     environment["metadata"]["creationTimestamp"] = "2026-01-01T00:00:00Z"
-    return read_accounts(bodies, indexed(workloads, "Deployment"), [environment], now)
+    return Found(accounts=read_accounts(bodies, indexed(workloads, "Deployment"), [environment], now))
 
 
 SLEPT = {"asleepSeconds": 10 * HOUR, "replicaSeconds": 20 * HOUR, "savedSeconds": 30 * HOUR}
@@ -47,7 +48,7 @@ SLEPT = {"asleepSeconds": 10 * HOUR, "replicaSeconds": 20 * HOUR, "savedSeconds"
 
 def test_requests_times_replica_hours_are_saved_and_have_a_price() -> None:
     workload = deployment(namespace="shop", resources={"requests": {"cpu": "500m", "memory": "2Gi"}})
-    body = document(accounts(app(sums=SLEPT), workloads=(workload,)), MONTH, Prices(cpu=0.1, memory=0.01, replica=1))
+    body = document(found(app(sums=SLEPT), workloads=(workload,)), MONTH, Prices(cpu=0.1, memory=0.01, replica=1))
     assert body["objects"] == [
         {
             "namespace": "shop",
@@ -66,19 +67,22 @@ def test_requests_times_replica_hours_are_saved_and_have_a_price() -> None:
 
 
 def test_what_is_not_known_is_said_and_is_no_zero() -> None:
-    found = accounts(app(sums=SLEPT), app("other", sums=SLEPT), workloads=(deployment("other", namespace="shop"),))
-    page = statement(found, MONTH, Prices(), 200).plain
+    two = found(app(sums=SLEPT), app("other", sums=SLEPT), workloads=(deployment("other", namespace="shop"),))
+    page = statement(two, MONTH, Prices(), 200).plain
     assert "CPU and memory are those of 1 of 2 objects" in page
-    only = document(found[:1], MONTH, Prices(cpu=1))["objects"][0]
+    only = document(found(app(sums=SLEPT)), MONTH, Prices(cpu=1))["objects"][0]
     assert (only["name"], only["coreHoursSaved"], only["money"]) == ("app", None, None)
-    assert not document(found, MONTH, Prices())["total"]["requestsKnown"]
+    assert not document(two, MONTH, Prices())["total"]["requestsKnown"]
     assert "namespace shop" in page
     assert "Environment shop/dev" in page
 
 
 def test_a_month_of_which_nothing_is_kept_is_not_taken_for_another() -> None:
-    assert "nothing is accounted in 2026-08" in statement(accounts(app()), "2026-08", Prices(), 80).plain
-    assert document(accounts(app()), "2026-08", Prices())["objects"] == []
+    assert (
+        "nothing is accounted in 2026-08"
+        in statement(found(app()), replace(MONTH, month="2026-08"), Prices(), 80).plain
+    )
+    assert document(found(app()), replace(MONTH, month="2026-08"), Prices())["objects"] == []
 
 
 @pytest.mark.parametrize(
@@ -93,24 +97,24 @@ def test_a_month_of_which_nothing_is_kept_is_not_taken_for_another() -> None:
     ids=["never slept", "at its minimum", "slept", "needed more", "observed for half a week"],
 )
 def test_waste_is_named(body: Obj, words: str) -> None:
-    waste = [one["text"] for one in document(accounts(body), MONTH, Prices())["waste"]]
+    waste = [one["text"] for one in document(found(body), MONTH, Prices())["waste"]]
     assert [words in text for text in waste] == ([True] if words else [])
 
 
 def test_a_source_that_fails_is_waste_at_once() -> None:
     body = app(sums={"seconds": HOUR})
     body["status"]["health"] = {"s0-cron": {"status": "Failing", "numberOfFailures": 3}}
-    assert "s0-cron" in document(accounts(body), MONTH, Prices())["waste"][0]["text"]
+    assert "s0-cron" in document(found(body), MONTH, Prices())["waste"][0]["text"]
 
 
 def test_objects_without_an_account_are_left_out() -> None:
-    assert accounts(scaled_object(cron(), namespace="shop")) == []
+    assert found(scaled_object(cron(), namespace="shop")).accounts == []
 
 
 @pytest.mark.parametrize("month", ["2026-13", "november", "2026-11-01"])
 def test_a_month_is_written_as_a_month(month: str) -> None:
     with pytest.raises(ConfigError, match="is not a month; write for example 2026-11"):
-        month_of(month)
+        month_of(month, STORED_AT)
 
 
 def test_wrong_prices_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
@@ -127,6 +131,76 @@ def test_wrong_prices_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
 def test_since_it_was_stored_counts_what_is_known(count: int, live: int, asleep: int, used: int) -> None:
     body, workload = app(sums={"replicaSeconds": 0}), deployment("app", live, namespace="shop")
     body["status"]["kedaPySavings"]["replicas"] = count
-    found = accounts(body, workloads=(workload,), now=STORED_AT + timedelta(hours=2))
-    only = document(found, MONTH, Prices())["objects"][0]
+    later = found(body, workloads=(workload,), now=STORED_AT + timedelta(hours=2))
+    only = document(later, MONTH, Prices())["objects"][0]
     assert (only["asleepHours"], only["replicaHoursUsed"]) == (asleep, used)
+
+
+def days(**replicas: float) -> list[dict[str, Any]]:
+    """A day's replicas on average, by its number, as d13."""
+    return [
+        {"name": f"2026-11-{name[1:]}", "seconds": 86400, "asleepSeconds": 0, "replicaSeconds": round(count * 86400)}
+        for name, count in replicas.items()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("against", "saved", "words"),
+    [
+        (Against.HPA, 30.0, "against the HPA alone"),
+        (Against.ALWAYS, 7 * 24 - 20.0, "against one replica all the time"),
+        (Against.LAST_WEEK, 24 * (4 - 2 + 1 - 2), "against the same days of the week before"),
+    ],
+)
+def test_a_saving_is_against_what_would_have_been_instead_and_says_so(
+    against: Against, saved: float, words: str
+) -> None:
+    body = app(sums=SLEPT)
+    body["status"]["kedaPySavings"]["days"] = days(d05=9, d06=4, d07=1, d13=2, d14=2, d18=7, d20=8)
+    page = document(found(body), replace(MONTH, against=against), Prices())
+    assert (page["counterfactual"], page["total"]["replicaHoursSaved"]) == (against.value, saved)
+    assert page["against"].startswith(words)
+    assert words in statement(found(body), replace(MONTH, against=against), Prices(), 200).plain
+
+
+def test_without_a_week_before_nothing_is_said_of_it() -> None:
+    body = app(sums=SLEPT)
+    body["status"]["kedaPySavings"]["days"] = days(d13=2, d18=7)
+    page = statement(found(body), replace(MONTH, against=Against.LAST_WEEK), Prices(), 200).plain
+    assert page.startswith("nothing is accounted in the seven days before today")
+
+
+def test_last_week_is_no_month() -> None:
+    wanted = Wanted(namespace="", month="2026-10", prices=Prices(), against=Against.LAST_WEEK)
+    with pytest.raises(ConfigError, match="leave out --month"):
+        period_of(wanted, STORED_AT)
+
+
+def test_hours_that_failing_sources_cost_are_waste() -> None:
+    body = app(sums={"asleepSeconds": 1, "failingSeconds": 5 * HOUR})
+    (waste,) = document(found(body), MONTH, Prices())["waste"]
+    assert waste["text"].startswith("was up for 5.0 h only because its sources failed")
+
+
+def test_overrides_that_keep_things_up_are_waste() -> None:
+    def override(name: str, **spec: Any) -> Obj:
+        body = obj("keda-py.dev/v1alpha1", "Override", name, "shop", spec=spec)
+        body["metadata"]["creationTimestamp"] = "2026-11-18T12:00:00Z"
+        return {**body, "status": {"requestedBy": "jane"}}
+
+    environment = obj("keda-py.dev/v1alpha1", "Environment", "dev", "shop", spec={"calendarRef": {"name": "office"}})
+    environment["metadata"]["creationTimestamp"] = "2026-01-01T00:00:00Z"
+    written = [
+        override("late", state="Awake", until="2026-11-19T12:00:00Z", reason="release"),
+        override("three", replicas=3, target={"kind": "Deployment", "name": "web"}),
+        override("short", state="Awake", **{"for": "30m"}),
+        override("off", state="Asleep", until="2026-11-20T12:00:00Z"),
+        override("unknown", state="Awake", until="NextChange"),
+    ]
+    told = Found(accounts=[], overrides=read_overrides(written, [environment]))
+    waste = [(one["title"], one["text"]) for one in document(told, MONTH, Prices())["waste"]]
+    assert [(title, text.partition(" by ")[0]) for title, text in waste] == [
+        ("shop/dev", "kept awake for 24.0 h, in its hours or not,"),
+        ("shop/web", "kept awake for 48.0 h, in its hours or not,"),
+    ]
+    assert waste[0][1].endswith("Override late by jane (Awake until 2026-11-19T12:00:00Z): release")

@@ -43,6 +43,9 @@ RBAC = "rbac.authorization.k8s.io"
 class AlwaysSeven:
     """Answers every question with 7."""
 
+    def known(self, namespace: str, metric: str, name: str) -> tuple[MetricValue, ...] | None:
+        return None
+
     async def answer(self, namespace: str, metric: str, name: str) -> tuple[MetricValue, ...]:
         return (MetricValue(name=metric, milli=7000),)
 

@@ -12,12 +12,13 @@ import aiohttp
 
 from tests.serving.conftest import HPA, QUESTION, ROOT, Served, accepted
 from tests.serving.test_https import exchange, malformed
+from tests.sweeps import size
 from tests.waiting import connections_closed
 
 COUNT_PAUSE = 0.5
 """Between two counts of all memory, each of which takes long."""
 
-REQUESTS, WARM_UP, AT_ONCE = 5_000, 2_000, 16
+REQUESTS, WARM_UP, AT_ONCE = size(5_000, 1_000), size(2_000, 1_000), 16
 USERS = 50
 
 
@@ -88,7 +89,7 @@ async def blocks() -> int:
     return sys.getallocatedblocks()
 
 
-async def test_five_thousand_mixed_requests_leave_memory_as_it_was(served: Served):
+async def test_thousands_of_mixed_requests_leave_memory_as_it_was(served: Served):
     async with AsyncExitStack() as stack:
         sessions = []
         for pair in (served.cluster.identity.front_proxy, None):

@@ -133,7 +133,7 @@ def test_sources_are_asked_often_at_zero_unless_told_not_to() -> None:
 
 
 def test_fifty_workloads_are_woken_in_a_second_unless_told_otherwise() -> None:
-    assert load().scaling.activations_per_second == 50
+    assert load().scaling.activations_per_second == 500
     assert load({"activations-per-second": ["0.5"]}).scaling.activations_per_second == 0.5
     assert load(KEDA_PY_ACTIVATIONS_PER_SECOND="0").scaling.activations_per_second == 0
     for wrong in ("-1", "nan", "many", "1e9", ""):

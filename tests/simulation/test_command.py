@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from keda_py.cli import main
+from tests.builders import cron, scaled_job
 from tests.simulation.worked import on_queue
 
 TRACE = ["time,queue", "2026-11-02T00:00:00Z,0", "2026-11-02T00:10:00Z,12", "2026-11-02T00:30:00Z,0"]
@@ -125,6 +126,27 @@ def test_a_manifest_that_would_be_refused_is_refused_with_its_line(
     assert (code, out) == (2, "")
     assert "would be refused" in err
     assert f"{bad}:" in err
+
+
+def test_a_scaled_job_is_told_that_it_cannot_be_simulated(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    job = scaled_job(cron(), name="import", namespace="shop")
+    folder.joinpath("job.yaml").write_text(yaml.safe_dump(job))
+    code, out, err = run(folder, capsys, "--profile", "steady", file="job.yaml")
+    assert (code, out) == (2, "")
+    assert "ScaledJob import cannot be simulated, ScaledObjects alone can" in err
+    folder.joinpath("job.yaml").write_text(yaml.safe_dump_all([job, on_queue()]))
+    code, out, err = run(folder, capsys, "--profile", "steady", "--days", "0.1", file="job.yaml")
+    assert (code, err) == (0, "not simulated: ScaledJob import; ScaledObjects alone are\n")
+
+
+@pytest.mark.parametrize("field", ["cooldownPeriodd", "advanced.horizontalPodAutoscalerConfig.behaviour.scaleUp.x"])
+def test_a_sweep_of_a_field_that_no_scaled_object_has_is_refused(
+    field: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = run(folder, capsys, *metrics(folder), "--sweep", f"{field}=60,90")
+    assert (code, out) == (2, "")
+    assert f"--sweep: {field}=60 would be refused: " in err
+    assert "did you mean" in err
 
 
 @pytest.mark.parametrize(

@@ -24,9 +24,16 @@ NAMES = ("one", "two")
 Path = Sequence[tuple[float, int]]
 
 
-def scaled_object(name: str, annotations: Json, *, url: str = "http://127.0.0.1", origin: datetime = ORIGIN) -> Json:
+def scaled_object(
+    name: str,
+    annotations: Json,
+    *,
+    url: str = "http://127.0.0.1",
+    origin: datetime = ORIGIN,
+    scenario: Json | None = None,
+) -> Json:
     """Second 0 is `origin`; the triggers ask `url`/NAME/0, /1."""
-    scenario = SCENARIOS[name]
+    scenario = scenario or SCENARIOS[name]
     fields = {"targetValue": scenario["target"], **scenario["triggerFields"]}
     outside = {key: fields.pop(key) for key in ("metricType", "useCachedMetrics") if key in fields}
     polled = [
@@ -74,15 +81,17 @@ def begins_early(scenario: Json) -> bool:
     return scenario["startReplicas"] == 0 or scenario["spec"].get("minReplicaCount", 0) > 0
 
 
-async def plan_of(name: str, *, created: float = CREATED_BEFORE) -> Plan:
-    scenario, clock = SCENARIOS[name], Moment(ORIGIN)
+async def plan_of(name: str, *, created: float = CREATED_BEFORE, scenario: Json | None = None) -> Plan:
+    scenario, clock = scenario or SCENARIOS[name], Moment(ORIGIN)
     created = created if begins_early(scenario) else 0.0
     versions: list[tuple[float, Subject]] = []
     annotations = dict(scenario["annotations"])
     async with shared_context(clock=clock) as lent:
         for at, change in [(created, {}), *scenario["edits"]]:
             annotations = {key: value for key, value in {**annotations, **change}.items() if value is not None}
-            versions.append((at, build_subject(dated(scaled_object(name, annotations), created), lent)))
+            versions.append(
+                (at, build_subject(dated(scaled_object(name, annotations, scenario=scenario), created), lent))
+            )
     first = versions[0][1]
     sources: dict[int, Source] = {index: Column(Rows(rows(trace)), 0) for index, trace in enumerate(scenario["traces"])}
     for index in range(len(scenario["traces"]), len(first.scalers)):

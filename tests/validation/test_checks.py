@@ -267,3 +267,11 @@ async def test_other_peoples_groups_are_their_own() -> None:
         await found({"apiVersion": "http.keda.sh/v1alpha1", "kind": "HTTPScaledObject", "metadata": {"name": "a"}})
         == []
     )
+
+
+async def test_a_country_that_is_unknown_is_an_error_before_anything_is_applied() -> None:
+    hours = [{"from": "08:00", "to": "18:00"}]
+    spec = {"timeZone": "UTC", "hours": hours, "holidays": [{"country": "Czechia"}]}
+    calendar = builders.obj("keda-py.dev/v1alpha1", "Calendar", "office", spec=spec)
+    (sentence,) = await sentences(calendar)
+    assert sentence.startswith("error: spec.holidays[0].country: 'Czechia' is unknown; write a code of ISO 3166")

@@ -107,9 +107,31 @@
 {{- $verbs = append $verbs . }}
 {{- end }}
 {{- end }}
-{{- $resources := without .resources "jobs" "scaledjobs" }}
-{{- if and $verbs $resources }}
-- {{ set (set . "verbs" $verbs) "resources" $resources | toJson }}
+{{- if $verbs }}
+- {{ set . "verbs" $verbs | toJson }}
 {{- end }}
 {{- end }}
+{{- end }}
+
+{{/* What gives counts back before an uninstall does, in each namespace; of other kinds those that may be scaled. */}}
+{{- define "keda-py.releaseRules" -}}
+- {apiGroups: [keda-py.dev], resources: [environments], verbs: [list, patch]}
+- {apiGroups: [keda.sh], resources: [scaledobjects], verbs: [get]}
+- {apiGroups: [apps], resources: [deployments/scale, statefulsets/scale], verbs: [get, update]}
+- {apiGroups: [batch], resources: [cronjobs], verbs: [get, patch]}
+{{- if .Values.rbac.enabledCustomScaledRefKinds }}
+{{- range .Values.rbac.scaledRefKinds }}
+- {apiGroups: [{{ .apiGroup | quote }}], resources: ["{{ .kind }}/scale"], verbs: [get, update]}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* A binding of that one's ServiceAccount: at, kind of the role, name of both, namespace, annotations */}}
+{{- define "keda-py.releaseBinding" -}}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {{ .kind }}Binding
+metadata: {{- include "keda-py.metadata" . | nindent 2 }}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: {{ .kind }}, name: {{ .name }}}
+subjects: [{kind: ServiceAccount, name: {{ .name }}, namespace: {{ .at.Release.Namespace }}}]
 {{- end }}

@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from keda_py.apis.kinds.descriptions import DescribedSchema
 from keda_py.apis.kinds.kind import VERSION, Column, Kind
 from keda_py.apis.kinds.table import KINDS
 
@@ -74,7 +75,7 @@ def _object_schema(model: type[BaseModel]) -> Schema:
 
 def structural(model: type[BaseModel]) -> Schema:
     """The model as a structural schema."""
-    generated = model.model_json_schema(by_alias=True)
+    generated = model.model_json_schema(by_alias=True, schema_generator=DescribedSchema)
     return _convert(generated, generated.get("$defs", {}))
 
 

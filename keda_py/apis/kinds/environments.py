@@ -12,7 +12,12 @@ from keda_py.apis.kinds.kind import Column, Kind
 
 GROUP = "keda-py.dev"
 
-_VALID = Column(name="Valid", path='.status.conditions[?(@.type=="Valid")].status')
+
+def _condition(kind: str) -> str:
+    return f'.status.conditions[?(@.type=="{kind}")].status'
+
+
+_VALID = Column(name="Valid", path=_condition("Valid"))
 _NEXT = (Column(name="Next", path=".status.nextChange.to"), Column(name="At", path=".status.nextChange.at"))
 _AGE = Column(name="Age", path=".metadata.creationTimestamp", type="date")
 _CALENDAR = (
@@ -43,6 +48,8 @@ ENVIRONMENT_KINDS = (
             Column(name="Ready", path=".status.ready"),
             *_NEXT,
             Column(name="Override", path=".status.override.summary"),
+            Column(name="Valid", path=_condition("Valid"), priority=1),
+            Column(name="Contested", path=_condition("Contested"), priority=1),
             Column(name="Because", path=".status.because", priority=1),
             _AGE,
         ),

@@ -11,12 +11,16 @@ from keda_py.cli.text import foreign
 
 DESCRIPTION = (
     "Ask a running `keda-py operator --shadow` what it would do otherwise than KEDA, or any other HPA, beside which it "
-    "runs: whether a workload is at work, Active, Ready, Fallback, the HPA, and what each metric asks for."
+    "runs: whether a workload is at work, Active, Ready, Fallback, the HPA, what each metric asks for, and Jobs."
 )
 EXAMPLES = (
     ("keda-py shadow report", "of a shadow on this machine, or behind a forwarded port"),
     ("kubectl -n keda exec deploy/keda-py-shadow -- keda-py shadow report", "of a shadow in the cluster"),
     ("keda-py shadow report -o json", "for a program"),
+    (
+        "keda-py shadow report -o trace --object shop/app > trace.csv",
+        "what its triggers said, for `keda-py simulate --metrics`",
+    ),
 )
 NOTES = (
     "A difference counts once it has lasted for a polling interval and 30 s.\n"
@@ -29,7 +33,10 @@ def run(arguments: list[str]) -> int:
     options = _parse(arguments)
     import orjson
 
-    report = _ask(options.address)
+    if options.output == "trace":
+        sys.stdout.write(_ask(options.address, f"/trace?{_named(options.object)}").decode())
+        return 0
+    report: Mapping[str, Any] = orjson.loads(_ask(options.address, "/report"))
     if options.output == "json":
         sys.stdout.buffer.write(orjson.dumps(report, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
     else:
@@ -41,15 +48,31 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser = command_parser("shadow", DESCRIPTION, EXAMPLES, notes=NOTES, usage="keda-py shadow report [FLAGS]")
     add = parser.add_argument
     add("action", choices=("report",), metavar="report", help="the one thing that there is to do")
+    add("--object", default="", metavar="[KIND/]NAMESPACE/NAME", help="whose trace; of a ScaledObject without KIND")
     add("--address", default="127.0.0.1:8082", metavar="HOST:PORT", help="where it listens [127.0.0.1:8082]")
-    add("-o", "--output", choices=("table", "json"), default="table", help="how to print [table]")
-    return parser.parse_args(arguments)
+    add("-o", "--output", choices=("table", "json", "trace"), default="table", help="how to print [table]")
+    options = parser.parse_args(arguments)
+    if bool(options.object) != (options.output == "trace"):
+        parser.error("-o trace is of one object, and nothing else is: name it by --object NAMESPACE/NAME")
+    return options
 
 
-def _ask(address: str) -> Mapping[str, Any]:
-    """The report. Raises ConfigError for what is not a loopback address, Unavailable where no shadow answers."""
+def _named(text: str) -> str:
+    """The query of an object. Raises ConfigError."""
+    from urllib.parse import urlencode
+
+    from keda_py.errors import ConfigError
+
+    kind, *place = text.split("/") if text.count("/") == 2 else ("ScaledObject", *text.split("/"))
+    kinds = {"scaledobject": "ScaledObject", "scaledjob": "ScaledJob"}
+    if len(place) != 2 or kind.lower() not in kinds:
+        raise ConfigError(f"{text[:80]!r} names no object; write for example shop/app, or scaledjob/shop/import")
+    return urlencode({"kind": kinds[kind.lower()], "namespace": place[0], "name": place[1]})
+
+
+def _ask(address: str, path: str) -> bytes:
+    """An answer. Raises ConfigError for what is not a loopback address, Unavailable where no shadow answers."""
     import httpx
-    import orjson
 
     from keda_py.errors import ConfigError, Unavailable
     from keda_py.settings.parsers import parse_loopback
@@ -60,12 +83,10 @@ def _ask(address: str) -> Mapping[str, Any]:
         raise ConfigError(f"--address: {address!r} {error}") from None
     try:
         with httpx.Client(trust_env=False, timeout=30.0) as client:
-            body = client.get(f"http://{address}/report").raise_for_status().content
-        report: Mapping[str, Any] = orjson.loads(body)
-    except (httpx.HTTPError, orjson.JSONDecodeError) as error:
+            return client.get(f"http://{address}{path}").raise_for_status().content
+    except httpx.HTTPError as error:
         remedy = "is `keda-py operator --shadow` at work there?"
         raise Unavailable(f"no report at {address}: {str(error) or type(error).__name__}; {remedy}") from None
-    return report
 
 
 def _print(report: Mapping[str, Any]) -> None:
@@ -98,7 +119,7 @@ def _summary(report: Mapping[str, Any]) -> str:
 
 def _row(one: Mapping[str, Any]) -> tuple[str, ...]:
     matter = f"{one['matter']} {one['metric']}" if "metric" in one else one["matter"]
-    where = f"{one['namespace']}/{one['name']}"
+    where = _place(one)
     until = _time(one["until"]) if "until" in one else "now"
     return (where, foreign(matter), _time(one["since"]), until, _side(one["ours"]), _side(one["theirs"]))
 
@@ -113,4 +134,9 @@ def _time(text: str) -> str:
 
 def _skipped(report: Mapping[str, Any]) -> Iterator[str]:
     for one in report["notCompared"]:
-        yield f"not compared: {one['namespace']}/{one['name']}, {foreign(one['why'])}"
+        yield f"not compared: {_place(one)}, {foreign(one['why'])}"
+
+
+def _place(one: Mapping[str, Any]) -> str:
+    kind = "" if one["kind"] == "ScaledObject" else f"{one['kind'].lower()}/"
+    return f"{kind}{one['namespace']}/{one['name']}"

@@ -74,6 +74,7 @@ def _report(options: argparse.Namespace) -> "Report":
 
 def _read_objects(files: Sequence[str]) -> "dict[str, dict[str, Any]]":
     """The ScaledObjects by namespace/name. Raises ConfigError with file and line for what admission would refuse."""
+    from keda_py.apis.foreign import name_of
     from keda_py.cli.manifests import read_texts
     from keda_py.validation.documents import read_documents
     from keda_py.validation.release import completed
@@ -87,9 +88,25 @@ def _read_objects(files: Sequence[str]) -> "dict[str, dict[str, Any]]":
         raise ConfigError(f"the manifest would be refused, so it is not simulated:\n{told}")
     documents = [one.body for name, text in texts.items() for one in read_documents(text, name)]
     bodies = [completed(body) for body in documents if body["kind"] == "ScaledObject"]
+    jobs = [name_of(body) for body in documents if body["kind"] == "ScaledJob"]
     if not bodies:
-        raise ConfigError(f"{', '.join(files)}: holds no ScaledObject; give a manifest with one")
+        said = f"ScaledJob {jobs[0]} cannot be simulated, ScaledObjects alone can" if jobs else "holds no ScaledObject"
+        raise ConfigError(f"{', '.join(files)}: {said}; give a manifest with one")
+    for name in jobs:
+        sys.stderr.write(f"not simulated: ScaledJob {foreign(name)}; ScaledObjects alone are\n")
     return {f"{body['metadata']['namespace']}/{body['metadata']['name']}": body for body in bodies}
+
+
+def _check_variant(variant: str, body: "Mapping[str, Any]") -> None:
+    """A field that does not exist changes nothing, whatever its value. Raises ConfigError for what would be refused."""
+    import orjson
+
+    from keda_py.validation.report import validate_texts
+
+    report = asyncio.run(validate_texts({variant: orjson.dumps(body).decode()}))
+    errors = [problem for problem in report.problems if problem.severity == "error"]
+    if errors:
+        raise ConfigError(f"--sweep: {variant} would be refused: {errors[0].sentence}")
 
 
 def _runs(options: argparse.Namespace, bodies: "Mapping[str, dict[str, Any]]", load: "Load") -> "list[Run]":
@@ -101,6 +118,8 @@ def _runs(options: argparse.Namespace, bodies: "Mapping[str, dict[str, Any]]", l
     if options.sweep:
         sweep = read_sweep(options.sweep)
         variants = [(title, variant, one) for title, body in bodies.items() for variant, one in sweep.variants(body)]
+        for _, variant, body in (variants[0], variants[-1]):
+            _check_variant(variant, body)
     if options.compare:
         others = _read_objects([options.compare])
         if len(others) == len(bodies) == 1:

@@ -20,6 +20,8 @@ from keda_py.errors import ConfigError
 KEPT_AFTER_END = timedelta(days=1)
 MOST_OVERRIDES = 200
 """In force or to come in one namespace; the admission refuses more."""
+MOST_REPLICAS = 10_000
+"""That an Override may ask for."""
 _NO_TIME = timedelta(0)
 
 
@@ -92,6 +94,9 @@ def read_override(
     spec, meta = override.spec, override.metadata
     if (spec.replicas is None) == (not spec.state):
         raise ConfigError("spec: give one of state and replicas", field="spec")
+    if (spec.replicas or 0) > MOST_REPLICAS:
+        text = f"spec.replicas: {spec.replicas} is too high; use {MOST_REPLICAS} or less"
+        raise ConfigError(text, field="spec.replicas")
     created = parse_time(meta.creation_timestamp, field="metadata.creationTimestamp")
     starts = max(parse_optional_time(spec.from_, field="spec.from") or created, created)
     target = _target_of(override, environment)

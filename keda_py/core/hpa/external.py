@@ -67,6 +67,14 @@ def count_per_pod(usage: int, wanted: int, pods: int, tolerance: Tolerance) -> i
     return pods if settled else round_up(float(usage) / float(wanted))
 
 
+def count_if_all_ready(usage: int, wanted: MetricTarget, pods: int, tolerance: Tolerance) -> int:
+    """`count_sum` for those who know no pods but their count; milli."""
+    if wanted.type is TargetType.AVERAGE_VALUE:
+        return count_per_pod(usage, wanted.amount, pods, tolerance)
+    ratio = float(usage) / float(wanted.amount)
+    return pods if pods and tolerance.covers(ratio) else round_up(ratio * float(pods or 1))
+
+
 def _count_by_ratio(usage: int, wanted: int, target: ScaleTarget, tolerance: Tolerance) -> int:
     """Value: as many times the ready pods as the usage is times the target."""
     ratio = float(usage) / float(wanted)

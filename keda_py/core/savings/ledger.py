@@ -1,8 +1,9 @@
 """The account of one object: how long it was observed, asleep and with how many replicas, this month and the last.
 
-The counterfactual is the HPA alone: it has no less than max(minReplicaCount, 1), so while an object sleeps that many
-are saved, and nothing is while it is awake. Pure, and bounded: two months and two totals. It is kept in memory and
-stored with writes that happen anyway; after a restart the time since the last one counts where the count is still the
+The counterfactual that is summed up is the HPA alone: it has no less than max(minReplicaCount, 1), so while an object
+sleeps that many are saved, and nothing is while it is awake; `statement.py` makes others of the same sums. Pure, and
+bounded: two months, fifteen days and two totals. It is kept in memory and stored with writes that happen anyway, or
+once in six hours where counts have moved; after a restart the time since then counts where the count is still the
 same, and else is not known and counts for nothing.
 """
 
@@ -15,51 +16,100 @@ from keda_py.core.values.times import write_time
 
 LONGEST_GAP = timedelta(days=32)
 """Between two looks; longer ones are a stepped clock."""
+STORED_EVERY = timedelta(hours=6)
+"""Where counts have moved, and nothing else is written."""
+MOST_DAYS = 15
+"""Today, the seven days before, and the same days a week earlier."""
 _LONGEST_NUMBER = 2**53
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Month:
-    """Sums in seconds; `name` is as in 2026-11, UTC."""
+    """Sums in seconds; `name` is as in 2026-11, UTC. `failing`: it had replicas because its sources failed."""
 
     name: str
     seconds: float = 0.0
     asleep: float = 0.0
     replicas: float = 0.0
     saved: float = 0.0
+    failing: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Day:
+    """Sums in seconds; `name` is as in 2026-11-20, UTC."""
+
+    name: str
+    seconds: float = 0.0
+    asleep: float = 0.0
+    replicas: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """What holds from an instant on: `count` replicas, `instead` of which the HPA alone would have so many."""
+
+    count: int
+    instead: int
+    failing: bool = False
+    """It has replicas because its sources fail."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ledger:
-    """Since `at` there are `count` replicas; `instead` the HPA alone would have. `stored`: not noted since a start."""
+    """Since `at` it is as `held` says. `restored`: not noted since a start. `kept` is what was stored last, and when:
+    a restart goes on from there, so that nothing is lost where nothing has `moved` since.
+    """
 
     at: datetime
-    count: int
-    instead: int
+    held: Held
     month: Month
     previous: Month | None = None
+    days: tuple[Day, ...] = ()
+    """Oldest first."""
     total_replicas: float = 0.0
     total_saved: float = 0.0
-    stored: bool = False
+    restored: bool = False
+    kept: Held | None = None
+    kept_at: datetime | None = None
+    moved: bool = True
 
 
-def note(ledger: Ledger | None, now: datetime, *, count: int, instead: int, before: int | None = None) -> Ledger:
-    """The account up to now; from now on there are `count`. `before` is what was seen, None: what is remembered."""
+def note(ledger: Ledger | None, now: datetime, held: Held, *, before: int | None = None) -> Ledger:
+    """The account up to now; from now on it is as `held` says. `before` is the count that was seen, None: what is
+    remembered.
+    """
     if ledger is None:
-        return Ledger(at=now, count=count, instead=instead, month=Month(name=_name(now)))
-    known = not ledger.stored or before is None or before == ledger.count
+        return Ledger(at=now, held=held, month=Month(name=_name(now)))
+    known = not ledger.restored or before is None or before == ledger.held.count
     passed = _let_pass(ledger, now) if known and timedelta(0) < now - ledger.at <= LONGEST_GAP else ledger
-    return replace(_in_month(passed, now), at=now, count=count, instead=instead, stored=False)
+    moved = ledger.moved or not known or held != ledger.kept
+    found = _in_month(passed, now)
+    if (found.at, found.held, found.restored, found.moved) == (now, held, False, moved):
+        return found  # as most looks find it
+    return replace(found, at=now, held=held, restored=False, moved=moved)
+
+
+def is_due(ledger: Ledger | None, now: datetime) -> bool:
+    """Whether a kill would lose six hours of it, or more."""
+    if ledger is None or not ledger.moved:
+        return False
+    return ledger.kept_at is None or not timedelta(0) <= now - ledger.kept_at < STORED_EVERY
+
+
+def kept(ledger: Ledger) -> Ledger:
+    """It has been stored."""
+    return replace(ledger, kept=ledger.held, kept_at=ledger.at, moved=False)
 
 
 def _let_pass(ledger: Ledger, now: datetime) -> Ledger:
-    """Month by month."""
+    """Day by day."""
     while ledger.at < now:
         ledger = _in_month(ledger, ledger.at)
-        until = min(_next_month(ledger.at), now)
-        seconds, month = (until - ledger.at).total_seconds(), ledger.month
-        asleep = seconds if ledger.count == 0 else 0.0
-        used, saved = seconds * ledger.count, asleep * ledger.instead
+        until = min(_next_day(ledger.at), now)
+        seconds, month, held = (until - ledger.at).total_seconds(), ledger.month, ledger.held
+        asleep = seconds if held.count == 0 else 0.0
+        used, saved = seconds * held.count, asleep * held.instead
         ledger = replace(
             ledger,
             at=until,
@@ -69,11 +119,20 @@ def _let_pass(ledger: Ledger, now: datetime) -> Ledger:
                 asleep=month.asleep + asleep,
                 replicas=month.replicas + used,
                 saved=month.saved + saved,
+                failing=month.failing + (seconds if held.failing else 0.0),
             ),
+            days=_with_day(ledger, seconds, asleep, used),
             total_replicas=ledger.total_replicas + used,
             total_saved=ledger.total_saved + saved,
         )
     return ledger
+
+
+def _with_day(ledger: Ledger, seconds: float, asleep: float, used: float) -> tuple[Day, ...]:
+    name, days = f"{ledger.at.astimezone(UTC):%Y-%m-%d}", ledger.days
+    day, rest = (days[-1], days[:-1]) if days and days[-1].name == name else (Day(name=name), days)
+    summed = Day(name=name, seconds=day.seconds + seconds, asleep=day.asleep + asleep, replicas=day.replicas + used)
+    return (*rest, summed)[-MOST_DAYS:]
 
 
 def _in_month(ledger: Ledger, at: datetime) -> Ledger:
@@ -84,50 +143,70 @@ def _in_month(ledger: Ledger, at: datetime) -> Ledger:
 
 
 def _name(at: datetime) -> str:
-    return f"{at.astimezone(UTC):%Y-%m}"
+    utc = at if at.tzinfo is UTC else at.astimezone(UTC)
+    return f"{utc.year:04}-{utc.month:02}"
 
 
-def _next_month(at: datetime) -> datetime:
-    first = at.astimezone(UTC).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
-    return (first + timedelta(days=32)).replace(day=1)
+def _next_day(at: datetime) -> datetime:
+    return at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
 
 
 def write_ledger(ledger: Ledger) -> dict[str, Any]:
     """As in `status.kedaPySavings`: whole seconds."""
     previous = {} if ledger.previous is None else {"previous": _write_month(ledger.previous)}
+    failing = {"failing": True} if ledger.held.failing else {}
+    days = [
+        {
+            "name": day.name,
+            "seconds": round(day.seconds),
+            "asleepSeconds": round(day.asleep),
+            "replicaSeconds": round(day.replicas),
+        }
+        for day in ledger.days
+    ]
     return {
         "at": write_time(ledger.at),
-        "replicas": ledger.count,
-        "instead": ledger.instead,
+        "replicas": ledger.held.count,
+        "instead": ledger.held.instead,
         "month": _write_month(ledger.month),
+        "days": days,
         "totalReplicaSeconds": round(ledger.total_replicas),
         "totalSavedSeconds": round(ledger.total_saved),
-    } | previous
+    } | (previous | failing)
 
 
 def _write_month(month: Month) -> dict[str, Any]:
+    failing = {"failingSeconds": round(month.failing)} if month.failing else {}
     return {
         "name": month.name,
         "seconds": round(month.seconds),
         "asleepSeconds": round(month.asleep),
         "replicaSeconds": round(month.replicas),
         "savedSeconds": round(month.saved),
-    }
+    } | failing
 
 
 def read_ledger(stored: Mapping[str, Any]) -> Ledger | None:
     """Of `status.kedaPySavings`; None if missing or edited by hand: then it begins anew."""
     try:
-        previous = stored.get("previous")
-        return Ledger(
-            at=datetime.fromisoformat(stored["at"]).astimezone(UTC),
+        previous, at = stored.get("previous"), datetime.fromisoformat(stored["at"]).astimezone(UTC)
+        held = Held(
             count=int(_number(stored["replicas"])),
             instead=int(_number(stored["instead"])),
+            failing=stored.get("failing") is True,
+        )
+        return Ledger(
+            at=at,
+            held=held,
             month=_read_month(stored["month"]),
             previous=None if previous is None else _read_month(previous),
+            days=tuple(_read_day(day) for day in (stored.get("days") or ())[-MOST_DAYS:]),
             total_replicas=_number(stored["totalReplicaSeconds"]),
             total_saved=_number(stored["totalSavedSeconds"]),
-            stored=True,
+            restored=True,
+            kept=held,
+            kept_at=at,
+            moved=False,
         )
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
         return None
@@ -142,6 +221,18 @@ def _read_month(stored: Mapping[str, Any]) -> Month:
         asleep=_number(stored["asleepSeconds"]),
         replicas=_number(stored["replicaSeconds"]),
         saved=_number(stored["savedSeconds"]),
+        failing=_number(stored.get("failingSeconds", 0)),
+    )
+
+
+def _read_day(stored: Mapping[str, Any]) -> Day:
+    name = stored["name"]
+    datetime.strptime(name, "%Y-%m-%d").replace(tzinfo=UTC)
+    return Day(
+        name=name,
+        seconds=_number(stored["seconds"]),
+        asleep=_number(stored["asleepSeconds"]),
+        replicas=_number(stored["replicaSeconds"]),
     )
 
 

@@ -1,4 +1,7 @@
-"""Ledgers of a cluster -> a month's statement: what each object saved, sums by namespace and Environment, and waste.
+"""Ledgers of a cluster -> a statement: what each object saved, sums by namespace and Environment, and waste.
+
+A saving is a difference to what would have been instead, which is always stated: `Against`. Against anything but the
+HPA alone it may be negative, where more was used.
 
 Pure. What a replica requests is of now: a workload that was changed during the month counts as it is. Where that is not
 known, CPU and memory are not known either, and sums say of how many objects they lack.
@@ -6,14 +9,46 @@ known, CPU and memory are not known either, and sums say of how many objects the
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
+from enum import StrEnum
 
-from keda_py.core.savings.ledger import Ledger, Month
+from keda_py.core.environment.overrides import OverrideSpec, OverrideState
+from keda_py.core.savings.ledger import Day, Ledger, Month
 
 ENOUGH = timedelta(days=7).total_seconds()
 """Of observation, before anything is called waste."""
 _GIB = 2**30
 _ALWAYS = 1.01
+_WORTH_TELLING = timedelta(hours=1).total_seconds()
+_WEEK = timedelta(days=7)
+
+
+class Against(StrEnum):
+    """What would have been instead."""
+
+    HPA = "hpa"
+    ALWAYS = "always"
+    LAST_WEEK = "last-week"
+
+    @property
+    def words(self) -> str:
+        """For those who read a statement."""
+        match self:
+            case Against.HPA:
+                return "against the HPA alone, which has no less than minReplicaCount, and 1 at least"
+            case Against.ALWAYS:
+                return "against one replica all the time, without any autoscaler; what was used above that counts"
+            case Against.LAST_WEEK:
+                return "against the same days of the week before, UTC; of days that were observed in both"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Period:
+    """`month` as a ledger names it; `until` is the end of the seven days that LAST_WEEK is about."""
+
+    month: str
+    until: datetime
+    against: Against = Against.HPA
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +61,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """One object. `request` None: not known. `minimum` is minReplicaCount, `sleeps` whether it may go to zero."""
+    """One object. `request` None: not known. It may have `minimum` to `maximum` replicas, none where it `sleeps`."""
 
     namespace: str
     name: str
@@ -34,6 +69,7 @@ class Account:
     ledger: Ledger
     request: Request | None
     minimum: int
+    maximum: int
     sleeps: bool
     failing: tuple[str, ...] = ()
 
@@ -84,15 +120,43 @@ class Saved:
         return self.cpu * prices.cpu + self.memory * prices.memory + self.saved * prices.replica
 
 
-def saved_of(account: Account, month: Month) -> Saved:
-    """One object's."""
-    saved, request = month.saved / 3600, account.request
+def saved_of(account: Account, period: Period) -> Saved | None:
+    """One object's; None: nothing is kept of that time."""
+    if period.against is Against.LAST_WEEK:
+        return _since_last_week(account, period.until)
+    month = account.of(period.month)
+    if month is None:
+        return None
+    if period.against is Against.HPA:
+        return _worth(account, month.asleep, month.replicas, month.saved)
+    return _worth(account, month.asleep, month.replicas, month.seconds * min(1, account.maximum) - month.replicas)
+
+
+def _since_last_week(account: Account, until: datetime) -> Saved | None:
+    """Of the seven days before that of `until`: had each had as many replicas as the day a week before it."""
+    days = {day.name: day for day in account.ledger.days}
+    pairs: list[tuple[Day, Day]] = []
+    for back in range(1, 8):
+        at = until - timedelta(days=back)
+        now, then = (days.get(f"{day:%Y-%m-%d}") for day in (at, at - _WEEK))
+        if now is not None and then is not None and then.seconds:
+            pairs.append((now, then))
+    if not pairs:
+        return None
+    instead = sum(then.replicas / then.seconds * now.seconds for now, then in pairs)
+    used = sum(now.replicas for now, _ in pairs)
+    return _worth(account, sum(now.asleep for now, _ in pairs), used, instead - used)
+
+
+def _worth(account: Account, asleep: float, used: float, saved: float) -> Saved:
+    """Of seconds."""
+    hours, request = saved / 3600, account.request
     return Saved(
-        asleep=month.asleep / 3600,
-        used=month.replicas / 3600,
-        saved=saved,
-        cpu=saved * request.cpu if request is not None else 0.0,
-        memory=saved * request.memory / _GIB if request is not None else 0.0,
+        asleep=asleep / 3600,
+        used=used / 3600,
+        saved=hours,
+        cpu=hours * request.cpu if request is not None else 0.0,
+        memory=hours * request.memory / _GIB if request is not None else 0.0,
         unknown=int(request is None),
     )
 
@@ -119,6 +183,9 @@ def waste_of(accounts: Sequence[Account], month: str) -> Iterator[Waste]:
         observed = account.of(month)
         if account.failing:
             yield Waste(account.title, f"its sources fail now and may keep it up: {', '.join(account.failing)}")
+        if observed is not None and account.sleeps and observed.failing >= _WORTH_TELLING:
+            hours = f"{observed.failing / 3600:.1f} h"
+            yield Waste(account.title, f"was up for {hours} only because its sources failed: give it a fallback of 0")
         if observed is None or observed.seconds < ENOUGH:
             continue
         days = f"in {observed.seconds / 86400:.0f} days"
@@ -129,3 +196,14 @@ def waste_of(accounts: Sequence[Account], month: str) -> Iterator[Waste]:
                 f"never had more than minReplicaCount: {account.minimum} {days}; let it sleep with minReplicaCount: 0"
             )
             yield Waste(account.title, text)
+
+
+def waste_of_overrides(overrides: Iterable[tuple[str, OverrideSpec]], now: datetime) -> Iterator[Waste]:
+    """Of those that kept something up, by namespace: what there is still, as one that has ended goes a day later."""
+    for namespace, one in overrides:
+        ends = now if one.ends is None else min(one.ends, now)
+        up = one.state is OverrideState.AWAKE or (one.state is OverrideState.EXACTLY and one.replicas)
+        seconds = (ends - one.starts).total_seconds()
+        if up and seconds >= _WORTH_TELLING:
+            text = f"kept awake for {seconds / 3600:.1f} h, in its hours or not, by {one.because}"
+            yield Waste(f"{namespace}/{one.target.name}", text)

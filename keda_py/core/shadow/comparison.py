@@ -13,10 +13,9 @@ from keda_py.apis.foreign import list_at, map_at, maps_at, text_at
 from keda_py.core.conditions import ConditionValue, read_condition
 from keda_py.core.decision import Decision
 from keda_py.core.evaluation import Evaluation
-from keda_py.core.hpa.external import ExternalSample, propose_external
+from keda_py.core.hpa.external import count_if_all_ready
 from keda_py.core.hpa.manifest import differs
-from keda_py.core.hpa.metrics import MetricFailure, MetricTarget, TargetType, Tolerance
-from keda_py.core.hpa.pods import ScaleTarget
+from keda_py.core.hpa.metrics import MetricTarget, TargetType, Tolerance
 from keda_py.core.spec import ScalingSpec
 from keda_py.core.values.quantity import parse_milli
 from keda_py.errors import ConfigError
@@ -33,6 +32,7 @@ class Matter(StrEnum):
     FALLBACK = "Fallback"
     HPA = "HPA"
     METRIC = "Metric"
+    JOBS = "Jobs"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,10 +103,11 @@ def compare_broken(why: str, theirs: Theirs) -> tuple[Claim, ...]:
     """The one matter of an object that we would not scale at all."""
     ready = read_condition(theirs.status.get("conditions") or (), "Ready")
     ours = Side(value="not ready", why=why[:MOST_CHARACTERS])
-    return (_claim(Matter.READY, ours, _ready_side(ready)),)
+    return (claim_of(Matter.READY, ours, _ready_side(ready)),)
 
 
-def _claim(matter: Matter, ours: Side, theirs: Side) -> Claim:
+def claim_of(matter: Matter, ours: Side, theirs: Side) -> Claim:
+    """They agree where both do the same."""
     return Claim(matter=matter, ours=ours, theirs=theirs, agree=ours.value == theirs.value)
 
 
@@ -116,7 +117,7 @@ def _replicas(ours: Ours, theirs: Theirs) -> Iterator[Claim]:
     active = read_condition(theirs.status.get("conditions") or (), "Active")
     agree = at_work(ours.spec, ours.replicas) == at_work(ours.spec, theirs.replicas)
     own, other = (Side(value=f"{count} replicas", why=why) for count, why in (
-        (ours.replicas, ours.why), (theirs.replicas, _words(active))
+        (ours.replicas, ours.why), (theirs.replicas, words_of(active))
     ))  # fmt: skip
     yield Claim(matter=Matter.REPLICAS, ours=own, theirs=other, agree=agree)
 
@@ -126,26 +127,27 @@ def _conditions(ours: Ours, theirs: Theirs) -> Iterator[Claim]:
     active, ready, fallback = (read_condition(listed, kind) for kind in ("Active", "Ready", "Fallback"))
     decided = ours.decision
     if decided.active is not None and active.status in ("True", "False"):
-        own = Side(value=_yes(decided.active.status, "active"), why=ours.why)
-        yield _claim(Matter.ACTIVE, own, Side(value=_yes(active.status, "active"), why=_words(active)))
+        own = Side(value=yes(decided.active.status, "active"), why=ours.why)
+        yield claim_of(Matter.ACTIVE, own, Side(value=yes(active.status, "active"), why=words_of(active)))
     if ready.status in ("True", "False"):
         failures = "; ".join(str(error) for _, error in ours.evaluation.errors)
         why = ": ".join(filter(None, (decided.ready.message, failures)))[:MOST_CHARACTERS]
-        yield _claim(Matter.READY, Side(value=_yes(decided.ready.status, "ready"), why=why), _ready_side(ready))
-    standing_in = _yes("True" if ours.in_fallback else "False", "in fallback")
-    told = Side(value=_yes(fallback.status, "in fallback"), why=fallback.message[:MOST_CHARACTERS])
-    yield _claim(Matter.FALLBACK, Side(value=standing_in, why=ours.why), told)
+        yield claim_of(Matter.READY, Side(value=yes(decided.ready.status, "ready"), why=why), _ready_side(ready))
+    standing_in = yes("True" if ours.in_fallback else "False", "in fallback")
+    told = Side(value=yes(fallback.status, "in fallback"), why=fallback.message[:MOST_CHARACTERS])
+    yield claim_of(Matter.FALLBACK, Side(value=standing_in, why=ours.why), told)
 
 
 def _ready_side(ready: ConditionValue) -> Side:
-    return Side(value=_yes(ready.status, "ready"), why=_words(ready))
+    return Side(value=yes(ready.status, "ready"), why=words_of(ready))
 
 
-def _yes(status: str, word: str) -> str:
+def yes(status: str, word: str) -> str:
+    """`active`, `not active`."""
     return word if status == "True" else f"not {word}"
 
 
-def _words(condition: ConditionValue) -> str:
+def words_of(condition: ConditionValue) -> str:
     """A condition of the other side in its own words."""
     said = ": ".join(filter(None, (condition.reason, condition.message)))
     return said[:MOST_CHARACTERS] or "its status does not say"
@@ -197,8 +199,7 @@ def _metrics(ours: Ours, theirs: Theirs) -> Iterator[Claim]:
             continue
         seen = _value_of(list_at(status, "currentMetrics"), name, pods)
         if seen is not None:
-            scale = ScaleTarget(namespace=ours.spec.namespace, replicas=pods, status_replicas=pods)
-            own, other = (_asked(ours.spec, name, target, milli, scale) for milli in (values[name], seen))
+            own, other = (_asked(ours.spec, target, milli, pods) for milli in (values[name], seen))
             told = Side(value=_asks(seen, other), why="the HPA's status")
             yield Claim(
                 matter=Matter.METRIC,
@@ -210,29 +211,29 @@ def _metrics(ours: Ours, theirs: Theirs) -> Iterator[Claim]:
 
 
 def _target(metric: Mapping[str, Any]) -> MetricTarget | None:
-    """AverageValue alone: a Value is multiplied with the ready pods, which only the HPA controller knows."""
-    amount = text_at(metric, "external", "target", "averageValue")
-    return MetricTarget(type=TargetType.AVERAGE_VALUE, amount=parse_milli(amount)) if amount else None
+    for field, kind in (("averageValue", TargetType.AVERAGE_VALUE), ("value", TargetType.VALUE)):
+        if amount := text_at(metric, "external", "target", field):
+            return MetricTarget(type=kind, amount=parse_milli(amount))
+    return None
 
 
 def _value_of(current: Sequence[Any], name: str, pods: int) -> int | None:
     """The whole metric in milli, as the HPA saw it; None where it has none."""
     for one in current:
         if text_at(one, "external", "metric", "name") == name:
+            each, whole = (text_at(one, "external", "current", field) for field in ("averageValue", "value"))
             try:
-                return parse_milli(text_at(one, "external", "current", "averageValue")) * max(pods, 1)
+                return parse_milli(whole) if whole else parse_milli(each) * max(pods, 1)
             except ConfigError:
                 return None
     return None
 
 
-def _asked(spec: ScalingSpec, name: str, target: MetricTarget, milli: int, scale: ScaleTarget) -> int | None:
-    sample = ExternalSample(name=name, target=target, values=(milli,))
-    proposed = propose_external(sample, scale, Tolerance())
-    if isinstance(proposed, MetricFailure):
-        return None
-    return min(max(proposed.replicas, spec.min_replicas, 1), spec.max_replicas)
+def _asked(spec: ScalingSpec, target: MetricTarget, milli: int, pods: int) -> int:
+    """A Value is multiplied with the ready pods, which only the HPA controller knows: here all are, on both sides."""
+    replicas = count_if_all_ready(milli, target, pods, Tolerance())
+    return min(max(replicas, spec.min_replicas, 1), spec.max_replicas)
 
 
-def _asks(milli: int, replicas: int | None) -> str:
+def _asks(milli: int, replicas: int) -> str:
     return f"{milli / 1000:g} asks for {replicas} replicas"

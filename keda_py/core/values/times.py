@@ -5,4 +5,4 @@ from datetime import UTC, datetime
 
 def write_time(at: datetime) -> str:
     """An instant as Kubernetes writes it, to the second."""
-    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return f"{at.astimezone(UTC).isoformat(timespec='seconds')[:19]}Z"

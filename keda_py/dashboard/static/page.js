@@ -2,11 +2,12 @@
 // The page of `keda-py dashboard`. Everything that comes from the cluster is set as text, never as markup.
 const token = location.hash.slice(1);
 const at = (id) => document.getElementById(id);
-const DAY = 86400000, SHOWN = 300;
+const DAY = 86400000, SHOWN = 300, LANE = 20;
+const OVER = ["Ended", "Outranked", "Invalid"];
 let state = null, open = new Set();
 
 function make(tag, attributes = {}, ...children) {
-  const svg = ["svg", "rect", "line", "title"].includes(tag);
+  const svg = ["svg", "rect", "line", "title", "text"].includes(tag);
   const node = svg ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (name === "onclick") node.addEventListener("click", value);
@@ -19,83 +20,152 @@ function make(tag, attributes = {}, ...children) {
 const clock = (text) => new Date(text).toLocaleString([], { weekday: "short", hour: "2-digit", minute: "2-digit", hour12: false });
 const key = (one) => `${one.kind || "Environment"}/${one.namespace}/${one.name}`;
 
+const spoken = (milliseconds) => {
+  const minutes = Math.max(Math.round(milliseconds / 60000), 0), hours = Math.floor(minutes / 60);
+  if (minutes < 120) return `${minutes} min`;
+  return hours < 48 ? `${hours} h${minutes % 60 ? ` ${minutes % 60} min` : ""}` : `${Math.round(hours / 24)} days`;
+};
+
+// One day back and three ahead, as wide as the list is now.
+function scale(now) {
+  const width = Math.max(at("objects").clientWidth - 30, 200), begin = now - DAY;
+  return { width, x: (time) => Math.min(Math.max((time - begin) / (4 * DAY) * width, 0), width) };
+}
+
+function midnights(now) {
+  const found = [], day = new Date(now - DAY);
+  for (day.setHours(24, 0, 0, 0); day < now + 3 * DAY; day.setDate(day.getDate() + 1)) found.push(new Date(day));
+  return found;
+}
+
+function axis(now) {
+  const { width, x } = scale(now), drawing = make("svg", { width, height: 16, viewBox: `0 0 ${width} 16` });
+  for (const day of midnights(now)) {
+    drawing.append(make("line", { x1: x(day), x2: x(day), y1: 4, y2: 16, class: "midnight" }));
+    const room = Math.abs(x(day) + 14 - x(now)) > 30 && x(day) < width - 30;
+    if (room) drawing.append(make("text", { x: x(day) + 4, y: 12 }, day.toLocaleDateString("en", { weekday: "short", day: "numeric" })));
+  }
+  drawing.append(make("text", { x: x(now), y: 12, "text-anchor": "middle", class: "at" }, "now"));
+  return make("li", { class: "axis", "aria-hidden": "true" }, drawing);
+}
+
 function timeline(one, now) {
-  const begin = now - DAY, whole = 4 * DAY;
-  const x = (time) => Math.min(Math.max((time - begin) / whole * 400, 0), 400);
-  const drawing = make("svg", { viewBox: "0 0 400 14", preserveAspectRatio: "none", role: "img" });
-  const label = `awake in the last day: ${spans(one, now).length} times; windows planned: ${one.planned.length}`;
-  drawing.append(make("title", {}, label));
-  const bar = (from, to, kind) => drawing.append(
-    make("rect", { x: x(from), y: 2, width: Math.max(x(to) - x(from), 0.7), height: 10, class: kind }));
-  for (const [from, to] of spans(one, now)) bar(from, to, "was");
-  for (const span of one.planned) bar(Date.parse(span.from), Date.parse(span.to), "will");
-  drawing.append(make("line", { x1: x(now), x2: x(now), y1: 0, y2: 14, class: "now" }));
+  const { width, x } = scale(now), was = recorded(one, now);
+  const drawing = make("svg", { width, height: LANE, viewBox: `0 0 ${width} ${LANE}`, role: "img" });
+  drawing.append(make("title", {}, described(one, was, now)), make("rect", { x: 0, y: 0, width, height: LANE, rx: 3, class: "lane" }));
+  const most = Math.max(1, ...was.map((span) => span[2]), ...one.planned.map((span) => span.replicas));
+  const bar = (from, to, count, kind) => {
+    const height = 6 + (LANE - 6) * count / most;
+    drawing.append(make("rect", { x: x(from), y: LANE - height, width: Math.max(x(to) - x(from), 1), height, class: kind }));
+  };
+  for (const [from, to, count] of was) bar(from, to, count, "was");
+  for (const span of one.planned) bar(Date.parse(span.from), Date.parse(span.to), span.replicas, "will");
+  for (const day of midnights(now)) drawing.append(make("line", { x1: x(day), x2: x(day), y1: 0, y2: LANE, class: "midnight" }));
+  drawing.append(make("line", { x1: x(now), x2: x(now), y1: 0, y2: LANE, class: "now" }));
   return drawing;
 }
 
-function spans(one, now) {
+function described(one, was, now) {
+  const hours = (spans) => spoken(spans.reduce((sum, [from, to]) => sum + to - from, 0));
+  const ahead = one.planned.map((span) => [Date.parse(span.from), Date.parse(span.to)]);
+  return `the last day awake for ${hours(was)}; the next three days by its schedules for ${one.foreseen ? hours(ahead) : "an unknown time"}`;
+}
+
+// [from, to, replicas] of each count above zero that is on record.
+function recorded(one, now) {
   const found = [];
-  let since = null;
-  for (const change of one.changes) {
-    const { before, after: count } = change.replicas || {}, time = Date.parse(change.time);
-    if (change === one.changes[0] && before > 0) since = now - DAY;
-    if (count > 0 && since === null) since = time;
-    if (count === 0 && since !== null) { found.push([since, time]); since = null; }
+  let since = now - DAY, count = one.changes?.length ? one.changes[0].replicas?.before || 0 : 0;
+  for (const change of one.changes || []) {
+    const time = Math.max(Date.parse(change.time), now - DAY), after = change.replicas?.after;
+    if (after === undefined || after === null || after === count) continue;
+    if (count > 0 && time > since) found.push([since, time, count]);
+    since = time;
+    count = after;
   }
-  if (since !== null) found.push([since, now]);
+  if (count > 0) found.push([since, now, count]);
   return found;
 }
 
 function buttons(one) {
-  if ("overrides" in state.unread || one.kind === "ScaledJob") return make("span");
+  if (!state.overridable || one.kind === "ScaledJob") return make("span");
   const button = (word, to) => make("button", {
     type: "button", "aria-label": `${word} ${one.namespace}/${one.name}`, onclick: () => ask(one, to, word),
   }, word);
   return make("span", { class: "actions" }, button("Keep awake", "Awake"), " ", button("Sleep", "Asleep"));
 }
 
-function changes(one) {
-  const rows = one.changes.slice().reverse().map((change) => {
-    const counts = change.replicas || {}, said = (change.triggers || []).map(
-      (trigger) => `${trigger.metric} ${trigger.error || trigger.value}`);
-    const moved = counts.before === counts.after ? counts.after : `${counts.before} → ${counts.after}`;
-    return make("tr", {}, ...[clock(change.time), change.reason, moved ?? "", said.join("; "), change.error || ""]
-      .map((text) => make("td", {}, String(text))));
+const table = (rows) => make("table", {}, make("tbody", {}, ...rows.map(
+  (cells) => make("tr", {}, ...cells.map((text) => make("td", {}, String(text ?? "")))))));
+const moved = (before, after) => before === after || before === undefined ? after : `${before} → ${after}`;
+const part = (title, ...children) => make("div", {}, make("h3", {}, title), ...children);
+
+function details(one) {
+  const past = (one.changes || []).slice().reverse().map((change) => {
+    const said = (change.triggers || []).map((trigger) => `${trigger.metric} ${trigger.error || trigger.value}`);
+    const why = [change.reason, ...said, change.error].filter(Boolean).join("; ");
+    return [clock(change.time), moved(change.replicas?.before, change.replicas?.after), why];
   });
-  return make("table", {}, make("tbody", {}, ...rows));
+  const wakes = (count) => count ? "wakes" : "sleeps";
+  const ahead = one.upcoming.map((move) =>
+    [clock(move.at), one.kind ? moved(move.before, move.after) : wakes(move.after), move.because]);
+  const notes = [...one.windows.map((text) => `window: ${text}`), ...one.findings,
+    ...one.assumes.map((type) => `${type}: taken to have no work; what it asks for comes on top`)];
+  return make("div", { class: "details" },
+    one.kind ? part("The last day", past.length ? table(past) : make("p", { class: "dim" }, "no change on record")) : null,
+    part("By its schedules", ...notes.map((text) => make("p", { class: "dim" }, text)),
+      ahead.length ? table(ahead) : make("p", { class: "dim" }, one.foreseen ? "no change in three days" : "not known")));
+}
+
+function row(one, word, why, when, now) {
+  const shown = open.has(key(one));
+  const toggle = () => { shown ? open.delete(key(one)) : open.add(key(one)); draw(); };
+  const name = make("button", { type: "button", class: "name", "aria-expanded": String(shown), "data-key": key(one), onclick: toggle },
+    make("small", {}, `${one.namespace}/`), one.name);
+  return make("li", {}, make("div", { class: "row" }, name,
+    make("span", { class: `state ${word.toLowerCase()}` }, word), make("span", { class: "why" }, why, make("small", {}, when)), buttons(one)),
+  timeline(one, now), shown ? details(one) : null);
 }
 
 function object(one, now) {
-  const shown = open.has(key(one));
-  const toggle = () => { shown ? open.delete(key(one)) : open.add(key(one)); draw(); };
-  const next = one.nextChange ? `; next change ${clock(one.nextChange)}` : "";
-  const since = one.since ? ` since ${clock(one.since)}` : "";
-  return make("li", {}, make("div", { class: "row" },
-    make("button", { type: "button", class: "name", "aria-expanded": String(shown), "data-key": key(one), onclick: toggle },
-      `${one.namespace}/${one.name}`),
-    make("span", { class: one.state }, one.state),
-    make("span", { class: "why" }, `${one.why || "not looked at yet"}${since}${next}`), buttons(one)),
-  timeline(one, now), shown ? changes(one) : null);
+  const known = one.nextChange || one.upcoming[0]?.at;
+  const times = [one.since && `since ${clock(one.since)}`,
+    known && `next change in ${spoken(Date.parse(known) - now)}, ${clock(known)}`];
+  return row(one, one.state, one.why || "not looked at yet", times.filter(Boolean).join("; "), now);
 }
 
-function environment(one) {
-  const next = one.next.at ? `; ${one.next.to || "next"} ${clock(one.next.at)}` : "";
-  const override = one.override ? `; override: ${one.override}` : "";
-  return make("li", {}, make("div", { class: "row" }, make("span", { class: "name" }, `${one.namespace}/${one.name}`),
-    make("span", { class: (one.phase || "").toLowerCase() }, one.phase || "unknown"),
-    make("span", { class: "why" }, `${one.because} ${one.ready}${next}${override}`), buttons(one)));
+function environment(one, now) {
+  const to = { Asleep: "sleeps", Awake: "wakes" }[one.next.to] || one.next.to || "next change";
+  const times = [one.ready && `${one.ready} ready`, one.override && `override: ${one.override}`,
+    one.next.at && `${to} in ${spoken(Date.parse(one.next.at) - now)}, ${clock(one.next.at)}`];
+  return row(one, one.phase || "unknown", one.because || "not looked at yet", times.filter(Boolean).join("; "), now);
+}
+
+function override(one) {
+  const ends = one.ends ? `until ${clock(one.ends)}` : "";
+  return make("li", {}, make("div", { class: "row" }, make("span", { class: "name" }, make("small", {}, `${one.namespace}/`), one.target || one.name),
+    make("span", { class: `state ${one.state.toLowerCase()}` }, one.state || "unknown"),
+    make("span", { class: "why" }, one.reason, make("small", {}, [one.by && `by ${one.by}`, ends].filter(Boolean).join(", ")))));
+}
+
+function fill(id, rows) {
+  at(id).replaceChildren(...rows);
+  if (at(`s-${id}`)) at(`s-${id}`).hidden = !rows.length;
 }
 
 function draw() {
   const words = at("filter").value.toLowerCase().split(/\s+/).filter(Boolean), now = Date.parse(state.now);
   const fits = (one) => words.every((word) => JSON.stringify([key(one), one.state, one.phase, one.why]).toLowerCase().includes(word));
-  const objects = state.objects.filter(fits), focused = document.activeElement && document.activeElement.dataset.key;
-  at("environments").replaceChildren(...state.environments.filter(fits).map(environment));
-  at("objects").replaceChildren(...objects.slice(0, SHOWN).map((one) => object(one, now)));
+  const objects = state.objects.filter(fits), environments = state.environments.filter(fits);
+  const focused = document.activeElement && document.activeElement.dataset.key;
+  fill("overrides", state.overrides.filter((one) => fits(one) && !OVER.includes(one.phase)).map(override));
+  fill("environments", environments.length ? [axis(now), ...environments.map((one) => environment(one, now))] : []);
+  fill("objects", objects.length ? [axis(now), ...objects.slice(0, SHOWN).map((one) => object(one, now))]
+    : [make("li", { class: "dim" }, words.length ? "nothing fits the filter" : "no ScaledObject and no ScaledJob here")]);
   const count = (word) => objects.filter((one) => one.state === word).length;
+  const told = ["awake", "asleep", "paused", "broken"].map((word) => [count(word), word]).filter(([number]) => number);
   const more = objects.length > SHOWN ? `, the first ${SHOWN} shown` : "";
   at("summary").textContent =
-    `${objects.length} objects: ${count("awake")} awake, ${count("asleep")} asleep, ${count("broken")} broken${more}; as of ${clock(state.now)}`;
+    `${objects.length} objects: ${told.map(([number, word]) => `${number} ${word}`).join(", ")}${more}; as of ${clock(state.now)}`;
   const unread = Object.entries(state.unread).map(([plural, why]) => `${plural}: ${why}`);
   trouble(unread.length ? `not shown: ${unread.join("; ")}` : "");
   if (focused) for (const node of document.querySelectorAll("[data-key]")) if (node.dataset.key === focused) node.focus();
@@ -145,6 +215,8 @@ at("ask").querySelector("form").addEventListener("submit", async (event) => {
 });
 at("cancel").addEventListener("click", () => at("ask").close());
 at("filter").addEventListener("input", () => state && draw());
+let drawing = 0;
+addEventListener("resize", () => { cancelAnimationFrame(drawing); drawing = requestAnimationFrame(() => state && draw()); });
 document.addEventListener("keydown", (event) => {
   if (event.key === "/" && !(event.target instanceof HTMLInputElement)) { event.preventDefault(); at("filter").focus(); }
 });

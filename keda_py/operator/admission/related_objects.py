@@ -28,13 +28,13 @@ class RelatedObjects:
     """Tells the webhook process of the neighbours of a ScaledObject, and of the Overrides of a namespace."""
 
     def __init__(self, client: KubeClient, caches: Caches, overrides: Informer) -> None:
-        self._client, self._caches, self._overrides = client, caches, overrides
+        self._client, self.caches, self._overrides = client, caches, overrides
 
     async def around(self, question: Obj) -> Obj:
         """Whatever could collide with it. Raises KubeError when its target cannot be asked for."""
         if "overridesOf" in question:
             return self._overrides_of(question["overridesOf"])
-        namespace, caches = question["namespace"], self._caches
+        namespace, caches = question["namespace"], self.caches
         target = target_key(namespace, question["apiVersion"], question["kind"], question["name"])
         others = caches.scaled_objects.by_index(BY_TARGET, target)[:MOST_TOLD]
         others += caches.scaled_objects.by_index(BY_HPA, f"{namespace}/{question['hpa']}")[:MOST_TOLD]
@@ -55,7 +55,7 @@ class RelatedObjects:
         }
 
     def _limit_ranges(self, namespace: str) -> list[Obj] | None:
-        informer = self._caches.limit_ranges
+        informer = self.caches.limit_ranges
         if not informer.synced:
             return None
         return [_limit_range(one) for one in informer.objects(namespace)[:MOST_TOLD]]
@@ -70,7 +70,7 @@ class RelatedObjects:
 
     async def _target(self, namespace: str, kind: str, name: str) -> Obj | None:
         resource = _RESOURCES[kind]
-        cached = self._caches.workloads[resource.plural].get(namespace, name)
+        cached = self.caches.workloads[resource.plural].get(namespace, name)
         if cached is not None:
             return cached
         try:

@@ -21,7 +21,6 @@ from keda_py.operator.admission.webhook.orders import give_orders, to_wire
 from keda_py.operator.admission.webhook.paths import SCALED_JOB, SCALED_OBJECT
 from keda_py.operator.admission.webhook.process import WebhookProcess
 from keda_py.operator.admission.webhook.quiet import Quiet
-from keda_py.operator.cluster.caches import Caches
 from keda_py.serving.certificates import ServingCertificate
 from keda_py.serving.ports.listening import listen
 from keda_py.settings.settings import Settings
@@ -44,15 +43,14 @@ class AdmissionServer:
         self,
         settings: Settings,
         neighbours: RelatedObjects,
-        caches: Caches,
         events: EventRecorder,
         instruments: OperatorMetrics,
         requesters: Requesters,
     ) -> None:
-        self._settings, self._neighbours, self._caches = settings, neighbours, caches
+        self._settings, self._neighbours, self._caches = settings, neighbours, neighbours.caches
         self._requesters = requesters
         self.events, self._instruments = events, instruments
-        self._cautions = Cautions(events, caches.scaled_objects)
+        self._cautions = Cautions(events, self._caches.scaled_objects)
         self._denials = Quiet(_TOLD_EVERY)
         self._certificate: ServingCertificate | None = None
         self._leaving = False

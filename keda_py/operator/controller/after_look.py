@@ -38,10 +38,11 @@ def schedule_next(parts: Dependencies, state: Remembered, seen: Round, change_at
     if parts.readings.has_news(state.key, seen):
         state.next_look = 0.0
         return
-    delay = parts.readings.next_phase(state.key, clock.monotonic()) - clock.monotonic()
+    now = clock.monotonic()
+    state.next_look = parts.readings.next_phase(state.key, now)
     if change_at is not None:
-        delay = min(delay, max((change_at - clock.now()).total_seconds(), 0.0) + LATE_SECONDS)
-    state.next_look = clock.monotonic() + delay
+        until_change = max((change_at - clock.now()).total_seconds(), 0.0) + LATE_SECONDS
+        state.next_look = min(state.next_look, now + until_change)
 
 
 def _identity(state: Remembered) -> Obj:

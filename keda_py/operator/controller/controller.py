@@ -8,15 +8,13 @@ bad object does not affect the others.
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
-from datetime import datetime
 from functools import partial
-from typing import Generic
+from typing import Any, Generic
 
 from keda_py.answers.tenants import acting_for
 from keda_py.core.values.object_key import ObjectKey
-from keda_py.core.values.times import write_time
 from keda_py.errors import ConfigError, Forbidden, Invalid, KubeError, ScalerError
 from keda_py.kube.resources import Obj
 from keda_py.operator.controller.dependencies import Dependencies
@@ -64,11 +62,11 @@ class Controller(Generic[StateT]):
             await self.queue.run()
 
     async def flush(self) -> None:
-        """Before writing stops: `lastActiveTime` of active objects, and changes not told; what fails is logged."""
+        """Before writing stops: what is due then, and changes not told; what fails is logged."""
         self._parts.status.leave()
-        last = ((state, self._kind.last_active(state)) for state in self.states.values() if state.spec is not None)
+        last = ((state, self._kind.last_words(state)) for state in self.states.values() if state.spec is not None)
         behind = self._parts.status.is_behind
-        await self._write_activity((state, at) for state, at in last if at is not None or behind(state))
+        await self._write_last((state, fields) for state, fields in last if fields or behind(state))
 
     def on_change(self, old: Obj | None, new: Obj | None) -> None:
         """A watch event about an object; one that changes nothing we work on makes nothing due."""
@@ -227,7 +225,7 @@ class Controller(Generic[StateT]):
             self._kind.hold(state)
         else:
             await self._renew_stale(state)
-            if state.fingerprint != fingerprint_of(live):
+            if not state.is_reconciled(live):
                 await self._reconcile(state, live)
             await (self._kind.look(state) if self._begins_look(state) else self._kind.refresh(state))
             await self._parts.status.settle(state)
@@ -235,7 +233,7 @@ class Controller(Generic[StateT]):
 
     async def _reconcile(self, state: StateT, live: Obj) -> None:
         """With a worker. What its own writes cause, the finalizer's first of all, makes nothing due."""
-        state.overlaid = False
+        state.overlaid, state.reconciled = False, None
         async with self._workers.one(state.key.namespace) as state.without_worker:
             state.reconciling = fingerprint_of(live)
             try:
@@ -283,17 +281,17 @@ class Controller(Generic[StateT]):
         self._parts.resolver.forget(state.key)
         self.states.pop(state.key, None)
 
-    async def _write_activity(self, times: Iterable[tuple[StateT, datetime | None]]) -> None:
+    async def _write_last(self, last: Iterable[tuple[StateT, Mapping[str, Any]]]) -> None:
         at_once = asyncio.Semaphore(FLUSHED_AT_ONCE)
 
-        async def write(state: StateT, last: datetime | None) -> None:
+        async def write(state: StateT, fields: Mapping[str, Any]) -> None:
             async with at_once:
                 try:
                     with working_under(state.tenure):
-                        await self._parts.status.write(state, {"lastActiveTime": write_time(last)} if last else {})
+                        await self._parts.status.write(state, fields)
                 except KubeError as error:
                     log.warning("last activity was not written", extra=about(state) | {"error": str(error)})
 
         async with asyncio.TaskGroup() as tasks:
-            for state, last in times:
-                tasks.create_task(write(state, last))
+            for state, fields in last:
+                tasks.create_task(write(state, fields))

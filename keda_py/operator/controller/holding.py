@@ -37,7 +37,7 @@ async def hold_back(parts: Dependencies, state: Remembered, live: Obj, held: Hel
 
 async def show_release(parts: Dependencies, state: Remembered) -> None:
     """Take the note away, once its object was worked on. Raises KubeError."""
-    own = map_at(dict(state.status), "kedaPy")
-    if "heldBack" in own:
+    own = state.status.get("kedaPy")
+    if isinstance(own, dict) and "heldBack" in own:
         rest = {name: value for name, value in own.items() if name != "heldBack"}
         await parts.status.write(state, {"kedaPy": None if own.get("reason") == HELD_BACK else rest})

@@ -5,9 +5,8 @@ A kind of objects is a model in `apis/`, a row of resources, and a package with 
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
-from datetime import datetime
-from typing import TYPE_CHECKING, Generic, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from keda_py.kube.informers.informer import Informer
 from keda_py.kube.resources import Obj, Resource
@@ -61,8 +60,9 @@ class Kind(ABC, Generic[StateT]):
     def note_failure(self, state: StateT, error: StepError, live: Obj) -> None:
         """A reconcile has stopped at a step; the controller tries it again, or waits for a change."""
 
-    def last_active(self, state: StateT) -> datetime | None:
-        """When an object that is active was so last, for the wire before writing stops; None for the others."""
+    def last_words(self, state: StateT) -> Mapping[str, Any]:
+        """Fields of the status that are due before writing stops: of an object that is active, `lastActiveTime`."""
+        return {}
 
     def watches(self, controller: "Controller[StateT]") -> Iterable[Callable[[], None]]:
         """Subscribe to other objects whose changes make keys due; what is returned ends the subscriptions."""

@@ -26,14 +26,14 @@ class LookedAt(Protocol):
 class Remembered:
     """One object's memory, made by its first watch event and dropped with its last.
 
-    `spec` and `metrics` are set while a scale loop runs. `fingerprint` is what the last finished reconcile was made of,
-    `reconciling` what the one under way is made of, `attempts` counts those that failed since. `next_look` is monotonic
-    seconds, 0: now. `overlaid`: what lies over the spec has changed since the last reconcile began. `failures` are the
-    trigger errors already told, `stale` the triggers whose parameters may have changed, `troubles` what was logged as
-    wrong since all was well. `without_worker` is for what a reconcile waits for: others have its worker meanwhile.
-    `stored` is the status as the API server has it; `staged` are fields that go there with the next write, None for one
-    that it shall not have (`status.py`). `history` is None until a decision changed.
-    `tenure` is None where objects are not shared out.
+    `spec` and `metrics` are set while a scale loop runs. `fingerprint` is what the last finished reconcile was made
+    of, `reconciled` an object as cached that was found to be of it, `reconciling` what the reconcile under way is
+    made of, `attempts` counts those that failed since. `next_look` is monotonic seconds, 0: now. `overlaid`: what
+    lies over the spec has changed since the last reconcile began. `failures` are the trigger errors already told,
+    `stale` the triggers whose parameters may have changed, `troubles` what was logged as wrong since all was well.
+    `without_worker` is for what a reconcile waits for: others have its worker meanwhile. `stored` is the status as
+    the API server has it; `staged` are fields that go there with the next write, None for one that it shall not have
+    (`status.py`). `history` is None until a decision changed. `tenure` is None where objects are not shared out.
     """
 
     resource: Resource
@@ -45,6 +45,7 @@ class Remembered:
     staged: Mapping[str, Any] = field(default_factory=dict)
     version: int = -1
     fingerprint: tuple[object, ...] | None = None
+    reconciled: Mapping[str, Any] | None = None
     reconciling: tuple[object, ...] | None = None
     attempts: int = 0
     next_look: float = 0.0
@@ -76,6 +77,14 @@ class Remembered:
         if went_back(old, new):
             self.version = -1
         self.remember(new)
+
+    def is_reconciled(self, live: Mapping[str, Any]) -> bool:
+        """Whether the last finished reconcile was made of `live`; most looks find the very object of the one before."""
+        if self.fingerprint is None:
+            return False
+        if live is not self.reconciled:
+            self.reconciled = live if self.fingerprint == fingerprint_of(live) else None
+        return self.reconciled is not None
 
     def begin(self) -> None:
         """Work on it begins; `changed` is done as soon as that work is no longer up to date."""

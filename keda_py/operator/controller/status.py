@@ -24,7 +24,7 @@ from keda_py.operator.controller.state import Remembered
 from keda_py.operator.decisions.history import HISTORY, PAUSE_SECONDS, History, is_lively, read_history, with_entry
 from keda_py.operator.decisions.record import Entry
 
-OWN = "kedaPy"
+OWN, SAVINGS = "kedaPy", "kedaPySavings"
 STAGED_SECONDS = 1.0
 """How long a staged field waits for others at most."""
 
@@ -127,8 +127,9 @@ class StatusWriter:
     def _merged(self, state: Remembered, wanted: Mapping[str, Any], history: Any) -> dict[str, Any]:
         kind = state.key.kind
         own = self._known(kind, wanted.get(OWN, state.status.get(OWN)))
-        merged = {**state.status, **wanted, OWN: own, HISTORY: None if HISTORY in self._dropped[kind] else history}
-        return {name: value for name, value in merged.items() if value is not None}
+        merged = {**state.status, **wanted, OWN: own, HISTORY: history}
+        dropped = self._dropped[kind] & {HISTORY, SAVINGS}
+        return {name: value for name, value in merged.items() if value is not None and name not in dropped}
 
     def _carries(self, history: History, state: Remembered, status: Mapping[str, Any]) -> bool:
         """With a write that is needed anyhow, unless there are many; for itself once in a pause."""
@@ -150,6 +151,8 @@ class StatusWriter:
         # Of what stood there already the answer may show what another client wrote meanwhile.
         if sent.get(HISTORY) != before.get(HISTORY) and sent.get(HISTORY) != kept.get(HISTORY):
             dropped |= {HISTORY}
+        if SAVINGS in sent and SAVINGS not in kept:
+            dropped |= {SAVINGS}
         if dropped:
             self._dropped[kind] |= dropped
             log.warning(

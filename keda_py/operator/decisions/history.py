@@ -16,6 +16,7 @@ from typing import Any
 import orjson
 
 from keda_py.apis.foreign import list_at, map_at, maps_at, text_at
+from keda_py.core.decision import Reason
 from keda_py.core.values.times import write_time
 from keda_py.operator.decisions.record import Entry, TriggerNote
 
@@ -66,6 +67,8 @@ def compact(entry: Entry) -> Change:
     else:
         counts = {"before": entry.before, "after": entry.after}
         change["replicas"] = {name: count for name, count in counts.items() if count is not None}
+    if entry.reason is Reason.PAUSED and entry.notes:
+        change["notes"] = [entry.notes[0][:MOST_CHARACTERS]]  # who put it to sleep
     return change | ({"error": entry.error[:MOST_CHARACTERS]} if entry.error else {})
 
 
@@ -117,6 +120,8 @@ def _readable(listed: Sequence[Any]) -> Iterator[Change]:
         else:
             counts = ((name, _count(map_at(one, "replicas").get(name))) for name in ("before", "after"))
             change["replicas"] = {name: count for name, count in counts if count is not None}
+        if notes := [note[:MOST_CHARACTERS] for note in list_at(one, "notes")[:1] if isinstance(note, str)]:
+            change["notes"] = notes
         error = text_at(one, "error")[:MOST_CHARACTERS]
         yield change | ({"error": error} if error else {})
 

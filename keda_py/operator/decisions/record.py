@@ -6,7 +6,7 @@ for scaling: after a restart it begins anew, and what was before is told from `h
 """
 
 from collections import OrderedDict, defaultdict, deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from keda_py.core.decision import Reason
@@ -76,20 +76,27 @@ class DecisionRecord:
         self._numbers: defaultdict[ObjectKey, deque[int]] = defaultdict(deque)
         self._entries: OrderedDict[int, tuple[ObjectKey, Entry]] = OrderedDict()
         self._last: dict[ObjectKey, Entry] = {}
+        self._confirmed: dict[ObjectKey, datetime] = {}
         self._count = 0
 
     def note(self, key: ObjectKey, entry: Entry) -> bool:
         """Remember a decision: as the last one, and for longer where its reason differs from the one before: True."""
         before = self._last.get(key)
         self._last[key] = entry
+        self._confirmed.pop(key, None)
         if before is not None and before.reason == entry.reason and not entry.scaled:
             return False
         self._append(key, entry)
         return True
 
+    def confirm(self, key: ObjectKey, at: datetime) -> None:
+        """A look that saw and decided the same as the one before."""
+        self._confirmed[key] = at
+
     def last(self, key: ObjectKey) -> Entry | None:
         """What the last look saw and decided."""
-        return self._last.get(key)
+        last, at = self._last.get(key), self._confirmed.get(key)
+        return last if last is None or at is None else replace(last, at=at)
 
     def changes(self, key: ObjectKey) -> tuple[Entry, ...]:
         """Changes of reason, and everything that scaled, oldest first."""
@@ -98,6 +105,7 @@ class DecisionRecord:
     def forget(self, key: ObjectKey) -> None:
         """An object is gone."""
         self._last.pop(key, None)
+        self._confirmed.pop(key, None)
         for number in self._numbers.pop(key, ()):
             del self._entries[number]
 

@@ -25,7 +25,7 @@ from keda_py.kube.resources import SCALED_OBJECTS, Obj
 from keda_py.operator.cluster.caches import BY_TARGET, target_key
 from keda_py.operator.downscaler.dependencies import DownscalerDependencies
 from keda_py.operator.downscaler.objects import DOWNSCALED_BY_KIND, annotated, annotations_of
-from keda_py.operator.environments.targets import workload_of
+from keda_py.operator.environments.known.targets import workload_of
 
 _OURS = ("ScaledObject", "ScaledJob")
 

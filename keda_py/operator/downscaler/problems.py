@@ -2,6 +2,7 @@
 
 from keda_py.apis.foreign import name_of, namespace_of
 from keda_py.core.environment.downscaler.decision import PREFIX
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import Obj
 from keda_py.operator.downscaler.dependencies import DownscalerDependencies
@@ -9,12 +10,10 @@ from keda_py.operator.downscaler.objects import annotations_of
 
 INVALID, IGNORED = "DownscalerAnnotationInvalid", "DownscalerAnnotationsIgnored"
 
-Key = tuple[str, str, str]
 
-
-def key_of(live: Obj) -> Key:
-    """Kind, namespace and name."""
-    return live["kind"], namespace_of(live), name_of(live)
+def key_of(live: Obj) -> ObjectKey:
+    """Of a live object that says its kind; a Namespace has none above it."""
+    return ObjectKey(live["kind"], namespace_of(live), name_of(live))
 
 
 class Problems:
@@ -22,7 +21,7 @@ class Problems:
 
     def __init__(self, parts: DownscalerDependencies) -> None:
         self._parts = parts
-        self._told: dict[Key, str] = {}
+        self._told: dict[ObjectKey, str] = {}
 
     def refuse(self, live: Obj, error: ConfigError) -> None:
         """Something cannot be read: an annotation of the object, or of its namespace, which many objects share.

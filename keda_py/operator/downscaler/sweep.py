@@ -25,7 +25,7 @@ from keda_py.operator.controller.after_look import LATE_SECONDS
 from keda_py.operator.downscaler.deciding import Decided, Deciding
 from keda_py.operator.downscaler.dependencies import DownscalerDependencies
 from keda_py.operator.downscaler.objects import DOWNSCALED_BY_KIND, annotations_of, patch_of
-from keda_py.operator.downscaler.problems import Key, Problems, key_of
+from keda_py.operator.downscaler.problems import Problems, key_of
 from keda_py.operator.environments.overlays import Laid
 
 MINUTE = 60.0
@@ -48,9 +48,9 @@ class Sweep:
         self._parts = parts
         self._deciding, self._problems = Deciding(parts), Problems(parts)
         self._due = asyncio.Event()
-        self._every, self._changed = True, set[Key]()
-        self._written: dict[Key, float] = {}
-        self._writing = set[Key]()
+        self._every, self._changed = True, set[ObjectKey]()
+        self._written: dict[ObjectKey, float] = {}
+        self._writing = set[ObjectKey]()
         self._at_once = asyncio.Semaphore(AT_ONCE)
         self._told = ""
         self._waiting = set[ObjectKey]()
@@ -137,7 +137,7 @@ class Sweep:
         before, after = map_at(live, "fields").get("replicas"), outcome.fields.get("replicas")
         if before != 0 or not after:
             return True
-        key = ObjectKey.of(live["kind"], live)
+        key = key_of(live)
         if self._parts.activations.ask(Ticket(key), read_priority(annotations_of(live))):
             self._waiting.discard(key)
             return True
@@ -145,19 +145,19 @@ class Sweep:
         return False
 
     def _withdraw(self, live: Obj) -> None:
-        key = ObjectKey.of(live["kind"], live)
+        key = key_of(live)
         if key in self._waiting:
             self._waiting.discard(key)
             self._parts.activations.withdraw(key)
 
     def on_turn(self, key: ObjectKey) -> None:
         """It may wake now."""
-        self._changed.add((key.kind, key.namespace, key.name))
+        self._changed.add(key)
         self._due.set()
 
     def _on_override(self, namespace: str) -> None:
         """What it is about may be any object there."""
-        self._changed.add((NAMESPACES.kind, "", namespace))
+        self._changed.add(ObjectKey(NAMESPACES.kind, "", namespace))
         self._due.set()
 
     def remembers(self, namespace: str, target: Target) -> bool:
@@ -178,19 +178,19 @@ class Sweep:
         yield from self._parts.caches.every()
         yield from self._parts.scaled_objects.objects()
 
-    def _of(self, changed: Iterable[Key]) -> Iterator[Obj]:
+    def _of(self, changed: Iterable[ObjectKey]) -> Iterator[Obj]:
         """What changed, and what depends on it: of a namespace all in it, of a workload its ScaledObject."""
         caches, scaled_objects = self._parts.caches, self._parts.scaled_objects
-        for kind, namespace, name in changed:
-            if kind == NAMESPACES.kind:
+        for key in changed:
+            if key.kind == NAMESPACES.kind:
                 for informer in (*caches.workloads.values(), scaled_objects):
-                    yield from informer.objects(name)
+                    yield from informer.objects(key.name)
                 continue
-            if kind != SCALED_OBJECTS.kind:
-                version = DOWNSCALED_BY_KIND[kind].resource.api_version
-                yield from scaled_objects.by_index(BY_TARGET, target_key(namespace, version, kind, name))
-            informer = scaled_objects if kind == SCALED_OBJECTS.kind else caches.of_kind(kind)
-            if (live := informer.get(namespace, name)) is not None:
+            if key.kind != SCALED_OBJECTS.kind:
+                version = DOWNSCALED_BY_KIND[key.kind].resource.api_version
+                yield from scaled_objects.by_index(BY_TARGET, target_key(key.namespace, version, key.kind, key.name))
+            informer = scaled_objects if key.kind == SCALED_OBJECTS.kind else caches.of_kind(key.kind)
+            if (live := informer.get(key.namespace, key.name)) is not None:
                 yield live
 
     async def _decide(self, live: Obj, known: dict[str, Overrides]) -> Decided | None:

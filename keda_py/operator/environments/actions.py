@@ -33,7 +33,10 @@ _TARGETS = {
 async def act(
     client: KubeClient, state: EnvironmentMemory, decisions: Iterable[MemberDecision], objects: Mapping[str, Obj]
 ) -> None:
-    """Do all of it, so many at once; the first KubeError is raised when all were tried."""
+    """Do all of it, so many at once; the first KubeError is raised when all were tried.
+
+    `state.write_error` tells the first one for as long as errors go on: what a status says does not flap.
+    """
     at_once = asyncio.Semaphore(AT_ONCE)
     errors: list[KubeError] = []
 
@@ -51,6 +54,7 @@ async def act(
         for decision in decisions:
             if isinstance(decision.action, SetReplicas | Suspend | Resume):
                 tasks.create_task(one(decision))
+    state.write_error = (state.write_error or str(errors[0])) if errors else ""
     if errors:
         raise errors[0]
 

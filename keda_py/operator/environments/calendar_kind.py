@@ -70,4 +70,4 @@ class CalendarObjects(Kind[CalendarMemory]):
 
     def forget(self, state: CalendarMemory) -> None:
         """What was built of it."""
-        self._parts.calendars.forget(state.key.kind, state.key.namespace, state.key.name)
+        self._parts.calendars.forget(state.key)

@@ -1,11 +1,16 @@
 """What is told about an Environment, from one decision to the next. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from keda_py.apis.foreign import text_at
+from keda_py.apis.wire import Condition
 from keda_py.core.environment.decision.decision import EnvironmentDecision
+from keda_py.core.environment.decision.members import Reason
 from keda_py.core.environment.decision.state import EnvironmentState, Phase, Stage
 from keda_py.kube.events import EventType
 
+_MOST_NAMED = 5
+_WRONG = {("Valid", "False"): "EnvironmentInvalid", ("Conflict", "True"): "EnvironmentConflict"}
 _PHASES = {
     Phase.ASLEEP: "EnvironmentAsleep",
     Phase.WAKING: "EnvironmentWaking",
@@ -22,7 +27,8 @@ def events_of(before: EnvironmentState, decision: EnvironmentDecision) -> Iterat
     late = before.transition.timed_out if before.transition is not None else ()
     for wave in after.transition.timed_out if after.transition is not None else ():
         if wave not in late:
-            yield "Warning", "WaveTimedOut", f"wave {wave} was not ready in time; the next one begins"
+            waited = ", ".join(_not_done(before, decision)) or "a member"
+            yield "Warning", "WaveTimedOut", f"wave {wave} was not ready in time: {waited}; the next one begins"
     for member in decision.members:
         known = before.members.get(member.key)
         stage = member.state.stage if member.state is not None else None
@@ -30,6 +36,28 @@ def events_of(before: EnvironmentState, decision: EnvironmentDecision) -> Iterat
             yield "Warning", "EnvironmentContested", f"{member.key}: {member.because}"
         if stage is Stage.KEPT and (known is None or known.stage is not Stage.KEPT):
             yield "Normal", "MemberKeptUp", f"{member.key}: {member.because}; it stays up until the next wake"
+
+
+def _not_done(before: EnvironmentState, decision: EnvironmentDecision) -> list[str]:
+    """The first members that had their turn already, and are not up, or down, yet."""
+    begun = {Reason.WOKEN: Stage.RISING, Reason.PUT_TO_SLEEP: Stage.FALLING}
+    found = []
+    for member in decision.members:
+        known = before.members.get(member.key)
+        under_way = known is not None and begun.get(member.reason) is known.stage
+        if under_way or member.reason is Reason.NOT_READY:
+            found.append(member.key)
+    return found[:_MOST_NAMED]
+
+
+def condition_events(before: Iterable[object], after: Iterable[Condition]) -> Iterator[tuple[EventType, str, str]]:
+    """As `events_of`, of what is wrong with an Environment that was not so before; `before` is as it was stored."""
+    known = {(text_at(one, "type"), text_at(one, "status")): text_at(one, "message") for one in before}
+    for one in after:
+        reason, stored = _WRONG.get((one.type, one.status)), known.get((one.type, one.status))
+        changed = stored is None or (one.type == "Valid" and stored != one.message)
+        if reason is not None and changed:
+            yield "Warning", reason, one.message
 
 
 def turn_events(before: int, waiting: int) -> Iterator[tuple[EventType, str, str]]:

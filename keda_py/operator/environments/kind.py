@@ -23,6 +23,7 @@ from keda_py.core.conditions import ConditionValue, with_condition
 from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.decision.decision import EnvironmentDecision, decide
 from keda_py.core.environment.decision.members import SetReplicas
+from keda_py.core.environment.decision.report import COUNT_UNKNOWN, RELEASED, held_up
 from keda_py.core.environment.decision.seen import EnvironmentSeen, Role
 from keda_py.core.environment.decision.state import EnvironmentState, read_state
 from keda_py.core.environment.spec import EnvironmentSpec, build_environment
@@ -40,7 +41,7 @@ from keda_py.operator.controller.state import about, fingerprint_of
 from keda_py.operator.controller.steps import StepError
 from keda_py.operator.environments.actions import act
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
-from keda_py.operator.environments.events import events_of, turn_events
+from keda_py.operator.environments.events import condition_events, events_of, turn_events
 from keda_py.operator.environments.known.further import READ_AGAIN_SECONDS, READ_SOON_SECONDS
 from keda_py.operator.environments.members import Members
 from keda_py.operator.environments.others import find_others, is_moving
@@ -48,8 +49,8 @@ from keda_py.operator.environments.overlays import laid_by, ruler
 from keda_py.operator.environments.state import EnvironmentMemory, Read
 from keda_py.operator.environments.wire import fields_of
 
-LONGEST_WAIT_SECONDS = 600.0
-"""Between two looks where nothing is known to change: files with holidays are read again."""
+LONGEST_WAIT_SECONDS, FILES_SECONDS = 3600.0, 600.0
+"""Between two looks where nothing is known to change, and where files with holidays are to be read again."""
 BEHIND_SECONDS = 1.0
 """Until the next trial, where our watch does not show yet what another replica, or a person, has written."""
 
@@ -103,7 +104,11 @@ class Environments(Kind[EnvironmentMemory]):
 
     async def finalize(self, state: EnvironmentMemory, live: Obj) -> None:
         """Give every count back, and let go once that was seen. Raises KubeError."""
-        await self._parts.caches.wait_members()
+        try:
+            await self._parts.caches.wait_members()
+        except KubeError as error:
+            await self._hold_up(state, live, str(error))
+            raise
         spec = _releasing(live)
         decision = await self._decide(state, spec, None)
         state.spec = Read(written=None, spec=spec)
@@ -113,18 +118,34 @@ class Environments(Kind[EnvironmentMemory]):
             self._parts.tell(live, "Normal", "EnvironmentReleased", "every count is given back")
             log.info("environment deleted", extra=about(state))
 
+    async def _hold_up(self, state: EnvironmentMemory, live: Obj, problem: str) -> None:
+        """Nothing can be decided yet; raises KubeError."""
+        told = f"the counts of its members cannot be read: {problem}; it is deleted as soon as that works"
+        self._tell_held_up(state, live, told)
+        listed = with_condition(
+            state.status.get("conditions") or (), RELEASED, ConditionValue("False", COUNT_UNKNOWN, told)
+        )
+        await self._parts.status.write(state, {"conditions": listed})
+
+    def _tell_held_up(self, state: EnvironmentMemory, live: Obj | None, told: str) -> None:
+        if live is not None and told and told != state.held_up:
+            self._parts.events.record(live, "Warning", "EnvironmentHeldUp", told)
+        state.held_up = told
+
     async def _decide(
         self, state: EnvironmentMemory, spec: EnvironmentSpec, written: Environment | None
     ) -> EnvironmentDecision:
         clock = self._parts.clock
         state.next_look = clock.monotonic() + LONGEST_WAIT_SECONDS  # what changes from now on makes it 0
         calendar, problem = await self._calendar(spec, written)
+        state.next_look = min(state.next_look, clock.monotonic() + self._longest_wait(spec, written))
         overrides = await self._parts.overriding.of_namespace(spec.namespace)
         before = _stored(state)
         others = await find_others(self._parts.caches.further, self._parts.cluster, spec, before)
         found = list(self._members.see(spec, before, state.written, others))
         state.forget_all_but({one.key for one, _ in found})
-        seen = EnvironmentSeen(members=[one for one, _ in found], calendar_error=problem, kinds_error=others.error)
+        errors = {"calendar_error": problem, "kinds_error": others.error, "write_error": state.write_error}
+        seen = EnvironmentSeen(members=[one for one, _ in found], **errors)
         decision = decide(spec, calendar, overrides, seen, before, clock.now())
         wait = READ_SOON_SECONDS if is_moving(decision.state) else READ_AGAIN_SECONDS
         again = min(self._seconds_to(decision.look_again_at), wait if others.unwatched else LONGEST_WAIT_SECONDS)
@@ -148,11 +169,16 @@ class Environments(Kind[EnvironmentMemory]):
         self._parts.instruments.environments.record(state.key, decision, self._parts.clock.monotonic())
         waits = self._waiting(state, live, seen, decision)
         status = decision.status.model_copy(update={"awaiting_turn": len(waits)})
-        told = [*events_of(before, decision), *turn_events(state.status.get("awaitingTurn", 0), len(waits))]
+        told = [
+            *events_of(before, decision),
+            *condition_events(state.status.get("conditions") or (), status.conditions),
+            *turn_events(state.status.get("awaitingTurn", 0), len(waits)),
+        ]
         remembers = decision.state.members != before.members
         await self._parts.status.write(state, fields_of(EnvironmentStatus, status), exactly=remembers)
         if not self._parts.acts():
             return  # not ours any more, and so not stored
+        self._tell_held_up(state, live, held_up(decision.status))
         for kind, reason, note in told if live is not None else ():
             self._parts.events.record(live or {}, kind, reason, note)
         self._lay(state, decision, seen)
@@ -206,6 +232,14 @@ class Environments(Kind[EnvironmentMemory]):
         except (ConfigError, KubeError) as error:
             return None, str(error)
 
+    def _longest_wait(self, spec: EnvironmentSpec, written: Environment | None) -> float:
+        """Seconds until the next look for what no watch tells."""
+        if not self._parts.caches.known():
+            return READ_SOON_SECONDS
+        if written is not None and self._parts.calendars.has_files(spec.namespace, spec.name, written.spec):
+            return FILES_SECONDS
+        return LONGEST_WAIT_SECONDS
+
     def _seconds_to(self, at: datetime | None) -> float:
         if at is None:
             return LONGEST_WAIT_SECONDS
@@ -215,9 +249,10 @@ class Environments(Kind[EnvironmentMemory]):
     def forget(self, state: EnvironmentMemory) -> None:
         """What was built for it."""
         self._parts.owners.forget(state.uid)
+        self._parts.caches.further.forget(state.uid)
         for key in state.laid:
             self._parts.overlays.put(_scaled_object(state, key), None, state.uid)
-        self._parts.calendars.forget(*_triple(state))
+        self._parts.calendars.forget(state.key)
 
     def watches(self, controller: Controller[EnvironmentMemory]) -> Iterable[Callable[[], None]]:
         """Whatever may change what is to be done: members, calendars, Overrides, and other Environments."""
@@ -287,7 +322,3 @@ def _releasing(live: Obj) -> EnvironmentSpec:
 
 def _scaled_object(state: EnvironmentMemory, member: str) -> ObjectKey:
     return ObjectKey(SCALED_OBJECTS.kind, state.key.namespace, member.partition("/")[2])
-
-
-def _triple(state: EnvironmentMemory) -> tuple[str, str, str]:
-    return ("Environment", state.key.namespace, state.key.name)

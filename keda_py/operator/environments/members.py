@@ -20,9 +20,9 @@ from keda_py.operator.cluster.caches import BY_TARGET, Caches, target_key
 from keda_py.operator.controller.state import version_of
 from keda_py.operator.environments.known.caches import MEMBERS, EnvironmentCaches
 from keda_py.operator.environments.known.owners import Owners
+from keda_py.operator.environments.known.targets import is_going, paused_by_owner, workload_of
 from keda_py.operator.environments.others import Others
 from keda_py.operator.environments.state import Written
-from keda_py.operator.environments.targets import is_going, paused_by_owner, workload_of
 
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 _ASLEEP = (Stage.FALLING, Stage.DOWN)
@@ -35,6 +35,9 @@ class Count:
     value: int | None
     ready_pods: int
     manager: str
+
+
+_UNKNOWN = Count(None, 0, "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,11 +67,12 @@ class Members:
         self, spec: EnvironmentSpec, state: EnvironmentState, written: Mapping[str, Written], others: Others
     ) -> Iterator[tuple[MemberSeen, Obj]]:
         """Each member with its object; also those that are remembered and still there."""
+        known_at_all = self._caches.known()
         for found in self._found(spec, state, others):
             key, role, live = found.key, found.role, found.live
             workload = self._workload(live, others) if role is Role.SCALED_OBJECT else live
             known = state.members.get(key)
-            count = self._count(workload, role, written.get(key))
+            count = self._count(workload, role, written.get(key)) if known_at_all else _UNKNOWN
             if not count.manager and known is not None and known.stage is Stage.FALLING:
                 count = replace(count, manager=OUR_MANAGER)  # not known: an HPA that has not gone yet is most likely
             targets = [Target(*key.split("/", 1))]
@@ -102,7 +106,8 @@ class Members:
         for key, role, live, text in self._candidates(spec, state.members, others):
             labels, annotations = texts_at(live, "metadata", "labels"), texts_at(live, "metadata", "annotations")
             remembered = key in state.members or key in heirs
-            taken = spec.takes(labels, annotations) and (not text or _kind_of(text) in spec.kinds)
+            named = not text or _kind_of(text) in spec.kinds
+            taken = named and spec.takes(labels, annotations) and not self._owners.is_own(live)
             if not taken and not remembered:
                 continue
             owner = owner_of(neighbours, labels, annotations) if taken else None
@@ -145,8 +150,8 @@ class Members:
         return others.targets.get(text)
 
     def _count(self, workload: Obj | None, role: Role, written: Written | None) -> Count:
-        if workload is None or not self._caches.known():
-            return Count(None, 0, "")
+        if workload is None:
+            return _UNKNOWN
         if written is not None and version_of(workload) < written.version:
             return Count(written.count, -1, OUR_MANAGER)
         if role is Role.CRON_JOB:
@@ -154,7 +159,7 @@ class Members:
             return Count(value, value, workload["manager"])
         value = workload["spec"]["replicas"]
         if value is None:
-            return Count(None, 0, "")
+            return _UNKNOWN
         return Count(value, _ready_pods(workload, value), workload["manager"])
 
 

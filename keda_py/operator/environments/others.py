@@ -13,7 +13,7 @@ from keda_py.core.environment.spec import EnvironmentSpec
 from keda_py.kube.resources import DEPLOYMENTS, STATEFUL_SETS, Obj
 from keda_py.operator.cluster.caches import Caches
 from keda_py.operator.environments.known.further import FurtherKinds, Kind, Wanted
-from keda_py.operator.environments.targets import is_going, workload_of
+from keda_py.operator.environments.known.targets import is_going, workload_of
 
 _USUAL = tuple((resource.api_version, resource.kind) for resource in (DEPLOYMENTS, STATEFUL_SETS))
 _MOVING = (Stage.FALLING, Stage.RISING, Stage.PINNED)
@@ -34,7 +34,7 @@ class Others:
 
 async def find_others(further: FurtherKinds, cluster: Caches, spec: EnvironmentSpec, state: EnvironmentState) -> Others:
     """Asks for what is not known yet."""
-    error = await further.prepare(spec.kinds)
+    error = await further.prepare(spec.uid, spec.namespace, spec.kinds)
     watched = {_text(one): one for one in further.watched(spec.kinds, spec.namespace)}
     targets = {text: _wanted(text, spec.namespace) for text in _targets(cluster, spec, state)}
     remembered = {

@@ -20,6 +20,7 @@ from keda_py.operator.environments.kind import Environments
 from keda_py.operator.environments.known.caches import EnvironmentCaches
 from keda_py.operator.environments.known.calendars import Calendars
 from keda_py.operator.environments.known.overriding import Overriding
+from keda_py.operator.environments.known.own_pod import own_pod
 from keda_py.operator.environments.known.owners import Owners
 from keda_py.operator.environments.overlays import Overlays
 from keda_py.operator.environments.override_kind import OverrideMemory, OverrideObjects
@@ -131,7 +132,7 @@ def assemble_environments(
         cluster=shared.caches,
         calendars=calendars,
         overriding=Overriding(shared.clock, caches, calendars),
-        owners=Owners(caches.environments),
+        owners=Owners(caches.environments, own_pod(settings.cluster)),
         overlays=lying.overlays,
         bounds=lying.bounds,
         acts=leads or (lambda: True),

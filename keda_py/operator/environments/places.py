@@ -15,7 +15,7 @@ from keda_py.kube.resources import DEPLOYMENTS, ENVIRONMENTS, SCALED_OBJECTS, ST
 from keda_py.operator.cluster.caches import BY_TARGET, Caches, target_key
 from keda_py.operator.environments.known.caches import EnvironmentCaches
 from keda_py.operator.environments.known.owners import Owners
-from keda_py.operator.environments.targets import paused_by_owner, workload_of
+from keda_py.operator.environments.known.targets import paused_by_owner, workload_of
 
 Remembers = Callable[[str, Target], bool]
 """Of a namespace and a workload there, whether its count is remembered elsewhere."""

@@ -34,11 +34,16 @@ class Written:
 
 @dataclass(slots=True)
 class EnvironmentMemory(Remembered):
-    """`written` by member; `laid` are the ScaledObjects that something was decided of."""
+    """`written` by member; `laid` are the ScaledObjects that something was decided of.
+
+    `write_error` is why a member's count was not written at the last try; `held_up` what was told of a deletion.
+    """
 
     spec: Read | None = None
     written: dict[str, Written] = field(default_factory=dict)
     laid: frozenset[str] = frozenset()
+    write_error: str = ""
+    held_up: str = ""
 
     def forget_all_but(self, members: Container[str]) -> None:
         """Our writes of members that are gone: names come and go."""

@@ -5,10 +5,11 @@ Next in the flow: `reconcile.py`, then `look.py`.
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
-from datetime import datetime
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from typing import Any
 
+from keda_py.core.values.times import write_time
 from keda_py.kube.resources import SCALED_JOBS, Obj
 from keda_py.operator.controller.controller import Controller
 from keda_py.operator.controller.dependencies import WATCH_STOPPED
@@ -65,9 +66,9 @@ class ScaledJobs(Kind[ScaledJobState]):
             self._parts.tell(live, "Warning", "ScaledJobDeleted", "ScaledJob was deleted")
             log.info("scaledjob deleted", extra=about(state))
 
-    def last_active(self, state: ScaledJobState) -> datetime | None:
+    def last_words(self, state: ScaledJobState) -> Mapping[str, Any]:
         """Its last look with work."""
-        return state.last_active
+        return {} if state.last_active is None else {"lastActiveTime": write_time(state.last_active)}
 
     def watches(self, controller: Controller[ScaledJobState]) -> Iterable[Callable[[], None]]:
         """Their Jobs, which make nothing due but are counted."""

@@ -32,8 +32,14 @@ class ScaledJobParts:
 
 def assemble_jobs(shared: Dependencies, settings: Settings, tenures: Tenures | None = None) -> ScaledJobParts:
     """Put them together; nothing runs yet."""
-    caches = JobCaches(shared.client, settings.cluster.watch_namespaces)
-    parts = ScaledJobDependencies(
+    parts = job_parts_of(shared, settings)
+    controller = Controller(parts, ScaledJobs(parts), settings.scaling.scaled_job_workers, tenures)
+    return ScaledJobParts(caches=parts.caches, controller=controller)
+
+
+def job_parts_of(shared: Dependencies, settings: Settings) -> ScaledJobDependencies:
+    """What all kinds share, and caches of their own."""
+    return ScaledJobDependencies(
         clock=shared.clock,
         client=shared.client,
         readings=shared.readings,
@@ -45,8 +51,6 @@ def assemble_jobs(shared: Dependencies, settings: Settings, tenures: Tenures | N
         quarantine=shared.quarantine,
         activations=shared.activations,
         tells_unknown_keys=shared.tells_unknown_keys,
-        caches=caches,
+        caches=JobCaches(shared.client, settings.cluster.watch_namespaces),
         specs=JOBS_AS_WRITTEN,
     )
-    controller = Controller(parts, ScaledJobs(parts), settings.scaling.scaled_job_workers, tenures)
-    return ScaledJobParts(caches=caches, controller=controller)

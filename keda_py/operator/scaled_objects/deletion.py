@@ -38,7 +38,7 @@ async def finalize(parts: ScaledObjectDependencies, state: ObjectState, live: Ob
     else:
         if was_running:
             parts.events.record(live, *WATCH_STOPPED)
-        parts.events.record(live, "Warning", reason, f"{note}{left}", action=note, announced=note)
+        parts.events.record(live, "Warning", reason, f"{note}{left}", action=note)
     log.info("scaledobject deleted", extra=about(state))
 
 

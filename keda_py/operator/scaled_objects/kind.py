@@ -3,13 +3,13 @@
 Next in the flow: `reconcile.py`, then `look.py`.
 """
 
-from collections.abc import Callable, Iterable
-from datetime import datetime
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
 from keda_py.core.conditions import hpa_active
 from keda_py.core.values.object_key import ObjectKey
+from keda_py.core.values.times import write_time
 from keda_py.kube.informers.cache import key_of
 from keda_py.kube.resources import Obj
 from keda_py.operator.controller.controller import Controller
@@ -20,6 +20,7 @@ from keda_py.operator.scaled_objects.deletion import finalize
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.look import ScaleLoop
 from keda_py.operator.scaled_objects.reconcile import Reconciler
+from keda_py.operator.scaled_objects.savings import last_account
 from keda_py.operator.scaled_objects.state import ObjectState
 from keda_py.operator.scaled_objects.targets import TargetError
 
@@ -39,6 +40,7 @@ class ScaledObjects(Kind[ObjectState]):
         if state.hpa_lost and await self._parts.namespaces.is_terminating(state.key.namespace):
             state.stop()
             return
+        state.sight = None
         await self._reconciler.reconcile(state, live)
         state.hpa_lost = False
 
@@ -71,11 +73,11 @@ class ScaledObjects(Kind[ObjectState]):
         missing = isinstance(error.cause, TargetError)
         state.missing = (state.key.namespace, live["spec"]["scaleTargetRef"]["name"]) if missing else None
 
-    def last_active(self, state: ObjectState) -> datetime | None:
-        """An active object is so now."""
+    def last_words(self, state: ObjectState) -> Mapping[str, Any]:
+        """An active object is so now; and the account, where a restart could not go on from what is stored."""
         activity = state.activity
         is_active = activity is not None and activity.active and activity.last is not None
-        return self._parts.clock.now() if is_active else None
+        return last_account(state) | ({"lastActiveTime": write_time(self._parts.clock.now())} if is_active else {})
 
     def watches(self, controller: Controller[ObjectState]) -> Iterable[Callable[[], None]]:
         """HPAs and workloads."""

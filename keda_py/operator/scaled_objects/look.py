@@ -8,6 +8,7 @@ value (`report.py`); status, Events, log lines and record entry are pure functio
 
 import logging
 from dataclasses import replace
+from datetime import datetime
 
 from keda_py.core import conditions
 from keda_py.core.activity import note_activity
@@ -15,6 +16,7 @@ from keda_py.core.conditions import with_condition
 from keda_py.core.decision import Decision, ScaleTo, await_turn, decide, wakes
 from keda_py.core.pacing.activations import read_priority
 from keda_py.core.reading import Round
+from keda_py.core.savings.ledger import Ledger
 from keda_py.core.settlement import Outcome, settle
 from keda_py.core.spec import ScalingSpec
 from keda_py.errors import Conflict, KubeError
@@ -23,11 +25,11 @@ from keda_py.operator.controller.activations import Ticket
 from keda_py.operator.controller.after_look import note_decision, record_events, schedule_next
 from keda_py.operator.controller.state import about
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
-from keda_py.operator.scaled_objects.observing import Observed, observe
+from keda_py.operator.scaled_objects.observing import Observed, observe, sees_the_same, sight_of
 from keda_py.operator.scaled_objects.record_entry import entry_of
 from keda_py.operator.scaled_objects.report import Before, Look, events_of, log_lines_of
-from keda_py.operator.scaled_objects.savings import account_look
-from keda_py.operator.scaled_objects.state import ObjectState
+from keda_py.operator.scaled_objects.savings import account_look, account_sight, note_kept
+from keda_py.operator.scaled_objects.state import ObjectState, Sight
 from keda_py.operator.scaled_objects.status import reason_of, status_of
 from keda_py.operator.scaled_objects.targets import Count
 
@@ -51,17 +53,40 @@ class ScaleLoop:
             readings = await self._parts.status.meanwhile(state, self._parts.readings.poll(state.key, state.changed))
             if readings is None or state.spec is not spec:
                 return
-            look = await self._act(state, spec, readings)
-            look = replace(look, ledger=account_look(state, look))
-            self._tell(state, look)
-            self._remember(state, look)
-            self._parts.readings.note_idle(state.key, idle=look.idle)
-            await self._parts.status.write(state, status_of(look))
-            schedule_next(self._parts, state, readings, look.decision.look_again_at)
-            if self._parts.activations.has_turn(state.key):  # it came during this look
+            if state.sight is not None and sees_the_same(self._parts, state, readings):
+                look_again_at = self._confirm(state, state.sight)
+            else:
+                look_again_at = await self._look(state, spec, readings)
+            schedule_next(self._parts, state, readings, look_again_at)
+            if state.sight is None and self._parts.activations.has_turn(state.key):  # it came during this look
                 state.next_look = 0.0
         finally:
             state.looking = False
+
+    async def _look(self, state: ObjectState, spec: ScalingSpec, readings: Round) -> datetime | None:
+        """Decide on what was read, apply, tell and write; when to look again at the latest. Raises KubeError."""
+        state.sight = None
+        look = await self._act(state, spec, readings)
+        look = replace(look, ledger=account_look(state, look))
+        self._tell(state, look)
+        self._remember(state, look)
+        self._parts.readings.note_idle(state.key, idle=look.idle)
+        fields = status_of(look)
+        has_written = await self._parts.status.write(state, fields)
+        note_kept(state, fields)
+        may_write = has_written or self._parts.status.is_behind(state)  # changes wait for their pause to end
+        state.sight = None if may_write else sight_of(self._parts, state, look)
+        return look.decision.look_again_at
+
+    def _confirm(self, state: ObjectState, sight: Sight) -> datetime | None:
+        """The same as before, of which all is told and written: it is counted, and the account goes on."""
+        instruments, now = self._parts.instruments, self._parts.clock.now()
+        instruments.process.record_decision(sight.reason.value)
+        self._parts.record.confirm(state.key, now)
+        state.ledger = account_sight(state, sight, now)
+        self._tell_savings(state, state.ledger)
+        self._parts.readings.note_idle(state.key, idle=sight.idle)
+        return sight.look_again_at
 
     async def _act(self, state: ObjectState, spec: ScalingSpec, readings: Round) -> Look:
         """Observe, decide and apply; when the target changed under our hands, observe and decide again."""
@@ -131,14 +156,18 @@ class ScaleLoop:
         instruments.process.record_decision(look.decision.reason.value)
         if look.spec.fallback is not None:
             instruments.record_fallback(state.key, active=look.in_fallback)
-        if look.ledger is not None:
-            instruments.record_savings(state.key, used=look.ledger.total_replicas, saved=look.ledger.total_saved)
+        self._tell_savings(state, look.ledger)
         if look.awake is not None:
             instruments.record_awake(state.key, awake=look.awake)
         note_decision(self._parts, state, entry_of(look))
         for level, message, extra in log_lines_of(look):
             log.log(level, message, extra=about(state) | extra)
         record_events(self._parts, state, self._parts.caches.scaled_objects, events_of(look))
+
+    def _tell_savings(self, state: ObjectState, ledger: Ledger | None) -> None:
+        if ledger is not None:
+            used, saved = ledger.total_replicas, ledger.total_saved
+            self._parts.instruments.record_savings(state.key, used=used, saved=saved)
 
     def _remember(self, state: ObjectState, look: Look) -> None:
         """What the next look begins with."""

@@ -1,21 +1,28 @@
-"""What a look sees: readings evaluated, the replicas from the cache, the last activity; made into one Observation."""
+"""What a look sees: readings evaluated, the replicas from the cache, the last activity; made into one Observation.
+
+Most looks see what the one before saw, and that had nothing to do: `sees_the_same` finds that out first, from the
+same sources and by identity where a cache replaces what changes.
+"""
 
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from keda_py.core.activity import last_active_before
-from keda_py.core.decision import Observation
+from keda_py.core.decision import Observation, lasts
 from keda_py.core.evaluation import Evaluation, evaluate
 from keda_py.core.fallback import FallbackState, needs_ready_pods
 from keda_py.core.metric_names import MetricSet
-from keda_py.core.reading import Round
+from keda_py.core.reading import Outcome, Round
+from keda_py.core.savings.ledger import is_due
 from keda_py.core.spec import ScalingSpec
 from keda_py.errors import KubeError
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.fallback_target import count_ready_pods
-from keda_py.operator.scaled_objects.state import ObjectState
+from keda_py.operator.scaled_objects.report import Look
+from keda_py.operator.scaled_objects.state import ObjectState, Sight
 from keda_py.operator.scaled_objects.targets import Count
 
 
@@ -52,6 +59,63 @@ async def observe(parts: ScaledObjectDependencies, state: ObjectState, spec: Sca
         changes_at=evaluation.changes_at,
     )
     return Observed(at=now, readings=seen, health=health, evaluation=evaluation, count=count, seen=observation)
+
+
+SIGHT_SECONDS = 300.0
+"""At most, between two whole looks."""
+
+
+def sees_the_same(parts: ScaledObjectDependencies, state: ObjectState, seen: Round) -> bool:
+    """Whether all that a look is made of is what it was at the look that came to nothing."""
+    sight = state.sight
+    return (
+        sight is not None
+        and state.spec is sight.spec
+        and state.stored is sight.stored
+        and not state.staged
+        and state.told is sight.told
+        and parts.clock.monotonic() < sight.until
+        and not is_due(state.ledger, parts.clock.now())
+        and _workload(parts, state) is sight.workload
+        and parts.caches.hpas.get(state.key.namespace, sight.stored.get("hpaName", "")) is sight.hpa
+        and _outcomes(seen) == sight.outcomes
+        and (sight.spec.fallback is None or parts.readings.health(state.key) == sight.health)
+    )
+
+
+def sight_of(parts: ScaledObjectDependencies, state: ObjectState, look: Look) -> Sight | None:
+    """What a look that wrote nothing was made of; None where the next one may come to more by time alone."""
+    workload, count = _workload(parts, state), look.seen.replicas
+    formula = state.metrics is None or state.metrics.composite is not None  # it may ask for the time
+    if formula or look.readings.errors or not lasts(look.decision):
+        return None
+    if workload is None or count is None or workload["spec"]["replicas"] != count:
+        return None
+    return Sight(
+        spec=look.spec,
+        outcomes=_outcomes(look.readings),
+        health=look.health,
+        workload=workload,
+        hpa=parts.caches.hpas.get(state.key.namespace, state.stored.get("hpaName", "")),
+        stored=state.stored,
+        told=state.told,
+        count=count,
+        reason=look.decision.reason,
+        idle=look.idle,
+        look_again_at=look.decision.look_again_at,
+        until=parts.clock.monotonic() + SIGHT_SECONDS,
+    )
+
+
+def _outcomes(seen: Round) -> tuple[Outcome, ...]:
+    return tuple([one.outcome for one in seen.readings])
+
+
+def _workload(parts: ScaledObjectDependencies, state: ObjectState) -> Mapping[str, Any] | None:
+    """The scale target as cached; None where it is not, or where our own last write has not come there yet."""
+    if state.target is None or state.spec is None or state.written is not None:
+        return None
+    return parts.caches.workload(state.target, state.key.namespace, state.spec.target.name)
 
 
 async def _count(parts: ScaledObjectDependencies, state: ObjectState, spec: ScalingSpec) -> tuple[Count | None, str]:

@@ -9,11 +9,12 @@ from keda_py.core import conditions
 from keda_py.core.conditions import read_condition, with_condition
 from keda_py.core.spec import ScalingSpec
 from keda_py.kube.resources import Obj
+from keda_py.operator.controller.after_look import note_decision
 from keda_py.operator.controller.dependencies import WATCH_STOPPED
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.hpas import is_owned
 from keda_py.operator.scaled_objects.record_entry import entry_paused
-from keda_py.operator.scaled_objects.savings import account_pause
+from keda_py.operator.scaled_objects.savings import account_pause, note_kept
 from keda_py.operator.scaled_objects.state import ObjectState
 from keda_py.operator.scaled_objects.status import reason_paused, savings_of
 from keda_py.operator.scaled_objects.targets import Count
@@ -36,13 +37,14 @@ async def pause(parts: ScaledObjectDependencies, state: ObjectState, spec: Scali
             target = Count(replicas=wanted, resource_version=count.resource_version)
             await parts.targets.write(state, spec, kind, target)
     if spec.ruled_by:
-        parts.record.note(state.key, entry_paused(spec, before, parts.clock.now()))
+        note_decision(parts, state, entry_paused(spec, before, parts.clock.now()))
     now, told = parts.clock.now(), state.told or state.status.get("kedaPy") or {}
     state.told, state.ledger = reason_paused(told, spec, now), account_pause(state, spec, now, wanted)
     fields = {"pausedReplicaCount": wanted, "kedaPy": state.told}
     if state.told != told:
-        fields |= savings_of(state.ledger, state.status)
+        fields |= savings_of(state.ledger)
     await parts.status.write(state, fields)
+    note_kept(state, fields)
 
 
 async def _take_hpa_away(

@@ -2,14 +2,39 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from keda_py.core.activity import ActivityState
+from keda_py.core.decision import Reason
+from keda_py.core.fallback import FallbackState
+from keda_py.core.reading import Outcome
 from keda_py.core.savings.ledger import Ledger
 from keda_py.core.spec import ScalingSpec
 from keda_py.kube.discovery import ScaleTarget
 from keda_py.kube.informers.cache import NamespacedName
 from keda_py.operator.controller.state import Remembered
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sight:
+    """What a look was made of that had nothing to do and nothing to write, and whose decision lasts.
+
+    The same once more comes to nothing again; a whole look is taken after `until` (monotonic) all the same.
+    """
+
+    spec: ScalingSpec
+    outcomes: tuple[Outcome, ...]
+    health: Mapping[str, FallbackState]
+    workload: Mapping[str, Any]
+    hpa: Mapping[str, Any] | None
+    stored: Mapping[str, Any]
+    told: Mapping[str, Any]
+    count: int
+    reason: Reason
+    idle: bool
+    look_again_at: datetime | None
+    until: float
 
 
 @dataclass(slots=True)
@@ -18,7 +43,8 @@ class ObjectState(Remembered):
 
     `target` is what the scale loop scales, `missing` the one that a reconcile waits for. `written` is the version and
     count of our last scale, until the cache shows it. `odd` are the metrics of which an odd value has been told,
-    `out_of_reach` is whether it has been told that the target can be neither read nor scaled.
+    `out_of_reach` is whether it has been told that the target can be neither read nor scaled. `sight` is None after a
+    look that did something, or may have to.
     """
 
     spec: ScalingSpec | None = None
@@ -32,3 +58,4 @@ class ObjectState(Remembered):
     hpa_lost: bool = False
     ledger: Ledger | None = None
     told: Mapping[str, Any] = field(default_factory=dict)
+    sight: Sight | None = None

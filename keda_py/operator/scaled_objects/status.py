@@ -8,14 +8,14 @@ from keda_py.core import conditions
 from keda_py.core.conditions import read_condition, with_condition
 from keda_py.core.decision import Reason
 from keda_py.core.fallback import FallbackState
-from keda_py.core.savings.ledger import Ledger, write_ledger
+from keda_py.core.savings.ledger import Ledger, is_due, write_ledger
 from keda_py.core.settlement import Settled
 from keda_py.core.spec import ScalingSpec
 from keda_py.core.values.times import write_time
+from keda_py.operator.controller.status import SAVINGS
 from keda_py.operator.scaled_objects.report import Before, Look
 
 NOTE_CHARACTERS = 300
-SAVINGS = "kedaPySavings"
 _MOVING = ("nextChange", "ruledBy")
 """Of `status.kedaPy`: what may change while the reason stays."""
 
@@ -29,8 +29,8 @@ def status_of(look: Look) -> dict[str, Any]:
         "health": _health_status(look.spec, look.health) or None,
         "kedaPy": own or None,
     }
-    if own is not look.before.reason:
-        fields |= savings_of(look.ledger, look.before.status)
+    if own is not look.before.reason or is_due(look.ledger, look.at):
+        fields |= savings_of(look.ledger)
     return fields | _activity_fields(look.before, settled)
 
 
@@ -48,12 +48,9 @@ def reason_of(look: Look) -> Mapping[str, Any]:
     return told | ({"values": values} if values else {}) | ({"notes": notes} if notes else {})
 
 
-def savings_of(ledger: Ledger | None, status: Mapping[str, Any]) -> dict[str, Any]:
-    """`status.kedaPySavings`, to be written with a change of `kedaPy` and never alone.
-
-    Not where the stored status has no `kedaPy`: KEDA's own CRD keeps neither.
-    """
-    return {} if ledger is None or not status.get("kedaPy") else {SAVINGS: write_ledger(ledger)}
+def savings_of(ledger: Ledger | None) -> dict[str, Any]:
+    """`status.kedaPySavings`, to be written with a change of `kedaPy`, or where it is due."""
+    return {} if ledger is None else {SAVINGS: write_ledger(ledger)}
 
 
 def reason_paused(before: Mapping[str, Any], spec: ScalingSpec, now: datetime) -> Mapping[str, Any]:

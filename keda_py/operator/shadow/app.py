@@ -13,6 +13,7 @@ from keda_py import __version__
 from keda_py.clock import Clock, SystemClock
 from keda_py.core.spec import AS_WRITTEN
 from keda_py.core.values.object_key import ObjectKey
+from keda_py.kube.resources import SCALED_JOBS
 from keda_py.operator.assembly import OperatorInputs, Sources, identity, readings_of, sources_of
 from keda_py.operator.cluster.caches import Caches, keep_hpa_status
 from keda_py.operator.cluster.namespaces import Namespaces
@@ -24,13 +25,18 @@ from keda_py.operator.process.clock_watch import watch_clock
 from keda_py.operator.process.probes import probe_app
 from keda_py.operator.process.quarantine import Quarantine
 from keda_py.operator.process.watchdog import Watchdog
+from keda_py.operator.scaled_jobs.caches import JobCaches
+from keda_py.operator.scaled_jobs.parts import job_parts_of
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.hpas import Hpas
 from keda_py.operator.scaled_objects.targets import Targets
+from keda_py.operator.shadow.jobs import ShadowedJobs, ShadowJobState
 from keda_py.operator.shadow.kind import ShadowedObjects, ShadowState
 from keda_py.operator.shadow.ledger import Ledger
+from keda_py.operator.shadow.recorded import Recorded
 from keda_py.operator.shadow.report import report_app
 from keda_py.operator.shadow.silent import SilentEvents, SilentStatus
+from keda_py.operator.shadow.told import Told
 from keda_py.readings.journal import Journal
 from keda_py.readings.readings import Readings
 from keda_py.sdk.registry import trigger_types_by_module
@@ -54,7 +60,10 @@ class Shadow:
 
     parts: ScaledObjectDependencies
     controller: Controller[ShadowState]
+    jobs: Controller[ShadowJobState]
+    job_caches: JobCaches
     ledger: Ledger
+    recorded: Recorded
     report_port: int = 0
 
 
@@ -91,15 +100,20 @@ def assemble_shadow(around: OperatorInputs) -> Shadow:
     sources = sources_of(around, Caches(around.client, around.settings.cluster.watch_namespaces, keep_hpa_status))
 
     def on_reading(key: ObjectKey) -> None:
-        controller.on_reading(key)
+        (jobs if key.kind == SCALED_JOBS.kind else controller).on_reading(key)
 
     parts = _parts(around, sources, readings_of(around, sources, lambda _: True, on_reading))
-    ledger = Ledger(around.clock.now())
+    ledger, recorded = Ledger(around.clock.now()), Recorded()
     metrics = ShadowMetrics(around.instruments.registry, lambda: ledger.compared)
-    workers = around.settings.scaling.scaled_object_workers
-    controller = Controller(parts, ShadowedObjects(parts, ledger, metrics), workers)
-    sources.resolver.subscribe(controller.on_parameters)
-    return Shadow(parts=parts, controller=controller, ledger=ledger)
+    told = Told(clock=around.clock, ledger=ledger, metrics=metrics, recorded=recorded)
+    job_parts, scaling = job_parts_of(parts, around.settings), around.settings.scaling
+    controller = Controller(parts, ShadowedObjects(parts, told), scaling.scaled_object_workers)
+    jobs = Controller(job_parts, ShadowedJobs(job_parts, told), scaling.scaled_job_workers)
+    for listener in (controller, jobs):
+        sources.resolver.subscribe(listener.on_parameters)
+    return Shadow(
+        parts=parts, controller=controller, jobs=jobs, job_caches=job_parts.caches, ledger=ledger, recorded=recorded
+    )
 
 
 def _parts(around: OperatorInputs, sources: Sources, readings: Readings) -> ScaledObjectDependencies:
@@ -129,15 +143,22 @@ async def _work(shadow: Shadow, ready: asyncio.Event, started: Started) -> None:
     parts = shadow.parts
     watchdog = Watchdog(parts.instruments.process, trigger_types_by_module())
     async with asyncio.TaskGroup() as tasks:
-        for run in (parts.caches.run, parts.reader.run, watchdog.run):
+        for run in (parts.caches.run, shadow.job_caches.run, parts.reader.run, watchdog.run):
             tasks.create_task(run())
         await parts.caches.synced()
-        tasks.create_task(watch_clock(parts.clock, [shadow.controller.on_clock_step]))
+        tasks.create_task(watch_clock(parts.clock, [shadow.controller.on_clock_step, shadow.jobs.on_clock_step]))
+        tasks.create_task(_work_on_jobs(shadow))
         ready.set()
         log.info("shadow started; nothing is written", extra={"version": __version__})
         started(shadow)
         with parts.readings.listening():
             await shadow.controller.run()
+
+
+async def _work_on_jobs(shadow: Shadow) -> None:
+    """Where ScaledJobs may not be read, nothing is lost of ScaledObjects."""
+    await shadow.job_caches.synced()
+    await shadow.jobs.run()
 
 
 @asynccontextmanager
@@ -148,7 +169,7 @@ async def _serving(settings: Settings, shadow: Shadow, ready: asyncio.Event) -> 
     wanted: list[tuple[web.Application, Address | None]] = [
         (probe_app(ready.is_set), settings.serving.health),
         (page, settings.serving.metrics if settings.serving.prometheus else None),
-        (report_app(shadow.ledger, shadow.parts.clock), settings.shadow.report),
+        (report_app(shadow.ledger, shadow.recorded, shadow.parts.clock), settings.shadow.report),
     ]
     servers, port = list[LimitedServer](), 0
     try:

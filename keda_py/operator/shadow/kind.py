@@ -4,9 +4,7 @@ What would be scaled is remembered instead: `own` is the count that there would 
 that only we would have woken goes through our cooldown, too.
 """
 
-import logging
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from typing import Any
 
 from keda_py.core.activity import note_activity, restore_activity
@@ -14,7 +12,7 @@ from keda_py.core.decision import ScaleTo, decide
 from keda_py.core.hpa.manifest import build_hpa
 from keda_py.core.reading import Round
 from keda_py.core.settlement import Outcome, settle
-from keda_py.core.shadow.comparison import Claim, Ours, Theirs, compare, compare_broken, own_replicas
+from keda_py.core.shadow.comparison import Ours, Theirs, compare, compare_broken, own_replicas
 from keda_py.core.spec import ScalingSpec
 from keda_py.core.spec_rules import check_bounds, check_triggers
 from keda_py.errors import ConfigError, KubeError, ScalerError
@@ -23,21 +21,14 @@ from keda_py.operator.controller.after_look import note_decision, schedule_next
 from keda_py.operator.controller.finalizer import end_loop
 from keda_py.operator.controller.kind import Kind
 from keda_py.operator.controller.scalers import build_scalers
-from keda_py.operator.controller.state import about, fingerprint_of
+from keda_py.operator.controller.state import fingerprint_of
 from keda_py.operator.controller.steps import StepError
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.observing import observe
 from keda_py.operator.scaled_objects.record_entry import entry_of
 from keda_py.operator.scaled_objects.report import Look
 from keda_py.operator.scaled_objects.state import ObjectState
-from keda_py.operator.shadow.ledger import Ledger
-from keda_py.telemetry.shadow_metrics import ShadowMetrics
-
-SLACK = timedelta(seconds=30)
-"""Beyond a polling interval: the other side's API calls, and the HPA controller's sync."""
-PAUSED = "paused by annotation: neither side scales it"
-
-log = logging.getLogger(__name__)
+from keda_py.operator.shadow.told import PAUSED, SLACK, Told
 
 
 @dataclass(slots=True)
@@ -53,8 +44,8 @@ class ShadowedObjects(Kind[ShadowState]):
 
     new = ShadowState
 
-    def __init__(self, parts: ScaledObjectDependencies, ledger: Ledger, metrics: ShadowMetrics) -> None:
-        self._parts, self._ledger, self._metrics = parts, ledger, metrics
+    def __init__(self, parts: ScaledObjectDependencies, told: Told) -> None:
+        self._parts, self._told = parts, told
         self.live = parts.caches.scaled_objects
 
     async def reconcile(self, state: ShadowState, live: Obj) -> None:
@@ -65,7 +56,7 @@ class ShadowedObjects(Kind[ShadowState]):
         except (ConfigError, ScalerError, KubeError) as error:
             state.stop()
             await self._parts.readings.forget(state.key)
-            self._note(state, compare_broken(str(error), self._theirs(state, None)), SLACK)
+            self._told.note(state, compare_broken(str(error), self._theirs(state, None)), SLACK)
             raise StepError(f"a shadow cannot follow it: {error}", error) from error
         state.fingerprint = fingerprint
 
@@ -75,8 +66,7 @@ class ShadowedObjects(Kind[ShadowState]):
         if spec.pause.stopped:
             state.stop()
             await parts.readings.forget(state.key)
-            self._ledger.skip(state.key, PAUSED, parts.clock.now())
-            self._show(state)
+            self._told.skip(state, PAUSED)
             return
         state.target, _ = await parts.targets.resolve(spec)
         check_bounds(spec)
@@ -102,7 +92,7 @@ class ShadowedObjects(Kind[ShadowState]):
             self._parts.instruments.process.record_decision(look.decision.reason.value)
             self._parts.readings.note_idle(state.key, idle=look.idle)
             claims = compare(self._ours(state, look), self._theirs(state, theirs))
-            self._note(state, claims, spec.polling_interval + SLACK)
+            self._told.note(state, claims, spec.polling_interval + SLACK, readings)
             schedule_next(self._parts, state, readings, look.decision.look_again_at)
         finally:
             state.looking = False
@@ -158,17 +148,6 @@ class ShadowedObjects(Kind[ShadowState]):
         live = self._parts.caches.hpas.get(namespace, name)
         return Theirs(replicas=replicas, status=state.status, hpa=live)
 
-    def _note(self, state: ShadowState, claims: tuple[Claim, ...], patience: timedelta) -> None:
-        for claim in self._ledger.note(state.key, claims, self._parts.clock.now(), patience):
-            self._metrics.record_found(claim.matter.value)
-            told = {"matter": claim.matter.value, "ours": claim.ours.value, "theirs": claim.theirs.value}
-            log.warning("the sides disagree", extra=about(state) | told | {"metric": claim.subject})
-        self._show(state)
-
-    def _show(self, state: ShadowState) -> None:
-        holding = [one.claim.matter.value for one in self._ledger.holding_of(state.key)]
-        self._metrics.record_holding(state.key, holding)
-
     async def finalize(self, state: ShadowState, live: Obj) -> None:
         """It is the other side's to let go; we only stop."""
         await end_loop(self._parts, state)
@@ -176,5 +155,4 @@ class ShadowedObjects(Kind[ShadowState]):
     def forget(self, state: ShadowState) -> None:
         """Its disagreements are over."""
         self._parts.targets.forget(state)
-        self._ledger.forget(state.key, self._parts.clock.now())
-        self._metrics.forget(state.key)
+        self._told.forget(state)

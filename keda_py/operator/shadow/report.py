@@ -1,4 +1,5 @@
-"""`GET /report` on loopback: the ledger as JSON, for `keda-py shadow report`.
+"""`GET /report` on loopback: the ledger as JSON, for `keda-py shadow report`. `GET /trace`: what one object's triggers
+said, as a trace that `keda-py simulate` replays.
 
 It tells of every tenant's objects, so that no other machine reaches it, and no web page by a name of its own: who may
 exec into the pod, or forward a port of it, may read it.
@@ -13,10 +14,12 @@ from aiohttp import web
 
 from keda_py.clock import Clock
 from keda_py.core.shadow.comparison import Side
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.core.values.times import write_time
 from keda_py.operator.shadow.ledger import Disagreement, Ledger
+from keda_py.operator.shadow.recorded import Recorded
 
-PATH = "/report"
+PATH, TRACE = "/report", "/trace"
 
 
 def report_of(ledger: Ledger, clock: Clock) -> Mapping[str, Any]:
@@ -28,22 +31,34 @@ def report_of(ledger: Ledger, clock: Clock) -> Mapping[str, Any]:
         "now": write_time(clock.now()),
         "compared": ledger.compared,
         "found": ledger.found,
-        "notCompared": [{"namespace": key.namespace, "name": key.name, "why": why} for key, why in skipped],
+        "notCompared": [
+            {"kind": key.kind, "namespace": key.namespace, "name": key.name, "why": why} for key, why in skipped
+        ],
         "holding": [_fields(one) for one in ledger.holding()],
         "ended": [_fields(one) for one in ledger.ended()],
     }
 
 
-def report_app(ledger: Ledger, clock: Clock) -> web.Application:
-    """The endpoint."""
+def report_app(ledger: Ledger, recorded: Recorded, clock: Clock) -> web.Application:
+    """The endpoints."""
 
     async def answer(request: web.Request) -> web.Response:
         if not _is_here(request.host):
             raise web.HTTPForbidden(text="ask for 127.0.0.1")
         return web.Response(body=orjson.dumps(report_of(ledger, clock)), content_type="application/json")
 
+    async def trace(request: web.Request) -> web.Response:
+        if not _is_here(request.host):
+            raise web.HTTPForbidden(text="ask for 127.0.0.1")
+        key = ObjectKey(*(request.query.get(name, "") for name in ("kind", "namespace", "name")))
+        text = recorded.trace(key)
+        if text is None:
+            raise web.HTTPNotFound(text="nothing is recorded of it")
+        return web.Response(text=text, content_type="text/csv")
+
     app = web.Application()
     app.router.add_get(PATH, answer)
+    app.router.add_get(TRACE, trace)
     return app
 
 
@@ -59,6 +74,7 @@ def _is_here(host: str) -> bool:
 def _fields(one: Disagreement) -> Mapping[str, Any]:
     claim = one.claim
     told: dict[str, Any] = {
+        "kind": one.key.kind,
         "namespace": one.key.namespace,
         "name": one.key.name,
         "matter": claim.matter.value,

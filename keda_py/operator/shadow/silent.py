@@ -24,7 +24,5 @@ class SilentStatus(StatusWriter):
 class SilentEvents(EventRecorder):
     """Records no Event, and announces none."""
 
-    def record(
-        self, regarding: Obj, event_type: EventType, reason: str, note: str, action: str = "", announced: str = ""
-    ) -> None:
+    def record(self, regarding: Obj, event_type: EventType, reason: str, note: str, action: str = "") -> None:
         """Nothing."""

@@ -6,7 +6,6 @@ from zoneinfo import ZoneInfo
 from rich.text import Text
 
 from keda_py.preview.replay.days import BLOCKS, Day, days_of
-from keda_py.preview.replay.objects import MOST_STEPS
 from keda_py.preview.replay.previews import Preview, Subject
 from keda_py.preview.replay.timeline import Step
 from keda_py.terminal.table import Column, draw_table
@@ -87,7 +86,8 @@ def _details(group: Sequence[Subject], zone: ZoneInfo, width: int) -> Text:
         lines.append(_sentence(told, width, "dim"))
     lines += [_sentence(f"  {_coded(one.message, one.code)}", width, "yellow") for one in subject.findings]
     if not subject.settles:
-        told = f"  it never settles: after {MOST_STEPS} changes nothing is told, and its hours are not known"
+        steps = len(subject.timeline.steps)
+        told = f"  it never settles: after {steps} changes nothing is told, and its hours are not known"
         lines.append(_sentence(told, width, "red"))
     lines.append(Text(" " * _LABEL + "".join(f"{hour:02}".ljust(8) for hour in range(0, 24, 4)) + "24", "dim"))
     lines += [_blocks(day, subject) for day in days_of(subject.timeline, zone)]

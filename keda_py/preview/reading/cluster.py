@@ -52,19 +52,19 @@ class ClusterReading:
 
     async def read(self) -> list[Source]:
         """Of the namespace, "" for all. Raises KubeError, for ScaledObjects also where they may not be listed."""
-        found = _listed(SCALED_OBJECTS, await self._client.list(SCALED_OBJECTS, self._namespace))
+        found = with_kind(SCALED_OBJECTS, await self._client.list(SCALED_OBJECTS, self._namespace))
         for resource in _RULING:
             found += await self._list(resource)
         if any(body["kind"] == ENVIRONMENTS.kind for body in found):
             for resource in _MEMBERS:
                 found += await self._list(resource)
-        for path in dict.fromkeys(path for body in found for path in _files_of(body)):
+        for path in dict.fromkeys(path for body in found for path in files_of(body)):
             found += await self._file(path)
         return [Source(body=body) for body in found]
 
     async def _list(self, resource: Resource) -> list[Obj]:
         try:
-            return _listed(resource, await self._client.list(resource, self._namespace))
+            return with_kind(resource, await self._client.list(resource, self._namespace))
         except NotFound:
             return []
         except Forbidden as error:
@@ -74,18 +74,18 @@ class ClusterReading:
     async def _file(self, path: ObjectPath) -> list[Obj]:
         """Missing ones are told with the calendar that needs them."""
         try:
-            return _listed(path.resource, [await self._client.get(path)])
+            return with_kind(path.resource, [await self._client.get(path)])
         except (NotFound, Forbidden):
             return []
 
 
-def _listed(resource: Resource, bodies: Sequence[Obj]) -> list[Obj]:
+def with_kind(resource: Resource, bodies: Sequence[Obj]) -> list[Obj]:
     """With their kind, which lists leave out; in the order of creation, as a file would have them."""
     ordered = sorted(bodies, key=lambda one: (text_at(one, "metadata", "creationTimestamp"), namespace_of(one)))
     return [{**one, "apiVersion": resource.api_version, "kind": resource.kind} for one in ordered]
 
 
-def _files_of(body: Obj) -> Iterator[ObjectPath]:
+def files_of(body: Obj) -> Iterator[ObjectPath]:
     """Of a calendar or an Environment's own hours: the ConfigMaps and Secrets with its iCalendar files."""
     spec = map_at(body, "spec")
     for source in (*maps_at(spec, "holidays"), *maps_at(spec, "calendar", "holidays")):

@@ -18,8 +18,8 @@ from keda_py.preview.replay.objects import ScaledObjectReplay
 from keda_py.preview.replay.plan import NamespacePlan
 from keda_py.preview.replay.subjects import Governed, Member, first_count, targets_of
 
-WARM_UP = timedelta(hours=6)
-"""Before the period, and the longest cooldown on top: what happened then is felt in it."""
+WARM_UP, LONGEST_WARM_UP = timedelta(hours=6), timedelta(days=31)
+"""Before the period, and the longest cooldown on top, to that end: what happened then is felt in it."""
 _MOST_ROUNDS = 1_000
 """At one instant."""
 
@@ -29,9 +29,10 @@ class NamespaceReplay:
 
     def __init__(self, plan: NamespacePlan, begins: datetime, ends: datetime) -> None:
         cooldown = max((each.spec.cooldown for each in plan.objects), default=timedelta())
-        self.start, self.ends = begins - WARM_UP - cooldown, ends
+        self.start, self.ends = begins - min(WARM_UP + cooldown, LONGEST_WARM_UP), ends
         self._schedules, self._overrides = plan.schedules, Overrides(plan.overrides)
-        self.objects = [Governed(ScaledObjectReplay(each.spec, first_count(each.spec))) for each in plan.objects]
+        length = ends - self.start
+        self.objects = [Governed(ScaledObjectReplay(one.spec, first_count(one.spec), length)) for one in plan.objects]
         self.members = [Member(each, each.replicas, []) for each in plan.members]
         self.environments = [EnvironmentReplay(each, self._overrides, self.start) for each in plan.environments]
         self._owners = self._find_owners()

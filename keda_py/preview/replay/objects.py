@@ -6,12 +6,13 @@ have changed are left out.
 """
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from keda_py.core.activity import ActivityState, last_active_before, note_activity
 from keda_py.core.decision import Decision, Observation, Reason, ScaleTo, decide
 from keda_py.core.evaluation import Evaluation, evaluate
 from keda_py.core.hpa.manifest import build_hpa
+from keda_py.core.reading import Round
 from keda_py.core.settlement import Outcome, settle
 from keda_py.core.spec import ScalingSpec
 from keda_py.preview.replay.autoscaler import Autoscaler
@@ -19,8 +20,10 @@ from keda_py.preview.replay.reasons import by_hpa, by_look, by_pause
 from keda_py.preview.replay.timeline import Step
 from keda_py.preview.replay.triggers import Triggers, read_triggers
 
-MOST_STEPS = 2_000
-"""Of one object; what changes more often does not settle, and nothing is told behind them."""
+FEWEST_STEPS, STEPS_A_DAY = 400, 48
+"""So many may one object take; what changes more often does not settle, and nothing is told behind them."""
+READINGS_A_STEP = 50
+"""So many readings of windows may one step cost, on the average."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +37,11 @@ class Laid:
 class ScaledObjectReplay:
     """`due` is when to step next; None: not before its spec changes. Raises ConfigError for triggers that are wrong."""
 
-    def __init__(self, written: ScalingSpec, replicas: int) -> None:
+    def __init__(self, written: ScalingSpec, replicas: int, period: timedelta) -> None:
         self.written, self.replicas = written, replicas
+        self._most = max(FEWEST_STEPS, period.days * STEPS_A_DAY)
+        self._readings_left = self._most * READINGS_A_STEP
+        self._seen: Round | None = None
         self.first = replicas
         self.triggers: Triggers = read_triggers(written)
         self.steps: list[Step] = []
@@ -55,8 +61,8 @@ class ScaledObjectReplay:
 
     @property
     def settles(self) -> bool:
-        """False for one that its own bounds move up and down for ever."""
-        return len(self.steps) < MOST_STEPS
+        """False for one that its own bounds, or its windows, move up and down all the time."""
+        return len(self.steps) < self._most and self._readings_left > 0
 
     def step(self, laid: Laid, now: datetime) -> None:
         """All that is due."""
@@ -88,7 +94,8 @@ class ScaledObjectReplay:
 
     def _look(self, laid: Laid, now: datetime) -> None:
         spec, monotonic = laid.spec, now.timestamp()
-        seen = self.triggers.read(now)
+        seen = self._seen = self.triggers.read(now, self._seen)
+        self._readings_left -= len(seen.readings) or 1
         evaluation = evaluate(spec, self.triggers.metrics, seen, {}, self.replicas, None)
         observation = Observation(
             replicas=self.replicas,

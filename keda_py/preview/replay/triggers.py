@@ -35,11 +35,17 @@ class Triggers:
     windows: dict[int, Window]
     unknown: tuple[str, ...]
 
-    def read(self, now: datetime) -> Round:
-        """What a poll finds then, if only the windows have work."""
-        return Round(readings=tuple(self._reading(metric, now) for metric in self.metrics.external))
+    def read(self, now: datetime, last: Round | None = None) -> Round:
+        """What a poll finds then, if only the windows have work. What `last` found holds until the change it knows."""
+        known = last.readings if last is not None else (None,) * len(self.metrics.external)
+        pairs = zip(self.metrics.external, known, strict=True)
+        return Round(readings=tuple(self._reading(metric, now, before) for metric, before in pairs))
 
-    def _reading(self, metric: NamedMetric, now: datetime) -> MetricReading:
+    def _reading(self, metric: NamedMetric, now: datetime, before: MetricReading | None) -> MetricReading:
+        if before is not None and isinstance(before.outcome, Reading):
+            changes = before.outcome.changes_at
+            if changes is not None and now < changes:
+                return MetricReading(metric=metric, outcome=before.outcome, taken_at=now)
         window = self.windows.get(metric.trigger_index)
         if window is None:
             return MetricReading(metric=metric, outcome=Reading(value=0.0, active=False), taken_at=now)

@@ -3,17 +3,14 @@
 A key's type is not known before it has been asked, and may change; a server says WRONGTYPE to the wrong command.
 """
 
-from collections.abc import AsyncIterator, Sequence
-from typing import ClassVar
+from collections.abc import Sequence
 
 from redis.exceptions import ResponseError
 
-from keda_py.sdk.scaler import Reading, Scaler, ScalerContext, ScalerError, SharingKey
-from scalers.shared.protocols.listening import Listening
-from scalers.shared.redis.asking import Command, RedisAsker
-from scalers.shared.redis.events import key_events
+from keda_py.sdk.scaler import Reading, Scaler, ScalerContext, ScalerError
+from scalers.shared.redis.asking import Command
+from scalers.shared.redis.key_scaler import RedisKeyScaler
 from scalers.shared.redis.metadata import RedisConnectionMetadata
-from scalers.shared.redis.place import Topology, place_of
 from scalers.shared.target import check_target
 
 _COUNTS = {b"none": "LLEN", b"list": "LLEN", b"set": "SCARD", b"zset": "ZCARD", b"hash": "HLEN"}
@@ -27,20 +24,20 @@ class RedisLengthMetadata(RedisConnectionMetadata):
     list_name: str
 
 
-class LengthScaler(Scaler[RedisLengthMetadata]):
-    """All triggers on one place and user share connections, and one round trip per poll."""
+class LengthScaler(RedisKeyScaler[RedisLengthMetadata]):
+    """A key that is missing has no length, one of another type is an error."""
 
-    topology: ClassVar[Topology]
-
-    _redis: RedisAsker
-    _listening: Listening
+    use = "lengths"
 
     def __init__(self, metadata: RedisLengthMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
         check_target(metadata.list_length, "listLength", context)
-        self._place = place_of(metadata, self.topology, context.http_timeout)
-        self._batch_key = self._place.key(context.namespace, "lengths")
         self._count, self._kind = "LLEN", "value of another type"
+
+    @property
+    def key(self) -> str:
+        """`listName`."""
+        return self.metadata.list_name
 
     @property
     def metric_name(self) -> str:
@@ -56,27 +53,6 @@ class LengthScaler(Scaler[RedisLengthMetadata]):
     def activation(self) -> float:
         """`activationListLength`."""
         return float(self.metadata.activation_list_length)
-
-    async def open(self) -> None:
-        """Join the connections; their first user sends a PING."""
-        self._redis = await self._place.join(self.context)
-        self._listening = await self._place.listen(self._redis, self.context)
-
-    async def read(self, spec: object = None) -> Reading:
-        """The length now; a key that is missing has none, one of another type is an error."""
-        (reading,) = await self.read_batch([self])
-        if isinstance(reading, ScalerError):
-            raise reading
-        return reading
-
-    def watch(self) -> AsyncIterator[bool] | None:
-        """Each change of the key, where the server has keyspace events on."""
-        return key_events(self._listening, self.metadata.list_name)
-
-    @property
-    def batch_key(self) -> SharingKey:
-        """Servers, user, database, TLS and time-out."""
-        return self._batch_key
 
     async def read_batch(self, scalers: "Sequence[Scaler[RedisLengthMetadata]]") -> "Sequence[Reading | ScalerError]":
         """All lengths in one round trip; in three where the type of a key has changed."""

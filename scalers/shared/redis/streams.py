@@ -1,16 +1,14 @@
 """The backlog of a stream: its length, or what a consumer group has not acknowledged, or has not been given yet."""
 
-from collections.abc import AsyncIterator, Sequence
-from typing import ClassVar, Literal
+from collections.abc import Sequence
+from typing import Literal
 
 from redis.exceptions import ResponseError
 
-from keda_py.sdk.scaler import Reading, Scaler, ScalerContext, ScalerError, SharingKey
-from scalers.shared.protocols.listening import Listening
-from scalers.shared.redis.asking import Command, RedisAsker
-from scalers.shared.redis.events import key_events
+from keda_py.sdk.scaler import Reading, Scaler, ScalerContext, ScalerError
+from scalers.shared.redis.asking import Command
+from scalers.shared.redis.key_scaler import RedisKeyScaler
 from scalers.shared.redis.metadata import RedisConnectionMetadata
-from scalers.shared.redis.place import Topology, place_of
 from scalers.shared.target import check_target
 
 Mode = Literal["length", "pending", "lag"]
@@ -34,20 +32,20 @@ class RedisStreamsMetadata(RedisConnectionMetadata):
         return "lag" if self.lag_count else "pending"
 
 
-class StreamScaler(Scaler[RedisStreamsMetadata]):
-    """All triggers on one place and user share connections, and one round trip per poll."""
+class StreamScaler(RedisKeyScaler[RedisStreamsMetadata]):
+    """A missing stream has no backlog, but a missing group of it is an error where entries pend."""
 
-    topology: ClassVar[Topology]
-
-    _redis: RedisAsker
-    _listening: Listening
+    use = "streams"
 
     def __init__(self, metadata: RedisStreamsMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)
         key = {"length": "streamLength", "pending": "pendingEntriesCount", "lag": "lagCount"}[metadata.mode]
         check_target(self.target, key, context)
-        self._place = place_of(metadata, self.topology, context.http_timeout)
-        self._batch_key = self._place.key(context.namespace, "streams")
+
+    @property
+    def key(self) -> str:
+        """`stream`."""
+        return self.metadata.stream
 
     @property
     def metric_name(self) -> str:
@@ -69,27 +67,6 @@ class StreamScaler(Scaler[RedisStreamsMetadata]):
     def activation(self) -> float:
         """`activationLagCount`, in every mode."""
         return float(self.metadata.activation_lag_count)
-
-    async def open(self) -> None:
-        """Join the connections; their first user sends a PING."""
-        self._redis = await self._place.join(self.context)
-        self._listening = await self._place.listen(self._redis, self.context)
-
-    async def read(self, spec: object = None) -> Reading:
-        """The backlog now; a missing stream has none, but a missing group of it is an error where entries pend."""
-        (reading,) = await self.read_batch([self])
-        if isinstance(reading, ScalerError):
-            raise reading
-        return reading
-
-    def watch(self) -> AsyncIterator[bool] | None:
-        """Each change of the key, where the server has keyspace events on."""
-        return key_events(self._listening, self.metadata.stream)
-
-    @property
-    def batch_key(self) -> SharingKey:
-        """Servers, user, database, TLS and time-out."""
-        return self._batch_key
 
     async def read_batch(self, scalers: "Sequence[Scaler[RedisStreamsMetadata]]") -> "Sequence[Reading | ScalerError]":
         """All backlogs in one round trip; in two where the lag of a group is asked that is not there."""

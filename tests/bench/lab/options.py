@@ -16,7 +16,8 @@ class Options:
     them are woken; each row of `serve` takes `load` seconds; `sizes` are what `growth` compares; a soak lasts `minutes`.
 
     `kubeconfig` None: the embedded cluster. `profile`: a folder for flame graphs of the operator, one a phase.
-    `pictures`: the folder of the charts.
+    `pictures`: the folder of the charts. Of `environment`: how many `members`; an operator that is `running` there is
+    measured, else one of ours; `imitate_kubelet` where no node runs pods.
     """
 
     objects: int = 500
@@ -29,6 +30,9 @@ class Options:
     kubeconfig: Path | None = None
     profile: Path | None = None
     pictures: Path = Path()
+    members: int = 200
+    running: bool = False
+    imitate_kubelet: bool = False
 
 
 Bench = Callable[[Options, Say], AsyncIterator[Row]]

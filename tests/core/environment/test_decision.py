@@ -21,6 +21,7 @@ from keda_py.core.environment.decision.members import (
     SetReplicas,
     Suspend,
 )
+from keda_py.core.environment.decision.report import held_up
 from keda_py.core.environment.decision.seen import EnvironmentSeen, MemberSeen, Writer, is_ready, writer_of
 from keda_py.core.environment.decision.state import (
     EnvironmentState,
@@ -477,3 +478,18 @@ def test_a_crowd_that_grows_while_it_falls_asleep_or_sleeps_forgets_no_count() -
     assert len(turned.status.members) == MOST_MEMBERS
     morning = run(*asleep, member("Deployment/new"), state=holding(ASLEEP, **down), now=DAWN)
     assert [each.action for each in morning.members].count(SetReplicas(3)) == DEV.max_parallel
+
+
+def test_a_deletion_that_is_held_up_says_what_is_in_the_way_and_what_to_do() -> None:
+    leaving, held = environment(deleting=AT_19), holding(ASLEEP, Deployment_web=DOWN3)
+    unknown = by_type(run(member(count=None), spec=leaving, state=held), "Released")
+    assert unknown[:2] == ("False", "CountUnknown")
+    assert unknown[2].startswith("the count of Deployment/web cannot be read; it is deleted as soon as that works;")
+    assert "take its finalizer finalizer.keda.sh off (Deployment/web 3)" in unknown[2]
+    refused = EnvironmentSeen(members=[member(count=0)], write_error="deployments is forbidden")
+    decision = decide(leaving, OFFICE, Overrides(), refused, held, NIGHT)
+    assert held_up(decision.status).startswith("a count cannot be given back: deployments is forbidden; it is deleted")
+    rising = run(member(count=0), spec=leaving, state=held)
+    assert by_type(rising, "Released")[:2] == ("False", "GivingBack")
+    assert held_up(rising.status) == ""
+    assert by_type(run(member(), spec=leaving, state=AWAKE), "Released")[:2] == ("True", "AllGivenBack")

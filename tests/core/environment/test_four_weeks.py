@@ -1,95 +1,34 @@
 """Four weeks of an environment with overrides, kills, people and another controller: what must hold at all times."""
 
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from typing import Any
+from datetime import datetime, timedelta
 
 from hypothesis import given
-from hypothesis import strategies as st
 
-from keda_py.apis.environments.calendar import CalendarSpec
-from keda_py.core.environment.calendar.questions import is_open, next_change
-from keda_py.core.environment.calendar.reading import read_calendar
+from keda_py.core.environment.calendar.questions import is_open
 from keda_py.core.environment.decision.decision import EnvironmentDecision
 from keda_py.core.environment.decision.members import Keep
 from keda_py.core.environment.decision.members import Reason as MemberReason
 from keda_py.core.environment.decision.seen import Role
-from keda_py.core.environment.overrides import Overrides, OverrideSpec, OverrideState, Target
+from keda_py.core.environment.overrides import Overrides, OverrideState, Target
 from tests.core.environment.builders import environment
+from tests.core.environment.stories import (
+    ASLEEP_PHASES,
+    AWAKE_PHASES,
+    KEYS,
+    START,
+    WAVES,
+    WEEKS,
+    Story,
+    boundaries_of,
+    calendar_of,
+    override,
+    stories,
+)
 from tests.core.environment.world import ARGO, PERSON, Thing, World
 from tests.properties import examples
 
-START = datetime(2026, 3, 9, tzinfo=UTC)
-WEEKS = timedelta(weeks=4)  # with the change of the clock in Prague and in New York
-MINUTES = int(WEEKS.total_seconds()) // 60
-WAVES = [
-    {"name": "data", "selector": {"matchLabels": {"w": "data"}}, "timeout": "3m", "pause": "10s"},
-    {"name": "services", "selector": {"matchLabels": {"w": "services"}}, "timeout": "2m"},
-]
-KEYS = [
-    ("StatefulSet/db", Role.WORKLOAD, 0, 2),
-    ("ScaledObject/queue", Role.SCALED_OBJECT, 1, 1),
-    ("Deployment/web", Role.WORKLOAD, 1, 3),
-    ("Deployment/off", Role.WORKLOAD, 2, 0),
-    ("Deployment/git", Role.WORKLOAD, 2, 4),
-    ("CronJob/report", Role.CRON_JOB, 2, 1),
-]
-AWAKE_PHASES, ASLEEP_PHASES = ("Waking", "Awake"), ("FallingAsleep", "Asleep")
-
-at_minute = st.integers(60, MINUTES - 60).map(lambda minute: START + timedelta(minutes=minute))
-half_hours = st.integers(0, 47).map(lambda half: f"{half // 2:02}:{half % 2 * 30:02}")
-
-
-@dataclass(frozen=True)
-class Story:
-    """What happens besides the calendar."""
-
-    hours: list[dict[str, str]]
-    zone: str
-    holiday: int
-    overrides: list[tuple[datetime, int, int, OverrideState]]
-    edits: list[tuple[datetime, int, int]]
-    kills: frozenset[int]
-    lost: tuple[datetime, int]
-    pods_take: list[int | None]
-    fought: bool
-    ready_by: bool
-    parallel: int
-
-
-stories = st.builds(
-    Story,
-    hours=st.tuples(st.sampled_from(["Mon-Fri", "", "Sat,Sun", "Mon,Wed,Fri"]), half_hours, half_hours)
-    .filter(lambda each: each[1] != each[2])
-    .map(lambda each: [{"days": each[0], "from": each[1], "to": each[2]}]),
-    zone=st.sampled_from(["Europe/Prague", "America/New_York", "Asia/Seoul", "UTC"]),
-    holiday=st.integers(0, 27),
-    overrides=st.lists(st.tuples(at_minute, st.integers(10, 900), st.integers(-3, 5), st.sampled_from(OverrideState)), max_size=5),
-    edits=st.lists(st.tuples(at_minute, st.integers(0, 3), st.integers(0, 6)), max_size=8),
-    kills=st.frozensets(st.integers(1, 600), max_size=120),
-    lost=st.tuples(at_minute, st.integers(0, 2000)),
-    pods_take=st.lists(st.sampled_from([0, 5, 40, 200, None]), min_size=6, max_size=6),
-    fought=st.booleans(),
-    ready_by=st.booleans(),
-    parallel=st.integers(1, 6),
-)  # fmt: skip
-
-
-def override(number: int, begins: datetime, minutes: int, target: int, state: OverrideState) -> OverrideSpec:
-    member = 0 <= target < len(KEYS)
-    kind, _, name = KEYS[target][0].partition("/") if member else ("Environment", "", "dev")
-    if not member and state is OverrideState.EXACTLY:
-        state = OverrideState.AWAKE
-    times: dict[str, Any] = {"created": begins, "starts": begins, "ends": begins + timedelta(minutes=minutes)}
-    replicas = 2 if state is OverrideState.EXACTLY else None
-    return OverrideSpec(name=f"o{number}", target=Target(kind, name), state=state, replicas=replicas, **times)
-
 
 def build(story: Story) -> World:
-    day = (START + timedelta(days=story.holiday)).date().isoformat()
-    spec = CalendarSpec.model_validate(
-        {"timeZone": story.zone, "hours": story.hours, "holidays": [{"dates": [day], "name": "Holiday"}]}
-    )
     things = []
     for (key, role, wave, count), seconds in zip(KEYS, story.pods_take, strict=True):
         takes = None if seconds is None else timedelta(seconds=seconds)
@@ -99,7 +38,7 @@ def build(story: Story) -> World:
         things.append(thing)
     return World(
         spec=environment(waves=WAVES, readyBy=story.ready_by, maxParallel=story.parallel),
-        calendar=read_calendar(spec),
+        calendar=calendar_of(story),
         things=things,
         overrides=[override(number, *each) for number, each in enumerate(story.overrides)],
         kills=story.kills,
@@ -111,10 +50,7 @@ def build(story: Story) -> World:
 @given(story=stories)
 def test_four_weeks_lose_no_count_and_no_boundary(story: Story) -> None:
     world = build(story)
-    boundaries, at = [], START
-    while (change := next_change(world.calendar, at)) is not None and change.at < START + WEEKS:
-        boundaries.append(change.at)
-        at = change.at
+    boundaries = boundaries_of(world.calendar)
     lost_from, lost_until = story.lost[0], story.lost[0] + timedelta(minutes=story.lost[1])
     second, hour = timedelta(seconds=1), timedelta(hours=1)
     events = [

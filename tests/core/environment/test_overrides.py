@@ -126,6 +126,7 @@ def test_one_for_another_target_rules_nothing() -> None:
         ({"state": "Awake", "from": "0001-01-01T00:00:00+14:00"}, "spec.from: '0001-01-01T00:00:00+14:00' is not of the years 1970 to 2200; correct it"),
         ({"state": "Awake", "until": "NextChange", "for": "3h"}, "spec: give one of until and for"),
         ({"replicas": 3}, "spec.replicas: an Environment has no count; use state, or name a ScaledObject, Deployment or StatefulSet"),
+        ({"replicas": 10_001}, "spec.replicas: 10001 is too high; use 10000 or less"),
         ({}, "spec: give one of state and replicas"),
         ({"state": "Awake", "replicas": 3}, "spec: give one of state and replicas"),
     ],

@@ -31,7 +31,7 @@ def target(count: int) -> ScaleTarget:
 
 
 def computed(spec: HpaSpec, asked: Asked, seconds: int) -> Path:
-    """Every sync by `controller.py`; at zero something wakes it where the metrics ask for anything."""
+    """Every sync by the controller; at zero something wakes it where the metrics ask for anything."""
     path: Path = []
     history, count, wanted = History(), 1, asked[0]
     for at in range(seconds):

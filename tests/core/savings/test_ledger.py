@@ -4,11 +4,12 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keda_py.core.savings.ledger import Ledger, note, read_ledger, write_ledger
+from keda_py.core.savings.ledger import MOST_DAYS, Held, Ledger, is_due, kept, note, read_ledger, write_ledger
 from tests.properties import examples
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -19,8 +20,8 @@ def over(*steps: tuple[int, timedelta], instead: int = 2) -> Ledger:
     """That many replicas for so long, one after the other."""
     ledger, now = None, NOON
     for count, length in steps:
-        ledger, now = note(ledger, now, count=count, instead=instead), now + length
-    return note(ledger, now, count=steps[-1][0], instead=instead)
+        ledger, now = note(ledger, now, Held(count=count, instead=instead)), now + length
+    return note(ledger, now, Held(count=steps[-1][0], instead=instead))
 
 
 def test_what_sleeps_saves_what_the_hpa_alone_would_have() -> None:
@@ -38,20 +39,30 @@ def test_a_night_over_the_end_of_a_month_counts_for_both() -> None:
 
 @pytest.mark.parametrize(("seen", "asleep"), [(0, 3600), (3, 0)], ids=["still so", "changed meanwhile"])
 def test_after_a_restart_time_counts_where_the_count_is_still_the_same(seen: int, asleep: int) -> None:
-    stored = read_ledger(write_ledger(note(None, NOON, count=0, instead=1)))
-    assert note(stored, NOON + HOUR, count=1, instead=1, before=seen).month.asleep == asleep
+    stored = read_ledger(write_ledger(note(None, NOON, Held(count=0, instead=1))))
+    assert note(stored, NOON + HOUR, Held(count=1, instead=1), before=seen).month.asleep == asleep
 
 
 @pytest.mark.parametrize("by", [-HOUR, timedelta(days=400)], ids=["back", "a year on"])
 def test_a_stepped_clock_saves_nothing(by: timedelta) -> None:
-    ledger = note(over((0, HOUR)), NOON + by, count=0, instead=1)
+    asleep = Held(count=0, instead=1)
+    ledger = note(over((0, HOUR)), NOON + by, asleep)
     assert ledger.total_saved == 2 * 3600
-    assert note(ledger, NOON + by + HOUR, count=0, instead=1).total_saved == 2 * 3600 + 3600
+    assert note(ledger, NOON + by + HOUR, asleep).total_saved == 2 * 3600 + 3600
 
 
 @pytest.mark.parametrize(
     "broken",
-    [{}, {"at": "soon"}, {"replicas": "1"}, {"month": None}, {"totalSavedSeconds": -1}, {"totalSavedSeconds": 2**60}],
+    [
+        {},
+        {"at": "soon"},
+        {"replicas": "1"},
+        {"month": None},
+        {"totalSavedSeconds": -1},
+        {"totalSavedSeconds": 2**60},
+        {"days": [{}]},
+        {"days": "2026"},
+    ],
 )
 def test_what_was_edited_by_hand_begins_anew(broken: dict[str, Any]) -> None:
     stored = write_ledger(over((0, HOUR))) | broken if broken else {}
@@ -62,6 +73,45 @@ def test_what_was_edited_by_hand_begins_anew(broken: dict[str, Any]) -> None:
 @examples(100)
 def test_it_is_read_as_it_was_written_and_no_second_is_lost(steps: list[tuple[int, int]]) -> None:
     ledger = over(*((count, timedelta(seconds=seconds)) for count, seconds in steps))
-    assert read_ledger(write_ledger(ledger)) == replace(ledger, stored=True)
+    assert read_ledger(write_ledger(ledger)) == replace(kept(ledger), restored=True)
     assert ledger.total_replicas == sum(count * seconds for count, seconds in steps)
     assert ledger.total_saved == sum(2 * seconds for count, seconds in steps if count == 0)
+    assert sum(day.seconds for day in ledger.days) <= sum(seconds for _, seconds in steps)
+    assert len(ledger.days) <= MOST_DAYS
+
+
+def test_a_day_has_its_own_sums() -> None:
+    days = over((1, timedelta(hours=12)), (3, timedelta(hours=6)), (0, timedelta(hours=19))).days
+    told = [(day.name, day.seconds, day.asleep, day.replicas) for day in days]
+    noon, whole = timedelta(hours=12).total_seconds(), timedelta(hours=24).total_seconds()
+    assert told == [
+        ("2026-11-20", noon, 0, noon),
+        ("2026-11-21", whole, timedelta(hours=18).total_seconds(), 3 * timedelta(hours=6).total_seconds()),
+        ("2026-11-22", 3600, 3600, 0),
+    ]
+
+
+def test_what_failing_sources_keep_up_is_summed_apart() -> None:
+    ledger = note(None, NOON, Held(count=2, instead=1, failing=True))
+    month = note(note(ledger, NOON + HOUR, Held(count=2, instead=1)), NOON + 3 * HOUR, Held(count=2, instead=1)).month
+    assert (month.seconds, month.failing) == (3 * 3600, 3600)
+    assert read_ledger(write_ledger(ledger)) == replace(kept(ledger), restored=True)
+
+
+def test_it_is_stored_by_itself_once_an_hour_where_counts_have_moved_and_else_never() -> None:
+    two, three = Held(count=2, instead=1), Held(count=3, instead=1)
+    new = note(None, NOON, two)
+    assert is_due(new, NOON)
+    steady = note(kept(new), NOON + timedelta(days=9), two)
+    assert not is_due(steady, NOON + timedelta(days=9))
+    moved = note(kept(new), NOON + timedelta(minutes=1), three)
+    assert [is_due(moved, NOON + timedelta(minutes=at)) for at in (1, 59, 60)] == [False, False, True]
+    back = note(moved, NOON + timedelta(minutes=30), two)
+    assert is_due(back, NOON + HOUR)  # a restart would not know of the minutes between
+    assert not is_due(None, NOON)
+
+
+def test_fifteen_days_and_two_months_fit_two_kibibytes() -> None:
+    """It stands in the status of every object."""
+    stored = write_ledger(over((999, timedelta(days=31)), (0, timedelta(days=31))))
+    assert (len(stored["days"]), len(orjson.dumps(stored)) < 2048) == (MOST_DAYS, True)

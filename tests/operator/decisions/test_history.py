@@ -140,3 +140,22 @@ def test_what_another_client_wrote_is_read_no_longer_than_what_we_write() -> Non
         "triggers": [{"metric": "m" * 120, "active": False, "error": "e" * 120}] * 3,
         "replicas": {"after": 2},
     }
+
+
+def test_a_hundred_changes_a_day_with_the_longest_reasons_stay_within_their_bytes() -> None:
+    """A reason is what a tenant writes into an Override, an error what a source answers."""
+    triggers = tuple(TriggerNote(metric=f"s{at}-" + "x" * 500, error="\u20ac" * 9000) for at in range(20))
+    told = kept(
+        *(
+            entry(Reason.PAUSED, 14 * n, before=1, after=0, notes=("\U0001f4a4" * 5000,))
+            if n % 2
+            else entry(Reason.ACTIVATED, 14 * n, before=0, after=1, triggers=triggers, error="z" * 5000)
+            for n in range(100)
+        )
+    ).changes
+    assert len(orjson.dumps(told)) <= MOST_BYTES
+    assert told[-1]["notes"] == ["\U0001f4a4" * 120]
+    assert read_history(status(*told)) == told
+    hostile = {**told[-1], "notes": ["x" * 10_000, "y"]}
+    assert read_history(status(hostile))[0]["notes"] == ["x" * 120]
+    assert "notes" not in read_history(status({**told[-1], "notes": [{"a": 1}]}))[0]

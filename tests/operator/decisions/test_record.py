@@ -47,6 +47,17 @@ def seconds(record: DecisionRecord, name: str) -> list[float]:
     return [(entry.at - NOON).total_seconds() for entry in record.changes(key(name))]
 
 
+def test_a_look_that_confirms_the_last_one_is_the_last() -> None:
+    record, later = DecisionRecord(), NOON + timedelta(seconds=30)
+    note(record, "app", Reason.INACTIVE)
+    record.confirm(key("app"), later)
+    last = record.last(key("app"))
+    assert last == replace(entry_of(LOOK), reason=Reason.INACTIVE, at=later)
+    note(record, "app", Reason.ACTIVE, start=40)
+    assert record.last(key("app")) == entry_of(replace(LOOK, at=NOON + timedelta(seconds=40)))
+    assert seconds(record, "app") == [0, 40]
+
+
 FLAPPING = (Reason.ACTIVE, Reason.COOLING_DOWN) * 50
 
 

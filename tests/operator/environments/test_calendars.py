@@ -4,7 +4,7 @@ from typing import Any
 
 from keda_py.kube.resources import CALENDARS, CLUSTER_CALENDARS, CONFIG_MAPS, Obj
 from tests.builders import config_map, deployment, obj
-from tests.operator.environments.builders import GROUP, HOURS, condition, environment, status, until
+from tests.operator.environments.builders import GROUP, HOURS, condition, environment, events, status, until
 from tests.operator.world import World
 
 ICS = """BEGIN:VCALENDAR
@@ -47,12 +47,14 @@ async def test_a_holiday_of_a_file_keeps_an_environment_asleep(world: World) -> 
     assert "Company day" in status(world)["because"]
 
 
-async def test_a_missing_file_puts_nothing_to_sleep_and_is_said(world: World) -> None:
+async def test_a_missing_file_puts_nothing_to_sleep_and_is_said_once(world: World) -> None:
+    told = events(world)
     await world.create(calendar(holidays=from_file()))
     await world.create(deployment("web", 2), environment(calendarRef={"name": "office"}))
     await until(world, 21, "12:00")
     assert world.replicas("web") == 2
     assert condition(world, "Valid") == ("False", "CalendarInvalid")
+    assert told.count(("Warning", "EnvironmentInvalid")) == 1
     (valid,) = world.get(CALENDARS, "office")["status"]["conditions"]
     assert "there is no ConfigMap 'days'" in valid["message"]
     await world.create(config_map("days", **{"days.ics": ICS}))

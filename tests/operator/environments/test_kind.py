@@ -1,8 +1,17 @@
 """An Environment on the embedded cluster: its members sleep at night, and are as they were in the morning."""
 
-from keda_py.kube.resources import DEPLOYMENTS, ENVIRONMENTS, STATEFUL_SETS
+from keda_py.kube.resources import DEPLOYMENTS, ENVIRONMENTS, STATEFUL_SETS, VALIDATING_WEBHOOK_CONFIGURATIONS
 from tests.builders import deployment, workload
-from tests.operator.environments.builders import condition, cron_job, environment, events, is_suspended, status, until
+from tests.operator.environments.builders import (
+    LUNCH,
+    condition,
+    cron_job,
+    environment,
+    events,
+    is_suspended,
+    status,
+    until,
+)
 from tests.operator.world import World
 
 
@@ -49,6 +58,27 @@ async def test_deleted_at_night_it_first_gives_every_count_back(world: World) ->
     assert world.replicas("web") == 3
     assert not is_suspended(world)
     assert world.find(ENVIRONMENTS, "dev") is None
+
+
+async def test_a_deletion_that_is_held_up_is_told_once_and_ends_when_the_way_is_free(world: World) -> None:
+    told = events(world)
+    await world.create(deployment("web", 3), environment(calendar=LUNCH))
+    await until(world, 20, "12:06")
+    rule = {"apiGroups": ["apps"], "apiVersions": ["*"], "resources": ["deployments/scale"], "operations": ["UPDATE"]}
+    hook = {"name": "no.example.com", "rules": [rule], "clientConfig": {"url": "https://127.0.0.1:1/"}}
+    hook |= {"sideEffects": "None", "admissionReviewVersions": ["v1"]}
+    kind = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration"}
+    await world.create(kind | {"metadata": {"name": "no"}, "webhooks": [hook]})
+    await world.delete(ENVIRONMENTS, "dev")
+    await world.seconds(30)
+    assert (condition(world, "Released"), world.replicas("web")) == (("False", "NotWritten"), 0)
+    assert told.count(("Warning", "EnvironmentHeldUp")) == 1
+    written = world.writes_of(ENVIRONMENTS, "dev")
+    await world.seconds(60)
+    assert written == []
+    await world.delete(VALIDATING_WEBHOOK_CONFIGURATIONS, "no", namespace="")
+    await world.seconds(60)
+    assert (world.replicas("web"), world.find(ENVIRONMENTS, "dev")) == (3, None)
 
 
 async def test_what_a_person_scales_up_at_night_stays_until_the_next_morning(world: World) -> None:

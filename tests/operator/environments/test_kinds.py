@@ -1,8 +1,9 @@
 """Members of other kinds with a scale subresource: named by `kinds`, or as targets of ScaledObjects."""
 
+import asyncio
 from typing import Any
 
-from keda_py.kube.resources import DEPLOYMENTS, REPLICA_SETS, SCALED_OBJECTS, Obj
+from keda_py.kube.resources import DEPLOYMENTS, ENVIRONMENTS, REPLICA_SETS, SCALED_OBJECTS, Obj
 from tests.builders import box_definition, boxen, deployment, metrics_api, obj, scaled_object
 from tests.operator.environments.builders import LUNCH, condition, environment, status, until
 from tests.operator.world import World
@@ -36,6 +37,24 @@ async def test_a_kind_that_is_named_sleeps_and_wakes_with_its_counts(world: Worl
     await world.start()
     await until(world, 20, "12:11")
     assert (size(world, "one"), size(world, "two")) == (3, 2)
+
+
+async def test_a_kind_is_watched_as_long_as_an_environment_names_it_and_anew_when_one_does_again(world: World) -> None:
+    def watched() -> int:
+        names = [task.get_name() for task in asyncio.all_tasks()]
+        return names.count("informer further boxen")
+
+    await begin(world, kinds=[BOX])
+    assert watched() == 1
+    await world.patch(ENVIRONMENTS, {"spec": {"kinds": []}}, "dev")
+    await world.seconds(5)
+    assert (watched(), status(world).get("membersTotal", 0)) == (0, 0)
+    await world.patch(ENVIRONMENTS, {"spec": {"kinds": [BOX]}}, "dev")
+    await world.seconds(5)
+    assert (watched(), status(world)["membersTotal"]) == (1, 2)
+    await world.delete(ENVIRONMENTS, "dev")
+    await world.seconds(5)
+    assert watched() == 0
 
 
 async def test_a_kind_that_is_not_there_is_told_and_the_others_sleep(world: World) -> None:

@@ -1,5 +1,6 @@
 """What the commands ask for, an operator does; and what `release` gives back, it leaves alone."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from keda_py.environments.release import find, release_all
 from keda_py.environments.words import ruled_by
 from keda_py.errors import ConfigError
 from keda_py.explanation.asking import ask_insight, named, named_environment
+from keda_py.explanation.night import night_lines, night_of
 from keda_py.explanation.overview import line_of
 from keda_py.explanation.page import print_explanation
 from keda_py.kube.resources import ENVIRONMENTS, OVERRIDES, SCALED_OBJECTS
@@ -70,6 +72,10 @@ async def test_explain_and_the_status_name_what_rules_a_scaled_object(
     assert [(one["reason"], one["replicas"]) for one in insight["changes"]][-1:] == [
         ("Paused", {"before": 2, "after": 0})
     ]
+    (slept,) = [one for one in world.status()["kedaPyHistory"] if one["reason"] == "Paused"]
+    assert (slept["replicas"], slept["notes"]) == ({"before": 2, "after": 0}, [ruler])  # this outlives the process
+    night = night_of([world.get(SCALED_OBJECTS)], world.clock.now() - timedelta(hours=1), world.clock.now())
+    assert any(ruler.partition(" until")[0] in line for line in night_lines(night))
     print_explanation(insight)
     page = capsys.readouterr().out
     assert page.startswith("default/app: asleep by environment dev until 13:30 UTC (Calendar office);")
@@ -125,7 +131,7 @@ def test_what_names_no_environment_is_refused() -> None:
 async def test_a_night_is_told_in_numbers(world: World) -> None:
     registry = world.assembly.parts.instruments.registry
     labels = {"namespace": "default", "environment": "dev"}
-    saved = {**labels, "kind": "Deployment", "name": "web"}
+    saved = {"namespace": "default", "kind": "Deployment", "name": "web"}
 
     def shown(name: str, **more: str) -> float | None:
         return registry.get_sample_value(f"keda_py_environment_{name}", {**labels, **more})
@@ -139,8 +145,8 @@ async def test_a_night_is_told_in_numbers(world: World) -> None:
     assert (shown("members_ready"), shown("members"), shown("override_active"), shown("contested")) == (0, 2, 0, 0)
     await until(world, 20, "13:35")
     assert shown("wake_seconds") == pytest.approx(20, abs=2)
-    slept = registry.get_sample_value("keda_py_asleep_replica_seconds_total", saved)
+    slept = registry.get_sample_value("keda_py_saved_replica_seconds", saved)
     assert slept == pytest.approx(2 * 3600, rel=0.01)
     await world.delete(ENVIRONMENTS, "dev")
     await world.seconds(30)
-    assert (shown("members"), registry.get_sample_value("keda_py_asleep_replica_seconds_total", saved)) == (None, None)
+    assert (shown("members"), registry.get_sample_value("keda_py_saved_replica_seconds", saved)) == (None, None)

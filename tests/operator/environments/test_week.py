@@ -71,12 +71,24 @@ class Heard:
         )
 
 
+def notes(world: World) -> list[str]:
+    """What each Event from now on says."""
+    told: list[str] = []
+
+    def hear(event: Event) -> None:
+        if event.resource.plural == "events" and event.previous is None:
+            told.append(event.object.get("message") or event.object.get("note") or "")
+
+    world.listen(hear)
+    return told
+
+
 def all_at(world: World, count: int) -> bool:
     return {world.replicas(name) for name in MEMBERS} == {count}
 
 
 async def test_a_week_of_nine_members_in_three_waves(world: World) -> None:
-    heard = Heard(world)
+    heard, told = Heard(world), notes(world)
     await world.create(office(), *members(), cron_job(), environment(**SPEC))
     await until(world, 20, "18:20")
     assert all_at(world, 0)
@@ -84,7 +96,11 @@ async def test_a_week_of_nine_members_in_three_waves(world: World) -> None:
     await until(world, 23, "07:59")
     assert all_at(world, 0)  # the weekend
     opens = world.clock.now().replace(hour=8, minute=0)
+    await until(world, 23, "08:01")
+    waits = next(one["message"] for one in status(world)["conditions"] if one["type"] == "Ready")
+    assert waits == "wave core waits for Deployment/search; hours Mon-Fri 08:00-18:00"
     await until(world, 23, "08:10")
+    assert "wave core was not ready in time: Deployment/search; the next one begins" in told
     assert all_at(world, 2)
     assert not is_suspended(world)
     assert heard.first("db", 2, opens) < 1

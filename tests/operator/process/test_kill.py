@@ -4,7 +4,6 @@ A kill is strict: at the k-th write that the cluster stores, the cable is pulled
 """
 
 import asyncio
-import itertools
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from keda_py.localkube.store.subscriptions import Event
 from tests.builders import deployment, metrics_api, scaled_object
 from tests.http_server import HttpServer
 from tests.operator.world import HPA, World, build_world
+from tests.sweeps import steps
 
 OURS = ("scaledobjects", "horizontalpodautoscalers", "deployments", "events")
 COOLDOWN = 120
@@ -22,22 +22,23 @@ COOLDOWN = 120
 Story = Callable[[World], AsyncIterator[None]]
 """Three chapters: what was before, what the operator may die in, what is the end all the same."""
 EveryKill = Callable[[Story], Awaitable[int]]
-"""Live through a story once for each write; how many there were."""
+"""Live through a story once for each write (each third, where not all is swept); how many there were."""
 
 
 class Cutter:
-    """Pulls the cable at the k-th write of the operator from now on."""
+    """Pulls the cable at the k-th write of the operator from now on; `writes` counts up to there."""
 
-    def __init__(self, world: World, countdown: int) -> None:
-        self._world, self._countdown = world, countdown
+    def __init__(self, world: World, number: int) -> None:
+        self._world, self._number = world, number
+        self.writes = 0
         self.done = asyncio.Event()
         world.listen(self._hear)
 
     def _hear(self, event: Event) -> None:
         if event.resource.plural not in OURS or self.done.is_set() or not _is_operators(event):
             return
-        self._countdown -= 1
-        if self._countdown <= 0:
+        self.writes += 1
+        if self.writes >= self._number:
             self._world.cut()
             self.done.set()
 
@@ -57,20 +58,21 @@ async def every_kill(tmp_path: Path, server: HttpServer) -> AsyncIterator[EveryK
     async with asyncio.TaskGroup() as tasks:
 
         async def live_through(story: Story) -> int:
-            for number in itertools.count(1):
+            for number in steps(3):
                 folder = tmp_path / str(number)
                 folder.mkdir()
                 async with build_world(folder, server, tasks, tls=True) as world:
                     await world.start()
-                    if not await _live_through(world, story, number):
-                        return number - 1
+                    cutter = await _live_through(world, story, number)
+                    if not cutter.done.is_set():
+                        return cutter.writes
             raise AssertionError("unreachable")
 
         yield live_through
 
 
-async def _live_through(world: World, story: Story, number: int) -> bool:
-    """One life with a kill at that write; False when the story is over before."""
+async def _live_through(world: World, story: Story, number: int) -> Cutter:
+    """One life with a kill at that write, unless the story is over before."""
     chapters = story(world)
     await anext(chapters)
     cutter = Cutter(world, number)
@@ -85,7 +87,7 @@ async def _live_through(world: World, story: Story, number: int) -> bool:
     except BaseException as error:
         error.add_note(f"killed at write {number}")
         raise
-    return cutter.done.is_set()
+    return cutter
 
 
 async def _die(world: World, cutter: Cutter) -> None:

@@ -84,6 +84,9 @@ class Alike:
     def __init__(self, journal: Journal) -> None:
         self._journal, self._asked = journal, 0
 
+    def known(self, namespace: str, metric: str, scaled_object: str) -> tuple[MetricValue, ...] | None:
+        return ()
+
     async def answer(self, namespace: str, metric: str, scaled_object: str) -> tuple[MetricValue, ...]:
         self._asked += 1
         assert bool(self._journal.trials) == (self._asked == 1)
@@ -198,10 +201,12 @@ async def test_a_question_that_comes_when_it_is_due_is_a_trial(lives: Lives, sou
     questions = GuardedQuestions(Alike(journal), quarantine, lambda *_: live)
     with pytest.raises(QueryError, match="held back"):
         await questions.answer("default", "s0-metric-api-value", "app")
+    assert questions.known("default", "s0-metric-api-value", "app") is None
     await world.seconds(30)
     assert await questions.answer("default", "s0-metric-api-value", "app") == ()
     assert (quarantine.count("ScaledObject"), journal.trials) == (0, set())
     assert await questions.answer("default", "s0-metric-api-value", "app") == ()
+    assert questions.known("default", "s0-metric-api-value", "app") == ()
 
 
 async def test_a_status_that_says_it_is_written_once(lives: Lives, sources: Sources) -> None:

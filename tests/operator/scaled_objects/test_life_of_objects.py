@@ -9,12 +9,13 @@ from keda_py.localkube.store.subscriptions import Event
 from tests.builders import deployment, metrics_api, scaled_object
 from tests.http_server import Answer
 from tests.operator.world import HPA, World
+from tests.sweeps import size
 from tests.waiting import eventually
 
 PAUSED = "autoscaling.keda.sh/paused"
 PAUSED_REPLICAS = "autoscaling.keda.sh/paused-replicas"
 RESTORE = {"restoreToOriginalReplicaCount": True}
-MANY = 100
+MANY = size(100, 40)
 DELAY = 1.0
 """Seconds of the loop's time."""
 
@@ -125,7 +126,7 @@ async def test_the_annotation_empty_means_paused_and_false_means_not(world: Worl
     }
 
 
-async def test_a_hundred_objects_at_once_are_all_ready_and_asked_for_in_time(quiet_world: World) -> None:
+async def test_many_objects_at_once_are_all_ready_and_asked_for_in_time(quiet_world: World) -> None:
     world = quiet_world
     world.source_seconds = 3.0
     await world.start()

@@ -11,10 +11,10 @@ import orjson
 import pytest
 
 from keda_py.core.shadow.comparison import Matter
-from keda_py.kube.resources import DEPLOYMENTS, HORIZONTAL_POD_AUTOSCALERS, SCALED_OBJECTS
+from keda_py.kube.resources import DEPLOYMENTS, HORIZONTAL_POD_AUTOSCALERS, JOBS, SCALED_JOBS, SCALED_OBJECTS
 from keda_py.operator.shadow.app import Shadow, run_shadow
 from keda_py.settings.settings import load_settings
-from tests.builders import authentication, deployment, hpa, metrics_api, scaled_object
+from tests.builders import authentication, cpu, deployment, hpa, metrics_api, scaled_job, scaled_object
 from tests.operator.world import World
 
 FLAGS = {
@@ -23,6 +23,10 @@ FLAGS = {
     "health-probe-bind-address": "0",
     "shadow-report-address": "127.0.0.1:0",
 }
+
+
+LABEL = {"scaledjob.keda.sh/name": "work"}
+WORK = {"template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "x"}]}}}
 
 
 @asynccontextmanager
@@ -135,6 +139,43 @@ async def test_another_hpa_and_a_trigger_that_only_one_side_can_read_are_told(qu
         assert "1 to 5 replicas" in holding[Matter.HPA].ours.value
         assert "1 to 9 replicas" in holding[Matter.HPA].theirs.value
         assert "404" in holding[Matter.READY].ours.why
+
+
+async def test_scaled_jobs_are_compared_with_the_jobs_that_there_are(quiet_world: World) -> None:
+    world = quiet_world
+    await world.create(scaled_job(metrics_api(world.url), pollingInterval=10))
+    heard = world.writes_of(SCALED_JOBS)
+    async with shadow_of(world) as shadow:
+        await world.seconds(30)
+        assert (shadow.ledger.compared, matters(shadow)) == (1, [])
+        world.jobs(3)
+        await world.seconds(80)
+        (one,) = shadow.ledger.holding()
+        assert (one.claim.matter, one.claim.ours.value) == (Matter.JOBS, "1 more Jobs")
+        assert "s0-metric-api-value 3" in one.claim.ours.why
+        code, text = await report(shadow)
+        assert (code, "scaledjob/default/work" in text) == (1, True)
+        job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "theirs", "labels": LABEL}, "spec": WORK}
+        await world.create(job)
+        await world.seconds(20)
+        assert matters(shadow) == []
+        assert (world.all(JOBS)[0]["metadata"]["name"], len(world.all(JOBS)), heard) == ("theirs", 1, [])
+        assert methods(shadow) == {"GET"}
+        code, text = await report(shadow, "-o", "trace", "--object", "scaledjob/default/work")
+        assert (code, [line.partition(",")[2] for line in text.splitlines()]) == (0, ["s0-metric-api-value", "0", "3"])
+
+
+async def test_cpu_and_values_are_compared_by_the_hpa_that_both_would_have(quiet_world: World) -> None:
+    world = quiet_world
+    await be_keda(world)
+    triggers = [metrics_api(world.url) | {"metricType": "Value"}, cpu(60)]
+    await world.patch(SCALED_OBJECTS, {"spec": {"triggers": triggers}})
+    async with shadow_of(world) as shadow:
+        await world.seconds(60)
+        (one,) = [one for one in shadow.ledger.holding() if one.claim.matter is Matter.HPA]
+        assert "s0-metric-api-value Value 5" in one.claim.ours.value
+        assert "cpu Utilization 60" in one.claim.ours.value
+        assert methods(shadow) == {"GET"}
 
 
 async def test_a_token_that_would_have_to_be_made_is_not_asked_for_and_that_is_told(quiet_world: World) -> None:

@@ -28,6 +28,7 @@ from tests.scalers.contract.bad_servers import (
 from tests.scalers.contract.polls import STEP, Address, Outcome, lending, poll
 from tests.scalers.contract.samples import SECRETS, WITHOUT_SERVER, Sample, samples
 from tests.scalers.recorded.stage import Papers, proxy
+from tests.sweeps import swept
 from tests.waiting import eventually
 
 TIMEOUT = 0.3
@@ -37,6 +38,11 @@ CLOSED_WITHIN = 2.0
 SAMPLES = samples()
 REFUSED, HANGING = "port closed", ("never accepts", "never answers", "TLS asked, nothing comes")
 NO_ANSWER = ("no answer", "no complete answer", "in time", "timed out", "timeout", "cannot be reached in")
+OF_EACH_PROTOCOL = (
+    *("prometheus", "gcp-pubsub", "aws-sqs-queue", "azure-blob", "azure-eventhub", "redis", "redis-cluster", "kafka"),
+    *("postgresql", "mysql", "mssql", "mongodb", "cassandra", "rabbitmq by AMQP", "beanstalkd", "etcd", "external"),
+)
+"""One sample of each client library, or of its own way to ask by HTTP."""
 READINGS: Mapping[tuple[str, str], str] = {}
 """(sample, case) -> why it is a value."""
 
@@ -88,7 +94,7 @@ def test_every_type_has_a_sample_or_a_reason() -> None:
     assert not known & WITHOUT_SERVER.keys()
 
 
-@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("name", swept(SAMPLES, OF_EACH_PROTOCOL))
 async def test_a_server_that_keeps_to_no_protocol_is_an_error_that_leaves_nothing(
     name: str, papers: Papers, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:

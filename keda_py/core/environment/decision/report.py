@@ -8,6 +8,7 @@ from keda_py.apis.environments.environment import EnvironmentStatus, OverrideInF
 from keda_py.apis.wire import Condition
 from keda_py.core.environment.decision.goal import TOO_MANY, Goal, NextChange, Reason
 from keda_py.core.environment.decision.members import MemberDecision
+from keda_py.core.environment.decision.members import Reason as MemberReason
 from keda_py.core.environment.decision.seen import EnvironmentSeen, MemberSeen
 from keda_py.core.environment.decision.state import (
     EnvironmentState,
@@ -21,6 +22,13 @@ from keda_py.core.environment.overrides import OverrideSpec
 from keda_py.core.environment.spec import EnvironmentSpec
 from keda_py.core.values.times import write_time
 
+RELEASED, COUNT_UNKNOWN, NOT_WRITTEN = "Released", "CountUnknown", "NotWritten"
+"""A condition of one that is being deleted, and the reasons that hold it up."""
+_LET_GO = (
+    "it is deleted as soon as that works; correct what is in the way, or scale by hand what is named here and take its "
+    "finalizer finalizer.keda.sh off"
+)
+_LONGEST_ERROR = 500
 _MOST_NAMED = 5
 
 
@@ -108,19 +116,34 @@ def _conditions(picture: Picture, own: list[MemberSeen], ready: list[MemberSeen]
         _valid(picture),
         _contested(picture),
         _conflict(picture),
+        *([_released(picture)] if picture.spec.deleting else []),
     ]
 
 
 def _ready(picture: Picture, own: list[MemberSeen], ready: list[MemberSeen]) -> Condition:
     """What `kubectl wait --for=condition=Ready` waits for: awake, and every member ready."""
     phase = picture.state.phase
-    if phase is not Phase.AWAKE:
-        return _condition("Ready", False, phase.value or "Unknown", picture.goal.because)
     known = {member.key for member in ready}
-    missing = [member.key for member in own if member.key not in known]
+    missing = [member for member in own if member.key not in known]
+    if phase is not Phase.AWAKE:
+        waits = _waits_for(picture, missing)
+        return _condition("Ready", False, phase.value or "Unknown", waits + picture.goal.because)
     if missing:
-        return _condition("Ready", False, "MembersNotReady", f"not ready: {_names(missing)}")
-    return _condition("Ready", True, "AllReady", f"{len(own)} members are ready")
+        return _condition("Ready", False, "MembersNotReady", f"not ready: {_names(_keys(missing))}")
+    return _condition("Ready", True, "AllReady", f"{len(own)} members are ready" if own else "it has no members")
+
+
+def _waits_for(picture: Picture, missing: list[MemberSeen]) -> str:
+    """Of a wake what its wave waits for: `wave core waits for Deployment/search; `."""
+    transition = picture.state.transition
+    if picture.state.phase is not Phase.WAKING or transition is None:
+        return ""
+    late = _keys([member for member in missing if member.wave == transition.wave])
+    return f"wave {picture.spec.wave_name(transition.wave)} waits for {_names(late)}; " if late else ""
+
+
+def _keys(members: list[MemberSeen]) -> list[str]:
+    return [member.key for member in members]
 
 
 def _valid(picture: Picture) -> Condition:
@@ -160,6 +183,28 @@ def _conflict(picture: Picture) -> Condition:
     return _condition(
         "Conflict", True, "OwnedByAnother", f"{_names(sorted(taken))}: another Environment has them: {owners}"
     )
+
+
+def held_up(status: EnvironmentStatus) -> str:
+    """Why an Environment that is being deleted cannot go; "" where nothing is in the way."""
+    found = (one for one in status.conditions if one.type == RELEASED and one.reason in (COUNT_UNKNOWN, NOT_WRITTEN))
+    return next((one.message for one in found), "")
+
+
+def _released(picture: Picture) -> Condition:
+    """Of one that is being deleted: what its members still wait for, and what may be done about it."""
+    waiting = [each for each in picture.members if each.state is not None]
+    unknown = [each.key for each in waiting if each.reason is MemberReason.COUNT_UNKNOWN]
+    counts = ", ".join(f"{each.key} {each.state.replicas}" for each in waiting[:_MOST_NAMED] if each.state is not None)
+    if not waiting:
+        return _condition(RELEASED, True, "AllGivenBack", "")
+    if unknown:
+        message = f"the count of {_names(unknown)} cannot be read; {_LET_GO} ({counts})"
+        return _condition(RELEASED, False, COUNT_UNKNOWN, message)
+    if picture.seen.write_error:
+        message = f"a count cannot be given back: {picture.seen.write_error[:_LONGEST_ERROR]}; {_LET_GO} ({counts})"
+        return _condition(RELEASED, False, NOT_WRITTEN, message)
+    return _condition(RELEASED, False, "GivingBack", "members get their counts back")
 
 
 def _condition(kind: str, holds: bool, reason: str, message: str) -> Condition:

@@ -91,6 +91,8 @@ class EnvironmentSeen:
     """Why there is no calendar."""
     kinds_error: str = ""
     """Why members of some of `spec.kinds` are not seen."""
+    write_error: str = ""
+    """Why a count could not be written at the last try."""
 
 
 def is_ready(count: int, ready_pods: int, *, minimum: int = 0, asleep: bool = False) -> bool:

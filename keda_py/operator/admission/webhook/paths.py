@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from keda_py.apis.environments.calendar import Calendar, ClusterCalendar
+from keda_py.apis.environments.environment import Environment
 from keda_py.apis.environments.override import Override
 from keda_py.apis.kinds.kind import VERSION, Kind
 from keda_py.apis.kinds.table import KINDS, kind_of
@@ -36,5 +38,6 @@ WEBHOOKS = tuple(map(webhook_of, ADMITTED))
 SCALED_OBJECT = webhook_of(kind_of(ScaledObject))
 SCALED_JOB = webhook_of(kind_of(ScaledJob))
 OVERRIDE = webhook_of(kind_of(Override))
+WITH_HOLIDAYS = tuple(webhook_of(kind_of(model)) for model in (Calendar, ClusterCalendar, Environment))
 AUTHENTICATION = webhook_of(kind_of(TriggerAuthentication))
 CLUSTER_AUTHENTICATION = webhook_of(kind_of(ClusterTriggerAuthentication))

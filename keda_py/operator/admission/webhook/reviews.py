@@ -4,6 +4,7 @@ The checks are pure (`keda_py/core/admission/`). A body is bounded in bytes befo
 lists and maps before it is parsed, in everything else before models are made of it (`extent.py`).
 """
 
+import asyncio
 import gc
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from keda_py.apis.foreign import map_at
 from keda_py.apis.parsing import parse_object
 from keda_py.apis.scaled_job import ScaledJob
 from keda_py.apis.scaled_object import ScaledObject, ScaleTrigger
+from keda_py.calendars.countries import check_countries
 from keda_py.core.admission.checks import Check, check_of
 from keda_py.core.admission.codes import MEANING, ignored_codes, without_ignored
 from keda_py.core.admission.environments import check_new_override, check_requester
@@ -29,7 +31,14 @@ from keda_py.core.spec import AS_WRITTEN, ScalingSpec
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import Obj
 from keda_py.operator.admission.webhook.extent import check_extent, judged_parts
-from keda_py.operator.admission.webhook.paths import ADMITTED, OVERRIDE, SCALED_JOB, SCALED_OBJECT, webhook_of
+from keda_py.operator.admission.webhook.paths import (
+    ADMITTED,
+    OVERRIDE,
+    SCALED_JOB,
+    SCALED_OBJECT,
+    WITH_HOLIDAYS,
+    webhook_of,
+)
 from keda_py.sdk.checks import warn_of_triggers
 from keda_py.sdk.context import SharedContext
 
@@ -103,6 +112,7 @@ class Reviewer:
             SCALED_OBJECT.path: self._judge_scaled_object,
             OVERRIDE.path: self._judge_override,
         }
+        self._judges |= {one.path: _with_countries(self._judges[one.path]) for one in WITH_HOLIDAYS}
 
     async def review(self, path: str, request: AdmissionRequest) -> Verdict:
         """The verdict at one of our paths. Raises what `around` raises."""
@@ -183,6 +193,17 @@ def _judge(check: Check) -> Judge:
         return check(body)
 
     return judge
+
+
+def _with_countries(judge: Judge) -> Judge:
+    """Also by the countries of holidays: the first one loads a library, so that other reviews go on meanwhile."""
+
+    async def judge_all(body: Obj, request: AdmissionRequest) -> Iterable[Finding]:
+        findings = await judge(body, request)
+        await asyncio.to_thread(check_countries, body)
+        return findings
+
+    return judge_all
 
 
 def _only_sheds_finalizers(request: AdmissionRequest) -> bool:

@@ -21,6 +21,7 @@ from keda_py.clock import Clock
 from keda_py.core.cron.zones import load_zone
 from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.calendar.reading import Holidays, check_source, read_calendar
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ConfigError, NotFound
 from keda_py.kube.resources import CLUSTER_CALENDARS, Obj
 from keda_py.operator.cluster.reader import ClusterReader
@@ -36,6 +37,7 @@ class _Built:
 
     source: tuple[object, ...]
     calendar: Calendar
+    has_files: bool
 
 
 class Calendars:
@@ -44,7 +46,7 @@ class Calendars:
     def __init__(self, clock: Clock, caches: EnvironmentCaches, reader: ClusterReader, object_namespace: str) -> None:
         self._clock, self._caches, self._reader = clock, caches, reader
         self._object_namespace = object_namespace
-        self._built: dict[tuple[str, str, str], _Built] = {}
+        self._built: dict[ObjectKey, _Built] = {}
 
     async def of_environment(self, namespace: str, name: str, spec: EnvironmentSpec) -> Calendar:
         """The calendar of an Environment. Raises ConfigError, and KubeError for a file that cannot be read now."""
@@ -52,7 +54,7 @@ class Calendars:
             return await self.find(namespace, spec.calendar_ref)
         if spec.calendar is None:
             raise ConfigError("spec: give one of calendarRef and calendar", field="spec")
-        return await self._build(("Environment", namespace, name), spec.calendar, "spec.calendar")
+        return await self._build(ObjectKey("Environment", namespace, name), spec.calendar, "spec.calendar")
 
     async def find(self, namespace: str, reference: CalendarRef) -> Calendar:
         """The calendar of that name. Raises ConfigError and KubeError."""
@@ -71,23 +73,34 @@ class Calendars:
         """Of a Calendar or ClusterCalendar. Raises ConfigError and KubeError."""
         found = parse_object(WireCalendar, live)
         meta = found.metadata
-        return await self._build((live["kind"], meta.namespace, meta.name), found.spec, "spec")
+        return await self._build(ObjectKey(live["kind"], meta.namespace, meta.name), found.spec, "spec")
 
-    def forget(self, kind: str, namespace: str, name: str) -> None:
+    def has_files(self, namespace: str, name: str, spec: EnvironmentSpec) -> bool:
+        """Whether an Environment's calendar is made of files, which are not watched, or could not be built yet."""
+        reference = spec.calendar_ref
+        key = ObjectKey("Environment", namespace, name)
+        if reference is not None:
+            kind = reference.kind or WireCalendar.__name__
+            key = ObjectKey(kind, "" if kind == CLUSTER_CALENDARS.kind else namespace, reference.name)
+        built = self._built.get(key)
+        return built is None or built.has_files
+
+    def forget(self, key: ObjectKey) -> None:
         """It is gone."""
-        self._built.pop((kind, namespace, name), None)
+        self._built.pop(key, None)
 
-    async def _build(self, key: tuple[str, str, str], spec: CalendarSpec, field: str) -> Calendar:
+    async def _build(self, key: ObjectKey, spec: CalendarSpec, field: str) -> Calendar:
         today = self._clock.now().date()
         files = [await self._file(key, source, f"{field}.holidays[{n}]") for n, source in enumerate(spec.holidays)]
-        found = (spec, today if any(one.ics for one in spec.holidays) else today.year, *files)
+        has_files = any(one.ics for one in spec.holidays)
+        found = (spec, today if has_files else today.year, *files)
         built = self._built.get(key)
         if built is None or built.source != found:
             days = [
                 await self._days(spec, number, files[number], f"{field}.holidays[{number}]")
                 for number in range(len(spec.holidays))
             ]
-            built = self._built[key] = _Built(found, read_calendar(spec, days, field=field))
+            built = self._built[key] = _Built(found, read_calendar(spec, days, field=field), has_files)
         return built.calendar
 
     async def _days(self, spec: CalendarSpec, number: int, file: bytes, field: str) -> Holidays:
@@ -100,18 +113,18 @@ class Calendars:
             return {}
         return await _read_file(file, today, spec.time_zone, f"{field}.ics")
 
-    async def _file(self, key: tuple[str, str, str], source: HolidaySource, field: str) -> bytes:
+    async def _file(self, key: ObjectKey, source: HolidaySource, field: str) -> bytes:
         if source.ics is None:
             return b""
         return await self._bytes(key, source.ics, f"{field}.ics")
 
-    async def _bytes(self, key: tuple[str, str, str], ics: IcsSource, field: str) -> bytes:
+    async def _bytes(self, key: ObjectKey, ics: IcsSource, field: str) -> bytes:
         is_secret = ics.secret_key_ref is not None
         reference = ics.secret_key_ref or ics.config_map_key_ref
         if reference is None:
             raise ConfigError(f"{field}: give one of configMapKeyRef and secretKeyRef", field=field)
-        namespace = key[1]
-        if key[0] == CLUSTER_CALENDARS.kind:
+        namespace = key.namespace
+        if key.kind == CLUSTER_CALENDARS.kind:
             namespace = reference.namespace or self._object_namespace
         elif reference.namespace not in ("", namespace):
             text = f"{field}: namespace {reference.namespace!r} is another one; leave it out"

@@ -32,6 +32,8 @@ TARGET = "scaleTarget"
 
 Kind = tuple[str, str]
 """apiVersion and kind."""
+Place = tuple[Kind, str]
+"""A kind and the namespace that it is watched in, "" for all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +79,12 @@ class FurtherKinds:
     """`run` them as long as the other caches; `prepare`, then `read`, then ask `workload`."""
 
     def __init__(self, client: KubeClient, clock: Clock, namespaces: Sequence[str]) -> None:
-        self._client, self._clock, self._namespaces = client, clock, tuple(namespaces) or ("",)
+        self._client, self._clock, self._everywhere = client, clock, not namespaces
         self._discovery = Discovery(client)
-        self._informers: dict[Kind, Informer] = {}
-        self._begun: asyncio.Queue[Informer] = asyncio.Queue()
+        self._informers: dict[Place, Informer] = {}
+        self._users: dict[str, set[Place]] = {}
+        self._tasks: dict[Place, asyncio.Task[None]] = {}
+        self._begun: asyncio.Queue[Place] = asyncio.Queue()
         self._listeners: list[Notify] = []
         self._read: dict[tuple[Kind, str, str], _Read] = {}
         self._targets: dict[Kind, ScaleTarget] = {}
@@ -95,17 +99,44 @@ class FurtherKinds:
         """Watch what is asked for until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             while True:
-                informer = await self._begun.get()
-                tasks.create_task(informer.run(), name=f"informer further {informer.spec.resource.plural}")
+                place = await self._begun.get()
+                if (informer := self._informers.get(place)) is not None and place not in self._tasks:
+                    name = f"informer further {informer.spec.resource.plural}"
+                    self._tasks[place] = tasks.create_task(informer.run(), name=name)
 
-    async def prepare(self, kinds: Iterable[Kind]) -> str:
-        """Watch those of `spec.kinds`; what prevents the first, with field, value and remedy, "" where nothing does."""
-        problems = [await self._problem(kind, f"spec.kinds[{number}]") for number, kind in enumerate(kinds)]
+    async def prepare(self, uid: str, namespace: str, kinds: Sequence[Kind]) -> str:
+        """Watch those of `spec.kinds` of the Environment of that uid, and none that it named before.
+
+        What prevents the first, with field, value and remedy; "" where nothing does.
+        """
+        places = [self._place(kind, namespace) for kind in kinds]
+        self._use(uid, set(places))
+        problems = [await self._problem(place, f"spec.kinds[{number}]") for number, place in enumerate(places)]
         return next(filter(None, problems), "")
 
-    async def _problem(self, kind: Kind, field: str) -> str:
+    def forget(self, uid: str) -> None:
+        """An Environment is gone: what it alone named is watched no longer."""
+        self._use(uid, set())
+
+    def _use(self, uid: str, places: set[Place]) -> None:
+        before = self._users.pop(uid, set())
+        if places:
+            self._users[uid] = places
+        gone = before - places
+        for place in gone - set[Place]().union(*self._users.values()) if gone else ():
+            self._informers.pop(place, None)
+            self._read = {key: one for key, one in self._read.items() if self._place(key[0], key[1]) != place}
+            if (task := self._tasks.pop(place, None)) is not None:
+                task.cancel()
+
+    def _place(self, kind: Kind, namespace: str) -> Place:
+        """What one watch is of: every namespace, or where only some are watched that one."""
+        return kind, "" if self._everywhere else namespace
+
+    async def _problem(self, place: Place, field: str) -> str:
+        kind = place[0]
         try:
-            informer = await self._informer(kind, field)
+            informer = await self._informer(place, field)
         except (ConfigError, KubeError) as error:
             return str(error)
         await informer.wait_tried()
@@ -114,9 +145,10 @@ class FurtherKinds:
         plural = informer.spec.resource.plural
         return f"{field}: {kind[1]} cannot be listed ({informer.error}); let the operator list and watch {plural}"
 
-    async def _informer(self, kind: Kind, field: str) -> Informer:
-        if kind in self._informers:
-            return self._informers[kind]
+    async def _informer(self, place: Place, field: str) -> Informer:
+        kind, namespace = place
+        if place in self._informers:
+            return self._informers[place]
         try:
             served = await self._discovery.find(*kind)
         except NotFound:
@@ -124,13 +156,15 @@ class FurtherKinds:
             raise ConfigError(text, field=field) from None
         if not served.scale_api_version or not served.resource.namespaced:
             raise ConfigError(f"{field}: {kind[1]} has no scale subresource; take it out", field=field)
-        if len(self._informers) >= MOST_WATCHED:
+        others = {other for other, _ in self._informers}
+        if len(others) >= MOST_WATCHED and kind not in others:
             raise ConfigError(f"{field}: {MOST_WATCHED} kinds are watched for others already; take it out", field=field)
-        spec = InformerSpec(resource=served.resource, namespaces=self._namespaces, transform=keep_further)
-        informer = self._informers.setdefault(kind, Informer(self._client, spec))
-        informer.subscribe(partial(self._tell, kind))
-        self._begun.put_nowait(informer)
-        return informer
+        if place not in self._informers:  # nor has another look come first
+            spec = InformerSpec(resource=served.resource, namespaces=(namespace,), transform=keep_further)
+            informer = self._informers[place] = Informer(self._client, spec)
+            informer.subscribe(partial(self._tell, kind))
+            self._begun.put_nowait(place)
+        return self._informers[place]
 
     def _tell(self, kind: Kind, old: Obj | None, new: Obj | None) -> None:
         if new is None and old is not None:
@@ -146,7 +180,7 @@ class FurtherKinds:
         """
         found: list[Wanted] = []
         for kind in kinds:
-            informer = self._informers.get(kind)
+            informer = self._informers.get(self._place(kind, namespace))
             if informer is not None and informer.synced:
                 lives = informer.objects(namespace)
                 found.extend(
@@ -184,7 +218,7 @@ class FurtherKinds:
     def workload(self, wanted: Wanted) -> Obj | None:
         """As it was read; None where it is not there. `spec.replicas` None: its count is not known."""
         known = self._read.get((wanted.kind, wanted.namespace, wanted.name))
-        informer = self._informers.get(wanted.kind)
+        informer = self._informers.get(self._place(wanted.kind, wanted.namespace))
         if known is None or (known.scale is None and not known.error):
             return None
         scale, live = known.scale, wanted.live or {}

@@ -10,7 +10,9 @@ from keda_py.core.environment.decision.state import key_of_workload
 from keda_py.core.environment.spec import EnvironmentSpec, build_environment, owner_of
 from keda_py.errors import ConfigError
 from keda_py.kube.informers.informer import Informer
-from keda_py.kube.resources import Obj
+from keda_py.kube.resources import SCALED_OBJECTS, Obj
+from keda_py.operator.environments.known.own_pod import OwnPod
+from keda_py.operator.environments.known.targets import workload_of
 
 MOST_ENVIRONMENTS = 20
 """Of a namespace: each asks for every member whether another one has it."""
@@ -19,14 +21,23 @@ MOST_ENVIRONMENTS = 20
 class Owners:
     """Reads Environments, each once for each generation."""
 
-    def __init__(self, environments: Informer) -> None:
-        self._environments = environments
+    def __init__(self, environments: Informer, own: OwnPod) -> None:
+        self._environments, self._own = environments, own
         self._specs: dict[str, tuple[tuple[object, ...], EnvironmentSpec | None]] = {}
 
     def of(self, live: Obj) -> str:
         """The name of the Environment that has this object; "" if none has."""
+        if self.is_own(live):
+            return ""
         labels, annotations = texts_at(live, "metadata", "labels"), texts_at(live, "metadata", "annotations")
         return self.by(live["metadata"]["namespace"], labels, annotations)
+
+    def is_own(self, live: Obj) -> bool:
+        """Whether the operator itself runs in that workload, or in that of this ScaledObject: it is no one's member."""
+        kind, namespace, name = text_at(live, "kind"), live["metadata"]["namespace"], name_of(live)
+        if kind == SCALED_OBJECTS.kind:
+            _, kind, name = workload_of(live).rsplit("/", 2)
+        return self._own.is_of(kind, namespace, name)
 
     def by(self, namespace: str, labels: Mapping[str, str], annotations: Mapping[str, str]) -> str:
         """The same for an object of which no more is known."""
@@ -36,10 +47,11 @@ class Owners:
     def holds(self, namespace: str, uid: str) -> Mapping[str, str]:
         """KIND/NAME of what other Environments than that one still remember -> their names.
 
-        They give it back first: a count that is taken over in between would be the 0 of a sleeping workload.
+        They give it back first: a count that is taken over in between would be the 0 of a sleeping workload. Those that
+        come after `MOST_ENVIRONMENTS` never ruled, and remember nothing: the oldest stay the oldest.
         """
         found: dict[str, str] = {}
-        for live in self._environments.objects(namespace):
+        for live in self._oldest(namespace):
             if live["metadata"]["uid"] != uid:
                 for key, member in map_at(live, "status", "members").items():
                     found[key] = name_of(live)

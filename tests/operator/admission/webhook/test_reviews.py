@@ -252,3 +252,34 @@ async def test_outside_of_the_watched_namespaces_nothing_is_judged() -> None:
         wrong = scaled_object(triggers=[])
         assert (await judge(reviewer, review(wrong, namespace="other"))).response["response"]["allowed"]
         assert not (await judge(reviewer, review(wrong, namespace="shop"))).response["response"]["allowed"]
+
+
+HOURS = [{"days": "Mon-Fri", "from": "08:00", "to": "18:00"}]
+
+
+def calendar_spec(zone: str, **holidays: str) -> Obj:
+    return {"timeZone": zone, "hours": HOURS, "holidays": [{"dates": ["2026-12-24"]}, holidays]}
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "told"),
+    [
+        ("calendar", calendar_spec("UTC", country="XX"), "spec.holidays[1].country: 'XX' is unknown"),
+        ("clustercalendar", calendar_spec("UTC", country="DE", subdivision="ZZ"), "spec.holidays[1].subdivision: 'ZZ' is"),
+        ("environment", {"calendar": calendar_spec("UTC", country="Germany")}, "spec.calendar.holidays[1].country: 'Germany' is"),
+        ("environment", {"calendar": calendar_spec("Europe/Prag", country="CZ")}, "spec.calendar.timeZone: 'Europe/Prag' is not a known"),
+        ("calendar", calendar_spec("Mars/Base", country="CZ"), "spec.timeZone: 'Mars/Base' is not a known time zone"),
+        ("scalingschedule", {"names": ["web"], "timeZone": "Mars/Base", "periods": [{"name": "day", "hours": HOURS, "minReplicas": 1}]}, "spec.timeZone: 'Mars/Base' is not"),
+    ],
+)  # fmt: skip
+async def test_an_unknown_country_subdivision_or_zone_is_refused(
+    reviewer: Reviewer, kind: str, spec: Obj, told: str
+) -> None:
+    body = review({"metadata": {"name": "office"}, "spec": spec})
+    assert told in message(await judge(reviewer, body, f"/validate-keda-py-dev-v1alpha1-{kind}"))
+
+
+async def test_a_country_that_is_known_is_let_in(reviewer: Reviewer) -> None:
+    body = review({"metadata": {"name": "office"}, "spec": calendar_spec("UTC", country="DE", subdivision="BY")})
+    verdict = await judge(reviewer, body, "/validate-keda-py-dev-v1alpha1-calendar")
+    assert verdict.response["response"] == {"uid": UID, "allowed": True}

@@ -1,0 +1,60 @@
+"""Stops an operator before its counts are given back for good, as an uninstall does: one that runs would go on to rule.
+
+From its SIGTERM on an operator writes nothing more, so that pods which still end do no harm.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from keda_py.errors import ConfigError, KubeError, NotFound
+from keda_py.kube.client import KubeClient
+from keda_py.kube.discovery import ScaleTarget
+from keda_py.kube.resources import DEPLOYMENTS
+from keda_py.kube.scale import read_scale, write_scale
+
+WAIT_SECONDS, ASK_SECONDS = 60, 1.0
+_TARGET = ScaleTarget(
+    group=DEPLOYMENTS.group, version=DEPLOYMENTS.version, kind=DEPLOYMENTS.kind, resource=DEPLOYMENTS.plural
+)
+
+
+@asynccontextmanager
+async def stopped(client: KubeClient, operator: str) -> AsyncIterator[None]:
+    """With the Deployment NAMESPACE/NAME at 0; what fails in the block has it back at its count.
+
+    One that is not there is stopped. Raises ConfigError for another form of name, and KubeError.
+    """
+    namespace, _, name = operator.partition("/")
+    if not namespace or not name or "/" in name:
+        text = f"--stop-operator: {operator!r} does not name a Deployment; write NAMESPACE/NAME"
+        raise ConfigError(text, field="--stop-operator")
+    try:
+        before = await _scale(client, namespace, name, 0)
+    except NotFound:
+        before = 0
+    try:
+        await _wait_gone(client, namespace, name)
+        yield
+    except BaseException:
+        if before:
+            await _scale(client, namespace, name, before)
+        raise
+
+
+async def _scale(client: KubeClient, namespace: str, name: str, replicas: int) -> int:
+    """The count of before."""
+    seen = await read_scale(client, _TARGET, namespace, name)
+    if seen.replicas != replicas:
+        await write_scale(client, _TARGET, namespace, name, replicas, seen.resource_version)
+    return seen.replicas
+
+
+async def _wait_gone(client: KubeClient, namespace: str, name: str) -> None:
+    for _ in range(WAIT_SECONDS):
+        try:
+            if not (await read_scale(client, _TARGET, namespace, name)).status_replicas:
+                return
+        except NotFound:
+            return
+        await client.clock.sleep(ASK_SECONDS)
+    raise KubeError(f"operator {namespace}/{name} still runs after {WAIT_SECONDS} s, so nothing is given back")

@@ -1,0 +1,76 @@
+"""What each object's triggers said while a shadow ran: a trace that `keda-py simulate FILE --metrics` replays.
+
+A row is kept where a value has changed, and every half an hour: a trace has no gaps then. Bounded: so many objects, the
+first that were seen, so many triggers and rows of each, of which the oldest go.
+"""
+
+from array import array
+from collections import deque
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from math import isnan, nan
+
+from keda_py.core.reading import Outcome, Round
+from keda_py.core.values.object_key import ObjectKey
+from keda_py.core.values.times import write_time
+from keda_py.errors import ScalerError
+
+MOST_OBJECTS, MOST_TRIGGERS, MOST_ROWS = 500, 20, 2880
+AT_LEAST_EVERY = 1800.0
+
+
+@dataclass(slots=True)
+class _Rows:
+    """Seconds since 1970, then the values; NaN: the source did not answer."""
+
+    names: tuple[str, ...]
+    rows: "deque[array[float]]"
+
+
+class Recorded:
+    """Values of all objects, as far as there is room."""
+
+    def __init__(self) -> None:
+        self._objects: dict[ObjectKey, _Rows] = {}
+
+    def note(self, key: ObjectKey, seen: Round, at: datetime) -> None:
+        """One round of readings; other triggers than before begin a new trace."""
+        read = [one for one in seen.readings if not _knows_the_clock(one.outcome)]
+        names = tuple(one.metric.name for one in read)
+        known = self._objects.get(key)
+        if known is None and len(self._objects) >= MOST_OBJECTS:
+            return
+        if not names or len(names) > MOST_TRIGGERS:
+            return
+        if known is None or known.names != names:
+            known = self._objects[key] = _Rows(names, deque(maxlen=MOST_ROWS))
+        said = (one.outcome for one in read)
+        row = array("d", [at.timestamp(), *(nan if isinstance(one, ScalerError) else one.value for one in said)])
+        last = known.rows[-1] if known.rows else None
+        if last is None or row[0] - last[0] >= AT_LEAST_EVERY or _told(row) != _told(last):
+            known.rows.append(row)
+
+    def forget(self, key: ObjectKey) -> None:
+        """The object is gone."""
+        self._objects.pop(key, None)
+
+    def trace(self, key: ObjectKey) -> str | None:
+        """CSV; None if nothing is kept of it. Rows of one second, of which a trace has but one, end with the last."""
+        known = self._objects.get(key)
+        if known is None or not known.rows:
+            return None
+        by_second = {int(row[0]): row for row in known.rows}
+        lines = [",".join(("time", *known.names))]
+        for second, row in by_second.items():
+            values = ("error" if isnan(value) else f"{value:.15g}" for value in row[1:])
+            lines.append(",".join((write_time(datetime.fromtimestamp(second, UTC)), *values)))
+        return "\n".join(lines) + "\n"
+
+
+def _knows_the_clock(said: Outcome) -> bool:
+    """Whether a simulation asks the trigger itself, as cron: a trace has no column for it."""
+    return not isinstance(said, ScalerError) and said.changes_at is not None
+
+
+def _told(row: "array[float]") -> list[float | None]:
+    return [None if isnan(value) else value for value in row[1:]]

@@ -1,0 +1,57 @@
+"""What a shadow found out of an object, told everywhere: ledger, log, Prometheus, the record of its triggers."""
+
+import logging
+from dataclasses import dataclass
+from datetime import timedelta
+
+from keda_py.clock import Clock
+from keda_py.core.reading import Round
+from keda_py.core.shadow.comparison import Claim
+from keda_py.operator.controller.state import Remembered, about
+from keda_py.operator.shadow.ledger import Ledger
+from keda_py.operator.shadow.recorded import Recorded
+from keda_py.telemetry.shadow_metrics import ShadowMetrics
+
+SLACK = timedelta(seconds=30)
+"""Beyond a polling interval: the other side's API calls, and the HPA controller's sync."""
+PAUSED = "paused by annotation: neither side scales it"
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """Of all kinds."""
+
+    clock: Clock
+    ledger: Ledger
+    metrics: ShadowMetrics
+    recorded: Recorded
+
+    def note(
+        self, state: Remembered, claims: tuple[Claim, ...], patience: timedelta, seen: Round | None = None
+    ) -> None:
+        """One look; None: nothing was read."""
+        now = self.clock.now()
+        for claim in self.ledger.note(state.key, claims, now, patience):
+            self.metrics.record_found(claim.matter.value)
+            told = {"matter": claim.matter.value, "ours": claim.ours.value, "theirs": claim.theirs.value}
+            log.warning("the sides disagree", extra=about(state) | told | {"metric": claim.subject})
+        if seen is not None:
+            self.recorded.note(state.key, seen, now)
+        self._show(state)
+
+    def skip(self, state: Remembered, why: str) -> None:
+        """It cannot be compared."""
+        self.ledger.skip(state.key, why, self.clock.now())
+        self._show(state)
+
+    def forget(self, state: Remembered) -> None:
+        """It is gone."""
+        self.ledger.forget(state.key, self.clock.now())
+        self.metrics.forget(state.key)
+        self.recorded.forget(state.key)
+
+    def _show(self, state: Remembered) -> None:
+        holding = [one.claim.matter.value for one in self.ledger.holding_of(state.key)]
+        self.metrics.record_holding(state.key, holding)

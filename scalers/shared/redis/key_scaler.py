@@ -1,0 +1,63 @@
+"""What the types of one Redis key share: the place that they join, one round trip for all of a place, and pushes.
+
+Next in the flow: `lengths.py` and `streams.py` say which commands are sent, and what their answers mean.
+"""
+
+from abc import abstractmethod
+from collections.abc import AsyncIterator, Sequence
+from typing import ClassVar, Generic, TypeVar
+
+from keda_py.sdk.scaler import Reading, Scaler, ScalerContext, ScalerError, SharingKey
+from scalers.shared.protocols.listening import Listening
+from scalers.shared.redis.asking import RedisAsker
+from scalers.shared.redis.events import key_events
+from scalers.shared.redis.metadata import RedisConnectionMetadata
+from scalers.shared.redis.place import Topology, place_of
+
+P = TypeVar("P", bound=RedisConnectionMetadata)
+
+
+class RedisKeyScaler(Scaler[P], Generic[P]):
+    """All triggers on one place and user share connections, and one round trip per poll."""
+
+    topology: ClassVar[Topology]
+    use: ClassVar[str]
+    """What the round trip is about: triggers of different uses are asked for apart."""
+
+    _redis: RedisAsker
+    _listening: Listening
+
+    def __init__(self, metadata: P, context: ScalerContext) -> None:
+        super().__init__(metadata, context)
+        self._place = place_of(metadata, self.topology, context.http_timeout)
+        self._batch_key = self._place.key(context.namespace, self.use)
+
+    @property
+    @abstractmethod
+    def key(self) -> str:
+        """The name of the key in Redis."""
+
+    async def open(self) -> None:
+        """Join the connections; their first user sends a PING."""
+        self._redis = await self._place.join(self.context)
+        self._listening = await self._place.listen(self._redis, self.context)
+
+    async def read(self, spec: object = None) -> Reading:
+        """The key now, in a round trip of its own. Raises ScalerError."""
+        (reading,) = await self.read_batch([self])
+        if isinstance(reading, ScalerError):
+            raise reading
+        return reading
+
+    def watch(self) -> AsyncIterator[bool] | None:
+        """Each change of the key, where the server has keyspace events on."""
+        return key_events(self._listening, self.key)
+
+    @property
+    def batch_key(self) -> SharingKey:
+        """Servers, user, database, TLS and time-out."""
+        return self._batch_key
+
+    @abstractmethod
+    async def read_batch(self, scalers: Sequence[Scaler[P]]) -> Sequence[Reading | ScalerError]:
+        """All keys of the place, in one round trip where nothing has changed its kind."""

@@ -1,0 +1,91 @@
+"""Looks that see what the one before saw come to nothing at once; whatever changes between two of them is seen."""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from keda_py.core.values.object_key import ObjectKey
+from keda_py.kube.resources import DEPLOYMENTS, SCALED_OBJECTS
+from keda_py.localkube.plane import SYNC_SECONDS
+from keda_py.operator.decisions.history import PAUSE_SECONDS
+from tests.builders import deployment, metrics_api, scaled_object
+from tests.operator.world import World
+
+POLL = 10
+
+
+async def test_whatever_changes_after_many_looks_at_the_same_is_found_by_the_next(world: World) -> None:
+    await world.create(deployment(), scaled_object(metrics_api(world.url), pollingInterval=POLL, cooldownPeriod=0))
+    status = SCALED_OBJECTS.named("default", "app", "status")
+    await _idle(world)
+
+    await world.patch(DEPLOYMENTS, {"spec": {"replicas": 3}})
+    await _becomes(world, lambda: world.replicas() == 0)
+
+    await world.client.patch(status, {"status": {"conditions": None, "kedaPy": None}})
+    await _becomes(world, lambda: world.condition("Active") == ("False", "ScalerNotActive"))
+    assert world.status()["kedaPy"]["reason"] == "Inactive"
+
+    world.server.answers["/jobs"] = "no number"
+    await _becomes(world, lambda: world.condition("Ready") == ("False", "TriggerError"))
+    world.jobs(0)
+    await _becomes(world, lambda: world.condition("Ready") == ("True", "ScaledObjectReady"))
+
+    await world.patch(SCALED_OBJECTS, {"spec": {"minReplicaCount": 2}})
+    await _becomes(world, lambda: world.replicas() == 2)
+    await world.patch(SCALED_OBJECTS, {"spec": {"minReplicaCount": 0}})
+    await _becomes(world, lambda: world.replicas() == 0)
+
+    world.jobs(1)
+    await _becomes(world, lambda: world.replicas() == 1)
+
+
+async def test_a_count_changed_by_hand_is_seen_before_the_hpa_notices(world: World) -> None:
+    await world.create(deployment(), scaled_object(metrics_api(world.url), pollingInterval=1, cooldownPeriod=0))
+    await world.seconds(SYNC_SECONDS + 1)
+    await world.patch(DEPLOYMENTS, {"spec": {"replicas": 3}})
+    await world.seconds(1.5)
+    assert world.replicas() == 0
+
+
+async def test_what_is_told_of_the_last_look_and_of_sleep_goes_on_while_nothing_changes(world: World) -> None:
+    await world.create(deployment(), scaled_object(metrics_api(world.url), pollingInterval=POLL))
+    await _idle(world)
+    assert world.assembly is not None
+    instruments, record = world.assembly.parts.instruments, world.assembly.parts.record
+
+    def saved() -> float:
+        labels = {"namespace": "default", "kind": "ScaledObject", "name": "app"}
+        return instruments.registry.get_sample_value("keda_py_saved_replica_seconds", labels) or 0.0
+
+    writes, before = world.writes_of(SCALED_OBJECTS), saved()
+    await world.seconds(20 * POLL)
+    assert (saved() - before, writes) == (20 * POLL, [])
+    last = record.last(ObjectKey("ScaledObject", "default", "app"))
+    assert last is not None
+    assert world.clock.now() - last.at < timedelta(seconds=POLL)
+
+
+async def test_changes_that_wait_to_be_written_are_not_forgotten_while_nothing_changes(world: World) -> None:
+    await world.create(deployment(), scaled_object(metrics_api(world.url), pollingInterval=POLL, cooldownPeriod=0))
+    for jobs in (1, 0) * 5:
+        world.jobs(jobs)
+        await world.seconds(POLL + 1)
+    began = world.clock.now()
+    flapped = world.status()["kedaPyHistory"]
+    await world.seconds(PAUSE_SECONDS - 5 * POLL)
+    told = world.status()["kedaPyHistory"]
+    assert len(told) > len(flapped)
+    assert datetime.fromisoformat(told[-1]["time"]) <= began + timedelta(seconds=2 * POLL)
+
+
+async def _idle(world: World) -> None:
+    """Until several looks have seen the same."""
+    await world.seconds(4 * POLL)
+
+
+async def _becomes(world: World, holds: Callable[[], bool]) -> None:
+    """Within one poll, and so it stays."""
+    await world.seconds(POLL + 1)
+    assert holds()
+    await _idle(world)
+    assert holds()

@@ -1,0 +1,29 @@
+"""One poll of an object of which nothing changes, followed from file to file: it decides and tells nothing anew."""
+
+from tests.builders import deployment, metrics_api, scaled_object
+from tests.operator.way import returns, watched_way
+from tests.operator.world import World
+
+POLL = 10
+MOST_FILES, MOST_RETURNS = 34, 49
+LEFT_ALONE = {
+    "core/evaluation.py",
+    "core/decision.py",
+    "core/settlement.py",
+    "core/conditions.py",
+    "operator/scaled_objects/report.py",
+    "operator/scaled_objects/record_entry.py",
+    "operator/scaled_objects/status.py",
+    "kube/status.py",
+}
+
+
+async def test_a_poll_that_finds_nothing_new_passes_few_files_and_returns_to_few(world: World) -> None:
+    await world.create(deployment(), scaled_object(metrics_api(world.url), pollingInterval=POLL))
+    await world.seconds(4 * POLL)
+    with watched_way() as way:
+        await world.seconds(POLL)
+    files = way.of("work ScaledObject/default/app")
+    assert not LEFT_ALONE & set(files)
+    assert len(set(files)) <= MOST_FILES
+    assert returns(files) <= MOST_RETURNS
