@@ -161,6 +161,8 @@ async def _share(assembly: Assembly, started: Started) -> None:
     parts = assembly.parts
     parts.activations.clear()
     assembly.environments.on_clock_step()  # theirs, too
+    if assembly.downscaler is not None:
+        assembly.downscaler.sweep.on_clock_step()
     async with asyncio.TaskGroup() as working:
         working.create_task(assembly.jobs.run())
         log.info("operator started", extra={"version": __version__})

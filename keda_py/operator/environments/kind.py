@@ -128,6 +128,8 @@ class Environments(Kind[EnvironmentMemory]):
         await self._parts.status.write(state, {"conditions": listed})
 
     def _tell_held_up(self, state: EnvironmentMemory, live: Obj | None, told: str) -> None:
+        if not self._parts.acts():
+            return  # the leader tells it
         if live is not None and told and told != state.held_up:
             self._parts.events.record(live, "Warning", "EnvironmentHeldUp", told)
         state.held_up = told

@@ -2,13 +2,18 @@
 
 import asyncio
 
-from tests.operator.replicas import Replicas
+from keda_py.operator.scaled_objects.state import ObjectState
+from tests.operator.replicas import Replica, Replicas
 from tests.operator.sharding.crew import METRIC, NAMES, all_scaled, apps, changes, owned, parts, shared_out, three
 from tests.waiting import eventually
 
 FAIL_OVER = 5.0
 """With a Lease of 3 s."""
 CALM_SECONDS = 0.5
+
+
+def remembered(replica: Replica) -> list[ObjectState]:
+    return list(parts(replica).scaled_objects.states.values())
 
 
 async def test_each_has_a_share_and_any_answers_any_question(replicas: Replicas) -> None:
@@ -57,6 +62,8 @@ async def test_one_cut_off_writes_nothing_after_its_deadline_and_takes_part_agai
     await apps(replicas)
     await eventually(lambda: shared_out(crew))
     cut = crew[0]
+    await eventually(lambda: all(state.sight for state in remembered(cut)))  # its looks come to nothing
+    before = remembered(cut)
     cut.cable.pull()
     await eventually(lambda: not parts(cut).rights.sharing.membership.is_live, FAIL_OVER)
     replicas.jobs(1)
@@ -64,3 +71,4 @@ async def test_one_cut_off_writes_nothing_after_its_deadline_and_takes_part_agai
     assert not cut.operator.task.done()
     cut.cable.plug()
     await eventually(lambda: shared_out(crew))
+    assert not {id(state) for state in remembered(cut)} & {id(state) for state in before}
