@@ -227,9 +227,18 @@ class Controller(Generic[StateT]):
             await self._renew_stale(state)
             if not state.is_reconciled(live):
                 await self._reconcile(state, live)
-            await (self._kind.look(state) if self._begins_look(state) else self._kind.refresh(state))
+            await (self._look(state) if self._begins_look(state) else self._kind.refresh(state))
             await self._parts.status.settle(state)
             await show_release(self._parts, state)
+
+    async def _look(self, state: StateT) -> None:
+        """One that fails is still due, however far ahead it has put the next one."""
+        due = state.next_look
+        try:
+            await self._kind.look(state)
+        except Exception:
+            state.next_look = min(due, state.next_look)
+            raise
 
     async def _reconcile(self, state: StateT, live: Obj) -> None:
         """With a worker. What its own writes cause, the finalizer's first of all, makes nothing due."""
