@@ -1,4 +1,4 @@
-"""Three real processes with KEDA's own times: one is frozen and goes on later, one is killed by kill -9."""
+"""Real processes with KEDA's own times: one is frozen and goes on later, one is killed by kill -9."""
 
 import asyncio
 import signal
@@ -8,8 +8,10 @@ from keda_py.kube.resources import LEASES, SCALED_OBJECTS
 from tests.builders import obj
 from tests.operator.replicas import LEASE, Replicas
 from tests.operator.sharding.crew import NAMES, all_scaled, apps, changes
+from tests.sweeps import size
 from tests.waiting import eventually
 
+CREW = size(3, 2)
 PAUSED = "autoscaling.keda.sh/paused-replicas"
 TAKEN_OVER = 10.0
 """Seconds until each object of a replica that says nothing any more is scaled by another one."""
@@ -22,7 +24,7 @@ def slot(number: int) -> str:
 def views(replicas: Replicas) -> list[str]:
     """What the holders of slots say of each other."""
     found = []
-    for number in range(3):
+    for number in range(CREW):
         live = replicas.find(LEASES, slot(number), LEASE.namespace)
         if live is not None and live["spec"].get("holderIdentity"):
             found.append(live["metadata"]["annotations"].get(VIEW_ANNOTATION, ""))
@@ -41,12 +43,12 @@ async def pause(replicas: Replicas, count: str | None) -> None:
 
 
 async def test_one_that_is_frozen_or_killed_is_replaced_in_time_and_scales_nothing_twice(replicas: Replicas) -> None:
-    for number in range(3):  # as the chart makes them
+    for number in range(CREW):  # as the chart makes them
         await replicas.client.create(
             LEASES, obj("coordination.k8s.io/v1", "Lease", slot(number), LEASE.namespace, spec={})
         )
-    crew = [await replicas.spawn(name, {}, shards="3") for name in ("one", "two", "three")]
-    await agreed(replicas, 3)
+    crew = [await replicas.spawn(f"replica-{number}", {}, shards=str(CREW)) for number in range(CREW)]
+    await agreed(replicas, CREW)
     await apps(replicas)
     seen = changes(replicas)
     crew[0].freeze()
@@ -55,12 +57,12 @@ async def test_one_that_is_frozen_or_killed_is_replaced_in_time_and_scales_nothi
     await pause(replicas, "0")
     await eventually(lambda: all_scaled(replicas, 0))
     crew[0].thaw()  # as far as it knows there is work, and no pause
-    await agreed(replicas, 3)
+    await agreed(replicas, CREW)
     assert all(seen[name] == [1, 0] for name in NAMES)
     await asyncio.to_thread(crew[1].end, signal.SIGKILL)
     await pause(replicas, None)
     await eventually(lambda: all_scaled(replicas, 1), TAKEN_OVER)
-    await agreed(replicas, 2)
+    await agreed(replicas, CREW - 1)
     assert all(seen[name] == [1, 0, 1] for name in NAMES)
-    for process in (crew[0], crew[2]):
+    for process in (crew[0], *crew[2:]):
         await asyncio.to_thread(process.end)
