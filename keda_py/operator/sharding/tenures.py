@@ -6,7 +6,7 @@ was decided before is not written any more. `is_quiet` tells the membership when
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 
@@ -24,11 +24,16 @@ class Tenure:
 
 
 _tenure: ContextVar[Tenure | None] = ContextVar("tenure", default=None)
+_NOTHING = nullcontext()
+
+
+def working_under(tenure: Tenure | None) -> AbstractContextManager[None]:
+    """What is written inside is about its object; None, where nothing is shared out, leaves it as it is."""
+    return _NOTHING if tenure is None else _working_under(tenure)
 
 
 @contextmanager
-def working_under(tenure: Tenure | None) -> Iterator[None]:
-    """What is written inside is about its object; None: about no object that is shared out."""
+def _working_under(tenure: Tenure) -> Iterator[None]:
     token = _tenure.set(tenure)
     try:
         yield
