@@ -56,6 +56,7 @@ class Controller(Generic[StateT]):
         with ExitStack() as subscriptions:
             if self._tenures is not None:
                 subscriptions.callback(self._tenures.subscribe(self.on_shares))
+                subscriptions.callback(self._end_series)
             subscriptions.callback(self._kind.live.subscribe(self.on_change))
             for end in self._kind.watches(self):
                 subscriptions.callback(end)
@@ -100,6 +101,11 @@ class Controller(Generic[StateT]):
 
     def _is_lost(self, state: StateT) -> bool:
         return self._tenures is not None and (state.tenure is None or state.tenure.ended)
+
+    def _end_series(self) -> None:
+        """What is not ours any more is shown by its next owner, and counted once in sums."""
+        for key in self.states:
+            self._parts.instruments.forget(key)
 
     def on_reading(self, key: ObjectKey) -> None:
         """Another caller's question or a push produced a reading: decide on it too.

@@ -12,6 +12,13 @@ FAIL_OVER = 5.0
 CALM_SECONDS = 0.5
 
 
+def shown(replica: Replica) -> set[str]:
+    """Of which ScaledObjects a replica's metrics tell what they saved."""
+    families = parts(replica).parts.instruments.registry.collect()
+    samples = (sample for family in families if family.name == "keda_py_replica_seconds" for sample in family.samples)
+    return {sample.labels["name"] for sample in samples}
+
+
 def remembered(replica: Replica) -> list[ObjectState]:
     return list(parts(replica).scaled_objects.states.values())
 
@@ -64,11 +71,13 @@ async def test_one_cut_off_writes_nothing_after_its_deadline_and_takes_part_agai
     cut = crew[0]
     await eventually(lambda: all(state.sight for state in remembered(cut)))  # its looks come to nothing
     before = remembered(cut)
+    assert shown(cut) == owned(cut)
     cut.cable.pull()
     await eventually(lambda: not parts(cut).rights.sharing.membership.is_live, FAIL_OVER)
     replicas.jobs(1)
     await eventually(lambda: all_scaled(replicas, 1), FAIL_OVER)
     assert not cut.operator.task.done()
+    await eventually(lambda: not shown(cut))
     cut.cable.plug()
     await eventually(lambda: shared_out(crew))
     assert not {id(state) for state in remembered(cut)} & {id(state) for state in before}
