@@ -19,6 +19,6 @@ def stages(
     return Stages(
         authenticate=authenticate,
         authorise=authorise,
-        routes=Routing(leads=lambda: True).routes,
+        routes=Routing(answers=lambda _: True).routes,
         answers={Route.METRIC: metrics, Route.DOCUMENT: answer_document},
     )

@@ -11,6 +11,7 @@ import pytest
 from keda_py.cli import COMMANDS, main
 from keda_py.sdk.registry import trigger_types
 from keda_py.telemetry.prometheus import OperatorMetrics
+from keda_py.telemetry.shard_metrics import ShardMetrics
 from tests.layout import layout
 from tests.places import ROOT
 
@@ -82,7 +83,9 @@ def test_the_layout_is_what_the_packages_say_of_themselves() -> None:
 
 
 def test_the_table_of_our_own_metrics_is_complete() -> None:
-    own = [family for family in OperatorMetrics().registry.collect() if family.name.startswith("keda_py_")]
+    registry = OperatorMetrics().registry
+    ShardMetrics(registry, lambda: None)  # with --shards
+    own = [family for family in registry.collect() if family.name.startswith("keda_py_")]
     exposed = {f"{family.name}_total" if family.type == "counter" else family.name for family in own}
     assert set(re.findall(r"^\| `(keda_py_\w+)`", between("metrics", "COMPATIBILITY.md"), re.MULTILINE)) == exposed
 

@@ -96,6 +96,8 @@ def _body(insight: Mapping[str, Any], evidence: Evidence, times: Times) -> Itera
         yield from foretell(scene)
     yield from _now(insight.get("last"))
     yield from insight.get("troubles", ())
+    if by := insight.get("decidedBy"):
+        yield f"decided by replica {by}, one of several that share the objects out"
     if evidence.by_hand is not None:
         yield f"the count was last set by {evidence.by_hand.manager} {times.moment(evidence.by_hand.at)}, by hand"
     if evidence.unread:

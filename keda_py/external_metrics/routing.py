@@ -34,9 +34,12 @@ class Route(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Routing:
-    """`owns(namespace, metric)` raises StatusError 503 while it is unknown; None: there is no other adapter."""
+    """`answers` says whether what is asked is ours to know; else another replica is asked.
 
-    leads: Callable[[], bool]
+    `owns(namespace, metric)` raises StatusError 503 while it is unknown; None: there is no other adapter.
+    """
+
+    answers: Callable[[Question], bool]
     owns: Callable[[str, str], bool] | None = None
 
     def routes(self, question: Question) -> tuple[Route, ...]:
@@ -46,8 +49,8 @@ class Routing:
         Lease, 503 where it is not known, or would go round in a circle.
         """
         asked = question.asked
-        if question.caller.is_replica and not self.leads():
-            raise misdirected("this replica does not hold the Lease")
+        if question.caller.is_replica and not self.answers(question):
+            raise misdirected("this replica does not hold the Lease, or not of what is asked for")
         own = _find(asked)
         if own is Route.METRIC and self._is_upstreams(question):
             if "keda-py/" in asked.headers.get("Via", ""):
@@ -55,7 +58,7 @@ class Routing:
                     "--external-metrics-upstream leads back to keda-py; name the other adapter's own Service"
                 )
             return (Route.UPSTREAM,)
-        return (own,) if self.leads() or not is_passed_on(asked) else (Route.HOLDER, own)
+        return (own,) if not is_passed_on(asked) or self.answers(question) else (Route.HOLDER, own)
 
     def _is_upstreams(self, question: Question) -> bool:
         if self.owns is None or question.selection.is_ours:

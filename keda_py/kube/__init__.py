@@ -5,7 +5,7 @@ transport.py   one HTTP exchange            client.py     get, list, create, upd
 informer.py    a local copy that follows the API server: informer_spec, reflector, cache, lines
 discovery.py   kind -> resource             scale.py      replicas, read and written
 status.py      status patches               events.py     Kubernetes Events
-lease.py       who leads                    refusals.py   HTTP answers -> keda_py/errors.py
+lease.py       who leads, or shares         refusals.py   HTTP answers -> keda_py/errors.py
 """
 
 from keda_py.kube.thin_import import import_thinly

@@ -9,7 +9,7 @@ import asyncio
 import copy
 import random
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from enum import StrEnum
 from types import TracebackType
@@ -84,15 +84,19 @@ class KubeClient:
         self._write_seconds = write_seconds
         self._requests = Connections(share)
         self._may_write: Callable[[], bool] = lambda: True
+        self._sending: Callable[[], AbstractContextManager[None]] = nullcontext
         self._writes = True
 
-    def guarded(self, may_write: Callable[[], bool]) -> Self:
+    def guarded(
+        self, may_write: Callable[[], bool], sending: Callable[[], AbstractContextManager[None]] = nullcontext
+    ) -> Self:
         """The same client, for writes of a leader: whether we may is asked as each is sent, and NotLeading raised.
 
+        `sending` is entered while one is under way.
         It lives as long as this one, on whose connections it sends.
         """
         guarded = copy.copy(self)
-        guarded._may_write = may_write
+        guarded._may_write, guarded._sending = may_write, sending
         return guarded
 
     def read_only(self) -> Self:
@@ -234,8 +238,9 @@ class KubeClient:
             if request.method != "GET" and not self._may_write():
                 raise NotLeading(f"{request.method} {request.path}: not sent, another replica may be leading by now")
             try:
-                async with self._answered(request, timeout) as response:
-                    return await _read(response)
+                with self._sending() if request.method != "GET" else nullcontext():
+                    async with self._answered(request, timeout) as response:
+                        return await _read(response)
             except Unauthorized:
                 if attempt > 1 or not await self._transport.renew():
                     raise

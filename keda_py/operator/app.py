@@ -22,7 +22,7 @@ from keda_py.operator.process.last_net import last_net
 from keda_py.operator.process.memory import allocate_sparingly, collect_seldom, give_back
 from keda_py.operator.process.own import OwnProcess, own_journal
 from keda_py.operator.process.watchdog import Watchdog
-from keda_py.operator.registered import show_counts
+from keda_py.operator.registered import show_counts, show_shards
 from keda_py.operator.shutdown import shut_down
 from keda_py.readings.journal import Journal
 from keda_py.sdk.registry import trigger_types_by_module
@@ -32,6 +32,8 @@ from keda_py.settings.settings import Settings
 log = logging.getLogger(__name__)
 
 Started = Callable[[Assembly], None]
+Campaign = Callable[[str], Coroutine[object, None, None]]
+"""Until cancelled: wait for a Lease, work while it is ours, begin again; given where this replica serves."""
 
 
 async def run(settings: Settings) -> None:
@@ -64,6 +66,8 @@ async def run_operator(
     async with opened(settings, clock, process.journal) as around:
         assembly = assemble(around)
         show_counts(assembly.parts, assembly.scaled_objects, assembly.jobs)
+        if assembly.rights.sharing is not None:
+            show_shards(around.instruments, assembly.rights.sharing, assembly.scaled_objects, assembly.jobs)
         async with assembly.serving:
             watching = [around.tasks.create_task(run()) for run in _background(assembly, process)]
             working = around.tasks.create_task(_work(assembly, settings, started))
@@ -83,8 +87,8 @@ def _background(assembly: Assembly, process: OwnProcess) -> Iterator[Callable[[]
     yield from (assembly.admission.events.run, assembly.admission.run, assembly.serving.run)
     if process.alone:
         yield partial(give_back, lambda: len(assembly.scaled_objects.states) + len(assembly.jobs.controller.states))
-    if assembly.election is not None:
-        yield from (assembly.election.watch, assembly.standby_reader.run)
+    if assembly.rights.election is not None:
+        yield from (assembly.rights.election.watch, assembly.standby_reader.run)
 
 
 async def _leave(assembly: Assembly, working: asyncio.Task[None], delay: timedelta) -> None:
@@ -102,14 +106,69 @@ async def _work(assembly: Assembly, settings: Settings, started: Started) -> Non
     await assembly.parts.caches.synced()
     await assembly.environments.caches.tried()
     assembly.serving.ready = True
-    lead = partial(_lead, assembly, settings, started)
+    election, sharing = assembly.rights.election, assembly.rights.sharing
     try:
-        if assembly.election is None:
-            await lead()
+        if election is None:
+            await _lead(assembly, settings, started)
+        elif sharing is None:
+            await election.run(partial(_lead, assembly, settings, started), assembly.serving.address)
         else:
-            await assembly.election.run(lead, assembly.serving.address)
+            lead, share = partial(_lead_only, assembly, settings), partial(_share, assembly, started)
+            await _take_part(assembly, partial(election.run, lead), partial(sharing.membership.run, share))
     finally:
         await shut_down(assembly)
+
+
+async def _take_part(assembly: Assembly, lead: Campaign, share: Campaign) -> None:
+    """The work of one of several replicas that write: its share, and what is done once for the cluster if it leads.
+
+    What lies over ScaledObjects each has to know for its own.
+    """
+    parts, downscaler, address = assembly.parts, assembly.downscaler, assembly.serving.address
+    on_steps = [one.on_clock_step for one in (assembly.scaled_objects, assembly.jobs.controller, assembly.environments)]
+    await assembly.environments.restore()
+    async with asyncio.TaskGroup() as tasks:
+        for run in (parts.events.run, assembly.cloud_events.run, assembly.environments.follow):
+            tasks.create_task(run())
+        if downscaler is not None:
+            await downscaler.sweep.restore()
+            tasks.create_task(downscaler.sweep.run())
+            on_steps.append(downscaler.sweep.on_clock_step)
+        tasks.create_task(watch_clock(parts.clock, on_steps))
+        tasks.create_task(lead(address))
+        tasks.create_task(share(address))
+
+
+async def _lead_only(assembly: Assembly, settings: Settings) -> None:
+    """What is done once for the cluster, until cancelled: what every replica followed, this one stores and does."""
+    if settings.serving.register:
+        await assembly.serving.register(assembly.parts.client)
+    assembly.environments.take_over()
+    assembly.cloud_events.take_over()
+    if assembly.downscaler is not None:
+        assembly.downscaler.sweep.on_clock_step()
+    try:
+        async with asyncio.TaskGroup() as leading:
+            leading.create_task(assembly.authentications.run())
+            leading.create_task(assembly.environments.tell())
+            leading.create_task(assembly.serving.guard(assembly.parts.client))
+    finally:
+        assembly.environments.on_clock_step()  # from now on only to be followed
+
+
+async def _share(assembly: Assembly, started: Started) -> None:
+    """The work on our share, until cancelled; it may begin again later, as in a new process."""
+    parts = assembly.parts
+    parts.activations.clear()
+    assembly.environments.on_clock_step()  # theirs, too
+    if assembly.downscaler is not None:
+        assembly.downscaler.sweep.on_clock_step()
+    async with asyncio.TaskGroup() as working:
+        working.create_task(assembly.jobs.run())
+        log.info("operator started", extra={"version": __version__})
+        started(assembly)
+        with parts.readings.listening():
+            await assembly.scaled_objects.run()
 
 
 async def _lead(assembly: Assembly, settings: Settings, started: Started) -> None:

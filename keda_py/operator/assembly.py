@@ -29,6 +29,7 @@ from keda_py.kube.discovery import Discovery
 from keda_py.kube.events import EventRecorder
 from keda_py.kube.leases.lease import Election
 from keda_py.kube.leases.lease_record import LeaseSpec
+from keda_py.kube.leases.slots import shortest_write
 from keda_py.kube.resources import ENVIRONMENTS, SCALED_JOBS, SCALED_OBJECTS
 from keda_py.net.http import HttpClientSpec, Proxies, http_client
 from keda_py.net.operator_identity import IdentityRule
@@ -62,6 +63,7 @@ from keda_py.operator.scaled_objects.state import ObjectState
 from keda_py.operator.scaled_objects.targets import Targets
 from keda_py.operator.serving import Answers, Serving
 from keda_py.operator.standby.ownership import share_metrics
+from keda_py.operator.standby.rights import Rights, share_out
 from keda_py.operator.standby.standby_reader import StandbyReader
 from keda_py.readings.failures import Failures
 from keda_py.readings.journal import Journal
@@ -106,37 +108,38 @@ class Assembly:
     authentications: Authentications
     cloud_events: CloudEventSources
     serving: Serving
-    election: Election | None
+    rights: Rights
     standby_reader: StandbyReader
 
 
 def assemble(around: OperatorInputs) -> Assembly:
     """Put the parts together; nothing runs yet."""
-    settings, election = around.settings, _election(around)
+    settings, rights = around.settings, _rights(around)
+    tenures = rights.sharing.tenures if rights.sharing is not None else None
     sources = sources_of(around, Caches(around.client, settings.cluster.watch_namespaces))
-    leads = _leads(election)
 
     def on_reading(key: ObjectKey) -> None:  # called once all is put together: controllers are made of readings
         (jobs.controller if key.kind == SCALED_JOBS.kind else scaled_objects).on_reading(key)
 
-    readings = readings_of(around, sources, leads, on_reading)
+    readings = readings_of(around, sources, rights.owns, on_reading)
     lying = Lying()
-    parts = _parts(around, sources, readings, leads, lying.over(AS_WRITTEN))
-    scaled_objects = Controller(parts, ScaledObjects(parts), settings.scaling.scaled_object_workers)
+    parts = _parts(around, sources, readings, rights, lying.over(AS_WRITTEN))
+    scaled_objects = Controller(parts, ScaledObjects(parts), settings.scaling.scaled_object_workers, tenures)
     lying.subscribe(scaled_objects.on_overlay)
     parts.activations.subscribe(SCALED_OBJECTS.kind, scaled_objects.on_turn)
-    jobs, standby_reader = assemble_jobs(parts, settings), StandbyReader(parts, leads)
+    jobs, standby_reader = assemble_jobs(parts, settings, tenures), StandbyReader(parts, rights.owns)
     for listener in (scaled_objects, jobs.controller, standby_reader):
         sources.resolver.subscribe(listener.on_parameters)
-    environments = assemble_environments(parts, settings, lying)
+    leads = rights.leads if rights.sharing is not None else None
+    environments = assemble_environments(parts, settings, lying, leads)
     parts.activations.subscribe(ENVIRONMENTS.kind, environments.environments.on_turn)
     answers = Answers(
         metrics=GuardedQuestions(_query(parts, scaled_objects), parts.quarantine, parts.caches.scaled_objects.get),
         admission=_admission(around, sources, environments),
         instruments=around.instruments,
-        insight=_insight(parts, scaled_objects, jobs, leads),
+        insight=_insight(parts, scaled_objects, jobs, rights),
         elsewhere=share_metrics(settings, around.client, sources.caches, around.tls),
-        election=election,
+        rights=rights,
         standby_reader=standby_reader,
     )
     return Assembly(
@@ -144,12 +147,12 @@ def assemble(around: OperatorInputs) -> Assembly:
         scaled_objects=scaled_objects,
         jobs=jobs,
         environments=environments,
-        downscaler=assemble_downscaler(parts, settings, environments, lying.annotated),
+        downscaler=assemble_downscaler(parts, settings, environments, lying.annotated, leads),
         authentications=_authentications(parts, jobs),
-        cloud_events=_cloud_events(around, parts),
+        cloud_events=_cloud_events(around, parts, rights),
         admission=answers.admission,
         serving=Serving(settings, around.clock, around.client, answers),
-        election=election,
+        rights=rights,
         standby_reader=standby_reader,
     )
 
@@ -175,7 +178,7 @@ def sources_of(around: OperatorInputs, caches: Caches) -> Sources:
 
 
 def readings_of(
-    around: OperatorInputs, sources: Sources, leads: Callable[[], bool], on_reading: Callable[[ObjectKey], None]
+    around: OperatorInputs, sources: Sources, owns: Callable[[ObjectKey], bool], on_reading: Callable[[ObjectKey], None]
 ) -> Readings:
     """What asks scalers; `on_reading` is told of what others than its own poll found out."""
     return Readings(
@@ -183,15 +186,15 @@ def readings_of(
         tasks=around.tasks,
         on_reading=on_reading,
         observer=around.instruments,
-        failures=Failures(partial(_stored_health, sources.caches), leads),
+        failures=Failures(partial(_stored_health, sources.caches), owns),
     )
 
 
 def _parts(
-    around: OperatorInputs, sources: Sources, readings: Readings, leads: Callable[[], bool], specs: Specs
+    around: OperatorInputs, sources: Sources, readings: Readings, rights: Rights, specs: Specs
 ) -> ScaledObjectDependencies:
-    """All that is written from here on goes through a client that refuses while we do not lead."""
-    writer, caches = around.client.guarded(leads), sources.caches
+    """All that is written from here on goes through a client that refuses what is not ours to write."""
+    writer, caches = around.client.guarded(rights.may_write, rights.sending), sources.caches
     return ScaledObjectDependencies(
         clock=around.clock,
         client=writer,
@@ -204,11 +207,11 @@ def _parts(
         readings=readings,
         resolver=sources.resolver,
         status=StatusWriter(writer, around.clock, around.settings.scaling.decision_history),
-        events=EventRecorder(writer, instance=identity(around.settings)),
+        events=EventRecorder(around.client.guarded(rights.may_tell), instance=identity(around.settings)),
         instruments=around.instruments,
         record=DecisionRecord(),
         quarantine=Quarantine(around.clock, around.journal),
-        activations=Activations(around.clock, around.settings.scaling.activations_per_second),
+        activations=Activations(around.clock, _activation_rate(around.settings)),
         tells_unknown_keys=around.settings.scaling.report_unknown_metadata,
     )
 
@@ -223,23 +226,24 @@ def _authentications(parts: ScaledObjectDependencies, jobs: ScaledJobParts) -> A
     return Authentications(parts, users)
 
 
-def _cloud_events(around: OperatorInputs, parts: ScaledObjectDependencies) -> CloudEventSources:
+def _cloud_events(around: OperatorInputs, parts: ScaledObjectDependencies, rights: Rights) -> CloudEventSources:
     cluster = around.settings.cluster
     destinations = Destinations(around.http, cluster, parts.resolver)
-    return CloudEventSources(parts, destinations, everywhere=cluster.events_everywhere)
+    return CloudEventSources(parts, destinations, everywhere=cluster.events_everywhere, tells=rights.leads)
 
 
 def _insight(
     parts: ScaledObjectDependencies,
     scaled_objects: Controller[ObjectState],
     jobs: ScaledJobParts,
-    leads: Callable[[], bool],
+    rights: Rights,
 ) -> Insight:
     known: Mapping[str, Mapping[ObjectKey, Remembered]] = {
         SCALED_OBJECTS.kind: scaled_objects.states,
         SCALED_JOBS.kind: jobs.controller.states,
     }
-    return Insight(parts.clock, parts.record, known, parts.resolver.troubles, leads)
+    replica = rights.sharing.membership.identity if rights.sharing is not None else ""
+    return Insight(parts.clock, parts.record, known, parts.resolver.troubles, rights.owns, replica)
 
 
 def _query(parts: ScaledObjectDependencies, scaled_objects: Controller[ObjectState]) -> Query:
@@ -335,9 +339,14 @@ def _election(around: OperatorInputs) -> Election | None:
     return election
 
 
-def _leads(election: Election | None) -> Callable[[], bool]:
-    """Whether we may write now; without an election we are the only replica."""
-    return lambda: election is None or election.is_leader
+def _activation_rate(settings: Settings) -> float:
+    """Our part of the cluster's: each slot has the same, also while it is vacant."""
+    return settings.scaling.activations_per_second / max(settings.leadership.shards, 1)
+
+
+def _rights(around: OperatorInputs) -> Rights:
+    """What we may write; without an election we are the only replica."""
+    return Rights(election=_election(around), sharing=share_out(around.client, _lease(around.settings)))
 
 
 def _lease(settings: Settings) -> LeaseSpec:
@@ -349,12 +358,14 @@ def _lease(settings: Settings) -> LeaseSpec:
         duration=lease.lease_duration.total_seconds(),
         renew_deadline=lease.renew_deadline.total_seconds(),
         retry_period=lease.retry_period.total_seconds(),
+        shards=lease.shards,
     )
 
 
 def open_client(settings: Settings, clock: Clock, instruments: OperatorMetrics) -> KubeClient:
     """The API server's client. No write of a leader takes so long that it could land after another one took over."""
-    write_seconds = _lease(settings).request_seconds if settings.leadership.elect else REQUEST_SECONDS
+    lease = _lease(settings)
+    write_seconds = shortest_write(lease) if settings.leadership.elect else REQUEST_SECONDS
     observe = instruments.process.record_exchange
     share = min(SHARE, descriptors() // (2 * PART_OF_DESCRIPTORS))
     return KubeClient(clock, settings.cluster.kubeconfig, observe=observe, write_seconds=write_seconds, share=share)

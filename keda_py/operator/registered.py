@@ -12,9 +12,11 @@ from keda_py.operator.controller.controller import Controller
 from keda_py.operator.scaled_jobs.parts import ScaledJobParts
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.state import ObjectState
+from keda_py.operator.standby.rights import Sharing
 from keda_py.sdk.registry import trigger_types
 from keda_py.telemetry.admission_metrics import ELSEWHERE
 from keda_py.telemetry.prometheus import OperatorMetrics
+from keda_py.telemetry.shard_metrics import ShardMetrics
 
 K = TypeVar("K")
 
@@ -87,3 +89,17 @@ def show_counts(parts: ScaledObjectDependencies, scaled_objects: Controller[Obje
     process.show_queue("scaledjob", lambda: jobs.controller.queue.depth)
     for kind in (SCALED_OBJECTS.kind, SCALED_JOBS.kind):
         process.show_held_back(kind.lower(), partial(parts.quarantine.count, kind))
+
+
+def show_shards(
+    instruments: OperatorMetrics, sharing: Sharing, scaled_objects: Controller[ObjectState], jobs: ScaledJobParts
+) -> None:
+    """From now on our own metrics show which share is ours."""
+    metrics = ShardMetrics(instruments.registry, lambda: sharing.membership.share)
+
+    def show() -> None:
+        metrics.show()
+        metrics.show_objects("scaledobject", sharing.tenures.count(scaled_objects.states))
+        metrics.show_objects("scaledjob", sharing.tenures.count(jobs.controller.states))
+
+    instruments.process.show(show)

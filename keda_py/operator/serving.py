@@ -21,7 +21,6 @@ from keda_py.external_metrics.routing import Route, Routing, is_passed_on
 from keda_py.external_metrics.server import MetricsServer, Stages
 from keda_py.external_metrics.upstream import Delegation
 from keda_py.kube.client import KubeClient
-from keda_py.kube.leases.lease import Election
 from keda_py.operator.admission.reviews import AdmissionServer
 from keda_py.operator.certificates import guarded_objects, keep_certificates, peer_name
 from keda_py.operator.explain.insight import Insight
@@ -29,6 +28,7 @@ from keda_py.operator.process.address import own_address
 from keda_py.operator.process.probes import probe_app
 from keda_py.operator.registration import Registration, ensure_namespace
 from keda_py.operator.standby.forwarding import Forwarding
+from keda_py.operator.standby.rights import Rights
 from keda_py.operator.standby.standby_reader import StandbyReader
 from keda_py.serving.authentication import Authentication
 from keda_py.serving.authentication_config import AuthenticationConfig
@@ -74,7 +74,7 @@ class Answers:
     instruments: OperatorMetrics
     insight: Insight
     elsewhere: Delegation | None
-    election: Election | None
+    rights: Rights
     standby_reader: StandbyReader
 
 
@@ -90,7 +90,7 @@ class Serving:
         self._authentication = AuthenticationConfig(client, self._tls, certificates.client_ca_file)
         # Certificates expire in real time, whatever the clock of decisions says.
         peers = Peers(self._tls, peer_name(settings), SystemClock())
-        self._forwarding = Forwarding(answers.election, peers, answers.standby_reader.note_question)
+        self._forwarding = Forwarding(answers.rights.holder, peers, answers.standby_reader.note_question)
         self._metrics = MetricsServer(self._stages(clock, peers), self._why_not_ready)
         self._stack = AsyncExitStack()
         self.ready = False
@@ -104,7 +104,9 @@ class Serving:
         return Stages(
             authenticate=Authentication(self._authentication, tokens, SystemClock(), replicas).caller,
             authorise=Authorisation(reviews, is_passed_on).check,
-            routes=Routing(leads=self._leads, owns=elsewhere.owns if elsewhere is not None else None).routes,
+            routes=Routing(
+                answers=answers.rights.answers, owns=elsewhere.owns if elsewhere is not None else None
+            ).routes,
             answers={
                 Route.METRIC: ExternalMetrics(counted, clock).answer,
                 Route.INSIGHT: answers.insight.answer,
@@ -113,9 +115,6 @@ class Serving:
                 **({Route.UPSTREAM: elsewhere.answer} if elsewhere is not None else {}),
             },
         )
-
-    def _leads(self) -> bool:
-        return self._answers.election is None or self._answers.election.is_leader
 
     async def __aenter__(self) -> Self:
         """Open every port, or none: raises OSError when one is taken."""

@@ -15,25 +15,24 @@ Stored = Callable[[ObjectKey], Mapping[str, FallbackState]]
 
 
 class Failures:
-    """`counts` says whether outcomes are counted here, now."""
+    """`counts` says of an object whether its outcomes are counted here, now."""
 
-    def __init__(self, stored: Stored = lambda key: {}, counts: Callable[[], bool] = lambda: True) -> None:
+    def __init__(self, stored: Stored = lambda key: {}, counts: Callable[[ObjectKey], bool] = lambda key: True) -> None:
         self._stored, self._counts = stored, counts
         self._counted: dict[ObjectKey, dict[str, FallbackState]] = {}
 
-    @property
-    def counting(self) -> bool:
+    def counting(self, key: ObjectKey) -> bool:
         """Whether this replica polls, and counts what comes of it."""
-        return self._counts()
+        return self._counts(key)
 
     def of(self, key: ObjectKey, metrics: Collection[str]) -> Mapping[str, FallbackState]:
         """Those of these metrics of which something is known."""
-        known = self._ours(key) if self._counts() else self._stored(key)
+        known = self._ours(key) if self._counts(key) else self._stored(key)
         return {name: state for name, state in known.items() if name in metrics}
 
     def count(self, key: ObjectKey, metric: str, *, failed: bool) -> None:
         """One more completed reading."""
-        if self._counts():
+        if self._counts(key):
             counted = self._ours(key)
             counted[metric] = count_outcome(counted.get(metric, FallbackState()), failed=failed)
 

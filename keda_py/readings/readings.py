@@ -316,7 +316,7 @@ class Readings:
 
     def _known(self, meter: TrackedMetric) -> MetricReading | None:
         """What answers the HPA now."""
-        if meter.cached and meter.last and self._failures.counting:
+        if meter.cached and meter.last and self._failures.counting(meter.key):
             return meter.last
         return None if meter.flight else self._shared(meter, self._clock.monotonic())
 

@@ -58,6 +58,13 @@ def parse_namespaces(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for part in text.split(",") if (name := part.strip())))
 
 
+def parse_shards(text: str) -> int:
+    """0..16."""
+    if not (text.isascii() and text.isdigit()) or int(text) > 16:
+        raise ValueError("is not a number of replicas; use a number from 0 to 16")
+    return int(text)
+
+
 def parse_positive_int(text: str) -> int:
     """A whole number of at least 1."""
     if not (text.isascii() and text.isdigit()) or len(text) > 9 or int(text) < 1:

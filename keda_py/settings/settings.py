@@ -26,6 +26,7 @@ from keda_py.settings.parsers import (
     parse_positive_duration,
     parse_positive_int,
     parse_rate,
+    parse_shards,
     parse_tls_version,
     parse_token_expiry,
     parse_url,
@@ -76,6 +77,13 @@ class LeadershipSettings:
 
     elect: bool = option(False, parse_bool, "let one replica at a time write", flag="leader-elect")
     lease_name: str = option("operator.keda.sh", str, "name of the Lease", flag="leader-election-id")
+    shards: int = option(
+        0,
+        parse_shards,
+        "so many replicas are active at once, each for its share of the objects; 0: one at a time",
+        flag="shards",
+        env="KEDA_PY_SHARDS",
+    )
     lease_duration: timedelta = option(
         timedelta(seconds=15),
         parse_positive_duration,
@@ -259,7 +267,8 @@ class ScalingSettings:
     activations_per_second: float = option(
         500.0,
         parse_rate,
-        "workloads woken from zero in a second, of all namespaces together, which take turns; 0: all at once",
+        "workloads woken from zero in a second, of all namespaces together, which take turns; 0: all at once. With "
+        "--shards each of so many replicas has an equal part of it",
         flag="activations-per-second",
         env="KEDA_PY_ACTIVATIONS_PER_SECOND",
     )
@@ -372,6 +381,8 @@ def _contradictions(settings: Settings) -> list[str]:
         found.append("--webhook-client-names: means nothing without --webhook-client-ca-file")
     if serving.upstream_ca_file and not serving.upstream:
         found.append("--external-metrics-upstream-ca-file: means nothing without --external-metrics-upstream")
+    if lease.shards and not lease.elect:
+        found.append("--shards: means nothing without --leader-elect; give it, too")
     if settings.shadow.enabled and lease.elect:
         found.append("--leader-elect: means nothing with --shadow, which writes nothing; leave it out")
     if settings.shadow.enabled and serving.register:

@@ -24,7 +24,7 @@ from tests.bench.lab.world import LOOPBACK, NAMESPACE, World, build_world, start
 from tests.bench.scale import measure_start
 
 CLIENTS = (1, 16)
-_QUESTION = "/apis/external.metrics.k8s.io/v1beta1/namespaces/{}/{}?labelSelector=scaledobject.keda.sh/name={}"
+QUESTION = "/apis/external.metrics.k8s.io/v1beta1/namespaces/{}/{}?labelSelector=scaledobject.keda.sh/name={}"
 _API_SERVICE = "v1beta1.external.metrics.k8s.io"
 _AUTHENTICATION = CONFIG_MAPS.named("kube-system", "extension-apiserver-authentication")
 _HPA_CONTROLLER = {
@@ -50,9 +50,9 @@ async def run(options: Options, say: Say) -> AsyncIterator[Row]:
         await measure_start(world, options, say)
         say("the client's ceiling: a constant answer")
         ceilings = {clients: await _ceiling(clients, options.load) for clients in CLIENTS}
-        questions = [_QUESTION.format(NAMESPACE, metric, name) for name, metric in await world.metric_names()]
+        questions = [QUESTION.format(NAMESPACE, metric, name) for name, metric in await world.metric_names()]
         rows: dict[str, object] = {"objects": options.objects}
-        for name, way in {"direct": await _direct(world), "aggregated": _aggregated(world)}.items():
+        for name, way in {"direct": await direct(world), "aggregated": _aggregated(world)}.items():
             urls = [way.url + question for question in questions]
             for clients in CLIENTS:
                 say(f"{name}, {clients} at once")
@@ -74,7 +74,7 @@ async def _ceiling(clients: int, seconds: float) -> Load:
         return await ask([url], ssl.create_default_context(cafile=folder / "ca.pem"), clients, seconds, pid)
 
 
-async def _direct(world: World) -> Way:
+async def direct(world: World) -> Way:
     """The operator's own port, as the aggregation layer asks for the HPA controller: by word of a front proxy.
 
     The cluster's front proxy keeps its key to itself, so the bench has another one trusted beside it.

@@ -20,6 +20,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "restricted": read_file(KEDA_PY / "values-restricted.yaml"),
     "namespaced": {"watchNamespace": "shop,bank", "clusterScoped": {"create": False}},
     "cert-manager": {"certificates": {"certManager": {"enabled": True}}},
+    "shards": {"operator": {"replicaCount": 3, "shards": 3}},
     "shadow": {"shadow": {"enabled": True}},
     "minimal": {
         "webhooks": {"enabled": False},

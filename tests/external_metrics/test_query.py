@@ -349,6 +349,16 @@ async def test_with_use_cached_metrics_what_was_said_is_known_until_the_next_pol
     assert query.known("shop", "s0-a-x", "app") is None
 
 
+async def test_what_the_last_poll_said_is_known_by_the_replica_alone_that_polls(world, query):
+    await world.build({"useCachedMetrics": True})
+    said = await query.answer("shop", "s0-a-x", "app")
+    await world.clock.advance(25)
+    world.shared.leads = False
+    assert query.known("shop", "s0-a-x", "app") is None
+    world.shared.leads = True
+    assert query.known("shop", "s0-a-x", "app") is said
+
+
 async def test_of_objects_that_are_gone_or_built_anew_nothing_is_known(world, query):
     await world.build()
     await query.answer("shop", "s0-a-x", "app")

@@ -25,7 +25,7 @@ def asks(path: str, method: str = "GET", selector: str = OURS, caller: Caller = 
 
 
 def routing(*, leads: bool = True, owns: Callable[[str, str], bool] | None = None) -> Routing:
-    return Routing(leads=lambda: leads, owns=owns)
+    return Routing(answers=lambda _: leads, owns=owns)
 
 
 @pytest.mark.parametrize(

@@ -248,7 +248,7 @@ async def world(lent: SharedContext) -> AsyncIterator[World]:
     async with asyncio.TaskGroup() as tasks:
         source = ScalerSource(shared_context=short, build=build, resolver=resolver)
         shared = Shared()
-        failures = Failures(lambda key: shared.health, lambda: shared.leads)
+        failures = Failures(lambda key: shared.health, lambda key: shared.leads)
         readings = Readings(scalers=source, tasks=tasks, on_reading=told.append, failures=failures)
         with readings.listening():
             yield World(lent.clock, readings, taps, resolver, told, opened_with, shared)

@@ -92,6 +92,7 @@ def test_services_inherit_the_tls_version_of_scalers_unless_told(variables: dict
         ("webhook-port", "65536", "is not a port"),
         ("metrics-bind-address", "8080", "is not an address; use"),
         ("metrics-bind-address", "::1:8080", "is not an address; use"),
+        ("shards", "17", "is not a number of replicas; use a number from 0 to 16"),
         ("leader-elect", "yes", "is not a boolean; use true or false"),
         ("shutdown-delay", "5", "is not a duration; write it with its unit"),
         ("shutdown-delay", "-5s", "is negative"),
@@ -147,6 +148,14 @@ def test_the_operators_own_identity_goes_nowhere_unless_told() -> None:
     assert scaling.identity_hosts == ("vault.example.org", "*.svc.cluster.local", "::1")
     assert load(KEDA_PY_OPERATOR_IDENTITY_HOSTS="a.b").scaling.identity_hosts == ("a.b",)
     assert load(KEDA_PY_OPERATOR_IDENTITY_ANYWHERE="true").scaling.identity_anywhere
+
+
+def test_shards_want_an_election_which_a_shadow_has_not() -> None:
+    with pytest.raises(ConfigError, match="means nothing without --leader-elect"):
+        load({"shards": ["3"]})
+    with pytest.raises(ConfigError, match="means nothing with --shadow"):
+        load({"shards": ["3"], "leader-elect": ["true"], "shadow": ["true"]})
+    assert load({"shards": ["3"], "leader-elect": ["true"]}).leadership.shards == 3
 
 
 def test_a_ca_file_without_an_upstream_is_a_mistake() -> None:

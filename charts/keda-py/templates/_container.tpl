@@ -13,6 +13,9 @@
 {{- else }}
 - --leader-elect
 - --leader-election-id={{ $values.operator.leaderElectionID }}
+{{- with $values.operator.shards }}
+- --shards={{ . }}
+{{- end }}
 - --shutdown-delay={{ $values.operator.shutdownDelay }}
 - --decision-history={{ $values.operator.decisionHistory }}
 - --secure-port={{ $values.service.portHttpsTarget }}

@@ -79,6 +79,13 @@
 {{- $lease := .Values.operator.leaderElectionID -}}
 - {apiGroups: [coordination.k8s.io], resources: [leases], verbs: [create]}
 - {apiGroups: [coordination.k8s.io], resources: [leases], resourceNames: [{{ $lease }}], verbs: [get, list, watch, update]}
+{{- with .Values.operator.shards }}
+{{- $slots := list }}
+{{- range until (int .) }}
+{{- $slots = append $slots (printf "%s-shard-%d" $lease .) }}
+{{- end }}
+- {apiGroups: [coordination.k8s.io], resources: [leases], resourceNames: {{ toJson $slots }}, verbs: [get, update]}
+{{- end }}
 {{- if include "keda-py.ownCertificates" . }}
 - {apiGroups: [""], resources: [secrets], verbs: [create]}
 - {apiGroups: [""], resources: [secrets], resourceNames: [{{ $secret }}], verbs: [{{ $read }}update]}

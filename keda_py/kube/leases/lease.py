@@ -29,7 +29,19 @@ from keda_py.errors import Conflict, KubeError, NotFound
 from keda_py.kube.client import KubeClient
 from keda_py.kube.informers.informer import Informer
 from keda_py.kube.informers.informer_spec import InformerSpec
-from keda_py.kube.leases.lease_record import Holder, LeaseSpec, held, holder_of, is_newer, released, seconds_of
+from keda_py.kube.leases.lease_record import (
+    PENDING,
+    SHARDS_ANNOTATION,
+    SLOT_SECONDS,
+    Holder,
+    LeaseSpec,
+    held,
+    holder_of,
+    is_newer,
+    mark_for,
+    released,
+    seconds_of,
+)
 from keda_py.kube.resources import LEASES, Obj, Selection
 from keda_py.kube.transport import Request
 
@@ -56,7 +68,8 @@ class Election:
         self._seen_at = float("-inf")
         self._renewed_at = float("-inf")
         self._failing = self._leading = False
-        self._other_holder = asyncio.Event()
+        self._other_holder, self._alone = asyncio.Event(), asyncio.Event()
+        self._pending_since: float | None = None
         selection = Selection(fields=f"metadata.name={spec.name}")
         self._informer = Informer(
             client, InformerSpec(resource=LEASES, namespaces=(spec.namespace,), selection=selection)
@@ -91,11 +104,16 @@ class Election:
             self._leading = True
             log.info("leading", extra=names)
             async with asyncio.TaskGroup() as tasks:
-                working = tasks.create_task(_work(term))
+                working = tasks.create_task(self._work(term))
                 await self._hold()
                 self._leading = False
                 log.warning("leadership lost, nothing is written until the lease is ours again", extra=names)
                 working.cancel()
+
+    async def _work(self, term: Term) -> None:
+        """Once no replica is active any more because of what an earlier holder said of shards."""
+        await self._alone.wait()
+        await term()
 
     async def release(self) -> None:
         """Let the next replica lead at once; to be called when `run` has been cancelled, after the last write."""
@@ -114,6 +132,8 @@ class Election:
 
     async def _campaign(self) -> None:
         """Return once the Lease is ours."""
+        self._pending_since = None
+        self._alone.clear()
         while True:
             self._other_holder.clear()
             if await self._try():
@@ -180,9 +200,22 @@ class Election:
 
     async def _write(self, lease: Obj | None) -> None:
         started = _now()
-        body = held(lease, self._spec, self._address, self._wall.now())
+        waited = self._pending_since is not None and started - self._pending_since >= SLOT_SECONDS
+        mark = mark_for(lease, self._spec, waited)
+        body = held(lease, self._spec, self._address, self._wall.now(), {SHARDS_ANNOTATION: mark})
         self._observe(await (self._post(body) if lease is None else self._put(body)))
         self._renewed_at = started
+        self._note_mark(mark)
+
+    def _note_mark(self, mark: str | None) -> None:
+        if (mark or "").startswith(PENDING):
+            if self._pending_since is None:
+                self._pending_since = _now()
+                log.info("waiting for replicas that shared the work otherwise", extra={"seconds": SLOT_SECONDS})
+            self._alone.clear()
+        else:
+            self._pending_since = None
+            self._alone.set()
 
     async def _give_back(self, lease: Obj | None) -> None:
         if lease is not None and self._is_ours(lease):
@@ -241,10 +274,6 @@ class Election:
     async def _send(self, method: str, path: str, body: Obj | None) -> Obj:
         request = Request(method=method, path=path, body=body, timeout=self._spec.request_seconds, resource="leases")
         return await self._client.send(request)
-
-
-async def _work(term: Term) -> None:
-    await term()
 
 
 def _now() -> float:

@@ -4,17 +4,34 @@ Next in the flow: `lease.py`, which competes for it. Rule: what another client w
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from keda_py.kube.resources import Obj
 
 ADDRESS_ANNOTATION = "keda-py.dev/serving-address"
+SHARDS_ANNOTATION = "keda-py.dev/shards"
+"""How many replicas may be active, and which holder says so: `3 keda-operator-7d9f`. Absent: the holder alone is.
+
+While it says PENDING no other replica is: a holder that means another number than the one before it waits SLOT_SECONDS,
+in which those that went by the old number find out, or lose their slots.
+"""
+PENDING = "pending"
+SLOT_SECONDS = 7.0
+"""A slot's Lease lasts no longer."""
+
+Marks = Mapping[str, str | None]
+"""Annotations to write; None removes one."""
+NO_MARKS: Marks = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaseSpec:
-    """`identity` is the pod's name: a container restarted in its pod leads again at once. Times in seconds."""
+    """`identity` is the pod's name: a container restarted in its pod leads again at once. Times in seconds.
+
+    `shards` is how many replicas may be active at once, 0: the holder alone.
+    """
 
     namespace: str
     name: str
@@ -22,6 +39,7 @@ class LeaseSpec:
     duration: float = 15.0
     renew_deadline: float = 10.0
     retry_period: float = 2.0
+    shards: int = 0
 
     @property
     def request_seconds(self) -> float:
@@ -46,6 +64,28 @@ def holder_of(lease: Obj | None) -> Holder | None:
     return Holder(identity=identity, address=address) if identity else None
 
 
+def shards_of(lease: Obj | None) -> int:
+    """How many replicas may be active now, as its holder says or its last holder said; 0: none beside a holder."""
+    count, said_by = _mark_of(lease)
+    holder = holder_of(lease)
+    return int(count) if count.isdigit() and (holder is None or holder.identity == said_by) else 0
+
+
+def mark_for(lease: Obj | None, spec: LeaseSpec, waited: bool) -> str | None:
+    """What its next holder says of shards; None: nothing. `waited`: it has said PENDING for SLOT_SECONDS."""
+    found, _ = _mark_of(lease)
+    wanted = str(spec.shards) if spec.shards else ""
+    if found and found != wanted and not waited:
+        return f"{PENDING} {spec.identity}"
+    return f"{wanted} {spec.identity}" if wanted else None
+
+
+def _mark_of(lease: Obj | None) -> tuple[str, str]:
+    text = str((((lease or {}).get("metadata") or {}).get("annotations") or {}).get(SHARDS_ANNOTATION, ""))
+    count, _, identity = text.partition(" ")
+    return count, identity
+
+
 def seconds_of(lease: Obj, spec: LeaseSpec) -> float:
     """How long it is good for without a renewal, as its holder says."""
     return float((lease.get("spec") or {}).get("leaseDurationSeconds") or spec.duration)
@@ -58,8 +98,8 @@ def is_newer(lease: Obj, than: Obj | None) -> bool:
     return _version(lease) > _version(than)
 
 
-def held(lease: Obj | None, spec: LeaseSpec, address: str, now: datetime) -> Obj:
-    """The Lease taken or renewed by us."""
+def held(lease: Obj | None, spec: LeaseSpec, address: str, now: datetime, marks: Marks = NO_MARKS) -> Obj:
+    """The Lease taken or renewed by us, with these annotations."""
     old = (lease or {}).get("spec") or {}
     again = old.get("holderIdentity") == spec.identity
     time = _wire_time(now)
@@ -71,13 +111,13 @@ def held(lease: Obj | None, spec: LeaseSpec, address: str, now: datetime) -> Obj
         "renewTime": time,
         "leaseTransitions": int(old.get("leaseTransitions") or 0) + (0 if again or not old else 1),
     }
-    return _body(lease, spec, address, fields)
+    return _body(lease, spec, {ADDRESS_ANNOTATION: address, **marks}, fields)
 
 
-def released(lease: Obj, spec: LeaseSpec, now: datetime) -> Obj:
-    """The Lease given back: free at once, for candidates of every kind."""
+def released(lease: Obj | None, spec: LeaseSpec, now: datetime, marks: Marks = NO_MARKS) -> Obj:
+    """The Lease given back, or one that no replica has held: free at once, for candidates of every kind."""
     time = _wire_time(now)
-    transitions = int((lease.get("spec") or {}).get("leaseTransitions") or 0)
+    transitions = int(((lease or {}).get("spec") or {}).get("leaseTransitions") or 0)
     fields = {
         "holderIdentity": "",
         "leaseDurationSeconds": 1,
@@ -85,13 +125,14 @@ def released(lease: Obj, spec: LeaseSpec, now: datetime) -> Obj:
         "renewTime": time,
         "leaseTransitions": transitions,
     }
-    return _body(lease, spec, "", fields)
+    return _body(lease, spec, {ADDRESS_ANNOTATION: "", **marks}, fields)
 
 
-def _body(lease: Obj | None, spec: LeaseSpec, address: str, fields: Obj) -> Obj:
+def _body(lease: Obj | None, spec: LeaseSpec, marks: Marks, fields: Obj) -> Obj:
     metadata = dict((lease or {}).get("metadata") or {"namespace": spec.namespace, "name": spec.name})
     metadata.pop("managedFields", None)
-    metadata["annotations"] = {**(metadata.get("annotations") or {}), ADDRESS_ANNOTATION: address}
+    annotations = {**(metadata.get("annotations") or {}), **marks}
+    metadata["annotations"] = {name: text for name, text in annotations.items() if text is not None}
     return {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": fields}
 
 

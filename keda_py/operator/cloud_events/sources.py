@@ -8,6 +8,7 @@ has no finalizer; one that KEDA left is taken off. Behaviour reference, section 
 
 import asyncio
 import logging
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -48,10 +49,21 @@ class _Source:
 
 
 class CloudEventSources:
-    """`run` while we lead, before anything happens; `drain` last. `everywhere`: namespaces do not matter."""
+    """`run` while we lead, before anything happens; `drain` last. `everywhere`: namespaces do not matter.
 
-    def __init__(self, parts: ScaledObjectDependencies, destinations: Destinations, *, everywhere: bool) -> None:
-        self._parts, self._destinations, self._everywhere = parts, destinations, everywhere
+    Where several replicas are active each sends what it tells itself; `tells`: whether the statuses are ours to write.
+    """
+
+    def __init__(
+        self,
+        parts: ScaledObjectDependencies,
+        destinations: Destinations,
+        *,
+        everywhere: bool,
+        tells: Callable[[], bool],
+    ) -> None:
+        self._parts, self._destinations = parts, destinations
+        self._everywhere, self._tells = everywhere, tells
         self._queue = DueQueue(parts.clock, self._work)
         self._sources: dict[ObjectKey, _Source] = {}
         self._retries = Retries(
@@ -74,6 +86,12 @@ class CloudEventSources:
                 for key in [key for key in self._sources if self._live(key) is None]:
                     self._forget(key)
                 await self._queue.run()
+
+    def take_over(self) -> None:
+        """Their statuses are ours to write from now on."""
+        for informer in (self._parts.caches.event_sources, self._parts.caches.cluster_event_sources):
+            for live in informer.objects():
+                self._queue.add(ObjectKey.of(informer.spec.resource.kind, live))
 
     async def drain(self) -> None:
         """One more attempt for what is left, for DRAIN_SECONDS at most; to be called when `run` has ended."""
@@ -148,10 +166,10 @@ class CloudEventSources:
             self._retries.forget(key)
             return
         with self._retries.attempt(self._queue, key, _about(live)):
-            if live["metadata"].get("deletionTimestamp"):
-                await remove_finalizer(self._parts.client, self._informer(key).spec.resource, live)
-            else:
+            if not live["metadata"].get("deletionTimestamp"):
                 await self._reconcile(key, live)
+            elif self._tells():
+                await remove_finalizer(self._parts.client, self._informer(key).spec.resource, live)
 
     async def _reconcile(self, key: ObjectKey, live: Obj) -> None:
         """Open the sink anew if the spec has changed, then say whether it works."""
@@ -162,6 +180,8 @@ class CloudEventSources:
         if source.version != version:
             source.version = version  # what changes while the sink is opened makes it be opened once more
             await self._connect(source, live)
+        if not self._tells():
+            return
         status = live.get("status") or {}
         conditions = with_condition(status.get("conditions") or (), "Active", _condition(source))
         resource = self._informer(key).spec.resource

@@ -27,6 +27,7 @@ from keda_py.operator.controller.troubles import log_recovery, log_trouble
 from keda_py.operator.controller.work_queue import DueQueue
 from keda_py.operator.controller.workers import Workers
 from keda_py.operator.process.quarantine import work_on
+from keda_py.operator.sharding.tenures import Tenures, working_under
 
 FLUSHED_AT_ONCE = 20
 EARLY_SECONDS = 0.0005
@@ -36,10 +37,10 @@ log = logging.getLogger(__name__)
 
 
 class Controller(Generic[StateT]):
-    """Works on the objects of one kind that are due, while `run` runs."""
+    """Works on the objects of one kind that are due, while `run` runs; with `tenures` on those that are ours."""
 
-    def __init__(self, parts: Dependencies, kind: Kind[StateT], workers: int) -> None:
-        self._parts, self._kind = parts, kind
+    def __init__(self, parts: Dependencies, kind: Kind[StateT], workers: int, tenures: Tenures | None = None) -> None:
+        self._parts, self._kind, self._tenures = parts, kind, tenures
         self.kind = kind.resource.kind
         self.name = self.kind.lower()
         self._workers = Workers(parts.instruments.process, self.name, workers)
@@ -53,6 +54,9 @@ class Controller(Generic[StateT]):
         self.queue = DueQueue(self._parts.clock, self._work)
         self._parts.readings.recount(self.kind)
         with ExitStack() as subscriptions:
+            if self._tenures is not None:
+                subscriptions.callback(self._tenures.subscribe(self.on_shares))
+                subscriptions.callback(self._end_series)
             subscriptions.callback(self._kind.live.subscribe(self.on_change))
             for end in self._kind.watches(self):
                 subscriptions.callback(end)
@@ -71,8 +75,11 @@ class Controller(Generic[StateT]):
         state = worked_on = self.states.get(key)
         if new is not None:
             if state is None or state.uid != new["metadata"]["uid"]:
+                tenure = self._tenures.begin(key) if self._tenures is not None else None
+                if state is None and tenure is None and self._tenures is not None:
+                    return
                 state = self.states[key] = self._kind.new(
-                    resource=self._kind.resource, key=key, uid=new["metadata"]["uid"]
+                    resource=self._kind.resource, key=key, uid=new["metadata"]["uid"], tenure=tenure
                 )
             state.follow(old, new)
             known = fingerprint_of(new) in (state.fingerprint, state.reconciling)
@@ -81,6 +88,24 @@ class Controller(Generic[StateT]):
         if worked_on is not None:
             worked_on.interrupt()
         self.queue.add(key)
+
+    def on_shares(self) -> None:
+        """Other objects are ours: let go of what is not any more, and begin with what is now."""
+        for state in self.states.values():
+            if self._is_lost(state):
+                state.interrupt()
+                self.queue.add(state.key)
+        for live in self._kind.live.objects():
+            if ObjectKey.of(self.kind, live) not in self.states:
+                self.on_change(None, live)
+
+    def _is_lost(self, state: StateT) -> bool:
+        return self._tenures is not None and (state.tenure is None or state.tenure.ended)
+
+    def _end_series(self) -> None:
+        """What is not ours any more is shown by its next owner, and counted once in sums."""
+        for key in self.states:
+            self._parts.instruments.forget(key)
 
     def on_reading(self, key: ObjectKey) -> None:
         """Another caller's question or a push produced a reading: decide on it too.
@@ -160,8 +185,11 @@ class Controller(Generic[StateT]):
         state, live = self.states.get(key), self._kind.live.get(key.namespace, key.name)
         if state is None:
             return
+        if self._is_lost(state):
+            await self._let_go(state)
+            return
         state.begin()
-        with acting_for(key.namespace):
+        with acting_for(key.namespace), working_under(state.tenure):
             if live is None:
                 delay = await self._attempt(state)
             else:
@@ -174,6 +202,8 @@ class Controller(Generic[StateT]):
         """Do what is due; seconds until the next time, None: when something changes."""
         live = self._kind.live.get(state.key.namespace, state.key.name)
         try:
+            if state.tenure is not None:
+                await self._kind.take_over(state)
             await self._advance(state, live)
         except StepError as error:
             return self._after_failed_step(state, error, live or {})
@@ -244,8 +274,17 @@ class Controller(Generic[StateT]):
         await hold_back(self._parts, state, live, held)
         return True
 
+    async def _let_go(self, state: StateT) -> None:
+        """Another replica's, or ours anew: then nothing is known of it, as in a new process."""
+        await self._forget(state)
+        live = self._kind.live.get(state.key.namespace, state.key.name)
+        if live is not None:
+            self.on_change(None, live)
+
     async def _forget(self, state: StateT) -> None:
-        """The object is gone: nothing of it stays."""
+        """The object is gone, or not ours: nothing of it stays."""
+        if self._tenures is not None and state.tenure is not None:
+            self._tenures.end(state.tenure)
         self._kind.forget(state)
         state.stop()
         self._parts.quarantine.forget(state.key)
@@ -263,7 +302,8 @@ class Controller(Generic[StateT]):
         async def write(state: StateT, fields: Mapping[str, Any]) -> None:
             async with at_once:
                 try:
-                    await self._parts.status.write(state, fields)
+                    with working_under(state.tenure):
+                        await self._parts.status.write(state, fields)
                 except KubeError as error:
                     log.warning("last activity was not written", extra=about(state) | {"error": str(error)})
 

@@ -30,6 +30,12 @@ class Kind(ABC, Generic[StateT]):
         """The kind as the API server serves it."""
         return self.live.spec.resource
 
+    async def take_over(self, state: StateT) -> None:
+        """Before each piece of work on what is shared out: see what another replica did before it was ours.
+
+        Quick where that has been seen since. Raises KubeError.
+        """
+
     @abstractmethod
     async def reconcile(self, state: StateT, live: Obj) -> None:
         """The whole-state pass; it sets `state.fingerprint` when done. Raises StepError, KubeError, ScalerError."""

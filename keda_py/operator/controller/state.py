@@ -12,6 +12,7 @@ from keda_py.core.spec import NAME_LABEL
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.kube.resources import Resource
 from keda_py.operator.decisions.history import History
+from keda_py.operator.sharding.tenures import Tenure
 
 
 class LookedAt(Protocol):
@@ -32,7 +33,7 @@ class Remembered:
     `stale` the triggers whose parameters may have changed, `troubles` what was logged as wrong since all was well.
     `without_worker` is for what a reconcile waits for: others have its worker meanwhile. `stored` is the status as
     the API server has it; `staged` are fields that go there with the next write, None for one that it shall not have
-    (`status.py`). `history` is None until a decision changed.
+    (`status.py`). `history` is None until a decision changed. `tenure` is None where objects are not shared out.
     """
 
     resource: Resource
@@ -54,6 +55,7 @@ class Remembered:
     stale: set[int] = field(default_factory=set)
     troubles: set[str] = field(default_factory=set)
     history: History | None = None
+    tenure: Tenure | None = None
     changed: asyncio.Future[None] | None = None
     without_worker: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
 

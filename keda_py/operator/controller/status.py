@@ -10,7 +10,7 @@ that is new. Where either has to wait for a source, what is staged is written me
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -164,3 +164,15 @@ class StatusWriter:
         """Without what would be dropped again: it would be sent for ever."""
         dropped = self._dropped[kind]
         return {name: value for name, value in (own or {}).items() if name not in dropped} or None
+
+
+class LeadersStatus(StatusWriter):
+    """Of objects that every active replica follows, while the leader alone says how they are: Environments and such."""
+
+    def __init__(self, client: KubeClient, clock: Clock, keep: timedelta, leads: Callable[[], bool]) -> None:
+        super().__init__(client, clock, keep)
+        self._leads = leads
+
+    async def write(self, state: Remembered, wanted: Mapping[str, Any], *, exactly: bool = False) -> bool:
+        """As its parent while we lead, otherwise nothing. Raises KubeError."""
+        return self._leads() and await super().write(state, wanted, exactly=exactly)

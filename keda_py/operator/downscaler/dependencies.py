@@ -1,5 +1,6 @@
 """What the downscaler works with, made once by `operator/assembly.py`."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from keda_py.clock import Clock
@@ -17,7 +18,10 @@ from keda_py.operator.environments.overlays import Overlays
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DownscalerDependencies:
-    """`client` refuses to write while we do not lead; `includes_scaled_objects`: also where no workload is included."""
+    """`client` refuses to write while we do not lead; `includes_scaled_objects`: also where no workload is included.
+
+    `acts`: whether writing is ours; another replica, where several are active, puts only ScaledObjects to sleep.
+    """
 
     clock: Clock
     client: KubeClient
@@ -30,6 +34,7 @@ class DownscalerDependencies:
     overlays: Overlays
     settings: DownscalerSettings
     includes_scaled_objects: bool
+    acts: Callable[[], bool]
 
     @property
     def scaled_objects(self) -> Informer:

@@ -3,6 +3,7 @@
 `operator/assembly.py` comes here; `app.py` runs it beside the environments.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from keda_py.core.environment.downscaler.decision import DownscalerSettings
@@ -28,9 +29,16 @@ class DownscalerParts:
 
 
 def assemble_downscaler(
-    shared: ScaledObjectDependencies, settings: Settings, environments: EnvironmentParts, overlays: Overlays
+    shared: ScaledObjectDependencies,
+    settings: Settings,
+    environments: EnvironmentParts,
+    overlays: Overlays,
+    leads: Callable[[], bool] | None = None,
 ) -> DownscalerParts | None:
-    """Nothing runs yet. `overlays` stand in the source of specs, below those of Environments."""
+    """Nothing runs yet. `overlays` stand in the source of specs, below those of Environments.
+
+    `leads` is None where only the leader works on them.
+    """
     wanted = settings.environments
     if not wanted.downscaler_annotations:
         return None
@@ -47,6 +55,7 @@ def assemble_downscaler(
         overlays=overlays,
         settings=DownscalerSettings(exclude_namespaces=(*NEVER_DOWN, settings.cluster.pod_namespace)),
         includes_scaled_objects="scaledobjects" in wanted.downscaler_resources,
+        acts=leads or (lambda: True),
     )
     sweep = Sweep(parts)
     environments.override_kind.allow(sweep.remembers)

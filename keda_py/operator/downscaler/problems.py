@@ -44,7 +44,7 @@ class Problems:
         return next((one for one in found if one and any(name.startswith(field) for name in annotations_of(one))), None)
 
     def _tell(self, live: Obj | None, reason: str, note: str) -> None:
-        if live is not None and self._told.get(key := key_of(live)) != note:
+        if live is not None and self._parts.acts() and self._told.get(key := key_of(live)) != note:
             self._told[key] = note
             self._parts.events.record(live, "Warning", reason, note)
 

@@ -121,7 +121,7 @@ class Sweep:
             decided = await self._decide(live, known)
             self._lay(live, decided)
             outcome = None if decided is None else decided.outcome
-            if decided is None or outcome is None or not outcome.changed:
+            if decided is None or outcome is None or not outcome.changed or not self._parts.acts():
                 self._withdraw(live)
                 continue
             is_due = key_of(live) not in self._writing and (every or not self._is_fresh(live))

@@ -1,5 +1,6 @@
 """What the controllers of environments work with, made once by `parts.py`."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from keda_py.operator.cluster.caches import Caches
@@ -14,7 +15,10 @@ from keda_py.operator.environments.overlays import Overlays
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentDependencies(Dependencies):
-    """What they need beyond it. `cluster` has the ScaledObjects."""
+    """What they need beyond it. `cluster` has the ScaledObjects.
+
+    `acts`: whether what is decided is ours to store and do; another replica, where several are active, only follows.
+    """
 
     caches: EnvironmentCaches
     cluster: Caches
@@ -23,3 +27,4 @@ class EnvironmentDependencies(Dependencies):
     owners: Owners
     overlays: Overlays
     bounds: ScheduledBounds
+    acts: Callable[[], bool]

@@ -3,12 +3,14 @@
 A status says what is remembered, so it is written before anything is scaled: killed after any one write, the next
 process goes on. What is remembered is written over the very version that was seen: a replica that takes over may be
 behind with its watch, and is not to forget a count that it has not heard of. Nothing is decided on a count that could
-be older than our own last write (`state.py`). In: `members.py` and `known/`; the decision is
-`core/environment/decision/`. Next: `actions.py`.
+be older than our own last write (`state.py`). Where several replicas are active (`--shards`) the leader does all that;
+each other one decides, too, and lays over ScaledObjects only what follows from what the leader has stored.
+
+In: `members.py` and `known/`; the decision is `core/environment/decision/`. Next: `actions.py`.
 """
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -77,10 +79,11 @@ class Environments(Kind[EnvironmentMemory]):
         except ConfigError as error:
             await self._refuse(state, str(error))
             raise StepError("Environment cannot be read", error) from error
-        if (held := await ensure_finalizer(self._parts.client, ENVIRONMENTS, live)) is not None:
+        if self._parts.acts() and (held := await ensure_finalizer(self._parts.client, ENVIRONMENTS, live)) is not None:
             state.remember(held)
         async with state.without_worker():
             await self._parts.caches.wait_members()
+        state.laid |= self._parts.overlays.names_by(state.uid)
         state.spec, state.next_look = Read(written=written, spec=spec), 0.0
         state.fingerprint = fingerprint
 
@@ -111,6 +114,8 @@ class Environments(Kind[EnvironmentMemory]):
         spec = _releasing(live)
         decision = await self._decide(state, spec, None)
         state.spec = Read(written=None, spec=spec)
+        if not self._parts.acts():
+            return
         if decision.released and await remove_finalizer(self._parts.client, ENVIRONMENTS, live):
             self._parts.tell(live, "Normal", "EnvironmentReleased", "every count is given back")
             log.info("environment deleted", extra=about(state))
@@ -125,6 +130,8 @@ class Environments(Kind[EnvironmentMemory]):
         await self._parts.status.write(state, {"conditions": listed})
 
     def _tell_held_up(self, state: EnvironmentMemory, live: Obj | None, told: str) -> None:
+        if not self._parts.acts():
+            return  # the leader tells it
         if live is not None and told and told != state.held_up:
             self._parts.events.record(live, "Warning", "EnvironmentHeldUp", told)
         state.held_up = told
@@ -145,8 +152,26 @@ class Environments(Kind[EnvironmentMemory]):
             errors = {"calendar_error": problem, "kinds_error": others.error, "write_error": state.write_error}
             seen = EnvironmentSeen(members=[one for one, _ in found], **errors)
             decision = decide(spec, calendar, overrides, seen, before, clock.now())
+        wait = READ_SOON_SECONDS if is_moving(decision.state) else READ_AGAIN_SECONDS
+        again = min(self._seconds_to(decision.look_again_at), wait if others.unwatched else LONGEST_WAIT_SECONDS)
+        state.next_look = min(state.next_look, clock.monotonic() + again)
+        if self._parts.acts():
+            await self._do(state, decision, seen, before, {one.key: body for one, body in found})
+        else:
+            self._follow(state, decision, seen, before)
+        return decision
+
+    async def _do(
+        self,
+        state: EnvironmentMemory,
+        decision: EnvironmentDecision,
+        seen: EnvironmentSeen,
+        before: EnvironmentState,
+        objects: Mapping[str, Obj],
+    ) -> None:
+        """Store what is decided, then do it."""
         live = self.live.get(state.key.namespace, state.key.name)
-        self._parts.instruments.environments.record(state.key, decision, clock.monotonic())
+        self._parts.instruments.environments.record(state.key, decision, self._parts.clock.monotonic())
         waits = self._waiting(state, live, seen, decision)
         status = decision.status.model_copy(update={"awaiting_turn": len(waits)})
         told = [
@@ -156,19 +181,26 @@ class Environments(Kind[EnvironmentMemory]):
         ]
         remembers = decision.state.members != before.members
         await self._parts.status.write(state, fields_of(EnvironmentStatus, status), exactly=remembers)
+        if not self._parts.acts():
+            return  # not ours any more, and so not stored
         self._tell_held_up(state, live, held_up(decision.status))
         for kind, reason, note in told if live is not None else ():
             self._parts.events.record(live or {}, kind, reason, note)
-        state.next_look = min(state.next_look, clock.monotonic() + self._seconds_to(decision.look_again_at))
-        if others.unwatched:
-            wait = READ_SOON_SECONDS if is_moving(decision.state) else READ_AGAIN_SECONDS
-            state.next_look = min(state.next_look, clock.monotonic() + wait)
         self._lay(state, decision, seen)
         acting = [one for one in decision.members if one.key not in waits]
-        await act(self._parts.client, state, acting, {one.key: body for one, body in found})
+        await act(self._parts.client, state, acting, objects)
         if self._parts.activations.has_turn(state.key):  # it came meanwhile
             state.next_look = 0.0
-        return decision
+
+    def _follow(
+        self, state: EnvironmentMemory, decision: EnvironmentDecision, seen: EnvironmentSeen, before: EnvironmentState
+    ) -> None:
+        """Lay what follows from what is stored. What a decision would remember anew is not done before it is stored:
+        a member that is put to sleep without its count would be given back at 0."""
+        self._parts.activations.withdraw(state.key)
+        self._parts.instruments.environments.forget(state.key)
+        stored = tuple(one for one in decision.members if one.state == before.members.get(one.key))
+        self._lay(state, replace(decision, members=stored), seen)
 
     def _waiting(
         self, state: EnvironmentMemory, live: Obj | None, seen: EnvironmentSeen, decision: EnvironmentDecision
@@ -237,7 +269,14 @@ class Environments(Kind[EnvironmentMemory]):
         for informer in others:
             yield informer.subscribe(partial(_on_change, due))
         yield caches.further.subscribe(partial(_on_change, due))
-        yield caches.environments.subscribe(partial(_on_neighbour, due))
+        yield caches.environments.subscribe(partial(self._on_environment, due))
+
+    def _on_environment(self, due: Callable[[str], None], old: Obj | None, new: Obj | None) -> None:
+        """Another Environment takes members, or leaves them, or has given them back; or its leader has stored more."""
+        if old is None or new is None or old.get("spec") != new.get("spec") or _remembered(old) - _remembered(new):
+            due(namespace_of(new or old))
+        elif not self._parts.acts() and old.get("status") != new.get("status"):
+            due(namespace_of(new))
 
 
 def _make_due(controller: Controller[EnvironmentMemory], namespace: str) -> None:
@@ -250,12 +289,6 @@ def _make_due(controller: Controller[EnvironmentMemory], namespace: str) -> None
 
 def _on_change(due: Callable[[str], None], old: Obj | None, new: Obj | None) -> None:
     if old is None or new is None or _relevant(old) != _relevant(new):
-        due(namespace_of(new or old))
-
-
-def _on_neighbour(due: Callable[[str], None], old: Obj | None, new: Obj | None) -> None:
-    """Another Environment takes members, or leaves them, or has given them back."""
-    if old is None or new is None or old.get("spec") != new.get("spec") or _remembered(old) - _remembered(new):
         due(namespace_of(new or old))
 
 

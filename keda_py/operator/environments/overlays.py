@@ -69,6 +69,10 @@ class Overlays:
         if before != laid:
             self._notify(key)
 
+    def names_by(self, environment: str) -> frozenset[str]:
+        """KIND/NAME of all over which the Environment of that uid lies."""
+        return frozenset(f"{_KIND}/{key.name}" for key, by in self._by.items() if by == environment)
+
     def restore(self, environments: Iterable[Obj]) -> None:
         """Take over what the stored statuses say; decisions follow."""
         self.clear()

@@ -94,7 +94,7 @@ class OverrideObjects(Kind[OverrideMemory]):
             spec = await self._parts.overriding.read({**live, "status": state.status})
             state.target = spec.target
             remove = removable_at(spec)
-            if remove is not None and now >= remove:
+            if remove is not None and now >= remove and self._parts.acts():
                 await self._remove(state)
                 return
             others = await self._parts.overriding.of_namespace(state.key.namespace)
@@ -126,7 +126,7 @@ class OverrideObjects(Kind[OverrideMemory]):
             }
         )
         await self._write(state, live, status)
-        if before != standing.phase and standing.phase in _TOLD:
+        if before != standing.phase and standing.phase in _TOLD and self._parts.acts():
             for about in (live, place.live if place is not None else self._live_of(state)):
                 if about is not None:
                     self._parts.events.record(about, "Normal", _TOLD[standing.phase], spec.because)

@@ -12,6 +12,7 @@ from keda_py.core.spec import ScalingSpec
 from keda_py.core.spec_source import SpecSource
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.operator.controller.controller import Controller
+from keda_py.operator.controller.status import LeadersStatus, StatusWriter
 from keda_py.operator.environments.bounds import ScheduledBounds
 from keda_py.operator.environments.calendar_kind import CalendarMemory, CalendarObjects
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
@@ -53,7 +54,10 @@ class Lying:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentParts:
-    """`caches.run` and `run` in a TaskGroup, `run` only while we lead."""
+    """`caches.run` and `run` in a TaskGroup, `run` only while we lead.
+
+    Where several replicas are active each does `follow`, and the leader `tell` beside it, after `take_over`.
+    """
 
     caches: EnvironmentCaches
     owners: Owners
@@ -75,11 +79,27 @@ class EnvironmentParts:
     async def run(self) -> None:
         """Put to sleep and wake until cancelled."""
         async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self.follow())
+            tasks.create_task(self.tell())
+
+    async def follow(self) -> None:
+        """All that lies over ScaledObjects, until cancelled; what is stored and done only as far as that is ours."""
+        async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self.environments.run())
             tasks.create_task(self.overrides.run())
             tasks.create_task(self.schedules.run())
+
+    async def tell(self) -> None:
+        """What calendars say, until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
             for calendars in self.calendars:
                 tasks.create_task(calendars.run())
+
+    def take_over(self) -> None:
+        """What was only followed is ours to store and do from now on."""
+        for controller in (self.environments, self.overrides, self.schedules):
+            for key in tuple(controller.states):
+                controller.on_overlay(key)
 
     def on_clock_step(self) -> None:
         """The wall clock was set: every calendar is asked again."""
@@ -90,8 +110,10 @@ class EnvironmentParts:
             calendars.on_clock_step()
 
 
-def assemble_environments(shared: ScaledObjectDependencies, settings: Settings, lying: Lying) -> EnvironmentParts:
-    """Put them together; nothing runs yet."""
+def assemble_environments(
+    shared: ScaledObjectDependencies, settings: Settings, lying: Lying, leads: Callable[[], bool] | None = None
+) -> EnvironmentParts:
+    """Put them together; nothing runs yet. `leads` is None where only the leader works on them."""
     caches = EnvironmentCaches(shared.client, settings.cluster.watch_namespaces)
     calendars = Calendars(shared.clock, caches, shared.reader, settings.cluster.object_namespace)
     parts = EnvironmentDependencies(
@@ -99,7 +121,7 @@ def assemble_environments(shared: ScaledObjectDependencies, settings: Settings, 
         client=shared.client,
         readings=shared.readings,
         resolver=shared.resolver,
-        status=shared.status,
+        status=_status(shared, settings, leads),
         events=shared.events,
         instruments=shared.instruments,
         record=shared.record,
@@ -113,6 +135,7 @@ def assemble_environments(shared: ScaledObjectDependencies, settings: Settings, 
         owners=Owners(caches.environments, own_pod(settings.cluster)),
         overlays=lying.overlays,
         bounds=lying.bounds,
+        acts=leads or (lambda: True),
     )
     schedules, overrides = ScheduleObjects(parts), OverrideObjects(parts, lying.direct)
     return EnvironmentParts(
@@ -130,3 +153,9 @@ def assemble_environments(shared: ScaledObjectDependencies, settings: Settings, 
         override_kind=overrides,
         overlays=lying.overlays,
     )
+
+
+def _status(shared: ScaledObjectDependencies, settings: Settings, leads: Callable[[], bool] | None) -> StatusWriter:
+    if leads is None:
+        return shared.status
+    return LeadersStatus(shared.client, shared.clock, settings.scaling.decision_history, leads)

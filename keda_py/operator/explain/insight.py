@@ -41,7 +41,8 @@ class Insight:
 
     Beside them stand the warnings of `core/meaning/`.
 
-    `leads` is False on a replica that decides nothing: what it knows is not what happens.
+    `owns` says of an object whether this replica decides about it: what another one knows of it is not what happens.
+    `replica` is this one's name where several are active, each for its share.
     """
 
     def __init__(
@@ -50,17 +51,18 @@ class Insight:
         record: DecisionRecord,
         known: Mapping[str, Mapping[ObjectKey, Remembered]],
         troubles: Callable[[ObjectKey], tuple[str, ...]],
-        leads: Callable[[], bool],
+        owns: Callable[[ObjectKey], bool],
+        replica: str = "",
     ) -> None:
         self._clock, self._record, self._known = clock, record, known
-        self._troubles, self._leads = troubles, leads
+        self._troubles, self._owns, self._replica = troubles, owns, replica
 
     async def answer(self, question: Question) -> Answer:
         """Raises StatusError: 404 for an object that is not there, 503 where another replica decides."""
-        if not self._leads():
-            raise unavailable("only the replica that leads knows, and it cannot be asked now; try again")
         kind = _KINDS_OF[question.metric]
         key = ObjectKey(kind, question.namespace, question.asked.wanted.name)
+        if not self._owns(key):
+            raise unavailable("only the replica that leads knows, and it cannot be asked now; try again")
         state = self._known[kind].get(key)
         if state is None:
             raise _not_found(KINDS[kind], key.name)
@@ -77,6 +79,7 @@ class Insight:
             "now": _present({"time": write_time(self._clock.now()), "nextPoll": self._next_poll(state)}),
             "conditions": list(state.status.get("conditions") or ()),
             "ruledBy": str(map_at(dict(state.status), "kedaPy").get("ruledBy") or ""),
+            **({"decidedBy": self._replica} if self._replica else {}),
             "troubles": [*self._troubles(key), *_doubts(state)],
             "last": _describe_entry(last) if last else None,
             "changes": _all_changes(state.status, [_describe_entry(entry) for entry in self._record.changes(key)]),

@@ -3,6 +3,7 @@
 Next in the flow: `reconcile.py`, then `look.py`.
 """
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -36,6 +37,17 @@ class ScaledJobs(Kind[ScaledJobState]):
         self._tracker = JobTracker(parts.client, parts.caches)
         self._reconciler = JobReconciler(parts, self._tracker)
         self._loop = JobScaleLoop(parts, self._tracker)
+        self._catching_up, self._caught_up = asyncio.Lock(), -1
+
+    async def take_over(self, state: ScaledJobState) -> None:
+        """Every Job that the last owner created has been seen: once for all objects that became ours together."""
+        epoch = state.tenure.epoch if state.tenure is not None else -1
+        if epoch <= self._caught_up:
+            return
+        async with self._catching_up:
+            if epoch > self._caught_up:
+                await self._parts.caches.caught_up()
+                self._caught_up = epoch
 
     async def reconcile(self, state: ScaledJobState, live: Obj) -> None:
         """All steps. Raises StepError and KubeError."""

@@ -12,6 +12,7 @@ from keda_py.operator.scaled_jobs.caches import JobCaches
 from keda_py.operator.scaled_jobs.dependencies import ScaledJobDependencies
 from keda_py.operator.scaled_jobs.kind import ScaledJobs
 from keda_py.operator.scaled_jobs.state import ScaledJobState
+from keda_py.operator.sharding.tenures import Tenures
 from keda_py.settings.settings import Settings
 
 
@@ -29,10 +30,10 @@ class ScaledJobParts:
         await self.controller.run()
 
 
-def assemble_jobs(shared: Dependencies, settings: Settings) -> ScaledJobParts:
+def assemble_jobs(shared: Dependencies, settings: Settings, tenures: Tenures | None = None) -> ScaledJobParts:
     """Put them together; nothing runs yet."""
     parts = job_parts_of(shared, settings)
-    controller = Controller(parts, ScaledJobs(parts), settings.scaling.scaled_job_workers)
+    controller = Controller(parts, ScaledJobs(parts), settings.scaling.scaled_job_workers, tenures)
     return ScaledJobParts(caches=parts.caches, controller=controller)
 
 

@@ -102,7 +102,7 @@ def assemble_shadow(around: OperatorInputs) -> Shadow:
     def on_reading(key: ObjectKey) -> None:
         (jobs if key.kind == SCALED_JOBS.kind else controller).on_reading(key)
 
-    parts = _parts(around, sources, readings_of(around, sources, lambda: True, on_reading))
+    parts = _parts(around, sources, readings_of(around, sources, lambda _: True, on_reading))
     ledger, recorded = Ledger(around.clock.now()), Recorded()
     metrics = ShadowMetrics(around.instruments.registry, lambda: ledger.compared)
     told = Told(clock=around.clock, ledger=ledger, metrics=metrics, recorded=recorded)

@@ -8,6 +8,7 @@ cannot be reached within a second, the replica that was asked answers by itself 
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Callable
 
 import aiohttp
@@ -15,7 +16,7 @@ from yarl import URL
 
 from keda_py.errors import KedaPyError
 from keda_py.external_metrics.question import Answer, Question
-from keda_py.kube.leases.lease import Election
+from keda_py.kube.leases.lease_record import Holder
 from keda_py.serving.asked import Asked
 from keda_py.serving.peers import Peers
 
@@ -27,6 +28,8 @@ SILENT_SECONDS = 1.0
 """A holder that could not be reached is left in peace that long, so that not every question waits for it."""
 SLOW_IN_A_ROW = 3
 """One slow answer is its source's; so many without another answer between them are the holder's."""
+REMEMBERED = 64
+"""Addresses that failed; a replica that is gone for good never answers again."""
 CONNECTIONS, IDLE_SECONDS = 32, 60.0
 NOT_AN_ANSWER = frozenset({401, 403, 421})
 """The other one does not know us, or does not hold the Lease any more."""
@@ -37,28 +40,29 @@ class UnansweredError(KedaPyError):
 
 
 class Forwarding:
-    """Asks the holder what this replica does not know.
+    """Asks the holder what this replica does not know: `holder` says which one that is, None if it is this one.
 
     `on_own` is called where this replica answers a question that the holder should have answered.
     """
 
-    def __init__(self, election: Election | None, peers: Peers, on_own: Callable[[], None]) -> None:
-        self._election, self._peers, self._on_own = election, peers, on_own
+    def __init__(self, holder: Callable[[Question], Holder | None], peers: Peers, on_own: Callable[[], None]) -> None:
+        self._holder, self._peers, self._on_own = holder, peers, on_own
         self._session: aiohttp.ClientSession | None = None
-        self._silent = ("", float("-inf"))
-        """Which address is left in peace, and until when."""
-        self._failing, self._slow = "", 0
+        self._silent: dict[str, float] = {}
+        """Which addresses are left in peace, and until when."""
+        self._failing: dict[str, str] = {}
+        self._slow: Counter[str] = Counter()
 
     async def ask(self, question: Question) -> Answer | None:
         """What the holder answers; None: it is for us to answer."""
-        address = self._holder_address()
+        address = self._address(question)
         if address:
             try:
                 async with asyncio.timeout(ANSWER_SECONDS):
                     answer = await self._ask(address, question.asked)
             except TimeoutError:
-                self._slow += 1
-                if self._slow >= SLOW_IN_A_ROW:
+                self._slow[address] += 1
+                if self._slow[address] >= SLOW_IN_A_ROW:
                     self._give_up(address, f"no answer within {ANSWER_SECONDS:g} s")
             except UnansweredError as error:
                 self._give_up(address, str(error))
@@ -73,13 +77,13 @@ class Forwarding:
         if self._session is not None:
             await self._session.close()
 
-    def _holder_address(self) -> str:
-        """Where to ask; "" if no other replica leads, has not said where it serves, or was not there a moment ago."""
-        holder = self._election.holder if self._election is not None else None
-        if holder is None or self._election is None or holder.identity == self._election.identity:
+    def _address(self, question: Question) -> str:
+        """Where to ask; "" if no other replica knows, has not said where it serves, or was not there a moment ago."""
+        holder = self._holder(question)
+        if holder is None:
             return ""
-        silent, until = self._silent
-        return "" if holder.address == silent and asyncio.get_running_loop().time() < until else holder.address
+        silent = asyncio.get_running_loop().time() < self._silent.get(holder.address, float("-inf"))
+        return "" if silent else holder.address
 
     async def _ask(self, address: str, asked: Asked) -> Answer:
         """Raises UnansweredError."""
@@ -103,15 +107,21 @@ class Forwarding:
             raise UnansweredError(f"{type(error).__name__}: {error}") from None
 
     def _give_up(self, address: str, trouble: str) -> None:
-        self._silent = (address, asyncio.get_running_loop().time() + SILENT_SECONDS)
+        now = asyncio.get_running_loop().time()
+        self._silent = {other: until for other, until in self._silent.items() if until > now}
+        self._silent[address] = now + SILENT_SECONDS
         self._note(address, trouble)
 
     def _note(self, address: str, trouble: str) -> None:
         """Tell when it begins and when it ends."""
-        self._slow = self._slow if trouble else 0
-        fields = {"address": address, "error": trouble or self._failing}
-        if trouble and not self._failing:
+        if not trouble:
+            self._slow.pop(address, None)
+        before = self._failing.get(address, "")
+        fields = {"address": address, "error": trouble or before}
+        if trouble and not before:
             log.warning("the holder of the lease cannot be asked, answering instead of it", extra=fields)
-        elif self._failing and not trouble:
+        elif before and not trouble:
             log.warning("the holder of the lease can be asked again", extra=fields)
-        self._failing = trouble
+        self._failing.pop(address, None)
+        if trouble:
+            self._failing = {**dict(list(self._failing.items())[-REMEMBERED:]), address: trouble}

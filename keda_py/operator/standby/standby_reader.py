@@ -18,10 +18,10 @@ CHECK_SECONDS = 60.0
 
 
 class StandbyReader:
-    """`run` in a task for the life of the process; `leads` says whose business the scalers are."""
+    """`run` in a task for the life of the process; `owns`: an object's scalers are the controller's."""
 
-    def __init__(self, parts: ScaledObjectDependencies, leads: Callable[[], bool]) -> None:
-        self._parts, self._leads = parts, leads
+    def __init__(self, parts: ScaledObjectDependencies, owns: Callable[[ObjectKey], bool]) -> None:
+        self._parts, self._owns = parts, owns
         self._stale: set[ObjectKey] = set()
         self._changed = asyncio.Event()
         self._asked_at = float("-inf")
@@ -49,7 +49,7 @@ class StandbyReader:
     async def _forget_stale(self) -> None:
         while self._stale:
             key = self._stale.pop()
-            if not self._leads():
+            if not self._owns(key):
                 await self._parts.readings.forget(key)
                 self._parts.resolver.forget(key)
 
@@ -63,6 +63,6 @@ class StandbyReader:
             self._drop(key)
 
     def _drop(self, key: ObjectKey) -> None:
-        if not self._leads():
+        if not self._owns(key):
             self._stale.add(key)
             self._changed.set()

@@ -2,7 +2,7 @@
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,14 +104,20 @@ async def build_world(options: Options) -> AsyncIterator[World]:
 
 
 async def build_world_on(
-    stack: AsyncExitStack, folder: Path, options: Options, client: KubeClient, kubeconfig: Path, operators: Path
+    stack: AsyncExitStack,
+    folder: Path,
+    options: Options,
+    client: KubeClient,
+    kubeconfig: Path,
+    operators: Path,
+    more: Sequence[str] = (),
 ) -> World:
     """Redis and an operator beside a cluster that stands; `operators` is the kubeconfig that the operator goes by."""
     redis, redis_port = await _start_redis(stack, folder)
     secure_port, metrics_port = free_port(), free_port()
     if options.kubeconfig:
         stack.push_async_callback(_forget_namespace, client)
-    operator = await start_operator(stack, folder, operators, secure_port, metrics_port)
+    operator = await start_operator(stack, folder, operators, secure_port, metrics_port, more)
     return World(
         client=client,
         redis=redis,
@@ -131,9 +137,11 @@ async def start_cluster(stack: AsyncExitStack, folder: Path) -> Path:
     return kubeconfig
 
 
-async def start_operator(stack: AsyncExitStack, folder: Path, kubeconfig: Path, port: int, metrics_port: int) -> int:
-    """`keda-py operator` on that cluster, its caches synced; its pid."""
-    log = folder / "operator.log"
+async def start_operator(
+    stack: AsyncExitStack, folder: Path, kubeconfig: Path, port: int, metrics_port: int, more: Sequence[str] = ()
+) -> int:
+    """`keda-py operator` on that cluster, with `more` flags, its caches synced; its pid."""
+    log = folder / f"operator-{port}.log"
     flags = [
         f"--kubeconfig={kubeconfig}",
         f"--bind-address={LOOPBACK}",
@@ -143,6 +151,7 @@ async def start_operator(stack: AsyncExitStack, folder: Path, kubeconfig: Path, 
         "--health-probe-bind-address=0",
         f"--register=https://{LOOPBACK}:{port}",
         "--zap-encoder=json",
+        *more,
     ]
     pid = await start_process(stack, log, *keda_py("operator", *flags))
     await until(lambda: said(log, "operator started"), "the operator")

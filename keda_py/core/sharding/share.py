@@ -1,0 +1,90 @@
+"""A replica's share of all objects: which keys it may write while several replicas are active.
+
+Each active replica holds one of a fixed number of slots (`kube/leases/membership.py`) and publishes in its slot's Lease
+the view that it acts on: which slots are held. Rendezvous hashing over a view tells to which slot a key belongs. Three
+rules keep two replicas from owning one key at once, also where some are slow, die or come back:
+
+1. A replica gives up what a new view gives to others before it publishes that view.
+2. It takes what a view gives to it once all slots of that view have published exactly that view, and all other slots
+   are vacant; each of them read after its own publication is known to be stored.
+3. A slot becomes vacant only by a write that names its version: its holder's own, or once its Lease has run out.
+
+Why that is enough: let A take a key by view V, having seen B at V or vacant. For B to take it, B must publish another
+view W later on and then see A at W; but A publishes W only after it has given up what W gives to B. All replicas that
+are active at a time must know of the same slots, or one would take what another keeps unseen: the main Lease sees to
+that (`kube/leases/lease_record.py`). What every view since the last agreed one gives to a replica it keeps all the
+while, so that a change pauses nothing but what moves.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from hashlib import blake2b
+from typing import Self
+
+View = frozenset[int]
+"""Slots that are held, by number."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slot:
+    """One slot as read: `holder` "" is vacant, `view` is empty until its holder has published one."""
+
+    holder: str = ""
+    view: View = frozenset()
+    address: str = ""
+
+
+def owner_of(key: str, view: View) -> int | None:
+    """The slot that a view gives a key to, None where it is empty. A slot that leaves or comes moves its keys alone."""
+    return max(view, key=lambda slot: (_weight(key, slot), slot), default=None)
+
+
+@lru_cache(maxsize=65_536)
+def _weight(key: str, slot: int) -> bytes:
+    return blake2b(f"{slot}/{key}".encode(), digest_size=8).digest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """What the holder of slot `me` owns. `epoch` counts its views.
+
+    `views` are those since the last agreed one, which is the first where `agreed`; `published`: the last one is known
+    to be stored.
+    """
+
+    me: int
+    epoch: int = 0
+    views: tuple[View, ...] = ()
+    agreed: bool = False
+    published: bool = False
+
+    @property
+    def view(self) -> View:
+        """The one that is acted on."""
+        return self.views[-1] if self.views else frozenset()
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether all others act on the same view, as far as we know."""
+        return self.agreed and len(self.views) == 1
+
+    def owns(self, key: str) -> bool:
+        """Whether we may write it."""
+        return self.agreed and all(owner_of(key, view) == self.me for view in self.views)
+
+    def after(self, slots: Mapping[int, Slot]) -> Self:
+        """What follows from slots that were all read after the last change here; ours is held by us."""
+        view = frozenset(number for number, slot in slots.items() if slot.holder)
+        if view != self.view:
+            before = tuple(one for one in self.views[1:] if one != view)
+            views = (*self.views[:1], *before, view) if self.agreed else (view,)
+            return replace(self, epoch=self.epoch + 1, views=views, published=False)
+        if self.is_settled or not self.published:
+            return self
+        others = (slots[number] for number in view if number != self.me)
+        return replace(self, views=(view,), agreed=True) if all(other.view == view for other in others) else self
+
+    def confirmed(self, view: View) -> Self:
+        """Our Lease is known to say `view`."""
+        return replace(self, published=True) if view == self.view and not self.published else self

@@ -1,0 +1,255 @@
+"""One of the slots of the active replicas: taken, renewed, and its holder's share of all objects kept up to date.
+
+Where `--shards N` is given there are N slots, each a Lease; the main Lease (`lease.py`) still says who does what only
+one replica does, and how many slots there are. The times are a leader's, shorter: a replica that could not renew
+within the deadline writes nothing, and its slot is vacated once its duration has run out, by another one's clock.
+Every renewal has read the main Lease before: no replica writes for longer than the deadline once it says otherwise.
+`core/sharding/share.py` tells when something may be taken; `quiet` when what was given up has no write under way.
+"""
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable
+
+from keda_py.clock import SystemClock
+from keda_py.core.sharding.share import Share, Slot, owner_of
+from keda_py.errors import AlreadyExists, Conflict, KubeError, NotFound
+from keda_py.kube.client import KubeClient
+from keda_py.kube.leases.lease import RELEASE_SECONDS, Term
+from keda_py.kube.leases.lease_record import Holder, LeaseSpec, seconds_of, shards_of
+from keda_py.kube.leases.slots import held_slot, read_slot, slot_spec, vacant_slot
+from keda_py.kube.resources import LEASES, Obj
+from keda_py.kube.transport import Request
+
+log = logging.getLogger(__name__)
+
+Leases = dict[int, Obj | None]
+HURRY = 5
+"""So many times shorter is the pause while the replicas have not agreed yet."""
+
+
+class Membership:
+    """Run `run` in a task for the life of the process; `owns` and `is_live` are asked before each write.
+
+    `changed` is called on the loop whenever another share is ours, before any other replica may know of it.
+    """
+
+    def __init__(self, client: KubeClient, main: LeaseSpec, quiet: Callable[[], bool]) -> None:
+        self._client, self._main, self._quiet = client, main, quiet
+        self._specs = {number: slot_spec(main, number) for number in range(main.shards)}
+        self._times = self._specs[0]
+        self._wall = SystemClock()
+        self._address = ""
+        self._share: Share | None = None
+        self._slots: dict[int, Slot] = {}
+        self._seen: dict[int, tuple[object, float]] = {}
+        self._renewed_at = float("-inf")
+        self._failing = self._waiting = False
+        self._changed: Callable[[], None] = lambda: None
+
+    def subscribe(self, changed: Callable[[], None]) -> None:
+        """Call it whenever the share is another one."""
+        self._changed = changed
+
+    @property
+    def is_live(self) -> bool:
+        """Whether we may write at all: false from the renew deadline on, whatever hangs."""
+        return self._share is not None and _now() - self._renewed_at < self._times.renew_deadline
+
+    @property
+    def identity(self) -> str:
+        """Who we are in the Leases."""
+        return self._main.identity
+
+    @property
+    def share(self) -> Share | None:
+        """What is ours; None while no slot is."""
+        return self._share
+
+    def owns(self, key: str) -> bool:
+        """Whether an object is ours to work on now."""
+        return self._share is not None and self.is_live and self._share.owns(key)
+
+    def holder_of(self, key: str) -> Holder | None:
+        """Which other replica to ask about an object; None: it is ours, or not known."""
+        view = frozenset(number for number, slot in self._slots.items() if slot.address)
+        number = owner_of(key, view)
+        if number is None or self._slots[number].holder == self._main.identity:
+            return None
+        return Holder(identity=self._slots[number].holder, address=self._slots[number].address)
+
+    async def run(self, term: Term, address: str = "") -> None:
+        """Until cancelled: wait for a slot, do `term` while one is ours, begin again. `address` is where we serve."""
+        self._address = address
+        while True:
+            number = await self._campaign()
+            names = {"slot": number, "identity": self._main.identity}
+            log.info("active", extra=names)
+            async with asyncio.TaskGroup() as tasks:
+                working = tasks.create_task(_work(term))
+                await self._hold()
+                self._adopt(None)
+                log.warning("slot lost, nothing is written until one is ours again", extra=names)
+                working.cancel()
+
+    async def release(self) -> None:
+        """Let another replica have the slot at once; to be called when `run` was cancelled, after the last write."""
+        share, live = self._share, self.is_live
+        self._adopt(None)
+        if share is None or not live:
+            return
+        try:
+            async with asyncio.timeout(RELEASE_SECONDS):
+                lease = await self._read(self._specs[share.me])
+                if read_slot(lease).holder == self._main.identity:
+                    await self._write(lease, vacant_slot(lease, self._specs[share.me], self._wall.now()))
+        except (KubeError, TimeoutError) as error:
+            log.warning("slot not released, it runs out by itself", extra={"error": str(error)})
+
+    async def _campaign(self) -> int:
+        """The number of the slot that is ours now."""
+        while True:
+            try:
+                number = await self._try()
+            except KubeError as error:
+                self._note_trouble(error)
+            else:
+                self._failing = False
+                if number is not None:
+                    return number
+            await asyncio.sleep(self._times.retry_period * random.uniform(0.8, 1.2))
+
+    async def _try(self) -> int | None:
+        """One attempt to take a slot that is free, or was ours before."""
+        started, leases = _now(), await self._read_all()
+        if leases is None:
+            self._note_wait()
+            return None
+        self._waiting = False
+        for number in sorted(leases, key=lambda number: self._slots[number].holder != self._main.identity):
+            lease, holder = leases[number], self._slots[number].holder
+            if holder and holder != self._main.identity and not self._has_run_out(number, lease):
+                continue
+            body = held_slot(lease, self._specs[number], self._address, self._wall.now(), frozenset())
+            if await self._write(lease, body):
+                self._renewed_at = started
+                self._adopt(Share(me=number))
+                return number
+        return None
+
+    async def _hold(self) -> None:
+        """Renew until the deadline passes without success, the slot is another's, or shards are no more."""
+        while True:
+            try:
+                async with asyncio.timeout_at(self._renewed_at + self._times.renew_deadline):
+                    if not await self._round():
+                        return
+                    await asyncio.sleep(self._pause())
+            except TimeoutError:
+                return
+
+    def _pause(self) -> float:
+        calm = self._share is not None and self._share.is_settled
+        return self._times.retry_period / (1 if calm else HURRY)
+
+    async def _round(self) -> bool:
+        """Read, see what follows, give up what is another's, renew; False when the slot is not ours any more."""
+        try:
+            return await self._renew()
+        except KubeError as error:
+            self._note_trouble(error)
+            return True
+
+    async def _renew(self) -> bool:
+        started, leases = _now(), await self._read_all()
+        share = self._share
+        if leases is None or share is None or self._slots[share.me].holder != self._main.identity:
+            return False
+        await self._vacate(leases, share.me)
+        stored, share = self._slots[share.me].view, share.after(self._slots)
+        self._adopt(share)
+        view = share.view if self._quiet() else stored
+        body = held_slot(leases[share.me], self._specs[share.me], self._address, self._wall.now(), view)
+        if await self._write(leases[share.me], body):
+            self._renewed_at, self._failing = started, False
+            self._adopt(share.confirmed(view))
+        return True
+
+    async def _vacate(self, leases: Leases, me: int) -> None:
+        """Slots whose Leases have run out are free."""
+        for number, lease in leases.items():
+            if number == me or not self._slots[number].holder or not self._has_run_out(number, lease):
+                continue
+            if await self._write(lease, vacant_slot(lease, self._specs[number], self._wall.now())):
+                fields = {"slot": number, "holder": self._slots[number].holder}
+                log.warning("a replica has not renewed its slot, its objects are shared out", extra=fields)
+                self._slots[number] = Slot()
+
+    def _has_run_out(self, number: int, lease: Obj | None) -> bool:
+        """Unchanged for its whole duration as measured here: clocks of other machines are not trusted."""
+        seconds = self._times.duration if lease is None else max(seconds_of(lease, self._times), self._times.duration)
+        return _now() - self._seen[number][1] >= seconds
+
+    def _adopt(self, share: Share | None) -> None:
+        """From now on; those that work are told before any other replica can be."""
+        if share == self._share:
+            return
+        before, self._share = self._share, share
+        if before is None or share is None or (before.views, before.agreed) != (share.views, share.agreed):
+            self._changed()
+        if share is not None and share.is_settled and not (before is not None and before.is_settled):
+            log.info("share agreed on", extra={"slots": sorted(share.view), "epoch": share.epoch})
+
+    async def _read_all(self) -> Leases | None:
+        """Every slot's Lease as of now, None where the main one does not allow our slots. Raises KubeError."""
+        main, *leases = await asyncio.gather(self._read(self._main), *map(self._read, self._specs.values()))
+        found: Leases = dict(enumerate(leases))
+        for number, lease in found.items():
+            meta = (lease or {}).get("metadata") or {}
+            version = (meta.get("uid"), meta.get("resourceVersion"))
+            if number not in self._seen or self._seen[number][0] != version:
+                self._seen[number] = (version, _now())
+        self._slots = {number: read_slot(lease) for number, lease in found.items()}
+        return found if shards_of(main) == self._main.shards else None
+
+    def _note_wait(self) -> None:
+        if not self._waiting:
+            fields = {"lease": self._main.name, "shards": self._main.shards}
+            log.info("waiting until the holder of the lease shares the work out in so many", extra=fields)
+        self._waiting = True
+
+    def _note_trouble(self, error: KubeError) -> None:
+        level = logging.DEBUG if self._failing else logging.WARNING
+        log.log(level, "slots cannot be read or written", extra={"lease": self._main.name, "error": str(error)})
+        self._failing = True
+
+    async def _read(self, spec: LeaseSpec) -> Obj | None:
+        try:
+            return await self._send("GET", LEASES.named(spec.namespace, spec.name).path, None)
+        except NotFound:
+            return None
+
+    async def _write(self, lease: Obj | None, body: Obj) -> bool:
+        """Of this version; False when another client was faster."""
+        meta = body["metadata"]
+        try:
+            if lease is None:
+                await self._send("POST", LEASES.collection(meta["namespace"]), body)
+            else:
+                await self._send("PUT", LEASES.named(meta["namespace"], meta["name"]).path, body)
+        except (AlreadyExists, Conflict, NotFound):
+            return False
+        return True
+
+    async def _send(self, method: str, path: str, body: Obj | None) -> Obj:
+        request = Request(method=method, path=path, body=body, timeout=self._times.request_seconds, resource="leases")
+        return await self._client.send(request)
+
+
+async def _work(term: Term) -> None:
+    await term()
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -1,0 +1,146 @@
+"""Shards: three active operators; each one's share, start and idle cost, what a hop costs, and one killed by kill -9.
+
+The objects are those of `scale`. An answer by a hop is one that the asked replica has from the owner over mutual TLS.
+"""
+
+import asyncio
+import os
+import signal
+import tempfile
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from pathlib import Path
+
+import httpx
+
+from keda_py.clock import SystemClock
+from keda_py.core.sharding.share import owner_of
+from keda_py.core.values.object_key import ObjectKey
+from keda_py.kube.client import KubeClient
+from keda_py.kube.resources import SCALED_OBJECTS
+from tests.bench.lab.figures import Row, cpu_seconds, resident_mb
+from tests.bench.lab.load import ask
+from tests.bench.lab.options import Options, Say
+from tests.bench.lab.processes import LOOPBACK, free_port, until
+from tests.bench.lab.world import NAMESPACE, World, build_world_on, start_cluster, start_operator
+from tests.bench.serve import QUESTION, direct
+
+COUNT = 3
+FLAGS = ("--leader-elect=true", f"--shards={COUNT}", "--enable-cert-rotation=true")
+SETTLE_SECONDS = 10
+CLIENTS = (1, 16)
+OBJECTS = 'keda_py_shards_objects{type="scaledobject"}'
+
+
+async def run(options: Options, say: Say) -> AsyncIterator[Row]:
+    """A row for each phase."""
+    size: Row = {"objects": options.objects, "interval_s": options.interval}
+    async with AsyncExitStack() as stack:
+        say("three operators")
+        crew = await _build_crew(stack, options)
+        yield {"phase": "start", **size, **await _measure_start(crew, options, say)}
+        yield {"phase": "idle", **size, **await _measure_idle(crew, options, say)}
+        yield {"phase": "hop", **size, **await _measure_hop(crew, options, say)}
+        yield {"phase": "kill", **size, **await _measure_kill(crew, options, say)}
+
+
+async def _build_crew(stack: AsyncExitStack, options: Options) -> Sequence[World]:
+    """One world, as each of the operators sees it; they have agreed."""
+    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="keda-py-bench-")))
+    kubeconfig = await start_cluster(stack, folder)
+    client = await stack.enter_async_context(KubeClient(SystemClock(), str(kubeconfig)))
+    first = await build_world_on(stack, folder, options, client, kubeconfig, kubeconfig, FLAGS)
+
+    async def another() -> World:
+        port, metrics_port = free_port(), free_port()
+        pid = await start_operator(stack, folder, kubeconfig, port, metrics_port, FLAGS)
+        return replace(first, operator=pid, secure_port=port, metrics_port=metrics_port)
+
+    crew = (first, *await asyncio.gather(*(another() for _ in range(COUNT - 1))))
+    await until(lambda: _agreed(crew), "an agreement")
+    return crew
+
+
+async def _page(world: World) -> Mapping[str, float]:
+    """The series of one operator about its share."""
+    async with httpx.AsyncClient(trust_env=False, timeout=60.0) as client:
+        page = await client.get(f"http://{LOOPBACK}:{world.metrics_port}/metrics")
+    found = (line.rsplit(" ", 1) for line in page.text.splitlines() if line.startswith("keda_py_shards_"))
+    return {name: float(value) for name, value in found}
+
+
+async def _agreed(crew: Sequence[World]) -> bool:
+    pages = [await _page(world) for world in crew]
+    return all(
+        page.get("keda_py_shards_agreed") == 1 and page.get("keda_py_shards_replicas") == len(crew) for page in pages
+    )
+
+
+async def _owned(crew: Sequence[World]) -> list[int]:
+    return [int((await _page(world)).get(OBJECTS, 0)) for world in crew]
+
+
+def _cpu(crew: Sequence[World]) -> list[float]:
+    return [cpu_seconds(world.operator) for world in crew]
+
+
+def _since(crew: Sequence[World], used: Sequence[float], digits: int = 2) -> list[float]:
+    return [round(now - before, digits) for now, before in zip(_cpu(crew), used, strict=True)]
+
+
+async def _measure_start(crew: Sequence[World], options: Options, say: Say) -> Row:
+    world = crew[0]
+    say(f"{options.objects} Deployments")
+    await world.add_deployments(options.objects)
+    say(f"{options.objects} ScaledObjects until all are Ready")
+    began, used = time.perf_counter(), _cpu(crew)
+    await world.add_scaled_objects(options.objects, options.interval)
+    await world.until_ready(options.objects)
+    took = time.perf_counter() - began
+    return {"ready_s": round(took, 1), "ready_cpu_s": _since(crew, used), "owned": await _owned(crew)}
+
+
+async def _measure_idle(crew: Sequence[World], options: Options, say: Say) -> Row:
+    say(f"idle, {options.steady:g} s")
+    await asyncio.sleep(SETTLE_SECONDS)
+    began, used = time.perf_counter(), _cpu(crew)
+    await asyncio.sleep(options.steady)
+    minutes = (time.perf_counter() - began) / 60
+    return {
+        "idle_cpu_s_per_min": [round(seconds / minutes, 2) for seconds in _since(crew, used, 4)],
+        "rss_mb": [round(resident_mb(world.operator)) for world in crew],
+    }
+
+
+async def _measure_hop(crew: Sequence[World], options: Options, say: Say) -> Row:
+    """The same replica is asked for what it owns, and for what another one owns."""
+    way, slot = await direct(crew[0]), int((await _page(crew[0]))["keda_py_shards_slot"])
+    view = frozenset(range(COUNT))
+    asked: dict[str, list[str]] = {"own": [], "hop": []}
+    for name, metric in await crew[0].metric_names():
+        owner = owner_of(str(ObjectKey(SCALED_OBJECTS.kind, NAMESPACE, name)), view)
+        url = way.url + QUESTION.format(NAMESPACE, metric, name)
+        asked["own" if owner == slot else "hop"].append(url)
+    rows: dict[str, object] = {}
+    for kind, urls in asked.items():
+        for clients in CLIENTS:
+            say(f"{kind}, {clients} at once")
+            used = _cpu(crew)
+            load = await ask(urls, way.trust, clients, options.load / 2, crew[0].operator, way.headers)
+            each = sum(_since(crew, used, 4)) / len(load.times) * 1e3
+            rows[f"{kind}_{clients}"] = {**load.row(), "all_cpu_ms_per_request": round(each, 3)}
+    return rows
+
+
+async def _measure_kill(crew: Sequence[World], options: Options, say: Say) -> Row:
+    say("kill -9")
+    os.kill(crew[-1].operator, signal.SIGKILL)
+    began, left = time.perf_counter(), crew[:-1]
+
+    async def all_owned() -> bool:
+        return sum(await _owned(left)) == options.objects
+
+    await until(all_owned, "the share of the one that was killed", pause=0.05)
+    return {"owned_again_s": round(time.perf_counter() - began, 1)}

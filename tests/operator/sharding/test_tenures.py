@@ -1,0 +1,77 @@
+"""A write carries its object's tenure: once that has ended it is not sent, whatever is ours by then."""
+
+from keda_py.core.values.object_key import ObjectKey
+from keda_py.operator.sharding.tenures import Tenure, Tenures, working_under
+
+KEY = ObjectKey("ScaledObject", "shop", "web")
+
+
+class Share:
+    """What is ours, as a membership would say."""
+
+    def __init__(self) -> None:
+        self.ours, self.live = {str(KEY)}, True
+        self.tenures = Tenures()
+        self.tenures.follow(lambda key: self.live and key in self.ours, lambda: self.live)
+
+    def give(self, *keys: ObjectKey) -> None:
+        self.ours = {str(key) for key in keys}
+        self.tenures.review()
+
+    def begin(self) -> Tenure:
+        tenure = self.tenures.begin(KEY)
+        assert tenure is not None
+        return tenure
+
+
+def test_there_is_no_tenure_of_what_is_anothers() -> None:
+    share = Share()
+    share.give()
+    assert share.tenures.begin(KEY) is None
+
+
+def test_a_write_is_sent_while_its_tenure_lasts_and_we_may_write_at_all() -> None:
+    share = Share()
+    with working_under(share.begin()):
+        assert share.tenures.may_write(otherwise=False)
+        share.live = False
+        assert not share.tenures.may_write(otherwise=True)
+
+
+def test_what_was_lost_and_won_again_in_between_has_another_tenure() -> None:
+    share = Share()
+    before = share.begin()
+    share.give()
+    share.give(KEY)
+    with working_under(before):
+        assert not share.tenures.may_write(otherwise=True)
+    after = share.begin()
+    assert after.epoch > before.epoch  # what another replica did in between is to be seen first
+    with working_under(after):
+        assert share.tenures.may_write(otherwise=False)
+
+
+def test_a_write_about_nothing_that_is_shared_out_is_the_leaders() -> None:
+    share = Share()
+    assert share.tenures.may_write(otherwise=True)
+    assert not share.tenures.may_write(otherwise=False)
+
+
+def test_it_is_quiet_again_when_the_last_write_of_an_ended_tenure_has_ended() -> None:
+    share = Share()
+    with working_under(share.begin()), share.tenures.sending():
+        assert share.tenures.is_quiet()
+        with share.tenures.sending():
+            share.give()
+        assert not share.tenures.is_quiet()
+    assert share.tenures.is_quiet()
+
+
+def test_those_that_work_are_told_after_what_was_lost_has_ended() -> None:
+    share, seen = Share(), list[bool]()
+    tenure = share.begin()
+    end = share.tenures.subscribe(lambda: seen.append(tenure.ended))
+    share.give()
+    end()
+    share.give(KEY)
+    assert seen == [True]
