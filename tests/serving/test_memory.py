@@ -18,7 +18,8 @@ from tests.waiting import connections_closed
 COUNT_PAUSE = 0.5
 """Between two counts of all memory, each of which takes long."""
 
-REQUESTS, WARM_UP, AT_ONCE = size(5_000, 1_000), size(2_000, 1_000), 16
+REQUESTS, WARM_UP, AT_ONCE = size(5_000, 1_000), size(7_000, 1_000), 16
+"""7 000 are enough to fill what is remembered of requests: 4 096 of them."""
 USERS = 50
 
 
