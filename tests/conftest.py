@@ -48,13 +48,6 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _what_is_there_is_no_garbage() -> None:
-    """Libraries that earlier files brought are not looked through again: all that is old takes no part in a search."""
-    gc.collect()
-    gc.freeze()
-
-
 REAL_TIME = (
     TESTS / "e2e",
     TESTS / "hostile",
