@@ -6,6 +6,7 @@ a version that has been forgotten answers 410, and the client starts over. Watch
 
 import base64
 from dataclasses import dataclass
+from itertools import islice
 
 import orjson
 
@@ -109,14 +110,15 @@ class _Page:
 
 def _page(target: Target, selection: Selection, store: Store, view: View, page: _Page) -> Obj:
     snapshot = store.list_at(target.resource, target.namespace, page.revision)
-    left = [obj for obj in snapshot.objects if _place(obj) > page.place and selection.picks(obj)]
+    start = snapshot.index_after(page.place)
+    picked = filter(selection.picks, islice(snapshot.objects, start, None))
+    shown = list(islice(picked, page.limit or None))
     metadata = _list_metadata(target.resource, page.revision)
-    if not page.limit or len(left) <= page.limit:
-        return view.many(left, metadata)
-    metadata["continue"] = page.token_after(left[page.limit - 1])
-    if selection.labels is None and selection.fields is None:
-        metadata["remainingItemCount"] = len(left) - page.limit
-    return view.many(left[: page.limit], metadata)
+    if next(picked, None) is not None:
+        metadata["continue"] = page.token_after(shown[-1])
+        if selection.labels is None and selection.fields is None:
+            metadata["remainingItemCount"] = len(snapshot.objects) - start - page.limit
+    return view.many(shown, metadata)
 
 
 def _select(target: Target, selection: Selection, store: Store) -> list[Obj]:
@@ -131,10 +133,6 @@ def _select(target: Target, selection: Selection, store: Store) -> list[Obj]:
 
 def _list_metadata(resource: Resource, revision: int) -> Obj:
     return {"continue": "", "resourceVersion": str(revision)} if resource.custom else {"resourceVersion": str(revision)}
-
-
-def _place(obj: Obj) -> tuple[str, str]:
-    return obj["metadata"].get("namespace", ""), obj["metadata"]["name"]
 
 
 def _fields(resource: Resource, text: str) -> FieldSelector:

@@ -6,7 +6,8 @@ a reader: writers build a new one. Next in the flow: `subscriptions.py` (watches
 `listen`.
 """
 
-from collections import deque
+from bisect import bisect_right
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -19,6 +20,9 @@ from keda_py.schema.status import already_exists, conflict, continue_expired, ex
 
 HISTORY = 4096
 """Events kept for each kind; a watch from before the oldest is told 410."""
+
+SNAPSHOTS = 4
+"""Lists that are kept for their next page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +39,10 @@ class Snapshot:
 
     objects: list[Obj]
     revision: int
+
+    def index_after(self, place: tuple[str, str]) -> int:
+        """Where the first object after that namespace and name stands."""
+        return bisect_right(self.objects, place, key=_place)
 
 
 class _Shelf:
@@ -76,6 +84,7 @@ class Store:
         self.clock, self.resources = clock, resources
         self.revision = 0
         self._shelves: dict[tuple[str, str], _Shelf] = {}
+        self._snapshots: OrderedDict[tuple[_Shelf, str, int], Snapshot] = OrderedDict()
         self._listeners: list[Callable[[Event], None]] = []
         self._undelivered: deque[Event] = deque()
         self._delivering = False
@@ -109,21 +118,23 @@ class Store:
         return found
 
     def list_at(self, resource: Resource, namespace: str, revision: int) -> Snapshot:
-        """The objects as they were at `revision`; StatusError 410 when that is forgotten."""
+        """The objects as they were at `revision`; StatusError 410 when that is forgotten.
+
+        The pages of one list come from one snapshot: made anew for each, they would cost the square of the objects.
+        """
         shelf = self._shelf(resource)
         if revision < shelf.forgotten:
             raise continue_expired()
-        state = {_place(obj): obj for obj in self.list(resource, namespace)}
-        for event in reversed(shelf.history):
-            if event.revision <= revision:
-                break
-            if namespace and event.namespace != namespace:
-                continue
-            if event.previous is None:
-                state.pop(_place(event.object), None)
-            else:
-                state[_place(event.object)] = event.previous
-        return Snapshot(objects=[obj for _, obj in sorted(state.items())], revision=revision)
+        key = (shelf, namespace, revision)
+        if key not in self._snapshots:
+            objects = self.list(resource, namespace)
+            if revision < self.revision:
+                objects = _as_of(revision, objects, shelf, namespace)
+            self._snapshots[key] = Snapshot(objects=objects, revision=revision)
+        self._snapshots.move_to_end(key)
+        while len(self._snapshots) > SNAPSHOTS:
+            self._snapshots.popitem(last=False)
+        return self._snapshots[key]
 
     def create(self, resource: Resource, obj: Obj, *, dry_run: bool = False) -> Obj:
         """Store a new object with its metadata filled in; StatusError 409 when the name is taken."""
@@ -206,6 +217,7 @@ class Store:
 
     def forget(self, before: int) -> None:
         """Drop the history up to version `before`, as etcd's compaction does."""
+        self._snapshots.clear()
         for shelf in self._shelves.values():
             while shelf.history and shelf.history[0].revision <= before:
                 shelf.history.popleft()
@@ -222,6 +234,7 @@ class Store:
         As with a real server, a watch from a version that lies ahead now is not refused: nothing is heard on it.
         """
         self.revision = backup.revision
+        self._snapshots.clear()
         for key, shelf in self._shelves.items():
             before, after = shelf.by_place(), backup.kinds.get(key, (shelf.resource, {}))[1]
             shelf.become(after, backup.revision)
@@ -276,6 +289,21 @@ class Store:
                     listener(following)
         finally:
             self._delivering = False
+
+
+def _as_of(revision: int, objects: list[Obj], shelf: _Shelf, namespace: str) -> list[Obj]:
+    """What `objects` of now were at `revision`, by namespace and name."""
+    state = {_place(obj): obj for obj in objects}
+    for event in reversed(shelf.history):
+        if event.revision <= revision:
+            break
+        if namespace and event.namespace != namespace:
+            continue
+        if event.previous is None:
+            state.pop(_place(event.object), None)
+        else:
+            state[_place(event.object)] = event.previous
+    return [state[place] for place in sorted(state)]
 
 
 def _place(obj: Obj) -> tuple[str, str]:

@@ -4,6 +4,7 @@ import asyncio
 import signal
 import socket
 import sys
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -37,11 +38,18 @@ async def start_process(stack: AsyncExitStack, log: Path, *command: str) -> int:
 async def until(
     holds: Callable[[], Awaitable[bool]], what: str, seconds: float = START_SECONDS, pause: float = 0.1
 ) -> None:
-    """Wait for a condition. Raises RuntimeError that names what did not come."""
+    """Wait for a condition. Raises RuntimeError that names what did not come.
+
+    To ask takes a fifth of the time at most: a list of ten thousand objects every half second would be half of what is
+    measured.
+    """
     try:
         async with asyncio.timeout(seconds):
-            while not await holds():
-                await asyncio.sleep(pause)
+            while True:
+                began = time.perf_counter()
+                if await holds():
+                    return
+                await asyncio.sleep(max(pause, 4 * (time.perf_counter() - began)))
     except TimeoutError:
         raise RuntimeError(f"{what} was not ready within {seconds:g} s") from None
 

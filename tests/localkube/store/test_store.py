@@ -178,6 +178,25 @@ def test_a_list_can_be_read_as_it_was(store: Store, configmaps: Resource) -> Non
     assert "data" not in snapshot.objects[1]
 
 
+def test_the_pages_of_a_list_come_from_one_snapshot(store: Store, configmaps: Resource) -> None:
+    store.create(configmaps, named("a"))
+    then = store.revision
+    first = store.list_at(configmaps, "default", then)
+    store.create(configmaps, named("b"))
+    assert store.list_at(configmaps, "default", then) is first
+    assert len(store.list_at(configmaps, "default", store.revision).objects) == 2
+
+
+def test_a_restored_store_shows_no_list_of_the_time_after_the_backup(store: Store, configmaps: Resource) -> None:
+    backup = store.backup()
+    store.create(configmaps, named("a"))
+    store.list_at(configmaps, "default", store.revision)
+    store.restore(backup)
+    store.create(configmaps, named("b"))
+    (only,) = store.list_at(configmaps, "default", store.revision).objects
+    assert only["metadata"]["name"] == "b"
+
+
 def test_a_list_as_it_was_before_the_history_began_is_gone(store: Store, configmaps: Resource) -> None:
     store.create(configmaps, named("a"))
     store.forget(store.revision)
