@@ -6,6 +6,7 @@ out of the common question until it answers, so that a single hanging trigger de
 """
 
 import asyncio
+import math
 from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
@@ -56,6 +57,13 @@ class Source:
         self._workers = 0
         self._failing = False
         self._last_error = ""
+        self._next_due = math.inf
+        """No member that has been read is due before."""
+
+    def add(self, meter: TrackedMetric) -> None:
+        """Make it a member."""
+        self.members[meter] = None
+        self._note_due(meter)
 
     @property
     def unused(self) -> bool:
@@ -80,14 +88,28 @@ class Source:
             self._asking = False
 
     def _join_due(self) -> None:
-        """Take along every meter that would be polled now anyway: 500 objects on one server are one question."""
+        """Take along every meter that would be polled now anyway: 500 objects on one server are one question.
+
+        All members are looked through where one may be due, not for each new object that is read for the first time.
+        """
         now = self._engine.clock.monotonic()
-        if not any(meter.due_at <= now for meter in self._waiting):
+        if now < self._next_due or not any(meter.due_at <= now for meter in self._waiting):
             return
+        self._next_due = math.inf
         for meter in self.members:
             if meter.is_due(now):
                 meter.begin()
                 self._waiting.append(meter)
+            elif meter.due_at > now:
+                self._note_due(meter)
+
+    def _note_due(self, meter: TrackedMetric) -> None:
+        if meter.due_at > -math.inf:
+            self._next_due = min(self._next_due, meter.due_at)
+
+    def _complete(self, meter: TrackedMetric, outcome: Outcome) -> None:
+        self._engine.complete(meter, outcome)
+        self._note_due(meter)
 
     async def _read_together(self, meters: Sequence[TrackedMetric]) -> None:
         if len(meters) < 2:
@@ -108,13 +130,13 @@ class Source:
             if isinstance(outcome, ScalerError):
                 self._engine.spawn(self._retry_renewed(meter, outcome))
             else:
-                self._engine.complete(meter, outcome)
+                self._complete(meter, outcome)
 
     async def _retry_renewed(self, meter: TrackedMetric, error: ScalerError) -> None:
         with self._engine.clock.busy():
             renewing = meter.scalers.renew(meter.metric.trigger_index, meter.scaler)
             renewed = await self._engine.journal.run((meter.scalers.work,), renewing)
-            self._engine.complete(meter, await self._engine.measure(meter, meter.timeout) if renewed else error)
+            self._complete(meter, await self._engine.measure(meter, meter.timeout) if renewed else error)
 
     def _read_alone(self, meters: Sequence[TrackedMetric]) -> None:
         """Queue for the lane; who failed before goes last, so that a hanging trigger starves no other."""
@@ -137,13 +159,13 @@ class Source:
         left = deadline - asyncio.get_running_loop().time()
         if left <= 0:
             late = f"not read within {meter.timeout:g} s, one at a time: {self._last_error}"
-            self._engine.complete(meter, ScalerError(late))
+            self._complete(meter, ScalerError(late))
             return
         outcome = await self._engine.measure(meter, left)
         self._failing = meter.suspect = isinstance(outcome, ScalerError)
         if isinstance(outcome, ScalerError):
             self._last_error = str(outcome)
-        self._engine.complete(meter, outcome)
+        self._complete(meter, outcome)
 
 
 async def _ask_all(meters: Sequence[TrackedMetric]) -> Sequence[object]:
@@ -175,7 +197,7 @@ class Sources:
         """Make a meter a member of its source."""
         meter.joined = meter.batch_key
         if meter.joined is not None:
-            self._sources.setdefault(meter.joined, Source(self._engine)).members[meter] = None
+            self._sources.setdefault(meter.joined, Source(self._engine)).add(meter)
 
     def leave(self, meter: TrackedMetric) -> None:
         """Undo `join`; a source that no meter uses any more is dropped."""

@@ -1,11 +1,13 @@
 """One question per source, and how a source that fails is asked."""
 
 import asyncio
+import sys
 
 import pytest
 
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ScalerError
+from keda_py.readings.tracked_metrics import TrackedMetric
 from keda_py.sdk.scaler import OpenKey, Reading, sharing_key
 
 ONE = Reading(value=1.0, active=True)
@@ -47,6 +49,38 @@ async def test_the_first_key_polled_on_the_grid_takes_all_that_are_due_along(wor
     await world.clock.settle()
     assert world.taps["a"].batches[-1] == 50
     assert sorted(world.told, key=str) == sorted(keys, key=str)
+
+
+async def test_an_object_that_is_new_is_read_without_a_look_through_all_of_its_source(world):
+    keys = await build_many(world, 100, pollingInterval=30)
+    looked_at = 0
+
+    def note(frame, event, _argument):
+        nonlocal looked_at
+        looked_at += event == "call" and frame.f_code is TrackedMetric.is_due.__code__
+
+    sys.setprofile(note)
+    try:
+        for key in keys:
+            await world.readings.poll(key)
+    finally:
+        sys.setprofile(None)
+    assert looked_at <= 100
+
+
+async def test_members_with_intervals_of_their_own_are_taken_along_when_they_are_due(world):
+    often = await build_many(world, 3, pollingInterval=10)
+    await world.build({"metadata": {"batch": "yes", "item": "seldom"}}, name="seldom", pollingInterval=20)
+    keys = [*often, ObjectKey("ScaledObject", "shop", "seldom")]
+    await poll_all(world, keys)
+    due = {key: world.readings.next_phase(key, world.clock.monotonic()) for key in keys}
+    for _ in range(4):
+        now = min(due.values())
+        await world.clock.advance(now - world.clock.monotonic())
+        for key in [key for key in keys if due[key] <= now]:
+            await world.readings.poll(key)
+            due[key] = world.readings.next_phase(key, now)
+    assert world.taps["a"].batches == [4, 3, 4, 3, 4]
 
 
 async def test_an_object_that_is_no_longer_polled_is_no_longer_taken_along(world):
