@@ -14,6 +14,8 @@ from keda_py.core.values.object_key import ObjectKey
 
 HELD_SECONDS = 10.0
 """A turn that is not used by then is over."""
+SOON_SECONDS = 1.0
+"""A shorter wait is not told: at the start of a minute half of a crowd would write that before it wakes."""
 
 
 class Ticket(NamedTuple):
@@ -50,6 +52,11 @@ class Activations:
     def waiting(self) -> int:
         """How many wait."""
         return len(self._line)
+
+    @property
+    def is_short(self) -> bool:
+        """Whether all who wait have their turn soon."""
+        return len(self._line) <= self._per_second * SOON_SECONDS
 
     def ask(self, ticket: Ticket, priority: int) -> bool:
         """Whether a workload may be woken now; otherwise it waits for its turn."""

@@ -13,7 +13,7 @@ from datetime import datetime
 from keda_py.core import conditions
 from keda_py.core.activity import note_activity
 from keda_py.core.conditions import with_condition
-from keda_py.core.decision import Decision, ScaleTo, await_turn, decide, wakes
+from keda_py.core.decision import Decision, Reason, ScaleTo, await_turn, decide, wakes
 from keda_py.core.pacing.activations import read_priority
 from keda_py.core.reading import Round
 from keda_py.core.savings.ledger import Ledger
@@ -67,6 +67,8 @@ class ScaleLoop:
         """Decide on what was read, apply, tell and write; when to look again at the latest. Raises KubeError."""
         state.sight = None
         look = await self._act(state, spec, readings)
+        if look.decision.reason is Reason.AWAITING_TURN and self._parts.activations.is_short:
+            return look.decision.look_again_at
         look = replace(look, ledger=account_look(state, look))
         self._tell(state, look)
         self._remember(state, look)

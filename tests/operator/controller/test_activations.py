@@ -6,6 +6,7 @@ import pytest
 
 from keda_py.clock import FakeClock
 from keda_py.core.values.object_key import ObjectKey
+from keda_py.kube.resources import SCALED_OBJECTS
 from keda_py.localkube.store.subscriptions import Event
 from keda_py.operator.controller.activations import HELD_SECONDS, Activations, Ticket
 from tests.builders import cron, deployment, scaled_object
@@ -13,6 +14,7 @@ from tests.operator.environments.builders import LUNCH, environment, events, sta
 from tests.operator.world import World
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+ACTIVATED = "KEDAScaleTargetActivated"
 SHOP = ObjectKey("ScaledObject", "shop", "app")
 
 
@@ -80,6 +82,24 @@ async def test_a_burst_of_scaled_objects_wakes_within_the_budget_and_says_so(slo
     assert wakes.at[-1] - wakes.at[0] < 4
     assert ("Normal", "KEDAScaleTargetActivationWaits") in told
     assert "AwaitingTurn" not in {slow.status(name)["kedaPy"]["reason"] for name in names}
+
+
+async def test_a_wait_of_less_than_a_second_costs_no_write(quiet_world: World) -> None:
+    quiet_world.flags = {"activations-per-second": "4"}
+    await quiet_world.start()
+    names = [f"app-{number}" for number in range(8)]
+    morning = cron("5 12 * * *", "0 20 * * *", desired=1)
+    for name in names:
+        target = {"scaleTargetRef": {"name": name}, "minReplicaCount": 0, "pollingInterval": 300}
+        await quiet_world.create(deployment(name, 0), scaled_object(morning, name=name, **target))
+    await until(quiet_world, 20, "12:04")
+    wakes, told = Wakes(quiet_world), events(quiet_world, "ScaledObject")
+    written = {name: quiet_world.writes_of(SCALED_OBJECTS, name) for name in names}
+    await quiet_world.seconds(62)
+    assert len(wakes.at) == 8
+    assert max(wakes.at) - min(wakes.at) > 0.7
+    assert [told.count(("Normal", reason)) for reason in (ACTIVATED, "KEDAScaleTargetActivationWaits")] == [8, 0]
+    assert {name: len(versions) for name, versions in written.items()} == dict.fromkeys(names, 1)
 
 
 async def test_members_of_an_environment_wake_within_the_same_budget(slow: World) -> None:
