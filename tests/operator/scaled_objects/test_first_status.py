@@ -37,6 +37,29 @@ async def test_reconcile_and_first_look_are_one_write(world: World) -> None:
     assert ready(status)
 
 
+async def test_a_new_object_costs_one_status_and_one_hpa_and_the_verdict_of_the_hpa_another_status(
+    world: World,
+) -> None:
+    objects, made = world.writes_of(SCALED_OBJECTS), list[str]()
+    world.listen(lambda event: made.append(event.resource.plural) if event.previous is None else None)
+    specs: list[Obj] = []
+    world.listen(lambda event: specs.append(event.object["spec"]) if event.object["metadata"]["name"] == HPA else None)
+    await world.create(deployment(), scaled_object(metrics_api(world.url), pollingInterval=30))
+    await world.seconds(120)
+    first, verdict = statuses(objects)
+    assert {name for name in verdict if verdict[name] != first.get(name)} == {"conditions"}
+    assert [one for one in verdict["conditions"] if one not in first["conditions"]] == [
+        {
+            "type": "HPAActive",
+            "status": "True",
+            "reason": "ScalingDisabled",
+            "message": "scaling is disabled since the replica count of the target is zero",
+        }
+    ]
+    assert made.count("horizontalpodautoscalers") == 1
+    assert all(spec == specs[0] for spec in specs)
+
+
 async def test_what_is_known_is_written_while_the_source_lets_us_wait(world: World) -> None:
     over = asyncio.Event()
 

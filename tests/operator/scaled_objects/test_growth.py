@@ -1,0 +1,46 @@
+"""What a new object costs does not depend on how many there are: no function is called once for each of the others."""
+
+import sys
+from collections import Counter
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+from tests.builders import deployment, metrics_api, scaled_object
+from tests.operator.world import World
+from tests.places import ROOT
+
+FEW, MANY = 10, 40
+LOG = 6
+"""A heap of 40 has two levels more than one of 10, which may be passed a few times for each object."""
+
+
+async def test_no_function_is_called_for_all_objects_with_each_that_is_new(world: World) -> None:
+    few = await calls_of(world, range(FEW))
+    await calls_of(world, range(FEW, MANY))
+    many = await calls_of(world, range(MANY, MANY + FEW))
+    grown = {code: count - few[code] for code, count in many.items() if count - few[code] > LOG * FEW}
+    assert grown == {}
+
+
+async def calls_of(world: World, numbers: range) -> Counter[CodeType]:
+    """How often each function of keda_py is called, the embedded cluster's too, while so many objects become Ready."""
+    await world.create(*(deployment(f"app-{number}", 0) for number in numbers))
+    await world.seconds(2)
+    calls: Counter[CodeType] = Counter()
+
+    def note(frame: FrameType, event: str, _argument: Any) -> None:
+        if event == "call":
+            calls[frame.f_code] += 1
+
+    sys.setprofile(note)
+    try:
+        for number in numbers:
+            name = f"app-{number}"
+            target = {"scaleTargetRef": {"name": name}, "pollingInterval": 300}
+            await world.create(scaled_object(metrics_api(world.url), name=name, **target))
+        await world.seconds(2)
+    finally:
+        sys.setprofile(None)
+    ours = ROOT / "keda_py"
+    return Counter({code: n for code, n in calls.items() if Path(code.co_filename).is_relative_to(ours)})
