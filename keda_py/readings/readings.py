@@ -269,7 +269,7 @@ class Readings:
         watched = self._watched.pop(key, None)
         if watched is None:
             return
-        self._phases.leave(watched.source)
+        self._phases.leave(watched.source, watched.grid.group)
         self._pushes.end(watched.scalers)
         self._zero_polls.end(watched.scalers)
         for meter in watched.meters:

@@ -1,5 +1,7 @@
 """Grids: never later than a polling interval, together for one source, apart for different ones."""
 
+from collections import Counter
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,6 +34,22 @@ def test_objects_of_one_source_share_a_phase_whatever_their_interval():
     first = phases.join("a", 15.0, 1000.0)
     assert phases.join("a", 15.0, 1007.0) == first
     assert phases.join("a", 30.0, 1009.0).next_after(1009.0) in (1015.0, 1030.0)
+
+
+def test_every_thousand_objects_of_a_source_have_points_of_their_own():
+    phases = Phases()
+    grids = [phases.join("a", 15.0, 1000.0) for _ in range(2500)]
+    first, second, third = sorted({grid.next_after(1000.0) for grid in grids})
+    assert (first, second, third) == (1000.5, 1001.0, 1015.0)
+    assert sorted(Counter(grid.offset for grid in grids).values()) == [500, 1000, 1000]
+
+
+def test_an_object_that_comes_takes_the_place_of_one_that_went():
+    phases = Phases()
+    grids = [phases.join("a", 15.0, 1000.0) for _ in range(2500)]
+    phases.leave("a", grids[0].group)
+    assert phases.join("a", 15.0, 1003.0) == grids[0]
+    assert phases.join("a", 15.0, 1003.0) == grids[-1]
 
 
 def test_a_source_that_nobody_uses_any_more_begins_anew():
