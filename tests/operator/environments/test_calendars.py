@@ -1,8 +1,16 @@
 """Calendars that are referred to: their statuses, their files, and what a broken one does: nothing."""
 
-from typing import Any
+import asyncio
+from datetime import UTC, datetime
+from typing import Any, cast
 
+from keda_py.apis.environments.environment import EnvironmentSpec
+from keda_py.clock import SteppedClock
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.kube.resources import CALENDARS, CLUSTER_CALENDARS, CONFIG_MAPS, Obj
+from keda_py.operator.cluster.reader import ClusterReader
+from keda_py.operator.environments.known.caches import EnvironmentCaches
+from keda_py.operator.environments.known.calendars import Calendars
 from tests.builders import config_map, deployment, obj
 from tests.operator.environments.builders import GROUP, HOURS, condition, environment, events, status, until
 from tests.operator.world import World
@@ -70,3 +78,21 @@ async def test_a_calendar_of_the_cluster_serves_every_namespace(world: World) ->
     await until(world, 20, "18:01")
     assert world.replicas("web") == 0
     assert world.get(CLUSTER_CALENDARS, "office")["status"]["open"] is False
+
+
+async def test_one_that_goes_just_as_it_was_built_is_given_to_who_asked_and_then_forgotten() -> None:
+    clock = SteppedClock(datetime(2026, 11, 20, tzinfo=UTC))
+    calendars = Calendars(clock, cast(EnvironmentCaches, None), cast(ClusterReader, None), "keda")
+    live = calendar()
+    live["metadata"] |= {"namespace": "default", "uid": "1", "resourceVersion": "1"}
+    asked = EnvironmentSpec.model_validate({"calendarRef": {"name": "office"}})
+
+    async def delete() -> None:
+        while calendars.has_files("default", "office", asked):  # it is not built yet
+            await asyncio.sleep(0)
+        calendars.forget(ObjectKey("Calendar", "default", "office"))
+
+    async with asyncio.timeout(10):
+        found, _ = await asyncio.gather(calendars.of_live(live), delete())
+    assert str(found.zone) == "UTC"
+    assert calendars.has_files("default", "office", asked)
