@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Any, cast
 
 from keda_py.apis.environments.environment import EnvironmentSpec
+from keda_py.calendars.ics import MOST_BYTES
 from keda_py.clock import SteppedClock
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.kube.resources import CALENDARS, CLUSTER_CALENDARS, CONFIG_MAPS, Obj
@@ -69,6 +70,25 @@ async def test_a_missing_file_puts_nothing_to_sleep_and_is_said_once(world: Worl
     await world.seconds(3700)
     assert world.replicas("web") == 0
     assert world.find(CONFIG_MAPS, "days") is not None
+
+
+async def test_files_that_are_too_long_together_are_refused_before_any_is_read(world: World) -> None:
+    half = ICS + " " * (MOST_BYTES // 2 - len(ICS))
+    keys = ({"name": "days", "key": "days.ics"}, {"name": "more", "key": "days.ics"})
+    holidays = [{"country": "KR"}, *({"ics": {"configMapKeyRef": key}} for key in keys)]
+    await world.create(config_map("days", **{"days.ics": half}), config_map("more", **{"days.ics": half}))
+    await world.create(calendar(holidays=holidays))
+    await world.seconds(1)
+    assert _valid(world) == ("True", "")
+    await world.patch(CONFIG_MAPS, {"data": {"days.ics": half + " "}}, name="more")
+    await world.seconds(3700)
+    told = "this file and those before have more than 1000000 bytes; leave out years that are over"
+    assert _valid(world) == ("False", f"spec.holidays[2].ics: {told}")
+
+
+def _valid(world: World) -> tuple[str, str]:
+    (valid,) = world.get(CALENDARS, "office")["status"]["conditions"]
+    return valid["status"], valid.get("message", "")
 
 
 async def test_a_calendar_of_the_cluster_serves_every_namespace(world: World) -> None:
