@@ -4,10 +4,12 @@ A row is kept where a value has changed, and every half an hour: a trace has no 
 first that were seen, so many triggers and rows of each, of which the oldest go.
 """
 
+import csv
 from array import array
 from collections import deque
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from io import StringIO
 from math import isnan, nan
 
 from keda_py.core.reading import Outcome, Round
@@ -60,11 +62,13 @@ class Recorded:
         if known is None or not known.rows:
             return None
         by_second = {int(row[0]): row for row in known.rows}
-        lines = [",".join(("time", *known.names))]
+        text = StringIO()
+        table = csv.writer(text, lineterminator="\n")  # names may have commas
+        table.writerow(("time", *known.names))
         for second, row in by_second.items():
             values = ("error" if isnan(value) else f"{value:.15g}" for value in row[1:])
-            lines.append(",".join((write_time(datetime.fromtimestamp(second, UTC)), *values)))
-        return "\n".join(lines) + "\n"
+            table.writerow((write_time(datetime.fromtimestamp(second, UTC)), *values))
+        return text.getvalue()
 
 
 def _knows_the_clock(said: Outcome) -> bool:

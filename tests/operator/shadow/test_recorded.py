@@ -15,10 +15,10 @@ NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 KEY = ObjectKey("ScaledObject", "shop", "app")
 
 
-def said(*values: float | None) -> Round:
+def said(*values: float | None, of: str = "queue") -> Round:
     def metric(at: int) -> NamedMetric:
-        spec = ExternalMetric(name="queue", target=5)
-        name = f"s{at}-queue"
+        spec = ExternalMetric(name=of, target=5)
+        name = f"s{at}-{of}"
         return NamedMetric(
             trigger_index=at, trigger_name="", name=name, target=5, metric_type="AverageValue", spec=spec
         )
@@ -48,6 +48,14 @@ def test_a_trace_has_each_change_and_no_gap_and_simulate_reads_it(tmp_path: Path
     path.write_text(trace)
     rows = list(TraceFile(path=str(path)).rows())
     assert [at for at, _ in rows] == [0, 30, 2000]
+
+
+def test_names_with_commas_and_quotes_are_columns_all_the_same(tmp_path: Path) -> None:
+    recorded, path = Recorded(), tmp_path / "trace.csv"
+    recorded.note(KEY, said(1, 2, of='redis-jobs,"late"'), NOON)
+    path.write_text(recorded.trace(KEY) or "")
+    trace = TraceFile(path=str(path))
+    assert (trace.columns, len(list(trace.rows()))) == (('s0-redis-jobs,"late"', 's1-redis-jobs,"late"'), 1)
 
 
 def test_it_is_bounded_in_objects_triggers_and_rows() -> None:
