@@ -1,5 +1,6 @@
 """The record of what triggers said: a trace within bounds, which `simulate` reads."""
 
+import tracemalloc
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -70,6 +71,18 @@ def test_it_is_bounded_in_objects_triggers_and_rows() -> None:
     for second in range(MOST_ROWS + 99):
         recorded.note(KEY, said(second % 2), after(second))
     assert len((recorded.trace(KEY) or "").splitlines()) == MOST_ROWS + 1
+
+
+def test_a_full_trace_of_two_triggers_takes_under_100_kb() -> None:
+    recorded, rounds = Recorded(), [said(1, 2), said(3, 4)]
+    tracemalloc.start()
+    try:
+        for second in range(MOST_ROWS + 9):
+            recorded.note(KEY, rounds[second % 2], after(second))
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < 100_000
 
 
 def test_other_triggers_begin_a_new_trace() -> None:
