@@ -30,6 +30,9 @@ CloudEventType = Literal[
     "keda-py.environment.asleep.v1",
     "keda-py.environment.contested.v1",
     "keda-py.environment.wavetimedout.v1",
+    "keda-py.environment.invalid.v1",
+    "keda-py.environment.conflict.v1",
+    "keda-py.environment.heldup.v1",
 ]
 
 

@@ -53,6 +53,9 @@ TYPES: Mapping[tuple[str, str], CloudEventType] = {
     ("Environment", "EnvironmentAsleep"): "keda-py.environment.asleep.v1",
     ("Environment", "EnvironmentContested"): "keda-py.environment.contested.v1",
     ("Environment", "WaveTimedOut"): "keda-py.environment.wavetimedout.v1",
+    ("Environment", "EnvironmentInvalid"): "keda-py.environment.invalid.v1",
+    ("Environment", "EnvironmentConflict"): "keda-py.environment.conflict.v1",
+    ("Environment", "EnvironmentHeldUp"): "keda-py.environment.heldup.v1",
 }
 """Type by kind of object and reason of the Event; an Event that is not here is for Kubernetes alone."""
 

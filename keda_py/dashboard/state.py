@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Any
 
 from keda_py.apis.foreign import list_at, map_at, name_of, namespace_of, text_at
@@ -14,6 +15,7 @@ from keda_py.preview.replay.previews import Subject
 BEHIND = timedelta(days=1)
 MOST_SPANS = 60
 MOST_MOVES = 8
+MOST_PROBLEMS, LONGEST_PROBLEM = 5, 300
 
 Fields = Mapping[str, Any]
 
@@ -31,6 +33,7 @@ def state_of(
         "environments": [_environment(one, forecasts, now) for one in sorted(environments, key=_place)],
         "overrides": [_override(one) for one in sorted(overrides, key=_place)],
         "objects": [_object(one, forecasts, now) for one in sorted(objects, key=_place)],
+        "unforeseen": [problem[:LONGEST_PROBLEM] for problem in islice(forecasts.problems, MOST_PROBLEMS)],
     }
 
 

@@ -4,7 +4,6 @@ It is deleted, with the user's own rights; the operator does the rest. Of severa
 them is named.
 """
 
-import sys
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,13 +15,12 @@ from keda_py.clock import SystemClock
 from keda_py.core.environment.overrides import Target
 from keda_py.environments.asking import NOT_INSTALLED
 from keda_py.environments.overriding import ENVIRONMENT, target_of
-from keda_py.environments.show import times_of, write_json
+from keda_py.environments.show import times_of, write_done
 from keda_py.environments.words import override_asked, time_of
 from keda_py.errors import ConfigError, NotFound
 from keda_py.kube.client import KubeClient
 from keda_py.kube.config import context_namespace
 from keda_py.kube.resources import OVERRIDES, Obj
-from keda_py.terminal.console import console_of, tell
 from keda_py.terminal.times import Times
 
 PREFIX = "override/"
@@ -47,12 +45,7 @@ async def end(kubeconfig: str, wish: Ending) -> None:
     namespace = wish.namespace or context_namespace(kubeconfig)
     async with KubeClient(SystemClock(), kubeconfig) as client:
         sentences, ended = await end_overrides(client, namespace, wish, times_of(client))
-    if wish.as_json:
-        write_json(ended)
-        return
-    console = console_of(sys.stdout)
-    for sentence in sentences:
-        tell(console, sentence)
+    write_done(sentences, ended, as_json=wish.as_json)
 
 
 async def end_overrides(client: KubeClient, namespace: str, wish: Ending, times: Times) -> tuple[list[str], list[Obj]]:

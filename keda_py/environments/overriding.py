@@ -1,6 +1,5 @@
 """`keda-py wake`, `sleep` and `hold`: an Override, made with the user's own rights, and what will come of it."""
 
-import sys
 from argparse import Namespace
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -21,12 +20,11 @@ from keda_py.environments.asking import (
 )
 from keda_py.environments.forecast import Plan, forecast
 from keda_py.environments.moments import parse_length, parse_moment
-from keda_py.environments.show import times_of, write_json
+from keda_py.environments.show import times_of, write_done
 from keda_py.errors import ConfigError, Forbidden, NotFound
 from keda_py.kube.client import KubeClient
 from keda_py.kube.config import context_namespace
 from keda_py.kube.resources import OVERRIDES, Obj
-from keda_py.terminal.console import console_of, tell
 from keda_py.terminal.times import Times
 
 ENVIRONMENT = "Environment"
@@ -57,12 +55,7 @@ async def override(kubeconfig: str, wish: Wish) -> None:
     namespace = wish.namespace or context_namespace(kubeconfig)
     async with KubeClient(SystemClock(), kubeconfig) as client:
         sentences, body = await request(client, namespace, wish, times_of(client))
-    if wish.as_json:
-        write_json(body)
-        return
-    console = console_of(sys.stdout)
-    for sentence in sentences:
-        tell(console, sentence)
+    write_done(sentences, body, as_json=wish.as_json)
 
 
 async def request(client: KubeClient, namespace: str, wish: Wish, times: Times) -> tuple[list[str], Obj]:

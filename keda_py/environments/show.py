@@ -1,6 +1,7 @@
 """`keda-py env` from beginning to end: ask, and print a table, a page or JSON."""
 
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,7 @@ from keda_py.environments.overview import line_of_live, overview
 from keda_py.environments.page import body_of, page
 from keda_py.kube.client import KubeClient
 from keda_py.kube.config import context_namespace
-from keda_py.terminal.console import console_of
+from keda_py.terminal.console import console_of, tell
 from keda_py.terminal.times import Times
 from keda_py.terminal.zones import user_zone
 
@@ -71,3 +72,13 @@ async def look_at_all(client: KubeClient, namespace: str, times: Times, width: i
 def write_json(body: Any) -> None:
     """To stdout."""
     sys.stdout.buffer.write(orjson.dumps(body, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+
+
+def write_done(sentences: Iterable[str], body: Any, *, as_json: bool) -> None:
+    """To stdout what was done, in words or as the objects that it was done to."""
+    if as_json:
+        write_json(body)
+        return
+    console = console_of(sys.stdout)
+    for sentence in sentences:
+        tell(console, sentence)

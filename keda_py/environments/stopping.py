@@ -6,13 +6,14 @@ From its SIGTERM on an operator writes nothing more, so that pods which still en
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from keda_py.errors import ConfigError, KubeError, NotFound
+from keda_py.errors import ConfigError, Conflict, KubeError, NotFound
 from keda_py.kube.client import KubeClient
 from keda_py.kube.discovery import ScaleTarget
 from keda_py.kube.resources import DEPLOYMENTS
 from keda_py.kube.scale import read_scale, write_scale
 
 WAIT_SECONDS, ASK_SECONDS = 60, 1.0
+ATTEMPTS = 5
 _TARGET = ScaleTarget(
     group=DEPLOYMENTS.group, version=DEPLOYMENTS.version, kind=DEPLOYMENTS.kind, resource=DEPLOYMENTS.plural
 )
@@ -35,17 +36,34 @@ async def stopped(client: KubeClient, operator: str) -> AsyncIterator[None]:
     try:
         await _wait_gone(client, namespace, name)
         yield
-    except BaseException:
+    except BaseException as failed:
         if before:
-            await _scale(client, namespace, name, before)
+            await _put_back(client, namespace, name, before, failed)
         raise
 
 
+async def _put_back(client: KubeClient, namespace: str, name: str, replicas: int, failed: BaseException) -> None:
+    """Raises KubeError with both, where that fails as well."""
+    try:
+        await _scale(client, namespace, name, replicas)
+    except KubeError as error:
+        text = f"operator {namespace}/{name} stays at 0: {error}; scale it by hand to {replicas}"
+        raise KubeError(f"{str(failed) or type(failed).__name__}; and {text}") from failed
+
+
 async def _scale(client: KubeClient, namespace: str, name: str, replicas: int) -> int:
-    """The count of before."""
-    seen = await read_scale(client, _TARGET, namespace, name)
-    if seen.replicas != replicas:
-        await write_scale(client, _TARGET, namespace, name, replicas, seen.resource_version)
+    """The count of before. While its pods end its status is written often, which makes a write of ours too late."""
+    for attempt in range(ATTEMPTS):
+        seen = await read_scale(client, _TARGET, namespace, name)
+        if seen.replicas == replicas:
+            break
+        try:
+            await write_scale(client, _TARGET, namespace, name, replicas, seen.resource_version)
+        except Conflict:
+            if attempt + 1 == ATTEMPTS:
+                raise
+        else:
+            break
     return seen.replicas
 
 

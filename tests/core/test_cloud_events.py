@@ -120,3 +120,9 @@ def test_each_phase_of_an_environment_is_told() -> None:
     phases = ("Waking", "Awake", "FallingAsleep", "Asleep")
     told = [TYPES["Environment", f"Environment{phase}"] for phase in phases]
     assert told == [f"keda-py.environment.{phase.lower()}.v1" for phase in phases]
+
+
+def test_whatever_is_wrong_with_an_environment_is_told() -> None:
+    wrong = ("Contested", "Invalid", "Conflict", "HeldUp")
+    told = [TYPES.get(("Environment", f"Environment{one}")) for one in wrong]
+    assert told == [f"keda-py.environment.{one.lower()}.v1" for one in wrong]

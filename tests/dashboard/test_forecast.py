@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from keda_py.dashboard.forecast import LASTS, Forecasts, Manifests
-from keda_py.dashboard.state import state_of
+from keda_py.dashboard.state import LONGEST_PROBLEM, MOST_PROBLEMS, state_of
 from keda_py.kube.resources import Obj
 from tests.builders import cron, metrics_api, obj
 from tests.dashboard.story import DAY, GROUP, NOW, at, so
@@ -91,4 +91,11 @@ def test_what_a_tenant_wrote_of_another_form_is_shown_as_far_as_it_goes(spec: An
     forecasts = Forecasts().renewed({"shop": [live, environment, override]}, NOW)
     state = state_of([{**live, "status": {"kedaPyHistory": ["x"]}}], [environment], [override], forecasts, NOW)
     assert (state["objects"][0]["planned"], state["environments"][0]["phase"]) == ([], "")
-    assert list(forecasts.problems)
+    assert state["unforeseen"] == list(forecasts.problems)
+    assert state["unforeseen"]
+
+
+def test_of_very_much_that_cannot_be_foreseen_the_first_is_told() -> None:
+    crowd = [so(f"app-{number}", "shop", {"type": "cron", "metadata": {"start": "x" * 5000}}) for number in range(20)]
+    told = state_of(crowd, [], [], foreseen(*crowd), NOW)["unforeseen"]
+    assert (len(told), max(map(len, told)) <= LONGEST_PROBLEM) == (MOST_PROBLEMS, True)

@@ -49,6 +49,8 @@ class OverrideStatus(Wire):
     starts: Timestamp = ""
     ends: Timestamp = ""
     """Of NextChange fixed once, when it was looked up; an edit of the spec has it looked up anew."""
+    ends_of: str = ""
+    """What NextChange was looked up for; an edit that leaves that as it is, as one of the reason, moves no end."""
     observed_generation: Int64 = 0
     """Of the spec that all this was told of."""
     conditions: list[Condition] = []

@@ -26,6 +26,7 @@ NOTES = (
     "A difference counts once it has lasted for a polling interval and 30 s.\n"
     "exit codes: 0 the sides agree, 1 they disagree about something now or did before, or no answer, 2 wrong usage"
 )
+_REMEDY = "is `keda-py operator --shadow` at work there?"
 
 
 def run(arguments: list[str]) -> int:
@@ -34,9 +35,9 @@ def run(arguments: list[str]) -> int:
     import orjson
 
     if options.output == "trace":
-        sys.stdout.write(_ask(options.address, f"/trace?{_named(options.object)}").decode())
+        sys.stdout.write(_trace(options.address, options.object))
         return 0
-    report: Mapping[str, Any] = orjson.loads(_ask(options.address, "/report"))
+    report = _report(options.address)
     if options.output == "json":
         sys.stdout.buffer.write(orjson.dumps(report, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
     else:
@@ -70,8 +71,33 @@ def _named(text: str) -> str:
     return urlencode({"kind": kinds[kind.lower()], "namespace": place[0], "name": place[1]})
 
 
-def _ask(address: str, path: str) -> bytes:
-    """An answer. Raises ConfigError for what is not a loopback address, Unavailable where no shadow answers."""
+def _trace(address: str, name: str) -> str:
+    """As `_ask`; raises ConfigError, too, where nothing is recorded of the object."""
+    from keda_py.errors import ConfigError
+    from keda_py.terminal.wrapping import printable
+
+    answer = _ask(address, f"/trace?{_named(name)}")
+    if answer is None:
+        remedy = "name one that the shadow reads, with its kind if it is a ScaledJob"
+        raise ConfigError(f"--object: nothing is recorded of {name[:80]!r}; {remedy}", field="--object")
+    return printable(answer.decode())
+
+
+def _report(address: str) -> Mapping[str, Any]:
+    """As `_ask`."""
+    import orjson
+
+    from keda_py.errors import Unavailable
+
+    try:
+        report: Mapping[str, Any] = orjson.loads(_ask(address, "/report") or b"")
+    except orjson.JSONDecodeError:
+        raise Unavailable(f"{address} answers no report; {_REMEDY}") from None
+    return report
+
+
+def _ask(address: str, path: str) -> bytes | None:
+    """An answer; None for 404. Raises ConfigError for what is not a loopback address, Unavailable for no answer."""
     import httpx
 
     from keda_py.errors import ConfigError, Unavailable
@@ -83,10 +109,10 @@ def _ask(address: str, path: str) -> bytes:
         raise ConfigError(f"--address: {address!r} {error}") from None
     try:
         with httpx.Client(trust_env=False, timeout=30.0) as client:
-            return client.get(f"http://{address}{path}").raise_for_status().content
+            answer = client.get(f"http://{address}{path}")
+            return None if answer.status_code == httpx.codes.NOT_FOUND else answer.raise_for_status().content
     except httpx.HTTPError as error:
-        remedy = "is `keda-py operator --shadow` at work there?"
-        raise Unavailable(f"no report at {address}: {str(error) or type(error).__name__}; {remedy}") from None
+        raise Unavailable(f"no report at {address}: {str(error) or type(error).__name__}; {_REMEDY}") from None
 
 
 def _print(report: Mapping[str, Any]) -> None:

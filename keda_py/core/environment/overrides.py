@@ -55,6 +55,8 @@ class OverrideSpec:
     ends: datetime | None
     reason: str = ""
     requested_by: str = ""
+    ends_of: str = ""
+    """What NextChange was looked up for; "" for any other end."""
 
     def holds(self, at: datetime) -> bool:
         """Whether it has begun and has not ended."""
@@ -89,7 +91,7 @@ def read_override(
     """The spec. `calendar` is that of the target's Environment, for NextChange; `environment` the namespace's only one.
 
     `for` counts from the begin, however late it was edited. NextChange is looked up once, and its end stands in
-    `status.ends`; after an edit it is the next change from `now`. Raises ConfigError.
+    `status.ends`; after an edit of more than its reason it is the next change from `now`. Raises ConfigError.
     """
     spec, meta = override.spec, override.metadata
     if (spec.replicas is None) == (not spec.state):
@@ -100,6 +102,7 @@ def read_override(
     created = parse_time(meta.creation_timestamp, field="metadata.creationTimestamp")
     starts = max(parse_optional_time(spec.from_, field="spec.from") or created, created)
     target = _target_of(override, environment)
+    asked = f"{target.kind}/{target.name} {spec.state or spec.replicas} from {write_time(starts)}"
     return OverrideSpec(
         name=meta.name,
         created=created,
@@ -107,9 +110,10 @@ def read_override(
         state=OverrideState(spec.state) if spec.state else OverrideState.EXACTLY,
         replicas=spec.replicas,
         starts=starts,
-        ends=_end_of(override, starts, now, calendar),
+        ends=_end_of(override, asked, starts, now, calendar),
         reason=spec.reason[:200],
         requested_by=override.status.requested_by,
+        ends_of=asked if spec.until == NEXT_CHANGE else "",
     )
 
 
@@ -128,8 +132,10 @@ def _target_of(override: Override, environment: str) -> Target:
     return Target(target.kind, target.name)
 
 
-def _end_of(override: Override, starts: datetime, now: datetime | None, calendar: Calendar | None) -> datetime | None:
-    spec = override.spec
+def _end_of(
+    override: Override, asked: str, starts: datetime, now: datetime | None, calendar: Calendar | None
+) -> datetime | None:
+    spec, status = override.spec, override.status
     if spec.until and spec.for_:
         raise ConfigError("spec: give one of until and for", field="spec.until")
     if spec.for_:
@@ -139,9 +145,9 @@ def _end_of(override: Override, starts: datetime, now: datetime | None, calendar
         return starts + lasts
     if spec.until != NEXT_CHANGE:
         return parse_optional_time(spec.until, field="spec.until")
-    if override.end_is_fixed:
-        return parse_time(override.status.ends, field="status.ends")
-    edited = now if override.status.observed_generation else None
+    if override.end_is_fixed or (status.ends and status.ends_of == asked):
+        return parse_time(status.ends, field="status.ends")
+    edited = now if status.observed_generation else None
     change = None if calendar is None else next_change(calendar, max(starts, edited or starts))
     if change is None:
         text = "spec.until: NextChange needs an Environment whose calendar opens or closes; write a time, or use for"

@@ -167,7 +167,8 @@ function draw() {
   at("summary").textContent =
     `${objects.length} objects: ${told.map(([number, word]) => `${number} ${word}`).join(", ")}${more}; as of ${clock(state.now)}`;
   const unread = Object.entries(state.unread).map(([plural, why]) => `${plural}: ${why}`);
-  trouble(unread.length ? `not shown: ${unread.join("; ")}` : "");
+  const wrong = [["not shown", unread], ["not foreseen", state.unforeseen]].filter(([, all]) => all.length);
+  trouble(wrong.map(([what, all]) => `${what}: ${all.join("; ")}`).join("; "));
   if (focused) for (const node of document.querySelectorAll("[data-key]")) if (node.dataset.key === focused) node.focus();
 }
 

@@ -122,6 +122,7 @@ class OverrideObjects(Kind[OverrideMemory]):
                 "because": standing.because,
                 "starts": write_time(spec.starts),
                 "ends": "" if spec.ends is None else write_time(spec.ends),
+                "ends_of": spec.ends_of,
                 "conditions": _valid(),
             }
         )

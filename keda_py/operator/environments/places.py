@@ -1,7 +1,8 @@
 """What an Override is about: an Environment, a member of one, or a ScaledObject outside of any.
 
 A Deployment or StatefulSet outside of any Environment cannot be overridden, as nothing would remember its count; but
-for one that annotations of py-kube-downscaler put down, which remember it (`allow`).
+for one that annotations of py-kube-downscaler put down, which remember it (`allow`). Nor can a workload that the
+operator itself runs in: nothing would wake it.
 """
 
 from collections.abc import Callable
@@ -59,6 +60,7 @@ class Places:
         live = self._there(target, self._cluster.workloads[resource.plural].get(namespace, target.name))
         member = self._caches.members[resource.kind].get(namespace, target.name)
         whole = {"apiVersion": resource.api_version, "kind": resource.kind, **live}
+        self._refuse_own(target, whole)
         if member is None or not self._owners.of(member):
             if self._remembers(namespace, target):
                 return Place(whole, annotated=True)
@@ -70,11 +72,18 @@ class Places:
 
     def _scaled_object(self, target: Target, found: Obj | None) -> Place:
         live = self._there(target, found)
+        self._refuse_own(target, live)
         if self._owners.of(live):
             return Place(live)
         if paused_by_owner(live):
             raise _error(f"ScaledObject {name_of(live)!r} is paused by its own annotation; take that off")
         return Place(live, ObjectKey.of(SCALED_OBJECTS.kind, live))
+
+    def _refuse_own(self, target: Target, live: Obj) -> None:
+        if self._owners.is_own(live):
+            raise _error(
+                f"the operator itself runs in {_named(target)}, which nothing else would wake; scale it by hand"
+            )
 
     @staticmethod
     def _there(target: Target, live: Obj | None) -> Obj:

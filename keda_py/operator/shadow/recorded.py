@@ -4,10 +4,12 @@ A row is kept where a value has changed, and every half an hour: a trace has no 
 first that were seen, so many triggers and rows of each, of which the oldest go.
 """
 
+import csv
 from array import array
-from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from io import StringIO
 from math import isnan, nan
 
 from keda_py.core.reading import Outcome, Round
@@ -21,10 +23,21 @@ AT_LEAST_EVERY = 1800.0
 
 @dataclass(slots=True)
 class _Rows:
-    """Seconds since 1970, then the values; NaN: the source did not answer."""
+    """Of each row seconds since 1970, then the values, one row behind the other; NaN: the source did not answer."""
 
     names: tuple[str, ...]
-    rows: "deque[array[float]]"
+    cells: "array[float]"
+
+    def __iter__(self) -> "Iterator[array[float]]":
+        width = 1 + len(self.names)
+        return (self.cells[start : start + width] for start in range(0, len(self.cells), width))
+
+    def add(self, row: "array[float]") -> None:
+        """Where it says something else than the last one, or that was long ago."""
+        last = self.cells[-len(row) :]
+        if not last or row[0] - last[0] >= AT_LEAST_EVERY or _told(row) != _told(last):
+            self.cells.extend(row)
+            del self.cells[: -MOST_ROWS * len(row)]
 
 
 class Recorded:
@@ -43,12 +56,9 @@ class Recorded:
         if not names or len(names) > MOST_TRIGGERS:
             return
         if known is None or known.names != names:
-            known = self._objects[key] = _Rows(names, deque(maxlen=MOST_ROWS))
+            known = self._objects[key] = _Rows(names, array("d"))
         said = (one.outcome for one in read)
-        row = array("d", [at.timestamp(), *(nan if isinstance(one, ScalerError) else one.value for one in said)])
-        last = known.rows[-1] if known.rows else None
-        if last is None or row[0] - last[0] >= AT_LEAST_EVERY or _told(row) != _told(last):
-            known.rows.append(row)
+        known.add(array("d", [at.timestamp(), *(nan if isinstance(one, ScalerError) else one.value for one in said)]))
 
     def forget(self, key: ObjectKey) -> None:
         """The object is gone."""
@@ -57,14 +67,16 @@ class Recorded:
     def trace(self, key: ObjectKey) -> str | None:
         """CSV; None if nothing is kept of it. Rows of one second, of which a trace has but one, end with the last."""
         known = self._objects.get(key)
-        if known is None or not known.rows:
+        if known is None:
             return None
-        by_second = {int(row[0]): row for row in known.rows}
-        lines = [",".join(("time", *known.names))]
+        by_second = {int(row[0]): row for row in known}
+        text = StringIO()
+        table = csv.writer(text, lineterminator="\n")  # names may have commas
+        table.writerow(("time", *known.names))
         for second, row in by_second.items():
             values = ("error" if isnan(value) else f"{value:.15g}" for value in row[1:])
-            lines.append(",".join((write_time(datetime.fromtimestamp(second, UTC)), *values)))
-        return "\n".join(lines) + "\n"
+            table.writerow((write_time(datetime.fromtimestamp(second, UTC)), *values))
+        return text.getvalue()
 
 
 def _knows_the_clock(said: Outcome) -> bool:

@@ -181,6 +181,8 @@ def test_found_holidays_are_laid_over_the_hours_and_the_first_name_stays() -> No
         ({"holidays": [{"dates": ["24.12.2026"]}]}, "spec.holidays[0].dates[0]: '24.12.2026' is not a date or a range; write for example 2026-12-24 or 2026-12-28/2027-01-03"),
         ({"holidays": [{"dates": ["2026-12-24/2026-12-01"]}]}, "spec.holidays[0].dates[0]: '2026-12-24/2026-12-01' ends before it begins; write FIRST/LAST"),
         ({"holidays": [{"dates": ["1970-01-01/2199-01-01"]}]}, "spec.holidays[0].dates[0]: '1970-01-01/2199-01-01' makes more than 3660 days; write shorter ranges"),
+        ({"holidays": [{"dates": ["2020-01-01/2028-12-31"]}, {"dates": ["2027-01-01", "2028-01-01/2029-01-06"]}]}, "spec.holidays[1].dates[1]: '2028-01-01/2029-01-06' and the dates before it make more than 3660 days; write shorter ranges"),
+        ({"exceptions": [{"closed": True, "dates": ["2020-01-01/2028-12-31"]}, {"closed": True, "dates": ["2028-01-01/2029-01-06", "2020-01-01"]}]}, "spec.exceptions[1].dates[1]: '2020-01-01' and the dates before it make more than 3660 days; write shorter ranges"),
         ({"holidays": [{"name": "Christmas"}]}, "spec.holidays[0]: has nothing; give one of country, ics and dates"),
         ({"holidays": [{"country": "KR", "dates": ["2026-12-24"]}]}, "spec.holidays[0]: has country and dates; give one of country, ics and dates"),
         ({"exceptions": [{"dates": ["2026-12-24"]}]}, "spec.exceptions[0]: has neither; give one of closed: true and hours"),

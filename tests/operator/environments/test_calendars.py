@@ -1,8 +1,17 @@
 """Calendars that are referred to: their statuses, their files, and what a broken one does: nothing."""
 
-from typing import Any
+import asyncio
+from datetime import UTC, datetime
+from typing import Any, cast
 
+from keda_py.apis.environments.environment import EnvironmentSpec
+from keda_py.calendars.ics import MOST_BYTES
+from keda_py.clock import SteppedClock
+from keda_py.core.values.object_key import ObjectKey
 from keda_py.kube.resources import CALENDARS, CLUSTER_CALENDARS, CONFIG_MAPS, Obj
+from keda_py.operator.cluster.reader import ClusterReader
+from keda_py.operator.environments.known.caches import EnvironmentCaches
+from keda_py.operator.environments.known.calendars import Calendars
 from tests.builders import config_map, deployment, obj
 from tests.operator.environments.builders import GROUP, HOURS, condition, environment, events, status, until
 from tests.operator.world import World
@@ -63,6 +72,25 @@ async def test_a_missing_file_puts_nothing_to_sleep_and_is_said_once(world: Worl
     assert world.find(CONFIG_MAPS, "days") is not None
 
 
+async def test_files_that_are_too_long_together_are_refused_before_any_is_read(world: World) -> None:
+    half = ICS + " " * (MOST_BYTES // 2 - len(ICS))
+    keys = ({"name": "days", "key": "days.ics"}, {"name": "more", "key": "days.ics"})
+    holidays = [{"country": "KR"}, *({"ics": {"configMapKeyRef": key}} for key in keys)]
+    await world.create(config_map("days", **{"days.ics": half}), config_map("more", **{"days.ics": half}))
+    await world.create(calendar(holidays=holidays))
+    await world.seconds(1)
+    assert _valid(world) == ("True", "")
+    await world.patch(CONFIG_MAPS, {"data": {"days.ics": half + " "}}, name="more")
+    await world.seconds(3700)
+    told = "this file and those before have more than 1000000 bytes; leave out years that are over"
+    assert _valid(world) == ("False", f"spec.holidays[2].ics: {told}")
+
+
+def _valid(world: World) -> tuple[str, str]:
+    (valid,) = world.get(CALENDARS, "office")["status"]["conditions"]
+    return valid["status"], valid.get("message", "")
+
+
 async def test_a_calendar_of_the_cluster_serves_every_namespace(world: World) -> None:
     await world.create(calendar("ClusterCalendar"))
     reference = {"name": "office", "kind": "ClusterCalendar"}
@@ -70,3 +98,21 @@ async def test_a_calendar_of_the_cluster_serves_every_namespace(world: World) ->
     await until(world, 20, "18:01")
     assert world.replicas("web") == 0
     assert world.get(CLUSTER_CALENDARS, "office")["status"]["open"] is False
+
+
+async def test_one_that_goes_just_as_it_was_built_is_given_to_who_asked_and_then_forgotten() -> None:
+    clock = SteppedClock(datetime(2026, 11, 20, tzinfo=UTC))
+    calendars = Calendars(clock, cast(EnvironmentCaches, None), cast(ClusterReader, None), "keda")
+    live = calendar()
+    live["metadata"] |= {"namespace": "default", "uid": "1", "resourceVersion": "1"}
+    asked = EnvironmentSpec.model_validate({"calendarRef": {"name": "office"}})
+
+    async def delete() -> None:
+        while calendars.has_files("default", "office", asked):  # it is not built yet
+            await asyncio.sleep(0)
+        calendars.forget(ObjectKey("Calendar", "default", "office"))
+
+    async with asyncio.timeout(10):
+        found, _ = await asyncio.gather(calendars.of_live(live), delete())
+    assert str(found.zone) == "UTC"
+    assert calendars.has_files("default", "office", asked)

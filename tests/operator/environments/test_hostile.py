@@ -6,12 +6,17 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from pydantic import model_validator
 
+from keda_py.apis.wire import Wire
 from keda_py.clock import SteppedClock
+from keda_py.core.values.object_key import ObjectKey
+from keda_py.errors import ConfigError
 from keda_py.kube.resources import CALENDARS, DEPLOYMENTS, OVERRIDES, Obj
 from keda_py.operator.environments.known.caches import EnvironmentCaches
 from keda_py.operator.environments.known.calendars import Calendars
 from keda_py.operator.environments.known.overriding import Overriding
+from keda_py.operator.environments.known.parsed import Parsed
 from tests.builders import deployment, obj
 from tests.operator.environments.builders import GROUP, HOURS, LUNCH, environment, override, status, until
 from tests.operator.world import World
@@ -83,3 +88,28 @@ async def test_thousands_of_overrides_that_have_ended_cost_little_until_they_go(
         await overriding.of_namespace("shop")
         costs.append(time.process_time() - before)
     assert min(costs) < 0.01
+
+
+def test_what_cannot_be_parsed_is_not_tried_again_before_it_changes() -> None:
+    tried = []
+
+    class Refused(Wire):
+        @model_validator(mode="before")
+        @classmethod
+        def refuse(cls, body: Obj) -> Obj:
+            tried.append(body["metadata"]["generation"])
+            raise ValueError
+
+    def ask(generation: int) -> ConfigError:
+        live = {"metadata": {"uid": "1", "generation": generation, "resourceVersion": str(len(tried))}}
+        with pytest.raises(ConfigError) as refused:
+            parsed.of(key, live)
+        return refused.value
+
+    parsed, key = Parsed(Refused), ObjectKey("Calendar", "shop", "odd")
+    first, second = ask(1), ask(1)
+    assert (tried, str(first), first is second) == ([1], str(second), False)
+    ask(2)
+    parsed.forget(key)
+    ask(2)
+    assert tried == [1, 2, 2]

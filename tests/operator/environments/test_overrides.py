@@ -11,7 +11,7 @@ from keda_py.kube.resources import DEPLOYMENTS, OVERRIDES, Obj
 from keda_py.localkube.store.subscriptions import Event
 from keda_py.operator.environments.override_kind import Neighbours, OverrideMemory
 from tests.builders import deployment, metrics_api, scaled_object
-from tests.operator.environments.builders import environment, events, override, status, until
+from tests.operator.environments.builders import LUNCH, environment, events, override, status, until
 from tests.operator.world import World
 
 BY = "keda-py.dev/requested-by"
@@ -68,6 +68,20 @@ async def test_an_edit_takes_effect_in_every_form_and_wakes_one_that_has_ended(w
     assert (told(world)["phase"], world.replicas("web")) == ("Active", 0)
     await until(world, 20, "13:01")
     assert (told(world)["phase"], world.replicas("web")) == ("Ended", 2)
+
+
+async def test_an_edit_of_its_reason_alone_moves_no_end_and_another_does(world: World) -> None:
+    await world.create(deployment("web", 2), environment(calendar=LUNCH))
+    await world.create(override(state="Awake", until="NextChange", reason="demo"))
+    await until(world, 20, "12:05")
+    ended = (told(world)["phase"], told(world)["ends"], world.replicas("web"))
+    assert ended == ("Ended", "2026-11-20T12:04:00Z", 0)
+    await world.patch(OVERRIDES, {"spec": {"reason": "a demo for sales"}}, "evening")
+    await world.seconds(30)
+    assert (told(world)["phase"], told(world)["ends"], world.replicas("web")) == ended
+    await world.patch(OVERRIDES, {"spec": {"state": "Hold"}}, "evening")
+    await world.seconds(30)
+    assert (told(world)["phase"], told(world)["ends"]) == ("Active", "2026-11-20T12:10:00Z")
 
 
 async def test_of_two_for_one_target_the_newer_rules_and_the_older_says_so(world: World) -> None:

@@ -1,12 +1,18 @@
 """Looks that see what the one before saw come to nothing at once; whatever changes between two of them is seen."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 
+from keda_py.core.fallback import FallbackState
+from keda_py.core.reading import Reading
+from keda_py.core.savings.ledger import STORED_EVERY
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.kube.resources import DEPLOYMENTS, SCALED_OBJECTS
 from keda_py.localkube.plane import SYNC_SECONDS
 from keda_py.operator.decisions.history import PAUSE_SECONDS
+from keda_py.operator.scaled_objects.observing import sees_the_same
 from tests.builders import deployment, metrics_api, scaled_object
 from tests.operator.world import World
 
@@ -76,6 +82,38 @@ async def test_changes_that_wait_to_be_written_are_not_forgotten_while_nothing_c
     told = world.status()["kedaPyHistory"]
     assert len(told) > len(flapped)
     assert datetime.fromisoformat(told[-1]["time"]) <= began + timedelta(seconds=2 * POLL)
+
+
+async def test_whatever_a_look_was_made_of_has_to_be_the_same_for_the_next_to_come_to_nothing(world: World) -> None:
+    fallback = {"failureThreshold": 3, "replicas": 1}
+    await world.create(deployment(), scaled_object(metrics_api(world.url), pollingInterval=POLL, fallback=fallback))
+    await _idle(world)
+    assert world.assembly is not None
+    parts, (state,) = world.assembly.parts, world.assembly.scaled_objects.states.values()
+    seen, sight, ledger, spec = await parts.readings.poll(state.key), state.sight, state.ledger, state.spec
+    assert seen is not None
+    assert sight is not None
+    assert ledger is not None
+    assert spec is not None
+    changes: dict[str, dict[str, Any]] = {
+        "another version of the spec": {"spec": replace(spec)},
+        "a status written by another": {"stored": dict(state.stored)},
+        "a status that is still to be written": {"staged": {"health": {}}},
+        "a reason that is held back": {"told": {}},
+        "five minutes": {"sight": replace(sight, until=parts.clock.monotonic())},
+        "an account that is to be stored": {
+            "ledger": replace(ledger, moved=True, kept_at=parts.clock.now() - STORED_EVERY)
+        },
+        "another version of the workload": {"sight": replace(sight, workload=dict(sight.workload))},
+        "a count of our own that is on its way": {"written": (1, 0)},
+        "an HPA that has gone": {"sight": replace(sight, hpa={})},
+        "another reading": {"sight": replace(sight, outcomes=(Reading(value=1.0, active=True),))},
+        "failures that are counted": {"sight": replace(sight, health={"s0-app": FallbackState(failures=1)})},
+        "no sight at all": {"sight": None},
+    }
+    assert sees_the_same(parts, state, seen)
+    alike = [what for what, change in changes.items() if sees_the_same(parts, replace(state, **change), seen)]
+    assert alike == []
 
 
 async def _idle(world: World) -> None:

@@ -1,5 +1,6 @@
 """The record of what triggers said: a trace within bounds, which `simulate` reads."""
 
+import tracemalloc
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from keda_py.core.metric_specs import ExternalMetric
 from keda_py.core.reading import MetricReading, Reading, Round
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ScalerError
+from keda_py.operator.shadow import recorded as recorder
 from keda_py.operator.shadow.recorded import MOST_OBJECTS, MOST_ROWS, MOST_TRIGGERS, Recorded
 from keda_py.simulation.loads.trace_file import TraceFile
 
@@ -15,10 +17,10 @@ NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 KEY = ObjectKey("ScaledObject", "shop", "app")
 
 
-def said(*values: float | None) -> Round:
+def said(*values: float | None, of: str = "queue") -> Round:
     def metric(at: int) -> NamedMetric:
-        spec = ExternalMetric(name="queue", target=5)
-        name = f"s{at}-queue"
+        spec = ExternalMetric(name=of, target=5)
+        name = f"s{at}-{of}"
         return NamedMetric(
             trigger_index=at, trigger_name="", name=name, target=5, metric_type="AverageValue", spec=spec
         )
@@ -50,6 +52,14 @@ def test_a_trace_has_each_change_and_no_gap_and_simulate_reads_it(tmp_path: Path
     assert [at for at, _ in rows] == [0, 30, 2000]
 
 
+def test_names_with_commas_and_quotes_are_columns_all_the_same(tmp_path: Path) -> None:
+    recorded, path = Recorded(), tmp_path / "trace.csv"
+    recorded.note(KEY, said(1, 2, of='redis-jobs,"late"'), NOON)
+    path.write_text(recorded.trace(KEY) or "")
+    trace = TraceFile(path=str(path))
+    assert (trace.columns, len(list(trace.rows()))) == (('s0-redis-jobs,"late"', 's1-redis-jobs,"late"'), 1)
+
+
 def test_it_is_bounded_in_objects_triggers_and_rows() -> None:
     recorded = Recorded()
     for number in range(MOST_OBJECTS + 9):
@@ -62,6 +72,18 @@ def test_it_is_bounded_in_objects_triggers_and_rows() -> None:
     for second in range(MOST_ROWS + 99):
         recorded.note(KEY, said(second % 2), after(second))
     assert len((recorded.trace(KEY) or "").splitlines()) == MOST_ROWS + 1
+
+
+def test_a_full_trace_of_two_triggers_takes_under_150_kb() -> None:
+    recorded, rounds = Recorded(), [said(1, 2), said(3, 4)]
+    tracemalloc.start()
+    try:
+        for second in range(MOST_ROWS + 9):
+            recorded.note(KEY, rounds[second % 2], after(second))
+        made_there = tracemalloc.take_snapshot().filter_traces([tracemalloc.Filter(True, recorder.__file__)])
+    finally:
+        tracemalloc.stop()
+    assert sum(one.size for one in made_there.traces) < 150_000
 
 
 def test_other_triggers_begin_a_new_trace() -> None:

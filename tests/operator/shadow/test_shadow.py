@@ -10,11 +10,14 @@ import httpx
 import orjson
 import pytest
 
+from keda_py.cli.planning.shadow import run as shadow_command
 from keda_py.core.shadow.comparison import Matter
+from keda_py.errors import ConfigError, Unavailable
 from keda_py.kube.resources import DEPLOYMENTS, HORIZONTAL_POD_AUTOSCALERS, JOBS, SCALED_JOBS, SCALED_OBJECTS
 from keda_py.operator.shadow.app import Shadow, run_shadow
 from keda_py.settings.settings import load_settings
 from tests.builders import authentication, cpu, deployment, hpa, metrics_api, scaled_job, scaled_object
+from tests.http_server import HttpServer
 from tests.operator.world import World
 
 FLAGS = {
@@ -234,6 +237,17 @@ async def test_the_command_prints_both_sides_and_says_by_its_exit_code_if_they_a
         assert "0 replicas: ScalerNotActive" in text
         code, text = await report(shadow, "-o", "json")
         assert [one["matter"] for one in orjson.loads(text)["holding"]] == ["Replicas", "Active"]
+
+
+async def test_another_server_at_that_address_is_no_shadow_and_an_object_without_a_trace_is_named(
+    server: HttpServer,
+) -> None:
+    server.answers["/report"] = "<html>"
+    at = ["report", "--address", server.url.removeprefix("http://")]
+    with pytest.raises(Unavailable, match="answers no report; is `keda-py operator --shadow` at work there"):
+        await asyncio.to_thread(shadow_command, at)
+    with pytest.raises(ConfigError, match="--object: nothing is recorded of 'shop/app'"):
+        await asyncio.to_thread(shadow_command, [*at, "-o", "trace", "--object", "shop/app"])
 
 
 async def report(shadow: Shadow, *flags: str) -> tuple[int, str]:

@@ -52,7 +52,8 @@ def _weekday(word: str, text: str, field: str) -> int:
 def parse_dates(texts: Sequence[str], *, field: str, most: int = MOST_DAYS) -> Iterator[date]:
     """Each day of `2026-12-24` and `2026-12-28/2027-01-03`, ends included. Raises ConfigError.
 
-    `most` is what is left of MOST_DAYS, which count for all dates of a calendar: a day that is named twice does twice.
+    `most` is what is left of MOST_DAYS, which count for all holidays of a calendar together, and for all its
+    exceptions: a day that is named twice counts twice.
     """
     count = 0
     for number, text in enumerate(texts):
@@ -62,12 +63,13 @@ def parse_dates(texts: Sequence[str], *, field: str, most: int = MOST_DAYS) -> I
         last = _parse_date(end, text, where) if slash else first
         if last < first:
             raise ConfigError(f"{where}: {text[:_LONGEST]!r} ends before it begins; write FIRST/LAST", field=where)
-        count += (last - first).days + 1
+        length = (last - first).days + 1
+        count += length
         if count > most:
-            raise ConfigError(
-                f"{where}: {text[:_LONGEST]!r} makes more than {MOST_DAYS} days; write shorter ranges", field=where
-            )
-        for step in range((last - first).days + 1):
+            told = "makes" if length > MOST_DAYS else "and the dates before it make"
+            message = f"{where}: {text[:_LONGEST]!r} {told} more than {MOST_DAYS} days; write shorter ranges"
+            raise ConfigError(message, field=where)
+        for step in range(length):
             yield first + step * _ONE
 
 

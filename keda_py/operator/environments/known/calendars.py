@@ -114,15 +114,16 @@ class Calendars:
         files = [await self._file(key, source, f"{field}.holidays[{n}]") for n, source in enumerate(spec.holidays)]
         has_files = any(one.ics for one in spec.holidays)
         found = (spec, today if has_files else today.year, *(one.version for one in files))
-        if not self._is_built(key, found):
+        if (known := self._known(key, found)) is None:
             async with self._turns.turn(key.namespace):
-                if not self._is_built(key, found):
-                    self._built[key] = _Built(found, await self._build_anew(spec, files, field), has_files)
-        return given(self._built[key].calendar)
+                if (known := self._known(key, found)) is None:
+                    known = await self._build_anew(spec, files, field)
+                    self._built[key] = _Built(found, known, has_files)
+        return given(known)  # not what is kept now: it may have been forgotten while the turn ended
 
-    def _is_built(self, key: ObjectKey, found: tuple[object, ...]) -> bool:
+    def _known(self, key: ObjectKey, found: tuple[object, ...]) -> Calendar | ConfigError | None:
         built = self._built.get(key)
-        return built is not None and built.source == found
+        return built.calendar if built is not None and built.source == found else None
 
     async def _build_anew(self, spec: CalendarSpec, files: list[_File], field: str) -> Calendar | ConfigError:
         try:
