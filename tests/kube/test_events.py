@@ -1,6 +1,7 @@
 """Events as people find them: once, counted, in time, and never in the way."""
 
 import asyncio
+import tracemalloc
 from datetime import UTC, datetime
 
 import pytest
@@ -213,3 +214,16 @@ async def test_events_of_cluster_scoped_objects_are_in_the_default_namespace(
     recorder.record({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}, "Normal", "R", "note")
     await recorder.flush(2.0)
     assert len(default.objects) == 1
+
+
+def test_an_event_that_is_remembered_for_its_repeats_is_small(recorder: EventRecorder) -> None:
+    count = 500
+    tracemalloc.start()
+    try:
+        for number in range(count):
+            metadata = {**OBJECT["metadata"], "name": f"web-{number}", "uid": f"u-{number}"}
+            recorder.record({**OBJECT, "metadata": metadata}, "Normal", "KEDAScalersStarted", "Started scalers watch")
+        each = tracemalloc.get_traced_memory()[0] / count
+    finally:
+        tracemalloc.stop()
+    assert each < 1_400  # as a dict each took 1 700
