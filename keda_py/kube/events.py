@@ -126,7 +126,10 @@ class EventRecorder:
     async def run(self) -> None:
         """Write what is recorded, until cancelled."""
         while True:
-            await self._wake.wait()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(SERIES_SECONDS):
+                    await self._wake.wait()
+            self.forget_old()
             await self._drain()
             self._wake.clear()
 
@@ -147,11 +150,17 @@ class EventRecorder:
         series = _Series(body=compact_json(body), last_seen=seen, last_seen_wire=wire)
         self._series[key] = series
         self._series.move_to_end(key)
-        self._forget_old(series.last_seen)
+        self.forget_old()
         self._enqueue(key, series)
 
-    def _forget_old(self, now: float) -> None:
-        """Those that no repeat can join, once their count is on the wire, and the oldest of too many."""
+    def forget_old(self) -> None:
+        """Those that no repeat can join, once their count is on the wire, and the oldest of too many.
+
+        Allowances that are whole again, too; `run` calls it where nothing has happened for a while.
+        """
+        now = self._clock.monotonic()
+        while self._allowances and now - next(iter(self._allowances.values())).at > BURST * REFILL_SECONDS:
+            self._allowances.popitem(last=False)
         while self._series:
             key, oldest = next(iter(self._series.items()))
             if len(self._series) <= REMEMBERED and (oldest.queued or now - oldest.last_seen <= SERIES_SECONDS):
