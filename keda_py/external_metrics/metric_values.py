@@ -7,8 +7,7 @@ Comes from `external_metrics/server.py`, where `routing.py` has found that we an
 from functools import lru_cache
 from typing import Protocol
 
-import orjson
-
+from keda_py.apis.compact import compact_json
 from keda_py.clock import Clock
 from keda_py.core.evaluation import MetricValue
 from keda_py.core.spec import NAME_LABEL
@@ -66,4 +65,4 @@ def _list_of(values: tuple[MetricValue, ...], timestamp: str) -> bytes:
         for one in values
     ]
     body = {"kind": "ExternalMetricValueList", "apiVersion": GROUP_VERSION, "metadata": {}, "items": items}
-    return orjson.dumps(body)
+    return compact_json(body)

@@ -134,7 +134,7 @@ class ScalerSet:
         """How the journal calls reading it."""
         self._opened, self._source = list(opened), source
         counted = Counter(metric.trigger_index for metric in metrics.external)
-        self._several = frozenset(index for index, count in counted.items() if count > 1)
+        self._several = tuple(index for index, count in counted.items() if count > 1)
         self._renewing = asyncio.Lock()
         self.on_renewed: Callable[[int], None] | None = None
         """Told the index of a trigger whose scaler was replaced."""

@@ -6,14 +6,14 @@ A ScaledObject accounts for itself (`core/savings/`), in the same family of seri
 that is late from one that has just begun.
 """
 
-from prometheus_client import CollectorRegistry, Gauge
+from prometheus_client import CollectorRegistry
 
 from keda_py.core.environment.decision.decision import EnvironmentDecision
 from keda_py.core.environment.decision.goal import Reason
 from keda_py.core.environment.decision.state import Phase, Stage
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.telemetry.savings_metrics import SavingsMetrics
-from keda_py.telemetry.series import Series
+from keda_py.telemetry.series import Family, Series
 
 _ENVIRONMENT = ("namespace", "environment")
 _DUE = (Reason.OPEN, Reason.OVERRIDE_AWAKE)
@@ -26,8 +26,8 @@ class EnvironmentMetrics:
     """Every `record` is cheap and never waits; `forget` when an Environment is gone."""
 
     def __init__(self, registry: CollectorRegistry, savings: SavingsMetrics) -> None:
-        def gauge(name: str, text: str, *labels: str) -> Gauge:
-            return Gauge(f"keda_py_environment_{name}", text, (*_ENVIRONMENT, *labels), registry=registry)
+        def gauge(name: str, text: str, *labels: str) -> Family:
+            return Family("gauge", f"keda_py_environment_{name}", text, (*_ENVIRONMENT, *labels), registry)
 
         self._series = Series()
         self._asleep: dict[ObjectKey, tuple[float, dict[str, int]]] = {}

@@ -7,7 +7,7 @@ concerns the process as a whole is in `process_metrics.py`; `page.py` renders bo
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
+from prometheus_client import CollectorRegistry, Histogram, disable_created_metrics
 
 from keda_py.core.evaluation import Evaluation
 from keda_py.core.metric_names import COMPOSITE_METRIC
@@ -23,7 +23,7 @@ from keda_py.telemetry.environment_metrics import EnvironmentMetrics
 from keda_py.telemetry.process_metrics import ProcessMetrics
 from keda_py.telemetry.question_metrics import QuestionMetrics
 from keda_py.telemetry.savings_metrics import SavingsMetrics
-from keda_py.telemetry.series import MOST_DETAILED_LINES, MOST_LINES, Labels, Scope, Series, shortened
+from keda_py.telemetry.series import MOST_DETAILED_LINES, MOST_LINES, Family, Labels, Scope, Series, shortened
 
 SCALED_OBJECT, SCALED_JOB = "ScaledObject", "ScaledJob"
 
@@ -56,11 +56,11 @@ class OperatorMetrics:
         self.on_http: Callable[[Mapping[str, str], float], None] = lambda labels, seconds: None
         """Told of each request's labels and seconds, for a histogram that cannot be read from this one."""
 
-        def gauge(name: str, text: str, labels: Labels) -> Gauge:
-            return Gauge(name, text, labels, registry=registry)
+        def gauge(name: str, text: str, labels: Labels) -> Family:
+            return Family("gauge", name, text, labels, registry)
 
-        def counter(name: str, text: str, labels: Labels) -> Counter:
-            return Counter(name, text, labels, registry=registry)
+        def counter(name: str, text: str, labels: Labels) -> Family:
+            return Family("counter", name, text, labels, registry)
 
         self._value = gauge("keda_scaler_metrics_value", "last value of a metric", _SERIES)
         self._latency = gauge("keda_scaler_metrics_latency_seconds", "how long the source took to answer", _SERIES)
@@ -210,7 +210,7 @@ def _code(status: int) -> str:
     return f"{status // 100}xx" if status else "error"
 
 
-def _set_or_remove(gauge: Gauge, labels: Labels, count: int) -> None:
+def _set_or_remove(gauge: Family, labels: Labels, count: int) -> None:
     series = gauge.labels(*labels)
     series.set(count) if count else gauge.remove(*labels)
 

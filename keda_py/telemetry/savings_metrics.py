@@ -4,10 +4,10 @@ ScaledObjects write sums that their status keeps, which go on after a restart; t
 at 0 with the process, as `increase()` expects.
 """
 
-from prometheus_client import CollectorRegistry, Gauge
+from prometheus_client import CollectorRegistry
 
 from keda_py.core.values.object_key import ObjectKey
-from keda_py.telemetry.series import Series
+from keda_py.telemetry.series import Family, Series
 
 _LABELS = ("namespace", "kind", "name")
 
@@ -17,8 +17,8 @@ class SavingsMetrics:
 
     def __init__(self, registry: CollectorRegistry) -> None:
         used, saved = "replicas times seconds", "replicas that did not run asleep, times seconds"
-        self.used = Gauge("keda_py_replica_seconds", used, _LABELS, registry=registry)
-        self.saved = Gauge("keda_py_saved_replica_seconds", saved, _LABELS, registry=registry)
+        self.used = Family("gauge", "keda_py_replica_seconds", used, _LABELS, registry)
+        self.saved = Family("gauge", "keda_py_saved_replica_seconds", saved, _LABELS, registry)
 
     def record(self, series: Series, key: ObjectKey, *, used: float, saved: float) -> None:
         """Sums since an object was first seen."""

@@ -2,23 +2,38 @@
 
 `prometheus.py` writes through it. What a user can make more of without end (triggers, status codes) has a bound for
 each object: the page is sent whole at each scrape.
+
+A `Family` is kept small, since most have a few series for each object: prometheus_client keeps 660 bytes for one, a
+lock and what every series of the family has in common. Here it is its labels and one number, written on the loop alone;
+a scrape reads it in a thread.
 """
 
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection
-from typing import TypeAlias, TypeVar, cast
+from collections.abc import Callable, Collection, Iterable
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar, cast
 
-from prometheus_client import Histogram
-from prometheus_client.metrics import MetricWrapperBase
+from prometheus_client import CollectorRegistry, Histogram
+from prometheus_client.core import Metric
+from prometheus_client.registry import Collector
 
 from keda_py.core.values.object_key import ObjectKey
 
 Labels = tuple[str, ...]
 Scope = tuple[str, ...]
 """What of an object a series tells of, as one of its triggers; () for the object itself."""
-_Known: TypeAlias = tuple[Scope, MetricWrapperBase]
-M = TypeVar("M", bound=MetricWrapperBase)
+One = TypeVar("One", covariant=True)
+
+
+class Parent(Protocol[One]):
+    """A `Family`, or a metric of prometheus_client: what makes and removes series."""
+
+    def labels(self, *labels: str) -> One: ...
+
+    def remove(self, *labels: str) -> None: ...
+
+
+_Known: TypeAlias = tuple[Scope, Any]
 
 LONGEST_LABEL = 253
 """Characters; Kubernetes' own names are no longer."""
@@ -35,6 +50,65 @@ def shortened(text: str) -> str:
     return text if len(text) <= LONGEST_LABEL else f"{text[: LONGEST_LABEL - 3]}..."
 
 
+class Value:
+    """The number of one series; a counter's only grows."""
+
+    __slots__ = ("value",)
+
+    def __init__(self) -> None:
+        self.value = 0.0
+
+    def set(self, value: float) -> None:
+        """Show this from now on."""
+        self.value = float(value)
+
+    def inc(self, amount: float = 1.0) -> None:
+        """Show that much more."""
+        self.value += amount
+
+
+class Family(Collector):
+    """A gauge or a counter with labels; the page shows a counter as `<name>_total`."""
+
+    def __init__(
+        self,
+        kind: Literal["gauge", "counter"],
+        name: str,
+        text: str,
+        labels: tuple[str, ...],
+        registry: CollectorRegistry | None,
+    ) -> None:
+        self._name, self._text, self._kind, self._labels = name, text, kind, labels
+        self._sample = f"{name}_total" if kind == "counter" else name
+        self._values: dict[tuple[str, ...], Value] = {}
+        if registry is not None:
+            registry.register(self)
+
+    def labels(self, *labels: str) -> Value:
+        """The series with these labels; 0 is shown for one that is new."""
+        if (found := self._values.get(labels)) is None:
+            found = self._values[labels] = Value()
+        return found
+
+    def remove(self, *labels: str) -> None:
+        """Show the series no longer, if it is shown."""
+        self._values.pop(labels, None)
+
+    def describe(self) -> Iterable[Metric]:
+        """So that the registry refuses a second family of the same name."""
+        yield self._metric()
+
+    def collect(self) -> Iterable[Metric]:
+        """Every series as it is now."""
+        metric = self._metric()
+        for labels, one in list(self._values.items()):
+            metric.add_sample(self._sample, dict(zip(self._labels, labels, strict=True)), one.value)
+        yield metric
+
+    def _metric(self) -> Metric:
+        return Metric(self._name, self._text, self._kind)
+
+
 class Series:
     """The series that were written for each object; one that several objects write to ends with the last of them.
 
@@ -43,18 +117,18 @@ class Series:
 
     def __init__(self, most: int = MOST_LINES) -> None:
         self._most = most
-        self._by_owner: defaultdict[ObjectKey, dict[tuple[MetricWrapperBase, Labels], _Known]] = defaultdict(dict)
-        self._owners: Counter[tuple[MetricWrapperBase, Labels]] = Counter()
+        self._by_owner: defaultdict[ObjectKey, dict[tuple[Parent[Any], Labels], _Known]] = defaultdict(dict)
+        self._owners: Counter[tuple[Parent[Any], Labels]] = Counter()
         self._lines: Counter[ObjectKey] = Counter()
         self._full: set[ObjectKey] = set()
-        self._nowhere: dict[type[MetricWrapperBase], MetricWrapperBase] = {}
+        self._nowhere: dict[type[Any], Any] = {}
 
     @property
     def owners(self) -> tuple[ObjectKey, ...]:
         """Whose series there are."""
         return tuple(self._by_owner)
 
-    def of(self, owner: ObjectKey, metric: M, labels: Labels, scope: Scope = ()) -> M:
+    def of(self, owner: ObjectKey, metric: Parent[One], labels: Labels, scope: Scope = ()) -> One:
         """The series of a metric with these labels, remembered as the object's."""
         known, one = self._by_owner[owner], (metric, labels)
         if (found := known.get(one)) is None:
@@ -64,7 +138,7 @@ class Series:
             found = known[one] = (scope, metric.labels(*labels))
             self._owners[one] += 1
             self._lines[owner] += _lines(metric)
-        return cast(M, found[1])
+        return cast(One, found[1])
 
     def forget(self, owner: ObjectKey, gone: Callable[[Labels], bool] = lambda _: True) -> None:
         """Remove the object's series, all of them or those of which `gone` is true."""
@@ -75,7 +149,7 @@ class Series:
         known = self._by_owner.get(owner, {})
         self._remove(owner, [one for one, (scope, _) in known.items() if scope and scope not in scopes])
 
-    def _remove(self, owner: ObjectKey, ended: list[tuple[MetricWrapperBase, Labels]]) -> None:
+    def _remove(self, owner: ObjectKey, ended: list[tuple[Parent[Any], Labels]]) -> None:
         known = self._by_owner.get(owner)
         if known is None:
             return
@@ -90,7 +164,7 @@ class Series:
             del self._by_owner[owner], self._lines[owner]
             self._full.discard(owner)
 
-    def _left_out(self, owner: ObjectKey, metric: M, labels: Labels) -> M:
+    def _left_out(self, owner: ObjectKey, metric: Parent[One], labels: Labels) -> One:
         """A series of another object that is there anyway, else one that is not shown."""
         if owner not in self._full:
             self._full.add(owner)
@@ -98,11 +172,12 @@ class Series:
             log.warning("metrics of an object are left out, it has too many", extra=about)
         if (metric, labels) in self._owners:
             return metric.labels(*labels)
-        if type(metric) not in self._nowhere:
-            self._nowhere[type(metric)] = type(metric)("left_out", "is not shown", registry=None)
-        return cast(M, self._nowhere[type(metric)])
+        kind: Any = type(metric)
+        if kind not in self._nowhere:
+            self._nowhere[kind] = Value() if kind is Family else kind("left_out", "is not shown", registry=None)
+        return cast(One, self._nowhere[kind])
 
 
-def _lines(metric: MetricWrapperBase) -> int:
+def _lines(metric: Parent[Any]) -> int:
     """Of the page, for one series."""
     return _HISTOGRAM_LINES if isinstance(metric, Histogram) else 1

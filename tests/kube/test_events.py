@@ -1,13 +1,16 @@
 """Events as people find them: once, counted, in time, and never in the way."""
 
 import asyncio
+import gc
+import tracemalloc
+from collections import Counter
 from datetime import UTC, datetime
 
 import pytest
 
 from keda_py.clock import FakeClock
 from keda_py.kube.client import KubeClient
-from keda_py.kube.events import EventRecorder
+from keda_py.kube.events import SERIES_SECONDS, EventRecorder
 from keda_py.kube.resources import Obj
 from tests.kube.faulty_server import FaultyServer, Shelf, hangs, refuses, running, status
 from tests.waiting import eventually
@@ -213,3 +216,37 @@ async def test_events_of_cluster_scoped_objects_are_in_the_default_namespace(
     recorder.record({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}, "Normal", "R", "note")
     await recorder.flush(2.0)
     assert len(default.objects) == 1
+
+
+def test_an_event_that_is_remembered_for_its_repeats_is_small(recorder: EventRecorder) -> None:
+    count = 500
+    tracemalloc.start()
+    try:
+        for number in range(count):
+            metadata = {**OBJECT["metadata"], "name": f"web-{number}", "uid": f"u-{number}"}
+            recorder.record({**OBJECT, "metadata": metadata}, "Normal", "KEDAScalersStarted", "Started scalers watch")
+        each = tracemalloc.get_traced_memory()[0] / count
+    finally:
+        tracemalloc.stop()
+    assert each < 1_400  # as a dict each took 1 700
+
+
+def remembered_of_events() -> dict[str, int]:
+    gc.collect()
+    kinds = Counter(type(one) for one in gc.get_objects())
+    ours = (kind for kind in kinds if kind.__module__ == EventRecorder.__module__ and kind is not EventRecorder)
+    return {kind.__name__: kinds[kind] for kind in ours}
+
+
+async def test_nothing_is_kept_of_events_that_no_repeat_can_join(
+    clock: FakeClock, client: KubeClient, events: Shelf
+) -> None:
+    recorder = EventRecorder(client, instance="pod-1")
+    for number in range(20):
+        metadata = {**OBJECT["metadata"], "name": f"web-{number}", "uid": f"u-{number}"}
+        recorder.record({**OBJECT, "metadata": metadata}, "Normal", "KEDAScalersStarted", "Started scalers watch")
+    await recorder.flush(2.0)
+    assert remembered_of_events() == {"_Series": 20, "_Allowance": 20}
+    await clock.advance(SERIES_SECONDS + 1)
+    recorder.forget_old()
+    assert remembered_of_events() == {}

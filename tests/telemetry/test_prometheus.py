@@ -1,10 +1,11 @@
 """Our own metrics, under KEDA's names."""
 
 import asyncio
+import tracemalloc
 from collections import Counter as Counted
 
 import pytest
-from prometheus_client import CollectorRegistry, Counter
+from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest
 
 from keda_py.apis.scaled_object import MOST_TRIGGERS
 from keda_py.core.evaluation import Evaluation, MetricValue
@@ -19,7 +20,7 @@ from keda_py.readings.tracked_metrics import TrackedMetric
 from keda_py.sdk.scaler import Reading
 from keda_py.telemetry.page import MetricsPage
 from keda_py.telemetry.prometheus import OperatorMetrics
-from keda_py.telemetry.series import MOST_DETAILED_LINES, MOST_LINES, Series
+from keda_py.telemetry.series import MOST_DETAILED_LINES, MOST_LINES, Family, Series
 
 KEY = ObjectKey("ScaledObject", "shop", "app")
 LABELS = 'metric="s0-a-x",namespace="shop",scaledObject="app",scaler="tapScaler",triggerIndex="0",type="scaledobject"'
@@ -301,3 +302,30 @@ async def test_a_long_name_is_a_short_label(world, metrics):
     await record(world, metrics)
     metrics.record_triggers("t" * 100_000, 1)
     assert max(map(len, await page(metrics))) < 2_000
+
+
+def test_a_series_of_an_object_is_little_more_than_its_labels_and_a_number() -> None:
+    family = Family("gauge", "told", "for each object", ("namespace", "scaledObject"), CollectorRegistry())
+    names = [("shop", f"app-{number}") for number in range(1_000)]
+    tracemalloc.start()
+    try:
+        for name in names:
+            family.labels(*name).set(1.5)
+        each = tracemalloc.get_traced_memory()[0] / len(names)
+    finally:
+        tracemalloc.stop()
+    assert each < 260  # with prometheus_client's Gauge it was over 600
+
+
+def test_a_family_is_shown_as_prometheus_client_shows_its_own() -> None:
+    ours, theirs = CollectorRegistry(), CollectorRegistry()
+    labels = ("namespace", "scaledObject")
+    odd = ("shop", 'a "quoted"\nname\\')
+    for kind, name, value in (("gauge", "replicas", -1.5), ("counter", "errors", 2)):
+        own = Family(kind, name, "how many\nthere are", labels, ours)
+        theirs_of = {"gauge": Gauge, "counter": Counter}[kind](name, "how many\nthere are", labels, registry=theirs)
+        for one in (own.labels(*odd), theirs_of.labels(*odd)):
+            one.inc(value)
+        with pytest.raises(ValueError, match="Duplicated"):
+            Family(kind, name, "again", labels, ours)
+    assert generate_latest(ours) == generate_latest(theirs)

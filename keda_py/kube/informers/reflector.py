@@ -153,11 +153,12 @@ class Reflector:
     async def _follow(self, response: aiohttp.ClientResponse, patience: asyncio.Timeout) -> None:
         lines = LineSplitter()
         async for chunk in response.content.iter_any():
-            self.last_contact = _now()
+            self.last_contact, line = _now(), b""
             with self.client.clock.busy():
                 for line in lines.feed(chunk):
                     self._apply(_parse(line))
             patience.reschedule(_now() + BOOKMARK_SECONDS)
+            del chunk, line  # a burst leaves long ones, and the next may be a minute away
 
     def _apply(self, event: dict[str, Any]) -> None:
         obj = event["object"]

@@ -6,6 +6,7 @@ on its word (design: not synced is "do not know").
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from keda_py.apis.foreign import list_at, map_at, maps_at, name_of, namespace_of, text_at
@@ -16,6 +17,7 @@ from keda_py.kube.discovery import ScaleTarget
 from keda_py.kube.informers.cache import IndexBy
 from keda_py.kube.informers.informer import Informer
 from keda_py.kube.informers.informer_spec import InformerSpec, Transform, whole
+from keda_py.kube.informers.pool import Pool
 from keda_py.kube.resources import (
     CLOUD_EVENT_SOURCES,
     CLUSTER_CLOUD_EVENT_SOURCES,
@@ -72,15 +74,31 @@ def _index_metrics(live: Obj) -> Iterator[str]:
         yield metric_key("*", str(name))
 
 
-def keep_workload(live: Obj) -> Obj:
-    """Of a workload who it is, its version, the replicas asked for (absent: 1), its containers' requests and env."""
+def keep_scaled_object(live: Obj, alike: Pool) -> Obj:
+    """All but managedFields; conditions, and what kind its target is, are mostly like another's."""
+    kept = whole(live)
+    if isinstance(status := kept.get("status"), dict):
+        kept["status"] = status = dict(status)
+        if isinstance(conditions := status.get("conditions"), list):
+            status["conditions"] = [alike.piece(one) for one in conditions]
+        if "scaleTargetGVKR" in status:
+            status["scaleTargetGVKR"] = alike.piece(status["scaleTargetGVKR"])
+    return kept
+
+
+def keep_workload(live: Obj, alike: Pool) -> Obj:
+    """Of a workload who it is, its version, the replicas asked for (absent: 1), its containers' requests and env.
+
+    Of these two many have the same: the ReplicaSets of a Deployment, to begin with.
+    """
     meta = live["metadata"]
     containers = maps_at(live, "spec", "template", "spec", "containers")
     kept = [{name: one[name] for name in ("name", "resources") if name in one} for one in containers]
+    template = alike.piece({"spec": {"containers": kept}})
     return {
         "metadata": {name: meta[name] for name in ("name", "namespace", "uid", "resourceVersion") if name in meta},
-        "spec": {"replicas": map_at(live, "spec").get("replicas", 1), "template": {"spec": {"containers": kept}}},
-        POD: keep_pod(live),
+        "spec": {"replicas": map_at(live, "spec").get("replicas", 1), "template": template},
+        POD: alike.text(keep_pod(live)),
     }
 
 
@@ -122,12 +140,15 @@ class Caches:
             BY_AUTHENTICATION: index_authentication,
             BY_METRIC: _index_metrics,
         }
-        self.scaled_objects = informer(SCALED_OBJECTS, whole, **indexes)
+        alike = Pool()
+        self.scaled_objects = informer(SCALED_OBJECTS, partial(keep_scaled_object, alike=alike), **indexes)
         self.hpas = informer(HORIZONTAL_POD_AUTOSCALERS, hpas, **{BY_TARGET: _index_target})
         self.limit_ranges = informer(LIMIT_RANGES)
         self.authentications = informer(TRIGGER_AUTHENTICATIONS)
         self.cluster_authentications = Informer(client, InformerSpec(resource=CLUSTER_TRIGGER_AUTHENTICATIONS))
-        self.workloads = {resource.plural: informer(resource, keep_workload) for resource in WORKLOADS}
+        self.workloads = {
+            resource.plural: informer(resource, partial(keep_workload, alike=alike)) for resource in WORKLOADS
+        }
         self.event_sources = informer(CLOUD_EVENT_SOURCES)
         self.cluster_event_sources = Informer(client, InformerSpec(resource=CLUSTER_CLOUD_EVENT_SOURCES))
 

@@ -21,7 +21,7 @@ from keda_py.operator.controller.dependencies import Dependencies
 from keda_py.operator.controller.holding import hold_back, show_release
 from keda_py.operator.controller.kind import Kind, StateT
 from keda_py.operator.controller.retries import FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS, retry_delay
-from keda_py.operator.controller.state import about, fingerprint_of
+from keda_py.operator.controller.state import NOTHING, about, fingerprint_of
 from keda_py.operator.controller.steps import StepError
 from keda_py.operator.controller.troubles import log_recovery, log_trouble
 from keda_py.operator.controller.work_queue import DueQueue
@@ -144,14 +144,14 @@ class Controller(Generic[StateT]):
         if state is None:
             return
         # While a build is under way both are needed: it may have read what was there before.
-        state.stale.add(trigger_index)
+        state.stale |= {trigger_index}
         if self._parts.readings.built(key) is None:
             state.fingerprint = None
         self.queue.add(key)
 
     async def _renew_stale(self, state: StateT) -> None:
         """Scalers with changed parameters are renewed and looked at; changed metrics need another reconcile, too."""
-        stale, state.stale = state.stale, set()
+        stale, state.stale = state.stale, NOTHING
         if stale and await self._parts.readings.renew(state.key, stale):
             state.next_look = 0.0
             if self._parts.readings.built(state.key) is None:

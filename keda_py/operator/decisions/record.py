@@ -5,7 +5,7 @@ what was noted. Kept are the last changes of reason of each object, and what its
 for scaling: after a restart it begins anew, and what was before is told from `history.py`.
 """
 
-from collections import OrderedDict, defaultdict, deque
+from collections import OrderedDict
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -73,7 +73,7 @@ class DecisionRecord:
 
     def __init__(self, object_entries: int = OBJECT_ENTRIES, all_entries: int = ALL_ENTRIES) -> None:
         self._object_entries, self._all_entries = object_entries, all_entries
-        self._numbers: defaultdict[ObjectKey, deque[int]] = defaultdict(deque)
+        self._numbers: dict[ObjectKey, list[int]] = {}
         self._entries: OrderedDict[int, tuple[ObjectKey, Entry]] = OrderedDict()
         self._last: dict[ObjectKey, Entry] = {}
         self._confirmed: dict[ObjectKey, datetime] = {}
@@ -114,11 +114,11 @@ class DecisionRecord:
 
     def _append(self, key: ObjectKey, entry: Entry) -> None:
         self._count += 1
-        numbers = self._numbers[key]
+        numbers = self._numbers.setdefault(key, [])
         numbers.append(self._count)
         self._entries[self._count] = (key, entry)
         if len(numbers) > self._object_entries:
-            del self._entries[numbers.popleft()]
+            del self._entries[numbers.pop(0)]
         if len(self._entries) > self._all_entries:
             _, (oldest, _) = self._entries.popitem(last=False)
-            self._numbers[oldest].popleft()
+            self._numbers[oldest].pop(0)

@@ -13,7 +13,7 @@ from keda_py.core.savings.ledger import Ledger
 from keda_py.core.spec import ScalingSpec
 from keda_py.kube.discovery import ScaleTarget
 from keda_py.kube.informers.cache import NamespacedName
-from keda_py.operator.controller.state import Remembered
+from keda_py.operator.controller.state import NOTHING, Remembered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,7 @@ class ObjectState(Remembered):
     activity: ActivityState | None = None
     written: tuple[int, int] | None = None
     missing: NamespacedName | None = None
-    odd: frozenset[str] = frozenset()
+    odd: frozenset[str] = NOTHING
     out_of_reach: bool = False
     hpa_changed: bool = False
     hpa_lost: bool = False
