@@ -6,6 +6,7 @@ and over a ScaledObject that no Environment has it lies from here (`places.py`, 
 """
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -27,6 +28,7 @@ from keda_py.operator.controller.kind import Kind
 from keda_py.operator.controller.state import Remembered, fingerprint_of
 from keda_py.operator.environments.calendar_kind import Standing as Looked
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
+from keda_py.operator.environments.known.overriding import Asked
 from keda_py.operator.environments.overlays import Laid, Overlays
 from keda_py.operator.environments.places import Place, Places, Remembers
 from keda_py.operator.environments.wire import fields_of
@@ -71,9 +73,11 @@ class OverrideObjects(Kind[OverrideMemory]):
         """
         self._direct.clear()
         self._restored.clear()
+        asked: defaultdict[str, Asked] = defaultdict(dict)
         for live in self.live.objects():
             with suppress(Exception):
-                spec = await self._parts.overriding.read(live)
+                self._parts.overriding.check_room(live)
+                spec = await self._parts.overriding.read(live, asked[namespace_of(live)])
                 place = self._places.find(live["metadata"]["namespace"], spec.target)
                 if place.alone is not None:
                     self._restored[ObjectKey.of(self.resource.kind, live)] = place.alone

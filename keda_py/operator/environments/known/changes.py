@@ -10,8 +10,8 @@ In: watch events. Out: a `Change`. Next: `kind.py`, which makes Environments due
 from dataclasses import dataclass
 from typing import Any
 
-from keda_py.apis.foreign import name_of, namespace_of, texts_at
-from keda_py.kube.resources import SCALED_OBJECTS, Obj
+from keda_py.apis.foreign import name_of, namespace_of
+from keda_py.kube.resources import Obj
 from keda_py.operator.environments.known.caches import MEMBERS
 from keda_py.operator.environments.known.owners import Owners
 
@@ -60,20 +60,13 @@ def change_of_member(owners: Owners, old: Obj | None, new: Obj | None) -> Change
 
 
 def _is_chosen_otherwise(owners: Owners, old: Obj, new: Obj) -> bool:
-    """Whether an Environment of its namespace takes it for another one than before, or into another wave."""
-    if _marks(old) == _marks(new):
-        return False
-    if new["kind"] == SCALED_OBJECTS.kind and texts_at(old, "metadata", "annotations") != texts_at(
-        new, "metadata", "annotations"
-    ):
-        return True  # its owner may have paused it
-    return _choices(owners, old) != _choices(owners, new)
-
-
-def _choices(owners: Owners, live: Obj) -> list[tuple[bool, int]]:
-    labels, annotations = texts_at(live, "metadata", "labels"), texts_at(live, "metadata", "annotations")
-    within = owners.within(namespace_of(live))
-    return [(spec.takes(labels, annotations), spec.wave_of(labels)) for spec in within]
+    """Whether it has changed in what decides which Environment of its namespace has it, and in which wave."""
+    (labels, annotations), (labels_now, annotations_now) = _marks(old), _marks(new)
+    if labels == labels_now:
+        return bool(annotations != annotations_now)
+    asked = owners.labels(namespace_of(new))
+    before, after = labels or {}, labels_now or {}
+    return annotations != annotations_now or any(before.get(key) != after.get(key) for key in asked)
 
 
 def _marks(live: Obj) -> tuple[Any, ...]:

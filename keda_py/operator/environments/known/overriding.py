@@ -24,7 +24,7 @@ from keda_py.operator.environments.known.turns import Turns
 
 _Said = tuple[object, ...]
 _Age = tuple[str, str]
-_Asked = dict[CalendarRef | str, Calendar | ConfigError]
+Asked = dict[CalendarRef | str, Calendar | ConfigError]
 """Calendars by what an Environment names, or by the name of one that has hours of its own."""
 
 
@@ -80,7 +80,7 @@ class Overriding:
             return known[1]
         self._forget_gone(namespace, {uid for uid, _ in versions})
         found, settled = [], True
-        asked: _Asked = {}
+        asked: Asked = {}
         for live in lives:
             settled = settled and not _moves(live)
             try:
@@ -141,7 +141,7 @@ class Overriding:
             del self._read[namespace]
             self._known.pop(namespace, None)
 
-    async def read(self, live: Obj, asked: _Asked | None = None) -> OverrideSpec:
+    async def read(self, live: Obj, asked: Asked | None = None) -> OverrideSpec:
         """One; `asked` has calendars for those that are read at the same time.
 
         Raises ConfigError, and KubeError where its calendar cannot be read now.
@@ -169,7 +169,7 @@ class Overriding:
         environments = self._caches.environments.objects(namespace)
         return name_of(environments[0]) if len(environments) == 1 else ""
 
-    async def _calendar(self, namespace: str, environment: str, asked: _Asked) -> Calendar | None:
+    async def _calendar(self, namespace: str, environment: str, asked: Asked) -> Calendar | None:
         live = self._caches.environments.get(namespace, environment) if environment else None
         if live is None:
             return None
