@@ -150,13 +150,14 @@ class Environments(Kind[EnvironmentMemory]):
         before = _stored(state)
         others = await find_others(self._parts.caches.further, self._parts.cluster, spec, before)
         async with self._turns.turn(spec.namespace):
+            began = clock.monotonic()
             found = list(self._members.see(spec, before, state.written, others))
             state.forget_all_but({one.key for one, _ in found})
             state.foreign = frozenset(one.key for one, _ in found if one.owned_by)
-            state.pause = self._members.pause_in(spec.namespace)
             errors = {"calendar_error": problem, "kinds_error": others.error, "write_error": state.write_error}
             seen = EnvironmentSeen(members=[one for one, _ in found], **errors)
             decision = decide(spec, calendar, overrides, seen, before, clock.now())
+            state.pause = self._members.pause_in(spec.namespace, clock.monotonic() - began)
         wait = READ_SOON_SECONDS if is_moving(decision.state) else READ_AGAIN_SECONDS
         again = min(self._seconds_to(decision.look_again_at), wait if others.unwatched else LONGEST_WAIT_SECONDS)
         state.next_look = min(state.next_look, clock.monotonic() + again)

@@ -98,11 +98,11 @@ class Members:
                 live,
             )
 
-    def pause_in(self, namespace: str) -> float:
-        """Seconds between two looks there that changes ask for."""
+    def pause_in(self, namespace: str, took: float) -> float:
+        """Seconds between two looks there that changes ask for; the last one has reckoned for `took` seconds."""
         kinds = (*self._caches.members.values(), self._cluster.scaled_objects)
         objects = sum(len(informer.objects(namespace)) for informer in kinds)
-        return pause_between(objects, sum(1 for _ in self._owners.within(namespace)))
+        return pause_between(objects, sum(1 for _ in self._owners.within(namespace)), took)
 
     def _found(self, spec: EnvironmentSpec, state: EnvironmentState, others: Others) -> Iterator[_Found]:
         """Whose each candidate is. Of those that are not remembered no more than make a crowd, here and elsewhere."""

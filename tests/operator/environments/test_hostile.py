@@ -154,6 +154,7 @@ async def test_between_two_looks_that_changes_ask_for_there_is_a_pause_and_none_
 def test_the_pause_is_that_of_a_crowd_and_nothing_for_all_others() -> None:
     assert [pause_between(30, 1), pause_between(50, 2)] == [0.0, pytest.approx(0.01)]
     assert pause_between(500, 20) == pytest.approx(1.0)
+    assert [pause_between(500, 20, 0.03), pause_between(30, 1, 60.0)] == [pytest.approx(3.0), 10.0]
 
 
 ICS = b"BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:1\r\nDTSTART;VALUE=DATE:20261124\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
@@ -161,7 +162,7 @@ TODAY = date(2026, 11, 20)
 
 
 async def test_the_same_file_is_read_once_a_day_for_all_that_name_it() -> None:
-    files = Files()
+    files = Files(SteppedClock(datetime(2026, 11, 20, tzinfo=UTC)))
     first = await files.holidays(ICS, TODAY, "UTC", "a")
     assert set(first) == {date(2026, 11, 24)}
     assert await files.holidays(bytes(bytearray(ICS)), TODAY, "UTC", "b") is first
@@ -172,7 +173,7 @@ async def test_the_same_file_is_read_once_a_day_for_all_that_name_it() -> None:
 
 
 async def test_what_is_wrong_with_a_file_is_told_with_the_place_of_each_that_names_it() -> None:
-    files = Files()
+    files = Files(SteppedClock(datetime(2026, 11, 20, tzinfo=UTC)))
     for field in ("spec.holidays[0].ics", "spec.holidays[1].ics", "spec.holidays[0].ics"):
         with pytest.raises(ConfigError, match=r"not an iCalendar file") as caught:
             await files.holidays(b"no", TODAY, "UTC", field)

@@ -56,7 +56,7 @@ class Calendars:
         self._object_namespace = object_namespace
         self._built: dict[ObjectKey, _Built] = {}
         self._calendars, self._environments = Parsed(WireCalendar), Parsed(Environment)
-        self._files, self._turns = Files(), Turns()
+        self._files, self._turns = Files(clock), Turns()
 
     async def of_environment(self, namespace: str, name: str, spec: EnvironmentSpec) -> Calendar:
         """The calendar of an Environment. Raises ConfigError, and KubeError for a file that cannot be read now."""

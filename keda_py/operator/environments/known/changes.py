@@ -16,10 +16,10 @@ from keda_py.operator.environments.known.caches import MEMBERS
 from keda_py.operator.environments.known.owners import Owners
 
 _OBJECT_SECONDS = 20e-6
-"""Of CPU, that a look takes for each object of the namespace."""
+"""Of CPU, that a look takes at least for each object of the namespace."""
 _SHARE = 0.2
 """Of a CPU, for the looks of one namespace that changes ask for."""
-_SHORTEST_PAUSE_SECONDS = 0.01
+_SHORTEST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.01, 10.0
 _COUNTED = frozenset(resource.kind for resource in MEMBERS)
 
 
@@ -34,10 +34,13 @@ class Change:
     member: str = ""
 
 
-def pause_between(objects: int, environments: int) -> float:
-    """Seconds between two looks that changes ask for, in a namespace of so many; 0.0 where they cost very little."""
-    pause = objects * environments * _OBJECT_SECONDS / _SHARE
-    return pause if pause >= _SHORTEST_PAUSE_SECONDS else 0.0
+def pause_between(objects: int, environments: int, took: float = 0.0) -> float:
+    """Seconds between two looks that changes ask for, in a namespace of so many; 0.0 where they cost very little.
+
+    `took` are the seconds that the last one has reckoned: more on a machine that is short of CPU.
+    """
+    pause = environments * max(objects * _OBJECT_SECONDS, took) / _SHARE
+    return min(pause, _LONGEST_PAUSE_SECONDS) if pause >= _SHORTEST_PAUSE_SECONDS else 0.0
 
 
 def change_of(old: Obj | None, new: Obj | None) -> Change | None:

@@ -3,11 +3,11 @@
 In: the bytes of a file. Out: its holidays around today, or a ConfigError. Next: `calendars.py`.
 """
 
-import asyncio
 from datetime import date, timedelta
 from hashlib import sha256
 
 from keda_py.calendars.ics import read_ics
+from keda_py.clock import Clock
 from keda_py.core.cron.zones import load_zone
 from keda_py.core.environment.calendar.reading import Holidays
 from keda_py.errors import ConfigError
@@ -24,7 +24,8 @@ _Key = tuple[bytes, date, str, str]
 class Files:
     """Reads each once a day, by what is in it; one that cannot be read once for each place that is to be told."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
         self._read: dict[_Key, Holidays | ConfigError] = {}
 
     async def holidays(self, file: bytes, today: date, time_zone: str, field: str) -> Holidays:
@@ -35,7 +36,7 @@ class Files:
                 self._read[key] = known
                 return given(known)
         try:
-            found = await _read(file, today, time_zone, field)
+            found = await self._read_anew(file, today, time_zone, field)
         except ConfigError as error:
             self._keep((*contents, field), kept(error))
             raise
@@ -47,12 +48,13 @@ class Files:
         while len(self._read) > MOST_KEPT:
             del self._read[next(iter(self._read))]
 
-
-async def _read(file: bytes, today: date, time_zone: str, field: str) -> Holidays:
-    """Step by step, so that the loop runs between two."""
-    found: Holidays = {}
-    zone = load_zone(time_zone, field="spec.timeZone")
-    for step in read_ics(file, today - BEFORE, today + AHEAD, zone, field=field):
-        found = step
-        await asyncio.sleep(0)
-    return found
+    async def _read_anew(self, file: bytes, today: date, time_zone: str, field: str) -> Holidays:
+        """Step by step; between two the loop has as long for all else as the step took."""
+        found: Holidays = {}
+        zone = load_zone(time_zone, field="spec.timeZone")
+        began = self._clock.monotonic()
+        for step in read_ics(file, today - BEFORE, today + AHEAD, zone, field=field):
+            found = step
+            await self._clock.sleep(self._clock.monotonic() - began)
+            began = self._clock.monotonic()
+        return found
