@@ -29,11 +29,15 @@ from keda_py.operator.controller.state import Remembered, fingerprint_of
 from keda_py.operator.environments.calendar_kind import Standing as Looked
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
 from keda_py.operator.environments.known.overriding import Asked
+from keda_py.operator.environments.known.turns import Turns
 from keda_py.operator.environments.overlays import Laid, Overlays
 from keda_py.operator.environments.places import Place, Places, Remembers
 from keda_py.operator.environments.wire import fields_of
 
 LONGEST_WAIT = timedelta(hours=1)
+WRITTEN_AT_ONCE = 5
+"""Statuses of one namespace: a crowd that comes at once would open as many connections, and the API server's answers to
+all others, the Lease's among them, would come late."""
 
 _NO_COUNT = "spec.replicas: downscaler annotations rule the workload, and know no such count; use state"
 _STANDING = ("Active", "Outranked")
@@ -60,6 +64,7 @@ class OverrideObjects(Kind[OverrideMemory]):
         self._due: Callable[[OverrideMemory], None] = lambda _: None
         self._restored: dict[ObjectKey, ObjectKey] = {}
         self._states: Mapping[ObjectKey, OverrideMemory] = {}
+        self._writing = Turns(WRITTEN_AT_ONCE)
         self._aimed: dict[tuple[str, Target], dict[ObjectKey, OverrideMemory]] = {}
 
     def allow(self, remembers: Remembers) -> None:
@@ -146,7 +151,8 @@ class OverrideObjects(Kind[OverrideMemory]):
         generation = live["metadata"].get("generation", 0)
         fields = fields_of(OverrideStatus, status.model_copy(update={"observed_generation": generation}))
         del fields["requestedBy"]
-        await self._parts.status.write(state, fields)
+        async with self._writing.turn(state.key.namespace):
+            await self._parts.status.write(state, fields)
 
     async def _lies_over(self, state: OverrideMemory, alone: ObjectKey | None) -> None:
         before, state.alone = state.alone or self._restored.pop(state.key, None), alone

@@ -1,6 +1,8 @@
 """What one tenant writes stops neither the operator nor the environments of others, nor the next process."""
 
+import asyncio
 import time
+from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from types import SimpleNamespace
@@ -20,6 +22,8 @@ from keda_py.operator.environments.known.calendars import Calendars
 from keda_py.operator.environments.known.changes import pause_between
 from keda_py.operator.environments.known.files import MOST_KEPT, Files
 from keda_py.operator.environments.known.overriding import Overriding
+from keda_py.operator.environments.known.turns import Turns
+from keda_py.operator.environments.override_kind import WRITTEN_AT_ONCE
 from keda_py.operator.environments.state import EnvironmentMemory
 from tests.builders import deployment, obj
 from tests.operator.environments.builders import GROUP, HOURS, LUNCH, environment, override, status, until
@@ -259,3 +263,19 @@ async def test_of_a_crowd_of_overrides_the_oldest_are_read_whatever_comes_and_go
     assert overriding.has_room("shop", str(MOST_OVERRIDES + 49))
     tell(MOST_OVERRIDES + 50, "Active")
     assert overriding.has_room("shop", str(MOST_OVERRIDES + 50))
+
+
+async def test_of_a_crowd_that_comes_at_once_a_few_of_each_namespace_are_written_at_a_time() -> None:
+    turns, working, most = Turns(WRITTEN_AT_ONCE), Counter[str](), Counter[str]()
+
+    async def write(namespace: str) -> None:
+        async with turns.turn(namespace):
+            working[namespace] += 1
+            most[namespace] = max(most[namespace], working[namespace])
+            await asyncio.sleep(0)
+            working[namespace] -= 1
+
+    async with asyncio.TaskGroup() as tasks:
+        for number in range(100):
+            tasks.create_task(write(f"n{number % 2}"))
+    assert most == {"n0": WRITTEN_AT_ONCE, "n1": WRITTEN_AT_ONCE}
