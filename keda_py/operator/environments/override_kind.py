@@ -35,9 +35,9 @@ from keda_py.operator.environments.places import Place, Places, Remembers
 from keda_py.operator.environments.wire import fields_of
 
 LONGEST_WAIT = timedelta(hours=1)
-WRITTEN_AT_ONCE = 5
-"""Statuses of one namespace: a crowd that comes at once would open as many connections, and the API server's answers to
-all others, the Lease's among them, would come late."""
+LOOKED_AT_ONCE = 5
+"""Of one namespace, each with a status to write. A crowd that comes at once would open as many connections, and the
+API server's answers to all others, the Lease's among them, would come late."""
 
 _NO_COUNT = "spec.replicas: downscaler annotations rule the workload, and know no such count; use state"
 _STANDING = ("Active", "Outranked")
@@ -64,7 +64,7 @@ class OverrideObjects(Kind[OverrideMemory]):
         self._due: Callable[[OverrideMemory], None] = lambda _: None
         self._restored: dict[ObjectKey, ObjectKey] = {}
         self._states: Mapping[ObjectKey, OverrideMemory] = {}
-        self._writing = Turns(WRITTEN_AT_ONCE)
+        self._looking = Turns(LOOKED_AT_ONCE)
         self._aimed: dict[tuple[str, Target], dict[ObjectKey, OverrideMemory]] = {}
 
     def allow(self, remembers: Remembers) -> None:
@@ -94,6 +94,10 @@ class OverrideObjects(Kind[OverrideMemory]):
 
     async def look(self, state: OverrideMemory) -> None:
         """How it fares; gone, a day after its end. Raises KubeError."""
+        async with self._looking.turn(state.key.namespace):
+            await self._look(state)
+
+    async def _look(self, state: OverrideMemory) -> None:
         live = self.live.get(state.key.namespace, state.key.name)
         if live is None:
             return
@@ -151,8 +155,7 @@ class OverrideObjects(Kind[OverrideMemory]):
         generation = live["metadata"].get("generation", 0)
         fields = fields_of(OverrideStatus, status.model_copy(update={"observed_generation": generation}))
         del fields["requestedBy"]
-        async with self._writing.turn(state.key.namespace):
-            await self._parts.status.write(state, fields)
+        await self._parts.status.write(state, fields)
 
     async def _lies_over(self, state: OverrideMemory, alone: ObjectKey | None) -> None:
         before, state.alone = state.alone or self._restored.pop(state.key, None), alone

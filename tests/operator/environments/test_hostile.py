@@ -23,7 +23,7 @@ from keda_py.operator.environments.known.changes import pause_between
 from keda_py.operator.environments.known.files import MOST_KEPT, Files
 from keda_py.operator.environments.known.overriding import Overriding
 from keda_py.operator.environments.known.turns import Turns
-from keda_py.operator.environments.override_kind import WRITTEN_AT_ONCE
+from keda_py.operator.environments.override_kind import LOOKED_AT_ONCE
 from keda_py.operator.environments.state import EnvironmentMemory
 from tests.builders import deployment, obj
 from tests.operator.environments.builders import GROUP, HOURS, LUNCH, environment, override, status, until
@@ -265,8 +265,8 @@ async def test_of_a_crowd_of_overrides_the_oldest_are_read_whatever_comes_and_go
     assert overriding.has_room("shop", str(MOST_OVERRIDES + 50))
 
 
-async def test_of_a_crowd_that_comes_at_once_a_few_of_each_namespace_are_written_at_a_time() -> None:
-    turns, working, most = Turns(WRITTEN_AT_ONCE), Counter[str](), Counter[str]()
+async def test_of_a_crowd_that_comes_at_once_a_few_of_each_namespace_have_a_turn() -> None:
+    turns, working, most = Turns(LOOKED_AT_ONCE), Counter[str](), Counter[str]()
 
     async def write(namespace: str) -> None:
         async with turns.turn(namespace):
@@ -278,4 +278,4 @@ async def test_of_a_crowd_that_comes_at_once_a_few_of_each_namespace_are_written
     async with asyncio.TaskGroup() as tasks:
         for number in range(100):
             tasks.create_task(write(f"n{number % 2}"))
-    assert most == {"n0": WRITTEN_AT_ONCE, "n1": WRITTEN_AT_ONCE}
+    assert most == {"n0": LOOKED_AT_ONCE, "n1": LOOKED_AT_ONCE}
