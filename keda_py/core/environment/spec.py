@@ -1,6 +1,6 @@
 """Environment -> EnvironmentSpec: defaults applied, durations and selectors read; who is a member, and whose."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -72,6 +72,12 @@ class EnvironmentSpec:
             if wave.selector is not None and wave.selector.matches(body):
                 return position
         return len(self.waves)
+
+    def label_keys(self) -> Iterator[str]:
+        """Of all labels that `takes` and `wave_of` ask for."""
+        for selector in (self.selector, self.exclude, *(wave.selector for wave in self.waves)):
+            if selector is not None:
+                yield from (requirement.key for requirement in selector.requirements)
 
     def wave_name(self, position: int) -> str:
         """Also of the members of no wave."""

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
 
 from keda_py.apis.environments.environment import Environment, EnvironmentStatus
 from keda_py.apis.foreign import map_at, namespace_of, texts_at
@@ -42,7 +41,8 @@ from keda_py.operator.controller.steps import StepError
 from keda_py.operator.environments.actions import act
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
 from keda_py.operator.environments.events import condition_events, events_of, turn_events
-from keda_py.operator.environments.known.further import READ_AGAIN_SECONDS, READ_SOON_SECONDS
+from keda_py.operator.environments.known.changes import Change, change_of, change_of_member
+from keda_py.operator.environments.known.further import READ_AGAIN_SECONDS, READ_SOON_SECONDS, FurtherKinds
 from keda_py.operator.environments.known.turns import Turns
 from keda_py.operator.environments.members import Members
 from keda_py.operator.environments.others import find_others, is_moving
@@ -54,6 +54,8 @@ LONGEST_WAIT_SECONDS, FILES_SECONDS = 3600.0, 600.0
 """Between two looks where nothing is known to change, and where files with holidays are to be read again."""
 BEHIND_SECONDS = 1.0
 """Until the next trial, where our watch does not show yet what another replica, or a person, has written."""
+
+ReadChange = Callable[[Obj | None, Obj | None], Change | None]
 
 log = logging.getLogger(__name__)
 
@@ -140,18 +142,22 @@ class Environments(Kind[EnvironmentMemory]):
         self, state: EnvironmentMemory, spec: EnvironmentSpec, written: Environment | None
     ) -> EnvironmentDecision:
         clock = self._parts.clock
-        state.next_look = clock.monotonic() + LONGEST_WAIT_SECONDS  # what changes from now on makes it 0
+        state.looked = clock.monotonic()
+        state.next_look = state.looked + LONGEST_WAIT_SECONDS  # what changes from now on makes it sooner
         calendar, problem = await self._calendar(spec, written)
         state.next_look = min(state.next_look, clock.monotonic() + self._longest_wait(spec, written))
         overrides = await self._parts.overriding.of_namespace(spec.namespace)
         before = _stored(state)
         others = await find_others(self._parts.caches.further, self._parts.cluster, spec, before)
         async with self._turns.turn(spec.namespace):
+            began = clock.monotonic()
             found = list(self._members.see(spec, before, state.written, others))
             state.forget_all_but({one.key for one, _ in found})
+            state.foreign = frozenset(one.key for one, _ in found if one.owned_by)
             errors = {"calendar_error": problem, "kinds_error": others.error, "write_error": state.write_error}
             seen = EnvironmentSeen(members=[one for one, _ in found], **errors)
             decision = decide(spec, calendar, overrides, seen, before, clock.now())
+            state.pause = self._members.pause_in(spec.namespace, clock.monotonic() - began)
         wait = READ_SOON_SECONDS if is_moving(decision.state) else READ_AGAIN_SECONDS
         again = min(self._seconds_to(decision.look_again_at), wait if others.unwatched else LONGEST_WAIT_SECONDS)
         state.next_look = min(state.next_look, clock.monotonic() + again)
@@ -262,47 +268,41 @@ class Environments(Kind[EnvironmentMemory]):
     def watches(self, controller: Controller[EnvironmentMemory]) -> Iterable[Callable[[], None]]:
         """Whatever may change what is to be done: members, calendars, Overrides, and other Environments."""
         caches = self._parts.caches
-        due = partial(_make_due, controller)
-        for informer in (*caches.members.values(), self._parts.cluster.scaled_objects):
-            yield informer.subscribe(partial(_on_change, due))
-        others: tuple[Informer, ...] = (caches.calendars, caches.cluster_calendars, caches.overrides)
-        for informer in others:
-            yield informer.subscribe(partial(_on_change, due))
-        yield caches.further.subscribe(partial(_on_change, due))
-        yield caches.environments.subscribe(partial(self._on_environment, due))
+        of_member = partial(change_of_member, self._parts.owners)
+        kinds: tuple[tuple[Informer | FurtherKinds, ReadChange], ...] = (
+            *((informer, of_member) for informer in (*caches.members.values(), self._parts.cluster.scaled_objects)),
+            (caches.further, of_member),
+            *((informer, change_of) for informer in (caches.calendars, caches.cluster_calendars, caches.overrides)),
+            (caches.environments, self._change_of_environment),
+        )
+        for watched, read in kinds:
+            yield watched.subscribe(partial(self._on_change, controller, read))
 
-    def _on_environment(self, due: Callable[[str], None], old: Obj | None, new: Obj | None) -> None:
+    def _change_of_environment(self, old: Obj | None, new: Obj | None) -> Change | None:
         """Another Environment takes members, or leaves them, or has given them back; or its leader has stored more."""
         if old is None or new is None or old.get("spec") != new.get("spec") or _remembered(old) - _remembered(new):
-            due(namespace_of(new or old))
-        elif not self._parts.acts() and old.get("status") != new.get("status"):
-            due(namespace_of(new))
+            return Change(namespace_of(new or old))
+        if not self._parts.acts() and old.get("status") != new.get("status"):
+            return Change(namespace_of(new))
+        return None
 
-
-def _make_due(controller: Controller[EnvironmentMemory], namespace: str) -> None:
-    """The Environments of a namespace, or all."""
-    for state in controller.states.values():
-        if state.spec is not None and namespace in ("", state.key.namespace):
-            state.next_look = 0.0
-            controller.queue.add(state.key)
-
-
-def _on_change(due: Callable[[str], None], old: Obj | None, new: Obj | None) -> None:
-    if old is None or new is None or _relevant(old) != _relevant(new):
-        due(namespace_of(new or old))
+    def _on_change(
+        self, controller: Controller[EnvironmentMemory], read: ReadChange, old: Obj | None, new: Obj | None
+    ) -> None:
+        """The Environments that it is about are due, each after its pause."""
+        if (change := read(old, new)) is None:
+            return
+        now = self._parts.clock.monotonic()
+        for state in controller.states.values():
+            about = change.namespace in ("", state.key.namespace) and change.member not in state.foreign
+            if state.spec is not None and about:
+                wait = max(state.looked + state.pause - now, 0.0)
+                state.next_look = min(state.next_look, now + wait) if wait else 0.0
+                controller.queue.add(state.key, wait)
 
 
 def _remembered(live: Obj) -> set[str]:
     return set(map_at(live, "status", "members"))
-
-
-def _relevant(live: Obj) -> tuple[Any, ...]:
-    meta = live["metadata"]
-    kept = ("labels", "annotations", "generation", "deletionTimestamp")
-    status = live.get("status") or {}
-    counts = {name: status.get(name) for name in ("replicas", "readyReplicas", "observedGeneration", "ends")}
-    active = [one for one in status.get("conditions") or () if one.get("type") == "Active"]
-    return (live.get("spec"), counts, [one.get("status") for one in active], *(meta.get(name) for name in kept))
 
 
 def _stored(state: EnvironmentMemory) -> EnvironmentState:

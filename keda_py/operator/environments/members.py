@@ -19,6 +19,7 @@ from keda_py.kube.resources import CRON_JOBS, DEPLOYMENTS, SCALED_OBJECTS, Obj
 from keda_py.operator.cluster.caches import BY_TARGET, Caches, target_key
 from keda_py.operator.controller.state import version_of
 from keda_py.operator.environments.known.caches import MEMBERS, EnvironmentCaches
+from keda_py.operator.environments.known.changes import pause_between
 from keda_py.operator.environments.known.owners import Owners
 from keda_py.operator.environments.known.targets import is_going, paused_by_owner, workload_of
 from keda_py.operator.environments.others import Others
@@ -96,6 +97,12 @@ class Members:
                 ),
                 live,
             )
+
+    def pause_in(self, namespace: str, took: float) -> float:
+        """Seconds between two looks there that changes ask for; the last one has reckoned for `took` seconds."""
+        kinds = (*self._caches.members.values(), self._cluster.scaled_objects)
+        objects = sum(len(informer.objects(namespace)) for informer in kinds)
+        return pause_between(objects, sum(1 for _ in self._owners.within(namespace)), took)
 
     def _found(self, spec: EnvironmentSpec, state: EnvironmentState, others: Others) -> Iterator[_Found]:
         """Whose each candidate is. Of those that are not remembered no more than make a crowd, here and elsewhere."""

@@ -6,6 +6,7 @@ and over a ScaledObject that no Environment has it lies from here (`places.py`, 
 """
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -27,11 +28,16 @@ from keda_py.operator.controller.kind import Kind
 from keda_py.operator.controller.state import Remembered, fingerprint_of
 from keda_py.operator.environments.calendar_kind import Standing as Looked
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
+from keda_py.operator.environments.known.overriding import Asked
+from keda_py.operator.environments.known.turns import Turns
 from keda_py.operator.environments.overlays import Laid, Overlays
 from keda_py.operator.environments.places import Place, Places, Remembers
 from keda_py.operator.environments.wire import fields_of
 
 LONGEST_WAIT = timedelta(hours=1)
+LOOKED_AT_ONCE = 5
+"""Of one namespace, each with a status to write. A crowd that comes at once would open as many connections, and the
+API server's answers to all others, the Lease's among them, would come late."""
 
 _NO_COUNT = "spec.replicas: downscaler annotations rule the workload, and know no such count; use state"
 _STANDING = ("Active", "Outranked")
@@ -58,6 +64,8 @@ class OverrideObjects(Kind[OverrideMemory]):
         self._due: Callable[[OverrideMemory], None] = lambda _: None
         self._restored: dict[ObjectKey, ObjectKey] = {}
         self._states: Mapping[ObjectKey, OverrideMemory] = {}
+        self._looking = Turns(LOOKED_AT_ONCE)
+        self._aimed: dict[tuple[str, Target], dict[ObjectKey, OverrideMemory]] = {}
 
     def allow(self, remembers: Remembers) -> None:
         """Also workloads outside of Environments whose count is remembered elsewhere (`places.py`)."""
@@ -70,9 +78,11 @@ class OverrideObjects(Kind[OverrideMemory]):
         """
         self._direct.clear()
         self._restored.clear()
+        asked: defaultdict[str, Asked] = defaultdict(dict)
         for live in self.live.objects():
             with suppress(Exception):
-                spec = await self._parts.overriding.read(live)
+                self._parts.overriding.check_room(live)
+                spec = await self._parts.overriding.read(live, asked[namespace_of(live)])
                 place = self._places.find(live["metadata"]["namespace"], spec.target)
                 if place.alone is not None:
                     self._restored[ObjectKey.of(self.resource.kind, live)] = place.alone
@@ -84,6 +94,10 @@ class OverrideObjects(Kind[OverrideMemory]):
 
     async def look(self, state: OverrideMemory) -> None:
         """How it fares; gone, a day after its end. Raises KubeError."""
+        async with self._looking.turn(state.key.namespace):
+            await self._look(state)
+
+    async def _look(self, state: OverrideMemory) -> None:
         live = self.live.get(state.key.namespace, state.key.name)
         if live is None:
             return
@@ -92,7 +106,7 @@ class OverrideObjects(Kind[OverrideMemory]):
         try:
             self._parts.overriding.check_room(live)
             spec = await self._parts.overriding.read({**live, "status": state.status})
-            state.target = spec.target
+            self._aim(state, spec.target)
             remove = removable_at(spec)
             if remove is not None and now >= remove and self._parts.acts():
                 await self._remove(state)
@@ -161,6 +175,7 @@ class OverrideObjects(Kind[OverrideMemory]):
 
     def forget(self, state: OverrideMemory) -> None:
         """It is gone: the next one for the same ScaledObject lies over it, or nothing does."""
+        self._aim(state, None)
         if state.alone is None:
             return
         others = [one for one in self._states.values() if one is not state and one.alone == state.alone]
@@ -168,6 +183,16 @@ class OverrideObjects(Kind[OverrideMemory]):
             self._due(other)
         if not others:
             self._direct.put(state.alone, None)
+
+    def _aim(self, state: OverrideMemory, target: Target | None) -> None:
+        """It is found by what it is about."""
+        if state.target is not None and (known := self._aimed.get((state.key.namespace, state.target))) is not None:
+            known.pop(state.key, None)
+            if not known:
+                del self._aimed[state.key.namespace, state.target]
+        state.target = target
+        if target is not None:
+            self._aimed.setdefault((state.key.namespace, target), {})[state.key] = state
 
     async def _remove(self, state: OverrideMemory) -> None:
         try:
@@ -183,6 +208,7 @@ class OverrideObjects(Kind[OverrideMemory]):
     def watches(self, controller: Controller[OverrideMemory]) -> Iterable[Callable[[], None]]:
         """The others of a namespace: a newer one for the same target goes before. And what they are about."""
         self._states, self._due = controller.states, partial(_make_due, controller)
+        self._aimed.clear()
         yield self.live.subscribe(Neighbours(self._states, self._due, self._parts.overriding.room).hear)
         cluster, caches = self._parts.cluster, self._parts.caches
         for kind, informer in (
@@ -193,7 +219,19 @@ class OverrideObjects(Kind[OverrideMemory]):
             (DEPLOYMENTS.kind, caches.members[DEPLOYMENTS.kind]),
             (STATEFUL_SETS.kind, caches.members[STATEFUL_SETS.kind]),
         ):
-            yield informer.subscribe(partial(_on_target, controller, kind))
+            yield informer.subscribe(partial(self._on_target, kind))
+
+    def _on_target(self, kind: str, old: Obj | None, new: Obj | None) -> None:
+        """It has come, or gone, or belongs elsewhere; with an Environment or ScaledObject so may others."""
+        if old is not None and new is not None and _placing(old) == _placing(new):
+            return
+        namespace, name = namespace_of(new or old), name_of(new or old)
+        if kind in (ENVIRONMENTS.kind, SCALED_OBJECTS.kind):
+            about = [state for state in self._states.values() if state.target and state.key.namespace == namespace]
+        else:
+            about = [*self._aimed.get((namespace, Target(kind, name)), {}).values()]
+        for state in about:
+            self._due(state)
 
     async def finalize(self, state: OverrideMemory, live: Obj) -> None:
         """It has no finalizer of ours."""
@@ -294,19 +332,6 @@ def _target_of(live: Obj) -> Target | None:
     """None where it is left out."""
     written = map_at(live, "spec", "target")
     return Target(text_at(written, "kind"), text_at(written, "name")) if written else None
-
-
-def _on_target(controller: Controller[OverrideMemory], kind: str, old: Obj | None, new: Obj | None) -> None:
-    """It has come, or gone, or belongs elsewhere."""
-    if old is not None and new is not None and _placing(old) == _placing(new):
-        return
-    namespace, name = namespace_of(new or old), name_of(new or old)
-    for state in controller.states.values():
-        target = state.target
-        if target is not None and state.key.namespace == namespace:
-            named = (target.kind, target.name) == (kind, name)
-            if named or kind in (ENVIRONMENTS.kind, SCALED_OBJECTS.kind):
-                _make_due(controller, state)
 
 
 def _placing(live: Obj) -> tuple[object, ...]:

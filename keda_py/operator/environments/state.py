@@ -36,12 +36,17 @@ class Written:
 class EnvironmentMemory(Remembered):
     """`written` by member; `laid` are the ScaledObjects that something was decided of.
 
+    `foreign` are members that another Environment has, whose counts are not asked for. `looked` is when the last look
+    began (monotonic), and `pause` the seconds from then to the next one that a change asks for (`known/changes.py`).
     `write_error` is why a member's count was not written at the last try; `held_up` what was told of a deletion.
     """
 
     spec: Read | None = None
     written: dict[str, Written] = field(default_factory=dict)
     laid: frozenset[str] = frozenset()
+    foreign: frozenset[str] = frozenset()
+    looked: float = 0.0
+    pause: float = 0.0
     write_error: str = ""
     held_up: str = ""
 

@@ -493,3 +493,10 @@ def test_a_deletion_that_is_held_up_says_what_is_in_the_way_and_what_to_do() -> 
     assert by_type(rising, "Released")[:2] == ("False", "GivingBack")
     assert held_up(rising.status) == ""
     assert by_type(run(member(), spec=leaving, state=AWAKE), "Released")[:2] == ("True", "AllGivenBack")
+
+
+def test_members_of_another_environment_that_are_not_ready_take_no_place_of_those_that_wake() -> None:
+    spec = environment(maxParallel=1)
+    foreign = member("Deployment/foreign", 3, ready=False, owned_by="older")
+    morning = run(member(count=0), foreign, spec=spec, state=holding(ASLEEP, Deployment_web=DOWN3), now=DAWN)
+    assert SetReplicas(3) in [each.action for each in morning.members]

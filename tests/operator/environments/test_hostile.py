@@ -1,22 +1,34 @@
 """What one tenant writes stops neither the operator nor the environments of others, nor the next process."""
 
+import asyncio
 import time
-from datetime import UTC, datetime
+from collections import Counter
+from collections.abc import Mapping
+from datetime import UTC, date, datetime
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 from pydantic import model_validator
 
+from keda_py.apis.environments.calendar import CalendarRef
 from keda_py.apis.wire import Wire
 from keda_py.clock import SteppedClock
+from keda_py.core.environment.calendar.calendar import Calendar
+from keda_py.core.environment.overrides import MOST_OVERRIDES
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import CALENDARS, DEPLOYMENTS, OVERRIDES, Obj
+from keda_py.operator.cluster.reader import ClusterReader
 from keda_py.operator.environments.known.caches import EnvironmentCaches
 from keda_py.operator.environments.known.calendars import Calendars
+from keda_py.operator.environments.known.changes import pause_between
+from keda_py.operator.environments.known.files import MOST_KEPT, Files
 from keda_py.operator.environments.known.overriding import Overriding
 from keda_py.operator.environments.known.parsed import Parsed
+from keda_py.operator.environments.known.turns import Turns
+from keda_py.operator.environments.override_kind import LOOKED_AT_ONCE
+from keda_py.operator.environments.state import EnvironmentMemory
 from tests.builders import deployment, obj
 from tests.operator.environments.builders import GROUP, HOURS, LUNCH, environment, override, status, until
 from tests.operator.world import World
@@ -75,7 +87,7 @@ async def test_thousands_of_overrides_that_have_ended_cost_little_until_they_go(
 
     lives = [ended(number) for number in range(5000)]
     caches = SimpleNamespace(
-        overrides=SimpleNamespace(objects=lambda namespace: list(lives)),
+        overrides=SimpleNamespace(objects=lambda namespace: list(lives), subscribe=lambda notify: None),
         environments=SimpleNamespace(objects=lambda namespace: []),
     )
     overriding = Overriding(
@@ -113,3 +125,186 @@ def test_what_cannot_be_parsed_is_not_tried_again_before_it_changes() -> None:
     parsed.forget(key)
     ask(2)
     assert tried == [1, 2, 2]
+
+
+def memory(world: World, name: str = "dev") -> EnvironmentMemory:
+    """What is remembered of an Environment."""
+    assert world.assembly is not None
+    states = world.assembly.environments.environments.states.values()
+    return next(state for state in states if state.key.name == name)
+
+
+async def label(world: World, **labels: str) -> None:
+    await world.client.patch(DEPLOYMENTS.named("default", "web"), {"metadata": {"labels": labels}})
+
+
+async def test_a_label_that_no_selector_asks_for_makes_no_environment_look(world: World) -> None:
+    waves = [{"name": "first", "selector": {"matchLabels": {"wave": "first"}}}]
+    await world.create(deployment("web", 2), environment(selector={"matchLabels": {"tier": "web"}}, waves=waves))
+    await world.seconds(10)
+    before = memory(world).looked
+    await label(world, changed="1")
+    await world.seconds(10)
+    assert memory(world).looked == before
+    await label(world, tier="web")
+    await world.seconds(10)
+    assert status(world)["membersTotal"] == 1
+    await label(world, wave="first")
+    await world.seconds(10)
+    assert [wave.get("total", 0) for wave in status(world)["waves"]] == [1, 0]
+
+
+async def test_a_count_is_looked_at_by_the_environment_that_has_the_member_alone(world: World) -> None:
+    await world.create(deployment("web", 2), environment("dev"))
+    await world.seconds(10)
+    await world.create(environment("late"))
+    await world.seconds(10)
+    before = {name: memory(world, name).looked for name in ("dev", "late")}
+    await world.client.patch(DEPLOYMENTS.named("default", "web"), {"spec": {"replicas": 3}})
+    await world.seconds(10)
+    assert memory(world, "dev").looked > before["dev"]
+    assert memory(world, "late").looked == before["late"]
+
+
+async def test_between_two_looks_that_changes_ask_for_there_is_a_pause_and_none_before_a_boundary(world: World) -> None:
+    await world.create(deployment("web", 2), environment(calendar=LUNCH))
+    await world.seconds(100)
+    await world.client.patch(DEPLOYMENTS.named("default", "web"), {"spec": {"replicas": 3}})
+    await world.seconds(1)
+    state = memory(world)
+    before, state.pause = state.looked, 60.0
+    for count in (4, 5, 6):
+        await world.client.patch(DEPLOYMENTS.named("default", "web"), {"spec": {"replicas": count}})
+        await world.seconds(1)
+    assert memory(world).looked == before
+    await world.seconds(57)
+    assert memory(world).looked == pytest.approx(before + 60.0)
+    memory(world).pause = 3600.0
+    await until(world, 20, "12:05")
+    assert (world.replicas("web"), status(world)["phase"]) == (0, "Asleep")
+
+
+def test_the_pause_is_that_of_a_crowd_and_nothing_for_all_others() -> None:
+    assert [pause_between(30, 1), pause_between(50, 2)] == [0.0, pytest.approx(0.01)]
+    assert pause_between(500, 20) == pytest.approx(1.0)
+    assert [pause_between(500, 20, 0.03), pause_between(30, 1, 60.0)] == [pytest.approx(3.0), 10.0]
+
+
+ICS = b"BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:1\r\nDTSTART;VALUE=DATE:20261124\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
+TODAY = date(2026, 11, 20)
+
+
+async def test_the_same_file_is_read_once_a_day_for_all_that_name_it() -> None:
+    files = Files(SteppedClock(datetime(2026, 11, 20, tzinfo=UTC)))
+    first = await files.holidays(ICS, TODAY, "UTC", "a")
+    assert set(first) == {date(2026, 11, 24)}
+    assert await files.holidays(bytes(bytearray(ICS)), TODAY, "UTC", "b") is first
+    assert await files.holidays(ICS, date(2026, 11, 21), "UTC", "a") is not first
+    for number in range(MOST_KEPT):
+        await files.holidays(ICS.replace(b"UID:1", b"UID:%d" % (number + 2)), TODAY, "UTC", "a")
+    assert await files.holidays(ICS, TODAY, "UTC", "a") is not first
+
+
+async def test_what_is_wrong_with_a_file_is_told_with_the_place_of_each_that_names_it() -> None:
+    files = Files(SteppedClock(datetime(2026, 11, 20, tzinfo=UTC)))
+    for field in ("spec.holidays[0].ics", "spec.holidays[1].ics", "spec.holidays[0].ics"):
+        with pytest.raises(ConfigError, match=r"not an iCalendar file") as caught:
+            await files.holidays(b"no", TODAY, "UTC", field)
+        assert caught.value.field == field
+
+
+async def test_a_file_that_a_calendar_names_often_is_looked_up_once() -> None:
+    asked: list[str] = []
+
+    async def get(resource: str, namespace: str, name: str) -> Mapping[str, Any]:
+        asked.append(name)
+        return {"data": {"ics": ICS.decode()}, "metadata": {"uid": "1", "resourceVersion": "1"}}
+
+    file = {"ics": {"configMapKeyRef": {"name": "nights", "key": "ics"}}}
+    live = calendar("often", holidays=[file] * 50)
+    live["metadata"] |= {"namespace": "shop", "uid": "1", "resourceVersion": "1"}
+    clock = SteppedClock(datetime(2026, 11, 20, tzinfo=UTC))
+    reader = cast(ClusterReader, SimpleNamespace(get=get))
+    calendars = Calendars(clock, cast(EnvironmentCaches, None), reader, "keda")
+    assert set((await calendars.of_live(live)).holidays) == {date(2026, 11, 24)}
+    assert asked == ["nights"]
+
+
+async def test_overrides_that_end_with_a_change_ask_for_a_calendar_once_together() -> None:
+    asked: list[str] = []
+
+    async def of_environment(namespace: str, name: str, spec: Any) -> Calendar:
+        asked.append(name)
+        raise ConfigError("spec: broken", field="spec")
+
+    def one(number: int) -> Obj:
+        target = {"kind": "Environment", "name": f"dev-{number % 20}"}
+        made = override(f"o{number}", state="Awake", target=target, until="NextChange")
+        made["metadata"] |= {"namespace": "shop", "uid": str(number), "creationTimestamp": "2026-11-20T10:00:00Z"}
+        made["metadata"]["resourceVersion"] = str(number)
+        return made
+
+    lives = [one(number) for number in range(100)]
+    spec = SimpleNamespace(calendar_ref=CalendarRef(name="office"))
+    caches = SimpleNamespace(
+        overrides=SimpleNamespace(objects=lambda namespace: lives, subscribe=lambda notify: None),
+        environments=SimpleNamespace(objects=lambda namespace: [{}, {}], get=lambda namespace, name: {"name": name}),
+    )
+    calendars = cast(Calendars, SimpleNamespace(spec_of=lambda live: spec, of_environment=of_environment))
+    clock = SteppedClock(datetime(2026, 11, 20, tzinfo=UTC))
+    overriding = Overriding(clock, cast(EnvironmentCaches, caches), calendars)
+    await overriding.of_namespace("shop")
+    assert asked == ["dev-0"]
+
+
+async def test_of_a_crowd_of_overrides_the_oldest_are_read_whatever_comes_and_goes() -> None:
+    lives: dict[str, Obj] = {}
+    heard: list[Any] = []
+    caches = SimpleNamespace(overrides=SimpleNamespace(objects=lambda _: [*lives.values()], subscribe=heard.append))
+    clock = SteppedClock(datetime(2026, 11, 20, tzinfo=UTC))
+    overriding = Overriding(clock, cast(EnvironmentCaches, caches), cast(Calendars, None))
+
+    def tell(number: int, phase: str | None) -> None:
+        made = override(f"o{number:04}", state="Awake")
+        made["metadata"] |= {"namespace": "shop", "uid": str(number), "creationTimestamp": "2026-11-20T10:00:00Z"}
+        new = {**made, "status": {"phase": phase}} if phase is not None else None
+        old = lives.pop(str(number), None)
+        if new is not None:
+            lives[str(number)] = new
+        heard[0](old, new)
+
+    def first_that_is_refused() -> int:
+        return next(
+            number for number in range(2000) if str(number) in lives and not overriding.has_room("shop", str(number))
+        )
+
+    for number in range(MOST_OVERRIDES + 50):
+        tell(number, "Active")
+        overriding.room("shop")
+    assert first_that_is_refused() == MOST_OVERRIDES
+    tell(0, None)
+    assert first_that_is_refused() == MOST_OVERRIDES + 1
+    tell(MOST_OVERRIDES + 40, None)
+    tell(1, "Ended")
+    assert first_that_is_refused() == MOST_OVERRIDES + 2
+    for number in range(2, 60):
+        tell(number, "Ended")
+    assert overriding.has_room("shop", str(MOST_OVERRIDES + 49))
+    tell(MOST_OVERRIDES + 50, "Active")
+    assert overriding.has_room("shop", str(MOST_OVERRIDES + 50))
+
+
+async def test_of_a_crowd_that_comes_at_once_a_few_of_each_namespace_have_a_turn() -> None:
+    turns, working, most = Turns(LOOKED_AT_ONCE), Counter[str](), Counter[str]()
+
+    async def write(namespace: str) -> None:
+        async with turns.turn(namespace):
+            working[namespace] += 1
+            most[namespace] = max(most[namespace], working[namespace])
+            await asyncio.sleep(0)
+            working[namespace] -= 1
+
+    async with asyncio.TaskGroup() as tasks:
+        for number in range(100):
+            tasks.create_task(write(f"n{number % 2}"))
+    assert most == {"n0": LOOKED_AT_ONCE, "n1": LOOKED_AT_ONCE}

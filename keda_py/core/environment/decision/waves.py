@@ -89,4 +89,5 @@ def under_way(transition: Transition | None, observed: Observed) -> int:
     return sum(
         state.stage is Stage.RISING if state is not None else member.wave == current and not member.ready
         for member, state in observed
+        if not member.owned_by
     )

@@ -9,16 +9,14 @@ import asyncio
 import base64
 import binascii
 from dataclasses import dataclass
-from datetime import date, timedelta
 
 from keda_py.apis.environments.calendar import Calendar as WireCalendar
-from keda_py.apis.environments.calendar import CalendarRef, CalendarSpec, HolidaySource, IcsSource
+from keda_py.apis.environments.calendar import CalendarRef, CalendarSpec, IcsSource
 from keda_py.apis.environments.environment import Environment, EnvironmentSpec
 from keda_py.apis.foreign import name_of, text_at
 from keda_py.calendars.countries import country_holidays
-from keda_py.calendars.ics import MOST_BYTES, read_ics
+from keda_py.calendars.ics import MOST_BYTES
 from keda_py.clock import Clock
-from keda_py.core.cron.zones import load_zone
 from keda_py.core.environment.calendar.calendar import Calendar
 from keda_py.core.environment.calendar.reading import Holidays, check_source, read_calendar
 from keda_py.core.values.object_key import ObjectKey
@@ -26,11 +24,9 @@ from keda_py.errors import ConfigError, NotFound
 from keda_py.kube.resources import CLUSTER_CALENDARS, ENVIRONMENTS, Obj
 from keda_py.operator.cluster.reader import ClusterReader
 from keda_py.operator.environments.known.caches import EnvironmentCaches
+from keda_py.operator.environments.known.files import Files
 from keda_py.operator.environments.known.parsed import Parsed, given, kept
 from keda_py.operator.environments.known.turns import Turns
-
-BEFORE, AHEAD = timedelta(days=7), timedelta(days=400)
-"""Days of iCalendar files that are read, around today."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +56,7 @@ class Calendars:
         self._object_namespace = object_namespace
         self._built: dict[ObjectKey, _Built] = {}
         self._calendars, self._environments = Parsed(WireCalendar), Parsed(Environment)
-        self._turns = Turns()
+        self._files, self._turns = Files(clock), Turns()
 
     async def of_environment(self, namespace: str, name: str, spec: EnvironmentSpec) -> Calendar:
         """The calendar of an Environment. Raises ConfigError, and KubeError for a file that cannot be read now."""
@@ -88,10 +84,9 @@ class Calendars:
         key = ObjectKey.of(live["kind"], live)
         return await self._build(key, self._calendars.of(key, live).spec, "spec")
 
-    async def of_live_environment(self, live: Obj) -> Calendar:
-        """As `of_environment`, of one as it is stored."""
-        key = ObjectKey.of(ENVIRONMENTS.kind, live)
-        return await self.of_environment(key.namespace, key.name, self._environments.of(key, live).spec)
+    def spec_of(self, live: Obj) -> EnvironmentSpec:
+        """Of an Environment as it is stored. Raises ConfigError."""
+        return self._environments.of(ObjectKey.of(ENVIRONMENTS.kind, live), live).spec
 
     def has_files(self, namespace: str, name: str, spec: EnvironmentSpec) -> bool:
         """Whether an Environment's calendar is made of files, which are not watched, or could not be built yet."""
@@ -111,7 +106,7 @@ class Calendars:
 
     async def _build(self, key: ObjectKey, spec: CalendarSpec, field: str) -> Calendar:
         today = self._clock.now().date()
-        files = [await self._file(key, source, f"{field}.holidays[{n}]") for n, source in enumerate(spec.holidays)]
+        files = await self._find_files(key, spec, f"{field}.holidays")
         has_files = any(one.ics for one in spec.holidays)
         found = (spec, today if has_files else today.year, *(one.version for one in files))
         if (known := self._known(key, found)) is None:
@@ -143,12 +138,15 @@ class Calendars:
             return await asyncio.to_thread(country_holidays, source.country, source.subdivision, years, field=field)
         if source.ics is None:
             return {}
-        return await _read_file(file, today, spec.time_zone, f"{field}.ics")
+        return await self._files.holidays(file, today, spec.time_zone, f"{field}.ics")
 
-    async def _file(self, key: ObjectKey, source: HolidaySource, field: str) -> _File:
-        if source.ics is None:
-            return _File()
-        return await self._find_file(key, source.ics, f"{field}.ics")
+    async def _find_files(self, key: ObjectKey, spec: CalendarSpec, field: str) -> list[_File]:
+        """Of each source, an empty one where it is none; one that is named often is found once."""
+        found: dict[IcsSource | None, _File] = {None: _File()}
+        for number, source in enumerate(spec.holidays):
+            if source.ics is not None and source.ics not in found:
+                found[source.ics] = await self._find_file(key, source.ics, f"{field}[{number}].ics")
+        return [found[source.ics] for source in spec.holidays]
 
     async def _find_file(self, key: ObjectKey, ics: IcsSource, field: str) -> _File:
         is_secret = ics.secret_key_ref is not None
@@ -197,13 +195,3 @@ def _text_of(file: _File, field: str) -> bytes:
         return base64.b64decode(plain or encoded, validate=True)
     except binascii.Error:
         raise ConfigError(f"{field}: key {file.key!r} is not base64; write it anew", field=field) from None
-
-
-async def _read_file(file: bytes, today: date, time_zone: str, field: str) -> Holidays:
-    """Step by step, so that the loop runs between two."""
-    found: Holidays = {}
-    zone = load_zone(time_zone, field="spec.timeZone")
-    for step in read_ics(file, today - BEFORE, today + AHEAD, zone, field=field):
-        found = step
-        await asyncio.sleep(0)
-    return found

@@ -5,8 +5,10 @@ those that change. Of more than `MOST_OVERRIDES` that have not ended the oldest 
 """
 
 from collections.abc import Callable, Set
-from itertools import islice
+from dataclasses import dataclass
+from heapq import nsmallest
 
+from keda_py.apis.environments.calendar import CalendarRef
 from keda_py.apis.environments.override import NEXT_CHANGE, Override, is_told
 from keda_py.apis.foreign import map_at, name_of, namespace_of, text_at, value_at
 from keda_py.apis.parsing import parse_object
@@ -21,6 +23,25 @@ from keda_py.operator.environments.known.parsed import given, kept
 from keda_py.operator.environments.known.turns import Turns
 
 _Said = tuple[object, ...]
+_Age = tuple[str, str]
+Asked = dict[CalendarRef | str, Calendar | ConfigError]
+"""Calendars by what an Environment names, or by the name of one that has hours of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Room:
+    """Which are read; `last` is the youngest that goes on, None while there is a place for another one."""
+
+    uids: frozenset[str]
+    last: _Age | None
+
+
+def _room_of(lives: list[Obj]) -> _Room:
+    oldest = nsmallest(MOST_OVERRIDES, ((_age(live), _uid(live)) for live in lives if not _has_ended(live)))
+    ended = (_uid(live) for live in lives if _has_ended(live))
+    return _Room(
+        frozenset({*(uid for _, uid in oldest), *ended}), oldest[-1][0] if len(oldest) == MOST_OVERRIDES else None
+    )
 
 
 class Overriding:
@@ -31,7 +52,8 @@ class Overriding:
         self._known: dict[str, tuple[_Said, Overrides]] = {}
         self._read: dict[str, dict[str, tuple[_Said, OverrideSpec | ConfigError]]] = {}
         self._turns = Turns()
-        self._room: dict[str, tuple[_Said, set[str]]] = {}
+        self._room: dict[str, _Room] = {}
+        caches.overrides.subscribe(self._hear)
 
     def subscribe(self, notify: Callable[[str], None]) -> Callable[[], None]:
         """Call `notify` with the namespace of each Override that comes, goes, changes, begins or ends."""
@@ -50,7 +72,7 @@ class Overriding:
             return await self._of_namespace(namespace)
 
     async def _of_namespace(self, namespace: str) -> Overrides:
-        lives = [live for live in self._caches.overrides.objects(namespace) if not _has_ended(live)]
+        lives = self._going_on(namespace)
         versions = tuple((live["metadata"]["uid"], live["metadata"]["resourceVersion"]) for live in lives)
         said = (self._only_environment(namespace), *versions)
         known = self._known.get(namespace)
@@ -58,10 +80,11 @@ class Overriding:
             return known[1]
         self._forget_gone(namespace, {uid for uid, _ in versions})
         found, settled = [], True
-        for live in self._taken(lives):
+        asked: Asked = {}
+        for live in lives:
             settled = settled and not _moves(live)
             try:
-                found.append(await self.read(live))
+                found.append(await self.read(live, asked))
             except (ConfigError, KubeError):
                 continue  # told by its own status
         built = Overrides(found)
@@ -81,20 +104,35 @@ class Overriding:
         return room is None or uid in room
 
     def room(self, namespace: str) -> Set[str] | None:
-        """The uids of those that are read; None: all are. It costs as much as the namespace has Overrides."""
+        """The uids of those that are read; None: all are. Reckoned when one has come that may have a place, or gone."""
         lives = self._caches.overrides.objects(namespace)
         if len(lives) <= MOST_OVERRIDES:
             return None
-        known = self._room.get(namespace)
-        standing = tuple((live["metadata"]["uid"], _has_ended(live)) for live in lives)
-        if known is None or known[0] != standing:
-            known = self._room[namespace] = (standing, {live["metadata"]["uid"] for live in self._taken(lives)})
-        return known[1]
+        if (known := self._room.get(namespace)) is None:
+            known = self._room[namespace] = _room_of(lives)
+        return known.uids
 
-    @staticmethod
-    def _taken(lives: list[Obj]) -> list[Obj]:
-        going_on = sorted((live for live in lives if not _has_ended(live)), key=_age)
-        return [*islice(going_on, MOST_OVERRIDES), *filter(_has_ended, lives)]
+    def _hear(self, old: Obj | None, new: Obj | None) -> None:
+        """Who is read may have changed; not by one that comes after all that have a place, as a crowd does."""
+        namespace = namespace_of(new or old)
+        if (known := self._room.get(namespace)) is None:
+            return
+        if old is None and new is not None:
+            same = known.last is not None and _age(new) > known.last and not _has_ended(new)
+        elif new is None or old is None:
+            same = _uid(old or {}) not in known.uids
+        else:
+            same = _has_ended(old) == _has_ended(new) and _uid(old) == _uid(new)
+        if not same:
+            del self._room[namespace]
+
+    def _going_on(self, namespace: str) -> list[Obj]:
+        """Those that have not ended and have a place, the oldest first."""
+        room = self.room(namespace)
+        lives = self._caches.overrides.objects(namespace)
+        return sorted(
+            (live for live in lives if (room is None or _uid(live) in room) and not _has_ended(live)), key=_age
+        )
 
     def _forget_gone(self, namespace: str, uids: set[str]) -> None:
         kept = {uid: one for uid, one in self._read.get(namespace, {}).items() if uid in uids}
@@ -102,16 +140,18 @@ class Overriding:
         if not kept:
             del self._read[namespace]
             self._known.pop(namespace, None)
-            self._room.pop(namespace, None)
 
-    async def read(self, live: Obj) -> OverrideSpec:
-        """One. Raises ConfigError, and KubeError where its calendar cannot be read now."""
+    async def read(self, live: Obj, asked: Asked | None = None) -> OverrideSpec:
+        """One; `asked` has calendars for those that are read at the same time.
+
+        Raises ConfigError, and KubeError where its calendar cannot be read now.
+        """
         namespace, uid = live["metadata"]["namespace"], live["metadata"]["uid"]
         only = self._only_environment(namespace)
         said = (live["metadata"].get("generation"), only, *(value_at(live, "status", one) for one in _STORED))
         calendar = None
         if _moves(live):
-            calendar = await self._calendar(namespace, _environment_of(live) or only)
+            calendar = await self._calendar(namespace, _environment_of(live) or only, {} if asked is None else asked)
             said = (*said, calendar, int(self._clock.now().timestamp() // 60))  # no calendar changes within a minute
         kept_here = self._read.setdefault(namespace, {})
         known = kept_here.get(uid)
@@ -129,11 +169,18 @@ class Overriding:
         environments = self._caches.environments.objects(namespace)
         return name_of(environments[0]) if len(environments) == 1 else ""
 
-    async def _calendar(self, namespace: str, environment: str) -> Calendar | None:
+    async def _calendar(self, namespace: str, environment: str, asked: Asked) -> Calendar | None:
         live = self._caches.environments.get(namespace, environment) if environment else None
         if live is None:
             return None
-        return await self._calendars.of_live_environment(live)
+        spec = self._calendars.spec_of(live)
+        key = spec.calendar_ref or environment
+        if key not in asked:
+            try:
+                asked[key] = await self._calendars.of_environment(namespace, environment, spec)
+            except ConfigError as error:
+                asked[key] = kept(error)
+        return given(asked[key])
 
 
 _STORED = ("ends", "requestedBy", "observedGeneration")
@@ -149,7 +196,11 @@ def _is_told(live: Obj, status: Obj) -> bool:
     return is_told(status.get("observedGeneration", 0), live["metadata"].get("generation", 0))
 
 
-def _age(live: Obj) -> tuple[str, str]:
+def _uid(live: Obj) -> str:
+    return str(live["metadata"]["uid"])
+
+
+def _age(live: Obj) -> _Age:
     return text_at(live, "metadata", "creationTimestamp"), name_of(live)
 
 

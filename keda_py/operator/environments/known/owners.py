@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from heapq import nsmallest
 
 from keda_py.apis.environments.environment import Environment
-from keda_py.apis.foreign import map_at, name_of, text_at, texts_at
+from keda_py.apis.foreign import map_at, name_of, namespace_of, text_at, texts_at
 from keda_py.apis.parsing import parse_object
 from keda_py.core.environment.decision.state import key_of_workload
 from keda_py.core.environment.spec import EnvironmentSpec, build_environment, owner_of
@@ -24,6 +24,9 @@ class Owners:
     def __init__(self, environments: Informer, own: OwnPod) -> None:
         self._environments, self._own = environments, own
         self._specs: dict[str, tuple[tuple[object, ...], EnvironmentSpec | None]] = {}
+        self._known: dict[str, list[Obj]] = {}
+        self._labels: dict[str, frozenset[str]] = {}
+        environments.subscribe(self._hear)
 
     def of(self, live: Obj) -> str:
         """The name of the Environment that has this object; "" if none has."""
@@ -65,6 +68,14 @@ class Owners:
             if (spec := self._read(live)) is not None:
                 yield spec
 
+    def labels(self, namespace: str) -> frozenset[str]:
+        """The keys of all labels that decide there who has an object, and in which wave."""
+        if (known := self._labels.get(namespace)) is None:
+            known = frozenset(key for spec in self.within(namespace) for key in spec.label_keys())
+            if self._known.get(namespace):
+                self._labels[namespace] = known
+        return known
+
     def check_room(self, live: Obj) -> None:
         """Raises ConfigError for one that comes after too many others."""
         uids = {one["metadata"]["uid"] for one in self._oldest(live["metadata"]["namespace"])}
@@ -73,8 +84,17 @@ class Owners:
             raise ConfigError(f"{text}; delete some of them, and apply this one anew", field="metadata.namespace")
 
     def _oldest(self, namespace: str) -> list[Obj]:
-        lives = self._environments.objects(namespace)
-        return lives if len(lives) <= MOST_ENVIRONMENTS else nsmallest(MOST_ENVIRONMENTS, lives, key=_age)
+        if (known := self._known.get(namespace)) is None:
+            lives = self._environments.objects(namespace)
+            known = lives if len(lives) <= MOST_ENVIRONMENTS else nsmallest(MOST_ENVIRONMENTS, lives, key=_age)
+            if known:
+                self._known[namespace] = known
+        return known
+
+    def _hear(self, old: Obj | None, new: Obj | None) -> None:
+        namespace = namespace_of(new or old)
+        self._known.pop(namespace, None)
+        self._labels.pop(namespace, None)
 
     def _read(self, live: Obj) -> EnvironmentSpec | None:
         meta = live["metadata"]

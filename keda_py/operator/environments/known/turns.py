@@ -11,15 +11,16 @@ from weakref import WeakValueDictionary
 
 
 class Turns:
-    """One for each place where much is reckoned; a turn inside a turn of the same one would wait for ever."""
+    """One for each place where much is reckoned or written; a turn inside a turn of the same one may wait for ever."""
 
-    def __init__(self) -> None:
-        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+    def __init__(self, at_once: int = 1) -> None:
+        self._at_once = at_once
+        self._gates: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
 
     @asynccontextmanager
     async def turn(self, namespace: str) -> AsyncIterator[None]:
         """In the order of arrival."""
-        lock = self._locks.setdefault(namespace, asyncio.Lock())
-        async with lock:
+        gate = self._gates.setdefault(namespace, asyncio.Semaphore(self._at_once))
+        async with gate:
             yield
             await asyncio.sleep(0)
