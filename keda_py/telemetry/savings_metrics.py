@@ -6,9 +6,6 @@ at 0 with the process, as `increase()` expects.
 
 from prometheus_client import CollectorRegistry, Gauge
 
-from keda_py.core.values.object_key import ObjectKey
-from keda_py.telemetry.series import Series
-
 _LABELS = ("namespace", "kind", "name")
 
 
@@ -19,9 +16,3 @@ class SavingsMetrics:
         used, saved = "replicas times seconds", "replicas that did not run asleep, times seconds"
         self.used = Gauge("keda_py_replica_seconds", used, _LABELS, registry=registry)
         self.saved = Gauge("keda_py_saved_replica_seconds", saved, _LABELS, registry=registry)
-
-    def record(self, series: Series, key: ObjectKey, *, used: float, saved: float) -> None:
-        """Sums since an object was first seen."""
-        labels = (key.namespace, key.kind, key.name)
-        series.of(key, self.used, labels).set(used)
-        series.of(key, self.saved, labels).set(saved)

@@ -25,15 +25,15 @@ from keda_py.operator.scaled_objects.state import ObjectState
 from keda_py.operator.scaled_objects.targets import TargetError
 
 
-class ScaledObjects(Kind[ObjectState]):
-    """The kind for `Controller`."""
+class ScaledObjects(ScaleLoop, Kind[ObjectState]):
+    """The kind for `Controller`; its `look` is `look.py`'s."""
 
     new = ObjectState
 
     def __init__(self, parts: ScaledObjectDependencies) -> None:
-        self._parts = parts
+        super().__init__(parts)
         self.live = parts.caches.scaled_objects
-        self._reconciler, self._loop = Reconciler(parts), ScaleLoop(parts)
+        self._reconciler = Reconciler(parts)
 
     async def reconcile(self, state: ObjectState, live: Obj) -> None:
         """All steps, unless the HPA went because the namespace goes. Raises StepError and KubeError."""
@@ -44,15 +44,10 @@ class ScaledObjects(Kind[ObjectState]):
         await self._reconciler.reconcile(state, live)
         state.hpa_lost = False
 
-    async def look(self, state: ObjectState) -> None:
-        """One look. Raises KubeError."""
-        state.hpa_changed = False
-        await self._loop.look(state)
-
     async def refresh(self, state: ObjectState) -> None:
         """A change of the HPA's ScalingActive is passed on. Raises KubeError."""
         if state.hpa_changed:
-            await self._loop.refresh_hpa_condition(state)
+            await self.refresh_hpa_condition(state)
         state.hpa_changed = False
 
     async def finalize(self, state: ObjectState, live: Obj) -> None:

@@ -12,7 +12,7 @@ from keda_py.core.reading import Outcome
 from keda_py.core.savings.ledger import Ledger
 from keda_py.core.spec import ScalingSpec
 from keda_py.kube.discovery import ScaleTarget
-from keda_py.kube.informers.cache import NamespacedName
+from keda_py.kube.informers.cache import Cache, NamespacedName
 from keda_py.operator.controller.state import Remembered
 
 
@@ -26,13 +26,12 @@ class Sight:
     spec: ScalingSpec
     outcomes: tuple[Outcome, ...]
     health: Mapping[str, FallbackState]
+    workloads: Cache
     workload: Mapping[str, Any]
     hpa: Mapping[str, Any] | None
     stored: Mapping[str, Any]
     told: Mapping[str, Any]
-    count: int
     reason: Reason
-    idle: bool
     look_again_at: datetime | None
     until: float
 
