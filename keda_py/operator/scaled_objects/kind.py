@@ -82,7 +82,10 @@ class ScaledObjects(ScaleLoop, Kind[ObjectState]):
 
 
 def _on_hpa(controller: Controller[ObjectState], old: Obj | None, new: Obj | None) -> None:
-    """A hand edit or a deletion is repaired, one too many goes away; a change of ScalingActive is passed on."""
+    """A hand edit or a deletion is repaired, one too many goes away; a change of ScalingActive is passed on.
+
+    What our own write has made of it needs no other reconcile.
+    """
     live = new or old or {}
     # Taking its owner off is an edit by hand, too.
     owner = _owner_of(live) or _owner_of(old or live)
@@ -90,10 +93,11 @@ def _on_hpa(controller: Controller[ObjectState], old: Obj | None, new: Obj | Non
     state = controller.states.get(key) if owner else None
     if state is None or (old is None and state.spec is not None):
         return
-    if old is None or new is None or _written_part(old) != _written_part(new):
+    ours = new is not None and new["metadata"].get("resourceVersion") == state.hpa_version
+    if not ours and (old is None or new is None or _written_part(old) != _written_part(new)):
         state.fingerprint, state.hpa_lost = None, new is None
         controller.queue.add(state.key)
-    elif hpa_active(old.get("status") or {}) != hpa_active(new.get("status") or {}):
+    elif old and new and hpa_active(old.get("status") or {}) != hpa_active(new.get("status") or {}):
         state.hpa_changed = True
         controller.queue.add(state.key)
 

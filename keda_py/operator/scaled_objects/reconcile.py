@@ -116,7 +116,7 @@ class Reconciler:
             raise ConfigError("the scale target is not resolved")
         metrics = await build_scalers(self._parts, state, spec, live)
         desired = build_hpa(spec, metrics)
-        await self._parts.hpas.ensure(spec, desired, state.status.get("hpaName", ""))
+        state.hpa_version = await self._parts.hpas.ensure(spec, desired, state.status.get("hpaName", ""))
         fields["hpaName"] = spec.hpa_name
         fields["externalMetricNames"] = list(metrics.external_names) or None
         fields["resourceMetricNames"] = list(metrics.resource_names) or None
