@@ -5,7 +5,7 @@ found by `spec_rules.py`. Behaviour reference: sections 1.2 (annotations) and 2.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import ClassVar
 
@@ -54,15 +54,15 @@ class PauseSpec:
     because: str = ""
     """Who asks for it, where that is no annotation."""
 
-    @property
-    def stopped(self) -> bool:
-        """No scaling at all: paused, or paused at a count."""
-        return self.paused or self.replicas is not None
+    stopped: bool = field(init=False, repr=False, compare=False)
+    """No scaling at all: paused, or paused at a count."""
+    any: bool = field(init=False, repr=False, compare=False)
+    """Something is paused, so the Paused condition is True."""
 
-    @property
-    def any(self) -> bool:
-        """Something is paused, so the Paused condition is True."""
-        return self.stopped or self.scale_in or self.scale_out
+    def __post_init__(self) -> None:
+        stopped = self.paused or self.replicas is not None
+        object.__setattr__(self, "stopped", stopped)
+        object.__setattr__(self, "any", stopped or self.scale_in or self.scale_out)
 
     def replica_count(self) -> int | None:
         """The count to hold, None to leave it as it is. Raises ConfigError for what is not a number."""
@@ -93,11 +93,11 @@ class TriggersSpec:
     polling_interval: timedelta
     modifiers: ScalingModifiers | None = None
     fallback: Fallback | None = None
+    key: ObjectKey = field(init=False, repr=False, compare=False)
+    """Which object it is the spec of."""
 
-    @property
-    def key(self) -> ObjectKey:
-        """Which object it is the spec of."""
-        return ObjectKey(self.kind, self.namespace, self.name)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key", ObjectKey(self.kind, self.namespace, self.name))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,15 +121,16 @@ class ScalingSpec(TriggersSpec):
     ruled_by: str = ""
     """What lies over the manifest, in words; "" where the manifest holds."""
 
-    @property
-    def min_replicas(self) -> int:
-        """The lowest count while active, 0 where none is declared."""
-        return self.declared_min or 0
+    min_replicas: int = field(init=False, repr=False, compare=False)
+    """The lowest count while active, 0 where none is declared."""
+    resource_only: bool = field(init=False, repr=False, compare=False)
+    """All triggers are cpu or memory: nothing to poll, always active."""
 
-    @property
-    def resource_only(self) -> bool:
-        """All triggers are cpu or memory: nothing to poll, always active."""
-        return all(trigger.type in RESOURCE_TRIGGERS for trigger in self.triggers)
+    def __post_init__(self) -> None:
+        TriggersSpec.__post_init__(self)  # super() does not know the class that slots make anew
+        resource_only = all(trigger.type in RESOURCE_TRIGGERS for trigger in self.triggers)
+        object.__setattr__(self, "min_replicas", self.declared_min or 0)
+        object.__setattr__(self, "resource_only", resource_only)
 
 
 def parse_bool_annotation(annotations: Mapping[str, str], key: str) -> bool:

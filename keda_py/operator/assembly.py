@@ -115,7 +115,7 @@ class Assembly:
 def assemble(around: OperatorInputs) -> Assembly:
     """Put the parts together; nothing runs yet."""
     settings, rights = around.settings, _rights(around)
-    tenures = rights.sharing.tenures if rights.sharing is not None else None
+    tenures, leads = (rights.sharing.tenures, rights.leads) if rights.sharing is not None else (None, None)
     sources = sources_of(around, Caches(around.client, settings.cluster.watch_namespaces))
 
     def on_reading(key: ObjectKey) -> None:  # called once all is put together: controllers are made of readings
@@ -130,7 +130,6 @@ def assemble(around: OperatorInputs) -> Assembly:
     jobs, standby_reader = assemble_jobs(parts, settings, tenures), StandbyReader(parts, rights.owns)
     for listener in (scaled_objects, jobs.controller, standby_reader):
         sources.resolver.subscribe(listener.on_parameters)
-    leads = rights.leads if rights.sharing is not None else None
     environments = assemble_environments(parts, settings, lying, leads)
     parts.activations.subscribe(ENVIRONMENTS.kind, environments.environments.on_turn)
     answers = Answers(
@@ -243,7 +242,7 @@ def _insight(
         SCALED_JOBS.kind: jobs.controller.states,
     }
     replica = rights.sharing.membership.identity if rights.sharing is not None else ""
-    return Insight(parts.clock, parts.record, known, parts.resolver.troubles, rights.owns, replica)
+    return Insight(parts, known, rights.owns, replica)
 
 
 def _query(parts: ScaledObjectDependencies, scaled_objects: Controller[ObjectState]) -> Query:

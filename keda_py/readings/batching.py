@@ -185,7 +185,7 @@ class Sources:
 
     def request(self, meter: TrackedMetric) -> None:
         """Start the read of a meter that has taken off."""
-        if meter.joined != meter.batch_key:
+        if meter.joined != meter.scalers.joined_key(meter.metric.trigger_index):
             self.leave(meter)  # renewed with other credentials, so it belongs elsewhere now
             self.join(meter)
         if meter.joined is None:

@@ -8,7 +8,6 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager
-from functools import partial
 
 from keda_py.answers.tenants import acting_for
 from keda_py.readings.scaler_set import ScalerSet
@@ -55,17 +54,20 @@ class Pushes:
                 self._followed[scalers] = False  # who polls next finds out anew
 
     def follow(self, scalers: ScalerSet) -> None:
-        """Listen to the scalers of an object, and to those that renewals put in their place."""
+        """Listen to the scalers of an object."""
         if any(type(scaler).watch is not Scaler.watch for scaler in scalers.scalers):
             self._followed[scalers] = False
-            scalers.on_renewed = partial(self._begin, scalers)
             self._begin_all(scalers)
+
+    def renew(self, scalers: ScalerSet, index: int) -> None:
+        """Listen to the one that a renewal has put in the place of another."""
+        if scalers in self._followed:
+            self._begin(scalers, index)
 
     def end(self, scalers: ScalerSet) -> None:
         """Listen no longer."""
         if scalers in self._followed:
             del self._followed[scalers]
-            scalers.on_renewed = None
             self._end_all(scalers)
 
     def note_idle(self, scalers: ScalerSet, *, idle: bool) -> None:

@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Coroutine, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from keda_py.core.fallback import FallbackState, has_valid_fallback
 from keda_py.core.metric_names import MetricSet
@@ -25,12 +26,11 @@ from keda_py.errors import ConfigError, ScalerError
 from keda_py.net.credential_keys import SharingKey
 from keda_py.readings.batching import Engine, Sources
 from keda_py.readings.failures import Failures
-from keda_py.readings.flights import all_done_before, done, gather
 from keda_py.readings.formula_turns import FormulaTurns
 from keda_py.readings.observer import Observer, Unobserved
 from keda_py.readings.pushes import Pushes
 from keda_py.readings.scaler_set import ScalerSet, ScalerSource, build_set
-from keda_py.readings.tracked_metrics import TrackedMetric
+from keda_py.readings.tracked_metrics import TrackedMetric, all_done_before, gather, landed
 from keda_py.readings.zero_polls import ZeroPolls
 
 log = logging.getLogger(__name__)
@@ -38,8 +38,6 @@ log = logging.getLogger(__name__)
 UNOBSERVED = Unobserved()
 QUIET_SECONDS = 60.0
 """Between two warnings about one trigger."""
-SHARED_SECONDS = 2.0
-"""A reading younger than this is shared by the poll and the HPA's question."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,9 +158,9 @@ class Readings:
         each question for another trigger would be one more for its source.
         """
         meters, now = self._get(key).meters, self._clock.monotonic()
-        asked_about = any(meter.has_found_work_for_hpa(now, SHARED_SECONDS) for meter in meters)
+        asked_about = any(meter.has_found_work_for_hpa(now) for meter in meters)
         flights = [
-            done(meter.last) if asked_about and meter.last and meter.rests(now) else self._poll_meter(meter, now)
+            landed(meter.last) if asked_about and meter.last and meter.rests(now) else self._poll_meter(meter, now)
             for meter in meters
         ]
         if changed is not None and not await all_done_before(changed, flights):
@@ -208,11 +206,18 @@ class Readings:
         return self._get(key).batch_key
 
     def note_idle(self, key: ObjectKey, *, idle: bool) -> None:
-        """What a look found: whether the object has nothing to do, and none but this engine would find that out."""
+        """What a look found: whether the object has nothing to do, and none but this engine would find that out.
+
+        It holds for scalers that renewals put in their place, until another look finds otherwise.
+        """
         watched = self._watched.get(key)
         if watched is not None:
             self._pushes.note_idle(watched.scalers, idle=idle)
             self._zero_polls.note_idle(watched.scalers, idle=idle)
+
+    def next_poll(self, key: ObjectKey, known: Round, now: float) -> float:
+        """The same after a look, which knows of a round; 0.0, now, where it `has_news`."""
+        return 0.0 if self.has_news(key, known) else self.next_phase(key, now)
 
     def next_phase(self, key: ObjectKey, at: float) -> float:
         """Monotonic seconds of the next poll after a reading at `at`: on the key's grid, within a polling interval."""
@@ -254,8 +259,14 @@ class Readings:
             self._sources.join(meter)
         self._watched[key] = _Watched(scalers=scalers, meters=meters, grid=grid, batch_key=batch_key, source=source)
         self._pushes.follow(scalers)
+        scalers.on_renewed = partial(self._follow_renewed, scalers)
         self._failures.keep(key, _counted_metrics(scalers))
         self._observer.record_built(key, scalers)
+
+    def _follow_renewed(self, scalers: ScalerSet, index: int) -> None:
+        """Another scaler stands for a trigger: it is listened to, or asked often, as the one before was."""
+        self._pushes.renew(scalers, index)
+        self._zero_polls.renew(scalers)
 
     def _end(self, key: ObjectKey, seconds: float | None = None) -> None:
         """Dismiss an object's scalers, with none in their place."""
@@ -270,6 +281,7 @@ class Readings:
         if watched is None:
             return
         self._phases.leave(watched.source, watched.grid.group)
+        watched.scalers.on_renewed = None
         self._pushes.end(watched.scalers)
         self._zero_polls.end(watched.scalers)
         for meter in watched.meters:
@@ -299,10 +311,8 @@ class Readings:
                 self._poll_meter(meter, self._clock.monotonic())
 
     def _request(self, meter: TrackedMetric, now: float, *, asked: bool = False) -> asyncio.Future[MetricReading]:
-        if meter.flight:
-            return meter.flight
-        if (shared := self._shared(meter, now)) is not None:
-            return done(shared)
+        if (under_way := meter.under_way(now)) is not None:
+            return under_way
         flight = meter.begin(asked=asked)
         if self._closed:
             self._abandon(meter)
@@ -312,17 +322,13 @@ class Readings:
 
     def _answer(self, meter: TrackedMetric) -> asyncio.Future[MetricReading]:
         known = self._known(meter)
-        return self._request(meter, self._clock.monotonic(), asked=True) if known is None else done(known)
+        return self._request(meter, self._clock.monotonic(), asked=True) if known is None else landed(known)
 
     def _known(self, meter: TrackedMetric) -> MetricReading | None:
         """What answers the HPA now."""
         if meter.cached and meter.last and self._failures.counting(meter.key):
             return meter.last
-        return None if meter.flight else self._shared(meter, self._clock.monotonic())
-
-    def _shared(self, meter: TrackedMetric, now: float) -> MetricReading | None:
-        """The last reading if it is young enough to be shared."""
-        return meter.last if meter.last and meter.is_fresh(now, SHARED_SECONDS) else None
+        return None if meter.flight else meter.shared(self._clock.monotonic())
 
     def _error(self, meter: TrackedMetric, text: str) -> MetricReading:
         return MetricReading(metric=meter.metric, outcome=ScalerError(text), taken_at=self._clock.now())

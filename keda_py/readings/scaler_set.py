@@ -158,6 +158,13 @@ class ScalerSet:
         """Is it read by itself, because it was under way when a process died?"""
         return self.work.key in self._source.journal.apart
 
+    def joined_key(self, index: int) -> SharingKey | None:
+        """What a trigger is read by together with others, as it is now; None for one that is read by itself.
+
+        That is one of several metrics, which `read_batch` cannot tell apart, and each of an object that stands apart.
+        """
+        return None if self.stands_apart else self.batch_key(index)
+
     def activation(self, index: int) -> float:
         """The value above which a trigger is active."""
         return self._opened[index].activation

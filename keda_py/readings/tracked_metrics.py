@@ -1,9 +1,14 @@
-"""One external metric of one ScaledObject, with its last reading and the read on its way."""
+"""One external metric of one ScaledObject, with its last reading and the read on its way: its flight.
+
+A flight belongs to `readings.py`, which shares it with all who ask: to wait for one never owns it.
+"""
 
 import asyncio
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 from keda_py.clock import SystemClock
 from keda_py.core.metric_names import NamedMetric
@@ -19,6 +24,9 @@ from keda_py.sdk.registry import AnyScaler
 
 _REAL_TIME = SystemClock()
 """How long a source takes is real time, whatever the clock of decisions; the loop's own has steps of a millisecond."""
+
+SHARED_SECONDS = 2.0
+"""A reading younger than this is shared by the poll and the HPA's question."""
 
 _HAIR = 0.001
 """A timer may fire so many seconds early."""
@@ -73,11 +81,8 @@ class TrackedMetric:
 
     @property
     def batch_key(self) -> SharingKey | None:
-        """The scaler's, as it is now; None for a trigger of several metrics, which `read_batch` cannot tell apart.
-
-        None as well where the object is read by itself.
-        """
-        return None if self.scalers.stands_apart else self.scalers.batch_key(self.metric.trigger_index)
+        """What it is read together with others by, None where it is not."""
+        return self.scalers.joined_key(self.metric.trigger_index)
 
     @property
     def trigger_type(self) -> str:
@@ -94,18 +99,18 @@ class TrackedMetric:
         """Was the last reading an error?"""
         return self.last is not None and isinstance(self.last.outcome, ScalerError)
 
-    def is_fresh(self, now: float, shared_for: float) -> bool:
-        """Is the last reading young enough for the next asker?
+    def shared(self, now: float) -> MetricReading | None:
+        """The last reading, if it is young enough for the next asker.
 
         Half a polling interval at most: a reading takes time, so with an interval of 1 s the one before is 0.99 s old.
         """
-        return now - self.last_at < min(shared_for, self.grid.interval / 2)
+        return self.last if now - self.last_at < min(SHARED_SECONDS, self.grid.interval / 2) else None
 
-    def has_found_work_for_hpa(self, now: float, shared_for: float) -> bool:
+    def has_found_work_for_hpa(self, now: float) -> bool:
         """Did the HPA's question just now find the trigger active?"""
         last = self.last
         found = last is not None and last.asked and isinstance(last.outcome, Reading) and bool(last.outcome.active)
-        return found and self.is_fresh(now, shared_for)
+        return found and self.shared(now) is not None
 
     def rests(self, now: float) -> bool:
         """Does the trigger set useCachedMetrics, with its next poll still to come?"""
@@ -115,6 +120,13 @@ class TrackedMetric:
         """Would its object be polled now anyway? Not for an object that the engine has stopped polling."""
         idle = self.flight is None and not self.retired
         return idle and self.due_at <= now and now - self.polled_at < 1.5 * self.grid.interval
+
+    def under_way(self, now: float) -> asyncio.Future[MetricReading] | None:
+        """The flight whose outcome the next asker shares, landed where its reading is young; None: `begin` one."""
+        if self.flight:
+            return self.flight
+        shared = self.shared(now)
+        return None if shared is None else landed(shared)
 
     def begin(self, *, asked: bool = False) -> asyncio.Future[MetricReading]:
         """A read begins, for a poll or because it is `asked` for; who asks until it ends shares its future."""
@@ -145,6 +157,42 @@ class TrackedMetric:
         if outcome.active is not None:
             return outcome
         return replace(outcome, active=outcome.value > self.scalers.activation(self.metric.trigger_index))
+
+
+async def gather(flights: Sequence[asyncio.Future[MetricReading]]) -> tuple[MetricReading, ...]:
+    """Wait without owning: cancelling the waiter leaves the reads alone."""
+    if waiting := [flight for flight in flights if not flight.done()]:
+        await asyncio.wait(waiting)
+    return tuple(flight.result() for flight in flights)
+
+
+async def all_done_before(changed: asyncio.Future[None], flights: Sequence[asyncio.Future[MetricReading]]) -> bool:
+    """Wait for the flights, without owning them, or for `changed`; no task is made, since every poll comes here."""
+    left = {flight for flight in flights if not flight.done()}
+    over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def note(flight: asyncio.Future[Any]) -> None:
+        left.discard(flight)
+        if not over.done() and (not left or changed.done()):
+            over.set_result(None)
+
+    awaited: list[asyncio.Future[Any]] = [*left, changed]
+    for one in awaited:
+        one.add_done_callback(note)
+    try:
+        if left:
+            await over
+    finally:
+        for one in awaited:
+            one.remove_done_callback(note)
+    return not left
+
+
+def landed(reading: MetricReading) -> asyncio.Future[MetricReading]:
+    """A flight that has landed."""
+    future = asyncio.get_running_loop().create_future()
+    future.set_result(reading)
+    return future
 
 
 async def measure(meter: TrackedMetric, timeout: float) -> Outcome:

@@ -73,15 +73,22 @@ class ZeroPolls:
 
     def note_idle(self, scalers: ScalerSet, *, idle: bool) -> None:
         """Ask about the triggers of an object as long as it is idle."""
-        wanted = self._wanted(scalers) if idle and self._on else ()
-        if self._idle.get(scalers, ()) == wanted:
+        if not (idle and self._on):
+            self.end(scalers)
+            return
+        wanted = self._wanted(scalers)
+        if self._idle.get(scalers) == wanted:
             return
         self.end(scalers)
-        if wanted:
-            self._idle[scalers] = wanted
+        self._idle[scalers] = wanted
         for key, index in wanted:
             source = self._sources.get(key) or self._begin(key, scalers.spec.namespace)
             source.members[scalers, index] = 0.0
+
+    def renew(self, scalers: ScalerSet) -> None:
+        """A scaler has come in the place of another, and may belong to another source."""
+        if scalers in self._idle:
+            self.note_idle(scalers, idle=True)
 
     def _begin(self, key: SharingKey, namespace: str) -> _Source:
         source = self._sources[key] = _Source(namespace=namespace)
@@ -90,7 +97,7 @@ class ZeroPolls:
         return source
 
     def _wanted(self, scalers: ScalerSet) -> tuple[tuple[SharingKey, int], ...]:
-        """As they are now: a renewed scaler may belong to another source."""
+        """Those that are asked often, as their scalers are now."""
         often = (index for index, one in enumerate(scalers.scalers) if one.asked_often_at_zero)
         keys = ((scalers.batch_key(index), index) for index in often)
         return tuple((key, index) for key, index in keys if key is not None)

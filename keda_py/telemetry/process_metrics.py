@@ -38,7 +38,7 @@ class ProcessMetrics:
             "rest_client_requests", "requests to the API server", ("code", "host", "method"), registry=registry
         )
         self._leads = Gauge("leader_election_master_status", "1 while we hold the Lease", ("name",), registry=registry)
-        self._lateness = Histogram(
+        self.lateness = Histogram(
             "keda_py_poll_lateness_seconds", "how late polls began", buckets=_SECONDS, registry=registry
         )
         self._batches = Histogram(
@@ -79,10 +79,6 @@ class ProcessMetrics:
             labels = (str(exchange.code or "<error>"), exchange.host, method)
             found = self._exchanged[key] = self._requests.labels(*labels)
         found.inc()
-
-    def record_lateness(self, seconds: float) -> None:
-        """How much later than due a poll began."""
-        self._lateness.observe(seconds)
 
     def record_batch(self, size: int) -> None:
         """A source was asked for that many triggers at once."""

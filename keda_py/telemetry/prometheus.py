@@ -150,13 +150,15 @@ class OperatorMetrics:
 
     def record_savings(self, key: ObjectKey, *, used: float, saved: float) -> None:
         """Sums since a ScaledObject was first seen; they are stored in its status, and go on after a restart."""
-        self._savings.record(self._series, key, used=used, saved=saved)
+        labels = (key.namespace, key.kind, key.name)
+        self._series.of(key, self._savings.used, labels).set(used)
+        self._series.of(key, self._savings.saved, labels).set(saved)
 
     def record_lateness(self, key: ObjectKey, seconds: float) -> None:
         """How much later than due a scale loop began."""
         labels, late = (key.namespace, key.kind.lower(), key.name), max(seconds, 0.0)
         self._series.of(key, self._loop, labels).set(late)
-        self.process.record_lateness(late)
+        self.process.lateness.observe(late)
 
     def record_batch(self, size: int) -> None:
         """A source was asked for that many triggers at once."""

@@ -6,8 +6,7 @@ at 0 with the process, as `increase()` expects.
 
 from prometheus_client import CollectorRegistry
 
-from keda_py.core.values.object_key import ObjectKey
-from keda_py.telemetry.series import Family, Series
+from keda_py.telemetry.series import Family
 
 _LABELS = ("namespace", "kind", "name")
 
@@ -19,9 +18,3 @@ class SavingsMetrics:
         used, saved = "replicas times seconds", "replicas that did not run asleep, times seconds"
         self.used = Family("gauge", "keda_py_replica_seconds", used, _LABELS, registry)
         self.saved = Family("gauge", "keda_py_saved_replica_seconds", saved, _LABELS, registry)
-
-    def record(self, series: Series, key: ObjectKey, *, used: float, saved: float) -> None:
-        """Sums since an object was first seen."""
-        labels = (key.namespace, key.kind, key.name)
-        series.of(key, self.used, labels).set(used)
-        series.of(key, self.saved, labels).set(saved)

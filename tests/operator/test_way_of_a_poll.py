@@ -5,7 +5,7 @@ from tests.operator.way import returns, watched_way
 from tests.operator.world import World
 
 POLL = 10
-MOST_FILES, MOST_RETURNS = 36, 51
+MOST_FILES, MOST_RETURNS = 22, 25
 LEFT_ALONE = {
     "core/evaluation.py",
     "core/decision.py",

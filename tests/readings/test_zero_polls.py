@@ -167,6 +167,14 @@ async def test_a_scaler_with_other_credentials_is_asked_with_these(desk: Desk) -
     assert desk.tap.batches == [1, 1]
 
 
+async def test_a_scaler_that_was_renewed_is_asked_often_without_another_look(desk: Desk) -> None:
+    key, _ = await desk.idle("one"), await desk.idle("other")
+    desk.resolver.auth = {"password": "new"}
+    assert await desk.readings.renew(key, [0])
+    await desk.clock.advance(INTERVAL)
+    assert desk.tap.batches == [1, 1]
+
+
 async def test_a_replica_that_polls_no_longer_asks_no_longer(lent: SharedContext) -> None:
     taps = {"a": Tap(value=0.0)}
 

@@ -7,6 +7,7 @@ once in six hours where counts have moved; after a restart the time since then c
 same, and else is not known and counts for nothing.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -95,6 +96,15 @@ def is_due(ledger: Ledger | None, now: datetime) -> bool:
     if ledger is None or not ledger.moved:
         return False
     return ledger.kept_at is None or not timedelta(0) <= now - ledger.kept_at < STORED_EVERY
+
+
+def seconds_until_due(ledger: Ledger | None, now: datetime) -> float:
+    """When it `is_due`, unless counts move before; infinite where nothing has moved."""
+    if ledger is None or not ledger.moved:
+        return math.inf
+    if is_due(ledger, now) or ledger.kept_at is None:
+        return 0.0
+    return (STORED_EVERY - (now - ledger.kept_at)).total_seconds()
 
 
 def kept(ledger: Ledger) -> Ledger:

@@ -1,7 +1,7 @@
 """What an informer has seen: objects by namespace and name, by index, and who wants to hear of changes.
 
-Filled by `reflector.py`, read through `informer.py`. All of it is synchronous: between two awaits a reader sees one
-state. Rule: objects are shared, so no caller changes one that came from here.
+Filled by `reflector.py`; every `Informer` is one, which its readers read and never fill. All of it is synchronous:
+between two awaits a reader sees one state. Rule: objects are shared, so no caller changes one that came from here.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -44,7 +44,7 @@ class Cache:
         """The object, or None if missing."""
         return self._objects.get(namespace, {}).get(name)
 
-    def within(self, namespace: str) -> list[Obj]:
+    def objects(self, namespace: str = "") -> list[Obj]:
         """The objects of a namespace; of all namespaces for ""."""
         return list(self._objects.get(namespace, {}).values()) if namespace else list(self)
 
@@ -95,7 +95,7 @@ class Cache:
     def replace(self, namespace: str, objects: Iterable[Obj]) -> None:
         """Make the namespace ("" for all) hold exactly `objects`, told as single changes, deletions first."""
         fresh = {key_of(obj): obj for obj in objects}
-        for obj in self.within(namespace):
+        for obj in self.objects(namespace):
             if (key := key_of(obj)) not in fresh:
                 self.remove(key)
         for obj in fresh.values():

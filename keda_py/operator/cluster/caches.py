@@ -151,6 +151,7 @@ class Caches:
         }
         self.event_sources = informer(CLOUD_EVENT_SOURCES)
         self.cluster_event_sources = Informer(client, InformerSpec(resource=CLUSTER_CLOUD_EVENT_SOURCES))
+        self._reflectors = tuple(reflector for informer in self.all for reflector in informer.reflectors)
 
     @property
     def all(self) -> tuple[Informer, ...]:
@@ -179,7 +180,7 @@ class Caches:
 
     def known(self) -> bool:
         """No watch has been out of contact for longer than a minute."""
-        return all(informer.down_for() < BLIND_SECONDS for informer in self.all)
+        return all(reflector.down_for() < BLIND_SECONDS for reflector in self._reflectors)
 
     def holds(self, namespace: str) -> bool:
         """Whether anything is known in this namespace: what is told of others could be made up."""
@@ -191,8 +192,13 @@ class Caches:
 
     def workload(self, kind: ScaleTarget, namespace: str, name: str) -> Mapping[str, Any] | None:
         """The cached workload; None when it is not there or not of a kind that is watched (see `watches`)."""
-        return self.workloads[kind.resource].get(namespace, name) if self.watches(kind) else None
+        cache = self.of_kind(kind)
+        return None if cache is None else cache.get(namespace, name)
+
+    def of_kind(self, kind: ScaleTarget) -> Informer | None:
+        """The cache of a kind of scale target; None for one that is not watched."""
+        return self.workloads.get(kind.resource) if kind.group == "apps" else None
 
     def watches(self, kind: ScaleTarget) -> bool:
         """Whether this kind of scale target is in a cache."""
-        return kind.group == "apps" and kind.resource in self.workloads
+        return self.of_kind(kind) is not None

@@ -34,14 +34,10 @@ def schedule_next(parts: Dependencies, state: Remembered, seen: Round, change_at
 
     Now, where a source has told of work since the look read it.
     """
-    clock = parts.clock
-    if parts.readings.has_news(state.key, seen):
-        state.next_look = 0.0
-        return
-    now = clock.monotonic()
-    state.next_look = parts.readings.next_phase(state.key, now)
+    now = parts.clock.monotonic()
+    state.next_look = parts.readings.next_poll(state.key, seen, now)
     if change_at is not None:
-        until_change = max((change_at - clock.now()).total_seconds(), 0.0) + LATE_SECONDS
+        until_change = max((change_at - parts.clock.now()).total_seconds(), 0.0) + LATE_SECONDS
         state.next_look = min(state.next_look, now + until_change)
 
 

@@ -26,7 +26,7 @@ from keda_py.operator.controller.steps import StepError
 from keda_py.operator.controller.troubles import log_recovery, log_trouble
 from keda_py.operator.controller.work_queue import DueQueue
 from keda_py.operator.controller.workers import Workers
-from keda_py.operator.process.quarantine import work_on
+from keda_py.operator.process.quarantine import Held, work_on
 from keda_py.operator.sharding.tenures import Tenures, working_under
 
 FLUSHED_AT_ONCE = 20
@@ -152,7 +152,7 @@ class Controller(Generic[StateT]):
     async def _renew_stale(self, state: StateT) -> None:
         """Scalers with changed parameters are renewed and looked at; changed metrics need another reconcile, too."""
         stale, state.stale = state.stale, NOTHING
-        if stale and await self._parts.readings.renew(state.key, stale):
+        if await self._parts.readings.renew(state.key, stale):
             state.next_look = 0.0
             if self._parts.readings.built(state.key) is None:
                 state.fingerprint = None
@@ -166,45 +166,49 @@ class Controller(Generic[StateT]):
             self._parts.instruments.record_lateness(state.key, now - state.next_look)
         return True
 
-    def _next_delay(self, state: StateT) -> float | None:
-        """Seconds until the next look or trial, None where no scale loop runs."""
-        if (due := self._parts.quarantine.due(state.key)) is not None:
-            return max(due - self._parts.clock.monotonic(), 0.0)
-        return max(state.next_look - self._parts.clock.monotonic(), 0.0) if state.spec is not None else None
+    def _next_due(self, state: StateT, held: Held | None) -> float | None:
+        """When its next look or trial is, monotonic; None where no scale loop runs."""
+        if held is not None and (due := self._parts.quarantine.due(state.key)) is not None:
+            return due
+        return state.next_look if state.spec is not None else None
 
     def _back_off(self, state: StateT, longest: float = LAST_RETRY_SECONDS) -> float:
-        """Longer with each failure in a row, but a running loop never waits longer than its polling interval."""
+        """When it is tried again, monotonic: later with each failure in a row.
+
+        A running loop never waits longer than its polling interval.
+        """
         if state.spec is not None:
             longest = min(longest, state.spec.polling_interval.total_seconds())
         delay = retry_delay(state.attempts, longest)
         state.attempts += 1
         self._workers.note_retry()
-        return delay
+        return self._parts.clock.monotonic() + delay
 
     async def _work(self, key: ObjectKey) -> None:
-        state, live = self.states.get(key), self._kind.live.get(key.namespace, key.name)
+        state = self.states.get(key)
         if state is None:
             return
         if self._is_lost(state):
             await self._let_go(state)
             return
-        state.begin()
+        live = self._kind.live.get(key.namespace, key.name)
+        work = state.begin(live)
         with acting_for(key.namespace), working_under(state.tenure):
-            if live is None:
-                delay = await self._attempt(state)
+            if live is None or work is None:
+                due = await self._attempt(state, None, None)
             else:
-                work = work_on(state.key, live)
-                delay = await self._parts.quarantine.run(work, live, partial(self._attempt, state))
-        if delay is not None:
-            self.queue.add(key, delay)
+                due = await self._parts.quarantine.run(work, live, partial(self._attempt, state, live))
+        if due is not None:
+            self.queue.add_at(key, due)
 
-    async def _attempt(self, state: StateT) -> float | None:
-        """Do what is due; seconds until the next time, None: when something changes."""
-        live = self._kind.live.get(state.key.namespace, state.key.name)
+    async def _attempt(self, state: StateT, live: Obj | None, held: Held | None) -> float | None:
+        """Do what is due; when the next time is, monotonic, None: when something changes."""
+        if held is not None and held.trying:
+            live, held = self._find_again(state)
         try:
             if state.tenure is not None:
                 await self._kind.take_over(state)
-            await self._advance(state, live)
+            await self._advance(state, live, held)
         except StepError as error:
             return self._after_failed_step(state, error, live or {})
         except (KubeError, ScalerError) as error:
@@ -218,24 +222,34 @@ class Controller(Generic[StateT]):
             log_trouble(log, state, f"work on {self.name} failed", error)
             return self._back_off(state)
         state.attempts = 0
-        log_recovery(log, state)
-        return self._next_delay(state)
+        if state.troubles:
+            log_recovery(log, state)
+        return self._next_due(state, held)
 
-    async def _advance(self, state: StateT, live: Obj | None) -> None:
-        """Forget, finalize, or reconcile and look as far as due."""
+    def _find_again(self, state: StateT) -> tuple[Obj | None, Held | None]:
+        """Its turn to be tried may have been long in coming: how it is now, and whether that is held back."""
+        live = self._kind.live.get(state.key.namespace, state.key.name)
+        return live, self._parts.quarantine.find(work_on(state.key, live), live) if live is not None else None
+
+    async def _advance(self, state: StateT, live: Obj | None, held: Held | None) -> None:
+        """Forget, finalize, or reconcile and look as far as due; only tell, where a process died of it."""
         if live is None:
             await self._forget(state)
         elif live["metadata"].get("deletionTimestamp"):
             await self._kind.finalize(state, live)
-        elif await self._holds_back(state, live):
+        elif held is not None and not held.trying:
+            await hold_back(self._parts, state, live, held)
             self._kind.hold(state)
         else:
-            await self._renew_stale(state)
+            if state.stale:
+                await self._renew_stale(state)
             if not state.is_reconciled(live):
                 await self._reconcile(state, live)
             await (self._look(state) if self._begins_look(state) else self._kind.refresh(state))
-            await self._parts.status.settle(state)
-            await show_release(self._parts, state)
+            if state.staged:
+                await self._parts.status.settle(state)
+            if state.shows_hold:
+                await show_release(self._parts, state)
 
     async def _look(self, state: StateT) -> None:
         """One that fails is still due, however far ahead it has put the next one."""
@@ -265,14 +279,6 @@ class Controller(Generic[StateT]):
             state.fingerprint = None if state.overlaid else fingerprint_of(live)
             return None
         return self._back_off(state)
-
-    async def _holds_back(self, state: StateT, live: Obj) -> bool:
-        """Whether nothing may be done with an object, because a process died of it; that is told. Raises KubeError."""
-        held = self._parts.quarantine.find(work_on(state.key, live), live)
-        if held is None or held.trying:
-            return False
-        await hold_back(self._parts, state, live, held)
-        return True
 
     async def _let_go(self, state: StateT) -> None:
         """Another replica's, or ours anew: then nothing is known of it, as in a new process."""

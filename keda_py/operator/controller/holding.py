@@ -14,7 +14,7 @@ from keda_py.core.values.times import write_time
 from keda_py.kube.resources import Obj
 from keda_py.operator.controller.dependencies import Dependencies
 from keda_py.operator.controller.state import Remembered, about
-from keda_py.operator.process.quarantine import Held
+from keda_py.operator.process.quarantine import Held, shows_hold
 
 log = logging.getLogger(__name__)
 
@@ -36,8 +36,8 @@ async def hold_back(parts: Dependencies, state: Remembered, live: Obj, held: Hel
 
 
 async def show_release(parts: Dependencies, state: Remembered) -> None:
-    """Take the note away, once its object was worked on. Raises KubeError."""
-    own = state.status.get("kedaPy")
-    if isinstance(own, dict) and "heldBack" in own:
+    """Take the note away that `state.shows_hold`, once its object was worked on. Raises KubeError."""
+    if shows_hold(state.status):
+        own = state.status["kedaPy"]
         rest = {name: value for name, value in own.items() if name != "heldBack"}
         await parts.status.write(state, {"kedaPy": None if own.get("reason") == HELD_BACK else rest})

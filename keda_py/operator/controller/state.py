@@ -8,10 +8,12 @@ from datetime import timedelta
 from typing import Any, Protocol
 
 from keda_py.core.metric_names import MetricSet
+from keda_py.core.quarantine import Work
 from keda_py.core.spec import NAME_LABEL
 from keda_py.core.values.object_key import ObjectKey
-from keda_py.kube.resources import Resource
+from keda_py.kube.resources import Obj, Resource
 from keda_py.operator.decisions.history import History
+from keda_py.operator.process.quarantine import shows_hold, work_on
 from keda_py.operator.sharding.tenures import Tenure
 
 NOTHING: frozenset[Any] = frozenset()
@@ -37,6 +39,8 @@ class Remembered:
     `without_worker` is for what a reconcile waits for: others have its worker meanwhile. `stored` is the status as
     the API server has it; `staged` are fields that go there with the next write, None for one that it shall not have
     (`status.py`). `history` is None until a decision changed. `tenure` is None where objects are not shared out.
+    `work` is how the journal calls `begun`, the object as cached when work on it began last. `shows_hold`: its stored
+    status says that it is held back.
     """
 
     resource: Resource
@@ -60,6 +64,9 @@ class Remembered:
     history: History | None = None
     tenure: Tenure | None = None
     changed: asyncio.Future[None] | None = None
+    begun: Obj | None = None
+    work: Work | None = None
+    shows_hold: bool = False
     without_worker: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
 
     @property
@@ -74,6 +81,7 @@ class Remembered:
         version = version_of(live)
         if version >= self.version:
             self.version, self.stored = version, live.get("status") or {}
+            self.shows_hold = shows_hold(self.stored)
 
     def follow(self, old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> None:
         """Take over what a cache says, where `old` was before: even back in time, as after a restore from a backup."""
@@ -89,9 +97,17 @@ class Remembered:
             self.reconciled = live if self.fingerprint == fingerprint_of(live) else None
         return self.reconciled is not None
 
-    def begin(self) -> None:
-        """Work on it begins; `changed` is done as soon as that work is no longer up to date."""
+    def begin(self, live: Obj | None) -> Work | None:
+        """Work on it begins; `changed` is done as soon as that work is no longer up to date.
+
+        How the journal calls it, None where `live`, the object as cached, is gone.
+        """
         self.changed = asyncio.get_running_loop().create_future()
+        if live is None:
+            return None
+        if live is not self.begun:
+            self.begun, self.work = live, work_on(self.key, live)
+        return self.work
 
     def interrupt(self) -> None:
         """The object was changed or deleted: what waits for its sources need not wait any longer."""

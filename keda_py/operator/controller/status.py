@@ -107,10 +107,10 @@ class StatusWriter:
         What is staged goes with them, and stays so where this fails. `exactly`: raises Conflict where the object is
         not any more as we know it.
         """
-        staged, before = state.staged, state.stored
-        status = self._merged(state, wanted, self._stored(state))
+        staged, before, known = state.staged, state.stored, state.status
+        status = self._merged(state.key.kind, {**known, **wanted, HISTORY: self._stored(state)})
         if state.history is not None and self._carries(state.history, state, status):
-            status = self._merged(state, wanted, list(state.history.changes))
+            status = self._merged(state.key.kind, {**known, **wanted, HISTORY: list(state.history.changes)})
             state.history = replace(state.history, due=self._clock.monotonic() + PAUSE_SECONDS)
         metadata = {"namespace": state.key.namespace, "name": state.key.name, "uid": state.uid}
         seen = {"metadata": metadata, "status": dict(before)}
@@ -124,10 +124,9 @@ class StatusWriter:
         self._note_dropped(state.key.kind, before, status, live.get("status") or {})
         return True
 
-    def _merged(self, state: Remembered, wanted: Mapping[str, Any], history: Any) -> dict[str, Any]:
-        kind = state.key.kind
-        own = self._known(kind, wanted.get(OWN, state.status.get(OWN)))
-        merged = {**state.status, **wanted, OWN: own, HISTORY: history}
+    def _merged(self, kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """What the installed CRD of that kind knows of these fields."""
+        merged = {**fields, OWN: self._known(kind, fields.get(OWN))}
         dropped = self._dropped[kind] & {HISTORY, SAVINGS}
         return {name: value for name, value in merged.items() if value is not None and name not in dropped}
 

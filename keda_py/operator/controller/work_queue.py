@@ -30,7 +30,14 @@ class DueQueue:
 
     def add(self, key: ObjectKey, delay: float = 0.0) -> None:
         """Make `key` due in `delay` seconds, or leave it due earlier if it already is."""
-        when = self._clock.monotonic() + max(delay, 0.0)
+        self._add(key, self._clock.monotonic() + max(delay, 0.0), delay)
+
+    def add_at(self, key: ObjectKey, when: float) -> None:
+        """The same for a monotonic time, now where that has passed."""
+        now = self._clock.monotonic()
+        self._add(key, max(when, now), when - now)
+
+    def _add(self, key: ObjectKey, when: float, delay: float) -> None:
         if self._stopped or key in self._again or (key in self._timers and self._timers[key][0] <= when):
             return
         self._cancel(key)

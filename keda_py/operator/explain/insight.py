@@ -14,7 +14,6 @@ from typing import Any
 import orjson
 
 from keda_py.apis.foreign import map_at
-from keda_py.clock import Clock
 from keda_py.core.admission.codes import ignored_codes, without_ignored
 from keda_py.core.meaning.scaled_object import check_job_meaning, check_meaning
 from keda_py.core.spec import ScalingSpec, TriggersSpec
@@ -23,9 +22,10 @@ from keda_py.core.values.times import write_time
 from keda_py.external_metrics.discovery import INSIGHT, JOB_INSIGHT, Api
 from keda_py.external_metrics.question import Answer, Question
 from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS
+from keda_py.operator.controller.dependencies import Dependencies
 from keda_py.operator.controller.state import Remembered
 from keda_py.operator.decisions.history import has_scaled, read_history
-from keda_py.operator.decisions.record import DecisionRecord, Entry, JobCounts, TriggerNote
+from keda_py.operator.decisions.record import Entry, JobCounts, TriggerNote
 from keda_py.serving.statuses import StatusError, unavailable
 
 MOST_DOUBTS = 5
@@ -37,9 +37,8 @@ _KINDS_OF = {api.resource: kind for kind, api in KINDS.items()}
 
 
 class Insight:
-    """`known` are the objects by kind; `troubles` says in sentences which of an object's credentials are missing.
-
-    Beside them stand the warnings of `core/meaning/`.
+    """`known` are the objects by kind. Beside what was decided stand the credentials that an object misses, and the
+    warnings of `core/meaning/`.
 
     `owns` says of an object whether this replica decides about it: what another one knows of it is not what happens.
     `replica` is this one's name where several are active, each for its share.
@@ -47,15 +46,13 @@ class Insight:
 
     def __init__(
         self,
-        clock: Clock,
-        record: DecisionRecord,
+        parts: Dependencies,
         known: Mapping[str, Mapping[ObjectKey, Remembered]],
-        troubles: Callable[[ObjectKey], tuple[str, ...]],
         owns: Callable[[ObjectKey], bool],
         replica: str = "",
     ) -> None:
-        self._clock, self._record, self._known = clock, record, known
-        self._troubles, self._owns, self._replica = troubles, owns, replica
+        self._clock, self._record, self._troubles = parts.clock, parts.record, parts.resolver.troubles
+        self._known, self._owns, self._replica = known, owns, replica
 
     async def answer(self, question: Question) -> Answer:
         """Raises StatusError: 404 for an object that is not there, 503 where another replica decides."""

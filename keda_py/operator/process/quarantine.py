@@ -12,7 +12,7 @@ counted from when this replica leads.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -125,15 +125,16 @@ class Quarantine:
         held = self._held.get(key)
         return held.due if held is not None and not held.trying else None
 
-    async def run(self, work: Work, live: Obj, attempt: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """`attempt`, which asks `find` whether it may; in the lane when it is due to be tried again."""
+    async def run(self, work: Work, live: Obj, attempt: Callable[[Held | None], Coroutine[Any, Any, T]]) -> T:
+        """`attempt`, told what holds the object back; in the lane, and `trying`, when it is due to be tried again."""
         held = self.find(work, live)
         if held is not None and held.due <= self._clock.monotonic():
             return await self._try(held, work, attempt)
-        done = await self.journal.run((work,), attempt())
+        done = await self.journal.run((work,), attempt(held))
         if held is None:
             self._proven[work.key] = work.edition
-            self._outlive(work.key)
+            if work.key in self._cleared:
+                self._outlive(work.key)
         return done
 
     def forget(self, key: ObjectKey) -> None:
@@ -143,12 +144,12 @@ class Quarantine:
         if held is not None:
             self._let_go(held)
 
-    async def _try(self, held: Held, work: Work, attempt: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    async def _try(self, held: Held, work: Work, attempt: Callable[[Held | None], Coroutine[Any, Any, T]]) -> T:
         async with self._turn():
             held.trying = True
             self.journal.trials.add(work.key)
             try:
-                done = await self.journal.run((work,), attempt())
+                done = await self.journal.run((work,), attempt(held))
             except Exception:  # the process lives, which is what was tried
                 self._pass(held, work)
                 raise
@@ -178,6 +179,8 @@ class Quarantine:
     def _told_elsewhere(self, work: Work, live: Obj) -> Held | None:
         """What another replica has found out, and put into the status."""
         status, generation = live.get("status") or {}, live["metadata"].get("generation", 0)
+        if not shows_hold(status):
+            return None
         hold = read_held_back(status, work, generation, self._seconds())
         if hold is None:
             return None
@@ -229,6 +232,12 @@ class Quarantine:
 
     def _seconds(self) -> int:
         return int(self._clock.now().timestamp())
+
+
+def shows_hold(status: object) -> bool:
+    """Whether a status, of which nothing is known, says that its object is held back; nearly none does."""
+    own = status.get("kedaPy") if isinstance(status, Mapping) else None
+    return isinstance(own, dict) and "heldBack" in own
 
 
 def work_on(key: ObjectKey, live: Obj) -> Work:

@@ -4,7 +4,6 @@
 """
 
 from collections.abc import Callable
-from functools import partial
 
 from keda_py.core.evaluation import MetricValue
 from keda_py.core.quarantine import Work
@@ -36,8 +35,8 @@ class GuardedQuestions:
         work = _work_on(namespace, scaled_object, live)
         if refusal := self._quarantine.refusal(work, live):
             raise QueryError(f"{PREFIX}{refusal}")
-        asking = partial(self._questions.answer, namespace, metric, scaled_object)
-        return await self._quarantine.run(work, live, asking)
+        answer = self._questions.answer
+        return await self._quarantine.run(work, live, lambda _: answer(namespace, metric, scaled_object))
 
 
 def _work_on(namespace: str, name: str, live: Obj) -> Work:

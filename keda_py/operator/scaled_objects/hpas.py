@@ -22,34 +22,31 @@ class Hpas:
     def __init__(self, client: KubeClient, cache: Informer) -> None:
         self._client, self._cache = client, cache
 
-    async def ensure(self, spec: ScalingSpec, desired: Manifest, recorded_name: str) -> bool:
-        """Make the live HPA say what `desired` says. True when it was created or renamed."""
+    async def ensure(self, spec: ScalingSpec, desired: Manifest, recorded_name: str) -> str:
+        """Make the live HPA say what `desired` says. The version that was written, "" where nothing was."""
         name = desired["metadata"]["name"]
         if recorded_name and recorded_name != name:
             await self.delete(spec.namespace, recorded_name)
         live = self._cache.get(spec.namespace, name)
         if live is None:
             return await self._create(spec, desired)
-        if differs(desired, live):
-            await self._replace(spec, desired)
-        return bool(recorded_name) and recorded_name != name
+        return await self._replace(spec, desired) if differs(desired, live) else ""
 
-    async def _create(self, spec: ScalingSpec, desired: Manifest) -> bool:
+    async def _create(self, spec: ScalingSpec, desired: Manifest) -> str:
         try:
-            await self._client.create(HORIZONTAL_POD_AUTOSCALERS, desired)
+            made = await self._client.create(HORIZONTAL_POD_AUTOSCALERS, desired)
         except AlreadyExists:
             # The cache may lag behind our own write, or another client made it just now.
             path = HORIZONTAL_POD_AUTOSCALERS.named(spec.namespace, desired["metadata"]["name"])
-            if differs(desired, await self._client.get(path)):
-                await self._replace(spec, desired)
-            return False
+            return await self._replace(spec, desired) if differs(desired, await self._client.get(path)) else ""
         log.info("created hpa", extra=_about(spec, desired))
-        return True
+        return str(made["metadata"].get("resourceVersion", ""))
 
-    async def _replace(self, spec: ScalingSpec, desired: Manifest) -> None:
+    async def _replace(self, spec: ScalingSpec, desired: Manifest) -> str:
         path = HORIZONTAL_POD_AUTOSCALERS.named(spec.namespace, desired["metadata"]["name"])
-        await self._client.update(path, desired)
+        made = await self._client.update(path, desired)
         log.info("updated hpa", extra=_about(spec, desired))
+        return str(made["metadata"].get("resourceVersion", ""))
 
     async def delete(self, namespace: str, name: str) -> None:
         """Delete it; one that is gone already is as good. Not trusted to the cache, which may lag behind a creation."""

@@ -25,15 +25,15 @@ from keda_py.operator.scaled_objects.state import ObjectState
 from keda_py.operator.scaled_objects.targets import TargetError
 
 
-class ScaledObjects(Kind[ObjectState]):
-    """The kind for `Controller`."""
+class ScaledObjects(ScaleLoop, Kind[ObjectState]):
+    """The kind for `Controller`; its `look` is `look.py`'s."""
 
     new = ObjectState
 
     def __init__(self, parts: ScaledObjectDependencies) -> None:
-        self._parts = parts
+        super().__init__(parts)
         self.live = parts.caches.scaled_objects
-        self._reconciler, self._loop = Reconciler(parts), ScaleLoop(parts)
+        self._reconciler = Reconciler(parts)
 
     async def reconcile(self, state: ObjectState, live: Obj) -> None:
         """All steps, unless the HPA went because the namespace goes. Raises StepError and KubeError."""
@@ -44,15 +44,10 @@ class ScaledObjects(Kind[ObjectState]):
         await self._reconciler.reconcile(state, live)
         state.hpa_lost = False
 
-    async def look(self, state: ObjectState) -> None:
-        """One look. Raises KubeError."""
-        state.hpa_changed = False
-        await self._loop.look(state)
-
     async def refresh(self, state: ObjectState) -> None:
         """A change of the HPA's ScalingActive is passed on. Raises KubeError."""
         if state.hpa_changed:
-            await self._loop.refresh_hpa_condition(state)
+            await self.refresh_hpa_condition(state)
         state.hpa_changed = False
 
     async def finalize(self, state: ObjectState, live: Obj) -> None:
@@ -87,7 +82,10 @@ class ScaledObjects(Kind[ObjectState]):
 
 
 def _on_hpa(controller: Controller[ObjectState], old: Obj | None, new: Obj | None) -> None:
-    """A hand edit or a deletion is repaired, one too many goes away; a change of ScalingActive is passed on."""
+    """A hand edit or a deletion is repaired, one too many goes away; a change of ScalingActive is passed on.
+
+    What our own write has made of it needs no other reconcile.
+    """
     live = new or old or {}
     # Taking its owner off is an edit by hand, too.
     owner = _owner_of(live) or _owner_of(old or live)
@@ -95,10 +93,11 @@ def _on_hpa(controller: Controller[ObjectState], old: Obj | None, new: Obj | Non
     state = controller.states.get(key) if owner else None
     if state is None or (old is None and state.spec is not None):
         return
-    if old is None or new is None or _written_part(old) != _written_part(new):
+    ours = new is not None and new["metadata"].get("resourceVersion") == state.hpa_version
+    if not ours and (old is None or new is None or _written_part(old) != _written_part(new)):
         state.fingerprint, state.hpa_lost = None, new is None
         controller.queue.add(state.key)
-    elif hpa_active(old.get("status") or {}) != hpa_active(new.get("status") or {}):
+    elif old and new and hpa_active(old.get("status") or {}) != hpa_active(new.get("status") or {}):
         state.hpa_changed = True
         controller.queue.add(state.key)
 

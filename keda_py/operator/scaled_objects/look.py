@@ -7,8 +7,9 @@ value (`report.py`); status, Events, log lines and record entry are pure functio
 """
 
 import logging
-from dataclasses import replace
+from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 
 from keda_py.core import conditions
 from keda_py.core.activity import note_activity
@@ -16,7 +17,7 @@ from keda_py.core.conditions import with_condition
 from keda_py.core.decision import Decision, Reason, ScaleTo, await_turn, decide, wakes
 from keda_py.core.pacing.activations import read_priority
 from keda_py.core.reading import Round
-from keda_py.core.savings.ledger import Ledger
+from keda_py.core.savings.ledger import note
 from keda_py.core.settlement import Outcome, settle
 from keda_py.core.spec import ScalingSpec
 from keda_py.errors import Conflict, KubeError
@@ -28,7 +29,7 @@ from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencie
 from keda_py.operator.scaled_objects.observing import Observed, observe, sees_the_same, sight_of
 from keda_py.operator.scaled_objects.record_entry import entry_of
 from keda_py.operator.scaled_objects.report import Before, Look, events_of, log_lines_of
-from keda_py.operator.scaled_objects.savings import account_look, account_sight, note_kept
+from keda_py.operator.scaled_objects.savings import account_look, note_kept
 from keda_py.operator.scaled_objects.state import ObjectState, Sight
 from keda_py.operator.scaled_objects.status import reason_of, status_of
 from keda_py.operator.scaled_objects.targets import Count
@@ -38,7 +39,7 @@ log = logging.getLogger(__name__)
 
 
 class ScaleLoop:
-    """Looks at objects whose reconcile has started a loop (`state.spec` is set)."""
+    """Looks at objects whose reconcile has started a loop (`state.spec` is set); `kind.py` is one."""
 
     def __init__(self, parts: ScaledObjectDependencies) -> None:
         self._parts = parts
@@ -48,13 +49,15 @@ class ScaleLoop:
         spec = state.spec
         if spec is None:
             return
-        state.looking = True
+        state.looking, state.hpa_changed = True, False
         try:
-            readings = await self._parts.status.meanwhile(state, self._parts.readings.poll(state.key, state.changed))
+            poll = self._parts.readings.poll(state.key, state.changed)
+            readings = await (self._parts.status.meanwhile(state, poll) if state.staged else poll)
             if readings is None or state.spec is not spec:
                 return
-            if state.sight is not None and sees_the_same(self._parts, state, readings):
-                look_again_at = self._confirm(state, state.sight)
+            now, monotonic = self._parts.clock.now(), self._parts.clock.monotonic()
+            if state.sight is not None and sees_the_same(self._parts, state, readings, monotonic):
+                look_again_at = self._confirm(state, state.sight, now)
             else:
                 look_again_at = await self._look(state, spec, readings)
             schedule_next(self._parts, state, readings, look_again_at)
@@ -69,25 +72,24 @@ class ScaleLoop:
         look = await self._act(state, spec, readings)
         if look.decision.reason is Reason.AWAITING_TURN and self._parts.activations.is_short:
             return look.decision.look_again_at
-        look = replace(look, ledger=account_look(state, look))
+        state.ledger = account_look(state, look)
         self._tell(state, look)
         self._remember(state, look)
         self._parts.readings.note_idle(state.key, idle=look.idle)
-        fields = status_of(look)
+        fields = status_of(look, state.told, state.ledger)
         has_written = await self._parts.status.write(state, fields)
         note_kept(state, fields)
         may_write = has_written or self._parts.status.is_behind(state)  # changes wait for their pause to end
         state.sight = None if may_write else sight_of(self._parts, state, look)
         return look.decision.look_again_at
 
-    def _confirm(self, state: ObjectState, sight: Sight) -> datetime | None:
+    def _confirm(self, state: ObjectState, sight: Sight, now: datetime) -> datetime | None:
         """The same as before, of which all is told and written: it is counted, and the account goes on."""
-        instruments, now = self._parts.instruments, self._parts.clock.now()
-        instruments.process.record_decision(sight.reason.value)
+        self._parts.instruments.process.record_decision(sight.reason.value)
         self._parts.record.confirm(state.key, now)
-        state.ledger = account_sight(state, sight, now)
-        self._tell_savings(state, state.ledger)
-        self._parts.readings.note_idle(state.key, idle=sight.idle)
+        if state.ledger is not None:
+            state.ledger = note(state.ledger, now, state.ledger.held)
+            self._tell_savings(state)
         return sight.look_again_at
 
     async def _act(self, state: ObjectState, spec: ScalingSpec, readings: Round) -> Look:
@@ -105,6 +107,7 @@ class ScaleLoop:
                     await self._parts.targets.read_again(state, spec, state.target)
             else:
                 break
+        status = state.status
         return Look(
             spec=spec,
             at=observed.at,
@@ -116,8 +119,8 @@ class ScaleLoop:
             outcome=outcome,
             settled=settle(spec, observed.seen, decision, outcome),
             metric_names=state.metrics.external_names if state.metrics else (),
-            hpa_status=self._hpa_status(state),
-            before=_before(state),
+            hpa_status=self._hpa_status(state, status),
+            before=_before(state, status),
         )
 
     def _in_turn(self, state: ObjectState, spec: ScalingSpec, decision: Decision, replicas: int | None) -> Decision:
@@ -158,7 +161,7 @@ class ScaleLoop:
         instruments.process.record_decision(look.decision.reason.value)
         if look.spec.fallback is not None:
             instruments.record_fallback(state.key, active=look.in_fallback)
-        self._tell_savings(state, look.ledger)
+        self._tell_savings(state)
         if look.awake is not None:
             instruments.record_awake(state.key, awake=look.awake)
         note_decision(self._parts, state, entry_of(look))
@@ -166,9 +169,9 @@ class ScaleLoop:
             log.log(level, message, extra=about(state) | extra)
         record_events(self._parts, state, self._parts.caches.scaled_objects, events_of(look))
 
-    def _tell_savings(self, state: ObjectState, ledger: Ledger | None) -> None:
-        if ledger is not None:
-            used, saved = ledger.total_replicas, ledger.total_saved
+    def _tell_savings(self, state: ObjectState) -> None:
+        if state.ledger is not None:
+            used, saved = state.ledger.total_replicas, state.ledger.total_saved
             self._parts.instruments.record_savings(state.key, used=used, saved=saved)
 
     def _remember(self, state: ObjectState, look: Look) -> None:
@@ -181,25 +184,25 @@ class ScaleLoop:
                 monotonic=self._parts.clock.monotonic(),
                 until=look.evaluation.changes_at,
             )
-        state.told, state.failures, state.ledger = reason_of(look), look.failures, look.ledger
+        state.told, state.failures = reason_of(look), look.failures
         state.odd, state.out_of_reach = frozenset(look.odd_values), bool(look.refusal)
 
     async def refresh_hpa_condition(self, state: ObjectState) -> None:
         """Pass the HPA's ScalingActive on, between two looks."""
-        hpa = conditions.hpa_active(self._hpa_status(state))
+        hpa = conditions.hpa_active(self._hpa_status(state, state.status))
         if hpa is not None and state.spec is not None:
             listed = with_condition(state.status.get("conditions") or conditions.INITIAL, "HPAActive", hpa)
             await self._parts.status.write(state, {"conditions": listed})
 
-    def _hpa_status(self, state: ObjectState) -> Obj:
-        return self._parts.hpas.status(state.key.namespace, state.status.get("hpaName", ""))
+    def _hpa_status(self, state: ObjectState, status: Mapping[str, Any]) -> Obj:
+        return self._parts.hpas.status(state.key.namespace, status.get("hpaName", ""))
 
 
-def _before(state: ObjectState) -> Before:
+def _before(state: ObjectState, status: Mapping[str, Any]) -> Before:
     return Before(
-        status=state.status,
+        status=status,
         # After a start the status is all that is known of it.
-        reason=state.told or state.status.get("kedaPy") or {},
+        reason=state.told or status.get("kedaPy") or {},
         failures=state.failures,
         odd=state.odd,
         out_of_reach=state.out_of_reach,

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from keda_py.core.activity import last_active_before
 from keda_py.core.decision import Observation, lasts
@@ -16,9 +15,10 @@ from keda_py.core.evaluation import Evaluation, evaluate
 from keda_py.core.fallback import FallbackState, needs_ready_pods
 from keda_py.core.metric_names import MetricSet
 from keda_py.core.reading import Outcome, Round
-from keda_py.core.savings.ledger import is_due
+from keda_py.core.savings.ledger import seconds_until_due
 from keda_py.core.spec import ScalingSpec
 from keda_py.errors import KubeError
+from keda_py.kube.informers.cache import Cache
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.fallback_target import count_ready_pods
 from keda_py.operator.scaled_objects.report import Look
@@ -65,7 +65,7 @@ SIGHT_SECONDS = 300.0
 """At most, between two whole looks."""
 
 
-def sees_the_same(parts: ScaledObjectDependencies, state: ObjectState, seen: Round) -> bool:
+def sees_the_same(parts: ScaledObjectDependencies, state: ObjectState, seen: Round, monotonic: float) -> bool:
     """Whether all that a look is made of is what it was at the look that came to nothing."""
     sight = state.sight
     return (
@@ -73,37 +73,37 @@ def sees_the_same(parts: ScaledObjectDependencies, state: ObjectState, seen: Rou
         and state.spec is sight.spec
         and state.stored is sight.stored
         and not state.staged
+        and state.written is None
         and state.told is sight.told
-        and parts.clock.monotonic() < sight.until
-        and not is_due(state.ledger, parts.clock.now())
-        and _workload(parts, state) is sight.workload
-        and parts.caches.hpas.get(state.key.namespace, sight.stored.get("hpaName", "")) is sight.hpa
+        and monotonic < sight.until
         and _outcomes(seen) == sight.outcomes
+        and sight.workloads.get(state.key.namespace, sight.spec.target.name) is sight.workload
+        and parts.caches.hpas.get(state.key.namespace, sight.stored.get("hpaName", "")) is sight.hpa
         and (sight.spec.fallback is None or parts.readings.health(state.key) == sight.health)
     )
 
 
 def sight_of(parts: ScaledObjectDependencies, state: ObjectState, look: Look) -> Sight | None:
     """What a look that wrote nothing was made of; None where the next one may come to more by time alone."""
-    workload, count = _workload(parts, state), look.seen.replicas
+    workloads, count = _workloads(parts, state), look.seen.replicas
     formula = state.metrics is None or state.metrics.composite is not None  # it may ask for the time
     if formula or look.readings.errors or not lasts(look.decision):
         return None
-    if workload is None or count is None or workload["spec"]["replicas"] != count:
+    workload = workloads.get(state.key.namespace, look.spec.target.name) if workloads is not None else None
+    if workloads is None or workload is None or count is None or workload["spec"]["replicas"] != count:
         return None
     return Sight(
         spec=look.spec,
         outcomes=_outcomes(look.readings),
         health=look.health,
+        workloads=workloads,
         workload=workload,
         hpa=parts.caches.hpas.get(state.key.namespace, state.stored.get("hpaName", "")),
         stored=state.stored,
         told=state.told,
-        count=count,
         reason=look.decision.reason,
-        idle=look.idle,
         look_again_at=look.decision.look_again_at,
-        until=parts.clock.monotonic() + SIGHT_SECONDS,
+        until=parts.clock.monotonic() + min(SIGHT_SECONDS, seconds_until_due(state.ledger, look.at)),
     )
 
 
@@ -111,11 +111,11 @@ def _outcomes(seen: Round) -> tuple[Outcome, ...]:
     return tuple([one.outcome for one in seen.readings])
 
 
-def _workload(parts: ScaledObjectDependencies, state: ObjectState) -> Mapping[str, Any] | None:
-    """The scale target as cached; None where it is not, or where our own last write has not come there yet."""
-    if state.target is None or state.spec is None or state.written is not None:
+def _workloads(parts: ScaledObjectDependencies, state: ObjectState) -> Cache | None:
+    """Where the scale target is cached; None where it is not, or our own last write has not come there yet."""
+    if state.target is None or state.written is not None:
         return None
-    return parts.caches.workload(state.target, state.key.namespace, state.spec.target.name)
+    return parts.caches.of_kind(state.target)
 
 
 async def _count(parts: ScaledObjectDependencies, state: ObjectState, spec: ScalingSpec) -> tuple[Count | None, str]:

@@ -62,14 +62,16 @@ async def _take_hpa_away(
 
 async def resume(parts: ScaledObjectDependencies, state: ObjectState, spec: ScalingSpec, live: Obj) -> None:
     """Not stopped (any more): the Paused condition says whether scaling is blocked in one direction."""
-    current = state.status.get("conditions") or conditions.INITIAL
+    status = state.status
+    current = status.get("conditions") or conditions.INITIAL
     fields: dict[str, Any] = {"pausedReplicaCount": None}
     if spec.pause.any:
         await _mark_paused(parts, state, spec, live)
     elif read_condition(current, "Paused").status == "True":
         parts.tell(live, "Normal", "ScaledObjectUnpaused", conditions.UNPAUSED.message)
         fields["conditions"] = with_condition(current, "Paused", conditions.UNPAUSED)
-    await parts.status.write(state, fields)
+    if any(status.get(name) != value for name, value in fields.items()):
+        await parts.status.write(state, fields)
     parts.instruments.record_paused(state.key, paused=spec.pause.any)
 
 

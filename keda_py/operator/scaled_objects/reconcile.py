@@ -23,7 +23,6 @@ from keda_py.kube.resources import SCALED_OBJECTS, Obj
 from keda_py.operator.controller.dependencies import WATCH_STARTED
 from keda_py.operator.controller.finalizer import ensure_finalizer
 from keda_py.operator.controller.scalers import build_scalers, used_types
-from keda_py.operator.controller.state import fingerprint_of
 from keda_py.operator.controller.steps import StepError
 from keda_py.operator.controller.troubles import log_trouble
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
@@ -49,7 +48,7 @@ class Reconciler:
 
     async def reconcile(self, state: ObjectState, live: Obj) -> None:
         """All steps for a live, not deleted object. Raises StepError (status and Event written) and KubeError."""
-        fingerprint = fingerprint_of(live)
+        fingerprint = state.reconciling
         # Of one step the fields are remembered even when a later one fails, so that a status tells how far it came.
         fields: dict[str, Any] = {}
         spec: ScalingSpec | None = None
@@ -117,7 +116,7 @@ class Reconciler:
             raise ConfigError("the scale target is not resolved")
         metrics = await build_scalers(self._parts, state, spec, live)
         desired = build_hpa(spec, metrics)
-        await self._parts.hpas.ensure(spec, desired, state.status.get("hpaName", ""))
+        state.hpa_version = await self._parts.hpas.ensure(spec, desired, state.status.get("hpaName", ""))
         fields["hpaName"] = spec.hpa_name
         fields["externalMetricNames"] = list(metrics.external_names) or None
         fields["resourceMetricNames"] = list(metrics.resource_names) or None
@@ -144,13 +143,12 @@ class Reconciler:
             self._parts.events.record(live, *WATCH_STARTED)
 
     def _report_success(self, state: ObjectState, spec: ScalingSpec, live: Obj, fields: dict[str, Any]) -> None:
-        current = state.status.get("conditions") or conditions.INITIAL
-        ready_before = read_condition(current, "Ready").status
+        before = read_condition(state.status.get("conditions") or conditions.INITIAL, "Ready")
         ready = conditions.PAUSED_READY if spec.pause.stopped else READY
-        if ready_before != "True":
+        if before.status != "True":
             self._parts.tell(live, "Normal", "ScaledObjectReady", "ScaledObject is ready for scaling")
         # What a running loop has found out about its triggers stays; it is for the next look to change it.
-        keep = state.fingerprint is not None and read_condition(current, "Ready").reason in _LOOP_REASONS
+        keep = state.fingerprint is not None and before.reason in _LOOP_REASONS
         self._stage(state, fields, {} if keep and not spec.pause.stopped else {"Ready": ready}, spec)
 
     async def _report_failure(
@@ -173,11 +171,11 @@ class Reconciler:
     def _stage(
         self, state: ObjectState, fields: dict[str, Any], values: Mapping[str, ConditionValue], spec: ScalingSpec | None
     ) -> None:
-        current = state.status.get("conditions") or ()
+        current, has_fallback = state.status.get("conditions") or (), spec is not None and has_valid_fallback(spec)
         listed = list(current) if conditions.is_initialised(current) else list(conditions.INITIAL)
         for kind, value in values.items():
             listed = with_condition(listed, kind, value)
-        if spec is None or not has_valid_fallback(spec):
+        if not has_fallback:
             listed = with_condition(listed, "Fallback", conditions.NO_FALLBACK)
         self._parts.status.stage(state, {**fields, "conditions": listed})
 

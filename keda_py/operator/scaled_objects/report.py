@@ -16,7 +16,6 @@ from keda_py.core.evaluation import Evaluation
 from keda_py.core.fallback import FallbackState, shows_fallback
 from keda_py.core.metric_names import COMPOSITE_METRIC
 from keda_py.core.reading import Round
-from keda_py.core.savings.ledger import Ledger
 from keda_py.core.settlement import EventNote, Outcome, Settled
 from keda_py.core.spec import ScalingSpec
 from keda_py.core.values.quantity import counts_as_zero
@@ -50,11 +49,6 @@ class Before:
     odd: frozenset[str] = frozenset()
     out_of_reach: bool = False
 
-    @property
-    def in_fallback(self) -> bool:
-        """As the status says."""
-        return read_condition(self.status.get("conditions") or (), "Fallback").status == "True"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
@@ -75,7 +69,25 @@ class Look:
     metric_names: tuple[str, ...] = ()
     hpa_status: Mapping[str, Any] = field(default_factory=dict)
     before: Before = field(default_factory=Before)
-    ledger: Ledger | None = None
+    scaled_to: int | None = field(init=False, repr=False, compare=False)
+    """The count that was written; None if none was, or it failed."""
+    in_fallback: bool = field(init=False, repr=False, compare=False)
+    """Whether the Fallback condition is True from now on."""
+    tells_fallback: bool = field(init=False, repr=False, compare=False)
+    """Whether that is told: it has changed, and a poll found out.
+
+    As in KEDA, a change that the HPA's question found first shows in the Fallback condition alone: in the recorded
+    case `fallback` the HPA asks more often than the poll, and there is no Event.
+    """
+
+    def __post_init__(self) -> None:
+        action, known = self.decision.action, self.before.status.get("conditions") or ()
+        done = isinstance(action, ScaleTo) and self.outcome is not None and not self.outcome.error
+        now, was = shows_fallback(self.spec, self.health), read_condition(known, "Fallback").status == "True"
+        found = any(isinstance(one.outcome, ScalerError) == now and not one.asked for one in self.readings.readings)
+        object.__setattr__(self, "scaled_to", action.replicas if done and isinstance(action, ScaleTo) else None)
+        object.__setattr__(self, "in_fallback", now)
+        object.__setattr__(self, "tells_fallback", now != was and found)
 
     @property
     def awake(self) -> bool | None:
@@ -83,13 +95,6 @@ class Look:
         lowest = self.spec.min_replicas if self.spec.idle_replicas is None else self.spec.idle_replicas
         count = self.seen.replicas if self.scaled_to is None else self.scaled_to
         return None if lowest > 0 or self.spec.resource_only or count is None else count > 0
-
-    @property
-    def scaled_to(self) -> int | None:
-        """The count that was written; None if none was, or it failed."""
-        action = self.decision.action
-        done = isinstance(action, ScaleTo) and self.outcome is not None and not self.outcome.error
-        return action.replicas if done and isinstance(action, ScaleTo) else None
 
     @property
     def refusal(self) -> str:
@@ -101,11 +106,6 @@ class Look:
         """Nothing to do, and at zero or `idleReplicaCount`: no HPA asks, so the next work is ours to find."""
         count = self.seen.replicas if self.scaled_to is None else self.scaled_to
         return not self.evaluation.active and count is not None and count in (0, self.spec.idle_replicas)
-
-    @property
-    def in_fallback(self) -> bool:
-        """Whether the Fallback condition is True from now on."""
-        return shows_fallback(self.spec, self.health)
 
     @property
     def failures(self) -> tuple[str, ...]:
@@ -128,7 +128,7 @@ class Look:
 
 def events_of(look: Look) -> Iterator[EventNote]:
     """The fallback's begin and end, what was scaled, and each trigger error and odd value that is new."""
-    if _fallback_is_told(look):
+    if look.tells_fallback:
         yield FALLBACK_BEGINS if look.in_fallback else FALLBACK_ENDS
     if (scaled := look.settled.event) is not None:
         yield scaled
@@ -153,9 +153,9 @@ def log_lines_of(look: Look) -> Iterator[LogLine]:
             "reason": look.decision.reason.value,
         }
         yield logging.INFO, "scaled target", told
-    if _fallback_is_told(look) and look.in_fallback:
+    if look.tells_fallback and look.in_fallback:
         yield logging.WARNING, "fallback is active", {}
-    elif _fallback_is_told(look):
+    elif look.tells_fallback:
         yield logging.INFO, "fallback is no longer active", {}
     odd = look.odd_values
     for name in odd.keys() - look.before.odd:
@@ -166,15 +166,3 @@ def log_lines_of(look: Look) -> Iterator[LogLine]:
         yield logging.WARNING, "target cannot be read or scaled", {"error": look.refusal}
     elif look.before.out_of_reach and not look.refusal:
         yield logging.INFO, "target can be scaled again", {}
-
-
-def _fallback_is_told(look: Look) -> bool:
-    """Where a poll found out.
-
-    As in KEDA, a change that the HPA's question found first shows in the Fallback condition alone: in the recorded
-    case `fallback` the HPA asks more often than the poll, and there is no Event.
-    """
-    now = look.in_fallback
-    if look.before.in_fallback == now:
-        return False
-    return any(isinstance(one.outcome, ScalerError) == now and not one.asked for one in look.readings.readings)

@@ -14,7 +14,7 @@ from keda_py.core.savings.ledger import Held, Ledger, kept, note, read_ledger
 from keda_py.core.spec import ScalingSpec
 from keda_py.operator.controller.status import SAVINGS
 from keda_py.operator.scaled_objects.report import Look
-from keda_py.operator.scaled_objects.state import ObjectState, Sight
+from keda_py.operator.scaled_objects.state import ObjectState
 from keda_py.operator.scaled_objects.status import savings_of
 
 _FAILS = (Reason.AWAITING_FALLBACK, Reason.TRIGGERS_FAIL)
@@ -28,13 +28,6 @@ def account_look(state: ObjectState, look: Look) -> Ledger | None:
         return _stored(state)
     held = Held(count=count, instead=max(look.spec.min_replicas, 1), failing=count > 0 and _fails(look))
     return note(_stored(state), look.at, held, before=seen)
-
-
-def account_sight(state: ObjectState, sight: Sight, now: datetime) -> Ledger | None:
-    """Up to a look that saw the same as the one before."""
-    return note(
-        _stored(state), now, Held(count=sight.count, instead=max(sight.spec.min_replicas, 1)), before=sight.count
-    )
 
 
 def account_pause(state: ObjectState, spec: ScalingSpec, now: datetime, replicas: int | None) -> Ledger | None:

@@ -12,7 +12,7 @@ from keda_py.core.reading import Outcome
 from keda_py.core.savings.ledger import Ledger
 from keda_py.core.spec import ScalingSpec
 from keda_py.kube.discovery import ScaleTarget
-from keda_py.kube.informers.cache import NamespacedName
+from keda_py.kube.informers.cache import Cache, NamespacedName
 from keda_py.operator.controller.state import NOTHING, Remembered
 
 
@@ -26,13 +26,12 @@ class Sight:
     spec: ScalingSpec
     outcomes: tuple[Outcome, ...]
     health: Mapping[str, FallbackState]
+    workloads: Cache
     workload: Mapping[str, Any]
     hpa: Mapping[str, Any] | None
     stored: Mapping[str, Any]
     told: Mapping[str, Any]
-    count: int
     reason: Reason
-    idle: bool
     look_again_at: datetime | None
     until: float
 
@@ -44,7 +43,7 @@ class ObjectState(Remembered):
     `target` is what the scale loop scales, `missing` the one that a reconcile waits for. `written` is the version and
     count of our last scale, until the cache shows it. `odd` are the metrics of which an odd value has been told,
     `out_of_reach` is whether it has been told that the target can be neither read nor scaled. `sight` is None after a
-    look that did something, or may have to.
+    look that did something, or may have to. `hpa_version` is what the last reconcile made of the HPA, "" for nothing.
     """
 
     spec: ScalingSpec | None = None
@@ -56,6 +55,7 @@ class ObjectState(Remembered):
     out_of_reach: bool = False
     hpa_changed: bool = False
     hpa_lost: bool = False
+    hpa_version: str = ""
     ledger: Ledger | None = None
     told: Mapping[str, Any] = field(default_factory=dict)
     sight: Sight | None = None

@@ -20,17 +20,17 @@ _MOVING = ("nextChange", "ruledBy")
 """Of `status.kedaPy`: what may change while the reason stays."""
 
 
-def status_of(look: Look) -> dict[str, Any]:
-    """The fields that a look is responsible for."""
-    active, settled, own = look.evaluation.active_metrics, look.settled, reason_of(look)
+def status_of(look: Look, own: Mapping[str, Any], ledger: Ledger | None) -> dict[str, Any]:
+    """The fields that a look is responsible for; `own` is its `reason_of`."""
+    active, settled = look.evaluation.active_metrics, look.settled
     fields: dict[str, Any] = {
         "conditions": _conditions(look, settled),
         "triggersActivity": {name: {"isActive": name in active} for name in look.metric_names} or None,
         "health": _health_status(look.spec, look.health) or None,
         "kedaPy": own or None,
     }
-    if own is not look.before.reason or is_due(look.ledger, look.at):
-        fields |= savings_of(look.ledger)
+    if own is not look.before.reason or is_due(ledger, look.at):
+        fields |= savings_of(ledger)
     return fields | _activity_fields(look.before, settled)
 
 
