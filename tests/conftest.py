@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -26,6 +27,10 @@ os.environ["SSL_CERT_DIR"] = str(TESTS / "no such folder")
 # Six thousand collected tests are garbage never, and looking through them again and again costs a tenth of all CPU.
 gc.disable()
 
+GARBAGE = (5_000, 10, 4)
+"""Objects before the youngest are looked through, instead of Python's 700; and looks before older ones are: a world is
+twenty thousand objects that stay until its test ends, and nearly all other garbage ends without the collector."""
+
 # The same cases on every machine, at every run: a red test is red for everybody. The counts are in `properties.py`.
 settings.register_profile("suite", max_examples=EXAMPLES, derandomize=True, database=None, deadline=None)
 # `make fuzz`: other cases each time, ten times as many. What it finds becomes a plain test.
@@ -45,7 +50,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish() -> None:
     """From here on look for garbage, but not among what is there already."""
     gc.freeze()
+    gc.set_threshold(*GARBAGE)
     gc.enable()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown() -> None:
+    """Let go of the servers of this test.
+
+    aiohttp remembers the last thousand requests' handlers with their applications, and with these whole clusters and
+    operators: half a gigabyte a worker, and a sixth of all CPU went to looking through it for garbage.
+    """
+    if (web_app := sys.modules.get("aiohttp.web_app")) is not None:
+        web_app._cached_build_middleware.cache_clear()
 
 
 REAL_TIME = (
