@@ -83,10 +83,15 @@ def deployment(name: str = "app", replicas: int = 0, *, namespace: str = "", **f
 
 
 def bare_scaled_object(
-    *triggers: Obj, name: str = "app", namespace: str = "", annotations: Mapping[str, str] | None = None, **spec: Any
+    *triggers: Obj,
+    name: str = "app",
+    namespace: str = "",
+    target: str = "",
+    annotations: Mapping[str, str] | None = None,
+    **spec: Any,
 ) -> Obj:
-    """A ScaledObject on the Deployment of the same name; without triggers it goes by the clock."""
-    body = {"scaleTargetRef": {"name": name}, "triggers": list(triggers or (cron(),)), **spec}
+    """A ScaledObject on `target`, a Deployment, or that of the same name; without triggers it goes by the clock."""
+    body = {"scaleTargetRef": {"name": target or name}, "triggers": list(triggers or (cron(),)), **spec}
     built = obj("keda.sh/v1alpha1", "ScaledObject", name, namespace, spec=body)
     if annotations:
         built["metadata"]["annotations"] = dict(annotations)

@@ -10,7 +10,7 @@ from keda_py.preview.reading.cluster import ENVIRONMENTS, OVERRIDES, ClusterRead
 from keda_py.preview.reading.manifests import Source
 from tests.builders import config_map, deployment
 from tests.preview.builders import BEGINS, app, environment
-from tests.worlds.world import open_cluster
+from tests.worlds.world import open_world
 
 ICS = {"ics": {"configMapKeyRef": {"name": "fair", "key": "ics"}}}
 
@@ -66,8 +66,8 @@ async def test_what_may_not_be_listed_is_told() -> None:
 
 
 async def test_a_real_client_reads_a_cluster(tmp_path: Path) -> None:
-    async with open_cluster(tmp_path, FakeClock(BEGINS)) as opened:
-        await opened.cluster.apply([{**app(), "metadata": {"name": "app", "namespace": "default"}}])
-        reading = ClusterReading(opened.client, "default")
+    async with open_world(tmp_path, clock=FakeClock(BEGINS)) as world:
+        await world.apply({**app(), "metadata": {"name": "app", "namespace": "default"}})
+        reading = ClusterReading(world.client, "default")
         assert "ScaledObject" in kinds(await reading.read())
         assert reading.unread == []

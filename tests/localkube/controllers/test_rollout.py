@@ -3,7 +3,7 @@
 import pytest
 
 from keda_py.localkube.controllers.rollout import Sizes, limits, next_sizes
-from tests.localkube.controllers.world import Obj
+from tests.localkube.controllers.bare_cluster import Obj
 
 
 def deployment(replicas: int, surge: int | str = "25%", unavailable: int | str = "25%") -> Obj:

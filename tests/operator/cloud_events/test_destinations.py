@@ -11,7 +11,7 @@ from keda_py.kube.resources import CLUSTER_TRIGGER_AUTHENTICATIONS, SECRETS, TRI
 from tests import builders
 from tests.builders import deployment, from_key, metrics_api, scaled_object, secret
 from tests.operator.cloud_events.test_sources import ACTIVE, cluster_source, conditions, create, source
-from tests.operator.world import NAMESPACE, World
+from tests.worlds.world import NAMESPACE, World
 
 REFERENCE = {"name": "topic"}
 

@@ -10,7 +10,7 @@ from keda_py.localkube.store.subscriptions import Event
 from keda_py.operator.controller.activations import HELD_SECONDS, Activations, Ticket
 from tests.builders import cron, deployment, scaled_object
 from tests.operator.environments.builders import LUNCH, environment, events, status, until
-from tests.operator.world import World
+from tests.worlds.world import World
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 SHOP = ObjectKey("ScaledObject", "shop", "app")
@@ -58,8 +58,8 @@ async def test_without_a_limit_all_may_at_once() -> None:
 @pytest.fixture
 async def slow(quiet_world: World) -> World:
     """An operator that wakes two workloads a second."""
-    quiet_world.flags = {"activations-per-second": "2"}
-    await quiet_world.start()
+    quiet_world.operator.flags = {"activations-per-second": "2"}
+    await quiet_world.operator.start()
     return quiet_world
 
 

@@ -7,7 +7,7 @@ from keda_py.kube.resources import CRON_JOBS, ENVIRONMENTS, Obj
 from keda_py.localkube.store.subscriptions import Event
 from tests import builders
 from tests.builders import container, obj
-from tests.operator.world import World
+from tests.worlds.world import World
 
 GROUP = "keda-py.dev/v1alpha1"
 HOURS = [{"days": "Mon-Fri", "from": "08:00", "to": "18:00"}]

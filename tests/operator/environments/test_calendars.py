@@ -5,7 +5,7 @@ from typing import Any
 from keda_py.kube.resources import CALENDARS, CLUSTER_CALENDARS, CONFIG_MAPS, Obj
 from tests.builders import config_map, deployment, obj
 from tests.operator.environments.builders import GROUP, HOURS, condition, environment, events, status, until
-from tests.operator.world import World
+from tests.worlds.world import World
 
 ICS = """BEGIN:VCALENDAR
 VERSION:2.0

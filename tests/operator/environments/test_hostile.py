@@ -14,7 +14,7 @@ from keda_py.operator.environments.known.calendars import Calendars
 from keda_py.operator.environments.known.overriding import Overriding
 from tests.builders import deployment, obj
 from tests.operator.environments.builders import GROUP, HOURS, LUNCH, environment, override, status, until
-from tests.operator.world import World
+from tests.worlds.world import World
 
 
 def calendar(name: str = "odd", **spec: Any) -> dict[str, Any]:
@@ -37,8 +37,8 @@ async def test_what_cannot_be_meant_is_told_and_the_next_process_leads_all_the_s
     schedule = obj(GROUP, "ScalingSchedule", "bounds", spec={"names": ["app"], "periods": periods})
     await world.create(deployment("web", 2), environment(calendar=LUNCH), schedule, body)
     await world.seconds(10)
-    await world.kill()
-    await world.start()
+    await world.operator.kill()
+    await world.operator.start()
     await until(world, 20, "12:05")
     assert (world.replicas("web"), status(world)["phase"]) == (0, "Asleep")
     kind = OVERRIDES if body["kind"] == "Override" else CALENDARS
@@ -56,8 +56,8 @@ async def test_of_members_that_come_and_go_nothing_is_remembered(world: World) -
         assert world.replicas(f"web-{number}") == 0
         await world.delete(DEPLOYMENTS, f"web-{number}")
     await world.seconds(5)
-    assert world.assembly is not None
-    (state,) = world.assembly.environments.environments.states.values()
+    assert world.operator.assembly is not None
+    (state,) = world.operator.assembly.environments.environments.states.values()
     assert (state.written, status(world).get("members", {})) == ({}, {})
 
 

@@ -12,7 +12,7 @@ from tests.operator.environments.builders import (
     status,
     until,
 )
-from tests.operator.world import World
+from tests.worlds.world import World
 
 
 async def test_its_members_sleep_at_night_and_wake_with_the_counts_they_had(world: World) -> None:

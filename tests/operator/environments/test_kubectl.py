@@ -7,7 +7,7 @@ import pytest
 
 from tests.localkube.kubectl import Kubectl, needs_kubectl
 from tests.operator.environments.builders import environment, override, starting, until
-from tests.operator.world import World
+from tests.worlds.world import World
 
 pytestmark = [pytest.mark.kubectl, needs_kubectl]
 

@@ -6,7 +6,7 @@ from keda_py.kube.resources import DEPLOYMENTS, ENVIRONMENTS, HORIZONTAL_POD_AUT
 from keda_py.operator.environments.overlays import Laid, Overlays
 from tests.builders import deployment, metrics_api, obj, scaled_object
 from tests.operator.environments.builders import LUNCH, condition, environment, labelled, status, until
-from tests.operator.world import World
+from tests.worlds.world import World
 
 
 def team(name: str) -> dict[str, dict[str, str]]:

@@ -5,7 +5,7 @@ import pytest
 from keda_py.operator.environments.known.own_pod import OwnPod
 from tests.builders import cron, deployment, scaled_object
 from tests.operator.environments.builders import LUNCH, environment, status, until
-from tests.operator.world import World
+from tests.worlds.world import World
 
 LONG = "an-operator-with-a-name-that-is-longer-than-all-pods-may-be"
 
@@ -32,8 +32,8 @@ def test_a_workload_is_known_by_the_name_of_its_pod(pod: str, kind: str, name: s
 
 async def test_the_operator_is_no_member_and_neither_is_a_scaled_object_of_it(quiet_world: World) -> None:
     world = quiet_world
-    world.env |= {"POD_NAME": "operator-7d9c8b6f5-x2k9q", "POD_NAMESPACE": "default"}
-    await world.start()
+    world.operator.env |= {"POD_NAME": "operator-7d9c8b6f5-x2k9q", "POD_NAMESPACE": "default"}
+    await world.operator.start()
     await world.create(deployment("web", 2), deployment("operator", 2), environment(calendar=LUNCH))
     await world.seconds(5)
     assert status(world)["ready"] == "1/1"

@@ -20,7 +20,7 @@ from keda_py.telemetry.page import MetricsPage
 from keda_py.terminal.times import Times
 from tests.builders import deployment, metrics_api, obj, scaled_object
 from tests.operator.environments.builders import GROUP, cron_job, environment, is_suspended, starting, until
-from tests.operator.world import World
+from tests.worlds.world import World
 
 HOURS = [{"from": "08:00", "to": "12:30"}, {"from": "13:30", "to": "14:00"}]
 BREAK = {"timeZone": "UTC", "hours": HOURS}
@@ -80,7 +80,7 @@ async def test_explain_and_the_status_name_what_rules_a_scaled_object(
     page = capsys.readouterr().out
     assert page.startswith("default/app: asleep by environment dev until 13:30 UTC (Calendar office);")
     assert "annotation" not in page
-    text = (await MetricsPage(world.assembly.parts.instruments).render()).decode()
+    text = (await MetricsPage(world.operator.assembly.parts.instruments).render()).decode()
     assert 'keda_scaled_object_paused{namespace="default",scaledObject="app"} 0.0' in text
     line = line_of(world.get(SCALED_OBJECTS), world.clock.now())
     assert (line.state, line.why) == (
@@ -129,7 +129,7 @@ def test_what_names_no_environment_is_refused() -> None:
 
 
 async def test_a_night_is_told_in_numbers(world: World) -> None:
-    registry = world.assembly.parts.instruments.registry
+    registry = world.operator.assembly.parts.instruments.registry
     labels = {"namespace": "default", "environment": "dev"}
     saved = {"namespace": "default", "kind": "Deployment", "name": "web"}
 

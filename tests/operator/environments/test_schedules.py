@@ -5,7 +5,7 @@ from typing import Any
 from keda_py.kube.resources import HORIZONTAL_POD_AUTOSCALERS, SCALED_OBJECTS, SCALING_SCHEDULES, Obj
 from tests.builders import deployment, metrics_api, obj, scaled_object
 from tests.operator.environments.builders import GROUP, LUNCH, environment, until
-from tests.operator.world import HPA, World
+from tests.worlds.world import HPA, World
 
 LATE = {"name": "late", "hours": [{"from": "12:04", "to": "12:10"}]}
 
@@ -51,8 +51,8 @@ async def test_after_a_restart_the_bounds_are_known_before_the_first_look(world:
     await populate(world, schedule(replicas=4))
     await until(world, 20, "12:06")
     hpas = world.writes_of(HORIZONTAL_POD_AUTOSCALERS, HPA)
-    await world.kill()
-    await world.start()
+    await world.operator.kill()
+    await world.operator.start()
     await world.seconds(120)
     assert {one["spec"]["maxReplicas"] for one in hpas} <= {4}
 

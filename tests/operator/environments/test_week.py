@@ -24,7 +24,7 @@ from tests.operator.environments.builders import (
     status,
     until,
 )
-from tests.operator.world import World
+from tests.worlds.world import World
 
 NEVER = 10**6
 MEMBERS = {"db": 5, "cache": 5, "queue": 5, "api": 10, "auth": 10, "search": NEVER, "web": 5, "admin": 5, "mail": 5}

@@ -19,7 +19,7 @@ from keda_py.kube.transport import Request
 from keda_py.terminal.times import Times
 from tests.builders import cron, deployment, metrics_api, scaled_object
 from tests.operator.explain.test_insight import explain, insight
-from tests.operator.world import NOON, World
+from tests.worlds.world import NOON, World
 
 CREATED, LATER = "2026-11-20T08:00:00Z", "2026-11-20T11:00:00Z"
 ADDRESS = "http://source.shop.svc.cluster.local:8080/api/v1/queues/orders"

@@ -8,7 +8,7 @@ from keda_py.kube.resources import DEPLOYMENTS, SCALED_OBJECTS
 from keda_py.localkube.plane import SYNC_SECONDS
 from keda_py.operator.decisions.history import PAUSE_SECONDS
 from tests.builders import deployment, metrics_api, scaled_object
-from tests.operator.world import World
+from tests.worlds.world import World
 
 POLL = 10
 
@@ -50,8 +50,8 @@ async def test_a_count_changed_by_hand_is_seen_before_the_hpa_notices(world: Wor
 async def test_what_is_told_of_the_last_look_and_of_sleep_goes_on_while_nothing_changes(world: World) -> None:
     await world.create(deployment(), scaled_object(metrics_api(world.url), pollingInterval=POLL))
     await _idle(world)
-    assert world.assembly is not None
-    instruments, record = world.assembly.parts.instruments, world.assembly.parts.record
+    assert world.operator.assembly is not None
+    instruments, record = world.operator.assembly.parts.instruments, world.operator.assembly.parts.record
 
     def saved() -> float:
         labels = {"namespace": "default", "kind": "ScaledObject", "name": "app"}

@@ -89,7 +89,7 @@ async def test_an_environment_rules_objects_of_every_replica_and_goes_on_whoever
 
 async def test_annotations_and_the_wake_budget_hold_for_all_and_each_event_is_sent_once(replicas: Replicas) -> None:
     crew = await three(replicas, downscaler_annotations="true", activations_per_second=str(BUDGET))
-    receiver = Receiver(replicas.source)
+    receiver = Receiver(replicas.server)
     await replicas.client.create(CLOUD_EVENT_SOURCES, source(receiver.url))
     await replicas.create(deployment("plain", 2))
     await apps(replicas)

@@ -140,7 +140,7 @@ async def test_a_rolling_update_fails_no_question_and_no_review(replicas: Replic
     await replicas.cluster.apply(registration())
     first, second = await rollout.add("one"), await rollout.add("two")
     answers, reviews = Clients(), Clients()
-    wanted = scaled_object(metrics_api(f"{replicas.source.url}/jobs"), pollingInterval=1)
+    wanted = scaled_object(metrics_api(replicas.url), pollingInterval=1)
     wanted["metadata"]["namespace"] = "default"
 
     async def ask() -> None:

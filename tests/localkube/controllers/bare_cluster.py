@@ -17,7 +17,7 @@ from tests import builders
 from tests.builders import container, usage
 
 
-class World:
+class BareCluster:
     """The store, its clock and its controllers, with short words for tests."""
 
     def __init__(self, options: PlaneOptions | None = None) -> None:
