@@ -71,7 +71,7 @@ def source(kind: str, **more: Any) -> Obj:
     return named(kind, "source", spec={"secretTargetRef": secrets, "configMapTargetRef": maps, **more})
 
 
-def scaled_job(server: HttpServer, name: str, **spec: Any) -> Obj:
+def guarded_job(server: HttpServer, name: str, **spec: Any) -> Obj:
     return builders.scaled_job(guarded(server), name=name, namespace=SHOP, **{"maxReplicaCount": 2, **spec})
 
 
@@ -205,7 +205,7 @@ async def run_jobs(here: Installed, server: HttpServer) -> None:
     world = here.scene
     server.answers["/jobs"] = '{"value": 10}'
     async with slow_admission(here, "batch", "jobs", failurePolicy="Fail") as webhook:
-        await world.client.create(SCALED_JOBS, scaled_job(server, "work"))
+        await world.client.create(SCALED_JOBS, guarded_job(server, "work"))
         await until_asked(webhook)
     await world.until(SCALED_JOBS, lambda live: condition_of(live, "Active").get("status") == "True", "work")
     await here.until_listed(JOBS, SHOP, lambda job: generation(job) == "1")

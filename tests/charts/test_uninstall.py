@@ -15,11 +15,10 @@ from keda_py.kube.resources import CRON_JOBS, DEPLOYMENTS, ENVIRONMENTS, STATEFU
 from keda_py.localkube.access.identity import service_account
 from keda_py.localkube.cluster import ClusterOptions, LocalCluster
 from tests import builders
-from tests.builders import a_namespace, cron, deployment, scaled_object
+from tests.builders import a_namespace, cron, cron_job, deployment, environment, scaled_object
 from tests.charts.rendering import Obj, is_hook, only, render
 from tests.charts.rights import given, noted
 from tests.kubeconfigs import token_kubeconfig
-from tests.operator.environments.builders import cron_job, environment
 from tests.worlds.world import World, open_world
 
 SHOP, ACCOUNT = "shop", service_account("keda", "keda-operator-release")

@@ -20,9 +20,9 @@ from keda_py.kube.config import context_namespace
 from keda_py.kube.resources import CRON_JOBS, ENVIRONMENTS, OVERRIDES, STATEFUL_SETS, Obj
 from keda_py.terminal.times import Times
 from tests import builders
-from tests.builders import cron, deployment, scaled_object
+from tests.builders import cron, cron_job, deployment, environment, scaled_object
 from tests.environments.builders import NOW
-from tests.operator.environments.builders import cron_job, environment, labelled
+from tests.operator.environments.builders import labelled
 from tests.worlds.world import World, open_world
 
 TIMES = Times(now=NOW)

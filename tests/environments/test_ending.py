@@ -12,9 +12,8 @@ from keda_py.environments.show import look_at_one
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import OVERRIDES
 from keda_py.terminal.times import Times
-from tests.builders import box_definition, boxen, obj
+from tests.builders import box_definition, boxen, environment, obj, override
 from tests.environments.builders import NOW
-from tests.operator.environments.builders import environment, override
 from tests.worlds.world import World, open_world
 
 TIMES = Times(now=NOW)

@@ -20,7 +20,7 @@ from keda_py.localkube.cluster import ClusterOptions
 from keda_py.localkube.store.subscriptions import Event
 from tests.builders import usage, workload
 from tests.http_server import Answer, HttpServer
-from tests.simulation.traces import SCENARIOS, SECONDS, SYNC_SECONDS, Json, apart, begins_early, scaled_object
+from tests.simulation.traces import SCENARIOS, SECONDS, SYNC_SECONDS, Json, apart, begins_early, recorded_object
 from tests.simulation.traces import Path as Counts
 from tests.worlds.world import World, open_world
 
@@ -55,7 +55,7 @@ async def create(world: World, name: str, origin: datetime, scenario: Json) -> N
 
 
 def written(world: World, name: str, scenario: Json, origin: datetime) -> Json:
-    return scaled_object(name, scenario["annotations"], url=world.server.url, origin=origin, scenario=scenario)
+    return recorded_object(name, scenario["annotations"], url=world.server.url, origin=origin, scenario=scenario)
 
 
 async def play(world: World, scenarios: Mapping[str, Json]) -> Mapping[str, Counts]:

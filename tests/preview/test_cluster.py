@@ -9,7 +9,7 @@ from keda_py.kube.resources import CONFIG_MAPS, DEPLOYMENTS, SECRETS, Obj, Objec
 from keda_py.preview.reading.cluster import ENVIRONMENTS, OVERRIDES, ClusterReading
 from keda_py.preview.reading.manifests import Source
 from tests.builders import config_map, deployment
-from tests.preview.builders import BEGINS, app, environment
+from tests.preview.builders import BEGINS, app, dev
 from tests.worlds.world import open_world
 
 ICS = {"ics": {"configMapKeyRef": {"name": "fair", "key": "ics"}}}
@@ -48,7 +48,7 @@ def holidays() -> dict[str, Any]:
 
 
 async def test_workloads_and_files_are_read_where_an_environment_needs_them() -> None:
-    stored = Stored(app(), environment(calendar=holidays()), deployment(namespace="shop"), config_map("fair", "shop"))
+    stored = Stored(app(), dev(calendar=holidays()), deployment(namespace="shop"), config_map("fair", "shop"))
     assert kinds(await ClusterReading(stored, "").read()) == ["ConfigMap", "Deployment", "Environment", "ScaledObject"]
     assert SECRETS.plural not in stored.asked
 

@@ -3,7 +3,7 @@ from tests.localkube.controllers.bare_cluster import BareCluster, Obj, workload
 KINDS = (("apps/v1", "Deployment"), ("apps/v1", "ReplicaSet"), ("v1", "Pod"))
 
 
-def config_map(name: str, *owners: Obj) -> Obj:
+def owned_config_map(name: str, *owners: Obj) -> Obj:
     references = [{key: o[key] for key in ("apiVersion", "kind")} | _named(o) for o in owners]
     metadata = {"name": name, "namespace": "default", "ownerReferences": references}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
@@ -49,8 +49,8 @@ async def test_orphaned_dependents_stay_without_their_owner(cluster: BareCluster
 
 
 async def test_an_object_with_two_owners_outlives_one_of_them(cluster: BareCluster) -> None:
-    first, second = cluster.create(config_map("first")), cluster.create(config_map("second"))
-    cluster.create(config_map("shared", first, second))
+    first, second = cluster.create(owned_config_map("first")), cluster.create(owned_config_map("second"))
+    cluster.create(owned_config_map("shared", first, second))
     cluster.delete(first)
     await cluster.seconds(0)
     shared = cluster.get("v1", "ConfigMap", "shared")
@@ -62,7 +62,7 @@ async def test_an_object_with_two_owners_outlives_one_of_them(cluster: BareClust
 
 async def test_an_object_whose_owner_never_was_goes_too(cluster: BareCluster) -> None:
     ghost = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "ghost", "uid": "0"}}
-    cluster.create(config_map("left", ghost))
+    cluster.create(owned_config_map("left", ghost))
     await cluster.seconds(0)
     assert cluster.find("v1", "ConfigMap", "left") is None
 

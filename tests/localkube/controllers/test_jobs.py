@@ -1,12 +1,11 @@
-from tests.builders import container, obj, usage
+from tests.builders import job, usage
 from tests.localkube.controllers.bare_cluster import BareCluster, Obj
 
 
-def job(completions: int = 1, parallelism: int = 1, **annotations: str) -> Obj:
-    pod = {"containers": [container()], "restartPolicy": "Never"}
-    template = {"metadata": {"annotations": usage(**annotations)}, "spec": pod}
-    spec = {"completions": completions, "parallelism": parallelism, "backoffLimit": 1, "template": template}
-    return obj("batch/v1", "Job", "batch", "default", spec=spec)
+def batch(completions: int = 1, parallelism: int = 1, **annotations: str) -> Obj:
+    """It may fail once; annotations go on the pods."""
+    counts = {"completions": completions, "parallelism": parallelism, "backoffLimit": 1}
+    return job("batch", "default", annotations=usage(**annotations), **counts)
 
 
 def status(cluster: BareCluster) -> Obj:
@@ -15,7 +14,7 @@ def status(cluster: BareCluster) -> Obj:
 
 
 async def test_a_job_completes_when_its_pod_has_run(cluster: BareCluster) -> None:
-    cluster.create(job(run_seconds="30"))
+    cluster.create(batch(run_seconds="30"))
     await cluster.seconds(20)
     assert (status(cluster)["active"], "conditions" in status(cluster)) == (1, False)
     await cluster.seconds(15)
@@ -25,7 +24,7 @@ async def test_a_job_completes_when_its_pod_has_run(cluster: BareCluster) -> Non
 
 
 async def test_parallelism_bounds_the_pods_at_once(cluster: BareCluster) -> None:
-    cluster.create(job(completions=5, parallelism=2, run_seconds="10"))
+    cluster.create(batch(completions=5, parallelism=2, run_seconds="10"))
     await cluster.seconds(5)
     assert status(cluster)["active"] == 2
     await cluster.seconds(60)
@@ -34,7 +33,7 @@ async def test_parallelism_bounds_the_pods_at_once(cluster: BareCluster) -> None
 
 
 async def test_a_job_whose_pods_keep_failing_fails(cluster: BareCluster) -> None:
-    cluster.create(job(run_seconds="1", exit_code="1"))
+    cluster.create(batch(run_seconds="1", exit_code="1"))
     await cluster.seconds(30)
     assert status(cluster)["failed"] == 2
     assert [row["reason"] for row in status(cluster)["conditions"]] == ["BackoffLimitExceeded"]

@@ -1,19 +1,19 @@
 from tests.localkube.controllers.bare_cluster import BareCluster, Obj, workload
 
 
-def namespace(name: str) -> Obj:
+def finalized(name: str) -> Obj:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}, "spec": {"finalizers": ["kubernetes"]}}
 
 
 async def test_a_namespace_starts_with_an_account_and_the_root_certificate(cluster: BareCluster) -> None:
-    cluster.create(namespace("shop"))
+    cluster.create(finalized("shop"))
     await cluster.seconds(0)
     assert cluster.find("v1", "ServiceAccount", "default", "shop") is not None
     assert cluster.find("v1", "ConfigMap", "kube-root-ca.crt", "shop") is not None
 
 
 async def test_a_deleted_namespace_is_emptied_and_goes(cluster: BareCluster) -> None:
-    shop = cluster.create(namespace("shop"))
+    shop = cluster.create(finalized("shop"))
     body = workload(replicas=3)
     cluster.create({**body, "metadata": {"name": "web", "namespace": "shop"}})
     await cluster.seconds(2)
@@ -24,7 +24,7 @@ async def test_a_deleted_namespace_is_emptied_and_goes(cluster: BareCluster) -> 
 
 
 async def test_a_finalizer_holds_its_namespace_and_the_conditions_say_so(cluster: BareCluster) -> None:
-    shop = cluster.create(namespace("shop"))
+    shop = cluster.create(finalized("shop"))
     metadata = {"name": "held", "namespace": "shop", "finalizers": ["example.com/hold"]}
     held = cluster.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
     cluster.delete(shop)

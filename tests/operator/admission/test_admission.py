@@ -8,10 +8,10 @@ from typing import Any
 import httpx
 import pytest
 
-from keda_py.kube.resources import EVENTS, OVERRIDES, SCALED_OBJECTS
+from keda_py.kube.resources import EVENTS, OVERRIDES, SCALED_OBJECTS, Obj
 from keda_py.localkube.access.identity import ADMIN
 from keda_py.operator.admission.webhook.server import MAX_BODY_BYTES
-from tests.builders import authentication, cpu, cron, scaled_job
+from tests.builders import authentication, cpu, cron, override, scaled_job
 from tests.documents import read_file
 from tests.localkube.kubectl import needs_kubectl
 from tests.operator.admission.guarded import (
@@ -246,24 +246,18 @@ async def test_what_is_no_review_is_refused(guarded: Guarded) -> None:
     assert statuses == {name: status for name, (_, _, status) in wrong.items()}
 
 
-def an_override(name: str, **spec: Any) -> dict[str, Any]:
-    meta = {"name": name, "namespace": "default"}
-    return {
-        "apiVersion": "keda-py.dev/v1alpha1",
-        "kind": "Override",
-        "metadata": meta,
-        "spec": {"state": "Awake", **spec},
-    }
+def awake(name: str, **spec: Any) -> Obj:
+    return override(name, "default", state="Awake", **spec)
 
 
 async def test_an_override_tells_who_created_it_and_one_that_is_over_is_refused(guarded: Guarded) -> None:
-    late = await guarded.create(an_override("late", until="2020-01-01T22:00:00Z"))
+    late = await guarded.create(awake("late", until="2020-01-01T22:00:00Z"))
     assert "spec.until: 2020-01-01T22:00:00Z is over before it begins; write a later time" in late.err
-    forged = an_override("forged")
+    forged = awake("forged")
     forged["metadata"]["annotations"] = {"keda-py.dev/requested-by": "jana"}
     assert "is another user" in (await guarded.create(forged)).err
-    assert (await guarded.create(an_override("dry"), "--dry-run=server")).code == 0
-    assert (await guarded.create(an_override("evening", **{"for": "3h"}))).code == 0
+    assert (await guarded.create(awake("dry"), "--dry-run=server")).code == 0
+    assert (await guarded.create(awake("evening", **{"for": "3h"}))).code == 0
 
     def author() -> str:
         stored = guarded.world.find(OVERRIDES, "evening") or {}

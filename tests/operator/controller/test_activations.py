@@ -8,8 +8,8 @@ from keda_py.clock import FakeClock
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.localkube.store.subscriptions import Event
 from keda_py.operator.controller.activations import HELD_SECONDS, Activations, Ticket
-from tests.builders import cron, deployment, scaled_object
-from tests.operator.environments.builders import LUNCH, environment, events, status, until
+from tests.builders import cron, deployment, environment, scaled_object
+from tests.operator.environments.builders import LUNCH, events, status, until
 from tests.worlds.world import World
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -10,9 +10,20 @@ from keda_py.kube.resources import (
     STATEFUL_SETS,
     Obj,
 )
-from tests.builders import container, deployment, hpa, metrics_api, obj, scaled_object, workload
+from tests.builders import (
+    container,
+    cron_job,
+    deployment,
+    environment,
+    hpa,
+    job,
+    metrics_api,
+    obj,
+    scaled_object,
+    workload,
+)
 from tests.operator.downscaler.builders import NIGHT, ORIGINAL, mark_namespace, marked, obeying
-from tests.operator.environments.builders import cron_job, environment, events, is_suspended, until
+from tests.operator.environments.builders import events, is_suspended, until
 from tests.worlds.world import HPA, World
 
 
@@ -63,16 +74,11 @@ def daemon_set(name: str) -> Obj:
     return obj("apps/v1", "DaemonSet", name, spec={"selector": {"matchLabels": {"app": name}}, "template": template})
 
 
-def job(name: str) -> Obj:
-    pod = {"containers": [container()], "restartPolicy": "Never"}
-    return obj("batch/v1", "Job", name, spec={"template": {"spec": pod}, "suspend": False})
-
-
 async def test_each_kind_has_its_own_way_to_be_down(quiet_world: World) -> None:
     world = quiet_world
     budget = obj("policy/v1", "PodDisruptionBudget", "pdb", spec={"minAvailable": 2, "selector": {}})
     scaler = marked(hpa("hpa", "web", minReplicas=2), downtime_replicas="1")
-    objects = [daemon_set("ds"), job("job"), budget, scaler]
+    objects = [daemon_set("ds"), job("job", suspend=False), budget, scaler]
     kinds = (DAEMON_SETS, JOBS, POD_DISRUPTION_BUDGETS, HORIZONTAL_POD_AUTOSCALERS)
 
     def now() -> list[object]:

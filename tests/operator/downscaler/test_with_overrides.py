@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from keda_py.kube.resources import DEPLOYMENTS, OVERRIDES
-from tests.builders import deployment, metrics_api, scaled_object
+from tests.builders import deployment, metrics_api, override, scaled_object
 from tests.operator.downscaler.builders import NIGHT, ORIGINAL, mark_namespace, marked, obeying
-from tests.operator.environments.builders import override, until
+from tests.operator.environments.builders import until
 from tests.worlds.world import World
 
 

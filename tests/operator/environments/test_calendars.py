@@ -1,10 +1,8 @@
 """Calendars that are referred to: their statuses, their files, and what a broken one does: nothing."""
 
-from typing import Any
-
 from keda_py.kube.resources import CALENDARS, CLUSTER_CALENDARS, CONFIG_MAPS, Obj
-from tests.builders import config_map, deployment, obj
-from tests.operator.environments.builders import GROUP, HOURS, condition, environment, events, status, until
+from tests.builders import calendar, config_map, deployment, environment
+from tests.operator.environments.builders import condition, events, status, until
 from tests.worlds.world import World
 
 ICS = """BEGIN:VCALENDAR
@@ -17,10 +15,6 @@ SUMMARY:Company day
 END:VEVENT
 END:VCALENDAR
 """.replace("\n", "\r\n")
-
-
-def calendar(kind: str = "Calendar", **more: Any) -> Obj:
-    return obj(GROUP, kind, "office", spec={"timeZone": "UTC", "hours": HOURS, **more})
 
 
 def from_file() -> list[Obj]:
@@ -64,7 +58,7 @@ async def test_a_missing_file_puts_nothing_to_sleep_and_is_said_once(world: Worl
 
 
 async def test_a_calendar_of_the_cluster_serves_every_namespace(world: World) -> None:
-    await world.create(calendar("ClusterCalendar"))
+    await world.create(calendar(kind="ClusterCalendar"))
     reference = {"name": "office", "kind": "ClusterCalendar"}
     await world.create(deployment("web", 2), environment(calendarRef=reference))
     await until(world, 20, "18:01")

@@ -12,13 +12,9 @@ from keda_py.kube.resources import CALENDARS, DEPLOYMENTS, OVERRIDES, Obj
 from keda_py.operator.environments.known.caches import EnvironmentCaches
 from keda_py.operator.environments.known.calendars import Calendars
 from keda_py.operator.environments.known.overriding import Overriding
-from tests.builders import deployment, obj
-from tests.operator.environments.builders import GROUP, HOURS, LUNCH, environment, override, status, until
+from tests.builders import calendar, deployment, environment, override, scaling_schedule
+from tests.operator.environments.builders import LUNCH, status, until
 from tests.worlds.world import World
-
-
-def calendar(name: str = "odd", **spec: Any) -> dict[str, Any]:
-    return obj(GROUP, "Calendar", name, spec={"timeZone": "UTC", "hours": HOURS, **spec})
 
 
 @pytest.mark.parametrize(
@@ -34,7 +30,7 @@ async def test_what_cannot_be_meant_is_told_and_the_next_process_leads_all_the_s
     world: World, body: dict[str, Any], told: str
 ) -> None:
     periods = [{"name": "day", "calendarRef": {"name": "far"}, "minReplicas": 1}]
-    schedule = obj(GROUP, "ScalingSchedule", "bounds", spec={"names": ["app"], "periods": periods})
+    schedule = scaling_schedule(names=["app"], periods=periods)
     await world.create(deployment("web", 2), environment(calendar=LUNCH), schedule, body)
     await world.seconds(10)
     await world.operator.kill()

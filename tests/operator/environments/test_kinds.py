@@ -4,8 +4,8 @@ import asyncio
 from typing import Any
 
 from keda_py.kube.resources import DEPLOYMENTS, ENVIRONMENTS, REPLICA_SETS, SCALED_OBJECTS, Obj
-from tests.builders import box_definition, boxen, deployment, metrics_api, obj, scaled_object
-from tests.operator.environments.builders import LUNCH, condition, environment, status, until
+from tests.builders import box_definition, boxen, deployment, environment, metrics_api, obj, scaled_object
+from tests.operator.environments.builders import LUNCH, condition, status, until
 from tests.worlds.world import World
 
 GROUP = "example.com"

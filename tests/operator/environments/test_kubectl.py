@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders import environment, override
 from tests.localkube.kubectl import Kubectl, needs_kubectl
-from tests.operator.environments.builders import environment, override, starting, until
+from tests.operator.environments.builders import starting, until
 from tests.worlds.world import World
 
 pytestmark = [pytest.mark.kubectl, needs_kubectl]

@@ -10,8 +10,8 @@ from keda_py.core.values.object_key import ObjectKey
 from keda_py.kube.resources import DEPLOYMENTS, OVERRIDES, Obj
 from keda_py.localkube.store.subscriptions import Event
 from keda_py.operator.environments.override_kind import Neighbours, OverrideMemory
-from tests.builders import deployment, metrics_api, scaled_object
-from tests.operator.environments.builders import environment, events, override, status, until
+from tests.builders import deployment, environment, metrics_api, override, scaled_object
+from tests.operator.environments.builders import events, status, until
 from tests.worlds.world import World
 
 BY = "keda-py.dev/requested-by"

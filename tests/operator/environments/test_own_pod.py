@@ -3,8 +3,8 @@
 import pytest
 
 from keda_py.operator.environments.known.own_pod import OwnPod
-from tests.builders import cron, deployment, scaled_object
-from tests.operator.environments.builders import LUNCH, environment, status, until
+from tests.builders import cron, deployment, environment, scaled_object
+from tests.operator.environments.builders import LUNCH, status, until
 from tests.worlds.world import World
 
 LONG = "an-operator-with-a-name-that-is-longer-than-all-pods-may-be"

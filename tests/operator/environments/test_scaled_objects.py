@@ -6,8 +6,8 @@ It is closed from 12:04 to 12:10.
 import pytest
 
 from keda_py.kube.resources import DEPLOYMENTS, ENVIRONMENTS, SCALED_OBJECTS
-from tests.builders import deployment, metrics_api, scaled_object
-from tests.operator.environments.builders import LUNCH, condition, environment, status, until
+from tests.builders import deployment, environment, metrics_api, scaled_object
+from tests.operator.environments.builders import LUNCH, condition, status, until
 from tests.worlds.world import HPA, World
 
 

@@ -26,7 +26,7 @@ NO_STATUS = [
 ]
 
 
-def scaled_job(url: str) -> Obj:
+def asking_job(url: str) -> Obj:
     return builders.scaled_job(metrics_api(url), name="app", namespace=NAMESPACE)
 
 
@@ -39,7 +39,7 @@ def events(world: World, kind: str, namespace: str = NAMESPACE) -> list[tuple[st
 
 async def test_begin_and_end_of_watching_are_told_with_kedas_actions(world: World) -> None:
     await world.create(deployment(), scaled_object(metrics_api(world.url)))
-    await world.client.create(SCALED_JOBS, scaled_job(world.url))
+    await world.client.create(SCALED_JOBS, asking_job(world.url))
     await world.seconds(1)
     await world.delete(SCALED_OBJECTS)
     await world.delete(SCALED_JOBS)
@@ -58,7 +58,7 @@ async def test_a_status_that_may_not_be_written_is_told_once(tmp_path: Path, ser
         await allow(world, NO_STATUS)
         await world.operator.start()
         await world.create(deployment(), scaled_object(metrics_api(world.url)))
-        await world.client.create(SCALED_JOBS, scaled_job(world.url))
+        await world.client.create(SCALED_JOBS, asking_job(world.url))
         await world.seconds(300)
         for kind in ("ScaledObject", "ScaledJob"):
             failed = [one for one in events(world, kind) if one[1] == f"{kind}UpdateFailed"]

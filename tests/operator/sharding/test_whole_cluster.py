@@ -6,11 +6,10 @@ The leader decides about them; what lies over a ScaledObject each replica knows 
 from collections import Counter
 
 from keda_py.kube.resources import CLOUD_EVENT_SOURCES, DEPLOYMENTS, ENVIRONMENTS, OVERRIDES
-from tests.builders import deployment
+from tests.builders import deployment, environment, override
 from tests.operator.cloud_events.receiver import Receiver
 from tests.operator.cloud_events.test_sources import source
 from tests.operator.downscaler.builders import ORIGINAL, mark_namespace, marked
-from tests.operator.environments.builders import environment, override
 from tests.operator.replicas import Replica, Replicas
 from tests.operator.sharding.crew import (
     NAMES,

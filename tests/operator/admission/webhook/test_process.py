@@ -22,7 +22,7 @@ from keda_py.operator.admission.webhook.paths import AUTHENTICATION, CLUSTER_AUT
 from keda_py.operator.admission.webhook.process import MODULE, SILENCE_SECONDS
 from keda_py.serving.certificates import ServingCertificate, issue_client, make_authority, pem
 from tests.operator.admission.guarded import Guarded, a_guarded_world
-from tests.operator.admission.webhook.reviews import CRON, review, scaled_object
+from tests.operator.admission.webhook.reviews import CRON, review, written
 from tests.waiting import eventually
 
 JSON = {"Content-Type": "application/json"}
@@ -47,7 +47,7 @@ def post(guarded: Guarded, body: bytes, path: str = SCALED_OBJECT.path) -> Any:
 
 
 async def test_fifty_thousand_triggers_take_no_time_of_the_operators_loop(guarded: Guarded) -> None:
-    body = review(scaled_object(triggers=[CRON] * 50_000))
+    body = review(written(triggers=[CRON] * 50_000))
     assert len(body) > 5_000_000
     began = time.thread_time()
     answer = await asyncio.to_thread(post, guarded, body)
@@ -89,7 +89,7 @@ async def test_a_process_that_hangs_is_killed_and_comes_back(guarded: Guarded) -
     await eventually(lambda: process.pid not in (first, None), 2 * SILENCE_SECONDS)
     with pytest.raises(ProcessLookupError):
         os.kill(first, 0)
-    answer = await asyncio.to_thread(post, guarded, review(scaled_object()))
+    answer = await asyncio.to_thread(post, guarded, review(written()))
     assert answer["allowed"]
 
 
@@ -109,7 +109,7 @@ async def test_made_up_reviews_leave_no_trace_in_metrics_and_events(guarded: Gua
     async def send(number: int) -> None:
         namespace = f"forged-{number}"
         for spec in (slow, wrong):
-            obj = scaled_object(**spec)
+            obj = written(**spec)
             obj["metadata"] |= {"namespace": namespace, "uid": f"uid-{number}", "generation": 1}
             body = review(obj, namespace=namespace, operation=f"OP-{number}")
             assert isinstance(await asyncio.to_thread(post, guarded, body), dict)
@@ -153,9 +153,7 @@ class Clients:
             pair.write_bytes(shown.certificate + shown.key)
             context.load_cert_chain(pair)
         with httpx.Client(verify=context, timeout=60, trust_env=False) as client:
-            answer = client.post(
-                f"{guarded.webhook}{SCALED_OBJECT.path}", content=review(scaled_object()), headers=JSON
-            )
+            answer = client.post(f"{guarded.webhook}{SCALED_OBJECT.path}", content=review(written()), headers=JSON)
         return answer.status_code
 
 
@@ -185,6 +183,6 @@ async def test_only_callers_with_the_right_certificate_are_answered_where_a_ca_i
 
 async def test_a_body_that_comes_in_many_pieces_is_read_whole(guarded: Guarded) -> None:
     for size in (65_000, 66_000, 200_000):
-        obj = scaled_object()
+        obj = written()
         obj["metadata"]["annotations"] = {"note": "x" * size}
         assert (await asyncio.to_thread(post, guarded, review(obj)))["allowed"]

@@ -19,10 +19,10 @@ from keda_py.kube.client import PatchKind
 from keda_py.kube.resources import CALENDARS, ENVIRONMENTS, Obj
 from keda_py.kube.transport import Request
 from keda_py.localkube.store.subscriptions import Event
-from tests.builders import deployment, metrics_api, obj, scaled_object
+from tests.builders import calendar, cron_job, deployment, environment, metrics_api, override, scaled_object
 from tests.core.environment.stories import KEYS, START, WAVES, Story, calendar_of, hours_of
 from tests.core.environment.stories import override as spec_of_override
-from tests.operator.environments.builders import GROUP, cron_job, environment, labelled, override, starting
+from tests.operator.environments.builders import labelled, starting
 from tests.worlds.actor import KINDS
 from tests.worlds.world import NOON, World
 
@@ -107,7 +107,7 @@ class Life:
         world = self.world
         world.clock.step(START - NOON)
         world.jobs(10)
-        await world.create(obj(GROUP, "Calendar", "office", spec=hours_of(self.story)))
+        await world.create(calendar(**hours_of(self.story)))
         await world.create(*(self._body(thing) for thing in self.things.values()))
         trigger = metrics_api(world.url)
         queue = scaled_object(trigger, name="queue", minReplicaCount=1, pollingInterval=86400)
@@ -203,7 +203,7 @@ class Life:
         await self.world.delete(CALENDARS, "office")
 
     async def find_calendar(self) -> None:
-        await self.world.create(obj(GROUP, "Calendar", "office", spec=hours_of(self.story)))
+        await self.world.create(calendar(**hours_of(self.story)))
         self.lost = False
 
     # What is to be seen
