@@ -68,8 +68,9 @@ class OwnOperator:
     async def running(self, env: Mapping[str, str] = NOTHING, **flags: str) -> AsyncIterator[Assembly]:
         """One operator at work while the block lasts; it leaves in order. `flags` with underscores."""
         self._write_kubeconfig(self.api_server)
-        given = {"kubeconfig": str(self.kubeconfig), **{name.replace("_", "-"): text for name, text in flags.items()}}
-        async with running_operator(given, env, self.clock) as self.assembly:
+        named = {name.replace("_", "-"): text for name, text in flags.items()}
+        given = {"kubeconfig": str(self.kubeconfig), **self.flags, **named}
+        async with running_operator(given, {**self.env, **env}, self.clock) as self.assembly:
             yield self.assembly
 
     async def stop(self) -> None:

@@ -16,7 +16,7 @@ class Stored:
     namespace: str = "default"
 
     async def apply(self, *manifests: Obj) -> None:
-        """Create or change objects of any kind as kubectl does, without the way through the API."""
+        """Create or change objects of any kind as kubectl does, without a connection."""
         await self.cluster.apply(manifests)
 
     def find(self, resource: Resource, name: str = "app", namespace: str = "") -> Obj | None:

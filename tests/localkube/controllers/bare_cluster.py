@@ -76,7 +76,7 @@ class BareCluster:
         return self.store.resources.get(api_version, kind)
 
 
-def workload(kind: str = "Deployment", name: str = "web", replicas: int = 2, **annotations: str) -> Obj:
+def behaving(kind: str = "Deployment", name: str = "web", replicas: int = 2, **annotations: str) -> Obj:
     """A workload, annotations go on the pods, under our prefix, `_` read as `-`."""
     containers, told = [container(cpu="100m", memory="100Mi")], usage(**annotations)
     built = builders.workload(kind, name, replicas, namespace="default", containers=containers, annotations=told)

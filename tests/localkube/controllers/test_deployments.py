@@ -1,4 +1,4 @@
-from tests.localkube.controllers.bare_cluster import BareCluster, Obj, workload
+from tests.localkube.controllers.bare_cluster import BareCluster, Obj, behaving
 
 
 def ready(pod: Obj) -> bool:
@@ -13,7 +13,7 @@ def with_image(deployment: Obj, image: str) -> Obj:
 
 
 async def test_a_deployment_becomes_pods_that_are_ready_after_their_start_up_time(cluster: BareCluster) -> None:
-    cluster.create(workload(replicas=3, startup_seconds="5"))
+    cluster.create(behaving(replicas=3, startup_seconds="5"))
     await cluster.seconds(4)
     assert [pod["status"]["phase"] for pod in cluster.pods()] == ["Running"] * 3
     assert not any(ready(pod) for pod in cluster.pods())
@@ -26,7 +26,7 @@ async def test_a_deployment_becomes_pods_that_are_ready_after_their_start_up_tim
 
 
 async def test_the_status_is_the_one_a_real_cluster_shows(cluster: BareCluster) -> None:
-    cluster.create(workload(replicas=2))
+    cluster.create(behaving(replicas=2))
     await cluster.seconds(2)
     status = cluster.get("apps/v1", "Deployment", "web")["status"]
     (replicaset,) = cluster.all("apps/v1", "ReplicaSet")
@@ -60,7 +60,7 @@ async def test_the_status_is_the_one_a_real_cluster_shows(cluster: BareCluster) 
 
 
 async def test_scaling_to_zero_and_back_removes_and_makes_pods(cluster: BareCluster) -> None:
-    deployment = cluster.create(workload(replicas=2))
+    deployment = cluster.create(behaving(replicas=2))
     await cluster.seconds(2)
     cluster.scale(deployment, 0)
     await cluster.seconds(0)
@@ -73,7 +73,7 @@ async def test_scaling_to_zero_and_back_removes_and_makes_pods(cluster: BareClus
 
 
 async def test_scaling_down_keeps_the_pods_that_are_ready(cluster: BareCluster) -> None:
-    deployment = cluster.create(workload(replicas=2, startup_seconds="10"))
+    deployment = cluster.create(behaving(replicas=2, startup_seconds="10"))
     await cluster.seconds(11)
     kept = {pod["metadata"]["name"] for pod in cluster.pods()}
     cluster.scale(deployment, 4)
@@ -84,7 +84,7 @@ async def test_scaling_down_keeps_the_pods_that_are_ready(cluster: BareCluster) 
 
 
 async def test_a_deleted_pod_is_replaced(cluster: BareCluster) -> None:
-    cluster.create(workload(replicas=1))
+    cluster.create(behaving(replicas=1))
     await cluster.seconds(2)
     (pod,) = cluster.pods()
     cluster.delete(pod)
@@ -94,7 +94,7 @@ async def test_a_deleted_pod_is_replaced(cluster: BareCluster) -> None:
 
 
 async def test_a_new_template_is_rolled_out_without_losing_availability(cluster: BareCluster) -> None:
-    deployment = cluster.create(workload(replicas=4, startup_seconds="2"))
+    deployment = cluster.create(behaving(replicas=4, startup_seconds="2"))
     await cluster.seconds(3)
     cluster.edit(deployment, lambda d: with_image(d, "example/app:2"))
     least = 4
@@ -110,7 +110,7 @@ async def test_a_new_template_is_rolled_out_without_losing_availability(cluster:
 
 
 async def test_recreate_takes_the_old_pods_away_first(cluster: BareCluster) -> None:
-    body = workload(replicas=2)
+    body = behaving(replicas=2)
     deployment = cluster.create({**body, "spec": {**body["spec"], "strategy": {"type": "Recreate"}}})
     await cluster.seconds(2)
     cluster.edit(deployment, lambda d: with_image(d, "example/app:2"))
@@ -119,7 +119,7 @@ async def test_recreate_takes_the_old_pods_away_first(cluster: BareCluster) -> N
 
 
 async def test_going_back_to_an_old_template_uses_its_replicaset_again(cluster: BareCluster) -> None:
-    deployment = cluster.create(workload(replicas=1))
+    deployment = cluster.create(behaving(replicas=1))
     await cluster.seconds(2)
     cluster.edit(deployment, lambda d: with_image(d, "example/app:2"))
     await cluster.seconds(4)
@@ -134,7 +134,7 @@ async def test_going_back_to_an_old_template_uses_its_replicaset_again(cluster: 
 
 
 async def test_min_ready_seconds_delay_availability(cluster: BareCluster) -> None:
-    body = workload(replicas=1)
+    body = behaving(replicas=1)
     cluster.create({**body, "spec": {**body["spec"], "minReadySeconds": 30}})
     await cluster.seconds(20)
     status = cluster.get("apps/v1", "Deployment", "web")["status"]
@@ -144,7 +144,7 @@ async def test_min_ready_seconds_delay_availability(cluster: BareCluster) -> Non
 
 
 async def test_the_steps_are_told_as_events(cluster: BareCluster) -> None:
-    cluster.create(workload(replicas=1))
+    cluster.create(behaving(replicas=1))
     await cluster.seconds(1)
     (replicaset,) = cluster.all("apps/v1", "ReplicaSet")
     (pod,) = cluster.pods()
@@ -155,7 +155,7 @@ async def test_the_steps_are_told_as_events(cluster: BareCluster) -> None:
 
 
 async def test_events_are_gone_after_an_hour(cluster: BareCluster) -> None:
-    cluster.create(workload(replicas=1))
+    cluster.create(behaving(replicas=1))
     await cluster.seconds(3500)
     assert cluster.events()
     await cluster.seconds(200)
@@ -163,7 +163,7 @@ async def test_events_are_gone_after_an_hour(cluster: BareCluster) -> None:
 
 
 async def test_a_start_up_time_that_is_no_number_is_told_on_the_pod(cluster: BareCluster) -> None:
-    cluster.create(workload(replicas=1, startup_seconds="soon"))
+    cluster.create(behaving(replicas=1, startup_seconds="soon"))
     await cluster.seconds(5)
     assert [pod["status"]["phase"] for pod in cluster.pods()] == ["Pending"]
     (message,) = [message for reason, message in cluster.events() if reason == "Failed"]

@@ -1,4 +1,4 @@
-from tests.localkube.controllers.bare_cluster import BareCluster, Obj, workload
+from tests.localkube.controllers.bare_cluster import BareCluster, Obj, behaving
 
 KINDS = (("apps/v1", "Deployment"), ("apps/v1", "ReplicaSet"), ("v1", "Pod"))
 
@@ -18,7 +18,7 @@ def held(cluster: BareCluster) -> list[str]:
 
 
 async def test_a_deployment_takes_everything_it_owns_along(cluster: BareCluster) -> None:
-    deployment = cluster.create(workload(replicas=2))
+    deployment = cluster.create(behaving(replicas=2))
     await cluster.seconds(2)
     cluster.delete(deployment)
     await cluster.seconds(0)
@@ -26,7 +26,7 @@ async def test_a_deployment_takes_everything_it_owns_along(cluster: BareCluster)
 
 
 async def test_foreground_deletes_the_owner_last(cluster: BareCluster) -> None:
-    deployment = cluster.create(workload(replicas=2))
+    deployment = cluster.create(behaving(replicas=2))
     await cluster.seconds(2)
     (pod, _) = cluster.pods()
     cluster.edit(pod, lambda p: {**p, "metadata": {**p["metadata"], "finalizers": ["example.com/hold"]}})
@@ -39,7 +39,7 @@ async def test_foreground_deletes_the_owner_last(cluster: BareCluster) -> None:
 
 
 async def test_orphaned_dependents_stay_without_their_owner(cluster: BareCluster) -> None:
-    deployment = cluster.create(workload(replicas=1))
+    deployment = cluster.create(behaving(replicas=1))
     await cluster.seconds(2)
     cluster.delete(deployment, "Orphan")
     await cluster.seconds(1)
@@ -68,23 +68,23 @@ async def test_an_object_whose_owner_never_was_goes_too(cluster: BareCluster) ->
 
 
 async def test_a_new_deployment_takes_in_what_the_old_one_left(cluster: BareCluster) -> None:
-    deployment = cluster.create(workload(replicas=2))
+    deployment = cluster.create(behaving(replicas=2))
     await cluster.seconds(2)
     before = {pod["metadata"]["name"] for pod in cluster.pods()}
     cluster.delete(deployment, "Orphan")
     await cluster.seconds(1)
-    cluster.create(workload(replicas=2))
+    cluster.create(behaving(replicas=2))
     await cluster.seconds(2)
     assert {pod["metadata"]["name"] for pod in cluster.pods()} == before
     assert cluster.get("apps/v1", "Deployment", "web")["status"]["readyReplicas"] == 2
 
 
 async def test_a_replicaset_takes_in_pods_that_fit_and_belong_to_nobody(cluster: BareCluster) -> None:
-    replicaset = cluster.create(workload("ReplicaSet", replicas=2))
+    replicaset = cluster.create(behaving("ReplicaSet", replicas=2))
     await cluster.seconds(2)
     before = {pod["metadata"]["name"] for pod in cluster.pods()}
     cluster.delete(replicaset, "Orphan")
     await cluster.seconds(1)
-    cluster.create(workload("ReplicaSet", replicas=2))
+    cluster.create(behaving("ReplicaSet", replicas=2))
     await cluster.seconds(2)
     assert {pod["metadata"]["name"] for pod in cluster.pods()} == before

@@ -6,7 +6,7 @@ import pytest
 
 from keda_py.localkube.plane import PlaneOptions
 from tests.builders import hpa
-from tests.localkube.controllers.bare_cluster import BareCluster, Obj, workload
+from tests.localkube.controllers.bare_cluster import BareCluster, Obj, behaving
 
 CPU = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 50}}}
 QUEUE = {
@@ -31,7 +31,7 @@ def conditions(cluster: BareCluster) -> dict[str, tuple[str, str, str]]:
 
 
 async def test_a_rescale_is_told_as_condition_event_and_time(cluster: BareCluster) -> None:
-    cluster.create(workload(replicas=2, cpu="100m"))
+    cluster.create(behaving(replicas=2, cpu="100m"))
     await cluster.seconds(60)
     cluster.create(autoscaler(CPU))
     await cluster.seconds(16)
@@ -46,7 +46,7 @@ async def test_a_rescale_is_told_as_condition_event_and_time(cluster: BareCluste
 
 
 async def test_a_metric_that_nobody_serves_is_told_in_the_words_of_a_client(cluster: BareCluster) -> None:
-    cluster.create(workload(replicas=2))
+    cluster.create(behaving(replicas=2))
     await cluster.seconds(60)
     cluster.create(autoscaler(QUEUE))
     await cluster.seconds(16)
@@ -71,7 +71,7 @@ async def test_a_missing_target_is_told_and_found_when_it_comes(cluster: BareClu
     message = 'the HPA controller was unable to get the target\'s current scale: deployments.apps "web" not found'
     assert conditions(cluster)["AbleToScale"] == ("False", "FailedGetScale", message)
     assert ("FailedGetScale", 'deployments.apps "web" not found') in cluster.events()
-    cluster.create(workload(replicas=1, cpu="50m"))
+    cluster.create(behaving(replicas=1, cpu="50m"))
     await cluster.seconds(60)
     assert conditions(cluster)["AbleToScale"][0] == "True"
 
@@ -83,7 +83,7 @@ async def test_an_unknown_kind_of_target_is_told(cluster: BareCluster) -> None:
 
 
 async def test_scaling_is_disabled_at_zero_replicas(cluster: BareCluster) -> None:
-    cluster.create(workload(replicas=0))
+    cluster.create(behaving(replicas=0))
     cluster.create(autoscaler(CPU))
     await cluster.seconds(16)
     message = "scaling is disabled since the replica count of the target is zero"
@@ -92,7 +92,7 @@ async def test_scaling_is_disabled_at_zero_replicas(cluster: BareCluster) -> Non
 
 
 async def test_last_transition_time_moves_only_with_the_status(cluster: BareCluster) -> None:
-    cluster.create(workload(replicas=0))
+    cluster.create(behaving(replicas=0))
     cluster.create(autoscaler(CPU))
     await cluster.seconds(16)
     before = cluster.get("autoscaling/v2", "HorizontalPodAutoscaler", "web")
@@ -109,7 +109,7 @@ async def test_repeated_events_are_counted_on_one(cluster: BareCluster) -> None:
 
 
 async def test_usage_that_is_no_quantity_is_told_on_the_pod(cluster: BareCluster) -> None:
-    cluster.create(workload(replicas=1, cpu="much"))
+    cluster.create(behaving(replicas=1, cpu="much"))
     await cluster.seconds(10)
     cluster.create(autoscaler(CPU))
     await cluster.seconds(16)
@@ -146,7 +146,7 @@ ROBOT = {
 async def test_custom_metrics_that_cannot_be_asked_are_told(
     cluster: BareCluster, metric: Obj, reason: str, message: str
 ) -> None:
-    cluster.create(workload(replicas=1))
+    cluster.create(behaving(replicas=1))
     cluster.create(autoscaler(metric))
     await cluster.seconds(16)
     status, told, words = conditions(cluster)["ScalingActive"]
@@ -159,7 +159,7 @@ async def test_a_broken_autoscaler_does_not_stop_the_others(
 ) -> None:
     broken = autoscaler({"type": "External", "external": {}})
     cluster.create({**broken, "metadata": {"name": "broken", "namespace": "default"}})
-    cluster.create(workload(replicas=20, cpu="1m"))
+    cluster.create(behaving(replicas=20, cpu="1m"))
     cluster.create(autoscaler(CPU, maximum=10))
     await cluster.seconds(31)
     assert cluster.get("apps/v1", "Deployment", "web")["spec"]["replicas"] == 10
@@ -168,7 +168,7 @@ async def test_a_broken_autoscaler_does_not_stop_the_others(
 
 async def test_the_sync_period_can_be_set() -> None:
     async with BareCluster(PlaneOptions(hpa_sync_seconds=timedelta(minutes=1).total_seconds())) as cluster:
-        cluster.create(workload(replicas=0))
+        cluster.create(behaving(replicas=0))
         cluster.create(autoscaler(CPU))
         await cluster.seconds(59)
         assert "status" not in cluster.get("autoscaling/v2", "HorizontalPodAutoscaler", "web")
@@ -177,7 +177,7 @@ async def test_the_sync_period_can_be_set() -> None:
 
 
 async def test_a_deleted_autoscaler_is_left_alone(cluster: BareCluster) -> None:
-    cluster.create(workload(replicas=2, cpu="100m"))
+    cluster.create(behaving(replicas=2, cpu="100m"))
     hpa = cluster.create(autoscaler(CPU))
     await cluster.seconds(5)
     cluster.delete(hpa)
@@ -186,7 +186,7 @@ async def test_a_deleted_autoscaler_is_left_alone(cluster: BareCluster) -> None:
 
 
 async def test_two_autoscalers_on_the_same_pods_both_stop(cluster: BareCluster) -> None:
-    cluster.create(workload(replicas=2, cpu="100m"))
+    cluster.create(behaving(replicas=2, cpu="100m"))
     await cluster.seconds(60)
     first, second = autoscaler(CPU), autoscaler(CPU)
     cluster.create(first)

@@ -1,4 +1,4 @@
-from tests.localkube.controllers.bare_cluster import BareCluster, Obj, workload
+from tests.localkube.controllers.bare_cluster import BareCluster, Obj, behaving
 
 
 def finalized(name: str) -> Obj:
@@ -14,7 +14,7 @@ async def test_a_namespace_starts_with_an_account_and_the_root_certificate(clust
 
 async def test_a_deleted_namespace_is_emptied_and_goes(cluster: BareCluster) -> None:
     shop = cluster.create(finalized("shop"))
-    body = workload(replicas=3)
+    body = behaving(replicas=3)
     cluster.create({**body, "metadata": {"name": "web", "namespace": "shop"}})
     await cluster.seconds(2)
     cluster.delete(shop)

@@ -1,8 +1,8 @@
-from tests.localkube.controllers.bare_cluster import BareCluster, workload
+from tests.localkube.controllers.bare_cluster import BareCluster, behaving
 
 
 async def test_pods_are_made_one_after_the_other(cluster: BareCluster) -> None:
-    cluster.create(workload("StatefulSet", name="db", replicas=3, startup_seconds="5"))
+    cluster.create(behaving("StatefulSet", name="db", replicas=3, startup_seconds="5"))
     await cluster.seconds(3)
     assert [pod["metadata"]["name"] for pod in cluster.pods()] == ["db-0"]
     await cluster.seconds(15)
@@ -12,7 +12,7 @@ async def test_pods_are_made_one_after_the_other(cluster: BareCluster) -> None:
 
 
 async def test_the_highest_number_goes_first(cluster: BareCluster) -> None:
-    statefulset = cluster.create(workload("StatefulSet", name="db", replicas=3))
+    statefulset = cluster.create(behaving("StatefulSet", name="db", replicas=3))
     await cluster.seconds(5)
     cluster.scale(statefulset, 1)
     await cluster.seconds(5)
@@ -24,14 +24,14 @@ async def test_the_highest_number_goes_first(cluster: BareCluster) -> None:
 
 
 async def test_a_parallel_set_makes_all_pods_at_once(cluster: BareCluster) -> None:
-    body = workload("StatefulSet", name="db", replicas=3, startup_seconds="60")
+    body = behaving("StatefulSet", name="db", replicas=3, startup_seconds="60")
     cluster.create({**body, "spec": {**body["spec"], "podManagementPolicy": "Parallel"}})
     await cluster.seconds(1)
     assert len(cluster.pods()) == 3
 
 
 async def test_a_new_template_replaces_every_pod(cluster: BareCluster) -> None:
-    statefulset = cluster.create(workload("StatefulSet", name="db", replicas=2))
+    statefulset = cluster.create(behaving("StatefulSet", name="db", replicas=2))
     await cluster.seconds(5)
     before = {pod["metadata"]["uid"] for pod in cluster.pods()}
     template = statefulset["spec"]["template"]

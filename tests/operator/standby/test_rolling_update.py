@@ -21,7 +21,7 @@ PROBE_SECONDS = 0.2
 SHUTDOWN_DELAY = "3s"
 
 
-def service(name: str) -> Obj:
+def https_service(name: str) -> Obj:
     spec = {"ports": [{"name": "https", "port": 443, "protocol": "TCP"}]}
     return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "namespace": "keda"}, "spec": spec}
 
@@ -61,8 +61,8 @@ def registration() -> list[Obj]:
         "admissionReviewVersions": ["v1"],
     }
     return [
-        service(METRICS_SERVICE),
-        service(WEBHOOK_SERVICE),
+        https_service(METRICS_SERVICE),
+        https_service(WEBHOOK_SERVICE),
         {
             "apiVersion": API_SERVICES.api_version,
             "kind": "APIService",
