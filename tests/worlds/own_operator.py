@@ -56,7 +56,7 @@ class OwnOperator:
 
     async def begin(self) -> None:
         """Start the operator and return once it works, also where time is held."""
-        self._write_kubeconfig(self.cable.url)
+        self.log_in(self.cable.url)
         timeout = {"KEDA_HTTP_DEFAULT_TIMEOUT": str(round(self.source_seconds * 1000))}
         flags = {**FLAGS, "kubeconfig": str(self.kubeconfig), **self.flags}
         process = OwnProcess(journal=self.journal) if self.journal is not None else None
@@ -67,7 +67,7 @@ class OwnOperator:
     @asynccontextmanager
     async def running(self, env: Mapping[str, str] = NOTHING, **flags: str) -> AsyncIterator[Assembly]:
         """One operator at work while the block lasts; it leaves in order. `flags` with underscores."""
-        self._write_kubeconfig(self.api_server)
+        self.log_in(self.api_server)
         named = {name.replace("_", "-"): text for name, text in flags.items()}
         given = {"kubeconfig": str(self.kubeconfig), **self.flags, **named}
         async with running_operator(given, {**self.env, **env}, self.clock) as self.assembly:
@@ -94,5 +94,6 @@ class OwnOperator:
             self.process = None
         self.cable = await self.stack.enter_async_context(Cable(self.api_server))
 
-    def _write_kubeconfig(self, url: str) -> None:
+    def log_in(self, url: str) -> None:
+        """Write the operator's kubeconfig for an API server at `url`."""
         self.kubeconfig.write_text(token_kubeconfig(self.cluster, self.user, url))

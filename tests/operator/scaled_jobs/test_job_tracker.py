@@ -57,7 +57,8 @@ class Books:
 
 @pytest.fixture
 async def books(quiet_world: World) -> AsyncIterator[Books]:
-    async with KubeClient(quiet_world.clock, str(quiet_world.kubeconfig)) as client:
+    quiet_world.operator.log_in(quiet_world.operator.cable.url)
+    async with KubeClient(quiet_world.clock, str(quiet_world.operator.kubeconfig)) as client:
         caches = JobCaches(client, ())
         ledger = JobTracker(client, caches)
         live = await quiet_world.client.create(SCALED_JOBS, MANIFEST)
