@@ -11,6 +11,9 @@ from typing import Any
 from keda_py.kube.resources import Obj, Resource
 
 POLL_SECONDS = 1
+GROUP = "keda-py.dev/v1alpha1"
+HOURS = [{"days": "Mon-Fri", "from": "08:00", "to": "18:00"}]
+INLINE: dict[str, Any] = {"timeZone": "UTC", "hours": HOURS}
 
 
 def obj(api_version: str, kind: str, name: str, namespace: str = "", **parts: Any) -> Obj:
@@ -83,10 +86,15 @@ def deployment(name: str = "app", replicas: int = 0, *, namespace: str = "", **f
 
 
 def bare_scaled_object(
-    *triggers: Obj, name: str = "app", namespace: str = "", annotations: Mapping[str, str] | None = None, **spec: Any
+    *triggers: Obj,
+    name: str = "app",
+    namespace: str = "",
+    target: str = "",
+    annotations: Mapping[str, str] | None = None,
+    **spec: Any,
 ) -> Obj:
-    """A ScaledObject on the Deployment of the same name; without triggers it goes by the clock."""
-    body = {"scaleTargetRef": {"name": name}, "triggers": list(triggers or (cron(),)), **spec}
+    """A ScaledObject on `target`, a Deployment, or that of the same name; without triggers it goes by the clock."""
+    body = {"scaleTargetRef": {"name": target or name}, "triggers": list(triggers or (cron(),)), **spec}
     built = obj("keda.sh/v1alpha1", "ScaledObject", name, namespace, spec=body)
     if annotations:
         built["metadata"]["annotations"] = dict(annotations)
@@ -110,8 +118,7 @@ def scaled_job(
     **spec: Any,
 ) -> Obj:
     """A ScaledJob whose pods have `annotations`, polled often."""
-    pod = {"containers": list(containers) or [container()], "restartPolicy": "Never"}
-    template = {"metadata": {"annotations": annotations or {}}, "spec": pod}
+    template = _once(annotations, containers)
     body = {"jobTargetRef": {"template": template}, "pollingInterval": POLL_SECONDS, "triggers": list(triggers), **spec}
     return obj("keda.sh/v1alpha1", "ScaledJob", name, namespace, spec=body)
 
@@ -121,6 +128,41 @@ def hpa(name: str, target: str = "app", namespace: str = "", **spec: Any) -> Obj
     reference = {"apiVersion": "apps/v1", "kind": "Deployment", "name": target}
     body = {"scaleTargetRef": reference, "maxReplicas": 2, **spec}
     return obj("autoscaling/v2", "HorizontalPodAutoscaler", name, namespace, spec=body)
+
+
+def job(name: str, namespace: str = "", *, annotations: Mapping[str, str] | None = None, **spec: Any) -> Obj:
+    """A Job of one pod, which has `annotations`."""
+    return obj("batch/v1", "Job", name, namespace, spec={"template": _once(annotations), **spec})
+
+
+def cron_job(name: str = "report", schedule: str = "0 1 * * *", **spec: Any) -> Obj:
+    return obj(
+        "batch/v1", "CronJob", name, spec={"schedule": schedule, "jobTemplate": {"spec": job(name)["spec"]}, **spec}
+    )
+
+
+def _once(annotations: Mapping[str, str] | None, containers: Sequence[Obj] = ()) -> Obj:
+    pod = {"containers": list(containers) or [container()], "restartPolicy": "Never"}
+    return {"metadata": {"annotations": dict(annotations or {})}, "spec": pod}
+
+
+def environment(name: str = "dev", namespace: str = "", **spec: Any) -> Obj:
+    """With office hours of its own, unless it has a `calendarRef`; members are never too young."""
+    own = {} if "calendarRef" in spec else {"calendar": INLINE}
+    return obj(GROUP, "Environment", name, namespace, spec={"grace": "0s", **own, **spec})
+
+
+def override(name: str = "evening", namespace: str = "", **spec: Any) -> Obj:
+    return obj(GROUP, "Override", name, namespace, spec=spec)
+
+
+def calendar(name: str = "office", kind: str = "Calendar", **spec: Any) -> Obj:
+    """Open in office hours."""
+    return obj(GROUP, kind, name, spec=INLINE | spec)
+
+
+def scaling_schedule(name: str = "bounds", namespace: str = "", **spec: Any) -> Obj:
+    return obj(GROUP, "ScalingSchedule", name, namespace, spec=spec)
 
 
 def metrics_api(url: str, target: int = 5, location: str = "value", **more: Any) -> Obj:

@@ -45,7 +45,7 @@ class WorkerProcess:
         self._leaving = False
 
     @classmethod
-    async def start(cls, limits: Limits) -> "WorkerProcess":
+    async def start(cls, limits: Limits, bytecode_folder: str | None) -> "WorkerProcess":
         """Raises ScalerError where the system does not let us."""
         script = (
             f"import sys; sys.path[:] = {_search_path()!r}; from keda_py.answers.worker import serve; "
@@ -53,7 +53,7 @@ class WorkerProcess:
         )
         environment = {name: os.environ[name] for name in _FROM_ENVIRONMENT if name in os.environ}
         # -I hides PYTHONPYCACHEPREFIX: without it, what the operator has compiled is compiled anew at each start.
-        bytecode = ("-X", f"pycache_prefix={sys.pycache_prefix}") if sys.pycache_prefix else ()
+        bytecode = ("-X", f"pycache_prefix={bytecode_folder}") if bytecode_folder else ()
         options = ("-I", "-B", "-X", "utf8", *bytecode, "-c", script)
         try:
             process = await asyncio.create_subprocess_exec(

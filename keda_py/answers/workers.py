@@ -7,6 +7,7 @@ every other I/O.
 
 import asyncio
 import math
+import sys
 from collections import deque
 
 from keda_py.answers.process import Limits, Question, WorkerProcess
@@ -21,8 +22,9 @@ _FORGOTTEN = 0.001
 class Workers:
     """Belongs to one event loop. Close it: processes do not end by themselves."""
 
-    def __init__(self, limits: Limits) -> None:
-        self._limits = limits
+    def __init__(self, limits: Limits, bytecode_folder: str | None = sys.pycache_prefix) -> None:
+        """`bytecode_folder` has compiled modules; None where they are beside their sources."""
+        self._limits, self._bytecode_folder = limits, bytecode_folder
         self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
         self._working: dict[str, float] = {}
         self._used: dict[str, tuple[float, float]] = {}
@@ -77,7 +79,7 @@ class Workers:
             if process.usable:
                 return process
         self._processes = {process for process in self._processes if process.running}
-        process = await WorkerProcess.start(self._limits)
+        process = await WorkerProcess.start(self._limits, self._bytecode_folder)
         self._processes.add(process)
         return process
 

@@ -67,11 +67,13 @@ async def test_a_process_is_started_for_the_first_question_and_kept_for_the_next
     assert workers.processes == 1
 
 
-async def test_it_finds_compiled_modules_where_the_operator_has_them(
-    workers: Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path))
-    assert await ask(workers, texts.bytecode_folder) == str(tmp_path)
+async def test_it_finds_compiled_modules_where_the_operator_has_them(workers: Workers, tmp_path: Path) -> None:
+    assert await ask(workers, texts.bytecode_folder) == sys.pycache_prefix
+    elsewhere = Workers(LIMITS, str(tmp_path))
+    try:
+        assert await ask(elsewhere, texts.bytecode_folder) == str(tmp_path)
+    finally:
+        await elsewhere.aclose()
 
 
 async def test_what_the_function_refuses_is_refused_in_its_words_and_the_process_goes_on(workers: Workers) -> None:

@@ -11,12 +11,12 @@ TRIGGER: dict[str, Any] = {"type": "cron", "metadata": {"timezone": "UTC"}}
 SPEC: dict[str, Any] = {"scaleTargetRef": {"name": "web"}, "triggers": [TRIGGER]}
 
 
-def scaled_object(**spec: Any) -> dict[str, Any]:
+def stored(**spec: Any) -> dict[str, Any]:
     return {"metadata": {"name": "web", "managedFields": []}, "spec": SPEC | spec, "status": {"unheardOf": 1}}
 
 
 def test_what_the_wire_calls_camel_case_is_read_and_the_unknown_ignored() -> None:
-    parsed = parse_object(ScaledObject, scaled_object(maxReplicaCount=5, noSuchField=1))
+    parsed = parse_object(ScaledObject, stored(maxReplicaCount=5, noSuchField=1))
     assert parsed.spec.max_replica_count == 5
     assert parsed.spec.min_replica_count is None
     assert parsed.spec.triggers[0].metadata == {"timezone": "UTC"}
@@ -50,7 +50,7 @@ def test_what_the_wire_calls_camel_case_is_read_and_the_unknown_ignored() -> Non
 )
 def test_a_wrong_field_is_named_with_its_remedy(spec: dict[str, Any], field: str, sentence: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        parse_object(ScaledObject, scaled_object(**spec))
+        parse_object(ScaledObject, stored(**spec))
     assert str(caught.value).startswith(f"{field}: {sentence}")
     assert caught.value.field == field
 

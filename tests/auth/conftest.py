@@ -5,14 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.auth.world import World, open_world, started
+from keda_py.clock import SystemClock
 from tests.builders import deployment
 from tests.servers import free_port, redis_command, running
+from tests.worlds.world import World, open_world
 
 
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[World]:
-    async with open_world(tmp_path) as world:
+    async with open_world(tmp_path, clock=SystemClock()) as world:
         yield world
 
 
@@ -28,7 +29,7 @@ def guarded_redis(tmp_path: Path) -> Iterator[int]:
 async def as_in_keda(world: World) -> AsyncIterator[World]:
     """As `working`, with an operator that sends its own identity anywhere."""
     await world.apply(deployment("app"))
-    async with started(world, operator_identity_anywhere="true"):
+    async with world.operator.running(operator_identity_anywhere="true"):
         yield world
 
 
@@ -36,5 +37,5 @@ async def as_in_keda(world: World) -> AsyncIterator[World]:
 async def working(world: World) -> AsyncIterator[World]:
     """With a Deployment "app" and an operator at work."""
     await world.apply(deployment("app", env=[{"name": "PLAIN", "value": "p"}]))
-    async with started(world):
+    async with world.operator.running():
         yield world

@@ -7,9 +7,10 @@ import pytest
 from keda_py.kube.resources import CLUSTER_TRIGGER_AUTHENTICATIONS as CTA
 from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS
 from keda_py.kube.resources import TRIGGER_AUTHENTICATIONS as TA
-from tests.auth.world import World, redis_trigger, started
+from tests.auth.resolving import redis_trigger
 from tests.builders import a_namespace, authentication, container, deployment, from_key, scaled_job, scaled_object
 from tests.waiting import eventually
+from tests.worlds.world import World
 
 # KEDA's own end-to-end tests allow about as much.
 SOON = 1.0
@@ -21,7 +22,7 @@ async def users(world: World, name: str, resource: Any = TA) -> str:
 
 async def test_the_status_lists_users_in_the_order_of_their_coming_and_drops_them_as_they_go(world: World) -> None:
     await world.apply(authentication("auth"), *(deployment(name) for name in ("one", "two")))
-    async with started(world):
+    async with world.operator.running():
         for name, listed in (("two", "two"), ("one", "two,one")):
             await world.apply(scaled_object(redis_trigger("auth"), redis_trigger("auth", listName="more"), name=name))
             await eventually(lambda want=listed: is_listed(world, want), SOON)
@@ -50,14 +51,14 @@ async def test_users_of_a_cluster_wide_one_are_listed_by_name_alone(world: World
     async def listed() -> bool:
         return await users(world, "shared", CTA) == "app"
 
-    async with started(world):
+    async with world.operator.running():
         await eventually(listed)
 
 
 @pytest.mark.parametrize("kind", ["TriggerAuthentication", "ClusterTriggerAuthentication"])
 async def test_events_tell_of_its_coming_its_changes_and_its_end(world: World, kind: str) -> None:
     resource = TA if kind == "TriggerAuthentication" else CTA
-    async with started(world):
+    async with world.operator.running():
         await world.apply(authentication("auth", kind))
         await eventually(lambda: has_event(world, kind, f"{kind}Added", f"New {kind} configured"))
         assert world.get(resource, "auth")["metadata"]["finalizers"] == ["finalizer.keda.sh"]
@@ -83,7 +84,7 @@ async def test_an_operator_that_starts_lists_users_and_lets_go_of_what_is_being_
     held["metadata"]["finalizers"] = ["finalizer.keda.sh"]
     await world.apply(held)
     await world.delete(TA, "held")
-    async with started(world):
+    async with world.operator.running():
         await eventually(lambda: is_listed(world, "app"))
 
         async def held_is_gone() -> bool:
@@ -104,7 +105,7 @@ async def test_scaledjobs_use_authentications_like_scaledobjects(world: World) -
         conditions = (world.get(SCALED_JOBS, "app").get("status") or {}).get("conditions") or ()
         return any(one["type"] == "Ready" and one["status"] == "False" for one in conditions)
 
-    async with started(world) as operator:
+    async with world.operator.running() as operator:
         await eventually(is_refused)
         assert await eventually(status) == {"scaledjobs": "app"}
         assert operator.parts.reader.watches.open == 1, "the Secret that is missing is waited for"

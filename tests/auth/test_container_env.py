@@ -8,8 +8,9 @@ from keda_py.auth.lookup.container_env import expand
 from keda_py.errors import ConfigError, NotFound
 from keda_py.kube.resources import Obj
 from keda_py.net.secret_texts import as_secrets
-from tests.auth.world import World, redis_trigger, resolve, started
+from tests.auth.resolving import redis_trigger, resolve
 from tests.builders import authentication, config_map, deployment, secret
+from tests.worlds.world import World
 
 ENV = {"A": "1", "B": "$(A)", "EMPTY": ""}
 
@@ -108,14 +109,14 @@ SOURCES = (secret("creds", user="bob", password="s3cret"), config_map("conf", HO
 )
 async def test_the_environment_of_a_container(world: World, container: Obj, env: dict[str, str]) -> None:
     await world.apply(*SOURCES, deployment("app", **container))
-    async with started(world):
+    async with world.operator.running():
         found = await resolve(world, redis_trigger(addressFromEnv="A"))
     assert found.env == env
 
 
 async def test_a_variable_that_holds_a_path_is_resolved_too(world: World) -> None:
     await world.apply(*SOURCES, deployment("app", env=[{"name": "KEY_FILE", "value": "/key.json"}]))
-    async with started(world):
+    async with world.operator.running():
         found = await resolve(world, redis_trigger(credentialsFromEnvFile="KEY_FILE"))
     assert found.env == {"KEY_FILE": "/key.json"}
 
@@ -132,7 +133,7 @@ async def test_a_missing_object_that_is_not_optional_fails_the_build(
     world: World, container: Obj, message: str
 ) -> None:
     await world.apply(deployment("app", **container))
-    async with started(world):
+    async with world.operator.running():
         with pytest.raises(ConfigError, match=f"error resolving secrets for ScaleTarget: {message}"):
             await resolve(world, redis_trigger(addressFromEnv="A"))
         assert (await resolve(world, redis_trigger(address="redis:6379"))).env == {}, "nobody asked for it"
@@ -207,7 +208,7 @@ async def test_secrets_of_workloads_are_left_alone_where_access_is_restricted(wo
         "env": [{"name": "P", **key_of("secretKeyRef", "creds", "password")}],
     }
     await world.apply(*SOURCES, deployment("app", **container))
-    async with started(world, {"KEDA_RESTRICT_SECRET_ACCESS": "True"}):
+    async with world.operator.running({"KEDA_RESTRICT_SECRET_ACCESS": "True"}):
         found = await resolve(world, redis_trigger(addressFromEnv="A"))
     assert found.env == {"HOST": "redis", "PORT": "6379"}
 

@@ -12,10 +12,11 @@ from aiohttp import web
 
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.kube.resources import Obj
-from tests.auth.world import World, redis_trigger, resolve, started
+from tests.auth.resolving import redis_trigger, resolve
 from tests.builders import authentication, deployment
 from tests.certificates import Authority
 from tests.http_server import HttpServer, http_server
+from tests.worlds.world import World
 
 CLUSTER = "ClusterTriggerAuthentication"
 LISTED = {"operator_identity_hosts": "vault.example.org,127.0.0.1"}
@@ -32,7 +33,7 @@ class Scene:
     folder: Path
 
     def start(self, **flags: str) -> Any:
-        return started(self.world, ca_dir=str(self.folder), **flags)
+        return self.world.operator.running(ca_dir=str(self.folder), **flags)
 
     @property
     def tokens(self) -> list[str]:

@@ -17,9 +17,10 @@ from keda_py.kube.resources import (
     TRIGGER_AUTHENTICATIONS,
 )
 from keda_py.testing import A_SATURDAY
-from tests.auth.world import World, open_world, redis_trigger, resolve, started
+from tests.auth.resolving import redis_trigger, resolve
 from tests.builders import authentication, config_map, deployment, from_key, scaled_job, scaled_object, secret
 from tests.waiting import eventually
+from tests.worlds.world import World, open_world
 
 READY = ("True", "ScaledObjectReady")
 
@@ -50,7 +51,7 @@ async def test_scaling_goes_on_when_a_password_is_changed(
         deployment("app"),
         scaled_object(redis_trigger("redis", address=f"127.0.0.1:{guarded_redis}")),
     )
-    async with started(world):
+    async with world.operator.running():
         await eventually(lambda: world.condition("Ready") == READY, 5)
         await push_jobs(guarded_redis, "old", 5)
         await eventually(lambda: is_scaled(world, up=True))
@@ -97,9 +98,8 @@ async def two_apps(world: World, guarded_redis: int) -> World:
 
 async def openings(world: World) -> dict[str, object]:
     """The scalers that stand, by object."""
-    assert world.operator is not None
     sets = {
-        name: world.operator.parts.readings.built(ObjectKey("ScaledObject", "default", name))
+        name: world.operator.assembly.parts.readings.built(ObjectKey("ScaledObject", "default", name))
         for name in ("app", "other")
     }
     return {name: built.scalers[0] for name, built in sets.items() if built}
@@ -127,9 +127,11 @@ async def test_what_could_not_be_built_is_tried_again_when_its_parameters_change
     await two_apps.apply(
         scaled_object(trigger, pollingInterval=3600), scaled_object(other, name="other", pollingInterval=3600)
     )
-    async with started(two_apps):
+    async with two_apps.operator.running():
         await eventually(lambda: is_kind(two_apps, "Ready", ("False", "ScaledObjectCheckFailed")))
-        await eventually(lambda: two_apps.operator.parts.readings.built(ObjectKey("ScaledObject", "default", "other")))
+        await eventually(
+            lambda: two_apps.operator.assembly.parts.readings.built(ObjectKey("ScaledObject", "default", "other"))
+        )
         before = await openings(two_apps)
         await give_right_password(two_apps, how)
         await eventually(lambda: is_kind(two_apps, "Ready", READY), WITHIN)
@@ -150,7 +152,7 @@ async def test_a_change_renews_the_scalers_that_use_it_and_no_others(two_apps: W
     async with Redis.from_url(f"redis://{address}", password="old") as server:
         await server.config_set("requirepass", "")
     await two_apps.apply(*(scaled_object(one, name=name, pollingInterval=3600) for name, one in triggers.items()))
-    async with started(two_apps):
+    async with two_apps.operator.running():
 
         async def both_stand() -> bool:
             return len(await openings(two_apps)) == 2
@@ -176,7 +178,7 @@ async def test_a_secret_that_comes_late_is_waited_for(world: World, guarded_redi
         deployment("app"),
         scaled_object(redis_trigger("redis"), pollingInterval=3600),
     )
-    async with started(world) as operator:
+    async with world.operator.running() as operator:
         await eventually(lambda: is_kind(world, "Ready", ("False", "ScaledObjectCheckFailed")))
         await world.apply(secret("redis", address=f"127.0.0.1:{guarded_redis}", password="old"))
         await eventually(lambda: is_kind(world, "Ready", READY), WITHIN)
@@ -192,7 +194,7 @@ async def test_the_status_of_an_authentication_is_no_change_of_it(world: World, 
         deployment("app"),
         scaled_object(redis_trigger("redis", address=f"127.0.0.1:{guarded_redis}"), pollingInterval=3600),
     )
-    async with started(world) as operator:
+    async with world.operator.running() as operator:
         told: list[object] = []
         operator.parts.resolver.subscribe(lambda key, index: told.append((key, index)))
         await eventually(lambda: is_kind(world, "Ready", READY))
@@ -218,7 +220,7 @@ async def test_a_scaledjob_by_the_name_of_a_scaledobject_is_told_and_forgotten_b
         scaled_job(trigger, name="app", pollingInterval=3600),
     )
     object_key, job_key = (ObjectKey(kind, "default", "app") for kind in ("ScaledObject", "ScaledJob"))
-    async with started(world) as operator:
+    async with world.operator.running() as operator:
         readings, told = operator.parts.readings, set[object]()
         operator.parts.resolver.subscribe(lambda key, _: told.add(key))
         await eventually(lambda: readings.built(object_key) and readings.built(job_key))
@@ -235,12 +237,12 @@ async def test_a_scaledjob_by_the_name_of_a_scaledobject_is_told_and_forgotten_b
 async def test_a_bound_token_is_replaced_before_it_ends(tmp_path: Path) -> None:
     clock = FakeClock(A_SATURDAY)
     token = {"parameter": "password", "serviceAccountName": "robot"}
-    async with open_world(tmp_path, clock) as world:
+    async with open_world(tmp_path, clock=clock) as world:
         await world.apply(
             {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot", "namespace": "default"}},
             authentication("token", boundServiceAccountToken=[token]),
         )
-        async with started(world) as operator:
+        async with world.operator.running() as operator:
             told: list[object] = []
             operator.parts.resolver.subscribe(lambda key, index: told.append((key, index)))
             before = (await resolve(world, redis_trigger("token"))).auth["password"]

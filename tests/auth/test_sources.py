@@ -8,8 +8,9 @@ import pytest
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import Obj
 from keda_py.sdk.scaler import PodIdentity
-from tests.auth.world import World, redis_trigger, resolve, started
+from tests.auth.resolving import redis_trigger, resolve
 from tests.builders import a_namespace, authentication, config_map, deployment, from_key, secret
+from tests.worlds.world import World
 
 CTA = "ClusterTriggerAuthentication"
 
@@ -55,7 +56,7 @@ async def test_a_cluster_wide_one_has_its_secrets_in_the_operators_namespace(wor
         authentication("auth", secretTargetRef=[from_key("password", "creds", "password")]),
         authentication("auth", CTA, secretTargetRef=[from_key("password", "creds", "password")]),
     )
-    async with started(world, {"KEDA_CLUSTER_OBJECT_NAMESPACE": "keda"}):
+    async with world.operator.running({"KEDA_CLUSTER_OBJECT_NAMESPACE": "keda"}):
         assert (await resolve(world, redis_trigger("auth"))).auth == {"password": "here"}
         assert (await resolve(world, redis_trigger("auth", CTA))).auth == {"password": "there"}
 
@@ -74,7 +75,7 @@ async def test_restricted_access_reads_secrets_there_whatever_was_meant(world: W
         ),
     )
     env = {"KEDA_CLUSTER_OBJECT_NAMESPACE": "keda", "KEDA_RESTRICT_SECRET_ACCESS": "true"}
-    async with started(world, env):
+    async with world.operator.running(env):
         assert (await resolve(world, redis_trigger("auth"))).auth == {"key": "here", "password": "there"}
 
 
@@ -94,7 +95,6 @@ async def test_what_is_missing_is_told_once_and_no_error(working: World, caplog:
 
 
 async def test_an_authentication_that_does_not_exist_gives_nothing(working: World) -> None:
-    assert working.operator is not None
     trigger = redis_trigger("auth", CTA)
     await working.apply(authentication("auth", CTA))
     await resolve(working, trigger)
@@ -170,7 +170,9 @@ async def test_a_file_stands_for_every_other_source(world: World, tmp_path: Path
         authentication("namespaced", filePath="creds.json"),
         *(authentication(name, CTA, filePath=path) for name, path in WRONG_FILES.items()),
     )
-    async with started(world, {"KEDA_CLUSTER_OBJECT_NAMESPACE": "keda"}, filepath_auth_root_path=f"{tmp_path}/root"):
+    async with world.operator.running(
+        {"KEDA_CLUSTER_OBJECT_NAMESPACE": "keda"}, filepath_auth_root_path=f"{tmp_path}/root"
+    ):
         assert (await resolve(world, redis_trigger("file", CTA))).auth == {"password": "file"}
         with pytest.raises(ConfigError, match="only supported for ClusterTriggerAuthentication, got kind: $"):
             await resolve(world, redis_trigger("namespaced"))

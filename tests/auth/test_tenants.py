@@ -21,9 +21,10 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from keda_py.errors import KedaPyError
 from keda_py.kube.resources import Obj
 from keda_py.kube.transport import Request
-from tests.auth.world import World, redis_trigger, resolve, started
+from tests.auth.resolving import redis_trigger, resolve
 from tests.builders import a_namespace, authentication, deployment, secret
 from tests.http_server import HttpServer, http_server
+from tests.worlds.world import World
 
 SECRET = "s3cret-of-the-shop"
 SHOP, BANK = "default", "bank"
@@ -67,7 +68,7 @@ async def tenants(world: World) -> AsyncIterator[World]:
     await world.apply(a_namespace(BANK), deployment("app"))
     accounts = [{"name": "robot", "namespace": one} for one in (SHOP, BANK)]
     await world.apply(*({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta} for meta in accounts))
-    async with started(world, operator_identity_anywhere="true"):
+    async with world.operator.running(operator_identity_anywhere="true"):
         yield world
 
 

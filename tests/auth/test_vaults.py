@@ -14,10 +14,11 @@ from aiohttp import web
 
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.kube.resources import Obj
-from tests.auth.world import World, redis_trigger, resolve
+from tests.auth.resolving import redis_trigger, resolve
 from tests.builders import authentication, secret
 from tests.http_server import HttpServer, http_server
 from tests.scalers.conftest import aws_endpoint
+from tests.worlds.world import World
 
 __all__ = ["aws_endpoint"]
 

@@ -12,7 +12,7 @@ from keda_py.clock import SystemClock
 from keda_py.kube.resources import DEPLOYMENTS, NAMESPACES, SCALED_OBJECTS
 from tests.bench.lab.figures import Row, cpu_seconds, median, resident_mb
 from tests.bench.lab.options import Options, Say
-from tests.bench.lab.world import NAMESPACE, World, build_world, until
+from tests.bench.lab.stand import NAMESPACE, Stand, build_stand, until
 from tests.builders import cron
 
 START_SECONDS, PER_SECOND = 15.0, 20
@@ -22,37 +22,37 @@ GIVEN_BACK_SECONDS = 25.0
 
 
 async def run(options: Options, say: Say) -> AsyncIterator[Row]:
-    """The whole measurement, on a world of its own."""
-    async with build_world(options) as world:
-        await world.add_deployments(options.objects)
+    """The whole measurement, on a stand of its own."""
+    async with build_stand(options) as stand:
+        await stand.add_deployments(options.objects)
         begins = _minute_after(timedelta(seconds=START_SECONDS + options.objects / PER_SECOND))
         say(f"{options.objects} ScaledObjects until all are Ready")
-        await world.add_scaled_objects(options.objects, options.interval, _window(begins))
+        await stand.add_scaled_objects(options.objects, options.interval, _window(begins))
 
         async def all_ready() -> bool:
-            yield await world.count_ready() >= options.objects
+            yield await stand.count_ready() >= options.objects
 
         await until(all_ready, f"{options.objects} ScaledObjects", 900.0, pause=0.5)
-        resident = resident_mb(world.operator)
-        rows = {"objects": options.objects, **await _measure_burst(world, options.objects, begins, say)}
+        resident = resident_mb(stand.operator)
+        rows = {"objects": options.objects, **await _measure_burst(stand, options.objects, begins, say)}
         yield {
             **rows,
-            **await _measure_end(world, say),
-            "rss_mb": {"ready": round(resident, 1), **await _later(world)},
+            **await _measure_end(stand, say),
+            "rss_mb": {"ready": round(resident, 1), **await _later(stand)},
         }
 
 
-async def _measure_burst(world: World, objects: int, begins: datetime, say: Say) -> Row:
+async def _measure_burst(stand: Stand, objects: int, begins: datetime, say: Say) -> Row:
     left = -_since(begins)
     if left < 0:
         raise RuntimeError(f"the objects were Ready {-left:.0f} s after the minute: the machine is too busy")
     say("until the minute")
     await asyncio.sleep(left)
     say("until all are awake")
-    used, late = cpu_seconds(world.operator), dict[str, float]()
+    used, late = cpu_seconds(stand.operator), dict[str, float]()
 
     async def all_awake() -> bool:
-        for live in await world.client.list(DEPLOYMENTS, NAMESPACE):
+        for live in await stand.client.list(DEPLOYMENTS, NAMESPACE):
             if live["spec"].get("replicas", 0) > 0:
                 late.setdefault(live["metadata"]["name"], _since(begins))
         return len(late) >= objects
@@ -61,29 +61,29 @@ async def _measure_burst(world: World, objects: int, begins: datetime, say: Say)
     seconds = list(late.values())
     return {
         "late_s": {"median": median(seconds), "max": round(max(seconds), 2)},
-        "burst_cpu_s": round(cpu_seconds(world.operator) - used, 2),
+        "burst_cpu_s": round(cpu_seconds(stand.operator) - used, 2),
     }
 
 
-async def _measure_end(world: World, say: Say) -> Row:
+async def _measure_end(stand: Stand, say: Say) -> Row:
     say("deleting the namespace")
-    began, used = time.perf_counter(), cpu_seconds(world.operator)
-    await world.client.delete(NAMESPACES.named("", NAMESPACE))
+    began, used = time.perf_counter(), cpu_seconds(stand.operator)
+    await stand.client.delete(NAMESPACES.named("", NAMESPACE))
 
     async def all_gone() -> bool:
-        return not await world.client.list(SCALED_OBJECTS, NAMESPACE)
+        return not await stand.client.list(SCALED_OBJECTS, NAMESPACE)
 
     await until(all_gone, "the end of the namespace", 300.0, pause=0.5)
     return {
         "deleted_s": round(time.perf_counter() - began, 1),
-        "deleted_cpu_s": round(cpu_seconds(world.operator) - used, 2),
+        "deleted_cpu_s": round(cpu_seconds(stand.operator) - used, 2),
     }
 
 
-async def _later(world: World) -> dict[str, float]:
-    deleted = resident_mb(world.operator)
+async def _later(stand: Stand) -> dict[str, float]:
+    deleted = resident_mb(stand.operator)
     await asyncio.sleep(GIVEN_BACK_SECONDS)
-    return {"deleted": round(deleted, 1), "later": round(resident_mb(world.operator), 1)}
+    return {"deleted": round(deleted, 1), "later": round(resident_mb(stand.operator), 1)}
 
 
 def _minute_after(wait: timedelta) -> datetime:

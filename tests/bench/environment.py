@@ -22,7 +22,7 @@ from keda_py.kube.resources import DEPLOYMENTS, ENVIRONMENTS, NAMESPACES, OVERRI
 from tests.bench.lab.figures import Row, cpu_seconds
 from tests.bench.lab.options import Options, Say
 from tests.bench.lab.processes import free_port, until
-from tests.bench.lab.world import each, start_cluster, start_operator
+from tests.bench.lab.stand import each, start_cluster, start_operator
 from tests.builders import a_namespace, obj, usage, workload
 
 NAMESPACE, NAME, NIGHT = "keda-py-bench", "bench", "night"

@@ -10,7 +10,7 @@ from dataclasses import replace
 from tests.bench.lab.chart import Points, draw_growth, growth_exponent
 from tests.bench.lab.figures import Row, resident_mb
 from tests.bench.lab.options import Options, Say
-from tests.bench.lab.world import build_world
+from tests.bench.lab.stand import build_stand
 from tests.bench.scale import measure_idle, measure_start
 
 CHART = "growth.svg"
@@ -23,15 +23,15 @@ COSTS = {
 
 
 async def run(options: Options, say: Say) -> AsyncIterator[Row]:
-    """A row for each size, in a world of its own; then the exponents."""
+    """A row for each size, in a stand of its own; then the exponents."""
     rows: list[Mapping[str, object]] = []
     for size in options.sizes:
         sized = replace(options, objects=size)
-        async with build_world(sized) as world:
-            bare = resident_mb(world.operator)
-            start = await measure_start(world, sized, say)
-            idle = await measure_idle(world, sized, say)
-            objects_mb = round(resident_mb(world.operator) - bare, 1)
+        async with build_stand(sized) as stand:
+            bare = resident_mb(stand.operator)
+            start = await measure_start(stand, sized, say)
+            idle = await measure_idle(stand, sized, say)
+            objects_mb = round(resident_mb(stand.operator) - bare, 1)
         rows.append({"objects": size, "interval_s": options.interval, **start, **idle, "objects_mb": objects_mb})
         yield rows[-1]
     if len(rows) > 1:

@@ -18,7 +18,7 @@ from keda_py.sdk.type_pages import page_of
 from tests.bench.lab.figures import Row, median
 from tests.bench.lab.options import Options, Say
 from tests.bench.lab.pushing import OPEN, Pushing
-from tests.bench.lab.world import NAMESPACE, World, build_world, until
+from tests.bench.lab.stand import NAMESPACE, Stand, build_stand, until
 from tests.builders import a_namespace, bare_scaled_object, deployment
 
 OBJECTS = 10
@@ -38,29 +38,29 @@ async def run(options: Options, say: Say) -> AsyncIterator[Row]:
             rows[kind] = "is polled"
             continue
         say(kind)
-        async with build_world(options) as world:
-            await world.client.create(NAMESPACES, a_namespace(NAMESPACE))
+        async with build_stand(options) as stand:
+            await stand.client.create(NAMESPACES, a_namespace(NAMESPACE))
             try:
-                async with OPEN[kind](world, OBJECTS) as source:
-                    rows[kind] = await _measure(world, source)
+                async with OPEN[kind](stand, OBJECTS) as source:
+                    rows[kind] = await _measure(stand, source)
             except Skipped as missing:
                 rows[kind] = str(missing)
     yield {"interval_s": INTERVAL, "wake_s": rows}
 
 
-async def _measure(world: World, source: Pushing) -> Row:
+async def _measure(stand: Stand, source: Pushing) -> Row:
     woken: dict[str, asyncio.Event] = {f"d{number}": asyncio.Event() for number in range(OBJECTS)}
 
     def on_change(_: Obj | None, new: Obj | None) -> None:
         if new is not None and new["spec"].get("replicas"):
             woken[new["metadata"]["name"]].set()
 
-    deployments = Informer(world.client, InformerSpec(resource=DEPLOYMENTS, namespaces=(NAMESPACE,)))
+    deployments = Informer(stand.client, InformerSpec(resource=DEPLOYMENTS, namespaces=(NAMESPACE,)))
     deployments.subscribe(on_change)
     seconds, chance = [], random.Random(1)
     async with asyncio.TaskGroup() as tasks:
         following = tasks.create_task(deployments.run())
-        await _sleeping(world, source)
+        await _sleeping(stand, source)
         for number in range(OBJECTS):
             await asyncio.sleep(chance.random() * BETWEEN_SECONDS)
             began = time.perf_counter()
@@ -72,16 +72,16 @@ async def _measure(world: World, source: Pushing) -> Row:
     return {"median": median(seconds, 3), "max": round(max(seconds), 3)}
 
 
-async def _sleeping(world: World, source: Pushing) -> None:
+async def _sleeping(stand: Stand, source: Pushing) -> None:
     """All objects stand, and have been found idle."""
     for number in range(OBJECTS):
-        await world.client.create(DEPLOYMENTS, deployment(f"d{number}", namespace=NAMESPACE))
+        await stand.client.create(DEPLOYMENTS, deployment(f"d{number}", namespace=NAMESPACE))
         spec = {"minReplicaCount": 0, "pollingInterval": INTERVAL, "cooldownPeriod": INTERVAL}
         body = bare_scaled_object(source.trigger(number), name=f"d{number}", namespace=NAMESPACE, **spec)
-        await world.client.create(SCALED_OBJECTS, body)
+        await stand.client.create(SCALED_OBJECTS, body)
 
     async def idle() -> bool:
-        found = await world.client.list(SCALED_OBJECTS, NAMESPACE)
+        found = await stand.client.list(SCALED_OBJECTS, NAMESPACE)
         return sum(map(_is_inactive, found)) == OBJECTS
 
     await until(idle, f"{OBJECTS} ScaledObjects")

@@ -18,7 +18,7 @@ from tests.bench.lab.figures import Row, cpu_seconds, median, percentile, reside
 from tests.bench.lab.options import Options, Say
 from tests.bench.lab.processes import until
 from tests.bench.lab.profile import profiled
-from tests.bench.lab.world import NAMESPACE, World, build_world, is_ready
+from tests.bench.lab.stand import NAMESPACE, Stand, build_stand, is_ready
 
 _COUNTED = re.compile(r"apiserver_request_total\{([^}]*)\} (\S+)")
 _LABEL = re.compile(r'(\w+)="([^"]*)"')
@@ -29,50 +29,50 @@ CHURN_SECONDS, CHURN_RATE = 20.0, 10
 
 
 async def run(options: Options, say: Say) -> AsyncIterator[Row]:
-    """A row for each phase, in a world of its own."""
+    """A row for each phase, in a stand of its own."""
     size: Row = {"objects": options.objects, "interval_s": options.interval}
-    async with build_world(options) as world:
-        yield {"phase": "start", **size, **await measure_start(world, options, say)}
-        yield {"phase": "idle", **size, **await measure_idle(world, options, say)}
-        yield {"phase": "wake", **size, **await _measure_wakes(world, options, say)}
-        yield {"phase": "churn", **size, **await _measure_churn(world, options, say)}
+    async with build_stand(options) as stand:
+        yield {"phase": "start", **size, **await measure_start(stand, options, say)}
+        yield {"phase": "idle", **size, **await measure_idle(stand, options, say)}
+        yield {"phase": "wake", **size, **await _measure_wakes(stand, options, say)}
+        yield {"phase": "churn", **size, **await _measure_churn(stand, options, say)}
 
 
-async def measure_start(world: World, options: Options, say: Say) -> Row:
+async def measure_start(stand: Stand, options: Options, say: Say) -> Row:
     """From the first ScaledObject written until all are Ready with an HPA."""
     say(f"{options.objects} Deployments")
-    await world.add_deployments(options.objects)
+    await stand.add_deployments(options.objects)
     say(f"{options.objects} ScaledObjects until all are Ready")
-    asked = await _requests(world)
-    async with profiled(options, world.operator, "start"):
-        began, used = time.perf_counter(), cpu_seconds(world.operator)
-        await world.add_scaled_objects(options.objects, options.interval)
-        await world.until_ready(options.objects)
+    asked = await _requests(stand)
+    async with profiled(options, stand.operator, "start"):
+        began, used = time.perf_counter(), cpu_seconds(stand.operator)
+        await stand.add_scaled_objects(options.objects, options.interval)
+        await stand.until_ready(options.objects)
         took = time.perf_counter() - began
     return {
         "ready_s": round(took, 1),
-        "ready_cpu_s": round(cpu_seconds(world.operator) - used, 2),
-        "ready_requests": dict(await _requests(world) - asked),
+        "ready_cpu_s": round(cpu_seconds(stand.operator) - used, 2),
+        "ready_requests": dict(await _requests(stand) - asked),
     }
 
 
-async def measure_idle(world: World, options: Options, say: Say) -> Row:
+async def measure_idle(stand: Stand, options: Options, say: Say) -> Row:
     """While no list changes."""
     say("until the dust has settled")
     await asyncio.sleep(SETTLE_SECONDS)
     say(f"idle, {options.steady:g} s")
-    requests, commands = await _requests(world), await _redis_counts(world)
-    async with profiled(options, world.operator, "idle"):
-        began, used = time.perf_counter(), cpu_seconds(world.operator)
+    requests, commands = await _requests(stand), await _redis_counts(stand)
+    async with profiled(options, stand.operator, "idle"):
+        began, used = time.perf_counter(), cpu_seconds(stand.operator)
         await asyncio.sleep(options.steady)
         minutes = (time.perf_counter() - began) / 60
-    made = await _requests(world) - requests
+    made = await _requests(stand) - requests
     return {
-        "idle_cpu_s_per_min": round((cpu_seconds(world.operator) - used) / minutes, 2),
-        "rss_mb": round(resident_mb(world.operator), 1),
+        "idle_cpu_s_per_min": round((cpu_seconds(stand.operator) - used) / minutes, 2),
+        "rss_mb": round(resident_mb(stand.operator), 1),
         "api_requests_per_min": {name: round(count / minutes) for name, count in made.items() if count > minutes},
-        **{name: round((count - commands[name]) / minutes) for name, count in (await _redis_counts(world)).items()},
-        "late_s": late(await world.lateness()),
+        **{name: round((count - commands[name]) / minutes) for name, count in (await _redis_counts(stand)).items()},
+        "late_s": late(await stand.lateness()),
     }
 
 
@@ -81,7 +81,7 @@ def late(seconds: dict[str, float]) -> Row:
     return {"p99": round(percentile(seconds.values(), 0.99), 3), "max": round(max(seconds.values()), 3)}
 
 
-async def _measure_wakes(world: World, options: Options, say: Say) -> Row:
+async def _measure_wakes(stand: Stand, options: Options, say: Say) -> Row:
     """Items come at a random moment of the polling interval."""
     chance = random.Random(1)
     seconds = []
@@ -90,57 +90,57 @@ async def _measure_wakes(world: World, options: Options, say: Say) -> Row:
         say(f"waking {number} of {len(chosen)}")
         await asyncio.sleep(chance.random() * options.interval)
         began = time.perf_counter()
-        await world.redis.lpush(f"q{index}", *range(7))
+        await stand.redis.lpush(f"q{index}", *range(7))
 
         async def awake(name: str = f"d{index}") -> bool:
-            return await world.replicas(name) > 0
+            return await stand.replicas(name) > 0
 
         await until(awake, f"d{index}", 3.0 * options.interval + 30, pause=0.02)
         seconds.append(time.perf_counter() - began)
     return {"wake_s": {"median": median(seconds), "max": round(max(seconds), 2)}}
 
 
-async def _measure_churn(world: World, options: Options, say: Say) -> Row:
+async def _measure_churn(stand: Stand, options: Options, say: Say) -> Row:
     """Random objects are deleted, waited for and made again."""
     chance, seconds = random.Random(2), list[float]()
     rounds = min(round(CHURN_SECONDS * CHURN_RATE), options.objects)
     say(f"{rounds} objects deleted and made again, {CHURN_RATE} a second")
-    used = cpu_seconds(world.operator)
+    used = cpu_seconds(stand.operator)
     async with asyncio.TaskGroup() as tasks:
         for index in chance.sample(range(options.objects), rounds):
-            tasks.create_task(_make_again(world, options.interval, index, seconds))
+            tasks.create_task(_make_again(stand, options.interval, index, seconds))
             await asyncio.sleep(1 / CHURN_RATE)
     return {
         "made_again": rounds,
-        "churn_cpu_ms_each": round((cpu_seconds(world.operator) - used) / rounds * 1e3, 1),
+        "churn_cpu_ms_each": round((cpu_seconds(stand.operator) - used) / rounds * 1e3, 1),
         "ready_again_s": {"median": median(seconds), "p99": round(percentile(seconds, 0.99), 2)},
     }
 
 
-async def _make_again(world: World, interval: int, index: int, seconds: list[float]) -> None:
+async def _make_again(stand: Stand, interval: int, index: int, seconds: list[float]) -> None:
     path = SCALED_OBJECTS.named(NAMESPACE, f"d{index}")
-    await world.client.delete(path)
+    await stand.client.delete(path)
 
     async def gone() -> bool:
         try:
-            await world.client.get(path)
+            await stand.client.get(path)
         except NotFound:
             return True
         return False
 
     async def ready() -> bool:
-        return is_ready(await world.client.get(path))
+        return is_ready(await stand.client.get(path))
 
     await until(gone, f"the end of d{index}", 60.0, pause=0.05)
     began = time.perf_counter()
-    await world.add_scaled_object(index, interval)
+    await stand.add_scaled_object(index, interval)
     await until(ready, f"d{index} made again", 60.0, pause=0.05)
     seconds.append(time.perf_counter() - began)
 
 
-async def _requests(world: World) -> Counter[str]:
+async def _requests(stand: Stand) -> Counter[str]:
     """Requests that the API server has answered, `resource/subresource verb`, watches left out."""
-    page = await world.client.raw(Request(method="GET", path="/metrics"))
+    page = await stand.client.raw(Request(method="GET", path="/metrics"))
     counted: Counter[str] = Counter()
     for labels, value in _COUNTED.findall(page.decode()):
         found = dict(_LABEL.findall(labels))
@@ -150,9 +150,9 @@ async def _requests(world: World) -> Counter[str]:
     return counted
 
 
-async def _redis_counts(world: World) -> dict[str, int]:
+async def _redis_counts(stand: Stand) -> dict[str, int]:
     """Each read is a round trip, or a piece of a long question; Redis 7.0 and newer count them."""
-    stats = await world.redis.info("stats")
+    stats = await stand.redis.info("stats")
     return {
         "redis_commands_per_min": int(stats["total_commands_processed"]),
         "redis_reads_per_min": int(stats.get("total_reads_processed", 0)),

@@ -20,7 +20,7 @@ from keda_py.localkube.access.identity import FRONT_PROXY, load_pair
 from tests.bench.lab.figures import Row
 from tests.bench.lab.load import Load, ask
 from tests.bench.lab.options import Options, Say
-from tests.bench.lab.world import LOOPBACK, NAMESPACE, World, build_world, start_process, until
+from tests.bench.lab.stand import LOOPBACK, NAMESPACE, Stand, build_stand, start_process, until
 from tests.bench.scale import measure_start
 
 CLIENTS = (1, 16)
@@ -46,17 +46,17 @@ class Way:
 
 async def run(options: Options, say: Say) -> AsyncIterator[Row]:
     """One row for each way and number of clients."""
-    async with build_world(options) as world:
-        await measure_start(world, options, say)
+    async with build_stand(options) as stand:
+        await measure_start(stand, options, say)
         say("the client's ceiling: a constant answer")
         ceilings = {clients: await _ceiling(clients, options.load) for clients in CLIENTS}
-        questions = [QUESTION.format(NAMESPACE, metric, name) for name, metric in await world.metric_names()]
+        questions = [QUESTION.format(NAMESPACE, metric, name) for name, metric in await stand.metric_names()]
         rows: dict[str, object] = {"objects": options.objects}
-        for name, way in {"direct": await direct(world), "aggregated": _aggregated(world)}.items():
+        for name, way in {"direct": await direct(stand), "aggregated": _aggregated(stand)}.items():
             urls = [way.url + question for question in questions]
             for clients in CLIENTS:
                 say(f"{name}, {clients} at once")
-                load = await ask(urls, way.trust, clients, options.load, world.operator, way.headers)
+                load = await ask(urls, way.trust, clients, options.load, stand.operator, way.headers)
                 rows[f"{name}_{clients}"] = load.row(ceilings[clients])
         yield rows
 
@@ -74,25 +74,25 @@ async def _ceiling(clients: int, seconds: float) -> Load:
         return await ask([url], ssl.create_default_context(cafile=folder / "ca.pem"), clients, seconds, pid)
 
 
-async def direct(world: World) -> Way:
+async def direct(stand: Stand) -> Way:
     """The operator's own port, as the aggregation layer asks for the HPA controller: by word of a front proxy.
 
     The cluster's front proxy keeps its key to itself, so the bench has another one trusted beside it.
     """
-    service = await world.client.get(API_SERVICES.named("", _API_SERVICE))
+    service = await stand.client.get(API_SERVICES.named("", _API_SERVICE))
     trust = ssl.create_default_context(cadata=b64decode(service["spec"]["caBundle"]).decode())
     authority = Authority("bench", SystemClock().now())
-    live = (await world.client.get(_AUTHENTICATION))["data"]["requestheader-client-ca-file"]
+    live = (await stand.client.get(_AUTHENTICATION))["data"]["requestheader-client-ca-file"]
     both = live + authority.certificate.decode()
-    await world.client.patch(_AUTHENTICATION, {"data": {"requestheader-client-ca-file": both}})
+    await stand.client.patch(_AUTHENTICATION, {"data": {"requestheader-client-ca-file": both}})
     await asyncio.sleep(_TRUST_SECONDS)
     load_pair(trust, authority.client(FRONT_PROXY))
-    return Way(url=f"https://{LOOPBACK}:{world.secure_port}", trust=trust, headers=_HPA_CONTROLLER)
+    return Way(url=f"https://{LOOPBACK}:{stand.secure_port}", trust=trust, headers=_HPA_CONTROLLER)
 
 
-def _aggregated(world: World) -> Way:
+def _aggregated(stand: Stand) -> Way:
     """Through the API server, with the kubeconfig's client certificate."""
-    config: dict[str, Any] = yaml.safe_load(world.kubeconfig.read_text())
+    config: dict[str, Any] = yaml.safe_load(stand.kubeconfig.read_text())
     cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
     trust = ssl.create_default_context(cadata=b64decode(cluster["certificate-authority-data"]).decode())
     certificate, key = b64decode(user["client-certificate-data"]), b64decode(user["client-key-data"])

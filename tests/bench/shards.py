@@ -24,7 +24,7 @@ from tests.bench.lab.figures import Row, cpu_seconds, resident_mb
 from tests.bench.lab.load import ask
 from tests.bench.lab.options import Options, Say
 from tests.bench.lab.processes import LOOPBACK, free_port, until
-from tests.bench.lab.world import NAMESPACE, World, build_world_on, start_cluster, start_operator
+from tests.bench.lab.stand import NAMESPACE, Stand, build_stand_on, start_cluster, start_operator
 from tests.bench.serve import QUESTION, direct
 
 COUNT = 3
@@ -46,14 +46,14 @@ async def run(options: Options, say: Say) -> AsyncIterator[Row]:
         yield {"phase": "kill", **size, **await _measure_kill(crew, options, say)}
 
 
-async def _build_crew(stack: AsyncExitStack, options: Options) -> Sequence[World]:
-    """One world, as each of the operators sees it; they have agreed."""
+async def _build_crew(stack: AsyncExitStack, options: Options) -> Sequence[Stand]:
+    """One stand, as each of the operators sees it; they have agreed."""
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="keda-py-bench-")))
     kubeconfig = await start_cluster(stack, folder)
     client = await stack.enter_async_context(KubeClient(SystemClock(), str(kubeconfig)))
-    first = await build_world_on(stack, folder, options, client, kubeconfig, kubeconfig, FLAGS)
+    first = await build_stand_on(stack, folder, options, client, kubeconfig, kubeconfig, FLAGS)
 
-    async def another() -> World:
+    async def another() -> Stand:
         port, metrics_port = free_port(), free_port()
         pid = await start_operator(stack, folder, kubeconfig, port, metrics_port, FLAGS)
         return replace(first, operator=pid, secure_port=port, metrics_port=metrics_port)
@@ -63,46 +63,46 @@ async def _build_crew(stack: AsyncExitStack, options: Options) -> Sequence[World
     return crew
 
 
-async def _page(world: World) -> Mapping[str, float]:
+async def _page(stand: Stand) -> Mapping[str, float]:
     """The series of one operator about its share."""
     async with httpx.AsyncClient(trust_env=False, timeout=60.0) as client:
-        page = await client.get(f"http://{LOOPBACK}:{world.metrics_port}/metrics")
+        page = await client.get(f"http://{LOOPBACK}:{stand.metrics_port}/metrics")
     found = (line.rsplit(" ", 1) for line in page.text.splitlines() if line.startswith("keda_py_shards_"))
     return {name: float(value) for name, value in found}
 
 
-async def _agreed(crew: Sequence[World]) -> bool:
-    pages = [await _page(world) for world in crew]
+async def _agreed(crew: Sequence[Stand]) -> bool:
+    pages = [await _page(stand) for stand in crew]
     return all(
         page.get("keda_py_shards_agreed") == 1 and page.get("keda_py_shards_replicas") == len(crew) for page in pages
     )
 
 
-async def _owned(crew: Sequence[World]) -> list[int]:
-    return [int((await _page(world)).get(OBJECTS, 0)) for world in crew]
+async def _owned(crew: Sequence[Stand]) -> list[int]:
+    return [int((await _page(stand)).get(OBJECTS, 0)) for stand in crew]
 
 
-def _cpu(crew: Sequence[World]) -> list[float]:
-    return [cpu_seconds(world.operator) for world in crew]
+def _cpu(crew: Sequence[Stand]) -> list[float]:
+    return [cpu_seconds(stand.operator) for stand in crew]
 
 
-def _since(crew: Sequence[World], used: Sequence[float], digits: int = 2) -> list[float]:
+def _since(crew: Sequence[Stand], used: Sequence[float], digits: int = 2) -> list[float]:
     return [round(now - before, digits) for now, before in zip(_cpu(crew), used, strict=True)]
 
 
-async def _measure_start(crew: Sequence[World], options: Options, say: Say) -> Row:
-    world = crew[0]
+async def _measure_start(crew: Sequence[Stand], options: Options, say: Say) -> Row:
+    stand = crew[0]
     say(f"{options.objects} Deployments")
-    await world.add_deployments(options.objects)
+    await stand.add_deployments(options.objects)
     say(f"{options.objects} ScaledObjects until all are Ready")
     began, used = time.perf_counter(), _cpu(crew)
-    await world.add_scaled_objects(options.objects, options.interval)
-    await world.until_ready(options.objects)
+    await stand.add_scaled_objects(options.objects, options.interval)
+    await stand.until_ready(options.objects)
     took = time.perf_counter() - began
     return {"ready_s": round(took, 1), "ready_cpu_s": _since(crew, used), "owned": await _owned(crew)}
 
 
-async def _measure_idle(crew: Sequence[World], options: Options, say: Say) -> Row:
+async def _measure_idle(crew: Sequence[Stand], options: Options, say: Say) -> Row:
     say(f"idle, {options.steady:g} s")
     await asyncio.sleep(SETTLE_SECONDS)
     began, used = time.perf_counter(), _cpu(crew)
@@ -110,11 +110,11 @@ async def _measure_idle(crew: Sequence[World], options: Options, say: Say) -> Ro
     minutes = (time.perf_counter() - began) / 60
     return {
         "idle_cpu_s_per_min": [round(seconds / minutes, 2) for seconds in _since(crew, used, 4)],
-        "rss_mb": [round(resident_mb(world.operator)) for world in crew],
+        "rss_mb": [round(resident_mb(stand.operator)) for stand in crew],
     }
 
 
-async def _measure_hop(crew: Sequence[World], options: Options, say: Say) -> Row:
+async def _measure_hop(crew: Sequence[Stand], options: Options, say: Say) -> Row:
     """The same replica is asked for what it owns, and for what another one owns."""
     way, slot = await direct(crew[0]), int((await _page(crew[0]))["keda_py_shards_slot"])
     view = frozenset(range(COUNT))
@@ -134,7 +134,7 @@ async def _measure_hop(crew: Sequence[World], options: Options, say: Say) -> Row
     return rows
 
 
-async def _measure_kill(crew: Sequence[World], options: Options, say: Say) -> Row:
+async def _measure_kill(crew: Sequence[Stand], options: Options, say: Say) -> Row:
     say("kill -9")
     os.kill(crew[-1].operator, signal.SIGKILL)
     began, left = time.perf_counter(), crew[:-1]

@@ -25,7 +25,7 @@ from tests.bench.lab.figures import Row, cpu_seconds, handles, resident_mb
 from tests.bench.lab.forwarder import Forwarder
 from tests.bench.lab.options import Options, Say
 from tests.bench.lab.processes import LOOPBACK, until
-from tests.bench.lab.world import NAMESPACE, World, build_world_on, each, is_ready, start_cluster
+from tests.bench.lab.stand import NAMESPACE, Stand, build_stand_on, each, is_ready, start_cluster
 from tests.builders import a_namespace, deployment
 
 CHURN_RATE = 10
@@ -41,9 +41,9 @@ CHART = "soak.svg"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lab:
-    """The world, its ports that can be away, what was last asked for, and samples of (minutes, MiB, handles)."""
+    """The stand, its ports that can be away, what was last asked for, and samples of (minutes, MiB, handles)."""
 
-    world: World
+    stand: Stand
     options: Options
     api: Forwarder
     source: Forwarder
@@ -51,8 +51,8 @@ class Lab:
     samples: list[tuple[float, float, int]] = field(default_factory=list)
 
     def trigger(self, index: int) -> Obj:
-        port = self.source.port if index % 2 else self.world.redis_port
-        return self.world.list_trigger(index, port)
+        port = self.source.port if index % 2 else self.stand.redis_port
+        return self.stand.list_trigger(index, port)
 
 
 async def run(options: Options, say: Say) -> AsyncIterator[Row]:
@@ -60,13 +60,13 @@ async def run(options: Options, say: Say) -> AsyncIterator[Row]:
     async with AsyncExitStack() as stack:
         lab = await _build(stack, options)
         await _fill(lab, say)
-        used = cpu_seconds(lab.world.operator)
+        used = cpu_seconds(lab.stand.operator)
         await _disturb(lab, say)
         yield {
             "phase": "faults",
             "objects": options.objects,
             "minutes": options.minutes,
-            "cpu_s_per_min": round((cpu_seconds(lab.world.operator) - used) / options.minutes, 2),
+            "cpu_s_per_min": round((cpu_seconds(lab.stand.operator) - used) / options.minutes, 2),
             **_growth(lab),
         }
         yield {"phase": "after", **await _settle(lab, say)}
@@ -85,18 +85,18 @@ async def _build(stack: AsyncExitStack, options: Options) -> Lab:
     through = folder / "kubeconfig-through-forwarder"
     through.write_text(yaml.safe_dump(config))
     client = await stack.enter_async_context(KubeClient(SystemClock(), str(kubeconfig)))
-    world = await build_world_on(stack, folder, options, client, kubeconfig, through)
-    source = await stack.enter_async_context(Forwarder(world.redis_port))
-    return Lab(world=world, options=options, api=api, source=source)
+    stand = await build_stand_on(stack, folder, options, client, kubeconfig, through)
+    source = await stack.enter_async_context(Forwarder(stand.redis_port))
+    return Lab(stand=stand, options=options, api=api, source=source)
 
 
 async def _fill(lab: Lab, say: Say) -> None:
-    world, count = lab.world, lab.options.objects
+    stand, count = lab.stand, lab.options.objects
     say(f"{count} objects until all are Ready")
-    await world.client.create(NAMESPACES, a_namespace(NAMESPACE))
-    await each(count, lambda i: world.client.create(DEPLOYMENTS, deployment(f"d{i}", namespace=NAMESPACE)))
-    await each(count, lambda i: world.add_scaled_object(i, lab.options.interval, lab.trigger(i)))
-    await world.until_ready(count)
+    await stand.client.create(NAMESPACES, a_namespace(NAMESPACE))
+    await each(count, lambda i: stand.client.create(DEPLOYMENTS, deployment(f"d{i}", namespace=NAMESPACE)))
+    await each(count, lambda i: stand.add_scaled_object(i, lab.options.interval, lab.trigger(i)))
+    await stand.until_ready(count)
 
 
 async def _disturb(lab: Lab, say: Say) -> None:
@@ -120,18 +120,18 @@ async def _churn(lab: Lab) -> None:
 
 async def _fill_list(lab: Lab, index: int) -> None:
     lab.filled.add(index)
-    await lab.world.redis.lpush(f"q{index}", 1, 2, 3)
+    await lab.stand.redis.lpush(f"q{index}", 1, 2, 3)
 
 
 async def _empty_list(lab: Lab, index: int) -> None:
     lab.filled.discard(index)
-    await lab.world.redis.delete(f"q{index}")
+    await lab.stand.redis.delete(f"q{index}")
 
 
 async def _make_again(lab: Lab, index: int) -> None:
     """It is there again as soon as the operator has let go of it."""
     with suppress(NotFound):  # another round of the churn has deleted it, too
-        await lab.world.client.delete(SCALED_OBJECTS.named(NAMESPACE, f"d{index}"))
+        await lab.stand.client.delete(SCALED_OBJECTS.named(NAMESPACE, f"d{index}"))
     await _restore(lab, index)
 
 
@@ -154,7 +154,7 @@ async def _sample(lab: Lab, say: Say) -> None:
     began = time.perf_counter()
     while True:
         minutes = (time.perf_counter() - began) / 60
-        lab.samples.append((minutes, resident_mb(lab.world.operator), handles(lab.world.operator)))
+        lab.samples.append((minutes, resident_mb(lab.stand.operator), handles(lab.stand.operator)))
         say(f"minute {minutes:.1f} of {lab.options.minutes:g}: {lab.samples[-1][1]:.0f} MiB")
         await asyncio.sleep(SAMPLE_SECONDS)
 
@@ -173,7 +173,7 @@ def _growth(lab: Lab) -> Row:
 async def _settle(lab: Lab, say: Say) -> Row:
     """How long until every object is right, and how many never were."""
     say("until every object is right")
-    world, count = lab.world, lab.options.objects
+    stand, count = lab.stand, lab.options.objects
     await each(count, lambda i: _restore(lab, i))
     began, wrong = time.perf_counter(), list[str]()
 
@@ -187,8 +187,8 @@ async def _settle(lab: Lab, say: Say) -> Row:
         "right_s": round(time.perf_counter() - began, 1),
         "wrong": len(wrong),
         "for_example": wrong[:5],
-        "rss_mb": round(resident_mb(world.operator), 1),
-        "handles": handles(world.operator),
+        "rss_mb": round(resident_mb(stand.operator), 1),
+        "handles": handles(stand.operator),
     }
 
 
@@ -197,17 +197,17 @@ async def _restore(lab: Lab, index: int) -> None:
     path = SCALED_OBJECTS.named(NAMESPACE, f"d{index}")
     while True:
         with suppress(AlreadyExists):
-            return await lab.world.add_scaled_object(index, lab.options.interval, lab.trigger(index))
+            return await lab.stand.add_scaled_object(index, lab.options.interval, lab.trigger(index))
         with suppress(NotFound):
-            if "deletionTimestamp" not in (await lab.world.client.get(path))["metadata"]:
+            if "deletionTimestamp" not in (await lab.stand.client.get(path))["metadata"]:
                 return None
         await asyncio.sleep(RETRY_SECONDS)
 
 
 async def _wrong(lab: Lab) -> list[str]:
-    objects = {one["metadata"]["name"]: one for one in await lab.world.client.list(SCALED_OBJECTS, NAMESPACE)}
+    objects = {one["metadata"]["name"]: one for one in await lab.stand.client.list(SCALED_OBJECTS, NAMESPACE)}
     found = []
-    for live in await lab.world.client.list(DEPLOYMENTS, NAMESPACE):
+    for live in await lab.stand.client.list(DEPLOYMENTS, NAMESPACE):
         name, up = live["metadata"]["name"], live["spec"].get("replicas", 0) > 0
         if up != (int(name.removeprefix("d")) in lab.filled) or name not in objects or not is_ready(objects[name]):
             found.append(name)

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 
 from tests.bench.lab.figures import Row, median, resident_mb
 from tests.bench.lab.options import Options, Say
-from tests.bench.lab.world import build_world, keda_py, until
+from tests.bench.lab.stand import build_stand, keda_py, until
 
 TIMES = 5
 IDLE_SECONDS = 20.0
@@ -39,13 +39,13 @@ async def _seconds(command: Sequence[str]) -> float:
 
 async def _idle_mb(trigger: dict[str, object] | None, options: Options) -> float:
     """Once it has been idle for a while; `trigger` None: a Redis list."""
-    async with build_world(options) as world:
-        await world.add_deployments(1)
-        await world.add_scaled_objects(1, options.interval, trigger)
+    async with build_stand(options) as stand:
+        await stand.add_deployments(1)
+        await stand.add_scaled_objects(1, options.interval, trigger)
 
         async def ready() -> bool:
-            return await world.count_ready() == 1
+            return await stand.count_ready() == 1
 
         await until(ready, "the ScaledObject")
         await asyncio.sleep(IDLE_SECONDS)
-        return round(resident_mb(world.operator), 1)
+        return round(resident_mb(stand.operator), 1)

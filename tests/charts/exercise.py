@@ -37,7 +37,7 @@ from tests import builders
 from tests.builders import box_definition, boxen, deployment, metrics_api, scaled_object, workload
 from tests.charts.installed import SHOP, Installed
 from tests.charts.rendering import Obj
-from tests.e2e.world import condition_of
+from tests.e2e.scene import condition_of
 from tests.http_server import HttpServer
 from tests.localkube.access.webhook import Webhook
 from tests.waiting import eventually
@@ -71,7 +71,7 @@ def source(kind: str, **more: Any) -> Obj:
     return named(kind, "source", spec={"secretTargetRef": secrets, "configMapTargetRef": maps, **more})
 
 
-def scaled_job(server: HttpServer, name: str, **spec: Any) -> Obj:
+def guarded_job(server: HttpServer, name: str, **spec: Any) -> Obj:
     return builders.scaled_job(guarded(server), name=name, namespace=SHOP, **{"maxReplicaCount": 2, **spec})
 
 
@@ -88,31 +88,31 @@ async def sleep_and_wake(here: Installed) -> None:
     sleeper, nightly = deployment("sleeper", 1), builders.obj("batch/v1", "CronJob", "nightly", spec=job)
     for body in (sleeper, nightly):
         body["metadata"]["labels"] = labels
-    await here.world.create(sleeper, nightly)
+    await here.scene.create(sleeper, nightly)
     hers, over = "keda-py.dev/v1alpha1", {"target": {"kind": "Environment", "name": "night"}, "state": "Asleep"}
-    await here.world.create(builders.obj(hers, "Environment", "night", spec=spec))
+    await here.scene.create(builders.obj(hers, "Environment", "night", spec=spec))
     for kind in ("Calendar", "ClusterCalendar"):
-        await here.world.create(builders.obj(hers, kind, "night", spec=calendar))
-        await here.world.until(KINDS[kind], _is_told, "night")
+        await here.scene.create(builders.obj(hers, kind, "night", spec=calendar))
+        await here.scene.until(KINDS[kind], _is_told, "night")
     always = {"name": "day", "hours": [{"from": "00:00", "to": "24:00"}], "minReplicas": 0}
     schedule = {"timeZone": "UTC", "names": ["sleeper"], "periods": [always]}
-    await here.world.create(builders.obj(hers, "ScalingSchedule", "bounds", spec=schedule))
-    await here.world.until(SCALING_SCHEDULES, _is_told, "bounds")
-    await here.world.create(builders.obj(hers, "Override", "now", spec={**over, "for": "1h"}))
-    await here.world.until(OVERRIDES, _is_told, "now")
-    await here.world.create(builders.obj(hers, "Override", "past", spec={**over, "until": "NextChange"}))
-    await here.world.until(OVERRIDES, _is_told, "past")
+    await here.scene.create(builders.obj(hers, "ScalingSchedule", "bounds", spec=schedule))
+    await here.scene.until(SCALING_SCHEDULES, _is_told, "bounds")
+    await here.scene.create(builders.obj(hers, "Override", "now", spec={**over, "for": "1h"}))
+    await here.scene.until(OVERRIDES, _is_told, "now")
+    await here.scene.create(builders.obj(hers, "Override", "past", spec={**over, "until": "NextChange"}))
+    await here.scene.until(OVERRIDES, _is_told, "past")
     over_long_ago = {"status": {"ends": "2026-01-01T00:00:00Z"}}
-    async with here.world.watching(OVERRIDES, "past") as past:
-        await here.world.client.patch(OVERRIDES.named(here.world.namespace, "past", "status"), over_long_ago)
+    async with here.scene.watching(OVERRIDES, "past") as past:
+        await here.scene.client.patch(OVERRIDES.named(here.scene.namespace, "past", "status"), over_long_ago)
         touch = {"metadata": {"annotations": {"example.com/touched": "yes"}}}
-        await here.world.client.patch(OVERRIDES.named(here.world.namespace, "past"), touch)
+        await here.scene.client.patch(OVERRIDES.named(here.scene.namespace, "past"), touch)
         await past.gone()
-    await here.world.until(DEPLOYMENTS, lambda live: live["spec"]["replicas"] == 0, "sleeper")
-    await here.world.until(CRON_JOBS, lambda live: bool(live["spec"].get("suspend")), "nightly")
-    await here.world.delete(ENVIRONMENTS, "night")
-    await here.world.until(DEPLOYMENTS, lambda live: live["spec"]["replicas"] == 1, "sleeper")
-    await here.world.until(CRON_JOBS, lambda live: not live["spec"].get("suspend"), "nightly")
+    await here.scene.until(DEPLOYMENTS, lambda live: live["spec"]["replicas"] == 0, "sleeper")
+    await here.scene.until(CRON_JOBS, lambda live: bool(live["spec"].get("suspend")), "nightly")
+    await here.scene.delete(ENVIRONMENTS, "night")
+    await here.scene.until(DEPLOYMENTS, lambda live: live["spec"]["replicas"] == 1, "sleeper")
+    await here.scene.until(CRON_JOBS, lambda live: not live["spec"].get("suspend"), "nightly")
 
 
 def _is_told(live: Obj) -> bool:
@@ -121,7 +121,7 @@ def _is_told(live: Obj) -> bool:
 
 async def follow_sources(here: Installed, server: HttpServer, **tokens: Any) -> None:
     """Authentications, from a namespace's Secrets and from the operator's own."""
-    client = here.world.client
+    client = here.scene.client
     for namespace in (SHOP, "keda"):
         for i in range(MANY):
             text = {"token": "open sesame"}
@@ -132,8 +132,8 @@ async def follow_sources(here: Installed, server: HttpServer, **tokens: Any) -> 
     server.answers["/jobs"] = '{"value": 0}'
     for number, kind in enumerate(("TriggerAuthentication", "ClusterTriggerAuthentication")):
         name = f"source-{number}"
-        await here.world.create(deployment(name), scaled_object(guarded(server, kind), name=name))
-        await here.world.condition("Ready", "True", name=name)
+        await here.scene.create(deployment(name), scaled_object(guarded(server, kind), name=name))
+        await here.scene.condition("Ready", "True", name=name)
     assert server.asked[-1].headers["Authorization"] == "Bearer open sesame"
     for length in (1, 2):  # which tells the same twice, about an object without a namespace
         secrets = source("")["spec"]["secretTargetRef"][:length]
@@ -145,7 +145,7 @@ async def follow_sources(here: Installed, server: HttpServer, **tokens: Any) -> 
 
 async def scale_up_and_down(here: Installed, server: HttpServer) -> None:
     """A life of a ScaledObject, from the first message to its deletion; it wakes twice, and so is one Event counted."""
-    world = here.world
+    world = here.scene
     await world.create(deployment(), scaled_object(guarded(server)))
     for _ in range(2):
         server.answers["/jobs"] = '{"value": 20}'
@@ -163,7 +163,7 @@ async def scale_up_and_down(here: Installed, server: HttpServer) -> None:
 
 async def wait_for_targets(here: Installed, server: HttpServer, *, boxen_are_named: bool) -> None:
     """ScaledObjects that are there before their targets, of each kind that may be read."""
-    world, server.answers["/busy"] = here.world, '{"value": 1}'
+    world, server.answers["/busy"] = here.scene, '{"value": 1}'
     await world.client.create(CUSTOM_RESOURCE_DEFINITIONS, box_definition(GROUP))
     box = {"apiVersion": f"{GROUP}/v1", "kind": "Box", "metadata": {"name": "box", "namespace": SHOP}}
     if not boxen_are_named:
@@ -185,7 +185,7 @@ async def wait_for_targets(here: Installed, server: HttpServer, *, boxen_are_nam
 
 async def change_hpas(here: Installed) -> None:
     """An HPA is changed, deleted by a pause, and made anew where somebody else was faster."""
-    world, name, hpa = here.world, "deployment", "keda-hpa-deployment"
+    world, name, hpa = here.scene, "deployment", "keda-hpa-deployment"
     await world.patch(SCALED_OBJECTS, {"spec": {"maxReplicaCount": 7}}, name)
     live = await world.until(HORIZONTAL_POD_AUTOSCALERS, lambda live: live["spec"]["maxReplicas"] == 7, hpa)
     async with world.watching(HORIZONTAL_POD_AUTOSCALERS, hpa) as watch:
@@ -202,10 +202,10 @@ async def change_hpas(here: Installed) -> None:
 
 async def run_jobs(here: Installed, server: HttpServer) -> None:
     """Jobs of a ScaledJob: replaced when it changes, created again after an answer that was lost, and deleted."""
-    world = here.world
+    world = here.scene
     server.answers["/jobs"] = '{"value": 10}'
     async with slow_admission(here, "batch", "jobs", failurePolicy="Fail") as webhook:
-        await world.client.create(SCALED_JOBS, scaled_job(server, "work"))
+        await world.client.create(SCALED_JOBS, guarded_job(server, "work"))
         await until_asked(webhook)
     await world.until(SCALED_JOBS, lambda live: condition_of(live, "Active").get("status") == "True", "work")
     await here.until_listed(JOBS, SHOP, lambda job: generation(job) == "1")
@@ -233,7 +233,7 @@ def endpoint_by_endpoint(server: HttpServer, namespace: str) -> Obj:
 
 async def ask_around(here: Installed, server: HttpServer) -> None:
     """Triggers that ask each endpoint of a Service, count pods, and read a number from a ConfigMap."""
-    client, server.answers["/busy"] = here.world.client, '{"value": 1}'
+    client, server.answers["/busy"] = here.scene.client, '{"value": 1}'
     await client.create(ENDPOINT_SLICES, endpoints_here(server, SHOP))
     await client.create(CONFIG_MAPS, named("ConfigMap", "backlog", data={"count": "3"}))
     endpoints = endpoint_by_endpoint(server, SHOP)
@@ -241,13 +241,13 @@ async def ask_around(here: Installed, server: HttpServer) -> None:
     backlog = {"resourceKind": "ConfigMap", "resourceName": "backlog", "key": "count", "targetValue": "1"}
     number = {"type": "kubernetes-resource", "metadata": backlog}
     for trigger, name in ((endpoints, "endpoints"), (pods, "pods"), (number, "number")):
-        await here.world.create(deployment(name), scaled_object(trigger, name=name))
-        await here.world.condition("Active", "True", name=name)
+        await here.scene.create(deployment(name), scaled_object(trigger, name=name))
+        await here.scene.condition("Active", "True", name=name)
 
 
 async def be_many_accounts(here: Installed) -> None:
     """Workloads with an identity of their own each."""
-    client, names = here.world.client, [f"account-{i}" for i in range(MANY)]
+    client, names = here.scene.client, [f"account-{i}" for i in range(MANY)]
     identity = {"podIdentity": {"provider": "aws", "identityOwner": "workload"}}
     await client.create(TRIGGER_AUTHENTICATIONS, named("TriggerAuthentication", "workload", spec=identity))
     role = {"eks.amazonaws.com/role-arn": "arn:aws:iam::1:role/work"}
@@ -260,14 +260,14 @@ async def be_many_accounts(here: Installed) -> None:
             body["spec"]["template"]["spec"]["serviceAccountName"] = name
             trigger = {"type": "cron", "authenticationRef": {"name": "workload"}}
             trigger["metadata"] = {"timezone": "UTC", "start": "0 0 1 1 *", "end": "1 0 1 1 *", "desiredReplicas": "1"}
-            await here.world.create(body, scaled_object(trigger, name=name))
+            await here.scene.create(body, scaled_object(trigger, name=name))
         for name in names_now:
-            await here.world.condition("Ready", "True", name=name)
+            await here.scene.condition("Ready", "True", name=name)
 
 
 async def spoil_the_certificates(here: Installed) -> None:
     """The Secret of the certificates loses a key and gets it back."""
-    client = here.world.client
+    client = here.scene.client
     path = SECRETS.named("keda", "kedaorg-certs")
     await client.patch(path, {"data": {"tls.crt": None}})
     await here.until_listed(
@@ -290,11 +290,11 @@ async def slow_admission(here: Installed, group: str, resource: str, **policy: s
         webhook.hangs = True
         rule = {"apiGroups": [group], "apiVersions": ["*"], "resources": [resource], "operations": ["CREATE"]}
         configuration = webhook.configuration(rules=[rule], timeoutSeconds=1, **policy)
-        await here.world.client.create(VALIDATING_WEBHOOK_CONFIGURATIONS, configuration)
+        await here.scene.client.create(VALIDATING_WEBHOOK_CONFIGURATIONS, configuration)
         try:
             yield webhook
         finally:
-            await here.world.client.delete(VALIDATING_WEBHOOK_CONFIGURATIONS.named("", "vet"))
+            await here.scene.client.delete(VALIDATING_WEBHOOK_CONFIGURATIONS.named("", "vet"))
 
 
 async def follow_event_sources(here: Installed) -> None:
@@ -305,8 +305,8 @@ async def follow_event_sources(here: Installed) -> None:
             {"namespace": SHOP} if resource.namespaced else {}
         )
         body = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": meta}
-        await here.world.client.create(resource, body | {"spec": {"destination": {"http": {"uri": uri}}}})
-        await here.world.until(resource, lambda live: condition_of(live, "Active") != {}, "sink")
-        async with here.world.watching(resource, "sink") as watch:
-            await here.world.client.delete(resource.named(SHOP, "sink"))
+        await here.scene.client.create(resource, body | {"spec": {"destination": {"http": {"uri": uri}}}})
+        await here.scene.until(resource, lambda live: condition_of(live, "Active") != {}, "sink")
+        async with here.scene.watching(resource, "sink") as watch:
+            await here.scene.client.delete(resource.named(SHOP, "sink"))
             await watch.gone()

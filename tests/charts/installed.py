@@ -21,10 +21,10 @@ from keda_py.localkube.access.identity import service_account
 from keda_py.localkube.cluster import ClusterOptions, LocalCluster
 from tests.builders import a_namespace
 from tests.charts.rendering import Obj, is_hook, only, render
-from tests.e2e.world import SECONDS, Condition, World
+from tests.e2e.scene import SECONDS, Condition, Scene
 from tests.kubeconfigs import token_kubeconfig
-from tests.operators import launch
 from tests.servers import LOOPBACK, free_port
+from tests.worlds.operators import launch
 
 SHOP, BANK = "shop", "bank"
 METRICS, WEBHOOKS = "keda-operator-metrics-apiserver", "keda-admission-webhooks"
@@ -35,7 +35,7 @@ class Installed:
     """A namespace to work in as the administrator, and what the API server thought of the operator."""
 
     cluster: LocalCluster
-    world: World
+    scene: Scene
     flags: dict[str, str]
     env: dict[str, str]
     leave: asyncio.Event
@@ -50,7 +50,7 @@ class Installed:
 
     async def until_listed(self, resource: Resource, namespace: str, condition: Condition) -> None:
         """Return once an object of that namespace fulfils `condition`."""
-        informer = Informer(self.world.client, InformerSpec(resource=resource, namespaces=(namespace,)))
+        informer = Informer(self.scene.client, InformerSpec(resource=resource, namespaces=(namespace,)))
         found = asyncio.Event()
         informer.subscribe(lambda old, new: found.set() if new is not None and condition(new) else None)
         async with asyncio.timeout(SECONDS), asyncio.TaskGroup() as tasks:
@@ -93,8 +93,8 @@ async def installed(folder: Path, **values: Any) -> AsyncIterator[Installed]:
         if own_certificates:
             flags["cert-dir"] = str(_certificates(cluster, folder))
         async with KubeClient(SystemClock(), str(admin)) as client, _running(flags, env) as leave:
-            world = World(client=client, kubeconfig=admin, namespace=SHOP)
-            yield Installed(cluster=cluster, world=world, flags=flags, env=env, leave=leave)
+            scene = Scene(client=client, kubeconfig=admin, namespace=SHOP)
+            yield Installed(cluster=cluster, scene=scene, flags=flags, env=env, leave=leave)
 
 
 def _certificates(cluster: LocalCluster, folder: Path) -> Path:

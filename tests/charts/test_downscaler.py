@@ -16,8 +16,8 @@ ON = {"environments": {"downscalerAnnotations": True}, "watchNamespace": SHOP}
 async def test_in_one_namespace_the_rights_are_enough_and_each_is_made_use_of(tmp_path: Path) -> None:
     with noted() as used:
         async with installed(tmp_path, **ON) as here:
-            await here.world.create(marked(deployment("web", 0), original_replicas="2"))
-            await here.world.until(DEPLOYMENTS, lambda live: live["spec"]["replicas"] == 2, "web")
+            await here.scene.create(marked(deployment("web", 0), original_replicas="2"))
+            await here.scene.until(DEPLOYMENTS, lambda live: live["spec"]["replicas"] == 2, "web")
             assert here.refused == []
     added = {(right.resource, right.verb) for right in given(render(**ON))}
     added -= {(right.resource, right.verb) for right in given(render(**OFF))}

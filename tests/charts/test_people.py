@@ -19,12 +19,11 @@ from keda_py.localkube.cluster import ClusterOptions, LocalCluster
 from keda_py.localkube.model.calls import User
 from keda_py.terminal.times import Times
 from keda_py.validation.report import validate_texts
-from tests.builders import a_namespace
+from tests.builders import a_namespace, environment
 from tests.charts.rendering import KEDA_PY, only, render
 from tests.definitions import DEFINITIONS
 from tests.environments.builders import NOW
 from tests.kubeconfigs import token_kubeconfig
-from tests.operator.environments.builders import environment
 
 ROLE, SHOP, BANK = "keda-py-environment-user", "shop", "bank"
 JANA = User(name="jana", groups=("system:authenticated",))

@@ -21,7 +21,7 @@ from tests.charts import exercise
 from tests.charts.installed import BANK, SHOP, Installed, installed
 from tests.charts.rendering import KEDA_PY, Obj, render
 from tests.charts.rights import given, noted
-from tests.e2e.world import condition_of
+from tests.e2e.scene import condition_of
 from tests.http_server import http_server
 from tests.sweeps import swept
 
@@ -57,22 +57,22 @@ async def hear_the_webhook(here: Installed) -> None:
     def trusted(live: Obj) -> bool:
         return all(one["clientConfig"].get("caBundle") for one in live["webhooks"])
 
-    await here.world.until(VALIDATING_WEBHOOK_CONFIGURATIONS, trusted, "keda-admission")
+    await here.scene.until(VALIDATING_WEBHOOK_CONFIGURATIONS, trusted, "keda-admission")
     rival = scaled_object(cron("0 8 * * *", "0 20 * * *"), name="rival", scaleTargetRef={"name": "deployment"})
     with pytest.raises(KubeError, match="admission webhook"):
-        await here.world.create(rival)
+        await here.scene.create(rival)
 
 
 async def be_available(here: Installed) -> None:
     """Both aggregated APIs answer."""
     for api in ("v1beta1.external.metrics.k8s.io", "v1alpha1.insight.keda-py.dev"):
-        await here.world.until(API_SERVICES, lambda live: condition_of(live, "Available")["status"] == "True", api)
+        await here.scene.until(API_SERVICES, lambda live: condition_of(live, "Available")["status"] == "True", api)
 
 
 async def live(here: Installed, *, boxen_are_named: bool, **tokens: Any) -> None:
     """Everything that the operator is for, none of it refused."""
     await be_available(here)
-    await here.world.client.create(SERVICE_ACCOUNTS, exercise.named("ServiceAccount", "work"))
+    await here.scene.client.create(SERVICE_ACCOUNTS, exercise.named("ServiceAccount", "work"))
     async with http_server() as server:
         await exercise.follow_sources(here, server, **tokens)
         await exercise.scale_up_and_down(here, server)
@@ -102,15 +102,15 @@ async def test_where_secrets_are_named_a_trigger_gets_those_and_no_other(tmp_pat
     async with http_server() as server, installed(tmp_path, **values) as here:
         server.answers["/jobs"] = '{"value": 20}'
         for name in ("named", "unnamed"):
-            await here.world.client.create(SECRETS, exercise.named("Secret", name, stringData={"token": name}))
+            await here.scene.client.create(SECRETS, exercise.named("Secret", name, stringData={"token": name}))
             reference = [{"parameter": "token", "name": name, "key": "token"}]
             authentication = exercise.named("TriggerAuthentication", name, spec={"secretTargetRef": reference})
-            await here.world.client.create(TRIGGER_AUTHENTICATIONS, authentication)
+            await here.scene.client.create(TRIGGER_AUTHENTICATIONS, authentication)
             trigger = metrics_api(f"{server.url}/jobs", authenticationRef={"name": name})
             trigger["metadata"]["authMode"] = "bearer"
-            await here.world.create(deployment(name), scaled_object(trigger, name=name))
-        await here.world.replicas(4, "named")
-        unready = await here.world.condition("Ready", "False", name="unnamed")
+            await here.scene.create(deployment(name), scaled_object(trigger, name=name))
+        await here.scene.replicas(4, "named")
+        unready = await here.scene.condition("Ready", "False", name="unnamed")
         assert "secrets" in unready["message"]
         assert {request.headers["Authorization"] for request in server.asked} == {"Bearer named"}
         assert all('resource="secrets"' in line for line in here.refused)
@@ -123,14 +123,14 @@ async def test_the_endpoints_of_another_namespace_are_asked_only_where_the_chart
     values = {**RESTRICTED, "permissions": {"operator": {"crossNamespaceEndpoints": allowed}}}
     async with http_server() as server, installed(tmp_path, **values) as here:
         server.answers["/busy"] = '{"value": 20}'
-        await here.world.client.create(exercise.ENDPOINT_SLICES, exercise.endpoints_here(server, BANK))
+        await here.scene.client.create(exercise.ENDPOINT_SLICES, exercise.endpoints_here(server, BANK))
         trigger = exercise.endpoint_by_endpoint(server, BANK)
-        await here.world.create(deployment(), scaled_object(trigger))
+        await here.scene.create(deployment(), scaled_object(trigger))
         if allowed:
-            await here.world.replicas(4)
+            await here.scene.replicas(4)
         else:
-            await here.world.condition("Ready", "False")
-            await here.world.event("KEDAScalerFailed", words='may not read endpointslices of namespace "bank"')
+            await here.scene.condition("Ready", "False")
+            await here.scene.event("KEDAScalerFailed", words='may not read endpointslices of namespace "bank"')
             assert server.asked == []
         assert here.refused == []
 
@@ -139,10 +139,10 @@ async def test_with_certificates_of_ones_own_the_rights_to_keep_them_are_not_mis
     async with http_server() as server, installed(tmp_path, certificates={"autoGenerated": False}) as here:
         await be_available(here)
         server.answers["/busy"] = '{"value": 20}'
-        await here.world.create(deployment("deployment"))
+        await here.scene.create(deployment("deployment"))
         busy = scaled_object(metrics_api(f"{server.url}/busy"), name="deployment")
-        await here.world.create(busy)
-        await here.world.replicas(4, "deployment")
+        await here.scene.create(busy)
+        await here.scene.replicas(4, "deployment")
         assert here.refused == []
         await hear_the_webhook(here)
 
@@ -154,8 +154,8 @@ async def test_the_next_replica_takes_over_with_the_same_rights(tmp_path: Path) 
         async with here.second():
             here.leave.set()
             await here.until_listed(LEASES, "keda", lambda lease: led_by(lease, "keda-operator-1"))
-            await here.world.create(deployment(), scaled_object(metrics_api(f"{server.url}/busy")))
-            await here.world.replicas(1)
+            await here.scene.create(deployment(), scaled_object(metrics_api(f"{server.url}/busy")))
+            await here.scene.replicas(1)
             assert here.refused == []
 
 
@@ -165,9 +165,9 @@ def led_by(lease: Obj, pod: str) -> bool:
 
 async def test_a_custom_target_that_is_missing_is_told_without_the_right_to_read_it(tmp_path: Path) -> None:
     async with http_server() as server, installed(tmp_path) as here:
-        await here.world.client.create(CUSTOM_RESOURCE_DEFINITIONS, box_definition(exercise.GROUP))
+        await here.scene.client.create(CUSTOM_RESOURCE_DEFINITIONS, box_definition(exercise.GROUP))
         target = {"apiVersion": f"{exercise.GROUP}/v1", "kind": "Box", "name": "box"}
-        await here.world.create(scaled_object(metrics_api(f"{server.url}/busy"), scaleTargetRef=target))
-        ready = await here.world.condition("Ready", "False")
+        await here.scene.create(scaled_object(metrics_api(f"{server.url}/busy"), scaleTargetRef=target))
+        ready = await here.scene.condition("Ready", "False")
         assert 'boxen.example.com "box" not found' in ready["message"]
-        await here.world.event("ScaledObjectCheckFailed", words="doesn't exist, or doesn't expose /scale subresource")
+        await here.scene.event("ScaledObjectCheckFailed", words="doesn't exist, or doesn't expose /scale subresource")

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from keda_py.clock import FakeClock
 from keda_py.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, SCALED_OBJECTS
 from keda_py.localkube.access.identity import service_account
 from keda_py.localkube.cluster import ClusterOptions
@@ -30,8 +29,7 @@ from tests.charts.rendering import Obj, only, render
 from tests.charts.rights import noted
 from tests.http_server import http_server
 from tests.kubeconfigs import token_kubeconfig
-from tests.operator.world import NOON
-from tests.worlds.world import VirtualWorld, open_cluster
+from tests.worlds.world import World, open_world
 
 SHADOW = service_account("keda", "keda-py-shadow")
 GROUP = "example.com"
@@ -55,22 +53,20 @@ def test_no_role_of_a_shadow_gives_a_right_to_write(values: dict[str, Any]) -> N
 @pytest.mark.parametrize("values", [{}, {"watchNamespace": "shop"}], ids=["everywhere", "one namespace"])
 async def test_no_request_of_a_shadow_writes_and_none_is_refused(values: dict[str, Any], tmp_path: Path) -> None:
     objects = render(shadow={"enabled": True}, **values)
-    clock = FakeClock(NOON)
-    async with http_server() as server, open_cluster(tmp_path, clock, ClusterOptions(enforce_rbac=True)) as opened:
-        await opened.cluster.apply([a_namespace("keda"), a_namespace("shop"), *objects])
-        world = VirtualWorld(
-            client=opened.client, cluster=opened.cluster, kubeconfig=opened.kubeconfig, clock=clock, namespace="shop"
-        )
-        await be_a_tenant(world, f"{server.url}/jobs")
-        server.answers["/jobs"] = '{"value": 3}'
+    options = ClusterOptions(enforce_rbac=True)
+    async with http_server() as server, open_world(tmp_path, server, options=options) as world:
+        await world.apply(a_namespace("keda"), a_namespace("shop"), *objects)
+        world.namespace = "shop"
+        await be_a_tenant(world, world.url)
+        world.jobs(3)
         before = [one["metadata"]["resourceVersion"] for one in world.all(SCALED_OBJECTS)]
         kubeconfig = tmp_path / "shadow"
-        kubeconfig.write_text(token_kubeconfig(opened.cluster, SHADOW, opened.url))
+        kubeconfig.write_text(token_kubeconfig(world.cluster, SHADOW, world.operator.api_server))
         stopping, begun = asyncio.Event(), asyncio.get_running_loop().create_future()
         settings = load_settings(*told(objects, str(kubeconfig)))
         with noted(SHADOW.name) as used:
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(run_shadow(settings, clock, stopping, begun.set_result))
+                tasks.create_task(run_shadow(settings, world.clock, stopping, begun.set_result))
                 shadow: Shadow = await asyncio.wait_for(begun, 60)
                 await world.seconds(90)
                 stopping.set()
@@ -79,12 +75,12 @@ async def test_no_request_of_a_shadow_writes_and_none_is_refused(values: dict[st
         assert {request.headers.get("Authorization") for request in server.asked} == {"Bearer hush"}
         assert {right.verb for right in used} == READING
         assert [one["metadata"]["resourceVersion"] for one in world.all(SCALED_OBJECTS)] == before
-        page = opened.cluster.routes.metrics.answer().body
+        page = world.cluster.routes.metrics.answer().body
         assert isinstance(page, bytes)
         assert b'code="403"' not in page
 
 
-async def be_a_tenant(world: VirtualWorld, url: str) -> None:
+async def be_a_tenant(world: World, url: str) -> None:
     """Objects that need a Secret, a ConfigMap, the token of no account, and a target of another kind."""
     await world.client.create(CUSTOM_RESOURCE_DEFINITIONS, box_definition(GROUP))
     references = {

@@ -34,9 +34,9 @@ async def test_the_rights_are_enough_and_each_about_leases_is_made_use_of(tmp_pa
             await agree(here)
             server.answers["/busy"] = '{"value": 1}'
             for name in NAMES:
-                await here.world.create(deployment(name), scaled_object(metrics_api(f"{server.url}/busy"), name=name))
+                await here.scene.create(deployment(name), scaled_object(metrics_api(f"{server.url}/busy"), name=name))
             for name in NAMES:
-                await here.world.replicas(1, name)
+                await here.scene.replicas(1, name)
             await exercise.sleep_and_wake(here)
             assert here.refused == []
     assert {right for right in given(render(**ON)) - used if right.resource == "leases"} == set()

@@ -15,12 +15,11 @@ from keda_py.kube.resources import CRON_JOBS, DEPLOYMENTS, ENVIRONMENTS, STATEFU
 from keda_py.localkube.access.identity import service_account
 from keda_py.localkube.cluster import ClusterOptions, LocalCluster
 from tests import builders
-from tests.builders import a_namespace, cron, deployment, scaled_object
+from tests.builders import a_namespace, cron, cron_job, deployment, environment, scaled_object
 from tests.charts.rendering import Obj, is_hook, only, render
 from tests.charts.rights import given, noted
 from tests.kubeconfigs import token_kubeconfig
-from tests.operator.environments.builders import cron_job, environment
-from tests.worlds.world import World, open_cluster
+from tests.worlds.world import World, open_world
 
 SHOP, ACCOUNT = "shop", service_account("keda", "keda-operator-release")
 WAYS: dict[str, dict[str, Any]] = {
@@ -51,10 +50,10 @@ def told(objects: list[Obj]) -> Scope:
 @asynccontextmanager
 async def a_night(folder: Path, objects: list[Obj], **members: Any) -> AsyncIterator[World]:
     """An Environment asleep, as an operator of one pod left it; `job` is the kubeconfig of the hook's Job."""
-    async with open_cluster(folder, SystemClock(), ClusterOptions(enforce_rbac=True)) as opened:
-        world = World(cluster=opened.cluster, client=opened.client, kubeconfig=opened.kubeconfig, namespace=SHOP)
-        await opened.cluster.apply([a_namespace("keda"), a_namespace(SHOP)])
-        await opened.cluster.apply([one for one in objects if one["kind"] != "Job"])
+    async with open_world(folder, clock=SystemClock(), options=ClusterOptions(enforce_rbac=True)) as world:
+        world.namespace = SHOP
+        await world.apply(a_namespace("keda"), a_namespace(SHOP))
+        await world.apply(*(one for one in objects if one["kind"] != "Job"))
         job, dev = cron_job(), environment()
         job["spec"]["suspend"] = True
         dev["metadata"]["finalizers"] = ["finalizer.keda.sh"]
@@ -63,7 +62,7 @@ async def a_night(folder: Path, objects: list[Obj], **members: Any) -> AsyncIter
         await world.create(deployment("keda-operator", 1, namespace="keda"))
         status = {"status": {"phase": "Asleep", "members": MEMBERS | members}}
         await world.client.patch(ENVIRONMENTS.named(SHOP, "dev", "status"), status)
-        (folder / "job").write_text(token_kubeconfig(opened.cluster, ACCOUNT))
+        (folder / "job").write_text(token_kubeconfig(world.cluster, ACCOUNT))
         yield world
 
 

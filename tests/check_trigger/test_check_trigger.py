@@ -19,6 +19,7 @@ from keda_py.cli import main
 from keda_py.core.spec import AS_WRITTEN
 from keda_py.kube.resources import CONFIG_MAPS, DEPLOYMENTS, SECRETS, TRIGGER_AUTHENTICATIONS, Obj, Resource
 from keda_py.localkube.cluster import LocalCluster
+from tests.builders import bare_scaled_object
 from tests.http_server import HttpServer, http_server
 
 CRON = {
@@ -45,13 +46,9 @@ async def server() -> AsyncIterator[HttpServer]:
         yield server
 
 
-def scaled_object(*triggers: Obj) -> Obj:
-    return {
-        "apiVersion": "keda.sh/v1alpha1",
-        "kind": "ScaledObject",
-        "metadata": {"name": "web", "namespace": "shop"},
-        "spec": {"scaleTargetRef": {"name": "web"}, "triggers": list(triggers)},
-    }
+def app(*triggers: Obj) -> Obj:
+    """A ScaledObject of another namespace than the default one."""
+    return bare_scaled_object(*triggers, name="web", namespace="shop")
 
 
 def asks(url: str) -> Obj:
@@ -65,7 +62,7 @@ async def trial(subject: Obj, *objects: Obj) -> list[Answer]:
 
 
 async def test_each_trigger_is_built_and_read_with_the_credentials_of_the_files(server: HttpServer) -> None:
-    first, second = await trial(scaled_object(CRON, asks(server.url)), AUTHENTICATION, TOKEN)
+    first, second = await trial(app(CRON, asks(server.url)), AUTHENTICATION, TOKEN)
     assert [(one.value, one.active) for one in first.measured] == [(3.0, True)]
     (measured,) = second.measured
     assert (measured.metric, measured.value, measured.target) == ("s1-metric-api-value", 12.0, 5.0)
@@ -73,7 +70,7 @@ async def test_each_trigger_is_built_and_read_with_the_credentials_of_the_files(
 
 
 async def test_a_credential_that_is_missing_is_named_and_what_came_of_it(server: HttpServer) -> None:
-    (answer,) = await trial(scaled_object(asks(server.url)), AUTHENTICATION)
+    (answer,) = await trial(app(asks(server.url)), AUTHENTICATION)
     assert not answer.works
     assert 'Secret "token"' in " ".join(answer.troubles).replace("secret", "Secret")
 
@@ -81,7 +78,7 @@ async def test_a_credential_that_is_missing_is_named_and_what_came_of_it(server:
 async def test_a_trigger_that_cannot_be_built_or_read_hides_no_other() -> None:
     unbuilt = {"type": "cron", "metadata": {**CRON["metadata"], "desiredReplicas": "many"}}
     unread = {"type": "cron", "metadata": {**CRON["metadata"], "timezone": "Mars/Base"}}
-    first, second, third = await trial(scaled_object(unbuilt, unread, CRON))
+    first, second, third = await trial(app(unbuilt, unread, CRON))
     assert 'desiredReplicas: "many"' in first.error
     assert ["unknown time zone Mars/Base" in one.error for one in second.measured] == [True]
     assert third.works
@@ -89,7 +86,7 @@ async def test_a_trigger_that_cannot_be_built_or_read_hides_no_other() -> None:
 
 async def test_a_resource_trigger_is_the_hpas_to_read() -> None:
     cpu = {"type": "cpu", "metricType": "Utilization", "metadata": {"value": "60"}}
-    (answer,) = await trial(scaled_object(cpu))
+    (answer,) = await trial(app(cpu))
     assert (answer.by_hpa, answer.works) == (("cpu Utilization 60",), True)
 
 
@@ -110,7 +107,7 @@ async def test_what_the_files_lack_is_fetched_and_what_that_refers_to_as_well() 
         asked.append((resource, name))
         return cluster.get((resource, name))
 
-    objects = await with_references(scaled_object(asks("http://x")), [], "shop", fetch)
+    objects = await with_references(app(asks("http://x")), [], "shop", fetch)
     assert {one["kind"] for one in objects} == {"TriggerAuthentication", "Secret"}
     assert (DEPLOYMENTS, "web") in asked
 
@@ -120,7 +117,7 @@ async def test_the_command_prints_json_with_credentials_from_a_cluster(server: H
         await cluster.apply([*build_crds(), {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}])
         await cluster.apply([AUTHENTICATION, {**TOKEN, "metadata": {"name": "token", "namespace": "shop"}}])
         (tmp_path / "kubeconfig").write_text(cluster.kubeconfig())
-        (tmp_path / "app.yaml").write_text(yaml.safe_dump(scaled_object(asks(server.url))))
+        (tmp_path / "app.yaml").write_text(yaml.safe_dump(app(asks(server.url))))
         done = await _run("check-trigger", "app.yaml", "--kubeconfig", "kubeconfig", "-o", "json", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert [one["value"] for one in json.loads(done.stdout)[0]["measured"]] == [12.0]
@@ -135,7 +132,7 @@ async def test_the_command_prints_json_with_credentials_from_a_cluster(server: H
 )
 def test_wrong_usage_is_told(flags: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "app.yaml"
-    file.write_text(yaml.safe_dump(scaled_object(CRON)))
+    file.write_text(yaml.safe_dump(app(CRON)))
     assert main(["check-trigger", str(file), *flags]) == 2
     assert said in capsys.readouterr().err
 

@@ -9,11 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from keda_py.clock import FakeClock
-from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS
 from tests.builders import cron, scaled_job, scaled_object
-from tests.operator.world import NOON
-from tests.worlds.world import Opened, open_cluster
+from tests.worlds.world import World, open_world
 
 PROGRAM = [sys.executable, "-m", "keda_py"]
 
@@ -89,14 +86,12 @@ def test_each_shell_gets_a_script_that_names_the_program(shell: str) -> None:
 
 @pytest.fixture
 async def cluster(tmp_path: Path):
-    async with open_cluster(tmp_path, FakeClock(NOON)) as opened:
-        for resource, manifest in ((SCALED_OBJECTS, scaled_object(cron())), (SCALED_JOBS, scaled_job(cron()))):
-            manifest["metadata"]["namespace"] = "default"
-            await opened.client.create(resource, manifest)
-        yield opened
+    async with open_world(tmp_path) as world:
+        await world.create(scaled_object(cron()), scaled_job(cron()))
+        yield world
 
 
-async def test_names_and_namespaces_are_those_of_the_cluster(cluster: Opened, tmp_path: Path) -> None:
+async def test_names_and_namespaces_are_those_of_the_cluster(cluster: World, tmp_path: Path) -> None:
     line = f"keda-py explain --kubeconfig {cluster.kubeconfig}"
     assert await offered(f"{line} ", tmp_path) == ["default/app", "scaledjob/default/work"]
     assert await offered(f"{line} default/a", tmp_path) == ["default/app"]

@@ -24,17 +24,15 @@ from tests.dashboard import story
 from tests.dashboard.story import FORGED, NOW
 from tests.places import ROOT
 from tests.waiting import eventually
-from tests.worlds.world import VirtualWorld, open_cluster
+from tests.worlds.world import World, open_world
 
 WANTED = {"namespace": "default", "kind": "ScaledObject", "name": "app", "state": "Awake", "hours": 3, "reason": "demo"}
 
 
 @pytest.fixture
-async def world(tmp_path: Path) -> AsyncIterator[VirtualWorld]:
-    clock = FakeClock(NOW)
-    async with open_cluster(tmp_path, clock) as opened:
-        await opened.cluster.apply([crd_of(kind) for kind in ENVIRONMENT_KINDS])
-        world = VirtualWorld(client=opened.client, cluster=opened.cluster, kubeconfig=opened.kubeconfig, clock=clock)
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    async with open_world(tmp_path, clock=FakeClock(NOW)) as world:
+        await world.apply(*map(crd_of, ENVIRONMENT_KINDS))
         for name in ("dev", "shop", "tools"):
             await world.create(a_namespace(name))
         for resource, (body, status) in [
@@ -48,7 +46,7 @@ async def world(tmp_path: Path) -> AsyncIterator[VirtualWorld]:
 
 
 @pytest.fixture
-async def dashboard(world: VirtualWorld) -> AsyncIterator[Dashboard]:
+async def dashboard(world: World) -> AsyncIterator[Dashboard]:
     dashboard = Dashboard(world.client, "", world.clock)
     async with dashboard.running(0):
         yield dashboard
@@ -125,7 +123,7 @@ def test_an_override_needs_a_reason_a_target_and_an_end(wrong: dict[str, Any]) -
 
 
 async def test_the_browser_is_told_the_address_by_a_file_and_not_by_its_command_line(
-    world: VirtualWorld, tmp_path: Path
+    world: World, tmp_path: Path
 ) -> None:
     seen = tmp_path / "seen"
     script = tmp_path / "browser"
@@ -209,7 +207,7 @@ def browser(tmp_path: Path) -> Iterator[Browser]:
 
 
 async def test_a_browser_shows_it_live_and_its_button_creates_an_override_with_a_reason(
-    dashboard: Dashboard, world: VirtualWorld, browser: Browser
+    dashboard: Dashboard, world: World, browser: Browser
 ) -> None:
     run, door = asyncio.to_thread, dashboard.door
     await run(browser.pretend, "Europe/Berlin", "light")

@@ -21,8 +21,8 @@ from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import NAMESPACES
 from tests.builders import a_namespace
 from tests.e2e.processes import Operator, Process
+from tests.e2e.scene import Scene, clear, kubectl
 from tests.e2e.source import Source, serve_source
-from tests.e2e.world import World, clear, kubectl
 
 API_SERVICE = "apiservice/v1beta1.external.metrics.k8s.io"
 INSIGHT_SERVICE = "apiservice/v1alpha1.insight.keda-py.dev"
@@ -91,12 +91,12 @@ def operator(shared_operator: Operator | None, kubeconfig: Path) -> Iterator[Ope
 
 
 @pytest.fixture
-async def world(shared_operator: Operator | None, kubeconfig: Path) -> AsyncIterator[World]:
+async def scene(shared_operator: Operator | None, kubeconfig: Path) -> AsyncIterator[Scene]:
     """A namespace of its own, watched over by an operator."""
     namespace = f"e2e-{uuid4().hex[:8]}"
     async with KubeClient(SystemClock(), str(kubeconfig)) as client:
         await client.create(NAMESPACES, a_namespace(namespace))
-        yield World(client=client, kubeconfig=kubeconfig, namespace=namespace)
+        yield Scene(client=client, kubeconfig=kubeconfig, namespace=namespace)
         await clear(client, namespace)
 
 

@@ -4,8 +4,8 @@ import pytest
 
 from keda_py.kube.resources import DEPLOYMENTS, HORIZONTAL_POD_AUTOSCALERS, Obj
 from tests.builders import deployment, metrics_api, scaled_object
+from tests.e2e.scene import Scene, has_replicas
 from tests.e2e.source import Source
-from tests.e2e.world import World, has_replicas
 
 CRON = {"timezone": "Etc/UTC", "start": "0 8 * * *", "end": "0 18 * * *", "desiredReplicas": "1"}
 
@@ -29,67 +29,67 @@ WRONG = {
 
 @pytest.mark.parametrize(("trigger", "field"), WRONG.values(), ids=WRONG)
 async def test_a_broken_trigger_is_told_and_a_correction_is_enough(
-    world: World, source: Source, trigger: Obj, field: str
+    scene: Scene, source: Source, trigger: Obj, field: str
 ) -> None:
     source.value = 1
-    await world.create(deployment(), scaled_object(trigger))
-    ready = await world.condition("Ready", "False", "ScaledObjectCheckFailed")
+    await scene.create(deployment(), scaled_object(trigger))
+    ready = await scene.condition("Ready", "False", "ScaledObjectCheckFailed")
     assert field in ready["message"]
-    told = await world.event("ScaledObjectCheckFailed", words=field)
+    told = await scene.event("ScaledObjectCheckFailed", words=field)
     assert told["type"] == "Warning"
-    assert (await world.get(DEPLOYMENTS))["spec"]["replicas"] == 0
-    assert not await world.exists(HORIZONTAL_POD_AUTOSCALERS, "keda-hpa-app")
-    await world.replace_triggers(metrics_api(source.url))
-    await world.condition("Ready", "True")
-    await world.replicas(1)
+    assert (await scene.get(DEPLOYMENTS))["spec"]["replicas"] == 0
+    assert not await scene.exists(HORIZONTAL_POD_AUTOSCALERS, "keda-hpa-app")
+    await scene.replace_triggers(metrics_api(source.url))
+    await scene.condition("Ready", "True")
+    await scene.replicas(1)
 
 
-async def test_a_workload_that_breaks_its_manifest_keeps_its_replicas(world: World, source: Source) -> None:
+async def test_a_workload_that_breaks_its_manifest_keeps_its_replicas(scene: Scene, source: Source) -> None:
     source.value = 1
-    await world.create(deployment(), scaled_object(metrics_api(source.url), cooldownPeriod=0))
-    async with world.watching(DEPLOYMENTS) as workload:
+    await scene.create(deployment(), scaled_object(metrics_api(source.url), cooldownPeriod=0))
+    async with scene.watching(DEPLOYMENTS) as workload:
         await workload.until(has_replicas(1))
-        await world.replace_triggers({"type": "metrics-apy", "metadata": {}})
-        await world.condition("Ready", "False")
+        await scene.replace_triggers({"type": "metrics-apy", "metadata": {}})
+        await scene.condition("Ready", "False")
         source.value = 0
-        await world.replace_triggers(metrics_api(source.url))
-        await world.condition("Ready", "True")
+        await scene.replace_triggers(metrics_api(source.url))
+        await scene.condition("Ready", "True")
         await workload.until(has_replicas(0))
         assert workload.replicas() == [0, 1, 0]
 
 
-async def test_a_time_zone_that_is_nowhere_is_told_and_scales_nothing(world: World, source: Source) -> None:
+async def test_a_time_zone_that_is_nowhere_is_told_and_scales_nothing(scene: Scene, source: Source) -> None:
     nowhere = {"type": "cron", "metadata": {**CRON, "timezone": "Atlantis/Poseidonis"}}
-    await world.create(deployment(replicas=1), scaled_object(nowhere, cooldownPeriod=0))
-    await world.condition("Ready", "False", "TriggerError")
-    assert "Atlantis/Poseidonis" in (await world.event("KEDAScalerFailed"))["note"]
-    assert (await world.get(DEPLOYMENTS))["spec"]["replicas"] == 1
-    await world.replace_triggers(metrics_api(source.url))
-    await world.replicas(0)
+    await scene.create(deployment(replicas=1), scaled_object(nowhere, cooldownPeriod=0))
+    await scene.condition("Ready", "False", "TriggerError")
+    assert "Atlantis/Poseidonis" in (await scene.event("KEDAScalerFailed"))["note"]
+    assert (await scene.get(DEPLOYMENTS))["spec"]["replicas"] == 1
+    await scene.replace_triggers(metrics_api(source.url))
+    await scene.replicas(0)
 
 
-async def test_a_target_may_come_after_its_scaled_object(world: World, source: Source) -> None:
+async def test_a_target_may_come_after_its_scaled_object(scene: Scene, source: Source) -> None:
     source.value = 1
-    await world.create(scaled_object(metrics_api(source.url)))
-    ready = await world.condition("Ready", "False", "ScaledObjectCheckFailed")
+    await scene.create(scaled_object(metrics_api(source.url)))
+    ready = await scene.condition("Ready", "False", "ScaledObjectCheckFailed")
     assert ready["message"].startswith("ScaledObject doesn't have correct scaleTargetRef specification")
-    await world.event("ScaledObjectCheckFailed", words="doesn't exist")
-    await world.create(deployment())
-    await world.condition("Ready", "True")
-    await world.replicas(1)
+    await scene.event("ScaledObjectCheckFailed", words="doesn't exist")
+    await scene.create(deployment())
+    await scene.condition("Ready", "True")
+    await scene.replicas(1)
 
 
-async def test_bounds_that_contradict_each_other_are_refused(world: World, source: Source) -> None:
+async def test_bounds_that_contradict_each_other_are_refused(scene: Scene, source: Source) -> None:
     wrong = scaled_object(metrics_api(source.url), idleReplicaCount=3, minReplicaCount=2)
-    await world.create(deployment(), wrong)
-    ready = await world.condition("Ready", "False", "ScaledObjectCheckFailed")
+    await scene.create(deployment(), wrong)
+    ready = await scene.condition("Ready", "False", "ScaledObjectCheckFailed")
     assert "IdleReplicaCount=3 must be less than MinReplicaCount=2" in ready["message"]
 
 
-async def test_an_unknown_kind_of_target_is_told(world: World, source: Source) -> None:
+async def test_an_unknown_kind_of_target_is_told(scene: Scene, source: Source) -> None:
     wrong = scaled_object(
         metrics_api(source.url), scaleTargetRef={"apiVersion": "example.com/v1", "kind": "Robot", "name": "app"}
     )
-    await world.create(wrong)
-    ready = await world.condition("Ready", "False", "ScaledObjectCheckFailed")
+    await scene.create(wrong)
+    ready = await scene.condition("Ready", "False", "ScaledObjectCheckFailed")
     assert "Robot" in ready["message"]

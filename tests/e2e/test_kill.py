@@ -8,8 +8,8 @@ import pytest
 from keda_py.kube.resources import DEPLOYMENTS, HORIZONTAL_POD_AUTOSCALERS, SCALED_OBJECTS, Obj
 from tests.builders import deployment, metrics_api, scaled_object
 from tests.e2e.processes import Operator
+from tests.e2e.scene import Scene, Watch, has_condition, has_replicas
 from tests.e2e.source import Source
-from tests.e2e.world import Watch, World, has_condition, has_replicas
 from tests.sweeps import chosen
 
 HPA = "keda-hpa-app"
@@ -19,20 +19,20 @@ def has_finalizer(live: Obj) -> bool:
     return bool(live["metadata"].get("finalizers"))
 
 
-async def once_owned(world: World, source: Source) -> None:
-    await world.until(SCALED_OBJECTS, has_finalizer)
+async def once_owned(scene: Scene, source: Source) -> None:
+    await scene.until(SCALED_OBJECTS, has_finalizer)
 
 
-async def once_the_hpa_exists(world: World, source: Source) -> None:
-    await world.until(HORIZONTAL_POD_AUTOSCALERS, lambda live: True, HPA)
+async def once_the_hpa_exists(scene: Scene, source: Source) -> None:
+    await scene.until(HORIZONTAL_POD_AUTOSCALERS, lambda live: True, HPA)
 
 
-async def once_the_source_is_asked(world: World, source: Source) -> None:
+async def once_the_source_is_asked(scene: Scene, source: Source) -> None:
     await source.asked()
 
 
-async def once_scaled(world: World, source: Source) -> None:
-    await world.replicas(1)
+async def once_scaled(scene: Scene, source: Source) -> None:
+    await scene.replicas(1)
 
 
 MOMENTS = chosen(
@@ -48,32 +48,32 @@ MOMENTS = chosen(
 
 @pytest.mark.parametrize("moment", MOMENTS.values(), ids=MOMENTS)
 async def test_killed_on_the_way_up_it_arrives_all_the_same(
-    world: World, source: Source, operator: Operator, moment: Callable[[World, Source], Awaitable[None]]
+    scene: Scene, source: Source, operator: Operator, moment: Callable[[Scene, Source], Awaitable[None]]
 ) -> None:
     source.value = 1
-    async with world.watching(DEPLOYMENTS) as workload, asyncio.TaskGroup() as tasks:
-        waiting = tasks.create_task(moment(world, source))
+    async with scene.watching(DEPLOYMENTS) as workload, asyncio.TaskGroup() as tasks:
+        waiting = tasks.create_task(moment(scene, source))
         await asyncio.sleep(0)
-        await world.create(deployment(), scaled_object(metrics_api(source.url), cooldownPeriod=300))
+        await scene.create(deployment(), scaled_object(metrics_api(source.url), cooldownPeriod=300))
         await waiting
         await asyncio.to_thread(operator.kill)
         await asyncio.to_thread(operator.start)
         await workload.until(has_replicas(1))
-        await world.until(SCALED_OBJECTS, has_condition("Active", "True"))
+        await scene.until(SCALED_OBJECTS, has_condition("Active", "True"))
         await source.asked(2)
         assert workload.replicas() == [0, 1]
 
 
 async def test_killed_while_cooling_down_it_does_not_shorten_the_cooldown(
-    world: World, source: Source, operator: Operator
+    scene: Scene, source: Source, operator: Operator
 ) -> None:
     source.value = 1
     cooldown = 6
-    await world.create(deployment(), scaled_object(metrics_api(source.url), cooldownPeriod=cooldown))
-    async with world.watching(DEPLOYMENTS) as workload:
-        await active_then_empty(world, source, workload)
+    await scene.create(deployment(), scaled_object(metrics_api(source.url), cooldownPeriod=cooldown))
+    async with scene.watching(DEPLOYMENTS) as workload:
+        await active_then_empty(scene, source, workload)
         emptied = asyncio.get_running_loop().time()
-        await world.condition("Active", "False", "ScalerCooldown")
+        await scene.condition("Active", "False", "ScalerCooldown")
         await asyncio.to_thread(operator.kill)
         await asyncio.to_thread(operator.start)
         await workload.until(has_replicas(0))
@@ -82,13 +82,13 @@ async def test_killed_while_cooling_down_it_does_not_shorten_the_cooldown(
 
 
 async def test_killed_while_active_and_started_after_that_it_cools_down_in_full(
-    world: World, source: Source, operator: Operator
+    scene: Scene, source: Source, operator: Operator
 ) -> None:
     source.value = 1
     cooldown = 5
-    await world.create(deployment(), scaled_object(metrics_api(source.url), cooldownPeriod=cooldown))
-    async with world.watching(DEPLOYMENTS) as workload:
-        await active_then_empty(world, source, workload, kill=operator.kill)
+    await scene.create(deployment(), scaled_object(metrics_api(source.url), cooldownPeriod=cooldown))
+    async with scene.watching(DEPLOYMENTS) as workload:
+        await active_then_empty(scene, source, workload, kill=operator.kill)
         await asyncio.to_thread(operator.start)
         started = asyncio.get_running_loop().time()
         await workload.until(has_replicas(0))
@@ -98,39 +98,39 @@ async def test_killed_while_active_and_started_after_that_it_cools_down_in_full(
 
 
 async def test_killed_when_the_workload_was_sent_to_sleep_it_stays_asleep(
-    world: World, source: Source, operator: Operator
+    scene: Scene, source: Source, operator: Operator
 ) -> None:
     source.value = 1
-    await world.create(deployment(), scaled_object(metrics_api(source.url), cooldownPeriod=1))
-    async with world.watching(DEPLOYMENTS) as workload:
-        await active_then_empty(world, source, workload)
+    await scene.create(deployment(), scaled_object(metrics_api(source.url), cooldownPeriod=1))
+    async with scene.watching(DEPLOYMENTS) as workload:
+        await active_then_empty(scene, source, workload)
         await workload.until(has_replicas(0))
         await asyncio.to_thread(operator.kill)
         await asyncio.to_thread(operator.start)
         await source.asked(2)
-        await world.condition("Active", "False", "ScalerNotActive")
+        await scene.condition("Active", "False", "ScalerNotActive")
         assert workload.replicas() == [0, 1, 0]
 
 
 async def test_an_object_deleted_while_nobody_looks_is_let_go_by_the_next_operator(
-    world: World, source: Source, operator: Operator
+    scene: Scene, source: Source, operator: Operator
 ) -> None:
     wanted = scaled_object(metrics_api(source.url), advanced={"restoreToOriginalReplicaCount": True})
-    await world.create(deployment(replicas=2), wanted)
-    async with world.watching(SCALED_OBJECTS) as scaled:
-        await world.replicas(0)
+    await scene.create(deployment(replicas=2), wanted)
+    async with scene.watching(SCALED_OBJECTS) as scaled:
+        await scene.replicas(0)
         await asyncio.to_thread(operator.kill)
-        await world.delete(SCALED_OBJECTS)
+        await scene.delete(SCALED_OBJECTS)
         await asyncio.to_thread(operator.start)
         await scaled.gone()
-    assert (await world.get(DEPLOYMENTS))["spec"]["replicas"] == 2
+    assert (await scene.get(DEPLOYMENTS))["spec"]["replicas"] == 2
 
 
 async def active_then_empty(
-    world: World, source: Source, workload: Watch, kill: Callable[[], None] | None = None
+    scene: Scene, source: Source, workload: Watch, kill: Callable[[], None] | None = None
 ) -> None:
     await workload.until(has_replicas(1))
-    await world.condition("Active", "True")
+    await scene.condition("Active", "True")
     if kill is not None:
         await asyncio.to_thread(kill)
     source.value = 0

@@ -14,8 +14,8 @@ from keda_py.kube.resources import DEPLOYMENTS, LEASES, SCALED_OBJECTS
 from keda_py.kube.transport import Request
 from tests.builders import deployment, metrics_api, scaled_object
 from tests.e2e.processes import STARTED, Operator
+from tests.e2e.scene import Scene, has_condition
 from tests.e2e.source import Source
-from tests.e2e.world import World, has_condition
 from tests.waiting import eventually
 
 QUICK_LEASE = {
@@ -29,13 +29,13 @@ LABEL = re.compile(r'(\w+)="([^"]*)"')
 
 
 async def test_at_sigterm_it_is_not_ready_at_once_and_leaves_within_five_seconds(
-    world: World, source: Source, operator: Operator
+    scene: Scene, source: Source, operator: Operator
 ) -> None:
     await asyncio.to_thread(operator.end)
     await asyncio.to_thread(operator.start, "--shutdown-delay=2s")
     source.value = 1
-    await world.create(deployment(), scaled_object(metrics_api(source.url), cooldownPeriod=300))
-    live = await world.until(SCALED_OBJECTS, has_condition("Active", "True"))
+    await scene.create(deployment(), scaled_object(metrics_api(source.url), cooldownPeriod=300))
+    live = await scene.until(SCALED_OBJECTS, has_condition("Active", "True"))
     began = datetime.fromisoformat(live["status"]["lastActiveTime"])
     await source.asked(3)
     async with aiohttp.ClientSession() as session:
@@ -51,22 +51,22 @@ async def test_at_sigterm_it_is_not_ready_at_once_and_leaves_within_five_seconds
             await eventually(unready, 1)
         assert leaving.result() == 0
         assert 2 <= loop.time() - at < 2 + 5
-    live = await world.get(SCALED_OBJECTS)
+    live = await scene.get(SCALED_OBJECTS)
     last = datetime.fromisoformat(live["status"]["lastActiveTime"])
     assert last > began
     assert abs((last - sent).total_seconds()) <= 2
 
 
-async def test_without_a_delay_it_is_gone_in_no_time(world: World, source: Source, operator: Operator) -> None:
+async def test_without_a_delay_it_is_gone_in_no_time(scene: Scene, source: Source, operator: Operator) -> None:
     source.hang()
-    await world.create(deployment(), scaled_object(metrics_api(source.url)))
+    await scene.create(deployment(), scaled_object(metrics_api(source.url)))
     await source.asked()
     began = asyncio.get_running_loop().time()
     assert await asyncio.to_thread(operator.end, signal.SIGTERM) == 0
     assert asyncio.get_running_loop().time() - began < 5
 
 
-async def test_of_two_operators_only_the_leader_writes(world: World, source: Source, operator: Operator) -> None:
+async def test_of_two_operators_only_the_leader_writes(scene: Scene, source: Source, operator: Operator) -> None:
     await asyncio.to_thread(operator.end)
     second = Operator(operator.kubeconfig)
     try:
@@ -74,35 +74,35 @@ async def test_of_two_operators_only_the_leader_writes(world: World, source: Sou
         first_identity = operator.identity
         follower = second.begin("--leader-elect", env=QUICK_LEASE)
         source.value = 1
-        await world.create(deployment(), scaled_object(metrics_api(source.url), cooldownPeriod=300))
-        await world.replicas(1)
-        await world.event("KEDAScaleTargetActivated")
+        await scene.create(deployment(), scaled_object(metrics_api(source.url), cooldownPeriod=300))
+        await scene.replicas(1)
+        await scene.event("KEDAScaleTargetActivated")
         assert not any(STARTED in line for line in follower.lines)
-        assert {event["reportingInstance"] for event in await world.events()} == {first_identity}
-        lease = await world.client.get(LEASES.named("keda", "operator.keda.sh"))
+        assert {event["reportingInstance"] for event in await scene.events()} == {first_identity}
+        lease = await scene.client.get(LEASES.named("keda", "operator.keda.sh"))
         assert lease["spec"]["holderIdentity"] == first_identity
         await asyncio.to_thread(operator.kill)
         await asyncio.to_thread(follower.wait_for, STARTED)
-        await world.create(deployment("later"), scaled_object(metrics_api(source.url), name="later"))
-        await world.replicas(1, "later")
-        await world.event("KEDAScaleTargetActivated", "later")
-        told = {event["reportingInstance"] for event in await world.events("later")}
+        await scene.create(deployment("later"), scaled_object(metrics_api(source.url), name="later"))
+        await scene.replicas(1, "later")
+        await scene.event("KEDAScaleTargetActivated", "later")
+        told = {event["reportingInstance"] for event in await scene.events("later")}
         assert told == {second.identity}
-        assert (await world.get(DEPLOYMENTS))["spec"]["replicas"] == 1
+        assert (await scene.get(DEPLOYMENTS))["spec"]["replicas"] == 1
     finally:
         await asyncio.to_thread(second.end)
 
 
-async def test_in_steady_state_no_poll_costs_a_request(world: World, source: Source) -> None:
+async def test_in_steady_state_no_poll_costs_a_request(scene: Scene, source: Source) -> None:
     source.value = 1
     names = [f"app-{number}" for number in range(ALIKE)]
     for name in names:
-        await world.create(deployment(name), scaled_object(metrics_api(source.url), name=name, cooldownPeriod=300))
+        await scene.create(deployment(name), scaled_object(metrics_api(source.url), name=name, cooldownPeriod=300))
     for name in names:
-        await world.until(SCALED_OBJECTS, has_condition("HPAActive", "True"), name, 60)
-    before, began = await requests(world.client), asyncio.get_running_loop().time()
+        await scene.until(SCALED_OBJECTS, has_condition("HPAActive", "True"), name, 60)
+    before, began = await requests(scene.client), asyncio.get_running_loop().time()
     await source.asked(ALIKE * 6)
-    spent = await requests(world.client) - before
+    spent = await requests(scene.client) - before
     seconds = asyncio.get_running_loop().time() - began
     # Watches end and begin again; the HPA controller reads scales at its own pace, every 5 s at the most.
     of_the_hpas = ALIKE * (seconds / 5 + 1)

@@ -2,16 +2,16 @@
 
 from keda_py.kube.resources import DEPLOYMENTS, SCALED_OBJECTS
 from tests.builders import deployment, metrics_api, scaled_object
+from tests.e2e.scene import Scene, condition_of, has_condition
 from tests.e2e.source import Source
-from tests.e2e.world import World, condition_of, has_condition
 
 
-async def test_the_status_tells_what_was_found_and_what_is_watched(world: World, source: Source) -> None:
+async def test_the_status_tells_what_was_found_and_what_is_watched(scene: Scene, source: Source) -> None:
     source.value = 1
-    await world.create(
+    await scene.create(
         deployment(replicas=1), scaled_object(metrics_api(source.url), metrics_api(source.url, name="b"))
     )
-    live = await world.until(SCALED_OBJECTS, has_condition("Active", "True"))
+    live = await scene.until(SCALED_OBJECTS, has_condition("Active", "True"))
     status = live["status"]
     target = {"group": "apps", "version": "v1", "kind": "Deployment", "resource": "deployments"}
     assert (status["scaleTargetKind"], status["scaleTargetGVKR"]) == ("apps/v1.Deployment", target)
@@ -30,25 +30,25 @@ async def test_the_status_tells_what_was_found_and_what_is_watched(world: World,
     assert condition_of(live, "Paused")["status"] == "False"
 
 
-async def test_events_tell_the_story_of_an_object(world: World, source: Source) -> None:
+async def test_events_tell_the_story_of_an_object(scene: Scene, source: Source) -> None:
     source.value = 1
-    await world.create(deployment(), scaled_object(metrics_api(source.url)))
+    await scene.create(deployment(), scaled_object(metrics_api(source.url)))
     for reason in ("KEDAScalersStarted", "ScaledObjectReady", "KEDAScaleTargetActivated"):
-        assert (await world.event(reason))["type"] == "Normal"
+        assert (await scene.event(reason))["type"] == "Normal"
     source.value = 0
-    await world.event("KEDAScaleTargetDeactivated")
+    await scene.event("KEDAScaleTargetDeactivated")
 
 
-async def test_kubectl_shows_why(world: World, source: Source) -> None:
+async def test_kubectl_shows_why(scene: Scene, source: Source) -> None:
     source.value = 4
-    await world.create(deployment(), scaled_object(metrics_api(source.url)))
-    await world.condition("Active", "True")
-    await world.event("KEDAScaleTargetActivated")
-    header, row = (await world.kubectl("get", "scaledobject")).splitlines()
+    await scene.create(deployment(), scaled_object(metrics_api(source.url)))
+    await scene.condition("Active", "True")
+    await scene.event("KEDAScaleTargetActivated")
+    header, row = (await scene.kubectl("get", "scaledobject")).splitlines()
     columns = header.split()
     assert columns[:6] == ["NAME", "SCALETARGETKIND", "SCALETARGETNAME", "MIN", "MAX", "READY"]
     assert row.split()[:3] == ["app", "apps/v1.Deployment", "app"]
-    told = await world.kubectl("describe", "so", "app")
+    told = await scene.kubectl("describe", "so", "app")
     for words in (
         "Scaling is performed because triggers are active",
         "KEDAScaleTargetActivated",
@@ -56,11 +56,11 @@ async def test_kubectl_shows_why(world: World, source: Source) -> None:
     ):
         assert words in told, told
     selector = "involvedObject.name=app,reason=KEDAScaleTargetActivated"
-    assert "from 0 to 1" in await world.kubectl("get", "events", "--field-selector", selector)
-    await world.kubectl("wait", "--for=condition=Ready", "so/app", "--timeout=20s")
+    assert "from 0 to 1" in await scene.kubectl("get", "events", "--field-selector", selector)
+    await scene.kubectl("wait", "--for=condition=Ready", "so/app", "--timeout=20s")
 
 
-async def test_a_manifest_applied_twice_changes_nothing(world: World, source: Source) -> None:
+async def test_a_manifest_applied_twice_changes_nothing(scene: Scene, source: Source) -> None:
     manifest = f"""
 apiVersion: keda.sh/v1alpha1
 kind: ScaledObject
@@ -72,12 +72,12 @@ spec:
   - type: metrics-api
     metadata: {{url: "{source.url}", valueLocation: value, targetValue: "5"}}
 """
-    await world.create(deployment())
-    await world.kubectl("apply", "-f", "-", given=manifest)
-    await world.condition("Active", "False", "ScalerNotActive")
-    before = await world.get(SCALED_OBJECTS)
-    assert "unchanged" in await world.kubectl("apply", "-f", "-", given=manifest)
+    await scene.create(deployment())
+    await scene.kubectl("apply", "-f", "-", given=manifest)
+    await scene.condition("Active", "False", "ScalerNotActive")
+    before = await scene.get(SCALED_OBJECTS)
+    assert "unchanged" in await scene.kubectl("apply", "-f", "-", given=manifest)
     await source.asked(3)
-    after = await world.get(SCALED_OBJECTS)
+    after = await scene.get(SCALED_OBJECTS)
     assert after["metadata"]["resourceVersion"] == before["metadata"]["resourceVersion"]
-    assert (await world.get(DEPLOYMENTS))["spec"]["replicas"] == 0
+    assert (await scene.get(DEPLOYMENTS))["spec"]["replicas"] == 0

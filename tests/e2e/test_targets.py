@@ -7,57 +7,57 @@ import pytest
 from keda_py.errors import NotFound
 from keda_py.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, SCALED_OBJECTS
 from tests.builders import box_definition, boxen, metrics_api, scaled_object, workload
+from tests.e2e.scene import Scene, has_replicas
 from tests.e2e.source import Source
-from tests.e2e.world import World, has_replicas
 from tests.waiting import PAUSE
 from tests.worlds.actor import KINDS
 
 
 @pytest.mark.parametrize("kind", ["StatefulSet", "ReplicaSet"])
-async def test_other_workloads_wake_and_sleep(world: World, source: Source, kind: str) -> None:
+async def test_other_workloads_wake_and_sleep(scene: Scene, source: Source, kind: str) -> None:
     source.value = 1
     target = {"apiVersion": "apps/v1", "kind": kind, "name": "app"}
-    await world.create(workload(kind), scaled_object(metrics_api(source.url), scaleTargetRef=target))
-    async with world.watching(KINDS[kind]) as watched:
+    await scene.create(workload(kind), scaled_object(metrics_api(source.url), scaleTargetRef=target))
+    async with scene.watching(KINDS[kind]) as watched:
         await watched.until(has_replicas(1))
         source.value = 0
         await watched.until(has_replicas(0))
         assert watched.replicas() == [0, 1, 0]
-    live = await world.get(SCALED_OBJECTS)
+    live = await scene.get(SCALED_OBJECTS)
     assert live["status"]["scaleTargetKind"] == f"apps/v1.{kind}"
 
 
-async def test_a_custom_resource_wakes_and_sleeps(world: World, source: Source) -> None:
+async def test_a_custom_resource_wakes_and_sleeps(scene: Scene, source: Source) -> None:
     source.value = 1
-    group = f"{world.namespace}.example.com"
+    group = f"{scene.namespace}.example.com"
     definition = box_definition(group)
     box = {
         "apiVersion": f"{group}/v1",
         "kind": "Box",
-        "metadata": {"name": "app", "namespace": world.namespace},
+        "metadata": {"name": "app", "namespace": scene.namespace},
         "spec": {"size": 0},
     }
-    await world.client.create(CUSTOM_RESOURCE_DEFINITIONS, definition)
+    await scene.client.create(CUSTOM_RESOURCE_DEFINITIONS, definition)
     try:
-        await world.kubectl("wait", "--for=condition=Established", f"crd/boxen.{group}", "--timeout=30s")
-        await _create(world, group, box)
+        await scene.kubectl("wait", "--for=condition=Established", f"crd/boxen.{group}", "--timeout=30s")
+        await _create(scene, group, box)
         target = {"apiVersion": f"{group}/v1", "kind": "Box", "name": "app"}
-        await world.create(scaled_object(metrics_api(source.url), scaleTargetRef=target))
-        async with world.watching(boxen(group)) as watched:
+        await scene.create(scaled_object(metrics_api(source.url), scaleTargetRef=target))
+        async with scene.watching(boxen(group)) as watched:
             await watched.until(lambda live: live["spec"]["size"] == 1)
             source.value = 0
             await watched.until(lambda live: live["spec"]["size"] == 0)
-        await world.delete(SCALED_OBJECTS)
+        await scene.delete(SCALED_OBJECTS)
     finally:
-        await world.client.delete(CUSTOM_RESOURCE_DEFINITIONS.named("", f"boxen.{group}"))
+        await scene.client.delete(CUSTOM_RESOURCE_DEFINITIONS.named("", f"boxen.{group}"))
 
 
-async def _create(world: World, group: str, box: dict[str, object]) -> None:
+async def _create(scene: Scene, group: str, box: dict[str, object]) -> None:
     """An API server may take a moment to serve an established kind."""
     async with asyncio.timeout(20):
         while True:
             try:
-                await world.client.create(boxen(group), box)
+                await scene.client.create(boxen(group), box)
             except NotFound:
                 await asyncio.sleep(PAUSE)
             else:

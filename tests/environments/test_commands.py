@@ -4,7 +4,6 @@ import asyncio
 import os
 import sys
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +20,10 @@ from keda_py.kube.config import context_namespace
 from keda_py.kube.resources import CRON_JOBS, ENVIRONMENTS, OVERRIDES, STATEFUL_SETS, Obj
 from keda_py.terminal.times import Times
 from tests import builders
-from tests.builders import cron, deployment, scaled_object
+from tests.builders import cron, cron_job, deployment, environment, scaled_object
 from tests.environments.builders import NOW
-from tests.operator.environments.builders import cron_job, environment, labelled
-from tests.worlds.world import VirtualWorld, open_cluster
+from tests.operator.environments.builders import labelled
+from tests.worlds.world import World, open_world
 
 TIMES = Times(now=NOW)
 AT = "2026-11-20T17:00:00Z"
@@ -47,22 +46,19 @@ ASLEEP: dict[str, Any] = {
 }
 
 
-@dataclass(kw_only=True)
-class Quiet(VirtualWorld):
-    """No operator."""
-
-    async def ask(self, name: str = "", **wish: Any) -> tuple[list[str], Obj]:
-        asked = Wish(name=name, **{"state": OverrideState.AWAKE, **wish})
-        return await request(self.client, "default", asked, TIMES)
+async def ask(quiet: World, name: str = "", **wish: Any) -> tuple[list[str], Obj]:
+    asked = Wish(name=name, **{"state": OverrideState.AWAKE, **wish})
+    return await request(quiet.client, "default", asked, TIMES)
 
 
 @pytest.fixture
-async def quiet(tmp_path: Path) -> AsyncIterator[Quiet]:
-    async with open_cluster(tmp_path, FakeClock(NOW)) as opened:
-        yield Quiet(clock=FakeClock(NOW), cluster=opened.cluster, client=opened.client, kubeconfig=opened.kubeconfig)
+async def quiet(tmp_path: Path) -> AsyncIterator[World]:
+    """No operator."""
+    async with open_world(tmp_path, clock=FakeClock(NOW)) as quiet:
+        yield quiet
 
 
-async def fall_asleep(quiet: Quiet) -> None:
+async def fall_asleep(quiet: World) -> None:
     """An Environment as an operator left it that is gone."""
     wave = [{"name": "data", "selector": {"matchLabels": {"wave": "data"}}}]
     suspended = cron_job()
@@ -81,7 +77,7 @@ async def fall_asleep(quiet: Quiet) -> None:
     await quiet.client.patch(path, {"status": ASLEEP})
 
 
-async def test_a_page_tells_of_each_member_what_it_does_and_what_holds_it(quiet: Quiet) -> None:
+async def test_a_page_tells_of_each_member_what_it_does_and_what_holds_it(quiet: World) -> None:
     await fall_asleep(quiet)
     text, body = await look_at_one(quiet.client, "default", "dev", TIMES, 120)
     told = {one["member"]: (one["wave"], one["state"], one["why"]) for one in body["members"]}
@@ -101,7 +97,7 @@ async def test_a_page_tells_of_each_member_what_it_does_and_what_holds_it(quiet:
     assert [(line["name"], line["phase"]) for line in lines] == [("dev", "Asleep")]
 
 
-async def test_release_gives_back_what_was_taken_and_nothing_else_and_lets_a_deleted_one_go(quiet: Quiet) -> None:
+async def test_release_gives_back_what_was_taken_and_nothing_else_and_lets_a_deleted_one_go(quiet: World) -> None:
     await fall_asleep(quiet)
     finalizers = {"metadata": {"finalizers": ["finalizer.keda.sh"]}}
     await quiet.patch(ENVIRONMENTS, finalizers, "dev")
@@ -130,9 +126,9 @@ async def test_release_gives_back_what_was_taken_and_nothing_else_and_lets_a_del
     assert quiet.find(ENVIRONMENTS, "dev") is None
 
 
-async def test_wake_makes_an_override_that_names_its_user(quiet: Quiet) -> None:
+async def test_wake_makes_an_override_that_names_its_user(quiet: World) -> None:
     await quiet.create(environment())
-    told, made = await quiet.ask(until="22:00", reason="release night")
+    told, made = await ask(quiet, until="22:00", reason="release night")
     stored = quiet.get(OVERRIDES, made["metadata"]["name"])
     assert stored["metadata"]["name"].startswith("dev-wake-")
     assert stored["metadata"]["annotations"] == {"keda-py.dev/requested-by": "kubernetes-admin"}
@@ -143,7 +139,7 @@ async def test_wake_makes_an_override_that_names_its_user(quiet: Quiet) -> None:
         "reason": "release night",
     }
     assert told[-1].startswith(f"Override {made['metadata']['name']} is created by kubernetes-admin")
-    _, made = await quiet.ask("deploy/web", state=OverrideState.HOLD, length="3h", begin="tomorrow 08:00")
+    _, made = await ask(quiet, "deploy/web", state=OverrideState.HOLD, length="3h", begin="tomorrow 08:00")
     assert made["spec"] == {
         "state": "Hold",
         "target": {"kind": "Deployment", "name": "web"},
@@ -151,14 +147,14 @@ async def test_wake_makes_an_override_that_names_its_user(quiet: Quiet) -> None:
         "for": "3h",
     }
     before = len(quiet.all(OVERRIDES, "default"))
-    told, made = await quiet.ask(dry_run=True)
+    told, made = await ask(quiet, dry_run=True)
     assert (made["spec"]["until"], told[-1]) == ("NextChange", "nothing is created: --dry-run")
     assert len(quiet.all(OVERRIDES, "default")) == before
 
 
-async def test_what_cannot_be_done_is_refused_with_a_remedy(quiet: Quiet) -> None:
+async def test_what_cannot_be_done_is_refused_with_a_remedy(quiet: World) -> None:
     with pytest.raises(ConfigError, match="has no Environment; give another with -n"):
-        await quiet.ask()
+        await ask(quiet)
     await quiet.create(environment(), environment("two"))
     refused = {
         "name one of dev, two": {},
@@ -169,11 +165,11 @@ async def test_what_cannot_be_done_is_refused_with_a_remedy(quiet: Quiet) -> Non
     }
     for words, wish in refused.items():
         with pytest.raises(ConfigError, match=words):
-            await quiet.ask(**wish)
+            await ask(quiet, **wish)
     assert quiet.all(OVERRIDES, "default") == []
 
 
-async def test_the_program_prints_json_and_names_live_environments_to_a_shell(quiet: Quiet, tmp_path: Path) -> None:
+async def test_the_program_prints_json_and_names_live_environments_to_a_shell(quiet: World, tmp_path: Path) -> None:
     await quiet.create(environment())
     flags = ("--kubeconfig", str(quiet.kubeconfig))
     found = await run("env", *flags, "-o", "json")

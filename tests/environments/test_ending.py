@@ -12,10 +12,9 @@ from keda_py.environments.show import look_at_one
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import OVERRIDES
 from keda_py.terminal.times import Times
-from tests.builders import box_definition, boxen, obj
+from tests.builders import box_definition, boxen, environment, obj, override
 from tests.environments.builders import NOW
-from tests.operator.environments.builders import environment, override
-from tests.worlds.world import VirtualWorld, open_cluster
+from tests.worlds.world import World, open_world
 
 TIMES = Times(now=NOW)
 DEV, WEB = {"kind": "Environment", "name": "dev"}, {"kind": "Deployment", "name": "web"}
@@ -23,29 +22,28 @@ BOXES = "example.com"
 
 
 @pytest.fixture
-async def quiet(tmp_path: Path) -> AsyncIterator[VirtualWorld]:
+async def quiet(tmp_path: Path) -> AsyncIterator[World]:
     """No operator: what it would say stands in the statuses."""
-    clock = FakeClock(NOW)
-    async with open_cluster(tmp_path, clock) as opened:
-        yield VirtualWorld(clock=clock, cluster=opened.cluster, client=opened.client, kubeconfig=opened.kubeconfig)
+    async with open_world(tmp_path, clock=FakeClock(NOW)) as quiet:
+        yield quiet
 
 
-async def given(quiet: VirtualWorld, name: str, ends: str, phase: str = "Active", **spec: Any) -> None:
+async def given(quiet: World, name: str, ends: str, phase: str = "Active", **spec: Any) -> None:
     await quiet.create(override(name, state="Awake", until="2026-11-24T00:00:00Z", reason="release night", **spec))
     told = {"phase": phase, "starts": "2026-11-20T17:00:00Z", "ends": ends, "requestedBy": "jana"}
     await quiet.client.patch(OVERRIDES.named("default", name, "status"), {"status": told})
 
 
-async def end(quiet: VirtualWorld, name: str = "", **wish: Any) -> list[str]:
+async def end(quiet: World, name: str = "", **wish: Any) -> list[str]:
     told, _ = await end_overrides(quiet.client, "default", Ending(name=name, **wish), TIMES)
     return told
 
 
-def left(quiet: VirtualWorld) -> list[str]:
+def left(quiet: World) -> list[str]:
     return sorted(one["metadata"]["name"] for one in quiet.all(OVERRIDES, "default"))
 
 
-async def test_the_only_override_of_what_is_named_ends_and_is_told(quiet: VirtualWorld) -> None:
+async def test_the_only_override_of_what_is_named_ends_and_is_told(quiet: World) -> None:
     await given(quiet, "over", "2026-11-20T17:10:00Z", target=DEV)
     await given(quiet, "evening", "2026-11-20T22:00:00Z", target=DEV)
     await given(quiet, "lone", "2026-11-20T23:00:00Z", target=WEB)
@@ -61,7 +59,7 @@ async def test_the_only_override_of_what_is_named_ends_and_is_told(quiet: Virtua
     assert (await end(quiet))[0].startswith("Override lone is ended: Deployment web kept awake until 23:00 UTC")
 
 
-async def test_of_several_none_ends_until_one_is_named(quiet: VirtualWorld) -> None:
+async def test_of_several_none_ends_until_one_is_named(quiet: World) -> None:
     await given(quiet, "first", "2026-11-20T22:00:00Z", target=DEV)
     await given(quiet, "second", "2026-11-20T23:00:00Z")  # of the namespace's only Environment
     with pytest.raises(
@@ -78,7 +76,7 @@ async def test_of_several_none_ends_until_one_is_named(quiet: VirtualWorld) -> N
     assert left(quiet) == []
 
 
-async def test_what_names_none_is_refused_with_what_there_is(quiet: VirtualWorld) -> None:
+async def test_what_names_none_is_refused_with_what_there_is(quiet: World) -> None:
     with pytest.raises(ConfigError, match="namespace 'default' has no Override that has not ended: it has none at all"):
         await end(quiet)
     await given(quiet, "evening", "2026-11-20T22:00:00Z", target=DEV)
@@ -95,7 +93,7 @@ def test_a_shell_is_offered_targets_and_names_of_what_has_not_ended() -> None:
     assert offered(lives) == ["deployment/web", "dev", "override/evening", "override/lone"]
 
 
-async def test_members_of_other_kinds_stand_on_the_page(quiet: VirtualWorld) -> None:
+async def test_members_of_other_kinds_stand_on_the_page(quiet: World) -> None:
     await quiet.create(box_definition(BOXES))
     await quiet.seconds(5)
     owner = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "1", "controller": True}

@@ -19,7 +19,7 @@ from keda_py.schema.resources import Obj
 from tests.examples.pages import EXAMPLES, Command, readme, sessions
 from tests.http_server import http_server
 from tests.localkube.kubectl import Kubectl
-from tests.operator.world import NAMESPACE, World, build_world
+from tests.worlds.world import NAMESPACE, World, open_world
 
 REDIS = "redis.default.svc:6379"
 
@@ -78,8 +78,8 @@ async def play(
     shutil.copytree(EXAMPLES / name, folder)
     for written, real in (elsewhere or {}).items():
         redirect(folder, written, real)
-    async with http_server() as server, build_world(directory, server, options=options) as world:
-        await world.start()
+    async with http_server() as server, open_world(directory, server, options=options) as world:
+        await world.operator.start()
         kubectl = Kubectl(kubeconfig=world.kubeconfig, cache=directory / "cache")
         played = Play(world=world, kubectl=kubectl, folder=folder, left=sessions(readme(EXAMPLES / name)))
         yield played

@@ -292,14 +292,14 @@ def targets() -> Targets:
 
 
 @pytest.fixture
-def query(world, targets) -> Query:
-    specs = {ObjectKey("ScaledObject", "shop", "late"): world.spec(name="late")}
-    return Query(readings=world.readings, targets=targets, specs=specs.get)
+def query(engine, targets) -> Query:
+    specs = {ObjectKey("ScaledObject", "shop", "late"): engine.spec(name="late")}
+    return Query(readings=engine.readings, targets=targets, specs=specs.get)
 
 
-async def test_the_hpa_gets_the_value(world, query, targets):
-    await world.build()
-    world.taps["a"].value = 12.5
+async def test_the_hpa_gets_the_value(engine, query, targets):
+    await engine.build()
+    engine.taps["a"].value = 12.5
     assert await query.answer("shop", "s0-a-x", "app") == (MetricValue(name="s0-a-x", milli=12_500),)
     assert targets.looks == 0
 
@@ -317,129 +317,129 @@ async def test_an_object_that_is_not_built_yet_is_built_for_the_question(query):
     ],
     ids=["failed read", "no such metric", "no such object"],
 )
-async def test_refusals_are_kedas_words(world, query, metric, name, text):
-    await world.build()
-    world.taps["a"].value = DOWN
+async def test_refusals_are_kedas_words(engine, query, metric, name, text):
+    await engine.build()
+    engine.taps["a"].value = DOWN
     with pytest.raises(QueryError) as refused:
         await query.answer("shop", metric, name)
     assert str(refused.value) == f"rpc error: code = Unknown desc = error when getting metric values {text}"
 
 
-async def test_what_was_said_of_a_reading_is_known_until_another_takes_its_place(world, query):
-    await world.build()
+async def test_what_was_said_of_a_reading_is_known_until_another_takes_its_place(engine, query):
+    await engine.build()
     assert query.known("shop", "s0-a-x", "app") is None
     said = await query.answer("shop", "s0-a-x", "app")
     assert query.known("shop", "S0-A-X", "app") is said
     assert query.known("shop", "s1-a-x", "app") is None
-    world.taps["a"].value = 2.0
-    await world.clock.advance(5)
+    engine.taps["a"].value = 2.0
+    await engine.clock.advance(5)
     assert query.known("shop", "s0-a-x", "app") is None  # too old to be shared
-    await world.readings.poll(KEY)
+    await engine.readings.poll(KEY)
     assert query.known("shop", "s0-a-x", "app") is None
     assert await query.answer("shop", "s0-a-x", "app") == (MetricValue(name="s0-a-x", milli=2000),)
-    assert world.taps["a"].reads == 2
+    assert engine.taps["a"].reads == 2
 
 
-async def test_with_use_cached_metrics_what_was_said_is_known_until_the_next_poll(world, query):
-    await world.build({"useCachedMetrics": True})
+async def test_with_use_cached_metrics_what_was_said_is_known_until_the_next_poll(engine, query):
+    await engine.build({"useCachedMetrics": True})
     said = await query.answer("shop", "s0-a-x", "app")
-    await world.clock.advance(25)
+    await engine.clock.advance(25)
     assert query.known("shop", "s0-a-x", "app") is said
-    await world.readings.poll(KEY)
+    await engine.readings.poll(KEY)
     assert query.known("shop", "s0-a-x", "app") is None
 
 
-async def test_what_the_last_poll_said_is_known_by_the_replica_alone_that_polls(world, query):
-    await world.build({"useCachedMetrics": True})
+async def test_what_the_last_poll_said_is_known_by_the_replica_alone_that_polls(engine, query):
+    await engine.build({"useCachedMetrics": True})
     said = await query.answer("shop", "s0-a-x", "app")
-    await world.clock.advance(25)
-    world.shared.leads = False
+    await engine.clock.advance(25)
+    engine.shared.leads = False
     assert query.known("shop", "s0-a-x", "app") is None
-    world.shared.leads = True
+    engine.shared.leads = True
     assert query.known("shop", "s0-a-x", "app") is said
 
 
-async def test_of_objects_that_are_gone_or_built_anew_nothing_is_known(world, query):
-    await world.build()
+async def test_of_objects_that_are_gone_or_built_anew_nothing_is_known(engine, query):
+    await engine.build()
     await query.answer("shop", "s0-a-x", "app")
-    await world.build(generation=2)
+    await engine.build(generation=2)
     assert query.known("shop", "s0-a-x", "app") is None
     await query.answer("shop", "s0-a-x", "app")
-    await world.readings.forget(KEY)
+    await engine.readings.forget(KEY)
     assert query.known("shop", "s0-a-x", "app") is None
 
 
 @pytest.mark.parametrize("fallback", [None, {"failureThreshold": 0, "replicas": 1}], ids=["error", "fallback"])
-async def test_what_stands_in_for_a_failed_reading_is_never_known(world, query, fallback):
-    await world.build(**({"fallback": fallback} if fallback else {}))
-    world.taps["a"].value = DOWN
+async def test_what_stands_in_for_a_failed_reading_is_never_known(engine, query, fallback):
+    await engine.build(**({"fallback": fallback} if fallback else {}))
+    engine.taps["a"].value = DOWN
     with contextlib.suppress(QueryError):
         await query.answer("shop", "s0-a-x", "app")
     assert query.known("shop", "s0-a-x", "app") is None
 
 
-async def test_a_fallback_of_the_current_replicas_looks_at_the_target(world, query):
+async def test_a_fallback_of_the_current_replicas_looks_at_the_target(engine, query):
     fallback = {"failureThreshold": 0, "replicas": 1, "behavior": "currentReplicasIfHigher"}
-    await world.build({"metricType": "Value"}, fallback=fallback)
-    world.taps["a"].value = DOWN
+    await engine.build({"metricType": "Value"}, fallback=fallback)
+    engine.taps["a"].value = DOWN
     assert await query.answer("shop", "s0-a-x", "app") == (MetricValue(name="s0-a-x", milli=10_000),)
 
 
-async def test_whatever_metric_is_asked_for_the_hpa_gets_what_the_poll_computed(world, query):
+async def test_whatever_metric_is_asked_for_the_hpa_gets_what_the_poll_computed(engine, query):
     modifiers = {"formula": "jobs * 2", "target": "4"}
-    spec = await world.build({"name": "jobs"}, advanced={"scalingModifiers": modifiers})
-    world.taps["a"].value = 2.5
-    seen = await world.readings.poll(KEY)
-    polled = evaluate(spec, world.readings.built(KEY).metrics, seen, {}, None, None)
+    spec = await engine.build({"name": "jobs"}, advanced={"scalingModifiers": modifiers})
+    engine.taps["a"].value = 2.5
+    seen = await engine.readings.poll(KEY)
+    polled = evaluate(spec, engine.readings.built(KEY).metrics, seen, {}, None, None)
     for name in ("composite-metric", "s0-a-x"):
         assert await query.answer("shop", name, "app") == polled.values == composite(5000)
-    world.taps["a"].value = DOWN
-    await world.clock.advance(2)
+    engine.taps["a"].value = DOWN
+    await engine.clock.advance(2)
     with pytest.raises(QueryError, match="metric:composite-metric encountered error"):
         await query.answer("shop", "composite-metric", "app")
 
 
-async def test_poll_and_hpa_see_the_same_fallback(world, query):
-    spec = await world.build(fallback={"failureThreshold": 1, "replicas": 2})
-    world.taps["a"].value = DOWN
+async def test_poll_and_hpa_see_the_same_fallback(engine, query):
+    spec = await engine.build(fallback={"failureThreshold": 1, "replicas": 2})
+    engine.taps["a"].value = DOWN
     for _ in range(2):
-        await world.clock.advance(30)
-        seen = await world.readings.poll(KEY)
-    metrics = world.readings.built(KEY).metrics
-    polled = evaluate(spec, metrics, seen, world.readings.health(KEY), None, None)
+        await engine.clock.advance(30)
+        seen = await engine.readings.poll(KEY)
+    metrics = engine.readings.built(KEY).metrics
+    polled = evaluate(spec, metrics, seen, engine.readings.health(KEY), None, None)
     assert polled.values == await query.answer("shop", "s0-a-x", "app") == (MetricValue(name="s0-a-x", milli=10_000),)
 
 
 @pytest.mark.parametrize("seed", range(12))
-async def test_whatever_happened_before_a_source_that_is_down_gives_the_hpa_no_value(world, query, seed):
+async def test_whatever_happened_before_a_source_that_is_down_gives_the_hpa_no_value(engine, query, seed):
     chance = random.Random(seed)
-    await world.build()
+    await engine.build()
     for generation in range(2, 40):
         match chance.choice(["up", "down", "wait", "poll", "ask", "rebuild"]):
             case "up":
-                world.taps["a"].value = 7
+                engine.taps["a"].value = 7
             case "down":
-                world.taps["a"].value = chance.choice([DOWN, KeyError("x"), None])
+                engine.taps["a"].value = chance.choice([DOWN, KeyError("x"), None])
             case "wait":
-                await world.clock.advance(chance.choice([0.5, 1, 2, 30]))
+                await engine.clock.advance(chance.choice([0.5, 1, 2, 30]))
             case "poll":
-                await world.readings.poll(KEY)
+                await engine.readings.poll(KEY)
             case "rebuild":
-                await world.build(generation=generation)
+                await engine.build(generation=generation)
             case "ask":
                 with contextlib.suppress(QueryError):
                     await query.answer("shop", "s0-a-x", "app")
-    world.taps["a"].value = DOWN
-    await world.clock.advance(2)
+    engine.taps["a"].value = DOWN
+    await engine.clock.advance(2)
     with pytest.raises(QueryError):
         await query.answer("shop", "s0-a-x", "app")
-    assert [str(outcome) for outcome in await world.outcomes()] == ["down"]
+    assert [str(outcome) for outcome in await engine.outcomes()] == ["down"]
 
 
-async def test_a_question_does_not_wait_long_for_formulas_that_have_had_more_than_their_share(world, query):
+async def test_a_question_does_not_wait_long_for_formulas_that_have_had_more_than_their_share(engine, query):
     modifiers = {"scalingModifiers": {"formula": "queue * 2", "target": "5"}}
-    await world.build({"name": "queue"}, advanced=modifiers)
-    async with world.readings.formulas.turn("shop"):
+    await engine.build({"name": "queue"}, advanced=modifiers)
+    async with engine.readings.formulas.turn("shop"):
         until = thread_time() + (CREDIT_SECONDS + TURN_SECONDS + 0.5) * SHARE
         while thread_time() < until:
             pass

@@ -44,13 +44,13 @@ async def allow(caller, asked):
 
 
 @pytest.fixture
-def serve(world):
+def serve(engine):
     """Start a server, and a client that trusts nothing but its certificate."""
 
     @asynccontextmanager
     async def start(authenticate=jane, not_ready=lambda: "") -> AsyncIterator[aiohttp.ClientSession]:
-        query = Query(readings=world.readings, targets=NoTargets(), specs=lambda key: None)
-        answer = ExternalMetrics(query, world.clock).answer
+        query = Query(readings=engine.readings, targets=NoTargets(), specs=lambda key: None)
+        answer = ExternalMetrics(query, engine.clock).answer
         server = MetricsServer(stages(authenticate, allow, answer), not_ready)
         certificate = make_certificate(["localhost", "127.0.0.1"], SystemClock().now())
         tls = ServerTls()
@@ -74,9 +74,9 @@ async def get(client: aiohttp.ClientSession, path: str, **query: str) -> tuple[i
         return answer.status, await answer.json()
 
 
-async def test_the_hpa_controller_gets_an_external_metric_value_list(world, serve):
-    await world.build()
-    world.taps["a"].value = 1.5
+async def test_the_hpa_controller_gets_an_external_metric_value_list(engine, serve):
+    await engine.build()
+    engine.taps["a"].value = 1.5
     async with serve() as client:
         status, body = await get(client, QUESTION, labelSelector="scaledobject.keda.sh/name=app")
     item = {"metricName": "s0-a-x", "metricLabels": None, "timestamp": "2026-11-21T05:56:00Z", "value": "1500m"}
@@ -100,8 +100,8 @@ async def test_the_hpa_controller_gets_an_external_metric_value_list(world, serv
         "team in (a,b), scaledobject.keda.sh/name = app ,!old",
     ],
 )
-async def test_every_selector_that_fixes_the_name_is_understood(world, serve, selector):
-    await world.build()
+async def test_every_selector_that_fixes_the_name_is_understood(engine, serve, selector):
+    await engine.build()
     async with serve() as client:
         assert (await get(client, QUESTION, labelSelector=selector))[0] == 200
 
@@ -125,9 +125,9 @@ async def test_a_selector_without_a_name_is_refused(serve, selector, code, reaso
     assert message in body["message"]
 
 
-async def test_a_failed_reading_is_a_500_in_kedas_words(world, serve):
-    await world.build()
-    world.taps["a"].value = ScalerError("down")
+async def test_a_failed_reading_is_a_500_in_kedas_words(engine, serve):
+    await engine.build()
+    engine.taps["a"].value = ScalerError("down")
     async with serve() as client:
         status, body = await get(client, QUESTION, labelSelector="scaledobject.keda.sh/name=app")
     words = "rpc error: code = Unknown desc = error when getting metric values metric:s0-a-x encountered error"
@@ -171,12 +171,12 @@ async def test_probes_tell_live_from_ready_and_are_open_to_all(serve):
                 assert "not synced" in await answer.text() if expected == 500 else await answer.text() == "ok"
 
 
-async def test_whoever_the_authenticator_refuses_gets_nothing(world, serve):
-    await world.build()
+async def test_whoever_the_authenticator_refuses_gets_nothing(engine, serve):
+    await engine.build()
     async with serve(no_caller) as client:
         status, body = await get(client, QUESTION, labelSelector="scaledobject.keda.sh/name=app")
     assert (status, body["reason"]) == (401, "Unauthorized")
-    assert world.taps["a"].reads == 0
+    assert engine.taps["a"].reads == 0
 
 
 V2 = "application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList"

@@ -1,7 +1,7 @@
 """The cluster's API server as a failing one: a second front of it, whose answers are spoilt while a test says so.
 
 Only the operator goes through this front. TLS, credentials and roles are the cluster's own; what happens to the
-bytes below HTTP is for `tests/operator/cable.py`.
+bytes below HTTP is for `tests/worlds/cable.py`.
 """
 
 import asyncio

@@ -17,9 +17,9 @@ from keda_py.localkube.cluster import ClusterOptions
 from tests.builders import deployment, metrics_api, scaled_object
 from tests.faults.faulty import FaultyApi, serve_faulty
 from tests.http_server import http_server
-from tests.operator.cable import Cable
 from tests.operator.jumping import JumpingLoop
-from tests.operator.world import World, build_world
+from tests.worlds.cable import Cable
+from tests.worlds.world import World, open_world
 
 PATIENCE, TURN_SECONDS, LEAP = 20, 0.001, 1.0
 """What has not come after so many turns of the loop is waited for in leaps of the loop's time. A machine that is busy
@@ -98,8 +98,8 @@ class Ordeal:
         await self.live(20, step=5)
         assert world.replicas() == 1
         await self.until(lambda: world.replicas() == 0 and world.condition("Active")[0] == "False", 30)
-        assert world.operator is not None
-        assert not world.operator.task.done()
+        assert world.operator.process is not None
+        assert not world.operator.process.task.done()
         assert [record.getMessage() for record in self.shouts.records if record.exc_info] == []
         assert len(asyncio.all_tasks()) <= self._tasks + LEFT_BEHIND
         assert world.cluster.store.watchers <= self._watchers
@@ -137,16 +137,16 @@ async def _go_through(scenario: Scenario, folder: Path, flags: Mapping[str, str]
     loop = asyncio.get_running_loop()
     assert isinstance(loop, JumpingLoop)
     options = ClusterOptions(enforce_rbac=True)
-    async with http_server() as server, build_world(folder, server, options=options, tls=True) as world:
-        api, url = await world.stack.enter_async_context(serve_faulty(world.cluster))
-        world.cable = await world.stack.enter_async_context(Cable(url))
-        world.flags = dict(flags)
-        world.source_seconds = 200.0  # the loop's: the source may be asked while time leaps
+    async with http_server() as server, open_world(folder, server, options=options, tls=True) as world:
+        api, url = await world.operator.stack.enter_async_context(serve_faulty(world.cluster))
+        world.operator.cable = await world.operator.stack.enter_async_context(Cable(url))
+        world.operator.flags = dict(flags)
+        world.operator.source_seconds = 200.0  # the loop's: the source may be asked while time leaps
         one = Ordeal(world, api, loop)
         logger = logging.getLogger("keda_py")
         logger.addHandler(one.shouts)
         try:
-            await world.start()
+            await world.operator.start()
             await scenario(one)
         finally:
             logger.removeHandler(one.shouts)

@@ -69,8 +69,8 @@ def test_nonsense_for_every_answer_takes_nothing_down_and_wakes_nothing(tmp_path
         await one.live(5)
         asleep = world.writes_of(DEPLOYMENTS, "asleep")
         with one.api.failing(fault):
-            world.cable.pull()
-            world.cable.plug()
+            world.operator.cable.pull()
+            world.operator.cable.plug()
             await one.live(45, step=3)
         await one.live(30, step=3)
         assert {version["spec"]["replicas"] for version in counts} <= {1}
@@ -99,9 +99,9 @@ def test_nonsense_for_every_write_delays_a_scale_and_nothing_else(tmp_path: Path
 @ordeal
 async def test_an_api_server_that_is_away_for_a_minute_is_found_again(one: Ordeal) -> None:
     counts = await one.wake()
-    one.world.cable.pull()
+    one.world.operator.cable.pull()
     await one.live(60)
-    one.world.cable.plug()
+    one.world.operator.cable.plug()
     await one.live(15)
     assert {version["spec"]["replicas"] for version in counts} <= {1}
     await one.assert_sound()
@@ -129,11 +129,11 @@ async def test_a_cluster_restored_from_a_backup_is_seen_as_it_is_now(one: Ordeal
 async def test_versions_that_expired_while_the_api_server_was_away_are_no_reason_to_worry(one: Ordeal) -> None:
     world = one.world
     counts = await one.wake()
-    world.cable.pull()
+    world.operator.cable.pull()
     for number in range(20):
         await world.annotate({"number": str(number)})
     world.cluster.store.forget(world.cluster.store.revision)
-    world.cable.plug()
+    world.operator.cable.plug()
     await one.live(20, step=2)
     assert {version["spec"]["replicas"] for version in counts} <= {1}
     await one.assert_sound()
@@ -143,8 +143,8 @@ async def test_versions_that_expired_while_the_api_server_was_away_are_no_reason
 async def test_events_that_come_twice_and_bookmarks_that_never_come_change_nothing(one: Ordeal) -> None:
     counts = await one.wake()
     with one.api.failing(doubles, watches):
-        one.world.cable.pull()
-        one.world.cable.plug()
+        one.world.operator.cable.pull()
+        one.world.operator.cable.plug()
         await one.live(240, step=4)
         await one.assert_sound()
     assert {version["spec"]["replicas"] for version in counts} <= {0, 1}

@@ -41,9 +41,9 @@ def is_gone(one: Ordeal, name: str) -> bool:
 @ordeal
 async def test_on_the_way_up_and_out_the_lease_may_be_lost_at_any_step(one: Ordeal) -> None:
     world = one.world
-    await world.stop()
-    world.flags |= {"leader-elect": "true"}
-    await world.start()
+    await world.operator.stop()
+    world.operator.flags |= {"leader-elect": "true"}
+    await world.operator.start()
     await one.wake()
     for steps in STEPS:
         name = f"app-{steps}"

@@ -17,7 +17,7 @@ from keda_py.localkube.model.calls import User
 from tests.builders import authentication, cron, deployment, from_key, metrics_api, scaled_object, secret
 from tests.faults.faulty import of, refuses, writes
 from tests.faults.ordeal import Ordeal, ordeal
-from tests.operator.world import HPA
+from tests.worlds.world import HPA
 
 OPERATOR = User(name="operator", groups=())
 RBAC = "rbac.authorization.k8s.io"
@@ -36,18 +36,18 @@ async def give(one: Ordeal, rules: list[Any]) -> None:
 @ordeal
 async def test_rights_that_are_taken_away_stop_everything_and_given_back_start_it(one: Ordeal) -> None:
     world = one.world
-    await world.stop()
+    await world.operator.stop()
     kinds = {"apiVersion": f"{RBAC}/v1", "metadata": {"name": "operator"}}
     await world.client.create(ROLES, {**kinds, "kind": "ClusterRole", "rules": EVERYTHING})
     subjects = [{"kind": "User", "name": OPERATOR.name, "apiGroup": RBAC}]
     role = {"apiGroup": RBAC, "kind": "ClusterRole", "name": "operator"}
     await world.client.create(BINDINGS, {**kinds, "kind": "ClusterRoleBinding", "roleRef": role, "subjects": subjects})
-    world.user = OPERATOR
-    await world.start()
+    world.operator.user = OPERATOR
+    await world.operator.start()
     counts = await one.wake()
     await give(one, [])
-    world.cable.pull()
-    world.cable.plug()
+    world.operator.cable.pull()
+    world.operator.cable.plug()
     world.jobs(0)
     await one.live(300, step=10)
     assert {version["spec"]["replicas"] for version in counts} <= {1}
@@ -128,11 +128,11 @@ async def test_a_secret_that_is_deleted_and_made_again_is_taken_up_within_second
 async def test_an_object_deleted_while_the_api_server_is_away_is_let_go(one: Ordeal) -> None:
     world = one.world
     await one.wake()
-    world.cable.pull()
+    world.operator.cable.pull()
     await world.delete(SCALED_OBJECTS)
     await one.live(60, step=5)
     assert world.replicas() == 1
-    world.cable.plug()
+    world.operator.cable.plug()
     await one.until(lambda: world.find(SCALED_OBJECTS) is None, 30)
     assert world.find(HORIZONTAL_POD_AUTOSCALERS, HPA) is None
 

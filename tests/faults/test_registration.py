@@ -12,8 +12,8 @@ from keda_py.kube.resources import API_SERVICES, SERVICES, VALIDATING_WEBHOOK_CO
 from keda_py.operator.registration import OWNED
 from tests.faults.faulty import refuses, writes
 from tests.faults.ordeal import Ordeal, go_through, ordeal
-from tests.operator.world import World
 from tests.servers import free_port
+from tests.worlds.world import World
 
 METRICS = API_SERVICES.named("", "v1beta1.external.metrics.k8s.io")
 INSIGHT = API_SERVICES.named("", "v1alpha1.insight.keda-py.dev")
@@ -81,10 +81,10 @@ async def test_what_was_given_to_somebody_else_is_left_to_him_and_that_is_said_o
 
 @ordeal
 async def test_a_start_takes_over_what_keda_left(one: Ordeal) -> None:
-    await one.world.stop()
+    await one.world.operator.stop()
     before = content(one.world, METRICS)
     await one.world.client.patch(METRICS, ELSEWHERE | WITHOUT_LABEL, PatchKind.MERGE)
-    await one.world.start()
+    await one.world.operator.start()
     after = content(one.world, METRICS)
     assert before is not None
     assert after is not None
@@ -93,12 +93,12 @@ async def test_a_start_takes_over_what_keda_left(one: Ordeal) -> None:
 
 @ordeal
 async def test_a_start_waits_for_an_api_server_that_takes_no_writes_yet(one: Ordeal) -> None:
-    await one.world.stop()
+    await one.world.operator.stop()
     for path in SERVED.values():
         await one.world.client.delete(path)
     async with asyncio.TaskGroup() as tasks:
         with one.api.failing(refuses(503, "ServiceUnavailable"), writes):
-            starting = tasks.create_task(one.world.start())
+            starting = tasks.create_task(one.world.operator.start())
             await one.live(10)
             assert not starting.done()
     assert content(one.world, METRICS) is not None

@@ -10,7 +10,7 @@ from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import DEPLOYMENTS, SCALED_OBJECTS, SECRETS, TRIGGER_AUTHENTICATIONS, Obj, Resource
 from tests import builders
 from tests.builders import deployment, from_key, scaled_object, secret
-from tests.e2e.world import has_condition
+from tests.e2e.scene import has_condition
 from tests.hostile.waiting import until
 from tests.servers import LOOPBACK
 

@@ -47,7 +47,7 @@ class Pods:
         return await asyncio.to_thread(self.processes[name].wait, PATIENCE)
 
     async def create_app(self) -> None:
-        app = scaled_object(metrics_api(f"{self.replicas.source.url}/jobs"), pollingInterval=1, cooldownPeriod=1)
+        app = scaled_object(metrics_api(self.replicas.url), pollingInterval=1, cooldownPeriod=1)
         await self.replicas.create(deployment(), app)
         await self.replicas.until_condition("Active", "False")
 

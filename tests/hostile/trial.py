@@ -11,7 +11,7 @@ from uuid import uuid4
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import CONFIG_MAPS, DEPLOYMENTS, SCALED_OBJECTS, Obj, Resource
 from tests.builders import deployment, scaled_object
-from tests.e2e.world import condition_of
+from tests.e2e.scene import condition_of
 from tests.hostile.attacks.keys import self_signed
 from tests.hostile.cleaning import AT_ONCE, HOSTILE
 from tests.hostile.installation import Installation

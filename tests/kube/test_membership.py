@@ -18,8 +18,8 @@ from keda_py.kube.leases.lease import Election
 from keda_py.kube.leases.lease_record import SHARDS_ANNOTATION, Holder, LeaseSpec, shards_of
 from keda_py.kube.leases.membership import Membership
 from tests.kube.faulty_server import FaultyServer, Shelf, write_kubeconfig
-from tests.operator.cable import Cable
 from tests.waiting import eventually
+from tests.worlds.cable import Cable
 
 PATH = "/apis/coordination.k8s.io/v1/namespaces/keda/leases"
 NAME = "operator.keda.sh"

@@ -64,17 +64,17 @@ async def namespace(client: KubeClient) -> AsyncIterator[str]:
     await client.delete(NAMESPACES.named("", name))
 
 
-def config_map(namespace: str, name: str, **data: str) -> Obj:
+def labelled_map(namespace: str, name: str, **data: str) -> Obj:
     built = builders.config_map(name, namespace, **data)
     built["metadata"]["labels"] = {"test": "kube"}
     return built
 
 
 async def test_an_object_lives_and_dies_under_the_servers_rules(client: KubeClient, namespace: str) -> None:
-    created = await client.create(CONFIG_MAPS, config_map(namespace, "a", x="1"))
+    created = await client.create(CONFIG_MAPS, labelled_map(namespace, "a", x="1"))
     path = CONFIG_MAPS.named(namespace, "a")
     with pytest.raises(AlreadyExists):
-        await client.create(CONFIG_MAPS, config_map(namespace, "a"))
+        await client.create(CONFIG_MAPS, labelled_map(namespace, "a"))
     patched = await client.patch(path, {"data": {"y": "2", "x": None}})
     assert patched["data"] == {"y": "2"}
     with pytest.raises(Conflict):
@@ -88,9 +88,9 @@ async def test_an_object_lives_and_dies_under_the_servers_rules(client: KubeClie
 
 async def test_an_object_is_applied_by_its_field_manager(client: KubeClient, namespace: str) -> None:
     path = CONFIG_MAPS.named(namespace, "applied")
-    applied = await client.patch(path, config_map(namespace, "applied", x="1"), PatchKind.APPLY)
+    applied = await client.patch(path, labelled_map(namespace, "applied", x="1"), PatchKind.APPLY)
     assert applied["data"] == {"x": "1"}
-    again = await client.patch(path, config_map(namespace, "applied", y="2"), PatchKind.APPLY)
+    again = await client.patch(path, labelled_map(namespace, "applied", y="2"), PatchKind.APPLY)
     assert again["data"] == {"y": "2"}
 
 
@@ -102,13 +102,13 @@ async def test_a_refused_object_says_which_field(client: KubeClient, namespace: 
 
 
 async def test_an_informer_follows_a_namespace(client: KubeClient, namespace: str) -> None:
-    await client.create(CONFIG_MAPS, config_map(namespace, "before", x="1"))
+    await client.create(CONFIG_MAPS, labelled_map(namespace, "before", x="1"))
     spec = InformerSpec(resource=CONFIG_MAPS, namespaces=(namespace,), selection=Selection(labels="test=kube"))
     informer, heard = Informer(client, spec), []
     informer.subscribe(lambda old, new: heard.append(("+" if new else "-") + (new or old or {})["metadata"]["name"]))
     async with running(informer.run()):
         await informer.wait_synced()
-        await client.create(CONFIG_MAPS, config_map(namespace, "after"))
+        await client.create(CONFIG_MAPS, labelled_map(namespace, "after"))
         await client.patch(CONFIG_MAPS.named(namespace, "before"), {"data": {"x": "2"}})
         await client.delete(CONFIG_MAPS.named(namespace, "after"))
         await eventually(lambda: "-after" in heard)
@@ -125,8 +125,8 @@ async def test_an_informer_of_one_name_sees_no_other(client: KubeClient, namespa
     informer = Informer(client, spec)
     async with running(informer.run()):
         await informer.wait_synced()
-        await client.create(CONFIG_MAPS, config_map(namespace, "other"))
-        await client.create(CONFIG_MAPS, config_map(namespace, "wanted"))
+        await client.create(CONFIG_MAPS, labelled_map(namespace, "other"))
+        await client.create(CONFIG_MAPS, labelled_map(namespace, "wanted"))
         await eventually(lambda: informer.get(namespace, "wanted") is not None)
         assert len(informer) == 1
 
@@ -138,7 +138,7 @@ async def test_a_thousand_objects_are_listed_in_pages_and_followed(client: KubeC
         await early.wait_synced()
         for start in range(0, 1100, 50):
             names = [f"c{number}" for number in range(start, start + 50)]
-            await asyncio.gather(*(client.create(CONFIG_MAPS, config_map(namespace, name)) for name in names))
+            await asyncio.gather(*(client.create(CONFIG_MAPS, labelled_map(namespace, name)) for name in names))
         await eventually(lambda: len(early) == 1100)
         async with running(late.run()):
             await late.wait_synced()
@@ -162,7 +162,7 @@ async def test_replicas_go_through_scale_and_a_stale_version_is_a_conflict(clien
 
 
 async def test_a_kind_without_scale_is_not_found(client: KubeClient, namespace: str) -> None:
-    await client.create(CONFIG_MAPS, config_map(namespace, "a"))
+    await client.create(CONFIG_MAPS, labelled_map(namespace, "a"))
     target = await Discovery(client).scale_target("v1", "ConfigMap")
     with pytest.raises(NotFound):
         await read_scale(client, target, namespace, "a")
@@ -200,7 +200,7 @@ async def test_a_custom_resource_is_discovered_scaled_and_given_a_status(client:
 
 
 async def test_an_event_and_its_repeat_are_accepted(client: KubeClient, namespace: str) -> None:
-    about = await client.create(CONFIG_MAPS, config_map(namespace, "a"))
+    about = await client.create(CONFIG_MAPS, labelled_map(namespace, "a"))
     recorder = EventRecorder(client, instance="pod-1")
     for _ in range(2):
         recorder.record(about, "Normal", "Tested", "something happened")
@@ -247,7 +247,7 @@ async def test_virtual_time_waits_until_a_change_has_been_heard(tmp_path: Path) 
 
             async def write(number: int) -> None:
                 await clock.sleep(number * 3600.0)
-                await client.create(CONFIG_MAPS, config_map("default", f"c{number}"))
+                await client.create(CONFIG_MAPS, labelled_map("default", f"c{number}"))
 
             async with running(informer.run()):
                 await informer.wait_synced()

@@ -44,12 +44,12 @@ def webhook(policy: str) -> Obj:
     return found | {"webhooks": [{"failurePolicy": policy, "rules": [{"apiGroups": ["keda.sh"]}]}]}
 
 
-def scaled_object(*triggers: Obj, name: str = "web", ready: str = "True", **spec: Any) -> Obj:
+def watched(*triggers: Obj, name: str = "web", ready: str = "True", **spec: Any) -> Obj:
     found = bare_scaled_object(*triggers or (CRON,), name=name, namespace="shop", **spec)
     return found | {"status": {"conditions": [{"type": "Ready", "status": ready}]}}
 
 
-def hpa(name: str, *metrics: str, owner: str = "web") -> Obj:
+def owned_hpa(name: str, *metrics: str, owner: str = "web") -> Obj:
     external = [{"type": "External", "external": {"metric": {"name": metric}}} for metric in metrics]
     found = obj("autoscaling/v2", "HorizontalPodAutoscaler", name, "shop", spec={"metrics": external, "maxReplicas": 1})
     found["metadata"]["ownerReferences"] = [{"kind": "ScaledObject", "name": owner}]

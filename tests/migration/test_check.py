@@ -20,10 +20,10 @@ from tests.migration.installed import (
     Obj,
     api_service,
     definition,
-    hpa,
     lease,
     operator,
-    scaled_object,
+    owned_hpa,
+    watched,
     webhook,
 )
 from tests.operator.downscaler.builders import marked
@@ -31,7 +31,7 @@ from tests.properties import examples
 from tests.validation.manifests import junk
 
 
-def authentication(kind: str = "TriggerAuthentication", **spec: Any) -> Obj:
+def in_shop(kind: str = "TriggerAuthentication", **spec: Any) -> Obj:
     return builders.authentication(kind=kind, namespace="shop", **spec)
 
 
@@ -81,11 +81,11 @@ def told(found: tuple[Finding, ...], severity: str) -> str:
 
 BLOCKS = {
     "a trigger type without a scaler": (
-        [scaled_object(UNKNOWN)],
+        [watched(UNKNOWN)],
         "trigger type acme-queue: has no scaler here; used by ScaledObject shop/web",
     ),
     "an object that would be refused": (
-        [scaled_object(minReplicaCount=3, maxReplicaCount=2)],
+        [watched(minReplicaCount=3, maxReplicaCount=2)],
         "minReplicaCount must be less than or equal to maxReplicaCount",
     ),
     "an operator without leader election": (
@@ -98,17 +98,17 @@ BLOCKS = {
         r"--set 'crds.additionalAnnotations.helm\.sh/resource-policy=keep'",
     ),
     "a vault that is sent the operator's ServiceAccount token": (
-        [authentication(**vault())],
+        [in_shop(**vault())],
         "TriggerAuthentication shop/auth: spec.hashiCorpVault.address: the operator's ServiceAccount token is not sent",
     ),
-    "a vault that is sent VAULT_TOKEN": ([authentication(**vault(authentication="token"))], "VAULT_TOKEN is not sent"),
-    "a vault that is sent a token over http": ([authentication(CLUSTER_WIDE, **vault("http://vault"))], HTTPS_ONLY),
+    "a vault that is sent VAULT_TOKEN": ([in_shop(**vault(authentication="token"))], "VAULT_TOKEN is not sent"),
+    "a vault that is sent a token over http": ([in_shop(CLUSTER_WIDE, **vault("http://vault"))], HTTPS_ONLY),
     "a key vault of somebody's own": (
-        [authentication(**azure("https://evil"))],
+        [in_shop(**azure("https://evil"))],
         "azureKeyVault.vaultUri: the operator's",
     ),
     "a login of somebody's own": (
-        [authentication(podIdentity={"provider": "azure-workload", "identityAuthorityHost": "https://evil"})],
+        [in_shop(podIdentity={"provider": "azure-workload", "identityAuthorityHost": "https://evil"})],
         "spec.podIdentity.identityAuthorityHost: the operator's federated token of Azure is not sent",
     ),
     "another adapter's APIService": (
@@ -151,10 +151,10 @@ CHANGES = {
         "RAW_METRICS_GRPC_PROTOCOL=enabled is not read",
     ),
     "an HPA under another name": (
-        [scaled_object(), hpa("older-name")],
+        [watched(), owned_hpa("older-name")],
         "its HPA older-name is replaced by keda-hpa-web",
     ),
-    "a metric under another name": ([scaled_object(), hpa("keda-hpa-web", "s0-other")], "s0-other becomes s0-cron-UTC"),
+    "a metric under another name": ([watched(), owned_hpa("keda-hpa-web", "s0-other")], "s0-other becomes s0-cron-UTC"),
     "a webhook that fails closed": ([webhook("Fail")], "kubectl get validatingwebhookconfiguration keda-admission"),
 }
 FINE = {
@@ -167,7 +167,7 @@ FINE = {
         "--set 'environments.downscalerIncludeResources={deployments,cronjobs}'",
     ),
     "a ScaledObject that the downscaler has paused": (
-        [marked(pausing(scaled_object()), original_replicas="3")],
+        [marked(pausing(watched()), original_replicas="3")],
         "is paused by py-kube-downscaler now",
     ),
     "a CRD that Helm keeps": ([definition(HELM | KEEP)], "is kept when Helm release keda is uninstalled"),
@@ -181,9 +181,9 @@ FINE = {
     "a flag without meaning": ([operator("--leader-elect", "--kube-api-qps=50")], "--kube-api-qps means nothing here"),
     "a variable to carry over": ([operator("--leader-elect", env={"WATCH_NAMESPACE": "a"})], "WATCH_NAMESPACE=a"),
     "KEDA's own APIService": ([api_service("keda", "keda-operator-metrics-apiserver")], "HPAs keep their replicas"),
-    "an HPA that is taken over": ([scaled_object(), hpa("keda-hpa-web", NAMED_CRON)], "HPA keda-hpa-web is taken over"),
+    "an HPA that is taken over": ([watched(), owned_hpa("keda-hpa-web", NAMED_CRON)], "HPA keda-hpa-web is taken over"),
     "what is broken with KEDA, too": (
-        [scaled_object(minReplicaCount=3, maxReplicaCount=2, ready="False")],
+        [watched(minReplicaCount=3, maxReplicaCount=2, ready="False")],
         "(it is not Ready with KEDA either)",
     ),
 }
@@ -207,7 +207,7 @@ async def test_what_is_fine_asks_for_nothing_to_be_done_first(bodies: list[Obj])
 
 
 async def test_a_missing_type_is_told_once_however_many_use_it() -> None:
-    found = told(await findings(*(scaled_object(CRON, UNKNOWN, name=f"web-{n}") for n in range(9))), "blocks")
+    found = told(await findings(*(watched(CRON, UNKNOWN, name=f"web-{n}") for n in range(9))), "blocks")
     assert found.count("\n") == 0
     assert "web-4 and 4 more" in found
 
@@ -215,12 +215,12 @@ async def test_a_missing_type_is_told_once_however_many_use_it() -> None:
 @pytest.mark.parametrize(
     "fine",
     [
-        authentication(CLUSTER_WIDE, **vault()),
-        authentication(CLUSTER_WIDE, **vault(authentication="token")),
-        authentication(**vault(credential={"serviceAccountName": "own"})),
-        authentication(**vault("http://vault", "token", credential={"token": "own"})),
-        authentication(**azure()),
-        authentication(podIdentity={"provider": "aws"}),
+        in_shop(CLUSTER_WIDE, **vault()),
+        in_shop(CLUSTER_WIDE, **vault(authentication="token")),
+        in_shop(**vault(credential={"serviceAccountName": "own"})),
+        in_shop(**vault("http://vault", "token", credential={"token": "own"})),
+        in_shop(**azure()),
+        in_shop(podIdentity={"provider": "aws"}),
     ],
 )
 async def test_an_identity_that_goes_where_it_may_is_not_told(fine: Obj) -> None:
@@ -228,7 +228,7 @@ async def test_an_identity_that_goes_where_it_may_is_not_told(fine: Obj) -> None
 
 
 async def test_the_worst_stands_first() -> None:
-    found = await findings(webhook("Fail"), definition({}), scaled_object(UNKNOWN))
+    found = await findings(webhook("Fail"), definition({}), watched(UNKNOWN))
     assert found[0].severity.value == "blocks"
     assert sorted(found, key=lambda one: list(type(one.severity)).index(one.severity)) == list(found)
 

@@ -15,7 +15,7 @@ from keda_py.localkube.cluster import ClusterOptions, LocalCluster
 from keda_py.localkube.model.calls import User
 from tests.builders import a_namespace
 from tests.definitions import DEFINITIONS
-from tests.migration.installed import CRON, Obj, lease, obj, operator, scaled_object
+from tests.migration.installed import CRON, Obj, lease, obj, operator, watched
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 READER = User(name="reader", groups=())
@@ -33,8 +33,8 @@ UNKNOWN = {"type": "acme-queue", "metadata": {"topic": "t"}}
 
 @pytest.fixture
 def manifests(tmp_path: Path) -> Path:
-    (tmp_path / "web.yaml").write_text(yaml.safe_dump(scaled_object(CRON)))
-    (tmp_path / "jobs.yaml").write_text(yaml.safe_dump(scaled_object(UNKNOWN, name="jobs")))
+    (tmp_path / "web.yaml").write_text(yaml.safe_dump(watched(CRON)))
+    (tmp_path / "jobs.yaml").write_text(yaml.safe_dump(watched(UNKNOWN, name="jobs")))
     return tmp_path
 
 
@@ -65,7 +65,7 @@ def test_a_file_that_is_no_manifest_is_named_with_its_line(tmp_path: Path, capsy
 
 
 def test_the_files_beside_a_broken_one_are_checked(manifests: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    good = yaml.safe_dump(scaled_object(UNKNOWN, name="before"))
+    good = yaml.safe_dump(watched(UNKNOWN, name="before"))
     (manifests / "broken.yaml").write_text(f"{good}---\nkind: [\n")
     (manifests / "latin.yaml").write_bytes(b"\xff\xfe")
     assert cli.main(["migrate", "check", str(manifests)]) == 2
@@ -80,7 +80,7 @@ def test_the_files_beside_a_broken_one_are_checked(manifests: Path, capsys: pyte
 def test_nothing_that_a_manifest_says_commands_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     odd = "jobs\x1b[2J\x9b31m\nfine: all: well"
     trigger = {"type": odd, "metadata": {}}
-    (tmp_path / "jobs\x1b[31m.yaml").write_text(yaml.safe_dump(scaled_object(trigger, name=odd)) + "---\nkind: [\n")
+    (tmp_path / "jobs\x1b[31m.yaml").write_text(yaml.safe_dump(watched(trigger, name=odd)) + "---\nkind: [\n")
     assert cli.main(["migrate", "check", str(tmp_path)]) == 2
     printed = capsys.readouterr()
     lines = (printed.out + printed.err).splitlines()
@@ -109,13 +109,13 @@ def live_web(**annotations: str) -> Obj:
 def test_a_count_is_blamed_only_if_somebody_wrote_it(
     web: Obj, told: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "all.yaml").write_text(yaml.safe_dump_all([scaled_object(CRON), web]))
+    (tmp_path / "all.yaml").write_text(yaml.safe_dump_all([watched(CRON), web]))
     assert cli.main(["migrate", "check", "--all", str(tmp_path)]) == 0
     assert ("sets this count" in capsys.readouterr().out) == told
 
 
 def test_what_keda_loses_as_well_does_not_block(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "web.yaml").write_text(yaml.safe_dump(scaled_object(CRON, coolDownPeriod=3)))
+    (tmp_path / "web.yaml").write_text(yaml.safe_dump(watched(CRON, coolDownPeriod=3)))
     assert cli.main(["migrate", "check", "--all", str(tmp_path)]) == 0
     assert 'fine: ScaledObject shop/web: spec.coolDownPeriod: unknown field; did you mean "cooldownPeriod"?' in (
         capsys.readouterr().out
@@ -149,7 +149,7 @@ async def furnish(cluster: LocalCluster, kubeconfig: Path) -> None:
     async with KubeClient(SystemClock(), str(kubeconfig)) as client:
         for name in ("keda", "shop"):
             await client.create(NAMESPACES, a_namespace(name))
-        await client.create(SCALED_OBJECTS, scaled_object(UNKNOWN))
+        await client.create(SCALED_OBJECTS, watched(UNKNOWN))
     await cluster.apply([accepted(operator("--leader-elect")), lease("keda-operator-x")])
 
 

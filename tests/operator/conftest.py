@@ -7,7 +7,7 @@ import pytest
 
 from tests.http_server import HttpServer, http_server
 from tests.operator.replicas import Replicas, build_replicas
-from tests.operator.world import World, build_world
+from tests.worlds.world import World, open_world
 
 
 @pytest.fixture
@@ -18,13 +18,13 @@ async def server() -> AsyncIterator[HttpServer]:
 
 @pytest.fixture
 async def quiet_world(tmp_path: Path, server: HttpServer) -> AsyncIterator[World]:
-    async with build_world(tmp_path, server) as world:
+    async with open_world(tmp_path, server) as world:
         yield world
 
 
 @pytest.fixture
 async def world(quiet_world: World) -> World:
-    await quiet_world.start()
+    await quiet_world.operator.start()
     return quiet_world
 
 

@@ -15,7 +15,7 @@ from keda_py.clock import SystemClock
 from keda_py.kube.resources import VALIDATING_WEBHOOK_CONFIGURATIONS, Obj
 from keda_py.localkube.access.certificates import Authority
 from keda_py.localkube.access.identity import load_pair
-from tests.operator.world import World
+from tests.worlds.world import World
 
 Meddling = Callable[[], Awaitable[None]]
 

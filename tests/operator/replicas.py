@@ -21,11 +21,14 @@ from tests.builders import a_namespace
 from tests.e2e.processes import Process
 from tests.http_server import HttpServer
 from tests.kubeconfigs import token_kubeconfig
-from tests.operator.cable import Cable
-from tests.operators import Operator, launch
 from tests.servers import free_port
 from tests.waiting import connections_closed, eventually
-from tests.worlds.world import World, open_cluster
+from tests.worlds.actor import Actor
+from tests.worlds.cable import Cable
+from tests.worlds.operators import Operator, launch
+from tests.worlds.source import Source
+from tests.worlds.stored import Stored
+from tests.worlds.world import open_world
 
 LEASE = LEASES.named("keda", "operator.keda.sh")
 METRICS = "/apis/external.metrics.k8s.io/v1beta1"
@@ -88,11 +91,12 @@ class Replica:
 
 
 @dataclass(kw_only=True)
-class Replicas(World):
+class Replicas(Actor, Stored, Source):
     """The cluster and the operators so far."""
 
     folder: Path
-    source: HttpServer
+    kubeconfig: Path
+    """The administrator's."""
     tasks: asyncio.TaskGroup
     stack: AsyncExitStack
     session: aiohttp.ClientSession
@@ -148,10 +152,6 @@ class Replicas(World):
         """Return once the ScaledObject has it."""
         await eventually(lambda: self.condition(kind, name)[0] == status)
 
-    def jobs(self, count: float) -> None:
-        """What the source says from now on."""
-        self.source.answers["/jobs"] = f'{{"value": {count}}}'
-
     def _front_proxy(self) -> ssl.SSLContext:
         context = blind()
         load_pair(context, self.cluster.identity.front_proxy)
@@ -166,24 +166,23 @@ def blind() -> ssl.SSLContext:
 
 
 @asynccontextmanager
-async def build_replicas(folder: Path, source: HttpServer) -> AsyncIterator[Replicas]:
+async def build_replicas(folder: Path, server: HttpServer) -> AsyncIterator[Replicas]:
     """A cluster with our kinds and the namespace keda, and no operator yet."""
     async with AsyncExitStack() as stack:
-        opened = await stack.enter_async_context(open_cluster(folder, SystemClock(), tls=True))
+        world = await stack.enter_async_context(open_world(folder, server, clock=SystemClock(), tls=True))
         session = await stack.enter_async_context(aiohttp.ClientSession())
         tasks = await stack.enter_async_context(asyncio.TaskGroup())
         replicas = Replicas(
-            cluster=opened.cluster,
-            client=opened.client,
-            kubeconfig=opened.kubeconfig,
+            cluster=world.cluster,
+            client=world.client,
+            server=server,
+            kubeconfig=world.kubeconfig,
             folder=folder,
-            source=source,
             tasks=tasks,
             stack=stack,
             session=session,
         )
         await replicas.create(a_namespace("keda"))
-        replicas.jobs(0)
         yield replicas
         for replica in list(replicas.running.values()):
             await replicas.stop(replica)

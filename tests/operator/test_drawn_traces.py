@@ -15,11 +15,11 @@ from hypothesis import settings
 from keda_py.simulation.engine import simulate
 from tests.http_server import HttpServer
 from tests.operator.test_traces import RECORDED, play
-from tests.operator.world import build_world
 from tests.properties import EXAMPLES
 from tests.simulation.test_traces import CREATED, Counts
 from tests.simulation.traces import SECONDS, SLACK, SYNC_SECONDS, Json, outside, plan_of
 from tests.simulation.traces import Path as Steps
+from tests.worlds.world import open_world
 
 EXPLORES = settings().max_examples > EXAMPLES
 COUNT = int(os.environ.get("DRAWN", "60" if EXPLORES else "4"))
@@ -137,8 +137,8 @@ async def apart(name: str, scenario: Json, ours: Steps) -> float:
 async def test_the_operator_scales_as_is_simulated(tmp_path: Path, server: HttpServer) -> None:
     lot = Random(SEED)
     scenarios = {f"lot-{number}": drawn(lot) for number in range(COUNT)}
-    async with build_world(tmp_path, server, options=RECORDED) as world:
-        await world.start()
+    async with open_world(tmp_path, server, options=RECORDED) as world:
+        await world.operator.start()
         counts = await play(world, scenarios)
     different = {
         f"DRAWN_SEED={SEED} {name}": (scenarios[name], path)

@@ -11,13 +11,13 @@ from keda_py.kube.resources import CLUSTER_TRIGGER_AUTHENTICATIONS, DEPLOYMENTS,
 from keda_py.localkube.store.subscriptions import Event
 from keda_py.telemetry.page import RENDER_SECONDS, MetricsPage
 from tests.builders import cron, deployment, metrics_api, scaled_job, scaled_object
-from tests.operator.world import World
+from tests.worlds.world import World
 
 
 async def read(world: World) -> dict[str, float]:
     """The page as a scraper reads it: value by series."""
-    assert world.assembly is not None
-    page = MetricsPage(world.assembly.parts.instruments)
+    assert world.operator.assembly is not None
+    page = MetricsPage(world.operator.assembly.parts.instruments)
     lines = (await page.render()).decode().splitlines()
     pairs = (line.rpartition(" ") for line in lines if line and not line.startswith("#"))
     return {series: float(value) for series, _, value in pairs}
@@ -63,7 +63,7 @@ async def test_registered_totals_requests_and_decisions_follow_the_cluster(app: 
     assert page['keda_resource_registered_total{namespace="default",type="scaled_object"}'] == 1
     assert page['keda_trigger_registered_total{type="metrics-api"}'] == 1
     assert page['keda_py_decisions_total{reason="Activated"}'] == 1
-    host = app.cable.url.removeprefix("http://")
+    host = app.operator.cable.url.removeprefix("http://")
     assert page[f'rest_client_requests_total{{code="200",host="{host}",method="PUT"}}'] >= 1
     assert page['keda_py_queue_depth{type="scaledobject"}'] == 0
 
@@ -92,8 +92,8 @@ async def test_nothing_is_left_of_it_once_the_api_server_says_that_it_is_gone(ap
 
     def look(event: Event) -> None:
         if (event.resource.plural, event.type) == ("scaledobjects", "DELETED"):
-            assert app.assembly is not None
-            left.extend(str(owner) for owner in app.assembly.parts.instruments.owners)
+            assert app.operator.assembly is not None
+            left.extend(str(owner) for owner in app.operator.assembly.parts.instruments.owners)
             gone.set()
 
     app.listen(look)
@@ -173,8 +173,8 @@ async def test_every_series_of_kedas_dashboard_has_the_labels_that_it_filters_by
         "keda_scaler_detail_errors_total": {"namespace", "scaledObject", "scaler"},
         "keda_scaled_object_errors_total": {"namespace", "scaledObject"},
     }
-    assert app.assembly is not None
-    text = (await MetricsPage(app.assembly.parts.instruments).render()).decode()
+    assert app.operator.assembly is not None
+    text = (await MetricsPage(app.operator.assembly.parts.instruments).render()).decode()
     samples = [one for family in text_string_to_metric_families(text) for one in family.samples]
     labels = {sample.name: set(sample.labels) for sample in samples}
     missing = {name: wanted - labels.get(name, set()) for name, wanted in dashboard.items()}
@@ -274,9 +274,9 @@ async def test_what_the_hpa_measures_by_itself_is_shown_as_active(world: World) 
 
 
 async def test_how_long_requests_take_is_told_for_each_trigger_where_that_is_asked_for(world: World) -> None:
-    await world.stop()
-    world.flags["enable-high-cardinality-metrics-labels"] = "true"
-    await world.start()
+    await world.operator.stop()
+    world.operator.flags["enable-high-cardinality-metrics-labels"] = "true"
+    await world.operator.start()
     await world.create(deployment(), scaled_object(metrics_api(world.url)))
     await world.seconds(3)
     labels = (

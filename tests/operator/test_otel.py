@@ -17,8 +17,8 @@ from keda_py.telemetry.prometheus import OperatorMetrics
 from tests.builders import deployment, metrics_api, scaled_job, scaled_object
 from tests.collector import Collector, Point, grpc_collector
 from tests.http_server import HttpServer, http_server
-from tests.operator.world import World
 from tests.waiting import eventually
+from tests.worlds.world import World
 
 SCALED_OBJECT = {
     "namespace": "default",
@@ -42,8 +42,8 @@ async def collector(server: HttpServer, monkeypatch: pytest.MonkeyPatch) -> Coll
 @pytest.fixture
 async def pushing(quiet_world: World, collector: Collector) -> World:
     """An operator with the flag, and one object at work."""
-    quiet_world.flags["enable-opentelemetry-metrics"] = "true"
-    await quiet_world.start()
+    quiet_world.operator.flags["enable-opentelemetry-metrics"] = "true"
+    await quiet_world.operator.start()
     quiet_world.jobs(3)
     await quiet_world.create(deployment(), scaled_object(metrics_api(quiet_world.url)))
     await quiet_world.seconds(3)
@@ -140,7 +140,7 @@ async def test_the_service_is_named_unless_the_environment_names_it(
 ) -> None:
     await next_export(collector)
     assert collector.resource["service.name"] == "keda-operator"
-    await pushing.stop()
+    await pushing.operator.stop()
     monkeypatch.setenv("OTEL_SERVICE_NAME", "autoscaler")
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "api-key=sesame")
     async with exporting(OperatorMetrics()):
@@ -181,14 +181,14 @@ async def test_a_dead_collector_neither_slows_the_operator_nor_keeps_it_from_lea
         url = gone.url
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", url)
     monkeypatch.setenv("OTEL_METRIC_EXPORT_INTERVAL", "50")
-    quiet_world.flags["enable-opentelemetry-metrics"] = "true"
-    await quiet_world.start()
+    quiet_world.operator.flags["enable-opentelemetry-metrics"] = "true"
+    await quiet_world.operator.start()
     quiet_world.jobs(3)
     await quiet_world.create(deployment(), scaled_object(metrics_api(quiet_world.url)))
     await quiet_world.seconds(3)
     assert quiet_world.replicas() == 1
     began = time.monotonic()
-    await quiet_world.stop()
+    await quiet_world.operator.stop()
     assert time.monotonic() - began < 5
 
 

@@ -13,10 +13,9 @@ from keda_py.errors import Forbidden, KubeError
 from keda_py.kube.resources import API_SERVICES, SECRETS, VALIDATING_WEBHOOK_CONFIGURATIONS
 from keda_py.kube.transport import Request
 from keda_py.serving.certificates import ServingCertificate, issue, make_certificate, read_authority
-from tests.operator.world import World
-from tests.operators import running_operator
 from tests.servers import free_port
 from tests.waiting import connections_closed, eventually
+from tests.worlds.world import World
 
 SECRET = SECRETS.named("keda", "kedaorg-certs")
 API_SERVICE = API_SERVICES.named("", "v1beta1.external.metrics.k8s.io")
@@ -32,18 +31,17 @@ NAMED_TWICE = {
 @pytest.fixture
 async def rotating(quiet_world: World) -> World:
     """An operator that keeps its own certificates and serves a webhook."""
-    quiet_world.flags = {"enable-cert-rotation": "true", "webhook-port": str(free_port())}
-    await quiet_world.start()
+    quiet_world.operator.flags = {"enable-cert-rotation": "true", "webhook-port": str(free_port())}
+    await quiet_world.operator.start()
     return quiet_world
 
 
 async def test_an_operator_whose_webhook_port_is_taken_leaves_no_port_open(quiet_world: World) -> None:
-    quiet_world.kubeconfig.write_text(quiet_world.cluster.kubeconfig())
     metrics_port = free_port()
     with socket.create_server(("127.0.0.1", 0)) as other:
-        ports = {"secure-port": str(metrics_port), "webhook-port": str(other.getsockname()[1])}
+        ports = {"secure_port": str(metrics_port), "webhook_port": str(other.getsockname()[1])}
         with pytest.raises(BaseExceptionGroup) as raised:
-            async with running_operator({"kubeconfig": str(quiet_world.kubeconfig), **ports}):
+            async with quiet_world.operator.running(**ports):
                 pytest.fail("it has started all the same")
     assert raised.group_contains(OSError, match="address already in use")
     with socket.create_server(("127.0.0.1", metrics_port)):

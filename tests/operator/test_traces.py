@@ -20,9 +20,9 @@ from keda_py.localkube.cluster import ClusterOptions
 from keda_py.localkube.store.subscriptions import Event
 from tests.builders import usage, workload
 from tests.http_server import Answer, HttpServer
-from tests.operator.world import World, build_world
-from tests.simulation.traces import SCENARIOS, SECONDS, SYNC_SECONDS, Json, apart, begins_early, scaled_object
+from tests.simulation.traces import SCENARIOS, SECONDS, SYNC_SECONDS, Json, apart, begins_early, recorded_object
 from tests.simulation.traces import Path as Counts
+from tests.worlds.world import World, open_world
 
 FEW = ("fallback-static", "one-of-two-fails", "pause-and-go-on", "value-type", "cron-two-minutes")
 PLAYED = tuple(SCENARIOS) if os.environ.get("TRACES") == "all" else FEW
@@ -55,7 +55,7 @@ async def create(world: World, name: str, origin: datetime, scenario: Json) -> N
 
 
 def written(world: World, name: str, scenario: Json, origin: datetime) -> Json:
-    return scaled_object(name, scenario["annotations"], url=world.server.url, origin=origin, scenario=scenario)
+    return recorded_object(name, scenario["annotations"], url=world.server.url, origin=origin, scenario=scenario)
 
 
 async def play(world: World, scenarios: Mapping[str, Json]) -> Mapping[str, Counts]:
@@ -87,8 +87,8 @@ async def play(world: World, scenarios: Mapping[str, Json]) -> Mapping[str, Coun
 
 
 async def test_the_operator_scales_as_was_recorded(tmp_path: Path, server: HttpServer) -> None:
-    async with build_world(tmp_path, server, options=RECORDED) as world:
-        await world.start()
+    async with open_world(tmp_path, server, options=RECORDED) as world:
+        await world.operator.start()
         counts = await play(world, {name: SCENARIOS[name] for name in PLAYED})
     different = {name: path for name, path in counts.items() if apart(name, path) > 1.0}
     assert different == {}

@@ -12,13 +12,12 @@ from keda_py.clock import SystemClock
 from keda_py.errors import KubeError
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import DEPLOYMENTS, SCALED_OBJECTS
-from tests.operator.admission.world import AdmissionWorld, an_admission_world, deployment, scaled_object
+from tests.operator.admission.guarded import Guarded, a_guarded_world, requesting, scheduled
 from tests.sweeps import size
 from tests.validation.manifests import generated, mutated
 from tests.waiting import eventually
 
 COUNT = size(200, 60)
-SO = ("keda.sh/v1alpha1", "ScaledObject")
 
 
 def some_manifests() -> list[dict[str, Any]]:
@@ -45,14 +44,14 @@ async def test_faulty_manifests_neither_stop_nor_slow_the_operator(
     manifests = some_manifests()
     assert len(manifests) == COUNT
     async with (
-        an_admission_world(tmp_path) as world,
+        a_guarded_world(tmp_path) as guarded,
         KubeClient(SystemClock(), str(tmp_path / "kubeconfig")) as client,
     ):
         stored = [await create(client, body, number) for number, body in enumerate(manifests)]
         assert COUNT / 10 <= sum(stored) < COUNT
-        await client.create(DEPLOYMENTS, in_default(deployment()))
-        await client.create(SCALED_OBJECTS, in_default(scaled_object("good")))
-        await eventually(lambda: is_ready(world), seconds=20)
+        await client.create(DEPLOYMENTS, in_default(requesting()))
+        await client.create(SCALED_OBJECTS, in_default(scheduled("good")))
+        await eventually(lambda: is_ready(guarded), seconds=20)
     assert [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == []
 
 
@@ -74,7 +73,7 @@ def in_default(body: dict[str, Any]) -> dict[str, Any]:
     return body | {"metadata": body["metadata"] | {"namespace": "default"}}
 
 
-def is_ready(world: AdmissionWorld) -> bool:
-    found = world.stored(*SO, "good") or {}
+def is_ready(guarded: Guarded) -> bool:
+    found = guarded.world.find(SCALED_OBJECTS, "good") or {}
     conditions = (found.get("status") or {}).get("conditions") or ()
     return any((one["type"], one["status"]) == ("Ready", "True") for one in conditions)

@@ -2,7 +2,7 @@
 
 from tests.builders import deployment, metrics_api, scaled_object
 from tests.operator.way import returns, watched_way
-from tests.operator.world import World
+from tests.worlds.world import World
 
 POLL = 10
 MOST_FILES, MOST_RETURNS = 22, 25

@@ -3,7 +3,7 @@
 from keda_py.kube.resources import HORIZONTAL_POD_AUTOSCALERS, SCALED_OBJECTS
 from tests.builders import deployment, metrics_api, scaled_object
 from tests.operator.way import returns, watched_way
-from tests.operator.world import HPA, World
+from tests.worlds.world import HPA, World
 
 MOST_FILES, MOST_RETURNS = 67, 163
 PARSING = "apis/parsing.py"

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.parity.source import Source, a_source
-from tests.parity.world import World, a_world
+from tests.parity.world import a_world
+from tests.worlds.world import World
 
 
 @pytest.fixture

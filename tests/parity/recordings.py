@@ -17,9 +17,10 @@ from keda_py.kube.resources import (
     Obj,
 )
 from tests.builders import a_namespace
-from tests.parity.world import World, workload
+from tests.parity.world import two_containers
 from tests.places import GOLDEN
 from tests.servers import free_port
+from tests.worlds.world import World
 
 CASES = GOLDEN / "scaledobjects"
 NAMES = tuple(sorted(path.stem for path in CASES.glob("*.yaml")))
@@ -54,7 +55,7 @@ async def furnish(world: World, name: str) -> None:
     """The namespace of a case and the three workloads in it."""
     namespace = namespace_of(name)
     await world.create(a_namespace(namespace))
-    await world.create(*(workload(target.kind, env=ENV) for target in TARGETS), namespace=namespace)
+    await world.create(*(two_containers(target.kind, env=ENV) for target in TARGETS), namespace=namespace)
 
 
 async def play(world: World, case: Picture, name: str) -> str | None:

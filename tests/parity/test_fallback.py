@@ -6,7 +6,8 @@ import pytest
 
 from keda_py.kube.resources import SCALED_OBJECTS
 from tests.parity.source import Source
-from tests.parity.world import World, scaled_object, workload
+from tests.parity.world import Counts, two_containers, unhurried
+from tests.worlds.world import World
 
 METRIC = "s0-metric-api-value"
 ENTERED, LEFT = "ScaledObjectFallbackActivated", "ScaledObjectFallbackDeactivated"
@@ -43,8 +44,8 @@ async def test_the_replicas_under_fallback(
     # A Value is compared as a whole: 5 for 4 replicas keeps them.
     source.value = 20 if kind == "AverageValue" else 5
     trigger = source.trigger(metricType=kind)
-    await world.create(workload(replicas=4), scaled_object(trigger, fallback=fallback(replicas, behavior)))
-    async with world.operator():
+    await world.create(two_containers(replicas=4), unhurried(trigger, fallback=fallback(replicas, behavior)))
+    async with world.operator.running():
         await world.seconds(20)
         assert world.replicas("t") == 4
         await fail(world, source, 120)
@@ -56,8 +57,8 @@ async def test_the_replicas_under_fallback(
 
 async def test_up_to_the_threshold_nothing_changes_and_the_hpa_hears_the_error(world: World, source: Source) -> None:
     source.value = 20
-    await world.create(workload(replicas=4), scaled_object(source.trigger(), fallback=fallback(threshold=1000)))
-    async with world.operator():
+    await world.create(two_containers(replicas=4), unhurried(source.trigger(), fallback=fallback(threshold=1000)))
+    async with world.operator.running():
         await world.seconds(20)
         await fail(world, source, 300)
         assert world.replicas("t") == 4
@@ -68,10 +69,10 @@ async def test_up_to_the_threshold_nothing_changes_and_the_hpa_hears_the_error(w
 
 
 async def test_an_object_at_zero_is_lifted_by_its_fallback_and_told_of_by_events(world: World, source: Source) -> None:
-    await world.create(workload(replicas=0), scaled_object(source.trigger(), fallback=fallback(3)))
-    async with world.operator():
+    await world.create(two_containers(replicas=0), unhurried(source.trigger(), fallback=fallback(3)))
+    async with world.operator.running():
         await world.seconds(5)
-        counts = world.counts("t")
+        counts = Counts(world, "t")
         # Only the polls ask while there are no replicas, so a poll finds out.
         await fail(world, source)
         assert counts.seen == [0, 1, 3]
@@ -85,8 +86,8 @@ async def test_an_object_at_zero_is_lifted_by_its_fallback_and_told_of_by_events
 
 
 async def test_a_manifest_that_becomes_wrong_does_not_end_a_fallback(world: World, source: Source) -> None:
-    await world.create(workload(replicas=1), scaled_object(source.trigger(), fallback=fallback()))
-    async with world.operator():
+    await world.create(two_containers(replicas=1), unhurried(source.trigger(), fallback=fallback()))
+    async with world.operator.running():
         await fail(world, source, 120)
         assert world.full_condition("Fallback", "so") == EXISTS
         await world.patch(SCALED_OBJECTS, {"spec": {"triggers": [{"type": "nothing", "metadata": {}}]}}, "so")
@@ -99,9 +100,9 @@ async def test_a_manifest_that_becomes_wrong_does_not_end_a_fallback(world: Worl
 
 
 async def test_a_poll_that_finds_the_source_well_again_says_so(world: World, source: Source) -> None:
-    spec = scaled_object(source.trigger(), fallback=fallback(3), pollingInterval=2)
-    await world.create(workload(replicas=0), spec)
-    async with world.operator():
+    spec = unhurried(source.trigger(), fallback=fallback(3), pollingInterval=2)
+    await world.create(two_containers(replicas=0), spec)
+    async with world.operator.running():
         await fail(world, source, 30)
         assert world.full_condition("Fallback", "so") == EXISTS
         source.value = 0
@@ -110,18 +111,18 @@ async def test_a_poll_that_finds_the_source_well_again_says_so(world: World, sou
 
 
 async def test_a_fallback_to_zero_lets_the_replicas_go(world: World, source: Source) -> None:
-    await world.create(workload(), scaled_object(source.trigger(), fallback=fallback(0, threshold=1000)))
-    async with world.operator():
+    await world.create(two_containers(), unhurried(source.trigger(), fallback=fallback(0, threshold=1000)))
+    async with world.operator.running():
         await fail(world, source, 60)
         assert world.replicas("t") == 0
 
 
 async def test_without_ready_pods_a_value_has_no_fallback(world: World, source: Source) -> None:
-    never_ready = workload(replicas=4)
+    never_ready = two_containers(replicas=4)
     never_ready["spec"]["template"]["metadata"]["annotations"]["local.keda-py.dev/startup-seconds"] = "3600"
-    spec = scaled_object(source.trigger(metricType="Value"), fallback=fallback(6))
+    spec = unhurried(source.trigger(metricType="Value"), fallback=fallback(6))
     await world.create(never_ready, spec)
-    async with world.operator():
+    async with world.operator.running():
         await fail(world, source, 60)
         assert world.replicas("t") == 4
         assert world.full_condition("Ready", "so")[0] == "True"
@@ -129,11 +130,11 @@ async def test_without_ready_pods_a_value_has_no_fallback(world: World, source: 
 
 
 async def test_a_restart_neither_ends_nor_repeats_a_fallback(world: World, source: Source) -> None:
-    await world.create(workload(replicas=0), scaled_object(source.trigger(), fallback=fallback(3)))
-    async with world.operator():
+    await world.create(two_containers(replicas=0), unhurried(source.trigger(), fallback=fallback(3)))
+    async with world.operator.running():
         await fail(world, source)
-        counts = world.counts("t")
-    async with world.operator():
+        counts = Counts(world, "t")
+    async with world.operator.running():
         await world.seconds(60)
         assert world.full_condition("Fallback", "so") == EXISTS
     assert counts.seen == [3]
@@ -141,8 +142,8 @@ async def test_a_restart_neither_ends_nor_repeats_a_fallback(world: World, sourc
 
 
 async def test_a_long_outage_is_not_written_at_every_poll(world: World, source: Source) -> None:
-    await world.create(workload(replicas=4), scaled_object(source.trigger(), fallback=fallback(6)))
-    async with world.operator():
+    await world.create(two_containers(replicas=4), unhurried(source.trigger(), fallback=fallback(6)))
+    async with world.operator.running():
         await fail(world, source, 120)
         before = world.get(SCALED_OBJECTS, "so")
         await world.seconds(3600)

@@ -8,7 +8,8 @@ import pytest
 
 from keda_py.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, SCALED_OBJECTS
 from tests.parity.source import Source
-from tests.parity.world import World, scaled_object, workload
+from tests.parity.world import two_containers, unhurried, writes
+from tests.worlds.world import World
 
 Status = dict[str, Any]
 NAME = "scaledobjects.keda.sh"
@@ -37,11 +38,11 @@ async def test_a_status_that_the_cluster_cuts_is_written_once(
 ) -> None:
     await install(world, change)
     source.value = -5  # counts as 0, which is worth a note
-    await world.create(workload(), scaled_object(source.trigger()))
-    async with world.operator():
+    await world.create(two_containers(), unhurried(source.trigger()))
+    async with world.operator.running():
         await world.seconds(60)
-        written = world.writes(SCALED_OBJECTS)
+        written = writes(world, SCALED_OBJECTS)
         await world.seconds(600)
-        assert world.writes(SCALED_OBJECTS) == written
+        assert writes(world, SCALED_OBJECTS) == written
         assert world.full_condition("Ready", "so")[0] == "True"
     assert sum("drops" in record.getMessage() for record in caplog.records) == 1

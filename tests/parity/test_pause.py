@@ -10,8 +10,9 @@ import pytest
 from keda_py.core.spec import FORCE_ACTIVATION, PAUSED, PAUSED_REPLICAS, PAUSED_SCALE_IN, PAUSED_SCALE_OUT
 from tests.builders import hpa
 from tests.parity.source import Source
-from tests.parity.world import World, scaled_object, workload
+from tests.parity.world import Counts, two_containers, unhurried
 from tests.sweeps import WHOLE
+from tests.worlds.world import World
 
 NONE: Mapping[str, str | None] = dict.fromkeys(
     (PAUSED, PAUSED_REPLICAS, PAUSED_SCALE_IN, PAUSED_SCALE_OUT, FORCE_ACTIVATION)
@@ -73,9 +74,9 @@ async def test_every_order_of_two_pauses_ends_where_the_second_says(
     world: World, source: Source, restart: bool
 ) -> None:
     source.value = 20
-    await world.create(workload(), scaled_object(source.trigger()))
+    await world.create(two_containers(), unhurried(source.trigger()))
     async with contextlib.AsyncExitStack() as running:
-        await running.enter_async_context(world.operator())
+        await running.enter_async_context(world.operator.running())
         await world.seconds(30)
         assert world.replicas("t") == 4
         for pause in round_trip(last=None if WHOLE or not restart else 2):
@@ -84,17 +85,17 @@ async def test_every_order_of_two_pauses_ends_where_the_second_says(
             await switch(world, pause)
             if restart:
                 await world.seconds(5)
-                await running.enter_async_context(world.operator())
+                await running.enter_async_context(world.operator.running())
             await world.seconds(30)
             check(world, pause)
 
 
 async def test_pausing_and_going_on_never_bounces(world: World, source: Source) -> None:
     source.value = 20
-    await world.create(workload(replicas=4), scaled_object(source.trigger()))
-    async with world.operator():
+    await world.create(two_containers(replicas=4), unhurried(source.trigger()))
+    async with world.operator.running():
         await world.seconds(30)
-        counts = world.counts("t")
+        counts = Counts(world, "t")
         for pause in ("paused", "nothing", "both", "paused", "nothing"):
             await switch(world, pause)
             await world.seconds(40)
@@ -104,15 +105,15 @@ async def test_pausing_and_going_on_never_bounces(world: World, source: Source) 
 
 async def test_a_pause_holds_what_is_there_while_the_load_goes_away(world: World, source: Source) -> None:
     source.value = 20
-    await world.create(workload(), scaled_object(source.trigger()))
-    async with world.operator():
+    await world.create(two_containers(), unhurried(source.trigger()))
+    async with world.operator.running():
         await world.seconds(30)
-        counts = world.counts("t")
+        counts = Counts(world, "t")
         await switch(world, "paused")
         source.value = 0
         await world.seconds(300)
         assert counts.seen == [4]
-    async with world.operator():
+    async with world.operator.running():
         await world.seconds(300)
         assert counts.seen == [4]
         await switch(world, "nothing")
@@ -124,10 +125,10 @@ async def test_a_pause_holds_what_is_there_while_the_load_goes_away(world: World
 async def test_an_object_without_replicas_is_held_too(
     world: World, source: Source, annotations: Mapping[str, str]
 ) -> None:
-    await world.create(workload(replicas=0), scaled_object(source.trigger(), annotations=annotations))
+    await world.create(two_containers(replicas=0), unhurried(source.trigger(), annotations=annotations))
     source.value = 20
-    async with world.operator():
-        counts = world.counts("t")
+    async with world.operator.running():
+        counts = Counts(world, "t")
         await world.seconds(60)
         assert (counts.seen, world.hpa(HPA)) == ([0], None)
         await switch(world, "nothing")
@@ -139,8 +140,8 @@ async def test_an_object_without_replicas_is_held_too(
 async def test_scale_in_paused_keeps_the_last_replica_and_scale_out_paused_the_last_zero(
     world: World, source: Source
 ) -> None:
-    await world.create(workload(), scaled_object(source.trigger(), annotations={PAUSED_SCALE_IN: "true"}))
-    async with world.operator():
+    await world.create(two_containers(), unhurried(source.trigger(), annotations={PAUSED_SCALE_IN: "true"}))
+    async with world.operator.running():
         await world.seconds(120)
         assert world.replicas("t") == 1
         await switch(world, "nothing")
@@ -156,8 +157,8 @@ async def test_scale_in_paused_keeps_the_last_replica_and_scale_out_paused_the_l
 async def test_forced_activation_lifts_from_zero_and_lasts_as_long_as_the_annotation(
     world: World, source: Source
 ) -> None:
-    await world.create(workload(replicas=0), scaled_object(source.trigger()))
-    async with world.operator():
+    await world.create(two_containers(replicas=0), unhurried(source.trigger()))
+    async with world.operator.running():
         await world.seconds(20)
         await switch(world, "forced")
         await world.seconds(120)
@@ -172,8 +173,8 @@ async def test_forced_activation_lifts_from_zero_and_lasts_as_long_as_the_annota
 
 @pytest.mark.parametrize("written", ["two", "", "-1", "1.5", "99999999999"])
 async def test_a_count_that_is_none_is_refused_by_name(world: World, source: Source, written: str) -> None:
-    await world.create(workload(), scaled_object(source.trigger(), annotations={PAUSED_REPLICAS: written}))
-    async with world.operator():
+    await world.create(two_containers(), unhurried(source.trigger(), annotations={PAUSED_REPLICAS: written}))
+    async with world.operator.running():
         await world.seconds(5)
         status, reason, message = world.full_condition("Ready", "so")
         assert (status, reason) == ("False", "ScaledObjectCheckFailed")
@@ -183,20 +184,20 @@ async def test_a_count_that_is_none_is_refused_by_name(world: World, source: Sou
 
 
 async def test_pausing_is_told_once_and_so_is_going_on(world: World, source: Source) -> None:
-    await world.create(workload(), scaled_object(source.trigger()))
-    async with world.operator():
+    await world.create(two_containers(), unhurried(source.trigger()))
+    async with world.operator.running():
         for pause in ("paused", "scale-in", "both", "nothing"):
             await switch(world, pause)
             await world.seconds(15)
-    async with world.operator():
+    async with world.operator.running():
         await world.seconds(15)
     told = [reason for reason in world.reasons("so") if "aused" in reason]
     assert told == ["ScaledObjectPaused", "ScaledObjectUnpaused"]
 
 
 async def test_an_autoscaler_that_appears_under_a_pause_goes_away_again(world: World, source: Source) -> None:
-    await world.create(workload(), scaled_object(source.trigger()))
-    async with world.operator():
+    await world.create(two_containers(), unhurried(source.trigger()))
+    async with world.operator.running():
         await world.seconds(5)
         ours = world.hpa(HPA)
         await switch(world, "paused")
@@ -207,8 +208,8 @@ async def test_an_autoscaler_that_appears_under_a_pause_goes_away_again(world: W
 
 
 async def test_somebody_elses_autoscaler_survives_a_pause(world: World, source: Source) -> None:
-    await world.create(hpa(HPA, "other"), workload(), scaled_object(source.trigger(), annotations={PAUSED: "true"}))
-    async with world.operator():
+    await world.create(hpa(HPA, "other"), two_containers(), unhurried(source.trigger(), annotations={PAUSED: "true"}))
+    async with world.operator.running():
         await world.seconds(30)
         assert world.hpa(HPA) is not None
 

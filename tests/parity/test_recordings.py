@@ -9,7 +9,7 @@ import pytest
 from tests.builders import a_namespace
 from tests.parity.comparison import differences
 from tests.parity.recordings import NAMES, REDIS, Picture, furnish, load, picture, play
-from tests.parity.world import a_world
+from tests.parity.world import a_world, guarded_operator
 from tests.servers import redis_command, running
 
 CANNOT_MATCH = {
@@ -55,7 +55,7 @@ async def _play_all(cases: dict[str, Picture], directory: Path) -> dict[str, Pic
         await world.create(a_namespace("keda"))
         await asyncio.gather(*(furnish(world, name) for name in cases))
         await world.seconds(2)
-        async with world.guarded_operator():
+        async with guarded_operator(world):
             refusals = {name: await play(world, case, name) for name, case in cases.items()}
             await world.seconds(SECONDS)
             return {name: picture(world, case, name, refusals[name]) for name, case in cases.items()}

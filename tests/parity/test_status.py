@@ -10,7 +10,8 @@ import pytest
 from keda_py.kube.resources import SCALED_OBJECTS
 from keda_py.localkube.store.subscriptions import Event
 from tests.parity.source import Source
-from tests.parity.world import A_SATURDAY, World, scaled_object, workload
+from tests.parity.world import A_SATURDAY, two_containers, unhurried, writes
+from tests.worlds.world import World
 
 CRON = {"timezone": "Etc/UTC", "start": "0 6 * * *", "end": "0 7 * * *", "desiredReplicas": "2"}
 
@@ -31,8 +32,8 @@ def told(world: World) -> list[dict[str, object]]:
 
 async def test_the_reason_changes_with_what_happens(world: World, source: Source) -> None:
     seen = told(world)
-    await world.create(workload(replicas=0), scaled_object(source.trigger()))
-    async with world.operator():
+    await world.create(two_containers(replicas=0), unhurried(source.trigger()))
+    async with world.operator.running():
         await world.seconds(11)
         source.value = 12.5
         await world.seconds(60)
@@ -52,8 +53,8 @@ async def test_the_reason_changes_with_what_happens(world: World, source: Source
 
 
 async def test_the_next_change_of_a_schedule_is_known(world: World) -> None:
-    await world.create(workload(), scaled_object({"type": "cron", "metadata": CRON}))
-    async with world.operator():
+    await world.create(two_containers(), unhurried({"type": "cron", "metadata": CRON}))
+    async with world.operator.running():
         await world.seconds(30)
         assert world.status("so")["kedaPy"]["nextChange"] == "2026-11-21T06:00:00Z"
         await world.clock.run_until(A_SATURDAY + timedelta(minutes=10))
@@ -62,55 +63,55 @@ async def test_the_next_change_of_a_schedule_is_known(world: World) -> None:
 
 async def test_the_next_change_moves_on_while_the_reason_stays(world: World) -> None:
     windows = [{**CRON, "end": "0 7 * * *"}, {**CRON, "start": "30 6 * * *", "end": "0 8 * * *"}]
-    await world.create(workload(), scaled_object(*({"type": "cron", "metadata": one} for one in windows)))
-    async with world.operator():
+    await world.create(two_containers(), unhurried(*({"type": "cron", "metadata": one} for one in windows)))
+    async with world.operator.running():
         await world.clock.run_until(A_SATURDAY + timedelta(minutes=10))
         first = world.status("so")["kedaPy"]
         assert (first["reason"], first["nextChange"]) == ("Active", "2026-11-21T06:30:00Z")
-        before = world.writes(SCALED_OBJECTS)
+        before = writes(world, SCALED_OBJECTS)
         await world.clock.run_until(A_SATURDAY + timedelta(minutes=40))
         assert world.status("so")["kedaPy"] == first | {"nextChange": "2026-11-21T07:00:00Z"}
-        assert world.writes(SCALED_OBJECTS) == before + 1
+        assert writes(world, SCALED_OBJECTS) == before + 1
         await world.clock.run_until(A_SATURDAY + timedelta(minutes=70))
         assert world.status("so")["kedaPy"] == first | {"nextChange": "2026-11-21T08:00:00Z"}
 
 
 async def test_without_a_boundary_a_schedule_costs_no_write(world: World) -> None:
     await world.create(
-        workload(replicas=0), scaled_object({"type": "cron", "metadata": {**CRON, "start": "0 23 * * *"}})
+        two_containers(replicas=0), unhurried({"type": "cron", "metadata": {**CRON, "start": "0 23 * * *"}})
     )
-    async with world.operator():
+    async with world.operator.running():
         await world.clock.run_until(A_SATURDAY + timedelta(minutes=70))
-        before = world.writes(SCALED_OBJECTS)
+        before = writes(world, SCALED_OBJECTS)
         await world.seconds(3600)
-        assert world.writes(SCALED_OBJECTS) == before
+        assert writes(world, SCALED_OBJECTS) == before
 
 
 @pytest.mark.parametrize("value", [0, 20], ids=["idle", "busy"])
 async def test_an_hour_without_a_change_is_an_hour_without_a_write(world: World, source: Source, value: float) -> None:
     source.value = value
-    await world.create(workload(), scaled_object(source.trigger()))
-    async with world.operator():
+    await world.create(two_containers(), unhurried(source.trigger()))
+    async with world.operator.running():
         await world.seconds(120)
-        before = world.writes(SCALED_OBJECTS)
+        before = writes(world, SCALED_OBJECTS)
         await world.seconds(3600)
-        assert world.writes(SCALED_OBJECTS) == before
+        assert writes(world, SCALED_OBJECTS) == before
 
 
 async def test_a_restart_leaves_the_reason_as_it_was(world: World, source: Source) -> None:
     source.value = 20
-    await world.create(workload(), scaled_object(source.trigger()))
-    async with world.operator():
+    await world.create(two_containers(), unhurried(source.trigger()))
+    async with world.operator.running():
         await world.seconds(60)
     before = world.status("so")["kedaPy"]
-    async with world.operator():
+    async with world.operator.running():
         await world.seconds(60)
         assert world.status("so")["kedaPy"] == before
 
 
 async def test_a_paused_object_says_so_and_a_broken_one_has_no_reason(world: World, source: Source) -> None:
-    await world.create(workload(), scaled_object(source.trigger()))
-    async with world.operator():
+    await world.create(two_containers(), unhurried(source.trigger()))
+    async with world.operator.running():
         await world.seconds(60)
         await world.annotate({"autoscaling.keda.sh/paused": "true"}, "so")
         await world.seconds(5)
@@ -126,8 +127,8 @@ async def test_a_paused_object_says_so_and_a_broken_one_has_no_reason(world: Wor
 @pytest.mark.kubectl
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed (apt: kubectl)")
 async def test_describe_shows_the_reason(world: World, source: Source) -> None:
-    await world.create(workload(), scaled_object(source.trigger(), minReplicaCount=1))
-    async with world.operator():
+    await world.create(two_containers(), unhurried(source.trigger(), minReplicaCount=1))
+    async with world.operator.running():
         await world.seconds(30)
         command = ["kubectl", "--kubeconfig", str(world.kubeconfig), "describe", "scaledobject", "so"]
         done = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, check=True)
@@ -141,8 +142,8 @@ async def test_describe_shows_the_reason(world: World, source: Source) -> None:
 @pytest.mark.kubectl
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed (apt: kubectl)")
 async def test_a_wide_table_shows_what_comes_next_and_why_behind_kedas_columns(world: World) -> None:
-    await world.create(workload(replicas=0), scaled_object({"type": "cron", "metadata": CRON}))
-    async with world.operator():
+    await world.create(two_containers(replicas=0), unhurried({"type": "cron", "metadata": CRON}))
+    async with world.operator.running():
         await world.seconds(60)
         command = ["kubectl", "--kubeconfig", str(world.kubeconfig), "get", "scaledobject", "so"]
         wide, narrow = [

@@ -10,7 +10,8 @@ from keda_py.kube.resources import LEASES, SCALED_OBJECTS, Obj
 from tests.builders import a_namespace
 from tests.parity.comparison import VERSION_LABEL
 from tests.parity.recordings import NAMES, TARGETS, Picture, furnish, load, namespace_of
-from tests.parity.world import World, a_world
+from tests.parity.world import a_world
+from tests.worlds.world import World
 
 ALL = {name: load(name) for name in NAMES}
 CASES = {name: case for name, case in ALL.items() if case["hpa"] and "redis" not in str(case["input"])}
@@ -69,7 +70,7 @@ async def test_scalers_go_on_under_the_same_hpa_with_the_same_count(tmp_path: Pa
         before = {name: {hpa: kept(live) for hpa, live in hpas_of(world, name).items()} for name in CASES}
         specs = {name: scaled_object_of(world, name)["spec"] for name in CASES}
         counts = {name: replicas_of(world, name) for name in CASES}
-        async with world.operator({"leader-elect": "true"}):
+        async with world.operator.running(leader_elect="true"):
             await world.seconds(SECONDS)
             assert world.get(LEASES, *LEASE)["spec"]["holderIdentity"], "keda-py leads"
             assert all(scaled_object_of(world, name)["status"].get("kedaPy") for name in CASES), "has looked at each"

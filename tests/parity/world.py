@@ -1,11 +1,9 @@
-"""A cluster on virtual time with an operator that can be ended, killed and started again, and words to act in it."""
+"""A world on stepped time, and the two containers and ten seconds that what KEDA did was recorded with."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families
@@ -18,41 +16,28 @@ from keda_py.localkube.store.subscriptions import Event
 from keda_py.operator.assembly import Assembly
 from tests import builders
 from tests.builders import bare_scaled_object, container, usage
-from tests.operators import running_operator
 from tests.servers import free_port
-from tests.worlds.world import VirtualWorld, open_cluster
+from tests.worlds.world import World, open_world
 
 A_SATURDAY = datetime(2026, 11, 21, 5, 56, tzinfo=UTC)
 
 
-@dataclass(kw_only=True)
-class World(VirtualWorld):
-    """The cluster, and operators in it one after the other."""
+def writes(world: World, resource: Resource) -> float:
+    """How many writes of that kind the API server has been asked for, refused ones included."""
+    page = world.cluster.routes.metrics.answer().body.decode()
+    samples = (sample for family in text_string_to_metric_families(page) for sample in family.samples)
+    return sum(
+        sample.value
+        for sample in samples
+        if sample.name == "apiserver_request_total"
+        and sample.labels["resource"] == resource.plural
+        and sample.labels["verb"] in ("POST", "PUT", "PATCH", "APPLY", "DELETE")
+    )
 
-    def guarded_operator(self) -> AbstractAsyncContextManager[Assembly]:
-        """One operator, and its webhook, which the API server asks: a process more, which costs a second of CPU."""
-        return self.operator({"webhook-port": str(free_port())})
 
-    def operator(self, flags: Mapping[str, str] = MappingProxyType({})) -> AbstractAsyncContextManager[Assembly]:
-        """One operator while the block lasts; it leaves in order."""
-        own = {"kubeconfig": str(self.kubeconfig)}
-        return running_operator({**own, **flags}, clock=self.clock)
-
-    def counts(self, name: str) -> "Counts":
-        """From now on: what the Deployment is asked to have, one after the other."""
-        return Counts(self, name)
-
-    def writes(self, resource: Resource) -> float:
-        """How many writes of that kind the API server has been asked for, refused ones included."""
-        page = self.cluster.routes.metrics.answer().body.decode()
-        samples = (sample for family in text_string_to_metric_families(page) for sample in family.samples)
-        return sum(
-            sample.value
-            for sample in samples
-            if sample.name == "apiserver_request_total"
-            and sample.labels["resource"] == resource.plural
-            and sample.labels["verb"] in ("POST", "PUT", "PATCH", "APPLY", "DELETE")
-        )
+def guarded_operator(world: World) -> AbstractAsyncContextManager[Assembly]:
+    """One operator, and its webhook, which the API server asks: a process more, which costs a second of CPU."""
+    return world.operator.running(webhook_port=str(free_port()))
 
 
 class Counts:
@@ -73,14 +58,15 @@ class Counts:
 @asynccontextmanager
 async def a_world(directory: Path, *, hpa_sync_seconds: float = 5.0) -> AsyncIterator[World]:
     """A cluster with our CRDs, whose autoscaler waits ten seconds before it scales down; no operator yet."""
-    clock = SteppedClock(A_SATURDAY)
     stabilisation = ControllerOptions(downscale_stabilization=timedelta(seconds=10))
     options = ClusterOptions(hpa_sync_seconds=hpa_sync_seconds, hpa=stabilisation)
-    async with open_cluster(directory, clock, options) as opened:
-        yield World(cluster=opened.cluster, clock=clock, client=opened.client, kubeconfig=opened.kubeconfig)
+    async with open_world(directory, clock=SteppedClock(A_SATURDAY), options=options) as world:
+        yield world
 
 
-def workload(kind: str = "Deployment", name: str = "t", replicas: int = 1, env: Mapping[str, Any] | None = None) -> Obj:
+def two_containers(
+    kind: str = "Deployment", name: str = "t", replicas: int = 1, env: Mapping[str, Any] | None = None
+) -> Obj:
     """A workload of two containers; both use 10m cpu and 50Mi memory each. Its pods are told by name and kind."""
     containers = [_container(name, (env or {}).get(name, {})) for name in ("app", "sidecar")]
     used = usage(cpu="10m", memory="50Mi")
@@ -91,7 +77,7 @@ def workload(kind: str = "Deployment", name: str = "t", replicas: int = 1, env: 
     return built
 
 
-def scaled_object(*triggers: Obj, name: str = "so", annotations: Mapping[str, str] | None = None, **spec: Any) -> Obj:
+def unhurried(*triggers: Obj, name: str = "so", annotations: Mapping[str, str] | None = None, **spec: Any) -> Obj:
     """A ScaledObject on the Deployment `t`, polled every ten seconds, cooled down after twenty."""
     wanted = {"scaleTargetRef": {"name": "t"}, "pollingInterval": 10, "cooldownPeriod": 20, "maxReplicaCount": 10}
     return bare_scaled_object(*triggers, name=name, annotations=annotations, **{**wanted, **spec})

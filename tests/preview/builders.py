@@ -7,10 +7,9 @@ from typing import Any
 from keda_py.kube.resources import Obj
 from keda_py.preview.reading.manifests import Source, read_plans
 from keda_py.preview.replay.previews import Preview, Subject, preview
-from tests.builders import bare_scaled_object, obj
+from tests.builders import HOURS, bare_scaled_object, environment
 
 BEGINS = datetime(2026, 11, 23, tzinfo=UTC)
-GROUP = "keda-py.dev/v1alpha1"
 WEEK = timedelta(days=7)
 
 
@@ -35,8 +34,6 @@ def app(*triggers: Obj, **spec: Any) -> Obj:
     return bare_scaled_object(*triggers, namespace="shop", **spec)
 
 
-def environment(*, hours: Sequence[Obj] = (), **spec: Any) -> Obj:
-    """Open on weekdays from 08:00 to 18:00; members are never too young."""
-    written = list(hours) or [{"days": "Mon-Fri", "from": "08:00", "to": "18:00"}]
-    body = {"grace": "0s", "calendar": {"timeZone": "UTC", "hours": written}, **spec}
-    return obj(GROUP, "Environment", "dev", "shop", spec=body)
+def dev(*, hours: Sequence[Obj] = HOURS, **spec: Any) -> Obj:
+    """An Environment in the namespace shop, open in these hours."""
+    return environment(namespace="shop", **{"calendar": {"timeZone": "UTC", "hours": list(hours)}, **spec})

@@ -9,8 +9,8 @@ from keda_py.kube.resources import CONFIG_MAPS, DEPLOYMENTS, SECRETS, Obj, Objec
 from keda_py.preview.reading.cluster import ENVIRONMENTS, OVERRIDES, ClusterReading
 from keda_py.preview.reading.manifests import Source
 from tests.builders import config_map, deployment
-from tests.preview.builders import BEGINS, app, environment
-from tests.worlds.world import open_cluster
+from tests.preview.builders import BEGINS, app, dev
+from tests.worlds.world import open_world
 
 ICS = {"ics": {"configMapKeyRef": {"name": "fair", "key": "ics"}}}
 
@@ -48,7 +48,7 @@ def holidays() -> dict[str, Any]:
 
 
 async def test_workloads_and_files_are_read_where_an_environment_needs_them() -> None:
-    stored = Stored(app(), environment(calendar=holidays()), deployment(namespace="shop"), config_map("fair", "shop"))
+    stored = Stored(app(), dev(calendar=holidays()), deployment(namespace="shop"), config_map("fair", "shop"))
     assert kinds(await ClusterReading(stored, "").read()) == ["ConfigMap", "Deployment", "Environment", "ScaledObject"]
     assert SECRETS.plural not in stored.asked
 
@@ -66,8 +66,8 @@ async def test_what_may_not_be_listed_is_told() -> None:
 
 
 async def test_a_real_client_reads_a_cluster(tmp_path: Path) -> None:
-    async with open_cluster(tmp_path, FakeClock(BEGINS)) as opened:
-        await opened.cluster.apply([{**app(), "metadata": {"name": "app", "namespace": "default"}}])
-        reading = ClusterReading(opened.client, "default")
+    async with open_world(tmp_path, clock=FakeClock(BEGINS)) as world:
+        await world.apply({**app(), "metadata": {"name": "app", "namespace": "default"}})
+        reading = ClusterReading(world.client, "default")
         assert "ScaledObject" in kinds(await reading.read())
         assert reading.unread == []

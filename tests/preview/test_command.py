@@ -7,8 +7,8 @@ import pytest
 import yaml
 
 from keda_py.cli import main
-from tests.builders import cron, obj
-from tests.preview.builders import GROUP, app, environment
+from tests.builders import GROUP, cron, obj
+from tests.preview.builders import app, dev
 
 WEEK = ["--from", "2026-11-23"]
 
@@ -57,7 +57,7 @@ def test_a_manifest_that_would_be_refused_is_named_with_its_line(
 def test_what_cannot_be_previewed_fails_and_the_rest_is_shown(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lost = environment(calendar=None, calendarRef={"name": "gone"})
+    lost = dev(calendar=None, calendarRef={"name": "gone"})
     assert main(["preview", *WEEK, written(tmp_path, app(), lost)]) == 1
     page = capsys.readouterr().out
     assert "not previewed: Environment shop/dev: spec.calendarRef: there is no Calendar 'gone' here" in page
@@ -73,7 +73,7 @@ def test_wrong_usage_is_told(wrong: list[str], tmp_path: Path, capsys: pytest.Ca
 def test_names_of_tenants_command_no_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     reason = "\x1b[31mred"
     late = obj(GROUP, "Override", "late", "shop", spec={"state": "Awake", "for": "2h", "reason": reason})
-    main(["preview", *WEEK, written(tmp_path, environment(), late)])
+    main(["preview", *WEEK, written(tmp_path, dev(), late)])
     assert "\x1b" not in capsys.readouterr().out
 
 

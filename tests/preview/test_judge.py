@@ -14,9 +14,9 @@ import pytest
 from keda_py.kube.resources import DEPLOYMENTS, Obj
 from keda_py.localkube.store.subscriptions import Event
 from keda_py.preview.replay.timeline import Step, Timeline
-from tests.builders import cron, deployment, obj, scaled_object
-from tests.operator.world import World
-from tests.preview.builders import GROUP, look, the
+from tests.builders import GROUP, cron, deployment, obj, scaled_object
+from tests.preview.builders import look, the
+from tests.worlds.world import World
 
 BEGINS = datetime(2027, 3, 28, 0, 20, tzinfo=UTC)
 """Twenty past one in Prague; at 01:00Z it is three o'clock there."""
@@ -92,7 +92,7 @@ async def test_what_was_previewed_is_what_the_operator_does(quiet_world: World, 
     found = look(*(in_namespace(one) for one in written), begins=BEGINS, length=LENGTH)
     firsts = {name: the(f"ScaledObject/{name}", found).timeline.replicas for name in NAMES}
     world.clock.step(BEGINS - world.clock.now() - timedelta(minutes=1))
-    await world.start()
+    await world.operator.start()
     await world.create(*(deployment(name, firsts[name]) for name in NAMES), *written)
     await world.seconds((BEGINS - world.clock.now()).total_seconds())
     assert {name: world.replicas(name) for name in NAMES} == firsts
@@ -132,7 +132,7 @@ async def test_an_environment_does_what_was_previewed(quiet_world: World) -> Non
     ]
     found = look(*(in_namespace(one) for one in (*written, late)), begins=BEGINS, length=LENGTH)
     world.clock.step(BEGINS - world.clock.now() - timedelta(minutes=1))
-    await world.start()
+    await world.operator.start()
     await world.create(deployment("held", 0), deployment("bounded", 1), *written, late)
     await world.seconds((BEGINS - world.clock.now()).total_seconds())
     done = Done(world)

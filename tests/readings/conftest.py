@@ -177,7 +177,7 @@ class Shared:
 
 
 @dataclass
-class World:
+class Engine:
     """The engine and everything it asks."""
 
     clock: FakeClock
@@ -223,7 +223,7 @@ async def lent() -> AsyncIterator[SharedContext]:
 
 
 @pytest.fixture
-async def world(lent: SharedContext) -> AsyncIterator[World]:
+async def engine(lent: SharedContext) -> AsyncIterator[Engine]:
     taps = {"a": Tap(), "b": Tap()}
     told: list[ObjectKey] = []
     opened_with: list[str] = []
@@ -251,6 +251,6 @@ async def world(lent: SharedContext) -> AsyncIterator[World]:
         failures = Failures(lambda key: shared.health, lambda key: shared.leads)
         readings = Readings(scalers=source, tasks=tasks, on_reading=told.append, failures=failures)
         with readings.listening():
-            yield World(lent.clock, readings, taps, resolver, told, opened_with, shared)
+            yield Engine(lent.clock, readings, taps, resolver, told, opened_with, shared)
         await readings.aclose()
     assert sum(tap.open_scalers for tap in taps.values()) == 0

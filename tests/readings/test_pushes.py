@@ -37,91 +37,91 @@ async def until(holds: Callable[[], bool]) -> None:
             await asyncio.sleep(ASK_AGAIN_SECONDS)
 
 
-async def test_work_that_a_source_tells_of_is_read_and_looked_at_at_once(world):
-    await world.build(PUSH)
-    await world.outcomes()
-    world.taps["a"].value = 7.0
-    world.taps["a"].pushed.put_nowait(True)
-    await until(lambda: world.told == [KEY, KEY])
-    assert await world.outcomes() == [Reading(value=7.0, active=True)]
-    assert world.taps["a"].reads == 2
+async def test_work_that_a_source_tells_of_is_read_and_looked_at_at_once(engine):
+    await engine.build(PUSH)
+    await engine.outcomes()
+    engine.taps["a"].value = 7.0
+    engine.taps["a"].pushed.put_nowait(True)
+    await until(lambda: engine.told == [KEY, KEY])
+    assert await engine.outcomes() == [Reading(value=7.0, active=True)]
+    assert engine.taps["a"].reads == 2
 
 
-async def test_a_source_that_says_there_is_no_work_is_not_read(world):
-    await world.build(PUSH)
-    world.taps["a"].pushed.put_nowait(False)
-    await until(world.taps["a"].pushed.empty)
-    assert (world.taps["a"].reads, world.told) == (0, [])
+async def test_a_source_that_says_there_is_no_work_is_not_read(engine):
+    await engine.build(PUSH)
+    engine.taps["a"].pushed.put_nowait(False)
+    await until(engine.taps["a"].pushed.empty)
+    assert (engine.taps["a"].reads, engine.told) == (0, [])
 
 
-async def test_a_reading_that_began_before_the_work_is_not_the_answer(world):
-    await world.build(PUSH)
-    world.taps["a"].hangs = True
-    world.readings.begin(KEY)
-    world.taps["a"].pushed.put_nowait(True)
-    await until(lambda: world.taps["a"].reads == 1 and world.taps["a"].pushed.empty())
-    world.taps["a"].flowing.set()
-    await until(lambda: world.taps["a"].reads == 2)
+async def test_a_reading_that_began_before_the_work_is_not_the_answer(engine):
+    await engine.build(PUSH)
+    engine.taps["a"].hangs = True
+    engine.readings.begin(KEY)
+    engine.taps["a"].pushed.put_nowait(True)
+    await until(lambda: engine.taps["a"].reads == 1 and engine.taps["a"].pushed.empty())
+    engine.taps["a"].flowing.set()
+    await until(lambda: engine.taps["a"].reads == 2)
 
 
-async def test_only_the_trigger_that_pushes_is_read(world):
-    await world.build({"metadata": {"tap": "b"}}, PUSH)
-    world.taps["a"].pushed.put_nowait(True)
-    await until(lambda: world.taps["a"].reads == 1)
-    assert world.taps["b"].reads == 0
+async def test_only_the_trigger_that_pushes_is_read(engine):
+    await engine.build({"metadata": {"tap": "b"}}, PUSH)
+    engine.taps["a"].pushed.put_nowait(True)
+    await until(lambda: engine.taps["a"].reads == 1)
+    assert engine.taps["b"].reads == 0
 
 
-async def test_a_source_that_pushes_without_end_is_read_now_and_then(world):
-    await world.build(PUSH)
+async def test_a_source_that_pushes_without_end_is_read_now_and_then(engine):
+    await engine.build(PUSH)
     for _ in range(50):
-        world.taps["a"].pushed.put_nowait(True)
-    await until(lambda: world.taps["a"].reads == 1)
+        engine.taps["a"].pushed.put_nowait(True)
+    await until(lambda: engine.taps["a"].reads == 1)
     await asyncio.sleep(LONG_ENOUGH_TO_READ_AGAIN)
-    assert world.taps["a"].reads == 1
+    assert engine.taps["a"].reads == 1
 
 
-async def test_a_stream_that_fails_is_followed_again(world):
-    await world.build(PUSH)
-    world.taps["a"].pushed.put_nowait(ValueError("of a plug-in"))
-    world.taps["a"].pushed.put_nowait(True)
-    await until(lambda: world.taps["a"].reads == 1)
+async def test_a_stream_that_fails_is_followed_again(engine):
+    await engine.build(PUSH)
+    engine.taps["a"].pushed.put_nowait(ValueError("of a plug-in"))
+    engine.taps["a"].pushed.put_nowait(True)
+    await until(lambda: engine.taps["a"].reads == 1)
 
 
-async def test_an_object_that_is_forgotten_is_not_listened_to(world):
-    await world.build(PUSH)
-    await until(lambda: world.taps["a"].listeners == 1)
-    await world.build(PUSH, generation=2)
-    await until(lambda: world.taps["a"].listeners == 1)
-    await world.readings.forget(KEY)
-    await until(lambda: world.taps["a"].listeners == 0)
+async def test_an_object_that_is_forgotten_is_not_listened_to(engine):
+    await engine.build(PUSH)
+    await until(lambda: engine.taps["a"].listeners == 1)
+    await engine.build(PUSH, generation=2)
+    await until(lambda: engine.taps["a"].listeners == 1)
+    await engine.readings.forget(KEY)
+    await until(lambda: engine.taps["a"].listeners == 0)
 
 
-async def test_the_scaler_that_takes_anothers_place_is_listened_to(world):
-    await world.build(PUSH)
-    await until(lambda: world.taps["a"].listeners == 1)
-    world.resolver.auth = {"password": "new"}
-    assert await world.readings.renew(KEY, [0])
-    world.taps["a"].pushed.put_nowait(True)
-    await until(lambda: world.taps["a"].reads == 1)
-    assert world.taps["a"].listeners == 1
+async def test_the_scaler_that_takes_anothers_place_is_listened_to(engine):
+    await engine.build(PUSH)
+    await until(lambda: engine.taps["a"].listeners == 1)
+    engine.resolver.auth = {"password": "new"}
+    assert await engine.readings.renew(KEY, [0])
+    engine.taps["a"].pushed.put_nowait(True)
+    await until(lambda: engine.taps["a"].reads == 1)
+    assert engine.taps["a"].listeners == 1
 
 
-async def test_a_stream_for_waking_alone_is_followed_while_the_object_is_idle(world):
-    await world.build({"type": "push", "metadata": {"idle": "1"}})
+async def test_a_stream_for_waking_alone_is_followed_while_the_object_is_idle(engine):
+    await engine.build({"type": "push", "metadata": {"idle": "1"}})
     await turns()
-    assert world.taps["a"].listeners == 0
+    assert engine.taps["a"].listeners == 0
     for _ in range(2):
-        world.readings.note_idle(KEY, idle=True)
-        await until(lambda: world.taps["a"].listeners == 1)
-        world.readings.note_idle(KEY, idle=True)
-        world.readings.note_idle(KEY, idle=False)
-        await until(lambda: world.taps["a"].listeners == 0)
-    world.readings.note_idle(KEY, idle=True)
-    world.resolver.auth = {"password": "new"}
-    assert await world.readings.renew(KEY, [0])
-    world.taps["a"].pushed.put_nowait(True)
-    await until(lambda: world.taps["a"].reads == 1)
-    assert world.taps["a"].listeners == 1
+        engine.readings.note_idle(KEY, idle=True)
+        await until(lambda: engine.taps["a"].listeners == 1)
+        engine.readings.note_idle(KEY, idle=True)
+        engine.readings.note_idle(KEY, idle=False)
+        await until(lambda: engine.taps["a"].listeners == 0)
+    engine.readings.note_idle(KEY, idle=True)
+    engine.resolver.auth = {"password": "new"}
+    assert await engine.readings.renew(KEY, [0])
+    engine.taps["a"].pushed.put_nowait(True)
+    await until(lambda: engine.taps["a"].reads == 1)
+    assert engine.taps["a"].listeners == 1
 
 
 async def test_a_scaler_without_a_stream_is_left_to_the_polls():

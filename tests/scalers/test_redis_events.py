@@ -10,6 +10,7 @@ import pytest
 from redis.asyncio import Redis
 from redis.asyncio.cluster import RedisCluster
 
+from keda_py.sdk.context import EngineContext
 from scalers.shared.protocols import listening
 from tests.scalers.conftest import Bench
 from tests.scalers.hearing import SECONDS, Heard, hearing, next_of, until_told
@@ -33,6 +34,15 @@ async def client(telling: int) -> AsyncIterator[Redis]:
     async with Redis(port=telling) as client:
         await client.flushall()
         yield client
+
+
+@pytest.fixture
+async def often_checked(bench: Bench) -> AsyncIterator[Bench]:
+    """Whose lines ask the server five times a second whether it is still there."""
+    context = EngineContext(shared_context=bench.lent, namespace="default", scaled_object="app", trigger_index=0)
+    await listening.room_of(context, check_seconds=0.2)
+    yield bench
+    await context.aclose()
 
 
 def on(port: int, name: str = "jobs", **more: str) -> dict[str, str]:
@@ -167,14 +177,13 @@ async def test_a_server_without_events_is_polled_alone_and_not_subscribed_at(
 
 
 async def test_a_user_who_may_not_subscribe_is_polled_alone(
-    bench: Bench, telling: int, client: Redis, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    often_checked: Bench, telling: int, client: Redis, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(listening, "_CHECK_SECONDS", 0.2)
     caplog.set_level("DEBUG", listening.__name__)
     await client.acl_setuser(
         "ann", enabled=True, passwords=["+s3cret"], keys=["*"], commands=["+llen", "+ping", "+select"]
     )
-    scaler = await bench.opened("redis", on(telling, username="ann"), auth={"password": "s3cret"})
+    scaler = await often_checked.opened("redis", on(telling, username="ann"), auth={"password": "s3cret"})
     async with hearing(scaler) as heard:
         await eventually(lambda: caplog.records, SECONDS)
         await client.lpush("jobs", "a")
@@ -236,12 +245,11 @@ async def test_each_node_of_a_cluster_tells_of_its_keys(bench: Bench, ports: lis
 
 
 async def test_a_key_that_moves_to_another_node_is_followed(
-    bench: Bench, ports: list[int], cluster: Any, monkeypatch: pytest.MonkeyPatch
+    often_checked: Bench, ports: list[int], cluster: Any
 ) -> None:
-    monkeypatch.setattr(listening, "_CHECK_SECONDS", 0.2)
     slot, source = cluster.keyslot("moving"), cluster.get_node_from_key("moving").port
     target = next(port for port in ports if port != source)
-    scaler = await bench.opened("redis-cluster", on_cluster(ports, listName="moving"), auth=AUTH)
+    scaler = await often_checked.opened("redis-cluster", on_cluster(ports, listName="moving"), auth=AUTH)
     async with Redis(port=source, password=PASSWORD) as old, Redis(port=target, password=PASSWORD) as new:
         owner = await new.execute_command("CLUSTER", "MYID")
         async with hearing(scaler) as heard:

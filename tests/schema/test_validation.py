@@ -196,7 +196,7 @@ def test_containers_need_a_name_of_their_own_and_an_image() -> None:
     ]
 
 
-def hpa(**spec: Any) -> Problems:
+def hpa_problems(**spec: Any) -> Problems:
     target = {"kind": "Deployment", "name": "web", "apiVersion": "apps/v1"}
     return builtin("autoscaling/v2", "HorizontalPodAutoscaler", spec={"scaleTargetRef": target, **spec})
 
@@ -249,7 +249,7 @@ def hpa(**spec: Any) -> Problems:
     ids=["no maximum", "no workload", "no target", "window", "policy", "no source", "metric", "object"],
 )
 def test_a_wrong_autoscaler_is_refused(spec: dict[str, Any], field: str, message: str) -> None:
-    assert (field, message) in hpa(**spec)
+    assert (field, message) in hpa_problems(**spec)
 
 
 def test_an_event_lives_in_its_objects_namespace_and_says_who_did_what() -> None:

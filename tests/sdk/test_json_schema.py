@@ -13,6 +13,7 @@ from keda_py.errors import ConfigError
 from keda_py.sdk.json_schema import manifest_schema
 from keda_py.sdk.registry import trigger_types
 from keda_py.sdk.type_pages import page_of
+from tests.builders import bare_scaled_object
 from tests.places import ROOT
 
 REDIS = {"type": "redis", "metadata": {"address": "redis:6379", "listName": "jobs"}}
@@ -23,19 +24,10 @@ def validator() -> Draft202012Validator:
     return Draft202012Validator(manifest_schema("ScaledObject"))
 
 
-def scaled_object(*triggers: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "apiVersion": "keda.sh/v1alpha1",
-        "kind": "ScaledObject",
-        "metadata": {"name": "web"},
-        "spec": {"scaleTargetRef": {"name": "web"}, "triggers": list(triggers)},
-    }
-
-
 @pytest.mark.parametrize("trigger_type", trigger_types())
 def test_the_example_of_each_type_is_right(trigger_type: str) -> None:
     trigger = {"type": trigger_type, "metadata": dict(page_of(trigger_type).example)}
-    assert [error.message for error in validator().iter_errors(scaled_object(trigger))] == []
+    assert [error.message for error in validator().iter_errors(bare_scaled_object(trigger))] == []
 
 
 def test_the_manifests_of_the_examples_are_right() -> None:
@@ -66,8 +58,8 @@ def test_the_manifests_of_the_examples_are_right() -> None:
     ],
 )
 def test_what_is_wrong_is_found(trigger: dict[str, Any]) -> None:
-    assert validator().is_valid(scaled_object(REDIS))
-    assert not validator().is_valid(scaled_object(trigger))
+    assert validator().is_valid(bare_scaled_object(REDIS))
+    assert not validator().is_valid(bare_scaled_object(trigger))
 
 
 def test_the_command_prints_it_for_each_kind_with_triggers(capsysbinary: pytest.CaptureFixture[bytes]) -> None:

@@ -24,7 +24,7 @@ NAMES = ("one", "two")
 Path = Sequence[tuple[float, int]]
 
 
-def scaled_object(
+def recorded_object(
     name: str,
     annotations: Json,
     *,
@@ -55,13 +55,13 @@ def scaled_object(
         },
         "spec": {
             "scaleTargetRef": {"name": name},
-            "triggers": [*polled, *(schedule(window, origin) for window in scenario.get("cron", ()))],
+            "triggers": [*polled, *(window_trigger(window, origin) for window in scenario.get("cron", ()))],
             **scenario["spec"],
         },
     }
 
 
-def schedule(window: Sequence[int], origin: datetime) -> Json:
+def window_trigger(window: Sequence[int], origin: datetime) -> Json:
     start, end, replicas = window
     at = [
         f"{moment.minute} {moment.hour} * * *" for moment in (origin + timedelta(minutes=one) for one in (start, end))
@@ -90,7 +90,7 @@ async def plan_of(name: str, *, created: float = CREATED_BEFORE, scenario: Json 
         for at, change in [(created, {}), *scenario["edits"]]:
             annotations = {key: value for key, value in {**annotations, **change}.items() if value is not None}
             versions.append(
-                (at, build_subject(dated(scaled_object(name, annotations, scenario=scenario), created), lent))
+                (at, build_subject(dated(recorded_object(name, annotations, scenario=scenario), created), lent))
             )
     first = versions[0][1]
     sources: dict[int, Source] = {index: Column(Rows(rows(trace)), 0) for index, trace in enumerate(scenario["traces"])}

@@ -1,5 +1,5 @@
 """The triggers of `tests/readings` on sources that tests control."""
 
-from tests.readings.conftest import lent, world
+from tests.readings.conftest import engine, lent
 
-__all__ = ["lent", "world"]
+__all__ = ["engine", "lent"]

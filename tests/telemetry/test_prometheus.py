@@ -35,15 +35,15 @@ async def page(metrics: OperatorMetrics) -> list[str]:
     return (await MetricsPage(metrics).render()).decode().splitlines()
 
 
-async def record(world, metrics):
-    for reading in (await world.readings.poll(KEY)).readings:
-        metrics.record_reading(KEY, world.readings.built(KEY), reading)
+async def record(engine, metrics):
+    for reading in (await engine.readings.poll(KEY)).readings:
+        metrics.record_reading(KEY, engine.readings.built(KEY), reading)
 
 
-async def test_a_reading_shows_value_activity_latency_and_no_errors(world, metrics):
-    await world.build()
-    world.taps["a"].value = 12.5
-    await record(world, metrics)
+async def test_a_reading_shows_value_activity_latency_and_no_errors(engine, metrics):
+    await engine.build()
+    engine.taps["a"].value = 12.5
+    await record(engine, metrics)
     text = await page(metrics)
     assert f"keda_scaler_metrics_value{{{LABELS}}} 12.5" in text
     assert f"keda_scaler_active{{{LABELS}}} 1.0" in text
@@ -52,37 +52,37 @@ async def test_a_reading_shows_value_activity_latency_and_no_errors(world, metri
     assert any(line.startswith(f"keda_scaler_metrics_latency_seconds{{{LABELS}}}") for line in text)
 
 
-async def test_a_failed_reading_counts_and_leaves_the_last_value(world, metrics):
-    await world.build({"name": "queue"})
-    await record(world, metrics)
-    world.taps["a"].value = ScalerError("down")
-    await world.clock.advance(30)
-    await record(world, metrics)
+async def test_a_failed_reading_counts_and_leaves_the_last_value(engine, metrics):
+    await engine.build({"name": "queue"})
+    await record(engine, metrics)
+    engine.taps["a"].value = ScalerError("down")
+    await engine.clock.advance(30)
+    await record(engine, metrics)
     text = await page(metrics)
     labels = LABELS.replace("tapScaler", "queue")
     assert f"keda_scaler_detail_errors_total{{{labels}}} 1.0" in text
     assert f"keda_scaler_metrics_value{{{labels}}} 1.0" in text
 
 
-async def test_series_end_with_their_object_and_with_their_metric(world, metrics):
-    await world.build()
-    await record(world, metrics)
+async def test_series_end_with_their_object_and_with_their_metric(engine, metrics):
+    await engine.build()
+    await record(engine, metrics)
     metrics.record_paused(KEY, paused=True)
     metrics.record_lateness(KEY, 0.25)
     assert 'keda_scaled_object_paused{namespace="shop",scaledObject="app"} 1.0' in await page(metrics)
-    await world.build({"metadata": {"item": "other"}}, generation=2)
-    metrics.record_built(KEY, world.readings.built(KEY))
+    await engine.build({"metadata": {"item": "other"}}, generation=2)
+    metrics.record_built(KEY, engine.readings.built(KEY))
     assert not any("s0-a-x" in line for line in await page(metrics))
     assert any("app" in line for line in await page(metrics))
     metrics.forget(KEY)
     assert not any("shop" in line for line in await page(metrics))
 
 
-async def test_a_trigger_that_is_renamed_leaves_no_series_under_its_old_name(world, metrics):
-    await world.build({"name": "old"})
-    await record(world, metrics)
-    await world.build({"name": "new"}, generation=2)
-    metrics.record_built(KEY, world.readings.built(KEY))
+async def test_a_trigger_that_is_renamed_leaves_no_series_under_its_old_name(engine, metrics):
+    await engine.build({"name": "old"})
+    await record(engine, metrics)
+    await engine.build({"name": "new"}, generation=2)
+    metrics.record_built(KEY, engine.readings.built(KEY))
     assert not any('"old"' in line for line in await page(metrics))
 
 
@@ -117,13 +117,13 @@ async def test_registered_objects_and_triggers_are_gauges_under_kedas_names(metr
     assert "# TYPE keda_trigger_registered_total gauge" in text
 
 
-async def test_an_answer_with_nothing_in_it_is_counted_whether_it_is_ignored_or_not(world, metrics):
-    await world.build({"name": "queue"})
-    world.taps["a"].value = Reading(value=0.0, note="the result is empty", empty=True)
-    await record(world, metrics)
-    world.taps["a"].value = EmptyAnswer("the result is empty")
-    await world.clock.advance(30)
-    await record(world, metrics)
+async def test_an_answer_with_nothing_in_it_is_counted_whether_it_is_ignored_or_not(engine, metrics):
+    await engine.build({"name": "queue"})
+    engine.taps["a"].value = Reading(value=0.0, note="the result is empty", empty=True)
+    await record(engine, metrics)
+    engine.taps["a"].value = EmptyAnswer("the result is empty")
+    await engine.clock.advance(30)
+    await record(engine, metrics)
     text = await page(metrics)
     name = "keda_scaler_empty_upstream_responses_total"
     for ignored in ("true", "false"):
@@ -201,9 +201,9 @@ async def test_events_about_a_namespace_that_is_gone_are_counted_no_more(metrics
     assert {line.partition('namespace="')[2].partition('"')[0] for line in text} == {"shop", ""}
 
 
-async def test_a_source_cannot_make_up_status_codes(world, metrics):
-    await world.build()
-    built = world.readings.built(KEY)
+async def test_a_source_cannot_make_up_status_codes(engine, metrics):
+    await engine.build()
+    built = engine.readings.built(KEY)
     meter = TrackedMetric(key=KEY, scalers=built, metric=built.metrics.external[0], grid=Grid(interval=30, offset=0))
     with asking_for(meter):
         for status in range(100, 1000):
@@ -219,38 +219,38 @@ def counted(lines: list[str]) -> int:
     return sum(not line.startswith("#") for line in lines)
 
 
-async def asked(world, metrics, *statuses: int) -> None:
+async def asked(engine, metrics, *statuses: int) -> None:
     """HTTP answers to the first trigger, and its reading."""
-    built = world.readings.built(KEY)
+    built = engine.readings.built(KEY)
     meter = TrackedMetric(key=KEY, scalers=built, metric=built.metrics.external[0], grid=Grid(interval=30, offset=0))
     with asking_for(meter):
         for status in statuses:
             metrics.record_http(HttpExchange(status=status, seconds=0.1))
-    await record(world, metrics)
+    await record(engine, metrics)
 
 
-async def test_an_object_that_is_edited_without_end_leaves_the_page_as_long_as_it_was(world, metrics):
+async def test_an_object_that_is_edited_without_end_leaves_the_page_as_long_as_it_was(engine, metrics):
     sizes = []
     for generation in range(1, 6):
-        await world.build({"name": f"n{generation}", "metadata": {"item": f"i{generation}"}}, generation=generation)
-        metrics.record_built(KEY, world.readings.built(KEY))
-        await asked(world, metrics, 200, 500)
+        await engine.build({"name": f"n{generation}", "metadata": {"item": f"i{generation}"}}, generation=generation)
+        metrics.record_built(KEY, engine.readings.built(KEY))
+        await asked(engine, metrics, 200, 500)
         sizes.append(counted(await page(metrics)))
     assert sizes == [sizes[0]] * 5
 
 
-async def test_what_was_counted_of_a_trigger_stays_when_its_object_is_edited_elsewhere(world, metrics):
+async def test_what_was_counted_of_a_trigger_stays_when_its_object_is_edited_elsewhere(engine, metrics):
     for generation in (1, 2):
-        await world.build(generation=generation)
-        metrics.record_built(KEY, world.readings.built(KEY))
-        await asked(world, metrics, 200)
+        await engine.build(generation=generation)
+        metrics.record_built(KEY, engine.readings.built(KEY))
+        await asked(engine, metrics, 200)
     requests = [line for line in await page(metrics) if line.startswith("keda_scaler_http_requests_total{")]
     assert [line.rpartition(" ")[2] for line in requests] == ["2.0"]
 
 
-async def test_series_of_triggers_end_when_their_object_has_no_scalers_any_more(world, metrics):
-    await world.build()
-    await asked(world, metrics, 200)
+async def test_series_of_triggers_end_when_their_object_has_no_scalers_any_more(engine, metrics):
+    await engine.build()
+    await asked(engine, metrics, 200)
     metrics.record_error(KEY)
     metrics.record_dismissed(KEY)
     text = [line for line in await page(metrics) if '"shop"' in line]
@@ -258,11 +258,11 @@ async def test_series_of_triggers_end_when_their_object_has_no_scalers_any_more(
 
 
 @pytest.mark.parametrize("detailed", [False, True])
-async def test_an_object_has_so_many_series_at_most_and_no_more_are_made(world, detailed):
+async def test_an_object_has_so_many_series_at_most_and_no_more_are_made(engine, detailed):
     metrics, most = OperatorMetrics(detailed=detailed), MOST_DETAILED_LINES if detailed else MOST_LINES
     before = counted(await page(metrics))
-    await world.build(*({"name": f"t{n}", "metadata": {"item": f"i{n}"}} for n in range(most // 50)))
-    built = world.readings.built(KEY)
+    await engine.build(*({"name": f"t{n}", "metadata": {"item": f"i{n}"}} for n in range(most // 50)))
+    built = engine.readings.built(KEY)
     for metric in built.metrics.external:
         with asking_for(TrackedMetric(key=KEY, scalers=built, metric=metric, grid=Grid(interval=30, offset=0))):
             for status in range(100, 1000):
@@ -272,10 +272,10 @@ async def test_an_object_has_so_many_series_at_most_and_no_more_are_made(world, 
     assert counted(await page(metrics)) == before
 
 
-async def test_an_object_with_as_many_triggers_as_there_may_be_is_shown_as_a_whole(world, metrics):
-    await world.build(*({"metadata": {"item": f"i{number}"}} for number in range(MOST_TRIGGERS)))
-    await record(world, metrics)
-    built = world.readings.built(KEY)
+async def test_an_object_with_as_many_triggers_as_there_may_be_is_shown_as_a_whole(engine, metrics):
+    await engine.build(*({"metadata": {"item": f"i{number}"}} for number in range(MOST_TRIGGERS)))
+    await record(engine, metrics)
+    built = engine.readings.built(KEY)
     for metric in built.metrics.external:
         with asking_for(TrackedMetric(key=KEY, scalers=built, metric=metric, grid=Grid(interval=30, offset=0))):
             for status in (200, 500):
@@ -297,9 +297,9 @@ def test_a_series_that_is_there_is_written_to_by_an_object_that_may_have_no_more
     assert shown == {"own": 1, "shared": 2, "other": None}
 
 
-async def test_a_long_name_is_a_short_label(world, metrics):
-    await world.build({"name": "n" * 100_000})
-    await record(world, metrics)
+async def test_a_long_name_is_a_short_label(engine, metrics):
+    await engine.build({"name": "n" * 100_000})
+    await record(engine, metrics)
     metrics.record_triggers("t" * 100_000, 1)
     assert max(map(len, await page(metrics))) < 2_000
 

@@ -16,22 +16,22 @@ CPU = cpu()
 REDIS = {"type": "redis", "metadata": {"address": "127.0.0.1:6379", "listName": "jobs"}}
 
 
-def scaled_object(name: str = "web", namespace: str = "", **spec: Any) -> Obj:
+def scheduled(name: str = "web", namespace: str = "", **spec: Any) -> Obj:
     return bare_scaled_object(name=name, namespace=namespace, **spec)
 
 
-def deployment(name: str = "web", **requests: str) -> Obj:
+def requesting(name: str = "web", **requests: str) -> Obj:
     """One that leaves its count to the ScaledObject."""
     built = builders.deployment(name, resources={"requests": requests})
     del built["spec"]["replicas"]
     return built
 
 
-def authentication(*parameters: str) -> Obj:
+def of_creds(*parameters: str) -> Obj:
     return builders.authentication(secretTargetRef=[from_key(one, "creds") for one in parameters])
 
 
-def secret(*keys: str) -> Obj:
+def creds(*keys: str) -> Obj:
     return builders.secret("creds", **dict.fromkeys(keys, "x"))
 
 
@@ -47,11 +47,11 @@ async def sentences(*objects: dict[str, Any]) -> list[str]:
 
 
 async def test_good_manifests_pass_without_a_word() -> None:
-    assert await found(deployment(cpu="1"), scaled_object(minReplicaCount=1, triggers=[CPU, CRON])) == []
+    assert await found(requesting(cpu="1"), scheduled(minReplicaCount=1, triggers=[CPU, CRON])) == []
 
 
 async def test_a_problem_says_file_line_and_object() -> None:
-    [problem] = await found(scaled_object(namespace="shop", idleReplicaCount=3, minReplicaCount=2))
+    [problem] = await found(scheduled(namespace="shop", idleReplicaCount=3, minReplicaCount=2))
     assert (problem.file, problem.line, problem.object) == ("m.yaml", 16, "ScaledObject shop/web")
     assert problem.sentence == (
         "ScaledObject shop/web: spec.idleReplicaCount: IdleReplicaCount=3 must be less than MinReplicaCount=2"
@@ -131,70 +131,70 @@ async def test_a_problem_says_file_line_and_object() -> None:
     ],
 )  # fmt: skip
 async def test_each_fault_is_named_with_its_remedy(change: dict[str, Any], expected: str) -> None:
-    assert await sentences(scaled_object(**change)) == [expected]
+    assert await sentences(scheduled(**change)) == [expected]
 
 
 async def test_a_broken_formula_is_said_once_and_shown() -> None:
     modifiers = {"formula": "jobs +* 2", "target": "4"}
     trigger = {**REDIS, "name": "jobs"}
     [problem] = await found(
-        scaled_object(triggers=[trigger, trigger | {"name": "b"}], advanced={"scalingModifiers": modifiers})
+        scheduled(triggers=[trigger, trigger | {"name": "b"}], advanced={"scalingModifiers": modifiers})
     )
     assert problem.field == "spec.advanced.scalingModifiers.formula"
     assert "\n | jobs +* 2\n | ......^" in problem.message
 
 
 async def test_of_two_objects_on_one_workload_the_later_is_told() -> None:
-    first, second = scaled_object("web"), scaled_object("other", scaleTargetRef={"name": "web"})
+    first, second = scheduled("web"), scheduled("other", scaleTargetRef={"name": "web"})
     [problem] = await found(first, second)
     assert problem.object == "ScaledObject other"
     assert "is already managed by the ScaledObject 'web'" in problem.message
 
 
 async def test_namespaces_are_kept_apart_and_default_is_one() -> None:
-    assert await found(scaled_object(namespace="a"), scaled_object("x", "b", scaleTargetRef={"name": "web"})) == []
-    assert len(await found(scaled_object(), scaled_object("x", "default", scaleTargetRef={"name": "web"}))) == 1
+    assert await found(scheduled(namespace="a"), scheduled("x", "b", scaleTargetRef={"name": "web"})) == []
+    assert len(await found(scheduled(), scheduled("x", "default", scaleTargetRef={"name": "web"}))) == 1
 
 
 async def test_requests_are_looked_up_in_the_same_files() -> None:
-    [problem] = await found(deployment(), scaled_object(minReplicaCount=1, triggers=[CPU]))
+    [problem] = await found(requesting(), scheduled(minReplicaCount=1, triggers=[CPU]))
     assert problem.message == (
         "the scaledobject has a cpu trigger but the container app doesn't have the cpu request defined"
     )
     defaults = {"limits": [{"type": "Container", "default": {"cpu": "1"}}]}
     limits = {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "l"}, "spec": defaults}
-    assert await found(limits, deployment(), scaled_object(minReplicaCount=1, triggers=[CPU])) == []
+    assert await found(limits, requesting(), scheduled(minReplicaCount=1, triggers=[CPU])) == []
 
 
 async def test_what_an_authentication_gives_is_not_missing() -> None:
     trigger = {"type": "redis", "metadata": {"listName": "jobs"}, "authenticationRef": {"name": "auth"}}
-    assert await found(scaled_object(triggers=[trigger]), authentication("address")) == []
-    assert await found(scaled_object(triggers=[trigger])) == []  # it may be in the cluster
+    assert await found(scheduled(triggers=[trigger]), of_creds("address")) == []
+    assert await found(scheduled(triggers=[trigger])) == []  # it may be in the cluster
     del trigger["authenticationRef"]
-    [problem] = await found(scaled_object(triggers=[trigger]))
+    [problem] = await found(scheduled(triggers=[trigger]))
     assert (problem.severity, problem.line) == ("error", 10)
 
 
 async def test_a_secret_without_the_key_is_told() -> None:
-    assert await found(authentication("address"), secret("address")) == []
-    [problem] = await found(authentication("address"), secret("addr", "b"))
+    assert await found(of_creds("address"), creds("address")) == []
+    [problem] = await found(of_creds("address"), creds("addr", "b"))
     assert (problem.severity, problem.field) == ("warning", "spec.secretTargetRef[0].key")
     assert problem.message.endswith('Secret "creds" has no key "address"; it has: addr, b')
 
 
 async def test_what_comes_from_the_environment_is_not_missing() -> None:
     trigger = {"type": "redis", "metadata": {"listName": "jobs", "addressFromEnv": "REDIS"}}
-    assert await found(scaled_object(triggers=[trigger])) == []
+    assert await found(scheduled(triggers=[trigger])) == []
 
 
 async def test_a_null_is_a_field_that_is_not_there() -> None:
-    obj = scaled_object(pollingInterval=None)
+    obj = scheduled(pollingInterval=None)
     obj["metadata"]["creationTimestamp"] = None
     assert await found(obj) == []
 
 
 async def test_the_api_version_of_keda_1_is_told_the_new_one() -> None:
-    [sentence] = await sentences(scaled_object() | {"apiVersion": "keda.k8s.io/v1alpha1"})
+    [sentence] = await sentences(scheduled() | {"apiVersion": "keda.k8s.io/v1alpha1"})
     assert sentence == 'error: apiVersion: "keda.k8s.io/v1alpha1" has no ScaledObject; use "keda.sh/v1alpha1"'
 
 
@@ -216,7 +216,7 @@ async def test_a_scaled_job_is_told_that_it_has_no_metric_type() -> None:
 
 
 async def test_what_stands_before_an_unreadable_place_is_still_checked() -> None:
-    text = yaml.safe_dump(scaled_object(minReplicaCount=2, idleReplicaCount=2)) + "---\na: [\n"
+    text = yaml.safe_dump(scheduled(minReplicaCount=2, idleReplicaCount=2)) + "---\na: [\n"
     report = await validate_texts({"m.yaml": text})
     assert [problem.line for problem in report.problems] == [6, 19]
     assert report.objects == 1
@@ -224,9 +224,9 @@ async def test_what_stands_before_an_unreadable_place_is_still_checked() -> None
 
 @pytest.mark.parametrize("kind", ["Deployment", "StatefulSet"])
 async def test_a_replica_count_that_a_scaled_object_owns_is_told_where_it_is_written(kind: str) -> None:
-    workload = deployment(cpu="1") | {"kind": kind}
+    workload = requesting(cpu="1") | {"kind": kind}
     workload["spec"] = {"replicas": 3} | workload["spec"]
-    owner = scaled_object("nights", scaleTargetRef={"name": "web", "kind": kind})
+    owner = scheduled("nights", scaleTargetRef={"name": "web", "kind": kind})
     [problem] = await found(workload, owner)
     assert (problem.severity, problem.line, problem.object) == ("warning", 6, f"{kind} web")
     assert problem.message == (
@@ -237,13 +237,13 @@ async def test_a_replica_count_that_a_scaled_object_owns_is_told_where_it_is_wri
 async def test_the_count_of_a_custom_resource_is_owned_too() -> None:
     fleet = {"apiVersion": "example.com/v1", "kind": "Fleet", "metadata": {"name": "web"}, "spec": {"replicas": 0}}
     target = {"name": "web", "apiVersion": "example.com/v1", "kind": "Fleet"}
-    [sentence] = await sentences(fleet, scaled_object(scaleTargetRef=target))
+    [sentence] = await sentences(fleet, scheduled(scaleTargetRef=target))
     assert sentence.startswith('warning: spec.replicas: ScaledObject "web" sets this count')
 
 
-@pytest.mark.parametrize("owner", [scaled_object("other"), scaled_object(namespace="shop")])
+@pytest.mark.parametrize("owner", [scheduled("other"), scheduled(namespace="shop")])
 async def test_a_replica_count_that_nobody_else_sets_is_nobodys_business(owner: dict[str, Any]) -> None:
-    workload = deployment(cpu="1")
+    workload = requesting(cpu="1")
     workload["spec"]["replicas"] = 3
     assert await found(workload, owner) == []
 
@@ -257,7 +257,7 @@ async def test_a_replica_count_that_nobody_else_sets_is_nobodys_business(owner: 
     ],
 )
 async def test_a_kind_that_the_group_does_not_have_is_told_with_what_was_meant(kind: str, remedy: str) -> None:
-    [problem] = await found(scaled_object() | {"kind": kind})
+    [problem] = await found(scheduled() | {"kind": kind})
     assert problem.message.startswith(f'kind: "keda.sh/v1alpha1" has no {kind}; {remedy}')
     assert (problem.severity, problem.line) == ("error", 2)
 

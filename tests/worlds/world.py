@@ -1,136 +1,92 @@
-"""The embedded cluster in this process: what is done goes through its API, what came of it is read from its store."""
+"""The world of a test: the embedded cluster in this process, and around it what the test needs, each a part.
 
-from collections.abc import AsyncIterator, Callable
+Objects are created and changed through the API, as users do it (`actor.py`); what came of it is read from the store
+(`stored.py`). The operator (`own_operator.py`) is started by the test, numbers come from its source (`source.py`), and
+the clock stands still unless the test says otherwise.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from keda_py.clock import Clock, FakeClock
 from keda_py.kube.client import KubeClient
-from keda_py.kube.resources import DEPLOYMENTS, EVENTS, HORIZONTAL_POD_AUTOSCALERS, SCALED_OBJECTS, Obj, Resource
 from keda_py.localkube.cluster import ClusterOptions, LocalCluster
-from keda_py.localkube.store.subscriptions import Event
 from tests.definitions import DEFINITIONS
+from tests.http_server import HttpServer
 from tests.kubeconfigs import token_kubeconfig
 from tests.plain_http import plain_http
 from tests.worlds.actor import Actor
+from tests.worlds.cable import Cable
+from tests.worlds.own_operator import OwnOperator
+from tests.worlds.source import Source
+from tests.worlds.stored import Stored
+
+NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+NAMESPACE = "default"
+HPA = "keda-hpa-app"
 
 
 @dataclass(kw_only=True)
-class World(Actor):
-    """A cluster and its administrator; operators are the matter of those who start them."""
+class World(Actor, Stored, Source):
+    """A cluster that knows our kinds, its administrator, at most one operator, and a source of numbers."""
 
-    cluster: LocalCluster
+    clock: Clock
     kubeconfig: Path
     """The administrator's."""
-
-    def find(self, resource: Resource, name: str = "app", namespace: str = "") -> Obj | None:
-        """The object as it is stored, not to be changed; None if it is missing."""
-        where = (namespace or self.namespace) if resource.namespaced else ""
-        return self.cluster.store.find(self._known(resource), where, name)
-
-    def get(self, resource: Resource, name: str = "app", namespace: str = "") -> Obj:
-        found = self.find(resource, name, namespace)
-        assert found is not None, f"no {resource.kind} {namespace or self.namespace}/{name}"
-        return found
-
-    def all(self, resource: Resource, namespace: str = "") -> list[Obj]:
-        """Those of one namespace, or all there are."""
-        return self.cluster.store.list(self._known(resource), namespace)
-
-    def replicas(self, name: str = "app", resource: Resource = DEPLOYMENTS, namespace: str = "") -> int:
-        """What the workload is asked to have."""
-        count: int = self.get(resource, name, namespace)["spec"]["replicas"]
-        return count
-
-    def hpa(self, name: str, namespace: str = "") -> Obj | None:
-        return self.find(HORIZONTAL_POD_AUTOSCALERS, name, namespace)
-
-    def status(self, name: str = "app", namespace: str = "") -> Obj:
-        return dict(self.get(SCALED_OBJECTS, name, namespace).get("status") or {})
-
-    def full_condition(self, kind: str, name: str = "app", namespace: str = "") -> tuple[str, str, str]:
-        """Status, reason and message of a ScaledObject's condition."""
-        for entry in self.status(name, namespace).get("conditions") or ():
-            if entry["type"] == kind:
-                return entry["status"], entry.get("reason", ""), entry.get("message", "")
-        return "", "", ""
-
-    def condition(self, kind: str, name: str = "app") -> tuple[str, str]:
-        """Status and reason."""
-        status, reason, _ = self.full_condition(kind, name)
-        return status, reason
-
-    def message(self, kind: str, name: str = "app") -> str:
-        return self.full_condition(kind, name)[2]
-
-    def events(self, name: str = "app", kind: str = "ScaledObject", namespace: str = "") -> list[tuple[str, str, str]]:
-        """Type, reason and note of each Event about an object, in the order of their first occurrence."""
-        about = [event for event in self.all(EVENTS, namespace or self.namespace) if _concerns(event, kind, name)]
-        about.sort(key=lambda event: event.get("eventTime") or "")
-        return [(event["type"], event["reason"], event["message"]) for event in about]
-
-    def notes(self, name: str = "app") -> list[tuple[str, str]]:
-        """Reason and note of each Event about a ScaledObject."""
-        return [(reason, note) for _, reason, note in self.events(name)]
-
-    def reasons(self, name: str = "app") -> list[str]:
-        return [reason for reason, _ in self.notes(name)]
-
-    def listen(self, heard: Callable[[Event], None]) -> None:
-        """Call back at every write to the cluster, before its answer."""
-        self.cluster.store.listen(heard)
-
-    def writes_of(self, resource: Resource, name: str = "app", namespace: str = "") -> list[Obj]:
-        """Every version of that object from now on."""
-        versions: list[Obj] = []
-        wanted = (resource.plural, namespace or self.namespace, name)
-
-        def hear(event: Event) -> None:
-            if (event.resource.plural, event.object["metadata"].get("namespace"), event.name) == wanted:
-                versions.append(event.object)
-
-        self.listen(hear)
-        return versions
-
-    def _known(self, resource: Resource):
-        return self.cluster.store.resources.get(resource.api_version, resource.kind)
-
-
-def _concerns(event: Obj, kind: str, name: str) -> bool:
-    return (event["involvedObject"].get("kind"), event["involvedObject"].get("name")) == (kind, name)
-
-
-@dataclass(kw_only=True)
-class VirtualWorld(World):
-    """One whose time stands still until it is told to pass."""
-
-    clock: FakeClock
+    operator: OwnOperator
+    """Not started yet."""
 
     async def seconds(self, seconds: float) -> None:
+        """Let virtual time pass."""
+        assert isinstance(self.clock, FakeClock)
         await self.clock.advance(seconds)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Opened:
-    """What each world is made of."""
-
-    cluster: LocalCluster
-    client: KubeClient
-    kubeconfig: Path
-    url: str
-
-
 @asynccontextmanager
-async def open_cluster(
-    folder: Path, clock: Clock, options: ClusterOptions | None = None, *, tls: bool = False
-) -> AsyncIterator[Opened]:
-    """A cluster that knows our kinds, its administrator's client and kubeconfig; over TLS only where that matters."""
+async def open_world(
+    folder: Path,
+    server: HttpServer | None = None,
+    tasks: asyncio.TaskGroup | None = None,
+    options: ClusterOptions | None = None,
+    *,
+    clock: Clock | None = None,
+    tls: bool = False,
+) -> AsyncIterator[World]:
+    """A cluster with our CRDs and without an operator; `tasks` may outlive it, as a killed operator does.
+
+    With `tls` client and operator speak it: for tests of what becomes of connections. `server` is the source.
+    """
+    clock = clock or FakeClock(NOON)
     async with AsyncExitStack() as stack:
+        tasks = tasks or await stack.enter_async_context(asyncio.TaskGroup())
         cluster = await stack.enter_async_context(LocalCluster(clock, options))
         url = cluster.url if tls else await stack.enter_async_context(plain_http(cluster))
         await cluster.apply(DEFINITIONS)
         kubeconfig = folder / "kubeconfig"
         kubeconfig.write_text(token_kubeconfig(cluster, url=url))
         client = await stack.enter_async_context(KubeClient(clock, str(kubeconfig)))
-        yield Opened(cluster=cluster, client=client, kubeconfig=kubeconfig, url=url)
+        cable = await stack.enter_async_context(Cable(url))
+        operator = OwnOperator(
+            cluster=cluster,
+            clock=clock,
+            tasks=tasks,
+            stack=stack,
+            kubeconfig=folder / "operator",
+            api_server=url,
+            cable=cable,
+        )
+        world = World(
+            cluster=cluster, client=client, clock=clock, kubeconfig=kubeconfig, operator=operator, server=server
+        )
+        if server is not None:
+            world.jobs(0)
+        try:
+            yield world
+            await operator.stop()
+        finally:
+            if operator.process is not None:
+                await operator.kill()

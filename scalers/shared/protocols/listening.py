@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, suppress
+from dataclasses import dataclass
 from typing import Protocol
 
 from keda_py.sdk.scaler import ScalerContext, ScalerError, SharingKey, sharing_key
@@ -20,7 +21,6 @@ _REFUSED_PAUSE = 600.0
 _MOST_LINES = 50
 """Of one namespace at a time, which leaves it the larger part of its share of connections for readings."""
 _CHECK_SECONDS = 30.0
-"""Between two questions whether the server is still there."""
 _MOST_UNASKED, _COUNTED_SECONDS = 10_000, 10.0
 """Messages of one line that were not asked for: those on their way when it is told to stop are not so many."""
 
@@ -58,13 +58,22 @@ OpenLine = Callable[[Tell], AbstractAsyncContextManager[Line]]
 """Opens a line that calls `tell` with a topic, and closes it; holds `context.connection()` meanwhile."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """What the lines of a namespace have in common."""
+
+    lines: asyncio.Semaphore
+    check_seconds: float
+    """Between two questions whether the server is still there."""
+
+
 class Listening:
     """Who listens to which topics of a line, which is open while there is one who does.
 
     Who listens waits for an event alone: a library may swallow a cancellation.
     """
 
-    def __init__(self, open_line: OpenLine, room: asyncio.Semaphore) -> None:
+    def __init__(self, open_line: OpenLine, room: Room) -> None:
         self._open_line, self._room = open_line, room
         self._ears: dict[str, set[asyncio.Event]] = {}
         self._asked: set[str] = set()
@@ -144,7 +153,7 @@ class Listening:
     async def _run(self) -> None:
         mine, loop = asyncio.current_task(), asyncio.get_running_loop()
         pause, missed = _FIRST_PAUSE, False
-        async with self._room:
+        async with self._room.lines:
             while True:
                 began, refused = loop.time(), False
                 try:
@@ -176,7 +185,7 @@ class Listening:
     async def _serve(self, line: Line, mine: asyncio.Task[None] | None) -> None:
         """Ask for what is wanted, and drop what was told of."""
         loop = asyncio.get_running_loop()
-        check_at = loop.time() + _CHECK_SECONDS
+        check_at = loop.time() + self._room.check_seconds
         while True:
             with suppress(TimeoutError):
                 async with asyncio.timeout_at(check_at):
@@ -191,7 +200,7 @@ class Listening:
                     await self._ask(line, self._wanted.pop())
             if loop.time() >= check_at:
                 await line.check()
-                check_at = loop.time() + _CHECK_SECONDS
+                check_at = loop.time() + self._room.check_seconds
 
     async def _ask(self, line: Line, topic: str) -> None:
         self._asked.add(topic)
@@ -212,20 +221,24 @@ def _tell_of(error: Exception) -> bool:
 
 async def listening(key: SharingKey, open_line: OpenLine, context: ScalerContext) -> Listening:
     """The shared one of this key; nothing is opened before there is one who listens."""
-
-    async def make_room() -> asyncio.Semaphore:
-        return asyncio.Semaphore(_MOST_LINES)
-
-    async def no_close(_: asyncio.Semaphore) -> None:
-        """It holds nothing."""
-
-    of_namespace = sharing_key(context.namespace, ("listening", context.namespace))
-    room = await context.shared(of_namespace, make_room, no_close)
+    room = await room_of(context)
 
     async def make() -> Listening:
         return Listening(open_line, room)
 
     return await context.shared(key, make, Listening.aclose)
+
+
+async def room_of(context: ScalerContext, check_seconds: float = _CHECK_SECONDS) -> Room:
+    """The shared one of a namespace; `check_seconds` are those of the first who asks."""
+
+    async def make() -> Room:
+        return Room(lines=asyncio.Semaphore(_MOST_LINES), check_seconds=check_seconds)
+
+    async def no_close(_: Room) -> None:
+        """It holds nothing."""
+
+    return await context.shared(sharing_key(context.namespace, ("listening", context.namespace)), make, no_close)
 
 
 class Pace:

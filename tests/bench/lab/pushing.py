@@ -16,7 +16,7 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from keda_py.kube.resources import CONFIG_MAPS, PODS, SECRETS, TRIGGER_AUTHENTICATIONS, Obj
 from keda_py.sdk import external_protocol as protocol
-from tests.bench.lab.world import LOOPBACK, NAMESPACE, World
+from tests.bench.lab.stand import LOOPBACK, NAMESPACE, Stand
 from tests.builders import authentication, config_map, from_key, metadata, secret
 from tests.certificates import Authority
 from tests.scalers.grpc.conftest import External, external_server
@@ -38,30 +38,30 @@ class Pushing:
     work: Callable[[int], Awaitable[object]]
 
 
-Open: TypeAlias = Callable[[World, int], AbstractAsyncContextManager[Pushing]]
-"""`open(world, count)`: a server, ready for so many triggers without work. Raises pytest's Skipped where none is here."""
+Open: TypeAlias = Callable[[Stand, int], AbstractAsyncContextManager[Pushing]]
+"""`open(stand, count)`: a server, ready for so many triggers without work. Raises pytest's Skipped where none is here."""
 
 
 @asynccontextmanager
-async def open_redis(world: World, _: int) -> AsyncIterator[Pushing]:
-    """Lists, on the Redis of the world, which tells of its keys."""
-    await world.redis.config_set("notify-keyspace-events", "KA")
-    keys = {"address": f"{LOOPBACK}:{world.redis_port}", "listLength": "5"}
+async def open_redis(stand: Stand, _: int) -> AsyncIterator[Pushing]:
+    """Lists, on the Redis of the stand, which tells of its keys."""
+    await stand.redis.config_set("notify-keyspace-events", "KA")
+    keys = {"address": f"{LOOPBACK}:{stand.redis_port}", "listLength": "5"}
     yield Pushing(
         trigger=lambda number: {"type": "redis", "metadata": {**keys, "listName": f"push-{number}"}},
-        work=lambda number: world.redis.lpush(f"push-{number}", "x"),
+        work=lambda number: stand.redis.lpush(f"push-{number}", "x"),
     )
 
 
 @asynccontextmanager
-async def open_postgresql(world: World, _: int) -> AsyncIterator[Pushing]:
+async def open_postgresql(stand: Stand, _: int) -> AsyncIterator[Pushing]:
     """A row in a table for each."""
     leaf = Authority().leaf("postgres")
     with postgres(leaf) as server:
         place = {"host": LOOPBACK, "port": str(server.port), "userName": USER, "dbName": "postgres"}
-        await world.client.create(SECRETS, secret("postgres", NAMESPACE, password=PASSWORD))
+        await stand.client.create(SECRETS, secret("postgres", NAMESPACE, password=PASSWORD))
         reference = authentication("postgres", namespace=NAMESPACE, secretTargetRef=[from_key("password", "postgres")])
-        await world.client.create(TRIGGER_AUTHENTICATIONS, reference)
+        await stand.client.create(TRIGGER_AUTHENTICATIONS, reference)
         connection = await asyncpg.connect(
             host=LOOPBACK, port=server.port, user=USER, password=PASSWORD, database="postgres", ssl=False
         )
@@ -81,7 +81,7 @@ async def open_postgresql(world: World, _: int) -> AsyncIterator[Pushing]:
 
 
 @asynccontextmanager
-async def open_etcd(_: World, count: int) -> AsyncIterator[Pushing]:
+async def open_etcd(_: Stand, count: int) -> AsyncIterator[Pushing]:
     """A key for each."""
     with tempfile.TemporaryDirectory() as folder, etcd(Path(folder)) as url:
         async with httpx.AsyncClient(trust_env=False) as client:
@@ -99,7 +99,7 @@ async def open_etcd(_: World, count: int) -> AsyncIterator[Pushing]:
 
 
 @asynccontextmanager
-async def open_nats(_: World, count: int) -> AsyncIterator[Pushing]:
+async def open_nats(_: Stand, count: int) -> AsyncIterator[Pushing]:
     """A stream with a consumer for each."""
     import nats as client
 
@@ -119,13 +119,13 @@ async def open_nats(_: World, count: int) -> AsyncIterator[Pushing]:
 
 
 @asynccontextmanager
-async def open_workload(world: World, _: int) -> AsyncIterator[Pushing]:
+async def open_workload(stand: Stand, _: int) -> AsyncIterator[Pushing]:
     """A pod with a label for each."""
 
     async def work(number: int) -> None:
         spec = {"nodeSelector": {"no": "such-node"}, "containers": [{"name": "app", "image": "app"}]}
         meta = metadata(f"push-{number}", NAMESPACE, labels={"push": str(number)})
-        await world.client.create(PODS, {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec})
+        await stand.client.create(PODS, {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec})
 
     def trigger(number: int) -> Obj:
         return {"type": "kubernetes-workload", "metadata": {"podSelector": f"push={number}", "value": "1"}}
@@ -134,19 +134,19 @@ async def open_workload(world: World, _: int) -> AsyncIterator[Pushing]:
 
 
 @asynccontextmanager
-async def open_resource(world: World, count: int) -> AsyncIterator[Pushing]:
+async def open_resource(stand: Stand, count: int) -> AsyncIterator[Pushing]:
     """A ConfigMap for each."""
     for number in range(count):
-        await world.client.create(CONFIG_MAPS, config_map(f"push-{number}", NAMESPACE, jobs="0"))
+        await stand.client.create(CONFIG_MAPS, config_map(f"push-{number}", NAMESPACE, jobs="0"))
     keys = {"resourceKind": "ConfigMap", "key": "jobs", "targetValue": "5"}
     yield Pushing(
         trigger=lambda number: {"type": "kubernetes-resource", "metadata": {**keys, "resourceName": f"push-{number}"}},
-        work=lambda number: world.client.patch(CONFIG_MAPS.named(NAMESPACE, f"push-{number}"), {"data": {"jobs": "7"}}),
+        work=lambda number: stand.client.patch(CONFIG_MAPS.named(NAMESPACE, f"push-{number}"), {"data": {"jobs": "7"}}),
     )
 
 
 @asynccontextmanager
-async def open_rabbitmq(_: World, count: int) -> AsyncIterator[Pushing]:
+async def open_rabbitmq(_: Stand, count: int) -> AsyncIterator[Pushing]:
     """A queue for each, asked by AMQP."""
     from aiormq import connect
 
@@ -165,7 +165,7 @@ async def open_rabbitmq(_: World, count: int) -> AsyncIterator[Pushing]:
 
 
 @asynccontextmanager
-async def open_kafka(_: World, count: int) -> AsyncIterator[Pushing]:
+async def open_kafka(_: Stand, count: int) -> AsyncIterator[Pushing]:
     """A topic for each, which one group has read."""
     with tempfile.TemporaryDirectory() as folder, tansu(free_port(), Path(folder)) as port:
         server, topics = f"{LOOPBACK}:{port}", [f"push-{number}" for number in range(count)]
@@ -209,7 +209,7 @@ class _Numbers(External):
 
 
 @asynccontextmanager
-async def open_external(_: World, __: int) -> AsyncIterator[Pushing]:
+async def open_external(_: Stand, __: int) -> AsyncIterator[Pushing]:
     """A stream for each, of one gRPC server."""
     async with external_server(external=_Numbers()) as external:
         assert isinstance(external, _Numbers)

@@ -11,6 +11,7 @@ from keda_py.core.environment.decision.members import Reason as MemberReason
 from keda_py.core.environment.decision.seen import Role
 from keda_py.core.environment.overrides import Overrides, OverrideState, Target
 from tests.core.environment.builders import environment
+from tests.core.environment.model import ARGO, PERSON, NamespaceModel, Thing
 from tests.core.environment.stories import (
     ASLEEP_PHASES,
     AWAKE_PHASES,
@@ -24,11 +25,10 @@ from tests.core.environment.stories import (
     override,
     stories,
 )
-from tests.core.environment.world import ARGO, PERSON, Thing, World
 from tests.properties import examples
 
 
-def build(story: Story) -> World:
+def build(story: Story) -> NamespaceModel:
     things = []
     for (key, role, wave, count), seconds in zip(KEYS, story.pods_take, strict=True):
         takes = None if seconds is None else timedelta(seconds=seconds)
@@ -36,7 +36,7 @@ def build(story: Story) -> World:
         thing = Thing(key, role, wave, count, START - timedelta(days=9), takes, fought, count=count)
         thing.ready_at = START if takes is not None else None
         things.append(thing)
-    return World(
+    return NamespaceModel(
         spec=environment(waves=WAVES, readyBy=story.ready_by, maxParallel=story.parallel),
         calendar=calendar_of(story),
         things=things,
@@ -49,8 +49,8 @@ def build(story: Story) -> World:
 @examples(8)
 @given(story=stories)
 def test_four_weeks_lose_no_count_and_no_boundary(story: Story) -> None:
-    world = build(story)
-    boundaries = boundaries_of(world.calendar)
+    model = build(story)
+    boundaries = boundaries_of(model.calendar)
     lost_from, lost_until = story.lost[0], story.lost[0] + timedelta(minutes=story.lost[1])
     second, hour = timedelta(seconds=1), timedelta(hours=1)
     events = [
@@ -62,80 +62,80 @@ def test_four_weeks_lose_no_count_and_no_boundary(story: Story) -> None:
         lost_until,
         *(START + hour * step for step in range(0, int(WEEKS / hour), 5)),
     ]
-    for now in world.instants(START + WEEKS, events):
-        world.calendar_lost = lost_from <= now < lost_until
+    for now in model.instants(START + WEEKS, events):
+        model.calendar_lost = lost_from <= now < lost_until
         for when, member, count in story.edits:
             if when == now:
-                world.person_scales(world.things[member], count)
-        world.other_controller_acts()
-        decision = world.settle()
-        check(world, story, decision)
-        if now - second in boundaries and is_ruled_by_calendar(world, now - 2 * hour):
-            phases = AWAKE_PHASES if is_open(world.calendar, now) else ASLEEP_PHASES
+                model.person_scales(model.things[member], count)
+        model.other_controller_acts()
+        decision = model.settle()
+        check(model, story, decision)
+        if now - second in boundaries and is_ruled_by_calendar(model, now - 2 * hour):
+            phases = AWAKE_PHASES if is_open(model.calendar, now) else ASLEEP_PHASES
             assert decision.state.phase in phases, f"a boundary was missed at {now}"
 
 
-def is_ruled_by_calendar(world: World, since: datetime) -> bool:
+def is_ruled_by_calendar(model: NamespaceModel, since: datetime) -> bool:
     """No Override has ruled since then."""
-    return not world.calendar_lost and not any(
-        each.created <= world.now and (each.ends is None or each.ends > since) for each in world.overrides
+    return not model.calendar_lost and not any(
+        each.created <= model.now and (each.ends is None or each.ends > since) for each in model.overrides
     )
 
 
-def check(world: World, story: Story, decision: EnvironmentDecision) -> None:
-    asleep_is_allowed(world, story)
-    counts_are_restored(world, decision)
-    nothing_stays_up_by_itself(world, decision)
+def check(model: NamespaceModel, story: Story, decision: EnvironmentDecision) -> None:
+    asleep_is_allowed(model, story)
+    counts_are_restored(model, decision)
+    nothing_stays_up_by_itself(model, decision)
     other = environment("newer", created="2026-02-01T00:00:00Z")
-    ignored = world.decide(other, owned_by="dev")
+    ignored = model.decide(other, owned_by="dev")
     assert {each.reason for each in ignored.members} == {MemberReason.OWNED_BY_ANOTHER}
     assert {type(each.action) for each in ignored.members} == {Keep}
     assert ignored.state.members == {}
 
 
-def asleep_is_allowed(world: World, story: Story) -> None:
+def asleep_is_allowed(model: NamespaceModel, story: Story) -> None:
     """Each count of 0 that we set was set while closed, or by an Override, and never while the calendar was lost."""
-    known = Overrides(world.overrides)
-    for at, key, count in world.log:
+    known = Overrides(model.overrides)
+    for at, key, count in model.log:
         kind, _, name = key.partition("/")
         verdicts = [known.verdict([target], at).rules for target in (Target(kind, name), Target("Environment", "dev"))]
         rule = next((each for each in verdicts if each is not None), None)
         if count == 0:
             asleep = rule is not None and rule.state is OverrideState.ASLEEP
             lost = story.lost[0] <= at < story.lost[0] + timedelta(minutes=story.lost[1])
-            closed = rule is None and not lost and not is_open(world.calendar, at)
-            owned = next(thing.owned for thing in world.things if thing.key == key) == 0
+            closed = rule is None and not lost and not is_open(model.calendar, at)
+            owned = next(thing.owned for thing in model.things if thing.key == key) == 0
             assert asleep or closed or owned, f"{key} was put to sleep at {at}"
-    world.log.clear()
+    model.log.clear()
 
 
-def counts_are_restored(world: World, decision: EnvironmentDecision) -> None:
+def counts_are_restored(model: NamespaceModel, decision: EnvironmentDecision) -> None:
     """An environment that is awake has given back every count, unless an Override says otherwise."""
     if decision.state.phase != "Awake" or decision.goal.override is not None:
         return
-    for thing in world.things:
+    for thing in model.things:
         kind, _, name = thing.key.partition("/")
-        if Overrides(world.overrides).verdict([Target(kind, name)], world.now).rules is not None:
+        if Overrides(model.overrides).verdict([Target(kind, name)], model.now).rules is not None:
             continue
         if thing.key in decision.state.members:
             # Waves time out, and what waits behind a member that never becomes ready has its turn all the same.
-            assert story_is_slow(world), (
-                f"{thing.key} is still remembered at {world.now}: {decision.state.members[thing.key]}"
+            assert story_is_slow(model), (
+                f"{thing.key} is still remembered at {model.now}: {decision.state.members[thing.key]}"
             )
             continue
         restored = thing.count >= thing.owned if thing.role is Role.SCALED_OBJECT else thing.count == thing.owned
-        assert restored, f"{thing.key} has {thing.count} of {thing.owned} at {world.now}"
+        assert restored, f"{thing.key} has {thing.count} of {thing.owned} at {model.now}"
 
 
-def nothing_stays_up_by_itself(world: World, decision: EnvironmentDecision) -> None:
+def nothing_stays_up_by_itself(model: NamespaceModel, decision: EnvironmentDecision) -> None:
     """At night only what a person or another controller has scaled up is up."""
     if decision.state.phase != "Asleep" or decision.goal.state != "Asleep":
         return
-    for thing in world.things:
+    for thing in model.things:
         kind, _, name = thing.key.partition("/")
-        ruled = Overrides(world.overrides).verdict([Target(kind, name)], world.now).rules is not None
-        assert thing.count == 0 or ruled or thing.manager in (PERSON, ARGO), f"{thing.key} is up at {world.now}"
+        ruled = Overrides(model.overrides).verdict([Target(kind, name)], model.now).rules is not None
+        assert thing.count == 0 or ruled or thing.manager in (PERSON, ARGO), f"{thing.key} is up at {model.now}"
 
 
-def story_is_slow(world: World) -> bool:
-    return any(thing.pods_take is None for thing in world.things)
+def story_is_slow(model: NamespaceModel) -> bool:
+    return any(thing.pods_take is None for thing in model.things)

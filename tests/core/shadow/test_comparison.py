@@ -24,7 +24,7 @@ def spec(**fields: Any) -> ScalingSpec:
     return build_spec(ScaledObject.model_validate(body))
 
 
-def hpa(most: int = 10, target: str = "5", **status: Any) -> dict[str, Any]:
+def live_hpa(most: int = 10, target: str = "5", **status: Any) -> dict[str, Any]:
     external = {"metric": {"name": METRIC}, "target": {"type": "AverageValue", "averageValue": target}}
     body = {"minReplicas": 1, "maxReplicas": most, "metrics": [{"type": "External", "external": external}]}
     return {"metadata": {"name": "keda-hpa-app"}, "spec": body, "status": status}
@@ -33,7 +33,7 @@ def hpa(most: int = 10, target: str = "5", **status: Any) -> dict[str, Any]:
 def measured(average: str, pods: int = 2, **more: Any) -> dict[str, Any]:
     """An HPA that has seen a value."""
     current = {"external": {"metric": {"name": METRIC}, "current": {"averageValue": average}}, "type": "External"}
-    return hpa(currentReplicas=pods, currentMetrics=[current], **more)
+    return live_hpa(currentReplicas=pods, currentMetrics=[current], **more)
 
 
 def ours(replicas: int | None = 2, value: int = 10, *, active: bool = True, broken: bool = False, **more: Any) -> Ours:
@@ -49,7 +49,7 @@ def ours(replicas: int | None = 2, value: int = 10, *, active: bool = True, brok
         ),
         evaluation=Evaluation(values=values, active=active, failing=broken),
         in_fallback=more.get("in_fallback", False),
-        hpa=more.get("hpa") or hpa(),
+        hpa=more.get("hpa") or live_hpa(),
         why="because",
     )
 
@@ -87,8 +87,8 @@ def test_two_sides_that_do_the_same_agree_on_every_matter() -> None:
         (ours(), theirs(ready="False"), [Matter.READY]),
         (ours(broken=True), theirs(ready="False"), []),
         (ours(in_fallback=True), theirs(), [Matter.FALLBACK]),
-        (ours(hpa=hpa(most=9)), theirs(), [Matter.HPA]),
-        (ours(hpa=hpa(target="6")), theirs(), [Matter.HPA]),
+        (ours(hpa=live_hpa(most=9)), theirs(), [Matter.HPA]),
+        (ours(hpa=live_hpa(target="6")), theirs(), [Matter.HPA]),
         (ours(value=11), theirs(), []),
         (ours(value=16), theirs(), [Matter.METRIC]),
         (ours(value=999), theirs(hpa=measured("500")), []),
@@ -133,7 +133,7 @@ def test_the_count_that_we_would_find_is_ours_until_the_other_side_does_the_same
 def test_a_value_is_compared_as_if_all_pods_were_ready(whole: str, agree: bool) -> None:
     external = {"metric": {"name": METRIC}, "target": {"type": "Value", "value": "5"}}
     current = {"type": "External", "external": {"metric": {"name": METRIC}, "current": {"value": whole}}}
-    wanted = hpa(currentReplicas=2, currentMetrics=[current])
+    wanted = live_hpa(currentReplicas=2, currentMetrics=[current])
     wanted["spec"]["metrics"] = [{"type": "External", "external": external}]
     claims = compare(ours(value=10, hpa=wanted), theirs(hpa=wanted))
     (metric,) = [one for one in claims if one.matter is Matter.METRIC]

@@ -186,7 +186,7 @@ class Replica:
             self.share, self.renewed = self.share.confirmed(view), started
 
 
-class World:
+class Replicas:
     """Random joins, deaths, partitions and clocks, and in the end calm: every replica has the same settings."""
 
     def __init__(self, seed: int, begin: type[Share]) -> None:
@@ -246,26 +246,26 @@ class World:
                 self.before[key] = writers[0]
 
 
-def run_world(seed: int, begin: type[Share] = Share) -> World:
-    world = World(seed, begin)
+def run_replicas(seed: int, begin: type[Share] = Share) -> Replicas:
+    replicas = Replicas(seed, begin)
     for turns in (2000, 500):
         for _ in range(turns):
-            world.turn()
-            world.check()
-        if not world.shelf.calm:
-            world.calm_down()
-    return world
+            replicas.turn()
+            replicas.check()
+        if not replicas.shelf.calm:
+            replicas.calm_down()
+    return replicas
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_no_key_has_two_writers_at_once_and_in_calm_every_key_has_one(seed: int) -> None:
-    world = run_world(seed)
-    assert world.handovers
-    assert all(world.writers(key) for key in KEYS)
+    replicas = run_replicas(seed)
+    assert replicas.handovers
+    assert all(replicas.writers(key) for key in KEYS)
 
 
 def test_without_the_agreement_there_would_be_two_writers() -> None:
-    """The world above is rough enough to show it."""
+    """What happens above is rough enough to show it."""
 
     class Hasty(Share):
         def after(self, slots):  # type: ignore[no-untyped-def]
@@ -273,4 +273,4 @@ def test_without_the_agreement_there_would_be_two_writers() -> None:
             return replace(self, views=(view,), agreed=True)
 
     with pytest.raises(AssertionError, match="pod-"):
-        run_world(0, Hasty)
+        run_replicas(0, Hasty)

@@ -13,7 +13,7 @@ from keda_py.kube.resources import (
     TRIGGER_AUTHENTICATIONS,
 )
 from tests.builders import deployment, scaled_object, secret
-from tests.e2e.world import has_condition
+from tests.e2e.scene import has_condition
 from tests.hostile import innocent
 from tests.hostile.attacks.triggers import Trigger, config, metrics_api, redis, using
 from tests.hostile.case import Case

@@ -4,11 +4,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.localkube.controllers.world import World
+from tests.localkube.controllers.bare_cluster import BareCluster
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[World]:
+async def cluster() -> AsyncIterator[BareCluster]:
     """Running, with the namespace `default`."""
-    async with World() as world:
-        yield world
+    async with BareCluster() as cluster:
+        yield cluster

@@ -1,5 +1,5 @@
 from keda_py.localkube.store.custom_resources import CustomResources
-from tests.localkube.controllers.world import Obj, World
+from tests.localkube.controllers.bare_cluster import BareCluster, Obj
 
 
 def definition() -> Obj:
@@ -19,28 +19,28 @@ def definition() -> Obj:
     }
 
 
-async def test_a_deleted_definition_waits_for_its_instances_finalizers(world: World) -> None:
-    CustomResources(world.store)
-    crd = world.create(definition())
-    await world.seconds(0)
+async def test_a_deleted_definition_waits_for_its_instances_finalizers(cluster: BareCluster) -> None:
+    CustomResources(cluster.store)
+    crd = cluster.create(definition())
+    await cluster.seconds(0)
     metadata = {"name": "r2", "namespace": "default", "finalizers": ["example.com/hold"]}
-    robot = world.create({"apiVersion": "example.com/v1", "kind": "Robot", "metadata": metadata})
-    world.create({**robot, "metadata": {"name": "free", "namespace": "default"}})
-    world.delete(crd)
-    await world.seconds(1)
-    assert [o["metadata"]["name"] for o in world.all("example.com/v1", "Robot")] == ["r2"]
-    assert world.find("apiextensions.k8s.io/v1", "CustomResourceDefinition", "robots.example.com", "") is not None
-    world.edit(robot, lambda o: {**o, "metadata": {**o["metadata"], "finalizers": []}})
-    await world.seconds(1)
-    assert world.find("apiextensions.k8s.io/v1", "CustomResourceDefinition", "robots.example.com", "") is None
-    assert world.store.resources.find("example.com", "v1", "robots") is None
+    robot = cluster.create({"apiVersion": "example.com/v1", "kind": "Robot", "metadata": metadata})
+    cluster.create({**robot, "metadata": {"name": "free", "namespace": "default"}})
+    cluster.delete(crd)
+    await cluster.seconds(1)
+    assert [o["metadata"]["name"] for o in cluster.all("example.com/v1", "Robot")] == ["r2"]
+    assert cluster.find("apiextensions.k8s.io/v1", "CustomResourceDefinition", "robots.example.com", "") is not None
+    cluster.edit(robot, lambda o: {**o, "metadata": {**o["metadata"], "finalizers": []}})
+    await cluster.seconds(1)
+    assert cluster.find("apiextensions.k8s.io/v1", "CustomResourceDefinition", "robots.example.com", "") is None
+    assert cluster.store.resources.find("example.com", "v1", "robots") is None
 
 
-async def test_a_definition_is_established_and_says_what_is_stored(world: World) -> None:
-    CustomResources(world.store)
-    world.create(definition())
-    await world.seconds(0)
-    status = world.get("apiextensions.k8s.io/v1", "CustomResourceDefinition", "robots.example.com", "")["status"]
+async def test_a_definition_is_established_and_says_what_is_stored(cluster: BareCluster) -> None:
+    CustomResources(cluster.store)
+    cluster.create(definition())
+    await cluster.seconds(0)
+    status = cluster.get("apiextensions.k8s.io/v1", "CustomResourceDefinition", "robots.example.com", "")["status"]
     assert [(c["type"], c["status"]) for c in status["conditions"]] == [
         ("NamesAccepted", "True"),
         ("Established", "True"),

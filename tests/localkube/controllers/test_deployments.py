@@ -1,4 +1,4 @@
-from tests.localkube.controllers.world import Obj, World, workload
+from tests.localkube.controllers.bare_cluster import BareCluster, Obj, behaving
 
 
 def ready(pod: Obj) -> bool:
@@ -12,24 +12,24 @@ def with_image(deployment: Obj, image: str) -> Obj:
     return {**deployment, "spec": {**deployment["spec"], "template": template}}
 
 
-async def test_a_deployment_becomes_pods_that_are_ready_after_their_start_up_time(world: World) -> None:
-    world.create(workload(replicas=3, startup_seconds="5"))
-    await world.seconds(4)
-    assert [pod["status"]["phase"] for pod in world.pods()] == ["Running"] * 3
-    assert not any(ready(pod) for pod in world.pods())
-    await world.seconds(2)
-    assert all(ready(pod) for pod in world.pods())
-    deployment = world.get("apps/v1", "Deployment", "web")
+async def test_a_deployment_becomes_pods_that_are_ready_after_their_start_up_time(cluster: BareCluster) -> None:
+    cluster.create(behaving(replicas=3, startup_seconds="5"))
+    await cluster.seconds(4)
+    assert [pod["status"]["phase"] for pod in cluster.pods()] == ["Running"] * 3
+    assert not any(ready(pod) for pod in cluster.pods())
+    await cluster.seconds(2)
+    assert all(ready(pod) for pod in cluster.pods())
+    deployment = cluster.get("apps/v1", "Deployment", "web")
     assert deployment["status"]["readyReplicas"] == deployment["status"]["availableReplicas"] == 3
     assert deployment["metadata"]["annotations"] == {"deployment.kubernetes.io/revision": "1"}
     assert deployment["metadata"]["generation"] == deployment["status"]["observedGeneration"] == 1
 
 
-async def test_the_status_is_the_one_a_real_cluster_shows(world: World) -> None:
-    world.create(workload(replicas=2))
-    await world.seconds(2)
-    status = world.get("apps/v1", "Deployment", "web")["status"]
-    (replicaset,) = world.all("apps/v1", "ReplicaSet")
+async def test_the_status_is_the_one_a_real_cluster_shows(cluster: BareCluster) -> None:
+    cluster.create(behaving(replicas=2))
+    await cluster.seconds(2)
+    status = cluster.get("apps/v1", "Deployment", "web")["status"]
+    (replicaset,) = cluster.all("apps/v1", "ReplicaSet")
     times = {"lastUpdateTime": "2026-03-02T08:00:01Z", "lastTransitionTime": "2026-03-02T08:00:01Z"}
     started = {"lastUpdateTime": "2026-03-02T08:00:01Z", "lastTransitionTime": "2026-03-02T08:00:00Z"}
     progressed = f'ReplicaSet "{replicaset["metadata"]["name"]}" has successfully progressed.'
@@ -59,111 +59,113 @@ async def test_the_status_is_the_one_a_real_cluster_shows(world: World) -> None:
     }
 
 
-async def test_scaling_to_zero_and_back_removes_and_makes_pods(world: World) -> None:
-    deployment = world.create(workload(replicas=2))
-    await world.seconds(2)
-    world.scale(deployment, 0)
-    await world.seconds(0)
-    assert world.pods() == []
-    assert "replicas" not in world.get("apps/v1", "Deployment", "web")["status"]
-    world.scale(deployment, 1)
-    await world.seconds(2)
-    assert [ready(pod) for pod in world.pods()] == [True]
-    assert len(world.all("apps/v1", "ReplicaSet")) == 1
+async def test_scaling_to_zero_and_back_removes_and_makes_pods(cluster: BareCluster) -> None:
+    deployment = cluster.create(behaving(replicas=2))
+    await cluster.seconds(2)
+    cluster.scale(deployment, 0)
+    await cluster.seconds(0)
+    assert cluster.pods() == []
+    assert "replicas" not in cluster.get("apps/v1", "Deployment", "web")["status"]
+    cluster.scale(deployment, 1)
+    await cluster.seconds(2)
+    assert [ready(pod) for pod in cluster.pods()] == [True]
+    assert len(cluster.all("apps/v1", "ReplicaSet")) == 1
 
 
-async def test_scaling_down_keeps_the_pods_that_are_ready(world: World) -> None:
-    deployment = world.create(workload(replicas=2, startup_seconds="10"))
-    await world.seconds(11)
-    kept = {pod["metadata"]["name"] for pod in world.pods()}
-    world.scale(deployment, 4)
-    await world.seconds(1)
-    world.scale(deployment, 2)
-    await world.seconds(1)
-    assert {pod["metadata"]["name"] for pod in world.pods()} == kept
+async def test_scaling_down_keeps_the_pods_that_are_ready(cluster: BareCluster) -> None:
+    deployment = cluster.create(behaving(replicas=2, startup_seconds="10"))
+    await cluster.seconds(11)
+    kept = {pod["metadata"]["name"] for pod in cluster.pods()}
+    cluster.scale(deployment, 4)
+    await cluster.seconds(1)
+    cluster.scale(deployment, 2)
+    await cluster.seconds(1)
+    assert {pod["metadata"]["name"] for pod in cluster.pods()} == kept
 
 
-async def test_a_deleted_pod_is_replaced(world: World) -> None:
-    world.create(workload(replicas=1))
-    await world.seconds(2)
-    (pod,) = world.pods()
-    world.delete(pod)
-    await world.seconds(2)
-    (other,) = world.pods()
+async def test_a_deleted_pod_is_replaced(cluster: BareCluster) -> None:
+    cluster.create(behaving(replicas=1))
+    await cluster.seconds(2)
+    (pod,) = cluster.pods()
+    cluster.delete(pod)
+    await cluster.seconds(2)
+    (other,) = cluster.pods()
     assert other["metadata"]["name"] != pod["metadata"]["name"]
 
 
-async def test_a_new_template_is_rolled_out_without_losing_availability(world: World) -> None:
-    deployment = world.create(workload(replicas=4, startup_seconds="2"))
-    await world.seconds(3)
-    world.edit(deployment, lambda d: with_image(d, "example/app:2"))
+async def test_a_new_template_is_rolled_out_without_losing_availability(cluster: BareCluster) -> None:
+    deployment = cluster.create(behaving(replicas=4, startup_seconds="2"))
+    await cluster.seconds(3)
+    cluster.edit(deployment, lambda d: with_image(d, "example/app:2"))
     least = 4
     for _ in range(40):
-        await world.seconds(0.5)
-        least = min(least, sum(1 for pod in world.pods() if ready(pod)))
-    assert {pod["spec"]["containers"][0]["image"] for pod in world.pods()} == {"example/app:2"}
-    assert len(world.pods()) == 4
+        await cluster.seconds(0.5)
+        least = min(least, sum(1 for pod in cluster.pods() if ready(pod)))
+    assert {pod["spec"]["containers"][0]["image"] for pod in cluster.pods()} == {"example/app:2"}
+    assert len(cluster.pods()) == 4
     assert least >= 3
-    assert world.get("apps/v1", "Deployment", "web")["metadata"]["annotations"] == {
+    assert cluster.get("apps/v1", "Deployment", "web")["metadata"]["annotations"] == {
         "deployment.kubernetes.io/revision": "2"
     }
 
 
-async def test_recreate_takes_the_old_pods_away_first(world: World) -> None:
-    body = workload(replicas=2)
-    deployment = world.create({**body, "spec": {**body["spec"], "strategy": {"type": "Recreate"}}})
-    await world.seconds(2)
-    world.edit(deployment, lambda d: with_image(d, "example/app:2"))
-    await world.seconds(2)
-    assert {pod["spec"]["containers"][0]["image"] for pod in world.pods()} == {"example/app:2"}
+async def test_recreate_takes_the_old_pods_away_first(cluster: BareCluster) -> None:
+    body = behaving(replicas=2)
+    deployment = cluster.create({**body, "spec": {**body["spec"], "strategy": {"type": "Recreate"}}})
+    await cluster.seconds(2)
+    cluster.edit(deployment, lambda d: with_image(d, "example/app:2"))
+    await cluster.seconds(2)
+    assert {pod["spec"]["containers"][0]["image"] for pod in cluster.pods()} == {"example/app:2"}
 
 
-async def test_going_back_to_an_old_template_uses_its_replicaset_again(world: World) -> None:
-    deployment = world.create(workload(replicas=1))
-    await world.seconds(2)
-    world.edit(deployment, lambda d: with_image(d, "example/app:2"))
-    await world.seconds(4)
-    world.edit(deployment, lambda d: with_image(d, "example/app"))
-    await world.seconds(4)
-    sizes = sorted(r["spec"]["replicas"] for r in world.all("apps/v1", "ReplicaSet"))
+async def test_going_back_to_an_old_template_uses_its_replicaset_again(cluster: BareCluster) -> None:
+    deployment = cluster.create(behaving(replicas=1))
+    await cluster.seconds(2)
+    cluster.edit(deployment, lambda d: with_image(d, "example/app:2"))
+    await cluster.seconds(4)
+    cluster.edit(deployment, lambda d: with_image(d, "example/app"))
+    await cluster.seconds(4)
+    sizes = sorted(r["spec"]["replicas"] for r in cluster.all("apps/v1", "ReplicaSet"))
     assert sizes == [0, 1]
-    revision = world.get("apps/v1", "Deployment", "web")["metadata"]["annotations"]["deployment.kubernetes.io/revision"]
+    revision = cluster.get("apps/v1", "Deployment", "web")["metadata"]["annotations"][
+        "deployment.kubernetes.io/revision"
+    ]
     assert revision == "3"
 
 
-async def test_min_ready_seconds_delay_availability(world: World) -> None:
-    body = workload(replicas=1)
-    world.create({**body, "spec": {**body["spec"], "minReadySeconds": 30}})
-    await world.seconds(20)
-    status = world.get("apps/v1", "Deployment", "web")["status"]
+async def test_min_ready_seconds_delay_availability(cluster: BareCluster) -> None:
+    body = behaving(replicas=1)
+    cluster.create({**body, "spec": {**body["spec"], "minReadySeconds": 30}})
+    await cluster.seconds(20)
+    status = cluster.get("apps/v1", "Deployment", "web")["status"]
     assert (status["readyReplicas"], status.get("availableReplicas", 0)) == (1, 0)
-    await world.seconds(15)
-    assert world.get("apps/v1", "Deployment", "web")["status"]["availableReplicas"] == 1
+    await cluster.seconds(15)
+    assert cluster.get("apps/v1", "Deployment", "web")["status"]["availableReplicas"] == 1
 
 
-async def test_the_steps_are_told_as_events(world: World) -> None:
-    world.create(workload(replicas=1))
-    await world.seconds(1)
-    (replicaset,) = world.all("apps/v1", "ReplicaSet")
-    (pod,) = world.pods()
-    assert sorted(world.events()) == [
+async def test_the_steps_are_told_as_events(cluster: BareCluster) -> None:
+    cluster.create(behaving(replicas=1))
+    await cluster.seconds(1)
+    (replicaset,) = cluster.all("apps/v1", "ReplicaSet")
+    (pod,) = cluster.pods()
+    assert sorted(cluster.events()) == [
         ("ScalingReplicaSet", f"Scaled up replica set {replicaset['metadata']['name']} from 0 to 1"),
         ("SuccessfulCreate", f"Created pod: {pod['metadata']['name']}"),
     ]
 
 
-async def test_events_are_gone_after_an_hour(world: World) -> None:
-    world.create(workload(replicas=1))
-    await world.seconds(3500)
-    assert world.events()
-    await world.seconds(200)
-    assert world.events() == []
+async def test_events_are_gone_after_an_hour(cluster: BareCluster) -> None:
+    cluster.create(behaving(replicas=1))
+    await cluster.seconds(3500)
+    assert cluster.events()
+    await cluster.seconds(200)
+    assert cluster.events() == []
 
 
-async def test_a_start_up_time_that_is_no_number_is_told_on_the_pod(world: World) -> None:
-    world.create(workload(replicas=1, startup_seconds="soon"))
-    await world.seconds(5)
-    assert [pod["status"]["phase"] for pod in world.pods()] == ["Pending"]
-    (message,) = [message for reason, message in world.events() if reason == "Failed"]
+async def test_a_start_up_time_that_is_no_number_is_told_on_the_pod(cluster: BareCluster) -> None:
+    cluster.create(behaving(replicas=1, startup_seconds="soon"))
+    await cluster.seconds(5)
+    assert [pod["status"]["phase"] for pod in cluster.pods()] == ["Pending"]
+    (message,) = [message for reason, message in cluster.events() if reason == "Failed"]
     assert "startup-seconds" in message
     assert "'soon'" in message

@@ -11,7 +11,7 @@ import orjson
 
 from keda_py.localkube.store.custom_resources import CustomResources
 from tests.builders import a_namespace, box_definition, container, metadata, obj, usage
-from tests.localkube.controllers.world import Obj, World
+from tests.localkube.controllers.bare_cluster import BareCluster, Obj
 from tests.places import GOLDEN
 
 RECORDING: dict[str, Any] = orjson.loads(GOLDEN.joinpath("hpa_pods.json").read_bytes())
@@ -56,35 +56,37 @@ def box_and_hpa(namespace: str, case: Obj) -> tuple[Obj, Obj]:
     )
 
 
-def set_status(world: World, live: Obj, wanted: Obj) -> None:
-    resource = world.store.resources.get(live["apiVersion"], live["kind"])
+def set_status(cluster: BareCluster, live: Obj, wanted: Obj) -> None:
+    resource = cluster.store.resources.get(live["apiVersion"], live["kind"])
     place = live["metadata"]["namespace"], live["metadata"]["name"]
-    newest = world.store.get(resource, *place)
-    world.store.update(resource, {**newest, "status": wanted}, subresource="status")
+    newest = cluster.store.get(resource, *place)
+    cluster.store.update(resource, {**newest, "status": wanted}, subresource="status")
 
 
-async def decide_all(world: World) -> list[Obj]:
+async def decide_all(cluster: BareCluster) -> list[Obj]:
     """The statuses of the HPAs after their first sync, 20 seconds after the pods were made."""
-    CustomResources(world.store)
-    world.create(box_definition(GROUP))
-    await world.seconds(0)
+    CustomResources(cluster.store)
+    cluster.create(box_definition(GROUP))
+    await cluster.seconds(0)
     pods = []
     for number, case in enumerate(CASES):
-        world.create(a_namespace(f"c{number}"))
-        pods += [(world.create(pod(f"c{number}-{at}", f"c{number}", one)), one) for at, one in enumerate(case["pods"])]
-    await world.seconds(1)
-    made = world.clock.now()
+        cluster.create(a_namespace(f"c{number}"))
+        pods += [
+            (cluster.create(pod(f"c{number}-{at}", f"c{number}", one)), one) for at, one in enumerate(case["pods"])
+        ]
+    await cluster.seconds(1)
+    made = cluster.clock.now()
     for live, one in pods:
-        set_status(world, live, status(one, made))
+        set_status(cluster, live, status(one, made))
         if one.get("deleting"):
-            world.delete(live)
-    await world.seconds(5)
+            cluster.delete(live)
+    await cluster.seconds(5)
     for number, case in enumerate(CASES):
         box, hpa = box_and_hpa(f"c{number}", case)
-        set_status(world, world.create(box), box["status"])
-        world.create(hpa)
-    await world.seconds(15)
-    found = (world.get("autoscaling/v2", "HorizontalPodAutoscaler", "box", f"c{at}") for at in range(len(CASES)))
+        set_status(cluster, cluster.create(box), box["status"])
+        cluster.create(hpa)
+    await cluster.seconds(15)
+    found = (cluster.get("autoscaling/v2", "HorizontalPodAutoscaler", "box", f"c{at}") for at in range(len(CASES)))
     return [hpa["status"] for hpa in found]
 
 
@@ -96,8 +98,8 @@ def listed(conditions: dict[str, list[str]]) -> Obj:
     }
 
 
-async def test_every_first_decision_is_the_recorded_one(world: World) -> None:
-    for case, found in zip(CASES, await decide_all(world), strict=True):
+async def test_every_first_decision_is_the_recorded_one(cluster: BareCluster) -> None:
+    for case, found in zip(CASES, await decide_all(cluster), strict=True):
         told = {row["type"]: [row["status"], row["reason"], row["message"]] for row in found["conditions"]}
         decided = found["desiredReplicas"], listed(told), found["currentMetrics"]
         assert decided == (case["desired"], listed(case["conditions"]), case["currentMetrics"]), case["note"]

@@ -41,7 +41,7 @@ def identify(number: int) -> str:
     return " ".join(filter(None, words))[:80]
 
 
-def deployment(case: Obj) -> Obj:
+def recorded_deployment(case: Obj) -> Obj:
     declared = {
         key.replace("lab/", "local.keda-py.dev/"): value for key, value in case.get("podAnnotations", {}).items()
     }
@@ -89,7 +89,7 @@ async def replay(case: Obj, adapter: Adapter, identity: Identity) -> list[Obj]:
         for name in (NAMESPACE, "kube-system"):
             store.create(store.resources.get("v1", "Namespace"), {"metadata": {"name": name}})
         adapter.register(store)
-        store.create(store.resources.get("apps/v1", "Deployment"), deployment(case))
+        store.create(store.resources.get("apps/v1", "Deployment"), recorded_deployment(case))
         await clock.advance(60)
         hpa = autoscaler(case)
         store.create(store.resources.get(hpa["apiVersion"], hpa["kind"]), hpa)

@@ -1,35 +1,35 @@
-from tests.localkube.controllers.world import Obj, World, workload
+from tests.localkube.controllers.bare_cluster import BareCluster, Obj, behaving
 
 
-def namespace(name: str) -> Obj:
+def finalized(name: str) -> Obj:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}, "spec": {"finalizers": ["kubernetes"]}}
 
 
-async def test_a_namespace_starts_with_an_account_and_the_root_certificate(world: World) -> None:
-    world.create(namespace("shop"))
-    await world.seconds(0)
-    assert world.find("v1", "ServiceAccount", "default", "shop") is not None
-    assert world.find("v1", "ConfigMap", "kube-root-ca.crt", "shop") is not None
+async def test_a_namespace_starts_with_an_account_and_the_root_certificate(cluster: BareCluster) -> None:
+    cluster.create(finalized("shop"))
+    await cluster.seconds(0)
+    assert cluster.find("v1", "ServiceAccount", "default", "shop") is not None
+    assert cluster.find("v1", "ConfigMap", "kube-root-ca.crt", "shop") is not None
 
 
-async def test_a_deleted_namespace_is_emptied_and_goes(world: World) -> None:
-    shop = world.create(namespace("shop"))
-    body = workload(replicas=3)
-    world.create({**body, "metadata": {"name": "web", "namespace": "shop"}})
-    await world.seconds(2)
-    world.delete(shop)
-    await world.seconds(1)
-    assert world.find("v1", "Namespace", "shop", "") is None
-    assert world.plane.index.in_namespace("shop") == []
+async def test_a_deleted_namespace_is_emptied_and_goes(cluster: BareCluster) -> None:
+    shop = cluster.create(finalized("shop"))
+    body = behaving(replicas=3)
+    cluster.create({**body, "metadata": {"name": "web", "namespace": "shop"}})
+    await cluster.seconds(2)
+    cluster.delete(shop)
+    await cluster.seconds(1)
+    assert cluster.find("v1", "Namespace", "shop", "") is None
+    assert cluster.plane.index.in_namespace("shop") == []
 
 
-async def test_a_finalizer_holds_its_namespace_and_the_conditions_say_so(world: World) -> None:
-    shop = world.create(namespace("shop"))
+async def test_a_finalizer_holds_its_namespace_and_the_conditions_say_so(cluster: BareCluster) -> None:
+    shop = cluster.create(finalized("shop"))
     metadata = {"name": "held", "namespace": "shop", "finalizers": ["example.com/hold"]}
-    held = world.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
-    world.delete(shop)
-    await world.seconds(1)
-    conditions = {c["type"]: c for c in world.get("v1", "Namespace", "shop", "")["status"]["conditions"]}
+    held = cluster.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
+    cluster.delete(shop)
+    await cluster.seconds(1)
+    conditions = {c["type"]: c for c in cluster.get("v1", "Namespace", "shop", "")["status"]["conditions"]}
     remaining = conditions["NamespaceContentRemaining"]
     assert (remaining["status"], remaining["message"]) == (
         "True",
@@ -37,6 +37,6 @@ async def test_a_finalizer_holds_its_namespace_and_the_conditions_say_so(world: 
     )
     assert "example.com/hold in 1 resource instances" in conditions["NamespaceFinalizersRemaining"]["message"]
     assert conditions["NamespaceDeletionContentFailure"]["status"] == "False"
-    world.edit(held, lambda o: {**o, "metadata": {**o["metadata"], "finalizers": []}})
-    await world.seconds(1)
-    assert world.find("v1", "Namespace", "shop", "") is None
+    cluster.edit(held, lambda o: {**o, "metadata": {**o["metadata"], "finalizers": []}})
+    await cluster.seconds(1)
+    assert cluster.find("v1", "Namespace", "shop", "") is None

@@ -3,10 +3,10 @@
 import pytest
 
 from keda_py.localkube.controllers.rollout import Sizes, limits, next_sizes
-from tests.localkube.controllers.world import Obj
+from tests.localkube.controllers.bare_cluster import Obj
 
 
-def deployment(replicas: int, surge: int | str = "25%", unavailable: int | str = "25%") -> Obj:
+def rolling(replicas: int, surge: int | str = "25%", unavailable: int | str = "25%") -> Obj:
     rolling = {"maxSurge": surge, "maxUnavailable": unavailable}
     return {"spec": {"replicas": replicas, "strategy": {"type": "RollingUpdate", "rollingUpdate": rolling}}}
 
@@ -23,7 +23,7 @@ def deployment(replicas: int, surge: int | str = "25%", unavailable: int | str =
 def test_limits_are_counted_in_pods(
     replicas: int, surge: int | str, unavailable: int | str, expected: tuple[int, int]
 ) -> None:
-    assert limits(deployment(replicas, surge, unavailable)) == expected
+    assert limits(rolling(replicas, surge, unavailable)) == expected
 
 
 @pytest.mark.parametrize(
@@ -41,4 +41,4 @@ def test_each_step_keeps_enough_pods_available(
     new: tuple[int, int], old: list[tuple[int, int]], expected: tuple[int, list[int]]
 ) -> None:
     sizes = [Sizes(desired=desired, available=available) for desired, available in old]
-    assert next_sizes(deployment(4), Sizes(desired=new[0], available=new[1]), sizes) == expected
+    assert next_sizes(rolling(4), Sizes(desired=new[0], available=new[1]), sizes) == expected

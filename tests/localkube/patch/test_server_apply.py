@@ -15,7 +15,7 @@ def writer(manager: str, now: str = "2026-01-01T00:00:00Z") -> Writer:
     return Writer(manager=manager, api_version="apps/v1", now=now)
 
 
-def deployment(**parts: Any) -> dict[str, Any]:
+def web(**parts: Any) -> dict[str, Any]:
     metadata = {"name": "web", **({"labels": parts.pop("labels")} if "labels" in parts else {})}
     return {**HEAD, "metadata": metadata, **({"spec": parts} if parts else {})}
 
@@ -36,44 +36,44 @@ def owned(obj: dict[str, Any]) -> dict[str, list[str]]:
 
 
 def test_two_managers_own_different_fields_in_peace() -> None:
-    obj = apply(apply(None, deployment(labels={"a": "1"}), "one"), deployment(labels={"b": "2"}), "two")
+    obj = apply(apply(None, web(labels={"a": "1"}), "one"), web(labels={"b": "2"}), "two")
     assert obj["metadata"]["labels"] == {"a": "1", "b": "2"}
     assert owned(obj) == {"one": [".metadata.labels.a"], "two": [".metadata.labels.b"]}
 
 
 def test_the_same_value_is_shared_and_outlives_one_of_its_owners() -> None:
-    both = apply(apply(None, deployment(replicas=2), "one"), deployment(replicas=2), "two")
+    both = apply(apply(None, web(replicas=2), "one"), web(replicas=2), "two")
     assert owned(both) == {"one": [".spec.replicas"], "two": [".spec.replicas"]}
-    left = apply(both, deployment(), "one")
+    left = apply(both, web(), "one")
     assert left["spec"] == {"replicas": 2}
     assert owned(left) == {"two": [".spec.replicas"]}
 
 
 def test_a_field_that_its_only_owner_no_longer_states_is_removed() -> None:
-    obj = apply(apply(None, deployment(labels={"a": "1", "b": "2"}), "one"), deployment(labels={"b": "2"}), "one")
+    obj = apply(apply(None, web(labels={"a": "1", "b": "2"}), "one"), web(labels={"b": "2"}), "one")
     assert obj["metadata"]["labels"] == {"b": "2"}
-    assert "labels" not in apply(obj, deployment(), "one")["metadata"]
+    assert "labels" not in apply(obj, web(), "one")["metadata"]
 
 
 def test_a_list_item_that_nobody_states_goes_with_its_defaults() -> None:
     containers = [{"name": "a", "image": "x"}, {"name": "b", "image": "y"}]
-    live = apply(None, deployment(template=template(*containers)), "one")
+    live = apply(None, web(template=template(*containers)), "one")
     live["spec"]["template"]["spec"]["containers"][1]["imagePullPolicy"] = "Always"
-    obj = apply(live, deployment(template=template(containers[0])), "one")
+    obj = apply(live, web(template=template(containers[0])), "one")
     assert obj["spec"]["template"]["spec"]["containers"] == [containers[0]]
 
 
 def test_list_items_are_told_apart_by_all_their_keys_with_defaults() -> None:
     ports = [{"containerPort": 80}, {"containerPort": 80, "protocol": "UDP"}]
-    obj = apply(None, deployment(template=template({"name": "a", "ports": ports})), "one")
+    obj = apply(None, web(template=template({"name": "a", "ports": ports})), "one")
     assert '.spec.template.spec.containers[name="a"].ports[containerPort=80,protocol="TCP"]' in owned(obj)["one"]
     assert '.spec.template.spec.containers[name="a"].ports[containerPort=80,protocol="UDP"]' in owned(obj)["one"]
 
 
 def test_several_conflicts_are_listed_by_manager() -> None:
-    live = apply(apply(None, deployment(replicas=1, paused=True), "one"), deployment(minReadySeconds=3), "two")
+    live = apply(apply(None, web(replicas=1, paused=True), "one"), web(minReadySeconds=3), "two")
     with pytest.raises(StatusError) as refusal:
-        apply(live, deployment(replicas=2, paused=False, minReadySeconds=4), "three")
+        apply(live, web(replicas=2, paused=False, minReadySeconds=4), "three")
     assert refusal.value.message == (
         'Apply failed with 3 conflicts: conflicts with "one":\n- .spec.paused\n- .spec.replicas\n'
         'conflicts with "two":\n- .spec.minReadySeconds'
@@ -82,19 +82,19 @@ def test_several_conflicts_are_listed_by_manager() -> None:
 
 
 def test_an_apply_that_changes_nothing_keeps_the_entry_and_its_time() -> None:
-    first = apply(None, deployment(replicas=1), "one")
+    first = apply(None, web(replicas=1), "one")
     later = Writer(manager="one", api_version="apps/v1", now="2027-01-01T00:00:00Z")
-    again = server_side_apply(first, deployment(replicas=1), writer=later, force=False, schema=SCHEMA)
+    again = server_side_apply(first, web(replicas=1), writer=later, force=False, schema=SCHEMA)
     assert again == first
 
 
 def test_an_update_takes_the_fields_it_changes_away_from_the_applier() -> None:
-    live = apply(None, deployment(replicas=1), "one")
+    live = apply(None, web(replicas=1), "one")
     scaled = {**live, "spec": {"replicas": 5}}
     noted = note_update(live, scaled, writer=writer("kubectl"), schema=SCHEMA)
     assert owned(noted) == {"kubectl": [".spec.replicas"]}
     with pytest.raises(StatusError, match=r'conflict with "kubectl" using apps/v1: \.spec\.replicas'):
-        apply(noted, deployment(replicas=1), "one")
+        apply(noted, web(replicas=1), "one")
 
 
 def test_an_update_without_any_applier_keeps_no_books() -> None:
@@ -104,7 +104,7 @@ def test_an_update_without_any_applier_keeps_no_books() -> None:
 
 
 def test_a_client_that_leaves_managed_fields_out_keeps_them_and_one_that_empties_them_resets() -> None:
-    live = apply(None, deployment(replicas=1), "one")
+    live = apply(None, web(replicas=1), "one")
     bare = {**live, "metadata": {"name": "web"}}
     assert note_update(live, bare, writer=writer("x"), schema=SCHEMA) == live
     reset = {**live, "metadata": {"name": "web", "managedFields": []}}
@@ -113,7 +113,7 @@ def test_a_client_that_leaves_managed_fields_out_keeps_them_and_one_that_empties
 
 def test_a_field_that_the_kind_does_not_have_cannot_be_applied() -> None:
     with pytest.raises(StatusError) as refusal:
-        apply(None, deployment(replcas=1), "one")
+        apply(None, web(replcas=1), "one")
     assert refusal.value.message == (
         "failed to create typed patch object (/web; apps/v1, Kind=Deployment): "
         ".spec.replcas: field not declared in schema"

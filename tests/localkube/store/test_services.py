@@ -24,7 +24,7 @@ def store_with(*objects: Obj) -> Store:
     return store
 
 
-def service(**spec: object) -> Obj:
+def with_ports(**spec: object) -> Obj:
     return {"apiVersion": "v1", "kind": "Service", "metadata": METADATA, "spec": {"ports": PORTS, **spec}}
 
 
@@ -44,23 +44,23 @@ def endpoint_slice(*, ready: bool) -> Obj:
 
 
 def test_endpoints_are_found() -> None:
-    store = store_with(service(), endpoints())
+    store = store_with(with_ports(), endpoints())
     assert ServiceAddresses(store).address_of("keda", "api", 443) == ("127.0.0.1", 7001)
 
 
 def test_a_ready_endpoint_slice_is_preferred() -> None:
-    store = store_with(service(), endpoints(), endpoint_slice(ready=True))
+    store = store_with(with_ports(), endpoints(), endpoint_slice(ready=True))
     assert ServiceAddresses(store).address_of("keda", "api", 443) == ("127.0.0.1", 7002)
 
 
 def test_an_endpoint_that_is_not_ready_is_not_used() -> None:
-    store = store_with(service(), endpoint_slice(ready=False))
+    store = store_with(with_ports(), endpoint_slice(ready=False))
     with pytest.raises(StatusError, match="have no addresses with port name"):
         ServiceAddresses(store).address_of("keda", "api", 443)
 
 
 def test_an_external_name_keeps_the_port_that_was_asked_for() -> None:
-    store = store_with(service(type="ExternalName", externalName="localhost"))
+    store = store_with(with_ports(type="ExternalName", externalName="localhost"))
     backend = ServiceAddresses(store).backend_of({"namespace": "keda", "name": "api", "port": 7003})
     assert (backend.host, backend.port, backend.server_name) == ("localhost", 7003, "api.keda.svc")
 
@@ -69,8 +69,8 @@ def test_an_external_name_keeps_the_port_that_was_asked_for() -> None:
     ("objects", "port", "reason"),
     [
         pytest.param((), 443, "ServiceNotFound", id="no service"),
-        pytest.param((service(),), 8443, "ServicePortError", id="another port"),
-        pytest.param((service(),), 443, "MissingEndpoints", id="no endpoints"),
+        pytest.param((with_ports(),), 8443, "ServicePortError", id="another port"),
+        pytest.param((with_ports(),), 443, "MissingEndpoints", id="no endpoints"),
     ],
 )
 def test_a_service_that_leads_nowhere_says_why(objects: tuple[Obj, ...], port: int, reason: str) -> None:

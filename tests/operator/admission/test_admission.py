@@ -8,18 +8,17 @@ from typing import Any
 import httpx
 import pytest
 
+from keda_py.kube.resources import EVENTS, OVERRIDES, SCALED_OBJECTS, Obj
 from keda_py.localkube.access.identity import ADMIN
 from keda_py.operator.admission.webhook.server import MAX_BODY_BYTES
-from tests.builders import authentication, scaled_job
+from tests.builders import authentication, cpu, cron, override, scaled_job
 from tests.documents import read_file
 from tests.localkube.kubectl import needs_kubectl
-from tests.operator.admission.world import (
-    CPU,
-    CRON,
-    AdmissionWorld,
-    an_admission_world,
-    deployment,
-    scaled_object,
+from tests.operator.admission.guarded import (
+    Guarded,
+    a_guarded_world,
+    requesting,
+    scheduled,
 )
 from tests.places import GOLDEN
 from tests.waiting import eventually
@@ -27,20 +26,20 @@ from tests.waiting import eventually
 pytestmark = needs_kubectl
 
 RECORDED = GOLDEN / "scaledobjects"
+CRON, CPU = cron(), cpu()
 DENIED = 'admission webhook "vscaledobject.kb.io" denied the request: '
-SO = ("keda.sh/v1alpha1", "ScaledObject")
 
 
 @pytest.fixture
-async def world(tmp_path: Path) -> AsyncIterator[AdmissionWorld]:
-    async with an_admission_world(tmp_path) as running:
-        yield running
+async def guarded(tmp_path: Path) -> AsyncIterator[Guarded]:
+    async with a_guarded_world(tmp_path) as guarded:
+        yield guarded
 
 
-async def test_the_configuration_names_the_webhooks_as_keda_does(world: AdmissionWorld) -> None:
-    found = await world.kubectl.json("get", "validatingwebhookconfiguration", "keda-admission")
+async def test_the_configuration_names_the_webhooks_as_keda_does(guarded: Guarded) -> None:
+    found = await guarded.kubectl.json("get", "validatingwebhookconfiguration", "keda-admission")
     hooks = {hook["name"]: hook for hook in found["webhooks"]}
-    assert {name: hook["clientConfig"]["url"].removeprefix(world.webhook) for name, hook in hooks.items()} == {
+    assert {name: hook["clientConfig"]["url"].removeprefix(guarded.webhook) for name, hook in hooks.items()} == {
         "vscaledobject.kb.io": "/validate-keda-sh-v1alpha1-scaledobject",
         "vscaledjob.kb.io": "/validate-keda-sh-v1alpha1-scaledjob",
         "vstriggerauthentication.kb.io": "/validate-keda-sh-v1alpha1-triggerauthentication",
@@ -58,24 +57,24 @@ async def test_the_configuration_names_the_webhooks_as_keda_does(world: Admissio
         assert (hook["matchPolicy"], hook["admissionReviewVersions"]) == ("Equivalent", ["v1"])
 
 
-async def test_kubectl_prints_the_recorded_words_for_every_recorded_denial(world: AdmissionWorld) -> None:
-    await world.apply(deployment("t", cpu="100m", memory="100Mi"))
+async def test_kubectl_prints_the_recorded_words_for_every_recorded_denial(guarded: Guarded) -> None:
+    await guarded.apply(requesting("t", cpu="100m", memory="100Mi"))
     cases = [read_file(path) for path in sorted(RECORDED.glob("*.yaml"))]
     denied = [case for case in cases if DENIED in (case["rejected"] or "")]
     assert len(denied) == 7
     for case in denied:
-        outcome = await world.create(case["input"])
+        outcome = await guarded.create(case["input"])
         recorded = case["rejected"]
         if "(1:" in recorded:  # what is wrong with a formula, and where, is said in our own words
             recorded = recorded.partition("\n")[0] + "\n"
         assert outcome.err.startswith(recorded)
 
 
-async def test_warnings_are_printed_and_become_events_but_not_on_a_dry_run(world: AdmissionWorld) -> None:
+async def test_warnings_are_printed_and_become_events_but_not_on_a_dry_run(guarded: Guarded) -> None:
     slow = {"minReplicaCount": 1, "pollingInterval": 30, "cooldownPeriod": 60}
-    dry = await world.create(scaled_object("dry", **slow), "--dry-run=server")
+    dry = await guarded.create(scheduled("dry", **slow), "--dry-run=server")
     assert (dry.code, dry.err.count("Warning:")) == (0, 2)
-    real = await world.create(scaled_object("real", **slow))
+    real = await guarded.create(scheduled("real", **slow))
     polling, cooldown = real.err.strip().splitlines()
     assert polling == (
         "Warning: PollingInterval is configured but is not relevant. PollingInterval is only relevant when "
@@ -87,7 +86,7 @@ async def test_warnings_are_printed_and_become_events_but_not_on_a_dry_run(world
     )
 
     def told() -> list[dict[str, Any]]:
-        found = [event for event in world.events() if event["reason"] == "KEDAScalerInfo"]
+        found = [event for event in guarded.world.all(EVENTS) if event["reason"] == "KEDAScalerInfo"]
         return found if len({event["message"] for event in found}) == 2 else []
 
     for event in await eventually(told):
@@ -95,26 +94,26 @@ async def test_warnings_are_printed_and_become_events_but_not_on_a_dry_run(world
         assert (event["reportingComponent"], event["type"]) == ("keda-admission", "Normal")
 
 
-async def test_a_second_object_on_the_same_workload_or_hpa_is_denied(world: AdmissionWorld) -> None:
-    await world.apply(deployment(), scaled_object("first"))
-    await eventually(lambda: world.stored("autoscaling/v2", "HorizontalPodAutoscaler", "keda-hpa-first"))
-    second = await world.create(scaled_object("second"))
+async def test_a_second_object_on_the_same_workload_or_hpa_is_denied(guarded: Guarded) -> None:
+    await guarded.apply(requesting(), scheduled("first"))
+    await eventually(lambda: guarded.world.hpa("keda-hpa-first"))
+    second = await guarded.create(scheduled("second"))
     assert (
         f"{DENIED}the workload 'web' of type 'apps/v1.Deployment' is already managed by the ScaledObject 'first'"
         in second.err
     )
     advanced = {"horizontalPodAutoscalerConfig": {"name": "keda-hpa-first"}}
-    third = await world.create(scaled_object("third", target="elsewhere", advanced=advanced))
+    third = await guarded.create(scheduled("third", target="elsewhere", advanced=advanced))
     assert f"{DENIED}the HPA 'keda-hpa-first' is already managed by the ScaledObject 'first'" in third.err
     line = 'keda_webhook_scaled_object_validation_errors_total{action="create",namespace="default",reason='
-    assert await world.metric(f'{line}"other-scaled-object"}}') == "1.0"
-    assert await world.metric(f'{line}"other-scaled-object-hpa"}}') == "1.0"
+    assert await guarded.metric(f'{line}"other-scaled-object"}}') == "1.0"
+    assert await guarded.metric(f'{line}"other-scaled-object-hpa"}}') == "1.0"
     path = "/validate-keda-sh-v1alpha1-scaledobject"
     reviews = f'controller_runtime_webhook_requests_total{{code="200",webhook="{path}"}}'
-    assert float(await world.metric(reviews) or 0) >= 3
+    assert float(await guarded.metric(reviews) or 0) >= 3
 
 
-async def test_a_foreign_hpa_must_be_named_to_be_taken_over(world: AdmissionWorld) -> None:
+async def test_a_foreign_hpa_must_be_named_to_be_taken_over(guarded: Guarded) -> None:
     hpa: dict[str, Any] = {
         "apiVersion": "autoscaling/v2",
         "kind": "HorizontalPodAutoscaler",
@@ -130,22 +129,22 @@ async def test_a_foreign_hpa_must_be_named_to_be_taken_over(world: AdmissionWorl
             ],
         },
     }
-    await world.apply(deployment(cpu="1"), hpa)
-    refused = await world.create(scaled_object())
+    await guarded.apply(requesting(cpu="1"), hpa)
+    refused = await guarded.create(scheduled())
     assert f"{DENIED}the workload 'web' of type 'apps/v1.Deployment' is already managed by the hpa 'old'" in refused.err
-    obj = scaled_object()
+    obj = scheduled()
     obj["metadata"]["annotations"] = {"scaledobject.keda.sh/transfer-hpa-ownership": "true"}
-    unnamed = await world.create(obj)
+    unnamed = await guarded.create(obj)
     assert (
         f"{DENIED}the existing hpa 'old' for workload 'web' of type 'apps/v1.Deployment' must be specified by name in "
         "advanced settings to enable ownership transfer" in unnamed.err
     )
     obj["spec"]["advanced"] = {"horizontalPodAutoscalerConfig": {"name": "old"}}
-    assert (await world.create(obj)).code == 0
+    assert (await guarded.create(obj)).code == 0
 
 
-async def test_containers_without_requests_are_found_in_one_apply(world: AdmissionWorld) -> None:
-    bare = await world.apply(deployment(), scaled_object(minReplicaCount=1, triggers=[CPU]))
+async def test_containers_without_requests_are_found_in_one_apply(guarded: Guarded) -> None:
+    bare = await guarded.apply(requesting(), scheduled(minReplicaCount=1, triggers=[CPU]))
     assert (
         f"{DENIED}the scaledobject has a cpu trigger but the container app doesn't have the cpu request defined"
         in bare.err
@@ -156,23 +155,23 @@ async def test_containers_without_requests_are_found_in_one_apply(world: Admissi
         "metadata": {"name": "defaults"},
         "spec": {"limits": [{"type": "Container", "defaultRequest": {"cpu": "50m"}}]},
     }
-    await world.apply(limits)
+    await guarded.apply(limits)
 
     async def accepted() -> bool:
-        return (await world.create(scaled_object(minReplicaCount=1, triggers=[CPU]), "--dry-run=server")).code == 0
+        return (await guarded.create(scheduled(minReplicaCount=1, triggers=[CPU]), "--dry-run=server")).code == 0
 
     assert await accepted()
 
 
-async def test_a_target_that_does_not_exist_yet_is_a_warning(world: AdmissionWorld) -> None:
-    outcome = await world.create(scaled_object(minReplicaCount=1, triggers=[CPU]))
+async def test_a_target_that_does_not_exist_yet_is_a_warning(guarded: Guarded) -> None:
+    outcome = await guarded.create(scheduled(minReplicaCount=1, triggers=[CPU]))
     assert outcome.code == 0
     assert "Warning: apps/v1.Deployment 'web' does not exist yet" in outcome.err
 
 
-async def test_triggers_that_nobody_serves_and_keys_that_nobody_reads_are_warned_of(world: AdmissionWorld) -> None:
+async def test_triggers_that_nobody_serves_and_keys_that_nobody_reads_are_warned_of(guarded: Guarded) -> None:
     odd = {**CRON, "metadata": {**CRON["metadata"], "timezome": "UTC", "two\nlines": "x"}}
-    outcome = await world.create(scaled_object(triggers=[odd, {"type": "crom", "metadata": {}}]))
+    outcome = await guarded.create(scheduled(triggers=[odd, {"type": "crom", "metadata": {}}]))
     assert outcome.code == 0
     known, broken, unknown = outcome.err.splitlines()
     near = 'cron does not read this key; did you mean "timezone"?'
@@ -181,7 +180,7 @@ async def test_triggers_that_nobody_serves_and_keys_that_nobody_reads_are_warned
     assert unknown == "Warning: spec.triggers[1].type: no scaler found for type: crom; nearest: cron"
 
 
-async def test_a_trigger_that_cannot_work_is_warned_of_when_it_is_applied(world: AdmissionWorld) -> None:
+async def test_a_trigger_that_cannot_work_is_warned_of_when_it_is_applied(guarded: Guarded) -> None:
     changes = {
         "timezone: 'Asia/Soul' is not a known time zone": {"timezone": "Asia/Soul"},
         "start: '0 25 * * *' is not a cron expression": {"start": "0 25 * * *"},
@@ -190,22 +189,22 @@ async def test_a_trigger_that_cannot_work_is_warned_of_when_it_is_applied(world:
     }
     for number, (warning, change) in enumerate(changes.items()):
         wrong = {**CRON, "metadata": {**CRON["metadata"], **change}}
-        outcome = await world.create(scaled_object(f"so-{number}", target=f"web-{number}", triggers=[wrong]))
+        outcome = await guarded.create(scheduled(f"so-{number}", target=f"web-{number}", triggers=[wrong]))
         assert outcome.code == 0, f"{change}: KEDA admits it"
         (line,) = outcome.err.splitlines()
         assert line.startswith("Warning: spec.triggers[0].metadata.")
         assert warning in line
 
 
-async def test_other_kinds_are_judged_too(world: AdmissionWorld) -> None:
-    twice = await world.create(scaled_job({**CRON, "name": "x"}, {**CRON, "name": "x"}))
+async def test_other_kinds_are_judged_too(guarded: Guarded) -> None:
+    twice = await guarded.create(scaled_job({**CRON, "name": "x"}, {**CRON, "name": "x"}))
     assert (
         'admission webhook "vscaledjob.kb.io" denied the request: triggerName "x" is defined multiple times'
         in twice.err
     )
     identity = {"provider": "aws", "roleArn": "arn:aws:iam::1:role/a", "identityOwner": "workload"}
     for kind in ("TriggerAuthentication", "ClusterTriggerAuthentication"):
-        outcome = await world.create(authentication(kind=kind, podIdentity=identity))
+        outcome = await guarded.create(authentication(kind=kind, podIdentity=identity))
         hook = f'admission webhook "vs{kind.lower()}.kb.io" denied the request: '
         assert f"{hook}roleArn of PodIdentity can't be set if KEDA isn't identityOwner" in outcome.err
     kinds = ["keda.scaledobject.ready.v1"]
@@ -218,19 +217,19 @@ async def test_other_kinds_are_judged_too(world: AdmissionWorld) -> None:
             "eventSubscription": {"includedEventTypes": kinds, "excludedEventTypes": kinds},
         },
     }
-    both = await world.create(source)
+    both = await guarded.create(source)
     assert "setting included types and excluded types at the same time is not supported" in both.err
 
 
-async def test_an_object_that_became_wrong_can_still_be_deleted(world: AdmissionWorld) -> None:
-    await world.apply(deployment(cpu="1"), scaled_object(minReplicaCount=1, triggers=[CPU]))
-    await eventually(lambda: (world.stored(*SO, "so") or {}).get("metadata", {}).get("finalizers"))
-    await world.apply(deployment())
-    assert (await world.kubectl.try_run("delete", "so", "so", "--timeout=10s")).code == 0
-    assert world.stored(*SO, "so") is None
+async def test_an_object_that_became_wrong_can_still_be_deleted(guarded: Guarded) -> None:
+    await guarded.apply(requesting(cpu="1"), scheduled(minReplicaCount=1, triggers=[CPU]))
+    await eventually(lambda: (guarded.world.find(SCALED_OBJECTS, "so") or {}).get("metadata", {}).get("finalizers"))
+    await guarded.apply(requesting())
+    assert (await guarded.kubectl.try_run("delete", "so", "so", "--timeout=10s")).code == 0
+    assert guarded.world.find(SCALED_OBJECTS, "so") is None
 
 
-async def test_what_is_no_review_is_refused(world: AdmissionWorld) -> None:
+async def test_what_is_no_review_is_refused(guarded: Guarded) -> None:
     ours, headers = "/validate-keda-sh-v1alpha1-scaledobject", {"Content-Type": "application/json"}
     wrong = {
         "no JSON": (ours, b"{", 400),
@@ -242,35 +241,29 @@ async def test_what_is_no_review_is_refused(world: AdmissionWorld) -> None:
     statuses = {}
     async with httpx.AsyncClient(verify=False) as client:
         for name, (path, body, _) in wrong.items():
-            answer = await client.post(f"{world.webhook}{path}", content=body, headers=headers)
+            answer = await client.post(f"{guarded.webhook}{path}", content=body, headers=headers)
             statuses[name] = answer.status_code
     assert statuses == {name: status for name, (_, _, status) in wrong.items()}
 
 
-def an_override(name: str, **spec: Any) -> dict[str, Any]:
-    meta = {"name": name, "namespace": "default"}
-    return {
-        "apiVersion": "keda-py.dev/v1alpha1",
-        "kind": "Override",
-        "metadata": meta,
-        "spec": {"state": "Awake", **spec},
-    }
+def awake(name: str, **spec: Any) -> Obj:
+    return override(name, "default", state="Awake", **spec)
 
 
-async def test_an_override_tells_who_created_it_and_one_that_is_over_is_refused(world: AdmissionWorld) -> None:
-    late = await world.create(an_override("late", until="2020-01-01T22:00:00Z"))
+async def test_an_override_tells_who_created_it_and_one_that_is_over_is_refused(guarded: Guarded) -> None:
+    late = await guarded.create(awake("late", until="2020-01-01T22:00:00Z"))
     assert "spec.until: 2020-01-01T22:00:00Z is over before it begins; write a later time" in late.err
-    forged = an_override("forged")
+    forged = awake("forged")
     forged["metadata"]["annotations"] = {"keda-py.dev/requested-by": "jana"}
-    assert "is another user" in (await world.create(forged)).err
-    assert (await world.create(an_override("dry"), "--dry-run=server")).code == 0
-    assert (await world.create(an_override("evening", **{"for": "3h"}))).code == 0
+    assert "is another user" in (await guarded.create(forged)).err
+    assert (await guarded.create(awake("dry"), "--dry-run=server")).code == 0
+    assert (await guarded.create(awake("evening", **{"for": "3h"}))).code == 0
 
     def author() -> str:
-        stored = world.stored("keda-py.dev/v1alpha1", "Override", "evening") or {}
+        stored = guarded.world.find(OVERRIDES, "evening") or {}
         return str((stored.get("status") or {}).get("requestedBy") or "")
 
     assert await eventually(author) == ADMIN.name
     over = {"spec": {"for": None, "until": "2020-01-01T22:00:00Z"}}
-    edit = await world.kubectl.try_run("patch", "override", "evening", "--type=merge", "-p", json.dumps(over))
+    edit = await guarded.kubectl.try_run("patch", "override", "evening", "--type=merge", "-p", json.dumps(over))
     assert "is over before it begins" in edit.err

@@ -11,7 +11,7 @@ from keda_py.kube.resources import CLUSTER_TRIGGER_AUTHENTICATIONS, SECRETS, TRI
 from tests import builders
 from tests.builders import deployment, from_key, metrics_api, scaled_object, secret
 from tests.operator.cloud_events.test_sources import ACTIVE, cluster_source, conditions, create, source
-from tests.operator.world import NAMESPACE, World
+from tests.worlds.world import NAMESPACE, World
 
 REFERENCE = {"name": "topic"}
 
@@ -20,7 +20,7 @@ def topic(endpoint: str, **more: Any) -> Obj:
     return {"destination": {"azureEventGridTopic": {"endpoint": endpoint}}, "authenticationRef": REFERENCE, **more}
 
 
-def authentication(kind: str = "TriggerAuthentication", **spec: Any) -> Obj:
+def of_topic(kind: str = "TriggerAuthentication", **spec: Any) -> Obj:
     return builders.authentication(
         "topic", kind, NAMESPACE, **spec or {"secretTargetRef": [from_key("accessKey", "topic", "key")]}
     )
@@ -51,7 +51,7 @@ class Topic:
 async def test_a_topic_of_event_grid_gets_structured_events(world: World) -> None:
     grid = Topic(world, "open sesame")
     await give_key(world, "open sesame")
-    await world.client.create(TRIGGER_AUTHENTICATIONS, authentication())
+    await world.client.create(TRIGGER_AUTHENTICATIONS, of_topic())
     await world.seconds(1)
     await create(world, source("", **topic(grid.url)))
     await world.create(deployment(), scaled_object(metrics_api(world.url)))
@@ -74,7 +74,7 @@ async def test_a_topic_of_event_grid_gets_structured_events(world: World) -> Non
 async def test_a_changed_key_is_used_at_once(world: World) -> None:
     grid = Topic(world, "new")
     await give_key(world, "old", "keda")
-    await world.client.create(CLUSTER_TRIGGER_AUTHENTICATIONS, authentication("ClusterTriggerAuthentication"))
+    await world.client.create(CLUSTER_TRIGGER_AUTHENTICATIONS, of_topic("ClusterTriggerAuthentication"))
     await world.seconds(1)
     reference = {"name": "topic", "kind": "ClusterTriggerAuthentication"}
     await create(world, cluster_source("", **topic(grid.url, authenticationRef=reference)))
@@ -101,7 +101,7 @@ async def test_a_changed_key_is_used_at_once(world: World) -> None:
     ],
 )
 async def test_a_destination_that_cannot_be_used_is_told_by_its_field(world: World, spec: Obj, told: str) -> None:
-    identity = authentication(podIdentity={"provider": "azure-workload"})
+    identity = of_topic(podIdentity={"provider": "azure-workload"})
     await world.client.create(TRIGGER_AUTHENTICATIONS, identity)
     await world.seconds(1)
     await create(world, source("", **{name: value for name, value in spec.items() if value is not None}))

@@ -24,8 +24,8 @@ from tests.http_server import HttpServer
 from tests.operator.cloud_events.receiver import Receiver
 from tests.operator.scaled_objects.test_events import NO_STATUS, allow
 from tests.operator.test_metrics_page import read
-from tests.operator.world import NAMESPACE, World, build_world
 from tests.waiting import eventually
+from tests.worlds.world import NAMESPACE, World, open_world
 
 PAUSED = {"autoscaling.keda.sh/paused": "true"}
 ACTIVE = {
@@ -178,9 +178,9 @@ async def test_a_source_of_a_namespace_is_not_told_of_another(world: World, rece
 async def test_a_source_of_a_namespace_is_told_of_all_where_the_installation_says_so(
     world: World, receiver: Receiver
 ) -> None:
-    await world.stop()
-    world.flags["cloud-event-source-all-namespaces"] = "true"
-    await world.start()
+    await world.operator.stop()
+    world.operator.flags["cloud-event-source-all-namespaces"] = "true"
+    await world.operator.start()
     await create(world, source(receiver.url))
     await tell_of_another_namespace(world)
     assert {headers["ce-subject"] for headers, _ in receiver.got} == ELSEWHERE
@@ -241,7 +241,7 @@ async def test_what_a_sink_has_not_taken_yet_is_sent_at_sigterm(world: World, re
     await world.create(deployment(), scaled_object(metrics_api(world.url)))
     await world.clock.settle()
     assert receiver.types == []
-    await world.stop()
+    await world.operator.stop()
     assert receiver.types == ["keda.scaledobject.ready.v1"]
 
 
@@ -276,7 +276,7 @@ async def test_the_first_event_after_a_start_is_not_missed(quiet_world: World) -
     world, receiver = quiet_world, Receiver(quiet_world.server)
     await create(world, source(receiver.url))
     await world.create(deployment(), scaled_object(metrics_api(world.url)))
-    await world.start()
+    await world.operator.start()
     await world.seconds(1)
     assert receiver.types == ["keda.scaledobject.ready.v1"]
 
@@ -285,7 +285,7 @@ async def test_the_operator_works_where_the_kinds_are_not_installed(quiet_world:
     world = quiet_world
     for resource in (CLOUD_EVENT_SOURCES, CLUSTER_CLOUD_EVENT_SOURCES):
         await world.client.delete(CUSTOM_RESOURCE_DEFINITIONS.named("", f"{resource.plural}.{resource.group}"))
-    await world.start()
+    await world.operator.start()
     await world.create(deployment(), scaled_object(metrics_api(world.url)))
     await world.seconds(1)
     assert world.condition("Ready") == ("True", "ScaledObjectReady")
@@ -310,9 +310,9 @@ async def test_the_metrics_page_counts_events_and_sources(world: World, receiver
 async def test_a_status_that_may_not_be_written_is_tried_seldom_and_events_are_sent_all_the_same(
     tmp_path: Path, server: HttpServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with build_world(tmp_path, server, options=ClusterOptions(enforce_rbac=True)) as world:
+    async with open_world(tmp_path, server, options=ClusterOptions(enforce_rbac=True)) as world:
         await allow(world, NO_STATUS)
-        await world.start()
+        await world.operator.start()
         receiver = Receiver(world.server)
         await create(world, source(receiver.url))
         await world.create(deployment(), scaled_object(metrics_api(world.url)))

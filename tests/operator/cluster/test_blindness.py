@@ -15,8 +15,8 @@ from keda_py.localkube.model.calls import User
 from tests.builders import deployment, metrics_api, scaled_object
 from tests.http_server import http_server
 from tests.operator.jumping import JumpingLoop
-from tests.operator.world import World, build_world
 from tests.waiting import eventually
+from tests.worlds.world import World, open_world
 
 CLUSTER_ROLES = Resource(
     group="rbac.authorization.k8s.io", version="v1", kind="ClusterRole", plural="clusterroles", namespaced=False
@@ -41,11 +41,11 @@ def on_a_jumping_loop(scenario: Callable[[World, JumpingLoop], Awaitable[None]],
         loop = asyncio.get_running_loop()
         assert isinstance(loop, JumpingLoop)
         options = ClusterOptions(enforce_rbac=True)
-        async with http_server() as server, build_world(folder, server, options=options, tls=True) as world:
-            world.user = OPERATOR
+        async with http_server() as server, open_world(folder, server, options=options, tls=True) as world:
+            world.operator.user = OPERATOR
             await world.client.create(CLUSTER_ROLES, _role([EVERYTHING]))
             await world.client.create(BINDINGS, _binding())
-            await world.start()
+            await world.operator.start()
             await scenario(world, loop)
 
     with asyncio.Runner(loop_factory=JumpingLoop) as runner:
@@ -74,14 +74,14 @@ async def allow(world: World, rules: list[Any]) -> None:
 
 def test_a_watch_that_is_down_for_a_minute_suspends_deactivation(tmp_path: Path) -> None:
     async def scenario(world: World, loop: JumpingLoop) -> None:
-        assert world.assembly is not None
-        caches = world.assembly.parts.caches
+        assert world.operator.assembly is not None
+        caches = world.operator.assembly.parts.caches
         world.jobs(1)
         await world.create(deployment(), scaled_object(metrics_api(world.url), cooldownPeriod=60))
         await world.seconds(10)
         await allow(world, NO_REPLICA_SETS)
-        world.cable.pull()
-        world.cable.plug()
+        world.operator.cable.pull()
+        world.operator.cable.plug()
         replica_sets = caches.workloads["replicasets"]
         await eventually(lambda: replica_sets.down_for() > 0)
         await eventually(lambda: sum(cache.down_for() > 0 for cache in caches.all) == 1)
@@ -109,11 +109,11 @@ async def test_an_operator_that_comes_back_to_the_network_goes_on(world: World) 
     world.jobs(1)
     await world.create(deployment(), scaled_object(metrics_api(world.url), cooldownPeriod=300))
     await world.seconds(5)
-    world.cable.pull()
+    world.operator.cable.pull()
     await world.patch(DEPLOYMENTS, {"spec": {"replicas": 0}})
     await world.seconds(2)
     assert world.replicas() == 0
-    world.cable.plug()
+    world.operator.cable.plug()
 
     async def awake() -> bool:
         await world.seconds(1)

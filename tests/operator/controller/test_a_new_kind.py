@@ -14,7 +14,7 @@ from keda_py.operator.controller.finalizer import FINALIZER, ensure_finalizer, r
 from keda_py.operator.controller.kind import Kind
 from keda_py.operator.controller.state import Remembered, fingerprint_of
 from keda_py.operator.controller.steps import StepError
-from tests.operator.world import NAMESPACE, World
+from tests.worlds.world import NAMESPACE, World
 
 
 class Greetings(Kind[Remembered]):
@@ -51,9 +51,9 @@ def greeting(**labels: str) -> Obj:
 
 
 async def test_a_kind_is_a_memory_and_three_verbs(world: World) -> None:
-    assert world.assembly is not None
+    assert world.operator.assembly is not None
     informer = Informer(world.client, InformerSpec(resource=CONFIG_MAPS))
-    controller = Controller(world.assembly.parts, Greetings(world.client, informer), workers=1)
+    controller = Controller(world.operator.assembly.parts, Greetings(world.client, informer), workers=1)
     async with asyncio.TaskGroup() as tasks:
         running = [tasks.create_task(informer.run()), tasks.create_task(controller.run())]
         try:

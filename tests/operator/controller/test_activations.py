@@ -9,9 +9,9 @@ from keda_py.core.values.object_key import ObjectKey
 from keda_py.kube.resources import SCALED_OBJECTS
 from keda_py.localkube.store.subscriptions import Event
 from keda_py.operator.controller.activations import HELD_SECONDS, Activations, Ticket
-from tests.builders import cron, deployment, scaled_object
-from tests.operator.environments.builders import LUNCH, environment, events, status, until
-from tests.operator.world import World
+from tests.builders import cron, deployment, environment, scaled_object
+from tests.operator.environments.builders import LUNCH, events, status, until
+from tests.worlds.world import World
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 ACTIVATED = "KEDAScaleTargetActivated"
@@ -60,8 +60,8 @@ async def test_without_a_limit_all_may_at_once() -> None:
 @pytest.fixture
 async def slow(quiet_world: World) -> World:
     """An operator that wakes two workloads a second."""
-    quiet_world.flags = {"activations-per-second": "2"}
-    await quiet_world.start()
+    quiet_world.operator.flags = {"activations-per-second": "2"}
+    await quiet_world.operator.start()
     return quiet_world
 
 
@@ -86,7 +86,7 @@ async def test_a_burst_of_scaled_objects_wakes_within_the_budget_and_says_so(slo
 
 async def test_a_wait_of_less_than_a_second_costs_no_write(quiet_world: World) -> None:
     quiet_world.flags = {"activations-per-second": "4"}
-    await quiet_world.start()
+    await quiet_world.operator.start()
     names = [f"app-{number}" for number in range(8)]
     morning = cron("5 12 * * *", "0 20 * * *", desired=1)
     for name in names:

@@ -8,10 +8,9 @@ import httpx
 import pytest
 
 from keda_py.clock import SystemClock
-from tests.operators import running_operator
 from tests.servers import LOOPBACK, free_port
 from tests.serving.test_floods import ATTACKER, half_open
-from tests.worlds.world import open_cluster
+from tests.worlds.world import open_world
 
 
 @pytest.mark.parametrize("source", [ATTACKER, LOOPBACK])
@@ -19,10 +18,10 @@ async def test_two_thousand_half_open_requests_on_the_plain_ports_keep_nobody_fr
     tmp_path: Path, source: str
 ) -> None:
     metrics, health = free_port(), free_port()
-    flags = {"metrics-bind-address": f"{LOOPBACK}:{metrics}", "health-probe-bind-address": f"{LOOPBACK}:{health}"}
+    flags = {"metrics_bind_address": f"{LOOPBACK}:{metrics}", "health_probe_bind_address": f"{LOOPBACK}:{health}"}
     async with (
-        open_cluster(tmp_path, SystemClock(), tls=True) as opened,
-        running_operator({"kubeconfig": str(opened.kubeconfig), **flags}),
+        open_world(tmp_path, clock=SystemClock(), tls=True) as world,
+        world.operator.running(**flags),
         httpx.AsyncClient() as client,
     ):
         before = len(os.listdir("/proc/self/fd"))

@@ -8,8 +8,8 @@ from keda_py.localkube.store.subscriptions import Event
 from keda_py.operator.controller.workers import Workers
 from keda_py.telemetry.prometheus import OperatorMetrics
 from tests.builders import a_namespace, deployment, metrics_api, scaled_object
-from tests.e2e.world import has_condition
-from tests.operator.world import World
+from tests.e2e.scene import has_condition
+from tests.worlds.world import World
 
 COUNT = 2
 SECONDS = 20.0
@@ -96,8 +96,8 @@ async def test_an_object_is_ready_while_the_sources_of_another_namespace_hang(qu
         if is_app and has_condition("Ready", "True")(event.object):
             ready.set()
 
-    world.source_seconds = 10 * SECONDS
-    await world.start()
+    world.operator.source_seconds = 10 * SECONDS
+    await world.operator.start()
     world.listen(hear)
     async with await asyncio.start_server(hang, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
@@ -112,5 +112,5 @@ async def test_an_object_is_ready_while_the_sources_of_another_namespace_hang(qu
             await connected.wait()
             await world.create(deployment(), scaled_object(metrics_api(world.url)))
             await ready.wait()
-        await world.stop()
+        await world.operator.stop()
         over.set()

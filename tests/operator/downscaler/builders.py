@@ -1,7 +1,7 @@
 """Annotated objects: it is Friday noon at first, and the night is from 12:30 to 12:50 UTC."""
 
 from keda_py.kube.resources import NAMESPACES, Obj
-from tests.operator.world import World
+from tests.worlds.world import World
 
 PREFIX = "downscaler/"
 ORIGINAL = "downscaler/original-replicas"
@@ -18,8 +18,8 @@ def marked(body: Obj, **annotations: str) -> Obj:
 
 async def obeying(world: World, included: str = ALL) -> None:
     """The operator at work with the annotations switched on."""
-    world.flags |= {"downscaler-annotations": "true", "downscaler-include-resources": included}
-    await world.start()
+    world.operator.flags |= {"downscaler-annotations": "true", "downscaler-include-resources": included}
+    await world.operator.start()
 
 
 async def mark_namespace(world: World, **annotations: str) -> None:

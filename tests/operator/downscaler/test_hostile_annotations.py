@@ -6,7 +6,7 @@ from keda_py.kube.resources import DEPLOYMENTS
 from tests.builders import deployment, metrics_api, scaled_object
 from tests.operator.downscaler.builders import NIGHT, mark_namespace, marked, obeying
 from tests.operator.environments.builders import until
-from tests.operator.world import World
+from tests.worlds.world import World
 
 INVALID = "DownscalerAnnotationInvalid"
 WINDOW = "Mon-Fri 08:00-08:00 UTC"
@@ -87,7 +87,7 @@ async def test_no_annotation_is_kept_longer_than_it_can_be_read(quiet_world: Wor
     await world.create(marked(deployment("web", 2), **reader, **NIGHT))
     await obeying(world)
     await world.seconds(1)
-    assert world.assembly is not None
-    assert world.assembly.downscaler is not None
-    (live,) = world.assembly.downscaler.caches.workloads["deployments"].objects()
+    assert world.operator.assembly is not None
+    assert world.operator.assembly.downscaler is not None
+    (live,) = world.operator.assembly.downscaler.caches.workloads["deployments"].objects()
     assert max(map(len, live["metadata"]["annotations"].values())) == 4097

@@ -10,10 +10,21 @@ from keda_py.kube.resources import (
     STATEFUL_SETS,
     Obj,
 )
-from tests.builders import container, deployment, hpa, metrics_api, obj, scaled_object, workload
+from tests.builders import (
+    container,
+    cron_job,
+    deployment,
+    environment,
+    hpa,
+    job,
+    metrics_api,
+    obj,
+    scaled_object,
+    workload,
+)
 from tests.operator.downscaler.builders import NIGHT, ORIGINAL, mark_namespace, marked, obeying
-from tests.operator.environments.builders import cron_job, environment, events, is_suspended, until
-from tests.operator.world import HPA, World
+from tests.operator.environments.builders import events, is_suspended, until
+from tests.worlds.world import HPA, World
 
 
 async def test_a_namespace_sleeps_and_gets_back_what_it_had_even_from_another_process(quiet_world: World) -> None:
@@ -31,8 +42,8 @@ async def test_a_namespace_sleeps_and_gets_back_what_it_had_even_from_another_pr
     assert (world.replicas("web"), world.replicas("db", STATEFUL_SETS), is_suspended(world)) == (0, 0, True)
     assert (world.replicas("one"), world.replicas("out")) == (1, 2)
     assert world.get(DEPLOYMENTS, "web")["metadata"]["annotations"][ORIGINAL] == "3"
-    await world.kill()
-    await world.start()
+    await world.operator.kill()
+    await world.operator.start()
     await until(world, 20, "12:49")
     assert world.replicas("web") == 0
     await until(world, 20, "12:50")
@@ -63,16 +74,11 @@ def daemon_set(name: str) -> Obj:
     return obj("apps/v1", "DaemonSet", name, spec={"selector": {"matchLabels": {"app": name}}, "template": template})
 
 
-def job(name: str) -> Obj:
-    pod = {"containers": [container()], "restartPolicy": "Never"}
-    return obj("batch/v1", "Job", name, spec={"template": {"spec": pod}, "suspend": False})
-
-
 async def test_each_kind_has_its_own_way_to_be_down(quiet_world: World) -> None:
     world = quiet_world
     budget = obj("policy/v1", "PodDisruptionBudget", "pdb", spec={"minAvailable": 2, "selector": {}})
     scaler = marked(hpa("hpa", "web", minReplicas=2), downtime_replicas="1")
-    objects = [daemon_set("ds"), job("job"), budget, scaler]
+    objects = [daemon_set("ds"), job("job", suspend=False), budget, scaler]
     kinds = (DAEMON_SETS, JOBS, POD_DISRUPTION_BUDGETS, HORIZONTAL_POD_AUTOSCALERS)
 
     def now() -> list[object]:
@@ -119,8 +125,8 @@ async def test_a_scaled_object_sleeps_by_the_annotation_of_its_workload_though_i
     assert "downscaler annotations" in world.full_condition("Paused")[2]
     assert ORIGINAL not in world.get(DEPLOYMENTS, "app")["metadata"]["annotations"]
     counts = world.writes_of(DEPLOYMENTS)
-    await world.kill()
-    await world.start()
+    await world.operator.kill()
+    await world.operator.start()
     await until(world, 20, "12:49")
     assert {one["spec"]["replicas"] for one in counts} <= {0}
     await until(world, 20, "12:52")
@@ -156,5 +162,5 @@ async def test_switched_off_the_annotations_mean_nothing(world: World) -> None:
     await world.create(marked(deployment("web", 3), **NIGHT))
     await until(world, 20, "12:31")
     assert world.replicas("web") == 3
-    assert world.assembly is not None
-    assert world.assembly.downscaler is None
+    assert world.operator.assembly is not None
+    assert world.operator.assembly.downscaler is None

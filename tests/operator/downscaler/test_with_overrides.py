@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from keda_py.kube.resources import DEPLOYMENTS, OVERRIDES
-from tests.builders import deployment, metrics_api, scaled_object
+from tests.builders import deployment, metrics_api, override, scaled_object
 from tests.operator.downscaler.builders import NIGHT, ORIGINAL, mark_namespace, marked, obeying
-from tests.operator.environments.builders import override, until
-from tests.operator.world import World
+from tests.operator.environments.builders import until
+from tests.worlds.world import World
 
 
 def about(kind: str, name: str, **spec: Any) -> dict[str, Any]:
@@ -74,7 +74,7 @@ async def test_what_annotations_wake_takes_turns_in_the_budget(quiet_world: Worl
     first = marked(deployment("first", 1), **NIGHT)
     first["metadata"]["annotations"]["keda-py.dev/priority"] = "9"
     await world.create(*(marked(deployment(name, 1), **NIGHT) for name in names), first)
-    world.flags |= {"activations-per-second": "1"}
+    world.operator.flags |= {"activations-per-second": "1"}
     await obeying(world)
     await until(world, 20, "12:45")
     assert sum(world.replicas(name) for name in names) == 0

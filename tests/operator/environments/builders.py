@@ -6,29 +6,13 @@ from typing import Any
 from keda_py.kube.resources import CRON_JOBS, ENVIRONMENTS, Obj
 from keda_py.localkube.store.subscriptions import Event
 from tests import builders
-from tests.builders import container, obj
-from tests.operator.world import World
-
-GROUP = "keda-py.dev/v1alpha1"
-HOURS = [{"days": "Mon-Fri", "from": "08:00", "to": "18:00"}]
-INLINE: dict[str, Any] = {"timeZone": "UTC", "hours": HOURS}
-
+from tests.worlds.world import World
 
 LUNCH: dict[str, Any] = {
     "timeZone": "UTC",
     "hours": [{"from": "08:00", "to": "12:04"}, {"from": "12:10", "to": "18:00"}],
 }
 """Closed for six minutes soon after a world's noon: each simulated hour of an HPA costs a second of CPU."""
-
-
-def environment(name: str = "dev", **spec: Any) -> Obj:
-    """With hours of its own, unless it has a `calendarRef`; members are never too young."""
-    calendar = {} if "calendarRef" in spec else {"calendar": INLINE}
-    return obj(GROUP, "Environment", name, spec={"grace": "0s", **calendar, **spec})
-
-
-def override(name: str = "evening", **spec: Any) -> Obj:
-    return obj(GROUP, "Override", name, spec=spec)
 
 
 def labelled(body: Obj, **labels: str) -> Obj:
@@ -39,12 +23,6 @@ def starting(name: str, replicas: int, seconds: int, kind: str = "Deployment", *
     """A workload whose pods take so long to be ready."""
     made = builders.workload(kind, name, replicas, annotations=builders.usage(startup_seconds=str(seconds)))
     return labelled(made, **labels)
-
-
-def cron_job(name: str = "report") -> Obj:
-    pod = {"containers": [container()], "restartPolicy": "Never"}
-    job = {"spec": {"template": {"spec": pod}}}
-    return obj("batch/v1", "CronJob", name, spec={"schedule": "0 1 * * *", "jobTemplate": job})
 
 
 async def until(world: World, day: int, clock: str) -> None:

@@ -13,8 +13,8 @@ from keda_py.operator.environments.known.caches import EnvironmentCaches
 from tests.builders import deployment, metrics_api, scaled_object
 from tests.definitions import DEFINITIONS
 from tests.kube.faulty_server import write_kubeconfig
-from tests.operator.world import World
 from tests.servers import LOOPBACK, free_port
+from tests.worlds.world import World
 
 
 async def test_without_its_definitions_it_says_so_once_and_scales_as_ever(
@@ -25,7 +25,7 @@ async def test_without_its_definitions_it_says_so_once_and_scales_as_ever(
         if definition["spec"]["group"] == "keda-py.dev":
             await world.delete(CUSTOM_RESOURCE_DEFINITIONS, definition["metadata"]["name"])
     with caplog.at_level(logging.INFO):
-        await world.start()
+        await world.operator.start()
         world.jobs(10)
         await world.create(deployment(), scaled_object(metrics_api(world.url)))
         await world.seconds(30)

@@ -2,7 +2,7 @@
 
 import asyncio
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import cast
 
 from keda_py.apis.environments.environment import EnvironmentSpec
 from keda_py.calendars.ics import MOST_BYTES
@@ -12,9 +12,9 @@ from keda_py.kube.resources import CALENDARS, CLUSTER_CALENDARS, CONFIG_MAPS, Ob
 from keda_py.operator.cluster.reader import ClusterReader
 from keda_py.operator.environments.known.caches import EnvironmentCaches
 from keda_py.operator.environments.known.calendars import Calendars
-from tests.builders import config_map, deployment, obj
-from tests.operator.environments.builders import GROUP, HOURS, condition, environment, events, status, until
-from tests.operator.world import World
+from tests.builders import calendar, config_map, deployment, environment
+from tests.operator.environments.builders import condition, events, status, until
+from tests.worlds.world import World
 
 ICS = """BEGIN:VCALENDAR
 VERSION:2.0
@@ -26,10 +26,6 @@ SUMMARY:Company day
 END:VEVENT
 END:VCALENDAR
 """.replace("\n", "\r\n")
-
-
-def calendar(kind: str = "Calendar", **more: Any) -> Obj:
-    return obj(GROUP, kind, "office", spec={"timeZone": "UTC", "hours": HOURS, **more})
 
 
 def from_file() -> list[Obj]:
@@ -92,7 +88,7 @@ def _valid(world: World) -> tuple[str, str]:
 
 
 async def test_a_calendar_of_the_cluster_serves_every_namespace(world: World) -> None:
-    await world.create(calendar("ClusterCalendar"))
+    await world.create(calendar(kind="ClusterCalendar"))
     reference = {"name": "office", "kind": "ClusterCalendar"}
     await world.create(deployment("web", 2), environment(calendarRef=reference))
     await until(world, 20, "18:01")

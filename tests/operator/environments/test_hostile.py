@@ -29,13 +29,9 @@ from keda_py.operator.environments.known.parsed import Parsed
 from keda_py.operator.environments.known.turns import Turns
 from keda_py.operator.environments.override_kind import LOOKED_AT_ONCE
 from keda_py.operator.environments.state import EnvironmentMemory
-from tests.builders import deployment, obj
-from tests.operator.environments.builders import GROUP, HOURS, LUNCH, environment, override, status, until
-from tests.operator.world import World
-
-
-def calendar(name: str = "odd", **spec: Any) -> dict[str, Any]:
-    return obj(GROUP, "Calendar", name, spec={"timeZone": "UTC", "hours": HOURS, **spec})
+from tests.builders import calendar, deployment, environment, override, scaling_schedule
+from tests.operator.environments.builders import LUNCH, status, until
+from tests.worlds.world import World
 
 
 @pytest.mark.parametrize(
@@ -51,11 +47,11 @@ async def test_what_cannot_be_meant_is_told_and_the_next_process_leads_all_the_s
     world: World, body: dict[str, Any], told: str
 ) -> None:
     periods = [{"name": "day", "calendarRef": {"name": "far"}, "minReplicas": 1}]
-    schedule = obj(GROUP, "ScalingSchedule", "bounds", spec={"names": ["app"], "periods": periods})
+    schedule = scaling_schedule(names=["app"], periods=periods)
     await world.create(deployment("web", 2), environment(calendar=LUNCH), schedule, body)
     await world.seconds(10)
-    await world.kill()
-    await world.start()
+    await world.operator.kill()
+    await world.operator.start()
     await until(world, 20, "12:05")
     assert (world.replicas("web"), status(world)["phase"]) == (0, "Asleep")
     kind = OVERRIDES if body["kind"] == "Override" else CALENDARS
@@ -73,8 +69,8 @@ async def test_of_members_that_come_and_go_nothing_is_remembered(world: World) -
         assert world.replicas(f"web-{number}") == 0
         await world.delete(DEPLOYMENTS, f"web-{number}")
     await world.seconds(5)
-    assert world.assembly is not None
-    (state,) = world.assembly.environments.environments.states.values()
+    assert world.operator.assembly is not None
+    (state,) = world.operator.assembly.environments.environments.states.values()
     assert (state.written, status(world).get("members", {})) == ({}, {})
 
 
@@ -129,8 +125,8 @@ def test_what_cannot_be_parsed_is_not_tried_again_before_it_changes() -> None:
 
 def memory(world: World, name: str = "dev") -> EnvironmentMemory:
     """What is remembered of an Environment."""
-    assert world.assembly is not None
-    states = world.assembly.environments.environments.states.values()
+    assert world.operator.assembly is not None
+    states = world.operator.assembly.environments.environments.states.values()
     return next(state for state in states if state.key.name == name)
 
 

@@ -9,19 +9,11 @@ import pytest
 from keda_py.kube.resources import DEPLOYMENTS, ENVIRONMENTS, STATEFUL_SETS
 from keda_py.localkube.store.subscriptions import Event
 from keda_py.operator.controller.state import version_of
+from tests.builders import cron_job, environment
 from tests.http_server import HttpServer
-from tests.operator.environments.builders import (
-    LUNCH,
-    cron_job,
-    environment,
-    is_suspended,
-    labelled,
-    starting,
-    status,
-    until,
-)
-from tests.operator.world import World, build_world
+from tests.operator.environments.builders import LUNCH, is_suspended, labelled, starting, status, until
 from tests.sweeps import steps
+from tests.worlds.world import World, open_world
 
 WAVES = [{"name": "data", "selector": {"matchLabels": {"wave": "data"}}}]
 COUNTS = {"web": 3, "api": 1}
@@ -47,7 +39,7 @@ class Cutter:
             return
         self.writes += 1
         if self.writes >= self._number:
-            self._world.cut()
+            self._world.operator.cut()
             self.done.set()
 
 
@@ -61,8 +53,8 @@ async def kills(tmp_path: Path, server: HttpServer) -> AsyncIterator[Callable[[A
             for number in steps(3):
                 folder = tmp_path / str(number)
                 folder.mkdir()
-                async with build_world(folder, server, tasks, tls=True) as world:
-                    await world.start()
+                async with open_world(folder, server, tasks, tls=True) as world:
+                    await world.operator.start()
                     await before(world)
                     cutter = Cutter(world, number)
                     async with asyncio.TaskGroup() as dying:
@@ -71,7 +63,7 @@ async def kills(tmp_path: Path, server: HttpServer) -> AsyncIterator[Callable[[A
                         death.cancel()
                         cutter.armed = False
                     if cutter.done.is_set():
-                        await world.start()
+                        await world.operator.start()
                     try:
                         await after(world)
                     except AssertionError as error:
@@ -86,7 +78,7 @@ async def kills(tmp_path: Path, server: HttpServer) -> AsyncIterator[Callable[[A
 
 async def _die(world: World, cutter: Cutter) -> None:
     await cutter.done.wait()
-    await world.kill()
+    await world.operator.kill()
 
 
 async def populate(world: World) -> None:
@@ -158,10 +150,10 @@ async def test_a_replica_that_takes_over_behind_its_watch_overwrites_no_count(wo
     await until(world, 20, "12:06")
     await world.patch(DEPLOYMENTS, {"spec": {"replicas": 1}}, "web")
     await until(world, 20, "12:07")
-    assert world.assembly is not None
-    ((_, state),) = world.assembly.environments.environments.states.items()
+    assert world.operator.assembly is not None
+    ((_, state),) = world.operator.assembly.environments.environments.states.items()
     state.version, state.stored, state.next_look = version_of(before), before["status"], 0.0
-    world.assembly.environments.environments.queue.add(state.key)
+    world.operator.assembly.environments.environments.queue.add(state.key)
     await world.seconds(5)
     kept = status(world)["members"]["Deployment/web"]
     assert (kept["stage"], kept["replicas"], world.replicas("web")) == ("Kept", 3, 1)

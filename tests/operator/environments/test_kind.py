@@ -1,18 +1,9 @@
 """An Environment on the embedded cluster: its members sleep at night, and are as they were in the morning."""
 
 from keda_py.kube.resources import DEPLOYMENTS, ENVIRONMENTS, STATEFUL_SETS, VALIDATING_WEBHOOK_CONFIGURATIONS, Obj
-from tests.builders import deployment, workload
-from tests.operator.environments.builders import (
-    LUNCH,
-    condition,
-    cron_job,
-    environment,
-    events,
-    is_suspended,
-    status,
-    until,
-)
-from tests.operator.world import World
+from tests.builders import cron_job, deployment, environment, workload
+from tests.operator.environments.builders import LUNCH, condition, events, is_suspended, status, until
+from tests.worlds.world import World
 
 
 async def test_its_members_sleep_at_night_and_wake_with_the_counts_they_had(world: World) -> None:

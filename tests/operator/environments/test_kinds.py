@@ -4,9 +4,9 @@ import asyncio
 from typing import Any
 
 from keda_py.kube.resources import DEPLOYMENTS, ENVIRONMENTS, REPLICA_SETS, SCALED_OBJECTS, Obj
-from tests.builders import box_definition, boxen, deployment, metrics_api, obj, scaled_object
-from tests.operator.environments.builders import LUNCH, condition, environment, status, until
-from tests.operator.world import World
+from tests.builders import box_definition, boxen, deployment, environment, metrics_api, obj, scaled_object
+from tests.operator.environments.builders import LUNCH, condition, status, until
+from tests.worlds.world import World
 
 GROUP = "example.com"
 BOXEN = boxen(GROUP)
@@ -33,8 +33,8 @@ async def test_a_kind_that_is_named_sleeps_and_wakes_with_its_counts(world: Worl
     assert status(world)["membersTotal"] == 2
     await until(world, 20, "12:05")
     assert (size(world, "one"), size(world, "two")) == (0, 0)
-    await world.kill()
-    await world.start()
+    await world.operator.kill()
+    await world.operator.start()
     await until(world, 20, "12:11")
     assert (size(world, "one"), size(world, "two")) == (3, 2)
 

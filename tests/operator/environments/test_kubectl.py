@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders import environment, override
 from tests.localkube.kubectl import Kubectl, needs_kubectl
-from tests.operator.environments.builders import environment, override, starting, until
-from tests.operator.world import World
+from tests.operator.environments.builders import starting, until
+from tests.worlds.world import World
 
 pytestmark = [pytest.mark.kubectl, needs_kubectl]
 

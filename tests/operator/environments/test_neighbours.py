@@ -4,9 +4,9 @@ from keda_py.core.environment.decision.members import OverlayAsleep
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.kube.resources import DEPLOYMENTS, ENVIRONMENTS, HORIZONTAL_POD_AUTOSCALERS, SCALED_OBJECTS
 from keda_py.operator.environments.overlays import Laid, Overlays
-from tests.builders import deployment, metrics_api, obj, scaled_object
-from tests.operator.environments.builders import LUNCH, condition, environment, labelled, status, until
-from tests.operator.world import World
+from tests.builders import deployment, environment, metrics_api, obj, scaled_object
+from tests.operator.environments.builders import LUNCH, condition, labelled, status, until
+from tests.worlds.world import World
 
 
 def team(name: str) -> dict[str, dict[str, str]]:

@@ -10,9 +10,9 @@ from keda_py.core.values.object_key import ObjectKey
 from keda_py.kube.resources import DEPLOYMENTS, OVERRIDES, Obj
 from keda_py.localkube.store.subscriptions import Event
 from keda_py.operator.environments.override_kind import Neighbours, OverrideMemory
-from tests.builders import deployment, metrics_api, scaled_object
-from tests.operator.environments.builders import LUNCH, environment, events, override, status, until
-from tests.operator.world import World
+from tests.builders import deployment, environment, metrics_api, override, scaled_object
+from tests.operator.environments.builders import LUNCH, events, status, until
+from tests.worlds.world import World
 
 BY = "keda-py.dev/requested-by"
 
@@ -32,8 +32,8 @@ async def test_it_rules_until_the_next_change_and_is_gone_a_day_later(world: Wor
     assert (told(world)["phase"], told(world)["ends"]) == ("Active", "2026-11-23T08:00:00Z")
     assert status(world)["override"]["reason"] == "release"
     assert ("Normal", "OverrideBegan") in heard
-    await world.kill()
-    await world.start()
+    await world.operator.kill()
+    await world.operator.start()
     await until(world, 23, "07:59")
     assert world.replicas("web") == 2
     await until(world, 23, "08:01")
@@ -117,8 +117,8 @@ async def test_without_any_environment_it_rules_a_scaled_object(world: World, ki
     assert (world.replicas(), told(world)["phase"]) == (0, "Active")
     assert "by Override evening" in world.full_condition("Paused")[2]
     counts = world.writes_of(DEPLOYMENTS)
-    await world.kill()
-    await world.start()
+    await world.operator.kill()
+    await world.operator.start()
     await world.seconds(100)
     assert [one["spec"]["replicas"] for one in counts if one["spec"]["replicas"]] == []
     await world.seconds(160)

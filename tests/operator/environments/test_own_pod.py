@@ -4,9 +4,9 @@ import pytest
 
 from keda_py.kube.resources import OVERRIDES
 from keda_py.operator.environments.known.own_pod import OwnPod
-from tests.builders import cron, deployment, scaled_object
-from tests.operator.environments.builders import LUNCH, environment, override, status, until
-from tests.operator.world import World
+from tests.builders import cron, deployment, environment, override, scaled_object
+from tests.operator.environments.builders import LUNCH, status, until
+from tests.worlds.world import World
 
 OWN = {"POD_NAME": "operator-7d9c8b6f5-x2k9q", "POD_NAMESPACE": "default"}
 LONG = "an-operator-with-a-name-that-is-longer-than-all-pods-may-be"
@@ -34,8 +34,8 @@ def test_a_workload_is_known_by_the_name_of_its_pod(pod: str, kind: str, name: s
 
 async def test_the_operator_is_no_member_and_neither_is_a_scaled_object_of_it(quiet_world: World) -> None:
     world = quiet_world
-    world.env |= OWN
-    await world.start()
+    world.operator.env |= OWN
+    await world.operator.start()
     await world.create(deployment("web", 2), deployment("operator", 2), environment(calendar=LUNCH))
     await world.seconds(5)
     assert status(world)["ready"] == "1/1"
@@ -50,8 +50,8 @@ async def test_the_operator_is_no_member_and_neither_is_a_scaled_object_of_it(qu
 @pytest.mark.parametrize("kind", ["ScaledObject", "Deployment"])
 async def test_no_override_rules_a_scaled_object_of_the_operator(quiet_world: World, kind: str) -> None:
     world = quiet_world
-    world.env |= OWN
-    await world.start()
+    world.operator.env |= OWN
+    await world.operator.start()
     minimum = {"scaleTargetRef": {"name": "operator"}, "minReplicaCount": 1}
     await world.create(deployment("operator", 2), scaled_object(cron("0 8 * * *", "0 20 * * *"), **minimum))
     name = "app" if kind == "ScaledObject" else "operator"
@@ -60,7 +60,7 @@ async def test_no_override_rules_a_scaled_object_of_the_operator(quiet_world: Wo
     assert world.replicas("operator") > 0
     told = world.get(OVERRIDES, "evening")["status"]
     assert (told["phase"], "the operator itself runs in" in told["because"]) == ("Invalid", True)
-    await world.kill()
-    await world.start()
+    await world.operator.kill()
+    await world.operator.start()
     await world.seconds(30)
     assert world.replicas("operator") > 0

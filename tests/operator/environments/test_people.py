@@ -18,9 +18,9 @@ from keda_py.explanation.page import print_explanation
 from keda_py.kube.resources import ENVIRONMENTS, OVERRIDES, SCALED_OBJECTS
 from keda_py.telemetry.page import MetricsPage
 from keda_py.terminal.times import Times
-from tests.builders import deployment, metrics_api, obj, scaled_object
-from tests.operator.environments.builders import GROUP, cron_job, environment, is_suspended, starting, until
-from tests.operator.world import World
+from tests.builders import calendar, cron_job, deployment, environment, metrics_api, scaled_object, scaling_schedule
+from tests.operator.environments.builders import is_suspended, starting, until
+from tests.worlds.world import World
 
 HOURS = [{"from": "08:00", "to": "12:30"}, {"from": "13:30", "to": "14:00"}]
 BREAK = {"timeZone": "UTC", "hours": HOURS}
@@ -61,8 +61,7 @@ async def test_explain_and_the_status_name_what_rules_a_scaled_object(
 ) -> None:
     world.jobs(10)
     await world.create(deployment(), scaled_object(metrics_api(world.url), pollingInterval=600))
-    calendar = obj(GROUP, "Calendar", "office", spec=BREAK)
-    await world.create(calendar, environment(calendarRef={"name": "office"}))
+    await world.create(calendar(**BREAK), environment(calendarRef={"name": "office"}))
     await until(world, 20, "12:33")
     ruler = "asleep by environment dev until 2026-11-20T13:30:00Z (Calendar office)"
     assert world.status()["kedaPy"] == {"reason": "Paused", "since": "2026-11-20T12:30:00Z", "ruledBy": ruler}
@@ -80,7 +79,7 @@ async def test_explain_and_the_status_name_what_rules_a_scaled_object(
     page = capsys.readouterr().out
     assert page.startswith("default/app: asleep by environment dev until 13:30 UTC (Calendar office);")
     assert "annotation" not in page
-    text = (await MetricsPage(world.assembly.parts.instruments).render()).decode()
+    text = (await MetricsPage(world.operator.assembly.parts.instruments).render()).decode()
     assert 'keda_scaled_object_paused{namespace="default",scaledObject="app"} 0.0' in text
     line = line_of(world.get(SCALED_OBJECTS), world.clock.now())
     assert (line.state, line.why) == (
@@ -93,7 +92,7 @@ async def test_explain_and_the_status_name_what_rules_a_scaled_object(
 
 async def test_explain_names_the_schedule_whose_bounds_hold(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     night = [{"name": "lunch", "hours": [{"from": "12:00", "to": "13:00"}], "minReplicas": 2}]
-    schedule = obj(GROUP, "ScalingSchedule", "busy", spec={"names": ["app"], "periods": night})
+    schedule = scaling_schedule("busy", names=["app"], periods=night)
     world.jobs(10)
     await world.create(deployment(), scaled_object(metrics_api(world.url), pollingInterval=60))
     await world.seconds(10)
@@ -129,7 +128,7 @@ def test_what_names_no_environment_is_refused() -> None:
 
 
 async def test_a_night_is_told_in_numbers(world: World) -> None:
-    registry = world.assembly.parts.instruments.registry
+    registry = world.operator.assembly.parts.instruments.registry
     labels = {"namespace": "default", "environment": "dev"}
     saved = {"namespace": "default", "kind": "Deployment", "name": "web"}
 

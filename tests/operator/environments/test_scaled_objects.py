@@ -6,9 +6,9 @@ It is closed from 12:04 to 12:10.
 import pytest
 
 from keda_py.kube.resources import DEPLOYMENTS, ENVIRONMENTS, SCALED_OBJECTS
-from tests.builders import deployment, metrics_api, scaled_object
-from tests.operator.environments.builders import LUNCH, condition, environment, status, until
-from tests.operator.world import HPA, World
+from tests.builders import deployment, environment, metrics_api, scaled_object
+from tests.operator.environments.builders import LUNCH, condition, status, until
+from tests.worlds.world import HPA, World
 
 
 async def awake(world: World, **spec: object) -> None:
@@ -48,8 +48,8 @@ async def test_what_a_person_scales_up_while_asleep_is_not_taken_down_at_once(wo
     await world.seconds(60)
     assert world.replicas() == 2
     assert status(world)["members"]["ScaledObject/app"]["stage"] == "Kept"
-    await world.kill()
-    await world.start()
+    await world.operator.kill()
+    await world.operator.start()
     await world.annotate({"example.com/touched": "yes"})
     await until(world, 20, "12:09")
     assert world.replicas() == 2
@@ -59,8 +59,8 @@ async def test_after_a_restart_while_asleep_no_first_look_wakes_it(world: World)
     await awake(world)
     await until(world, 20, "12:06")
     counts = world.writes_of(DEPLOYMENTS)
-    await world.kill()
-    await world.start()
+    await world.operator.kill()
+    await world.operator.start()
     await world.seconds(200)
     assert {one["spec"]["replicas"] for one in counts} <= {0}
 

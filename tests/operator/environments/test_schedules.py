@@ -3,17 +3,16 @@
 from typing import Any
 
 from keda_py.kube.resources import HORIZONTAL_POD_AUTOSCALERS, SCALED_OBJECTS, SCALING_SCHEDULES, Obj
-from tests.builders import deployment, metrics_api, obj, scaled_object
-from tests.operator.environments.builders import GROUP, LUNCH, environment, until
-from tests.operator.world import HPA, World
+from tests.builders import deployment, environment, metrics_api, scaled_object, scaling_schedule
+from tests.operator.environments.builders import LUNCH, until
+from tests.worlds.world import HPA, World
 
 LATE = {"name": "late", "hours": [{"from": "12:04", "to": "12:10"}]}
 
 
-def schedule(name: str = "bounds", **period: Any) -> Obj:
+def late(name: str = "bounds", **period: Any) -> Obj:
     """Holds from 12:04 to 12:10."""
-    spec = {"timeZone": "UTC", "names": ["app"], "periods": [{**LATE, **period}]}
-    return obj(GROUP, "ScalingSchedule", name, spec=spec)
+    return scaling_schedule(name, timeZone="UTC", names=["app"], periods=[{**LATE, **period}])
 
 
 def bounds(world: World) -> tuple[int, int]:
@@ -28,7 +27,7 @@ async def populate(world: World, *more: Obj) -> None:
 
 
 async def test_bounds_hold_while_their_period_lasts_and_the_manifests_otherwise(world: World) -> None:
-    await populate(world, schedule(minReplicas=2, maxReplicas=3))
+    await populate(world, late(minReplicas=2, maxReplicas=3))
     before = world.get(SCALED_OBJECTS)["spec"]
     assert bounds(world) == (1, 5)
     told = world.get(SCALING_SCHEDULES, "bounds")["status"]
@@ -42,23 +41,23 @@ async def test_bounds_hold_while_their_period_lasts_and_the_manifests_otherwise(
 
 
 async def test_an_exact_count_leaves_no_room_for_a_tolerance(world: World) -> None:
-    await populate(world, schedule(replicas=4))
+    await populate(world, late(replicas=4))
     await until(world, 20, "12:06")
     assert (bounds(world), world.replicas()) == ((4, 4), 4)
 
 
 async def test_after_a_restart_the_bounds_are_known_before_the_first_look(world: World) -> None:
-    await populate(world, schedule(replicas=4))
+    await populate(world, late(replicas=4))
     await until(world, 20, "12:06")
     hpas = world.writes_of(HORIZONTAL_POD_AUTOSCALERS, HPA)
-    await world.kill()
-    await world.start()
+    await world.operator.kill()
+    await world.operator.start()
     await world.seconds(120)
     assert {one["spec"]["maxReplicas"] for one in hpas} <= {4}
 
 
 async def test_a_schedule_that_is_deleted_gives_the_manifest_back(world: World) -> None:
-    await populate(world, schedule(minReplicas=2, maxReplicas=3))
+    await populate(world, late(minReplicas=2, maxReplicas=3))
     await until(world, 20, "12:05")
     await world.delete(SCALING_SCHEDULES, "bounds")
     await world.seconds(70)
@@ -66,9 +65,9 @@ async def test_a_schedule_that_is_deleted_gives_the_manifest_back(world: World) 
 
 
 async def test_of_two_schedules_the_older_rules_and_the_newer_says_so(world: World) -> None:
-    await populate(world, schedule("first", maxReplicas=3))
+    await populate(world, late("first", maxReplicas=3))
     await world.seconds(10)
-    await world.create(schedule("second", maxReplicas=2))
+    await world.create(late("second", maxReplicas=2))
     await until(world, 20, "12:05")
     assert bounds(world) == (1, 3)
     newer = {one["type"]: one["status"] for one in world.get(SCALING_SCHEDULES, "second")["status"]["conditions"]}
@@ -76,6 +75,6 @@ async def test_of_two_schedules_the_older_rules_and_the_newer_says_so(world: Wor
 
 
 async def test_an_environment_lies_over_a_schedule(world: World) -> None:
-    await populate(world, schedule(replicas=4), environment(calendar=LUNCH))
+    await populate(world, late(replicas=4), environment(calendar=LUNCH))
     await until(world, 20, "12:06")
     assert world.replicas() == 0

@@ -10,21 +10,9 @@ from keda_py.kube.client import PatchKind
 from keda_py.kube.resources import DEPLOYMENTS, Obj
 from keda_py.kube.transport import Request
 from keda_py.localkube.store.subscriptions import Event
-from tests.builders import obj
-from tests.operator.environments.builders import (
-    GROUP,
-    HOURS,
-    condition,
-    cron_job,
-    environment,
-    events,
-    is_suspended,
-    override,
-    starting,
-    status,
-    until,
-)
-from tests.operator.world import World
+from tests.builders import calendar, cron_job, environment, override
+from tests.operator.environments.builders import condition, events, is_suspended, starting, status, until
+from tests.worlds.world import World
 
 NEVER = 10**6
 MEMBERS = {"db": 5, "cache": 5, "queue": 5, "api": 10, "auth": 10, "search": NEVER, "web": 5, "admin": 5, "mail": 5}
@@ -42,7 +30,7 @@ SPEC: dict[str, Any] = {
 def office() -> Obj:
     """Open on weekdays; Thursday the 26th is a holiday."""
     holidays = [{"dates": ["2026-11-26"], "name": "Foundation Day"}]
-    return obj(GROUP, "Calendar", "office", spec={"timeZone": "UTC", "hours": HOURS, "holidays": holidays})
+    return calendar(holidays=holidays)
 
 
 def members() -> list[Obj]:

@@ -19,13 +19,13 @@ from keda_py.kube.transport import Request
 from keda_py.terminal.times import Times
 from tests.builders import cron, deployment, metrics_api, scaled_object
 from tests.operator.explain.test_insight import explain, insight
-from tests.operator.world import NOON, World
+from tests.worlds.world import NOON, World
 
 CREATED, LATER = "2026-11-20T08:00:00Z", "2026-11-20T11:00:00Z"
 ADDRESS = "http://source.shop.svc.cluster.local:8080/api/v1/queues/orders"
 
 
-def workload(manager: str, *, time: str = LATER) -> dict[str, Any]:
+def live_workload(manager: str, *, time: str = LATER) -> dict[str, Any]:
     owned = {"manager": manager, "operation": "Update", "time": time, "fieldsV1": {"f:spec": {"f:replicas": {}}}}
     other = {"manager": "argocd", "operation": "Apply", "time": LATER, "fieldsV1": {"f:spec": {"f:template": {}}}}
     return {"metadata": {"creationTimestamp": CREATED, "managedFields": [other, owned]}}
@@ -33,17 +33,17 @@ def workload(manager: str, *, time: str = LATER) -> dict[str, Any]:
 
 @pytest.mark.parametrize("manager", ["keda-py", "keda", "kube-controller-manager"])
 def test_a_count_that_autoscaling_set_was_not_set_by_hand(manager: str) -> None:
-    assert who_set_the_count(workload(manager)) is None
+    assert who_set_the_count(live_workload(manager)) is None
 
 
 def test_a_count_set_by_hand_names_who_and_when() -> None:
-    assert who_set_the_count(workload("kubectl")) == ByHand(
+    assert who_set_the_count(live_workload("kubectl")) == ByHand(
         manager="kubectl", at=datetime(2026, 11, 20, 11, tzinfo=UTC)
     )
 
 
 def test_the_count_with_which_a_workload_was_created_was_not_set_by_hand() -> None:
-    assert who_set_the_count(workload("kubectl-create", time=CREATED)) is None
+    assert who_set_the_count(live_workload("kubectl-create", time=CREATED)) is None
     assert who_set_the_count({}) is None
 
 

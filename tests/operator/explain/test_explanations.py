@@ -15,7 +15,7 @@ from keda_py.localkube.model.calls import User
 from tests.builders import authentication, cron, deployment, from_key, metrics_api, scaled_object, secret
 from tests.http_server import HttpServer
 from tests.operator.cluster.test_blindness import BINDINGS, CLUSTER_ROLES, EVERYTHING
-from tests.operator.world import HPA, World, build_world
+from tests.worlds.world import HPA, World, open_world
 
 INSIGHT = "/apis/insight.keda-py.dev/v1alpha1/namespaces/default/scaledobjects/app"
 AUTHENTICATION = authentication("creds", namespace="default", secretTargetRef=[from_key("token", "queue-token")])
@@ -216,8 +216,8 @@ async def test_a_secret_that_is_missing_is_named_where_the_scaler_fails_for_it(w
 async def test_a_right_that_is_missing_is_named_with_verb_resource_and_user(
     tmp_path: Path, server: HttpServer, explain: Explain, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with build_world(tmp_path, server, options=ClusterOptions(enforce_rbac=True)) as world:
-        world.user = User(name="operator", groups=())
+    async with open_world(tmp_path, server, options=ClusterOptions(enforce_rbac=True)) as world:
+        world.operator.user = User(name="operator", groups=())
         rules = [
             {**EVERYTHING, "apiGroups": ["keda.sh", "autoscaling", "events.k8s.io", "apiregistration.k8s.io", ""]},
             {**EVERYTHING, "apiGroups": ["admissionregistration.k8s.io", "coordination.k8s.io", "batch"]},
@@ -227,7 +227,7 @@ async def test_a_right_that_is_missing_is_named_with_verb_resource_and_user(
         await world.client.create(CLUSTER_ROLES, {"metadata": {"name": "operator"}, "rules": rules} | ROLE)
         await world.client.create(BINDINGS, BINDING)
         world.jobs(3)
-        await world.start()
+        await world.operator.start()
         await world.create(deployment(), scaled_object(metrics_api(world.url)))
         await world.seconds(20)
         note = next(note for reason, note in world.notes() if reason == "KEDAScaleTargetActivationFailed")

@@ -3,7 +3,7 @@
 from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS, Obj
 from tests.builders import deployment, metrics_api, scaled_job, scaled_object
 from tests.operator.explain.test_insight import explain, insight, reasons
-from tests.operator.world import World
+from tests.worlds.world import World
 
 NIGHT = ["Inactive", "Activated", "Active", "CoolingDown", "Deactivated", "Inactive"]
 
@@ -28,18 +28,18 @@ async def test_after_a_restart_it_is_still_told_why_it_woke_and_no_write_was_mad
     await sleep_and_wake(world)
     assert [one["reason"] for one in history(world)] == NIGHT
     with_history = len(written)
-    await world.stop()
-    await world.start()
+    await world.operator.stop()
+    await world.operator.start()
     await world.seconds(20)
     body = await insight(world)
     assert reasons(body) == NIGHT
     assert body["changes"][1]["replicas"] == {"before": 0, "after": 1}
     assert body["changes"][1]["triggers"] == [{"metric": "s0-metric-api-value", "value": 3, "active": True}]
-    await world.stop()
+    await world.operator.stop()
 
-    world.env["KEDA_PY_DECISION_HISTORY"] = "0"
+    world.operator.env["KEDA_PY_DECISION_HISTORY"] = "0"
     await world.delete(SCALED_OBJECTS)
-    await world.start()
+    await world.operator.start()
     await world.seconds(1)
     written.clear()
     await world.create(scaled_object(metrics_api(world.url), pollingInterval=10, cooldownPeriod=60))
@@ -61,7 +61,7 @@ async def test_an_object_that_flaps_is_not_written_more_often_for_it_and_loses_n
         world.jobs(0)
         await world.seconds(5)
     assert len(distinct(written)) <= 8
-    await world.stop()
+    await world.operator.stop()
     assert history(world)[-1]["reason"] == "CoolingDown"
     assert len(history(world)) == 32
 
@@ -84,8 +84,8 @@ def distinct(written: list[Obj]) -> list[list[Obj]]:
 
 async def test_explain_tells_the_changes_since_a_time_of_one_object_and_of_all(world: World) -> None:
     await sleep_and_wake(world)
-    await world.stop()
-    await world.start()
+    await world.operator.stop()
+    await world.operator.start()
     await world.seconds(20)
     code, text = await explain(world, "-A", "--since", "2020-01-01")
     assert code == 0

@@ -13,7 +13,7 @@ from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS
 from keda_py.kube.transport import Request
 from keda_py.localkube.model.calls import User
 from tests.builders import cron, deployment, metrics_api, scaled_job, scaled_object, usage
-from tests.operator.world import World
+from tests.worlds.world import World
 
 NAMESPACE = "/apis/insight.keda-py.dev/v1alpha1/namespaces/default"
 ROOT = f"{NAMESPACE}/scaledobjects"
@@ -134,8 +134,8 @@ async def test_of_an_object_that_is_gone_nothing_is_told(slept: World) -> None:
         await insight(slept)
     code, text = await explain(slept, "default/app")
     assert (code, "not found" in text) == (1, True)
-    assert slept.assembly is not None
-    assert len(slept.assembly.parts.record) == 0
+    assert slept.operator.assembly is not None
+    assert len(slept.operator.assembly.parts.record) == 0
 
 
 async def test_without_the_api_service_explain_names_the_remedy(quiet_world: World) -> None:

@@ -19,7 +19,7 @@ MEMORY = {"type": "memory", "metricType": "Utilization", "metadata": {"value": "
 CRON, JOBS = "s0-cron-Asia-Seoul-308xxx-3019xxx", "s1-metric-api-value"
 
 
-def scaled_object(*triggers: dict[str, Any], **fields: Any) -> dict[str, Any]:
+def cooling(*triggers: dict[str, Any], **fields: Any) -> dict[str, Any]:
     return builders.scaled_object(*triggers, **{"cooldownPeriod": 300, **fields})
 
 
@@ -52,7 +52,7 @@ def queue(*, active: bool = False, **more: Any) -> dict[str, Any]:
 
 
 def test_a_workload_that_is_awake_is_told_when_it_sleeps_in_its_own_zone_beside_utc() -> None:
-    assert told(scaled_object(OFFICE), AFTERNOON, 1, [window(active=True)]) == [
+    assert told(cooling(OFFICE), AFTERNOON, 1, [window(active=True)]) == [
         "sleeps at 19:35 KST (10:35 UTC), in 5 h 5 min",
         "window daily 08:30-19:30 Asia/Seoul, 77 h a week: open until 19:30 KST (10:30 UTC)",
     ]
@@ -68,23 +68,23 @@ def test_a_workload_that_is_awake_is_told_when_it_sleeps_in_its_own_zone_beside_
     ids=["weekdays", "never", "too often to be told"],
 )
 def test_a_window_is_told_as_validate_tells_it(start: str, end: str, words: str) -> None:
-    *_, last = told(scaled_object(cron(start, end, timezone="Asia/Seoul")), AFTERNOON, 1, [window(active=True)])
+    *_, last = told(cooling(cron(start, end, timezone="Asia/Seoul")), AFTERNOON, 1, [window(active=True)])
     assert last.startswith(f"window {words}")
 
 
 def test_what_may_keep_it_awake_is_named() -> None:
-    first, *_ = told(scaled_object(OFFICE, QUEUE), AFTERNOON, 1, [window(active=True), queue()])
+    first, *_ = told(cooling(OFFICE, QUEUE), AFTERNOON, 1, [window(active=True), queue()])
     assert first == f"sleeps at 19:35 KST (10:35 UTC), in 5 h 5 min, unless {JOBS} is active"
 
 
 def test_memory_is_not_said_to_keep_a_workload_awake_because_it_does_not() -> None:
-    first, second, *_ = told(scaled_object(OFFICE, MEMORY), AFTERNOON, 1, [window(active=True)])
+    first, second, *_ = told(cooling(OFFICE, MEMORY), AFTERNOON, 1, [window(active=True)])
     assert first == "sleeps at 19:35 KST (10:35 UTC), in 5 h 5 min"
     assert second == "memory scales it while it is awake, and does not keep it awake"
 
 
 def test_a_workload_that_sleeps_is_told_when_it_wakes_and_what_wakes_it_before() -> None:
-    first, second = told(scaled_object(OFFICE, QUEUE), EVENING, 0, [window(active=False), queue()])
+    first, second = told(cooling(OFFICE, QUEUE), EVENING, 0, [window(active=False), queue()])
     assert first == f"wakes tomorrow at 08:30 KST (23:30 UTC), in 11 h 30 min, or as soon as {JOBS} is active"
     assert second.endswith(": closed until tomorrow 08:30 KST (23:30 UTC)")
 
@@ -92,29 +92,29 @@ def test_a_workload_that_sleeps_is_told_when_it_wakes_and_what_wakes_it_before()
 @pytest.mark.parametrize(
     ("manifest", "replicas", "triggers", "sentence"),
     [
-        (scaled_object(QUEUE), 0, [queue()], f"wakes as soon as {JOBS} is active"),
-        (scaled_object(QUEUE), 1, [queue(active=True)], f"sleeps once {JOBS} has had nothing to do for 5 min"),
-        (scaled_object(QUEUE, minReplicaCount=2), 3, [queue()], "does not sleep: minReplicaCount is 2"),
+        (cooling(QUEUE), 0, [queue()], f"wakes as soon as {JOBS} is active"),
+        (cooling(QUEUE), 1, [queue(active=True)], f"sleeps once {JOBS} has had nothing to do for 5 min"),
+        (cooling(QUEUE, minReplicaCount=2), 3, [queue()], "does not sleep: minReplicaCount is 2"),
         (
-            scaled_object(QUEUE, minReplicaCount=2, idleReplicaCount=0),
+            cooling(QUEUE, minReplicaCount=2, idleReplicaCount=0),
             3,
             [queue(active=True)],
             f"sleeps once {JOBS} has had nothing to do for 5 min",
         ),
-        (scaled_object(cpu(), MEMORY), 1, [], "does not sleep: cpu and memory alone cannot wake it again"),
+        (cooling(cpu(), MEMORY), 1, [], "does not sleep: cpu and memory alone cannot wake it again"),
         (
-            scaled_object(QUEUE),
+            cooling(QUEUE),
             1,
             [{"metric": JOBS, "active": False, "error": "refused"}],
             f"does not sleep while {JOBS} cannot be read",
         ),
         (
-            scaled_object(QUEUE, advanced={"scalingModifiers": {"formula": "a + 1", "target": "5"}}),
+            cooling(QUEUE, advanced={"scalingModifiers": {"formula": "a + 1", "target": "5"}}),
             1,
             [queue()],
             "whether it sleeps is decided by its formula at each poll",
         ),
-        (scaled_object(cron("0 0 30 2 *", "0 1 30 2 *")), 0, [], "does not wake: no window opens within five years"),
+        (cooling(cron("0 0 30 2 *", "0 1 30 2 *")), 0, [], "does not wake: no window opens within five years"),
     ],
     ids=["idle", "busy", "min", "idle count", "resources", "failing", "formula", "never"],
 )
@@ -133,33 +133,31 @@ def test_without_an_open_window_the_sentence_says_on_what_it_depends(
     ],
 )
 def test_an_annotation_that_prevents_it_is_named(annotation: str, replicas: int, sentence: str) -> None:
-    manifest = scaled_object(QUEUE)
+    manifest = cooling(QUEUE)
     manifest["metadata"]["annotations"] = {f"autoscaling.keda.sh/{annotation}": "true"}
     assert told(manifest, AFTERNOON, replicas, [queue()])[0] == sentence
 
 
 def test_a_cooldown_is_told_to_the_second() -> None:
     now = EVENING + timedelta(seconds=17)
-    first, *_ = told(
-        scaled_object(QUEUE), now, 1, [queue()], reason="CoolingDown", cooldownLeftSeconds=63, nextChange="x"
-    )
+    first, *_ = told(cooling(QUEUE), now, 1, [queue()], reason="CoolingDown", cooldownLeftSeconds=63, nextChange="x")
     assert first == f"sleeps at 12:01:20 UTC, in 1 min 3 s, unless {JOBS} is active"
 
 
 def test_windows_closer_than_the_cooldown_are_one_night_with_no_sleep_between() -> None:
     early, late = cron("0 8 * * *", "0 12 * * *"), cron("3 12 * * *", "0 18 * * *")
     now = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
-    assert told(scaled_object(early, late), now, 1, [])[0] == "sleeps at 18:05 UTC, in 9 h 5 min"
+    assert told(cooling(early, late), now, 1, [])[0] == "sleeps at 18:05 UTC, in 9 h 5 min"
 
 
 def test_windows_that_are_always_open_are_said_to_let_it_never_sleep() -> None:
     day, night = cron("0 8 * * *", "0 20 * * *"), cron("0 20 * * *", "0 8 * * *")
-    assert told(scaled_object(day, night), EVENING, 1, [])[0] == "does not sleep: a window is always open"
+    assert told(cooling(day, night), EVENING, 1, [])[0] == "does not sleep: a window is always open"
 
 
 def test_what_cannot_be_read_is_not_foretold() -> None:
     now = EVENING.isoformat()
-    assert scene_of({"now": {"time": now}, "last": None}, scaled_object(QUEUE), Times(now=EVENING)) is None
+    assert scene_of({"now": {"time": now}, "last": None}, cooling(QUEUE), Times(now=EVENING)) is None
     assert scene_of({"now": {"time": now, "nextPoll": now}, "last": {"replicas": {}}}, None, Times(now=EVENING)) is None
 
 

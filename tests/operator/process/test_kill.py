@@ -13,8 +13,8 @@ from keda_py.kube.resources import DEPLOYMENTS, HORIZONTAL_POD_AUTOSCALERS, SCAL
 from keda_py.localkube.store.subscriptions import Event
 from tests.builders import deployment, metrics_api, scaled_object
 from tests.http_server import HttpServer
-from tests.operator.world import HPA, World, build_world
 from tests.sweeps import steps
+from tests.worlds.world import HPA, World, open_world
 
 OURS = ("scaledobjects", "horizontalpodautoscalers", "deployments", "events")
 COOLDOWN = 120
@@ -39,7 +39,7 @@ class Cutter:
             return
         self.writes += 1
         if self.writes >= self._number:
-            self._world.cut()
+            self._world.operator.cut()
             self.done.set()
 
 
@@ -61,8 +61,8 @@ async def every_kill(tmp_path: Path, server: HttpServer) -> AsyncIterator[EveryK
             for number in steps(3):
                 folder = tmp_path / str(number)
                 folder.mkdir()
-                async with build_world(folder, server, tasks, tls=True) as world:
-                    await world.start()
+                async with open_world(folder, server, tasks, tls=True) as world:
+                    await world.operator.start()
                     cutter = await _live_through(world, story, number)
                     if not cutter.done.is_set():
                         return cutter.writes
@@ -82,7 +82,7 @@ async def _live_through(world: World, story: Story, number: int) -> Cutter:
             await anext(chapters)
             dying.cancel()
         if cutter.done.is_set():
-            await world.start()
+            await world.operator.start()
         await anext(chapters, None)
     except BaseException as error:
         error.add_note(f"killed at write {number}")
@@ -92,7 +92,7 @@ async def _live_through(world: World, story: Story, number: int) -> Cutter:
 
 async def _die(world: World, cutter: Cutter) -> None:
     await cutter.done.wait()
-    await world.kill()
+    await world.operator.kill()
 
 
 async def test_on_the_way_up_every_write_may_be_the_last_one(every_kill: EveryKill) -> None:
@@ -184,9 +184,9 @@ async def test_a_take_over_in_the_middle_of_a_cooldown_does_not_shorten_it(world
     await world.seconds(10)
     world.jobs(0)
     await world.seconds(40)
-    await world.kill()
+    await world.operator.kill()
     await world.seconds(30)
-    await world.start()
+    await world.operator.start()
     await world.seconds(COOLDOWN - 73)
     assert world.replicas() == 1
     await world.seconds(5)
@@ -197,10 +197,10 @@ async def test_what_was_active_at_a_kill_cools_down_from_the_first_look_on(world
     world.jobs(1)
     await world.create(deployment(), scaled_object(metrics_api(world.url), cooldownPeriod=COOLDOWN, pollingInterval=10))
     await world.seconds(3600)
-    await world.kill()
+    await world.operator.kill()
     world.jobs(0)
     await world.seconds(600)
-    await world.start()
+    await world.operator.start()
     await world.seconds(COOLDOWN - 2)
     assert world.replicas() == 1
     await world.seconds(5)
@@ -212,7 +212,7 @@ async def test_at_sigterm_the_last_activity_is_written_and_nothing_else(world: W
     await world.create(deployment(), scaled_object(metrics_api(world.url), cooldownPeriod=COOLDOWN, pollingInterval=10))
     await world.seconds(3600)
     before = world.status()
-    await world.stop()
+    await world.operator.stop()
     after = world.status()
     assert after.pop("lastActiveTime") == world.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
     assert before.pop("lastActiveTime") < world.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")

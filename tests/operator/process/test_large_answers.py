@@ -4,7 +4,7 @@ from pathlib import Path
 
 from keda_py.kube.resources import SCALED_OBJECTS
 from tests.builders import deployment, metrics_api, scaled_object
-from tests.operator.world import World
+from tests.worlds.world import World
 
 
 def children() -> set[str]:
@@ -21,7 +21,7 @@ async def test_a_large_answer_scales_and_its_reader_ends_with_the_operator(world
     await world.seconds(60)
     assert world.condition("Active") == ("True", "ScalerActive")
     assert len(children() - before) == 1
-    await world.stop()
+    await world.operator.stop()
     assert children() <= before
 
 

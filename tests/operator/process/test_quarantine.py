@@ -25,7 +25,7 @@ from keda_py.readings.journal import Journal
 from keda_py.readings.journal_bytes import SIZE
 from tests.builders import deployment, metrics_api, scaled_object
 from tests.operator.test_metrics_page import read as read_page
-from tests.operator.world import World
+from tests.worlds.world import World
 
 NOBODY_ON_THE_CPU = slice(12, 16)
 HELD = ("False", "ScaledObjectHeldBack")
@@ -50,8 +50,8 @@ class Lives:
     async def begin(self, left: bytearray | None = None) -> None:
         """The next process, which finds that."""
         self.memory = left or bytearray(SIZE)
-        self.world.journal = Journal(memoryview(self.memory), self.now)
-        await self.world.start()
+        self.world.operator.journal = Journal(memoryview(self.memory), self.now)
+        await self.world.operator.start()
 
     async def died(self, culprit: str = "", innocents: Sequence[str] = (), resource: Resource = SCALED_OBJECTS) -> None:
         """The one before has died inside a step of work on `culprit`, while work on `innocents` was under way."""
@@ -192,7 +192,7 @@ async def test_a_question_that_comes_when_it_is_due_is_a_trial(lives: Lives, sou
     await create(world, sources, "app")
     await lives.begin()
     await world.seconds(5)
-    await world.stop()
+    await world.operator.stop()
     live = world.get(SCALED_OBJECTS, "app")
     work = work_on(ObjectKey.of("ScaledObject", live), live)
     journal = Journal(memoryview(bytearray(SIZE)), lives.now)
@@ -241,7 +241,7 @@ async def test_what_is_held_back_can_be_deleted(lives: Lives, sources: Sources) 
     await create(lives.world, sources, "poison", advanced={"restoreToOriginalReplicaCount": True})
     await lives.begin()
     await lives.world.seconds(5)
-    await lives.world.kill()
+    await lives.world.operator.kill()
     await lives.died("poison")
     await lives.world.delete(SCALED_OBJECTS, "poison")
     await lives.world.seconds(5)
@@ -271,13 +271,13 @@ async def test_dying_again_at_it_holds_it_for_longer_each_time(lives: Lives, sou
 
         async def die(left: asyncio.Future[bytearray] = left) -> None:
             left.set_result(lives.left())
-            world.cut()
+            world.operator.cut()
 
         sources.on_question["poison"] = die
         while not left.done():
             await world.seconds(10)
         lengths.append(lives.now - began)
-        await world.kill()
+        await world.operator.kill()
         await lives.begin(left.result())
         await world.seconds(1)
         assert world.condition("Ready", "poison") == HELD
@@ -293,7 +293,7 @@ async def test_another_replica_keeps_to_what_the_status_says(lives: Lives, sourc
     await create(world, sources, "poison", "ordinary")
     await lives.died("poison")
     await world.seconds(2)
-    await world.kill()
+    await world.operator.kill()
     sources.asked.clear()
     await lives.begin()
     await world.seconds(20)
@@ -339,7 +339,7 @@ async def test_a_source_that_hangs_holds_the_others_up_for_a_second(lives: Lives
         others.set()
 
     sources.on_question |= {"slow": wait, "app": note}
-    world.source_seconds = 60
+    world.operator.source_seconds = 60
     async with asyncio.timeout(30):
         await lives.died(innocents=("slow", "app"))
         await world.seconds(32)
@@ -374,7 +374,7 @@ async def test_what_was_active_keeps_its_replicas_and_then_its_whole_cooldown(li
     await lives.begin()
     await world.seconds(600)
     assert world.replicas("app") == 1
-    await world.kill()
+    await world.operator.kill()
     sources.url("app", 0)
     await lives.died("app")
     await world.seconds(28)
@@ -427,8 +427,8 @@ async def test_what_was_held_back_is_not_read_together_with_others_for_an_hour(l
     await create(world, sources, "app")
     await lives.died("app")
     await world.seconds(35)
-    assert world.assembly is not None
-    built = world.assembly.parts.readings.built(ObjectKey("ScaledObject", "default", "app"))
+    assert world.operator.assembly is not None
+    built = world.operator.assembly.parts.readings.built(ObjectKey("ScaledObject", "default", "app"))
     assert built is not None
     assert built.stands_apart
     await world.seconds(3700)

@@ -18,8 +18,8 @@ from keda_py.operator.scaled_jobs.caches import JobCaches
 from keda_py.operator.scaled_jobs.job_tracker import ASK_AFTER_SECONDS, AT_ONCE, JobTracker
 from keda_py.operator.scaled_jobs.state import ScaledJobState
 from tests.builders import scaled_job
-from tests.operator.world import World
 from tests.waiting import eventually
+from tests.worlds.world import World
 
 WORK = SCALED_JOBS.named("default", "work")
 MANIFEST = scaled_job({"type": "redis", "metadata": {}}, namespace="default")
@@ -57,7 +57,8 @@ class Books:
 
 @pytest.fixture
 async def books(quiet_world: World) -> AsyncIterator[Books]:
-    async with KubeClient(quiet_world.clock, str(quiet_world.kubeconfig)) as client:
+    quiet_world.operator.log_in(quiet_world.operator.cable.url)
+    async with KubeClient(quiet_world.clock, str(quiet_world.operator.kubeconfig)) as client:
         caches = JobCaches(client, ())
         ledger = JobTracker(client, caches)
         live = await quiet_world.client.create(SCALED_JOBS, MANIFEST)
@@ -98,13 +99,13 @@ async def test_a_job_that_nobody_ever_sees_is_asked_for_and_then_forgotten(books
 
 
 async def test_a_creation_without_an_answer_counts_until_it_is_known_not_to_have_happened(books: Books) -> None:
-    books.world.cut()
+    books.world.operator.cut()
     assert [type(error) for error in await books.create(1)] == [Unavailable]
     assert books.tally().running == 1
     with pytest.raises(Unavailable):
         await books.ledger.settle(books.state)
     assert books.tally().running == 1
-    books.world.cable.plug()
+    books.world.operator.cable.plug()
     await books.ledger.settle(books.state)
     assert books.tally().running == 0
     assert await books.stored() == set()

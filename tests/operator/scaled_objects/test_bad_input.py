@@ -4,7 +4,7 @@ import pytest
 
 from keda_py.kube.resources import DEPLOYMENTS, HORIZONTAL_POD_AUTOSCALERS, SCALED_OBJECTS, Obj
 from tests.builders import deployment, metrics_api, scaled_object
-from tests.operator.world import HPA, NAMESPACE, World
+from tests.worlds.world import HPA, NAMESPACE, World
 
 CRON = {"timezone": "Etc/UTC", "start": "0 8 * * *", "end": "0 18 * * *", "desiredReplicas": "1"}
 API = {"url": "http://queue.example", "valueLocation": "value", "targetValue": "5"}

@@ -3,7 +3,7 @@
 from keda_py.kube.resources import DEPLOYMENTS, SCALED_OBJECTS
 from tests.builders import deployment, metrics_api, scaled_object
 from tests.operator.meddler import meddling
-from tests.operator.world import World
+from tests.worlds.world import World
 
 
 async def test_who_woke_the_workload_first_is_not_overruled(world: World) -> None:

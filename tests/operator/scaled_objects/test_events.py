@@ -11,7 +11,7 @@ from keda_py.localkube.model.calls import User
 from tests import builders
 from tests.builders import a_namespace, deployment, metrics_api, scaled_object
 from tests.http_server import HttpServer
-from tests.operator.world import NAMESPACE, World, build_world
+from tests.worlds.world import NAMESPACE, World, open_world
 
 RBAC = {"group": "rbac.authorization.k8s.io", "version": "v1", "namespaced": False}
 CLUSTER_ROLES = Resource(kind="ClusterRole", plural="clusterroles", **RBAC)
@@ -26,7 +26,7 @@ NO_STATUS = [
 ]
 
 
-def scaled_job(url: str) -> Obj:
+def asking_job(url: str) -> Obj:
     return builders.scaled_job(metrics_api(url), name="app", namespace=NAMESPACE)
 
 
@@ -39,7 +39,7 @@ def events(world: World, kind: str, namespace: str = NAMESPACE) -> list[tuple[st
 
 async def test_begin_and_end_of_watching_are_told_with_kedas_actions(world: World) -> None:
     await world.create(deployment(), scaled_object(metrics_api(world.url)))
-    await world.client.create(SCALED_JOBS, scaled_job(world.url))
+    await world.client.create(SCALED_JOBS, asking_job(world.url))
     await world.seconds(1)
     await world.delete(SCALED_OBJECTS)
     await world.delete(SCALED_JOBS)
@@ -54,11 +54,11 @@ async def test_begin_and_end_of_watching_are_told_with_kedas_actions(world: Worl
 
 
 async def test_a_status_that_may_not_be_written_is_told_once(tmp_path: Path, server: HttpServer) -> None:
-    async with build_world(tmp_path, server, options=ClusterOptions(enforce_rbac=True)) as world:
+    async with open_world(tmp_path, server, options=ClusterOptions(enforce_rbac=True)) as world:
         await allow(world, NO_STATUS)
-        await world.start()
+        await world.operator.start()
         await world.create(deployment(), scaled_object(metrics_api(world.url)))
-        await world.client.create(SCALED_JOBS, scaled_job(world.url))
+        await world.client.create(SCALED_JOBS, asking_job(world.url))
         await world.seconds(300)
         for kind in ("ScaledObject", "ScaledJob"):
             failed = [one for one in events(world, kind) if one[1] == f"{kind}UpdateFailed"]
@@ -72,17 +72,17 @@ async def test_no_event_is_written_into_a_namespace_that_goes_away(world: World)
         body["metadata"]["namespace"] = "team"
         await world.client.create(resource, body)
     await world.seconds(1)
-    refused = world.assembly.parts.events.dropped if world.assembly else -1
+    refused = world.operator.assembly.parts.events.dropped if world.operator.assembly else -1
     await world.client.delete(NAMESPACES.named("", "team"))
     await world.seconds(2)
     assert world.all(EVENTS, "team") == []
-    assert world.assembly is not None
-    assert world.assembly.parts.events.dropped == refused == 0
+    assert world.operator.assembly is not None
+    assert world.operator.assembly.parts.events.dropped == refused == 0
 
 
 async def allow(world: World, rules: list[Any]) -> None:
     """Exactly this, to the operator."""
-    world.user = User(name="operator", groups=())
+    world.operator.user = User(name="operator", groups=())
     api_version, name = "rbac.authorization.k8s.io/v1", {"name": "operator"}
     role = {"apiVersion": api_version, "kind": "ClusterRole", "metadata": name, "rules": rules}
     binding = {
@@ -98,8 +98,8 @@ async def allow(world: World, rules: list[Any]) -> None:
 
 async def test_keys_that_no_scaler_reads_are_told_where_that_is_asked_for(quiet_world: World) -> None:
     world = quiet_world
-    world.env = {"KEDA_CHECK_UNEXPECTED_SCALERS_PARAMS": "enabled"}
-    await world.start()
+    world.operator.env = {"KEDA_CHECK_UNEXPECTED_SCALERS_PARAMS": "enabled"}
+    await world.operator.start()
     trigger = metrics_api(world.url, name="queue")
     trigger["metadata"]["targetvalue"] = "5"
     await world.create(deployment(), scaled_object(trigger))

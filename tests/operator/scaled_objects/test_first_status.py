@@ -6,8 +6,8 @@ from aiohttp import web
 
 from keda_py.kube.resources import DEPLOYMENTS, SCALED_JOBS, SCALED_OBJECTS, Obj
 from tests.builders import deployment, metrics_api, scaled_job, scaled_object
-from tests.operator.world import HPA, World
 from tests.waiting import eventually
+from tests.worlds.world import HPA, World
 
 
 def statuses(versions: list[Obj]) -> list[Obj]:

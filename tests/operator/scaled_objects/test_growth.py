@@ -7,8 +7,8 @@ from types import CodeType, FrameType
 from typing import Any
 
 from tests.builders import deployment, metrics_api, scaled_object
-from tests.operator.world import World
 from tests.places import ROOT
+from tests.worlds.world import World
 
 FEW, MANY = 10, 40
 LOG = 6

@@ -8,9 +8,9 @@ from keda_py.kube.resources import DEPLOYMENTS, HORIZONTAL_POD_AUTOSCALERS, SCAL
 from keda_py.localkube.store.subscriptions import Event
 from tests.builders import deployment, metrics_api, scaled_object
 from tests.http_server import Answer
-from tests.operator.world import HPA, World
 from tests.sweeps import size
 from tests.waiting import eventually
+from tests.worlds.world import HPA, World
 
 PAUSED = "autoscaling.keda.sh/paused"
 PAUSED_REPLICAS = "autoscaling.keda.sh/paused-replicas"
@@ -40,11 +40,11 @@ async def test_an_object_made_anew_while_nobody_looked_is_another_object(world: 
     world.jobs(1)
     await world.create(deployment(), scaled_object(metrics_api(world.url), cooldownPeriod=300))
     await world.seconds(5)
-    world.cable.pull()
+    world.operator.cable.pull()
     await world.patch(SCALED_OBJECTS, {"metadata": {"finalizers": []}})
     await world.delete(SCALED_OBJECTS)
     await world.create(scaled_object(metrics_api(world.url), maxReplicaCount=7, cooldownPeriod=300))
-    world.cable.plug()
+    world.operator.cable.plug()
 
     async def recovered() -> bool:
         await world.seconds(1)
@@ -128,8 +128,8 @@ async def test_the_annotation_empty_means_paused_and_false_means_not(world: Worl
 
 async def test_many_objects_at_once_are_all_ready_and_asked_for_in_time(quiet_world: World) -> None:
     world = quiet_world
-    world.source_seconds = 3.0
-    await world.start()
+    world.operator.source_seconds = 3.0
+    await world.operator.start()
     names = [f"app-{number}" for number in range(MANY)]
     scaled: dict[str, float] = {}
 
@@ -159,8 +159,8 @@ async def test_many_objects_at_once_are_all_ready_and_asked_for_in_time(quiet_wo
 
 async def test_one_source_that_hangs_delays_none_of_the_others(quiet_world: World) -> None:
     world = quiet_world
-    world.source_seconds = 1.0
-    await world.start()
+    world.operator.source_seconds = 1.0
+    await world.operator.start()
 
     async def never(_: object) -> None:
         await asyncio.get_running_loop().create_future()
@@ -177,8 +177,8 @@ async def test_one_source_that_hangs_delays_none_of_the_others(quiet_world: Worl
 
 async def test_fifty_objects_of_a_dead_server_delay_no_poll_of_the_others(quiet_world: World) -> None:
     world, over, hanging, asked = quiet_world, asyncio.Event(), set[str](), dict[str, float]()
-    world.source_seconds = 30.0
-    await world.start()
+    world.operator.source_seconds = 30.0
+    await world.operator.start()
     clock = asyncio.get_running_loop().time
 
     async def never(request: web.Request) -> web.Response:

@@ -7,8 +7,8 @@ import pytest
 from keda_py.kube.resources import DEPLOYMENTS, HORIZONTAL_POD_AUTOSCALERS, SCALED_OBJECTS
 from keda_py.kube.transport import Request
 from tests.builders import cron, deployment, metrics_api, scaled_object, workload
-from tests.operator.world import World
 from tests.worlds.actor import KINDS
+from tests.worlds.world import World
 
 
 async def test_a_job_wakes_the_workload_at_the_next_poll(world: World) -> None:

@@ -8,8 +8,8 @@ from aiohttp import web
 from keda_py.kube.resources import CONFIG_MAPS, PODS, SECRETS, Obj
 from keda_py.kube.transport import Request
 from tests.builders import config_map, deployment, metadata, metrics_api, scaled_object, secret
-from tests.operator.world import World
 from tests.waiting import eventually
+from tests.worlds.world import World
 
 LONG = 3600
 QUESTION = "/apis/external.metrics.k8s.io/v1beta1/namespaces/default/s0-configmap-depth-jobs"
@@ -67,8 +67,8 @@ async def test_an_object_that_was_not_there_wakes_the_workload_when_it_comes(wor
 async def test_work_that_is_told_of_during_a_look_does_not_wait_for_the_next_poll(quiet_world: World) -> None:
     """The look has read the one trigger, and waits for the other."""
     world, asked, answer = quiet_world, asyncio.Event(), asyncio.Event()
-    world.source_seconds = 30.0
-    await world.start()
+    world.operator.source_seconds = 30.0
+    await world.operator.start()
     await world.create(config_map("depth", jobs="0"), deployment())
     await world.create(scaled_object(on_key("ConfigMap"), metrics_api(world.url), pollingInterval=LONG))
     await world.seconds(10)

@@ -7,9 +7,9 @@ import pytest
 from redis.asyncio import Redis
 
 from tests.builders import deployment, scaled_object
-from tests.operator.world import World
 from tests.servers import free_port, redis_command, running
 from tests.waiting import eventually
+from tests.worlds.world import World
 
 HOUR = 3600
 

@@ -4,7 +4,7 @@ import pytest
 
 from keda_py.kube.resources import SCALED_OBJECTS, Obj
 from tests.builders import cron, deployment, metrics_api, scaled_object
-from tests.operator.world import World
+from tests.worlds.world import World
 
 OPEN, AGAIN = cron("0 12 * * *", "30 12 * * *", 2), cron("10 14 * * *", "20 14 * * *", 2)
 MINUTE = 60
@@ -30,9 +30,9 @@ async def test_a_nap_is_accounted_without_a_write_and_over_a_restart(world: Worl
     writes = world.writes_of(SCALED_OBJECTS)
     await world.seconds(45 * MINUTE)
     assert writes == []
-    await world.stop()
+    await world.operator.stop()
     await world.seconds(20 * MINUTE)
-    await world.start()
+    await world.operator.start()
     await world.seconds(21 * MINUTE)
     assert world.replicas() == 3
     month = savings(world)["month"]
@@ -71,12 +71,12 @@ async def test_where_the_hpa_moves_counts_they_are_written_once_in_six_hours_and
     before = len(writes)
     await world.seconds(130 * STEP)
     assert len(writes) == before  # a restart goes on from what is stored
-    await world.kill()
+    await world.operator.kill()
     await world.seconds(20 * STEP)
-    await world.start()
+    await world.operator.start()
     await world.seconds(10 * STEP)
     labels = {"namespace": "default", "kind": "ScaledObject", "name": "app"}
-    used = world.assembly.parts.instruments.registry.get_sample_value("keda_py_replica_seconds", labels)
+    used = world.operator.assembly.parts.instruments.registry.get_sample_value("keda_py_replica_seconds", labels)
     expected = (2 * 8 + 4 * 16 + 3 * 24 + 4 * 32 + 4 * (130 + 20 + 10)) * STEP
     assert used == pytest.approx(expected, abs=4 * 4 * 5 * STEP)  # a poll at each change
 

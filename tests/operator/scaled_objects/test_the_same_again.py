@@ -14,7 +14,7 @@ from keda_py.localkube.plane import SYNC_SECONDS
 from keda_py.operator.decisions.history import PAUSE_SECONDS
 from keda_py.operator.scaled_objects.observing import sees_the_same
 from tests.builders import deployment, metrics_api, scaled_object
-from tests.operator.world import World
+from tests.worlds.world import World
 
 POLL = 10
 
@@ -56,8 +56,8 @@ async def test_a_count_changed_by_hand_is_seen_before_the_hpa_notices(world: Wor
 async def test_what_is_told_of_the_last_look_and_of_sleep_goes_on_while_nothing_changes(world: World) -> None:
     await world.create(deployment(), scaled_object(metrics_api(world.url), pollingInterval=POLL))
     await _idle(world)
-    assert world.assembly is not None
-    instruments, record = world.assembly.parts.instruments, world.assembly.parts.record
+    assert world.operator.assembly is not None
+    instruments, record = world.operator.assembly.parts.instruments, world.operator.assembly.parts.record
 
     def saved() -> float:
         labels = {"namespace": "default", "kind": "ScaledObject", "name": "app"}
@@ -88,8 +88,8 @@ async def test_whatever_a_look_was_made_of_has_to_be_the_same_for_the_next_to_co
     fallback = {"failureThreshold": 3, "replicas": 1}
     await world.create(deployment(), scaled_object(metrics_api(world.url), pollingInterval=POLL, fallback=fallback))
     await _idle(world)
-    assert world.assembly is not None
-    parts, (state,) = world.assembly.parts, world.assembly.scaled_objects.states.values()
+    assert world.operator.assembly is not None
+    parts, (state,) = world.operator.assembly.parts, world.operator.assembly.scaled_objects.states.values()
     seen, sight, ledger, spec = await parts.readings.poll(state.key), state.sight, state.ledger, state.spec
     assert seen is not None
     assert sight is not None

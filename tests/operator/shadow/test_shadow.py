@@ -18,7 +18,7 @@ from keda_py.operator.shadow.app import Shadow, run_shadow
 from keda_py.settings.settings import load_settings
 from tests.builders import authentication, cpu, deployment, hpa, metrics_api, scaled_job, scaled_object
 from tests.http_server import HttpServer
-from tests.operator.world import World
+from tests.worlds.world import World
 
 FLAGS = {
     "shadow": "true",
@@ -38,7 +38,7 @@ async def shadow_of(world: World) -> AsyncIterator[Shadow]:
     flags = {flag: [value] for flag, value in {**FLAGS, "kubeconfig": str(world.kubeconfig)}.items()}
     stopping, begun = asyncio.Event(), asyncio.get_running_loop().create_future()
     settings = load_settings(flags, {"KEDA_HTTP_DEFAULT_TIMEOUT": "3000"})
-    task = world.tasks.create_task(run_shadow(settings, world.clock, stopping, begun.set_result))
+    task = world.operator.tasks.create_task(run_shadow(settings, world.clock, stopping, begun.set_result))
     try:
         async with asyncio.timeout(60):
             shadow = await begun

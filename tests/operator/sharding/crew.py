@@ -51,7 +51,7 @@ def leader(crew: Sequence[Replica]) -> Replica | None:
 async def apps(replicas: Replicas, names: Sequence[str] = NAMES) -> None:
     """As many ScaledObjects, at 0 without work."""
     for name in names:
-        trigger = metrics_api(f"{replicas.source.url}/jobs")
+        trigger = metrics_api(replicas.url)
         await replicas.create(deployment(name), scaled_object(trigger, name=name, pollingInterval=1))
     for name in names:
         await replicas.until_condition("Active", "False", name)

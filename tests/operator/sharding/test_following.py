@@ -11,7 +11,7 @@ from keda_py.kube.resources import ENVIRONMENTS
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
 from keda_py.operator.environments.kind import Environments
 from keda_py.operator.environments.state import EnvironmentMemory
-from tests.operator.environments.builders import environment
+from tests.builders import environment
 
 
 class Watched:

@@ -68,7 +68,7 @@ async def test_no_job_is_created_twice_and_no_question_stays_open(replicas: Repl
     await apps(replicas)
     replicas.jobs(3)
     for name in WORKS:
-        trigger = metrics_api(f"{replicas.source.url}/jobs", target=1)
+        trigger = metrics_api(replicas.url, target=1)
         work = scaled_job(trigger, name=name, pollingInterval=1, annotations=usage(run_seconds="3600"))
         await replicas.create(work)
     three_each = Counter(dict.fromkeys(WORKS, 3))

@@ -6,11 +6,10 @@ The leader decides about them; what lies over a ScaledObject each replica knows 
 from collections import Counter
 
 from keda_py.kube.resources import CLOUD_EVENT_SOURCES, DEPLOYMENTS, ENVIRONMENTS, OVERRIDES
-from tests.builders import deployment
+from tests.builders import deployment, environment, override
 from tests.operator.cloud_events.receiver import Receiver
 from tests.operator.cloud_events.test_sources import source
 from tests.operator.downscaler.builders import ORIGINAL, mark_namespace, marked
-from tests.operator.environments.builders import environment, override
 from tests.operator.replicas import Replica, Replicas
 from tests.operator.sharding.crew import (
     NAMES,
@@ -89,7 +88,7 @@ async def test_an_environment_rules_objects_of_every_replica_and_goes_on_whoever
 
 async def test_annotations_and_the_wake_budget_hold_for_all_and_each_event_is_sent_once(replicas: Replicas) -> None:
     crew = await three(replicas, downscaler_annotations="true", activations_per_second=str(BUDGET))
-    receiver = Receiver(replicas.source)
+    receiver = Receiver(replicas.server)
     await replicas.client.create(CLOUD_EVENT_SOURCES, source(receiver.url))
     await replicas.create(deployment("plain", 2))
     await apps(replicas)

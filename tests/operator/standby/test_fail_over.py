@@ -26,7 +26,7 @@ def now() -> float:
 async def idle(replicas: Replicas, **spec: object) -> None:
     """An object that sleeps, and is not polled again before long: a scale is the first look of another replica."""
     wanted = {"pollingInterval": 3600, **spec}
-    await replicas.create(deployment(), scaled_object(metrics_api(f"{replicas.source.url}/jobs"), **wanted))
+    await replicas.create(deployment(), scaled_object(metrics_api(replicas.url), **wanted))
     await replicas.until_condition("Active", "False")
 
 
@@ -97,7 +97,7 @@ async def test_a_leader_frozen_for_longer_than_its_lease_writes_nothing_when_it_
     replicas.jobs(1)
     await replicas.scaled_to(1, 5.0)
     # Something for it to do when it wakes, and nothing any more for the other one.
-    await replicas.create(scaled_object(metrics_api(f"{replicas.source.url}/jobs"), name="lost", pollingInterval=1))
+    await replicas.create(scaled_object(metrics_api(replicas.url), name="lost", pollingInterval=1))
     await replicas.until_condition("Ready", "False", "lost")
     await asyncio.sleep(CALM_SECONDS)
     written: set[str] = set()
@@ -116,7 +116,7 @@ async def test_a_cooldown_ends_no_earlier_than_without_the_kill(replicas: Replic
     await replicas.start("two")
     await replicas.create(
         deployment(),
-        scaled_object(metrics_api(f"{replicas.source.url}/jobs"), cooldownPeriod=cooldown, pollingInterval=poll),
+        scaled_object(metrics_api(replicas.url), cooldownPeriod=cooldown, pollingInterval=poll),
     )
     await replicas.scaled_to(1)
     await replicas.until_condition("Active", "True")
@@ -133,11 +133,11 @@ async def test_a_fallback_holds_through_a_fail_over_and_failures_are_not_counted
     await replicas.held_by("one")
     second = await replicas.start("two")
     fallback = {"failureThreshold": 2, "replicas": 3}
-    trigger = metrics_api(f"{replicas.source.url}/jobs", metricType="AverageValue")
+    trigger = metrics_api(replicas.url, metricType="AverageValue")
     replicas.jobs(1)
     await replicas.create(deployment(), scaled_object(trigger, fallback=fallback, pollingInterval=1))
     await replicas.scaled_to(1)
-    del replicas.source.answers["/jobs"]
+    del replicas.server.answers["/jobs"]
     await replicas.until_condition("Fallback", "True")
     assert await second.value(METRIC) == "15"
     await replicas.kill(first)

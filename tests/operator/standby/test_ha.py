@@ -24,7 +24,7 @@ async def two(replicas: Replicas) -> tuple[Replica, Replica]:
     leader = await replicas.start("one")
     await replicas.held_by("one")
     follower = await replicas.start("two")
-    trigger = metrics_api(f"{replicas.source.url}/jobs") | {"useCachedMetrics": True}
+    trigger = metrics_api(replicas.url) | {"useCachedMetrics": True}
     await replicas.create(deployment(), scaled_object(trigger, pollingInterval=3600))
     await replicas.until_condition("Active", "True")
     return leader, follower
@@ -55,8 +55,8 @@ async def test_what_changes_meanwhile_reaches_the_scalers_of_a_replica_that_does
     leader, follower = await two(replicas)
     await replicas.kill(leader)
     assert await follower.value(METRIC) == "7"
-    replicas.source.answers["/others"] = '{"value": 3}'
-    trigger = metrics_api(f"{replicas.source.url}/others")
+    replicas.server.answers["/others"] = '{"value": 3}'
+    trigger = metrics_api(f"{replicas.server.url}/others")
     await replicas.client.patch(SCALED_OBJECTS.named("default", "app"), {"spec": {"triggers": [trigger]}})
 
     async def is_followed() -> bool:
@@ -79,7 +79,7 @@ async def test_a_holder_that_accepts_and_says_nothing_delays_no_more_than_one_qu
     body = {"metadata": {"namespace": "keda", "name": "operator.keda.sh", "annotations": annotations}, "spec": lease}
     await replicas.client.create(LEASES, body)
     follower = await replicas.start("one")
-    await replicas.create(deployment(), scaled_object(metrics_api(f"{replicas.source.url}/jobs")))
+    await replicas.create(deployment(), scaled_object(metrics_api(replicas.url)))
     began = asyncio.get_running_loop().time()
     values = [await follower.value(METRIC) for _ in range(5)]
     assert values == ["7"] * 5

@@ -21,7 +21,7 @@ PROBE_SECONDS = 0.2
 SHUTDOWN_DELAY = "3s"
 
 
-def service(name: str) -> Obj:
+def https_service(name: str) -> Obj:
     spec = {"ports": [{"name": "https", "port": 443, "protocol": "TCP"}]}
     return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "namespace": "keda"}, "spec": spec}
 
@@ -61,8 +61,8 @@ def registration() -> list[Obj]:
         "admissionReviewVersions": ["v1"],
     }
     return [
-        service(METRICS_SERVICE),
-        service(WEBHOOK_SERVICE),
+        https_service(METRICS_SERVICE),
+        https_service(WEBHOOK_SERVICE),
         {
             "apiVersion": API_SERVICES.api_version,
             "kind": "APIService",
@@ -140,7 +140,7 @@ async def test_a_rolling_update_fails_no_question_and_no_review(replicas: Replic
     await replicas.cluster.apply(registration())
     first, second = await rollout.add("one"), await rollout.add("two")
     answers, reviews = Clients(), Clients()
-    wanted = scaled_object(metrics_api(f"{replicas.source.url}/jobs"), pollingInterval=1)
+    wanted = scaled_object(metrics_api(replicas.url), pollingInterval=1)
     wanted["metadata"]["namespace"] = "default"
 
     async def ask() -> None:

@@ -27,8 +27,8 @@ from tests.builders import bare_scaled_object, deployment, metrics_api
 from tests.certificates import Authority
 from tests.http_server import HttpServer, http_server
 from tests.operator.replicas import build_replicas, question
-from tests.operator.world import World, build_world
 from tests.waiting import connections_closed
+from tests.worlds.world import World, open_world
 
 ROOT = "/apis/external.metrics.k8s.io/v1beta1"
 OWN = "s0-metric-api-value"
@@ -75,18 +75,16 @@ async def neighbourhood(tmp_path: Path, server: HttpServer) -> AsyncIterator[Nei
     async with AsyncExitStack() as stack:
         adapter = await stack.enter_async_context(http_server(authority.server_context(tmp_path)))
         adapter.answers = _Anything()
-        world = await stack.enter_async_context(
-            build_world(tmp_path, server, options=ClusterOptions(enforce_rbac=True))
-        )
+        world = await stack.enter_async_context(open_world(tmp_path, server, options=ClusterOptions(enforce_rbac=True)))
         (tmp_path / "adapter-ca.crt").write_text(authority.cert)
-        world.flags = {
+        world.operator.flags = {
             "external-metrics-upstream": adapter.url,
             "external-metrics-upstream-ca-file": str(tmp_path / "adapter-ca.crt"),
         }
-        await world.start()
+        await world.operator.start()
         await add_app(world)
         yield Neighbourhood(world, adapter, authority)
-        await world.stop()
+        await world.operator.stop()
         await connections_closed()
 
 
@@ -152,7 +150,7 @@ async def test_whoever_may_not_ask_us_cannot_ask_the_neighbour_through_us(neighb
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     load_pair(context, world.cluster.identity.front_proxy)
-    url = f"https://127.0.0.1:{world.assembly.serving.secure_port}{ROOT}/namespaces/default/nginx.net.requests"
+    url = f"https://127.0.0.1:{world.operator.assembly.serving.secure_port}{ROOT}/namespaces/default/nginx.net.requests"
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=context)) as session:
         async with session.get(url, headers={"X-Remote-User": "jane"}) as answer:
             assert answer.status == 403

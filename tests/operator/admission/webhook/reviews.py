@@ -20,7 +20,7 @@ UID = "705ab4f5-6393-11e8-b7cc-42010a800002"
 CRON = cron()
 
 
-def scaled_object(**spec: Any) -> Obj:
+def written(**spec: Any) -> Obj:
     return bare_scaled_object(name="so", namespace="default", **{"scaleTargetRef": {"name": "web"}, **spec})
 
 

@@ -17,11 +17,12 @@ import httpx
 import pytest
 
 from keda_py.clock import SystemClock
+from keda_py.kube.resources import EVENTS
 from keda_py.operator.admission.webhook.paths import AUTHENTICATION, CLUSTER_AUTHENTICATION, SCALED_OBJECT
 from keda_py.operator.admission.webhook.process import MODULE, SILENCE_SECONDS
 from keda_py.serving.certificates import ServingCertificate, issue_client, make_authority, pem
-from tests.operator.admission.webhook.reviews import CRON, review, scaled_object
-from tests.operator.admission.world import AdmissionWorld, an_admission_world
+from tests.operator.admission.guarded import Guarded, a_guarded_world
+from tests.operator.admission.webhook.reviews import CRON, review, written
 from tests.waiting import eventually
 
 JSON = {"Content-Type": "application/json"}
@@ -30,36 +31,36 @@ WRONG_AUTHENTICATION = {"metadata": {"name": "auth"}, "spec": {"podIdentity": ID
 
 
 @pytest.fixture
-async def world(tmp_path: Path) -> AsyncIterator[AdmissionWorld]:
+async def guarded(tmp_path: Path) -> AsyncIterator[Guarded]:
     """Whose webhook has been called once, so that its process runs."""
-    async with an_admission_world(tmp_path) as running:
-        assert running.assembly.admission.process.pid is None, "nothing has called it"
-        await asyncio.to_thread(post, running, review(WRONG_AUTHENTICATION), AUTHENTICATION.path)
-        yield running
+    async with a_guarded_world(tmp_path) as guarded:
+        assert guarded.world.operator.assembly.admission.process.pid is None, "nothing has called it"
+        await asyncio.to_thread(post, guarded, review(WRONG_AUTHENTICATION), AUTHENTICATION.path)
+        yield guarded
 
 
-def post(world: AdmissionWorld, body: bytes, path: str = SCALED_OBJECT.path) -> Any:
+def post(guarded: Guarded, body: bytes, path: str = SCALED_OBJECT.path) -> Any:
     """From another thread than the operator's; the part of the answer that counts, or the status."""
     with httpx.Client(verify=False, timeout=60, trust_env=False) as client:
-        answer = client.post(f"{world.webhook}{path}", content=body, headers=JSON)
+        answer = client.post(f"{guarded.webhook}{path}", content=body, headers=JSON)
     return answer.json()["response"] if answer.status_code == 200 else answer.status_code
 
 
-async def test_fifty_thousand_triggers_take_no_time_of_the_operators_loop(world: AdmissionWorld) -> None:
-    body = review(scaled_object(triggers=[CRON] * 50_000))
+async def test_fifty_thousand_triggers_take_no_time_of_the_operators_loop(guarded: Guarded) -> None:
+    body = review(written(triggers=[CRON] * 50_000))
     assert len(body) > 5_000_000
     began = time.thread_time()
-    answer = await asyncio.to_thread(post, world, body)
+    answer = await asyncio.to_thread(post, guarded, body)
     assert time.thread_time() - began < 1.0, "it took 7 s of this thread, which runs the operator"
     assert not answer["allowed"]
     assert "has 50000 entries" in answer["status"]["message"]
 
 
-async def test_a_review_is_answered_while_the_operators_loop_is_busy(world: AdmissionWorld) -> None:
+async def test_a_review_is_answered_while_the_operators_loop_is_busy(guarded: Guarded) -> None:
     answered, answers = threading.Event(), list[Any]()
 
     def ask() -> None:
-        answers.append(post(world, review(WRONG_AUTHENTICATION), CLUSTER_AUTHENTICATION.path))
+        answers.append(post(guarded, review(WRONG_AUTHENTICATION), CLUSTER_AUTHENTICATION.path))
         answered.set()
 
     thread = threading.Thread(target=ask)
@@ -70,25 +71,25 @@ async def test_a_review_is_answered_while_the_operators_loop_is_busy(world: Admi
     assert "roleArn of PodIdentity" in answers[0]["status"]["message"]
 
 
-async def test_a_process_that_is_killed_comes_back(world: AdmissionWorld) -> None:
-    process = world.assembly.admission.process
+async def test_a_process_that_is_killed_comes_back(guarded: Guarded) -> None:
+    process = guarded.world.operator.assembly.admission.process
     first = process.pid
     assert first is not None
     os.kill(first, signal.SIGKILL)
     await eventually(lambda: process.pid not in (first, None), 30)
-    answer = await asyncio.to_thread(post, world, review(WRONG_AUTHENTICATION), AUTHENTICATION.path)
+    answer = await asyncio.to_thread(post, guarded, review(WRONG_AUTHENTICATION), AUTHENTICATION.path)
     assert not answer["allowed"]
 
 
-async def test_a_process_that_hangs_is_killed_and_comes_back(world: AdmissionWorld) -> None:
-    process = world.assembly.admission.process
+async def test_a_process_that_hangs_is_killed_and_comes_back(guarded: Guarded) -> None:
+    process = guarded.world.operator.assembly.admission.process
     first = process.pid
     assert first is not None
     os.kill(first, signal.SIGSTOP)
     await eventually(lambda: process.pid not in (first, None), 2 * SILENCE_SECONDS)
     with pytest.raises(ProcessLookupError):
         os.kill(first, 0)
-    answer = await asyncio.to_thread(post, world, review(scaled_object()))
+    answer = await asyncio.to_thread(post, guarded, review(written()))
     assert answer["allowed"]
 
 
@@ -101,21 +102,21 @@ def test_a_process_ends_with_its_operator_however_that_ends() -> None:
     assert process.wait(60) == 0
 
 
-async def test_made_up_reviews_leave_no_trace_in_metrics_and_events(world: AdmissionWorld) -> None:
+async def test_made_up_reviews_leave_no_trace_in_metrics_and_events(guarded: Guarded) -> None:
     slow = {"minReplicaCount": 1, "pollingInterval": 30}
     wrong = {"triggers": []}
 
     async def send(number: int) -> None:
         namespace = f"forged-{number}"
         for spec in (slow, wrong):
-            obj = scaled_object(**spec)
+            obj = written(**spec)
             obj["metadata"] |= {"namespace": namespace, "uid": f"uid-{number}", "generation": 1}
             body = review(obj, namespace=namespace, operation=f"OP-{number}")
-            assert isinstance(await asyncio.to_thread(post, world, body), dict)
+            assert isinstance(await asyncio.to_thread(post, guarded, body), dict)
 
     async def page() -> list[str]:
         async with httpx.AsyncClient() as client:
-            text = (await client.get(f"{world.metrics}/metrics")).text
+            text = (await client.get(f"{guarded.metrics}/metrics")).text
         return [line for line in text.splitlines() if "forged" in line or line.startswith("keda_webhook")]
 
     async def counted(reviews: int) -> bool:
@@ -130,7 +131,7 @@ async def test_made_up_reviews_leave_no_trace_in_metrics_and_events(world: Admis
     await eventually(lambda: counted(40))
     assert len(await page()) == before
     assert not any("forged" in line for line in await page())
-    assert not [event for event in world.events() if event["reason"] == "KEDAScalerInfo"]
+    assert not [event for event in guarded.world.all(EVENTS) if event["reason"] == "KEDAScalerInfo"]
 
 
 class Clients:
@@ -144,7 +145,7 @@ class Clients:
     def signed(self, name: str) -> ServingCertificate:
         return issue_client(self.authority, [name], SystemClock().now())
 
-    def post(self, world: AdmissionWorld, shown: ServingCertificate | None) -> Any:
+    def post(self, guarded: Guarded, shown: ServingCertificate | None) -> Any:
         context = ssl.create_default_context()
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         if shown is not None:
@@ -152,36 +153,36 @@ class Clients:
             pair.write_bytes(shown.certificate + shown.key)
             context.load_cert_chain(pair)
         with httpx.Client(verify=context, timeout=60, trust_env=False) as client:
-            answer = client.post(f"{world.webhook}{SCALED_OBJECT.path}", content=review(scaled_object()), headers=JSON)
+            answer = client.post(f"{guarded.webhook}{SCALED_OBJECT.path}", content=review(written()), headers=JSON)
         return answer.status_code
 
 
 async def test_only_callers_with_the_right_certificate_are_answered_where_a_ca_is_named(tmp_path: Path) -> None:
     clients = Clients(tmp_path)
-    flags = {"webhook-client-ca-file": str(clients.file), "webhook-client-names": "apiserver,other"}
+    flags = {"webhook_client_ca_file": str(clients.file), "webhook_client_names": "apiserver,other"}
     (tmp_path / "elsewhere").mkdir()
     strangers = Clients(tmp_path / "elsewhere")
-    async with an_admission_world(tmp_path, flags) as world:
-        assert await asyncio.to_thread(clients.post, world, clients.signed("apiserver")) == 200
-        assert await asyncio.to_thread(clients.post, world, clients.signed("mallory")) == 403
+    async with a_guarded_world(tmp_path, **flags) as guarded:
+        assert await asyncio.to_thread(clients.post, guarded, clients.signed("apiserver")) == 200
+        assert await asyncio.to_thread(clients.post, guarded, clients.signed("mallory")) == 403
         for shown in (None, strangers.signed("apiserver")):
             with pytest.raises(httpx.TransportError):
-                await asyncio.to_thread(clients.post, world, shown)
+                await asyncio.to_thread(clients.post, guarded, shown)
         clients.file.write_bytes(strangers.file.read_bytes())
 
         async def trusts_the_other() -> bool:
             try:
-                return bool(await asyncio.to_thread(clients.post, world, strangers.signed("apiserver")) == 200)
+                return bool(await asyncio.to_thread(clients.post, guarded, strangers.signed("apiserver")) == 200)
             except httpx.TransportError:
                 return False
 
         await eventually(trusts_the_other)
         with pytest.raises(httpx.TransportError):
-            await asyncio.to_thread(clients.post, world, clients.signed("apiserver"))
+            await asyncio.to_thread(clients.post, guarded, clients.signed("apiserver"))
 
 
-async def test_a_body_that_comes_in_many_pieces_is_read_whole(world: AdmissionWorld) -> None:
+async def test_a_body_that_comes_in_many_pieces_is_read_whole(guarded: Guarded) -> None:
     for size in (65_000, 66_000, 200_000):
-        obj = scaled_object()
+        obj = written()
         obj["metadata"]["annotations"] = {"note": "x" * size}
-        assert (await asyncio.to_thread(post, world, review(obj)))["allowed"]
+        assert (await asyncio.to_thread(post, guarded, review(obj)))["allowed"]

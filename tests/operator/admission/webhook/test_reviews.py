@@ -22,7 +22,7 @@ from keda_py.operator.admission.webhook.reviews import (
     read_review,
 )
 from tests.builders import cron
-from tests.operator.admission.webhook.reviews import CRON, PATH, UID, Obj, a_reviewer, review, scaled_object
+from tests.operator.admission.webhook.reviews import CRON, PATH, UID, Obj, a_reviewer, review, written
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def nested(depth: int) -> Any:
 
 
 async def test_an_ordinary_object_is_allowed(reviewer: Reviewer) -> None:
-    verdict = await judge(reviewer, review(scaled_object()))
+    verdict = await judge(reviewer, review(written()))
     assert verdict.response["response"] == {"uid": UID, "allowed": True}
 
 
@@ -69,7 +69,7 @@ async def test_an_ordinary_object_is_allowed(reviewer: Reviewer) -> None:
 )
 async def test_what_is_too_large_to_be_judged_is_denied_and_says_so(reviewer: Reviewer, spec: Obj, words: str) -> None:
     began = time.process_time()
-    verdict = await judge(reviewer, review(scaled_object(**spec)))
+    verdict = await judge(reviewer, review(written(**spec)))
     assert words in message(verdict)
     assert verdict.denied == "too-large"
     assert len(message(verdict)) <= LONGEST_MESSAGE
@@ -79,7 +79,7 @@ async def test_what_is_too_large_to_be_judged_is_denied_and_says_so(reviewer: Re
 @pytest.mark.parametrize(("unknown", "warnings"), [(0, 0), (5, MOST_WARNINGS)])
 async def test_the_most_that_is_judged_is_judged_fast(reviewer: Reviewer, unknown: int, warnings: int) -> None:
     odd = {**CRON, "metadata": {**CRON["metadata"], **{f"unknown{n}": "x" for n in range(unknown)}}}
-    body = review(scaled_object(triggers=[odd] * MOST_TRIGGERS))
+    body = review(written(triggers=[odd] * MOST_TRIGGERS))
     began = time.process_time()
     verdict = await judge(reviewer, body)
     assert time.process_time() - began < 2
@@ -94,15 +94,15 @@ def warnings_of(verdict: Verdict) -> list[str]:
 
 async def test_a_schedule_that_does_what_its_author_may_not_mean_is_warned_of(reviewer: Reviewer) -> None:
     weekend = cron("0 8 * * 1-5", "0 1 * * 1-5")
-    [warning] = warnings_of(await judge(reviewer, review(scaled_object(triggers=[weekend]))))
+    [warning] = warnings_of(await judge(reviewer, review(written(triggers=[weekend]))))
     assert warning.startswith("spec.triggers[0].metadata.end: Fri 08:00 to Mon 01:00 is one opening of 65 h")
     assert warning.endswith(" [window-over-weekend]")
-    job = scaled_object(triggers=[weekend], jobTargetRef={"template": {}})
+    job = written(triggers=[weekend], jobTargetRef={"template": {}})
     assert warnings_of(await judge(reviewer, review(job), SCALED_JOB.path)) == [warning]
 
 
 async def test_a_warning_is_switched_off_by_an_annotation_and_a_denial_is_not(reviewer: Reviewer) -> None:
-    obj = scaled_object(triggers=[cron("0 8 * * 1-5", "0 1 * * 1-5"), cron("0 0 * * *", "0 6 * * *", timezone="KST")])
+    obj = written(triggers=[cron("0 8 * * 1-5", "0 1 * * 1-5"), cron("0 0 * * *", "0 6 * * *", timezone="KST")])
     obj["metadata"]["annotations"] = {"keda-py.dev/ignore": "window-over-weekend"}
     [left] = warnings_of(await judge(reviewer, review(obj)))
     assert "'KST' is not a known time zone; did you mean Asia/Seoul?" in left
@@ -127,7 +127,7 @@ async def test_schedules_are_walked_within_bounds(reviewer: Reviewer, ignored: s
         trigger["metadata"] |= {"desiredReplicas": str(at + 1)} | {
             f"unknown{n}": "x" for n in range(5 if ignored else 0)
         }
-    obj = scaled_object(triggers=odd)
+    obj = written(triggers=odd)
     obj["metadata"]["annotations"] = {"keda-py.dev/ignore": ignored, "autoscaling.keda.sh/" + "x" * 200: "y"}
     body = review(obj)
     began = time.process_time()
@@ -136,7 +136,7 @@ async def test_schedules_are_walked_within_bounds(reviewer: Reviewer, ignored: s
 
 
 async def test_an_object_on_its_way_out_may_go_whatever_its_size(reviewer: Reviewer) -> None:
-    old = scaled_object(triggers=[CRON] * 2000)
+    old = written(triggers=[CRON] * 2000)
     new = {**old, "metadata": {**old["metadata"], "finalizers": []}}
     old = {**old, "metadata": {**old["metadata"], "finalizers": ["finalizer.keda.sh"]}}
     verdict = await judge(reviewer, review(new, oldObject=old, operation="UPDATE"))
@@ -144,12 +144,12 @@ async def test_an_object_on_its_way_out_may_go_whatever_its_size(reviewer: Revie
 
 
 async def test_what_no_check_reads_does_not_count(reviewer: Reviewer) -> None:
-    obj = scaled_object()
+    obj = written()
     obj["status"] = {"conditions": [{"type": "Ready"}] * 30_000}
     obj["metadata"]["managedFields"] = [{"fieldsV1": {str(n): {} for n in range(30_000)}}]
     obj["metadata"]["annotations"] = {"kubectl.kubernetes.io/last-applied-configuration": "x" * 200_000}
     assert (await judge(reviewer, review(obj))).response["response"]["allowed"]
-    job = scaled_object(jobTargetRef={"template": {"args": ["x"] * 30_000, "script": "x" * 200_000}})
+    job = written(jobTargetRef={"template": {"args": ["x"] * 30_000, "script": "x" * 200_000}})
     assert (await judge(reviewer, review(job), SCALED_JOB.path)).response["response"]["allowed"]
 
 
@@ -167,17 +167,17 @@ async def test_what_no_check_reads_does_not_count(reviewer: Reviewer) -> None:
         pytest.param(b"[" * 5000 + b"]" * 5000, id="deep"),
         pytest.param(b'{"request": ' + b'{"a":' * 2000 + b"1" + b"}" * 2001, id="deep inside"),
         pytest.param(b"[" + b"[]," * MOST_CONTAINERS + b"[]]", id="many lists"),
-        pytest.param(review(scaled_object(), uid="u" * 129), id="a long uid"),
-        pytest.param(review(scaled_object(), uid=""), id="no uid"),
-        pytest.param(review(scaled_object(), uid={"a": 1}), id="uid a map"),
-        pytest.param(review(scaled_object(), uid=7), id="uid a number"),
-        pytest.param(review(scaled_object(), operation="X" * 100), id="a long operation"),
-        pytest.param(review(scaled_object(), operation=None), id="no operation"),
-        pytest.param(review(scaled_object(), namespace="n" * 64), id="a long namespace"),
+        pytest.param(review(written(), uid="u" * 129), id="a long uid"),
+        pytest.param(review(written(), uid=""), id="no uid"),
+        pytest.param(review(written(), uid={"a": 1}), id="uid a map"),
+        pytest.param(review(written(), uid=7), id="uid a number"),
+        pytest.param(review(written(), operation="X" * 100), id="a long operation"),
+        pytest.param(review(written(), operation=None), id="no operation"),
+        pytest.param(review(written(), namespace="n" * 64), id="a long namespace"),
         pytest.param(review([]), id="object a list"),
         pytest.param(review("text"), id="object a text"),
-        pytest.param(review(scaled_object(), oldObject=[1]), id="old object a list"),
-        pytest.param(review(scaled_object()).replace(UID.encode(), b"\\ud800"), id="half a character"),
+        pytest.param(review(written(), oldObject=[1]), id="old object a list"),
+        pytest.param(review(written()).replace(UID.encode(), b"\\ud800"), id="half a character"),
     ],
 )
 def test_what_is_no_review_is_malformed_and_not_repeated(body: bytes) -> None:
@@ -192,20 +192,20 @@ def test_what_is_no_review_is_malformed_and_not_repeated(body: bytes) -> None:
 async def test_wrong_types_are_denied_or_allowed_and_nothing_else(
     reviewer: Reviewer, part: str, value: Any, old: Any
 ) -> None:
-    body = review({**scaled_object(), part: value}, oldObject=old, operation="UPDATE")
+    body = review({**written(), part: value}, oldObject=old, operation="UPDATE")
     for webhook in WEBHOOKS:
         assert isinstance(await judge(reviewer, body, webhook.path), Verdict)
 
 
 async def test_of_two_keys_of_one_name_the_last_counts(reviewer: Reviewer) -> None:
-    twice = review(scaled_object()).replace(b'"operation"', b'"uid":"other","operation"')
+    twice = review(written()).replace(b'"operation"', b'"uid":"other","operation"')
     assert (await judge(reviewer, twice)).response["response"]["uid"] == "other"
 
 
 @pytest.mark.parametrize("number", [b"9" * 30, b"9" * 5000, b"-1", b"1e400", b"1.5", b"99999999999"])
 @pytest.mark.parametrize("field", ["maxReplicaCount", "pollingInterval", "minReplicaCount"])
 async def test_huge_numbers_are_refused_like_wrong_ones(reviewer: Reviewer, number: bytes, field: str) -> None:
-    body = review(scaled_object(**{field: 12345})).replace(b"12345", number)
+    body = review(written(**{field: 12345})).replace(b"12345", number)
     try:
         verdict = await judge(reviewer, body)
     except Malformed:
@@ -234,7 +234,7 @@ PLACES = st.sampled_from(
 async def test_any_json_at_any_place_gets_a_verdict(
     reviewer: Reviewer, place: tuple[str, ...], value: Any, webhook: Any
 ) -> None:
-    obj = orjson.loads(orjson.dumps(scaled_object()))
+    obj = orjson.loads(orjson.dumps(written()))
     *parents, last = place
     holder = obj
     for name in parents:
@@ -249,7 +249,7 @@ async def test_any_json_at_any_place_gets_a_verdict(
 
 async def test_outside_of_the_watched_namespaces_nothing_is_judged() -> None:
     async with a_reviewer("shop") as reviewer:
-        wrong = scaled_object(triggers=[])
+        wrong = written(triggers=[])
         assert (await judge(reviewer, review(wrong, namespace="other"))).response["response"]["allowed"]
         assert not (await judge(reviewer, review(wrong, namespace="shop"))).response["response"]["allowed"]
 

@@ -17,7 +17,7 @@ from keda_py.errors import Unavailable
 from keda_py.operator.admission.webhook.reviews import Reviewer
 from keda_py.operator.admission.webhook.server import AT_ONCE, WAITING, WebhookServer
 from keda_py.testing import shared_context
-from tests.operator.admission.webhook.reviews import PATH, UID, no_overrides, review, scaled_object
+from tests.operator.admission.webhook.reviews import PATH, UID, no_overrides, review, written
 from tests.waiting import eventually
 
 JSON = {"Content-Type": "application/json"}
@@ -60,7 +60,7 @@ async def served() -> AsyncIterator[Served]:
 
 
 async def test_a_review_is_answered_and_reported(served: Served) -> None:
-    answer = await served.post(review(scaled_object()))
+    answer = await served.post(review(written()))
     assert answer.json()["response"] == {"uid": UID, "allowed": True}
     assert "server" not in answer.headers
     (report,) = served.reports
@@ -72,11 +72,11 @@ async def test_a_review_is_answered_and_reported(served: Served) -> None:
     [
         (b"{", {}, 400),
         (b"[" * 100_000, {}, 400),
-        (review(scaled_object()), {"Content-Type": "text/plain"}, 400),
-        (review(scaled_object()), {"Content-Type": "application/yaml"}, 400),
-        (gzip.compress(review(scaled_object())), {"Content-Encoding": "gzip"}, 400),
+        (review(written()), {"Content-Type": "text/plain"}, 400),
+        (review(written()), {"Content-Type": "application/yaml"}, 400),
+        (gzip.compress(review(written())), {"Content-Encoding": "gzip"}, 400),
         (b" " * 8_000_000, {}, 413),
-        (review(scaled_object(), uid="u" * 1000), {}, 400),
+        (review(written(), uid="u" * 1000), {}, 400),
     ],
 )
 async def test_what_is_malformed_is_refused_without_a_traceback(
@@ -124,7 +124,7 @@ async def test_where_neighbours_are_not_known_the_failure_policy_decides(served:
         raise Unavailable("caches of 10.0.0.7 have not synced")
 
     served.around = unknown
-    answer = await served.post(review(scaled_object()))
+    answer = await served.post(review(written()))
     assert answer.status_code == 503
     assert "10.0.0.7" not in answer.text
 
@@ -135,7 +135,7 @@ async def test_a_bug_in_a_check_is_told_once_and_is_500(served: Served, caplog: 
 
     served.around = fails
     for _ in range(20):
-        answer = await served.post(review(scaled_object()))
+        answer = await served.post(review(written()))
         assert (answer.status_code, "a bug" in answer.text) == (500, False)
     assert caplog.text.count("LookupError: a bug") == 1
 
@@ -150,7 +150,7 @@ async def test_more_than_may_wait_are_told_to_come_again_and_the_others_are_answ
         return Neighbourhood()
 
     served.around = slow
-    body = review(scaled_object())
+    body = review(written())
     head = f"POST {PATH} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
     callers = []
     for _ in range(AT_ONCE + WAITING + 10):
@@ -175,7 +175,7 @@ async def test_slow_bodies_of_one_address_keep_another_waiting_for_a_moment_only
         writer.write(head.encode())
         writers.append(writer)
     async with asyncio.timeout(7):  # of the API server's ten seconds; one body may take three
-        assert (await served.post(review(scaled_object()))).status_code == 200
+        assert (await served.post(review(written()))).status_code == 200
     for writer in writers:
         writer.close()
 

@@ -19,12 +19,12 @@ from keda_py.kube.client import PatchKind
 from keda_py.kube.resources import CALENDARS, ENVIRONMENTS, Obj
 from keda_py.kube.transport import Request
 from keda_py.localkube.store.subscriptions import Event
-from tests.builders import deployment, metrics_api, obj, scaled_object
+from tests.builders import calendar, cron_job, deployment, environment, metrics_api, override, scaled_object
 from tests.core.environment.stories import KEYS, START, WAVES, Story, calendar_of, hours_of
 from tests.core.environment.stories import override as spec_of_override
-from tests.operator.environments.builders import GROUP, cron_job, environment, labelled, override, starting
-from tests.operator.world import NOON, World
+from tests.operator.environments.builders import labelled, starting
 from tests.worlds.actor import KINDS
+from tests.worlds.world import NOON, World
 
 ARGO, PERSON = "argocd-controller", "kubectl-scale"
 NEVER_SECONDS = 10**7
@@ -107,7 +107,7 @@ class Life:
         world = self.world
         world.clock.step(START - NOON)
         world.jobs(10)
-        await world.create(obj(GROUP, "Calendar", "office", spec=hours_of(self.story)))
+        await world.create(calendar(**hours_of(self.story)))
         await world.create(*(self._body(thing) for thing in self.things.values()))
         trigger = metrics_api(world.url)
         queue = scaled_object(trigger, name="queue", minReplicaCount=1, pollingInterval=86400)
@@ -123,7 +123,7 @@ class Life:
         if self.twins:
             await world.seconds(1)
             await world.create(environment("twin", **shared))
-        await world.start()
+        await world.operator.start()
         world.listen(self._hear)
 
     def _body(self, thing: Thing) -> Obj:
@@ -150,8 +150,8 @@ class Life:
             await self._dead.wait()
             self._dead.clear()
             self.died += 1
-            await self.world.kill()
-            await self.world.begin()
+            await self.world.operator.kill()
+            await self.world.operator.begin()
             await self._held.aclose()
 
     async def scale(self, thing: Thing, count: int) -> None:
@@ -203,7 +203,7 @@ class Life:
         await self.world.delete(CALENDARS, "office")
 
     async def find_calendar(self) -> None:
-        await self.world.create(obj(GROUP, "Calendar", "office", spec=hours_of(self.story)))
+        await self.world.create(calendar(**hours_of(self.story)))
         self.lost = False
 
     # What is to be seen
@@ -254,9 +254,14 @@ class Life:
 
     def _wrote(self) -> None:
         self.writes += self._ours
-        if self._ours and self.writes in self.kills and self.world.operator is not None and not self._dead.is_set():
+        if (
+            self._ours
+            and self.writes in self.kills
+            and self.world.operator.process is not None
+            and not self._dead.is_set()
+        ):
             self._held.enter_context(self.world.clock.busy())
-            self.world.cut()
+            self.world.operator.cut()
             self._dead.set()
 
     def _has_one_owner(self) -> None:

@@ -28,9 +28,9 @@ from tests.core.environment.stories import (
 )
 from tests.http_server import http_server
 from tests.operator.environments.weeks.life import ARGO, HOUR, PERSON, Life, Thing
-from tests.operator.world import build_world
 from tests.patient import PatientLoop
 from tests.properties import explored
+from tests.worlds.world import open_world
 
 SECOND = timedelta(seconds=1)
 DAY_SECONDS = 86400.0
@@ -121,7 +121,7 @@ async def live_through(folder: Path, story: Story, moves: list[tuple[datetime, i
     async with (
         asyncio.TaskGroup() as tasks,
         http_server() as server,
-        build_world(folder, server, tasks, options) as world,
+        open_world(folder, server, tasks, options) as world,
     ):
         life = Life(world, story, kills, twins=bool(moves))
         await life.begin()

@@ -79,7 +79,7 @@ class Watch:
 
 
 @dataclass(kw_only=True)
-class World(Actor):
+class Scene(Actor):
     """A namespace of any cluster; `kubectl` runs the real one."""
 
     kubeconfig: Path

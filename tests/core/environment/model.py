@@ -77,7 +77,7 @@ class Thing:
 
 
 @dataclass
-class World:
+class NamespaceModel:
     """`kills` are numbers of writes after which the controller ends."""
 
     spec: EnvironmentSpec

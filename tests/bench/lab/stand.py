@@ -27,7 +27,7 @@ _LATENESS = "keda_internal_scale_loop_latency_seconds"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class World:
+class Stand:
     """What a bench talks to, and the process that it measures."""
 
     client: KubeClient
@@ -90,7 +90,7 @@ class World:
 
 
 @asynccontextmanager
-async def build_world(options: Options) -> AsyncIterator[World]:
+async def build_stand(options: Options) -> AsyncIterator[Stand]:
     """Start everything; the operator comes last and has nothing to do yet. Raises RuntimeError.
 
     With `options.kubeconfig` the cluster is there already, with our CRDs and no other operator; the namespace of the
@@ -100,10 +100,10 @@ async def build_world(options: Options) -> AsyncIterator[World]:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="keda-py-bench-")))
         kubeconfig = options.kubeconfig or await start_cluster(stack, folder)
         client = await stack.enter_async_context(KubeClient(SystemClock(), str(kubeconfig)))
-        yield await build_world_on(stack, folder, options, client, kubeconfig, kubeconfig)
+        yield await build_stand_on(stack, folder, options, client, kubeconfig, kubeconfig)
 
 
-async def build_world_on(
+async def build_stand_on(
     stack: AsyncExitStack,
     folder: Path,
     options: Options,
@@ -111,14 +111,14 @@ async def build_world_on(
     kubeconfig: Path,
     operators: Path,
     more: Sequence[str] = (),
-) -> World:
+) -> Stand:
     """Redis and an operator beside a cluster that stands; `operators` is the kubeconfig that the operator goes by."""
     redis, redis_port = await _start_redis(stack, folder)
     secure_port, metrics_port = free_port(), free_port()
     if options.kubeconfig:
         stack.push_async_callback(_forget_namespace, client)
     operator = await start_operator(stack, folder, operators, secure_port, metrics_port, more)
-    return World(
+    return Stand(
         client=client,
         redis=redis,
         redis_port=redis_port,

@@ -17,7 +17,7 @@ from tests import builders
 from tests.builders import container, usage
 
 
-class World:
+class BareCluster:
     """The store, its clock and its controllers, with short words for tests."""
 
     def __init__(self, options: PlaneOptions | None = None) -> None:
@@ -76,7 +76,7 @@ class World:
         return self.store.resources.get(api_version, kind)
 
 
-def workload(kind: str = "Deployment", name: str = "web", replicas: int = 2, **annotations: str) -> Obj:
+def behaving(kind: str = "Deployment", name: str = "web", replicas: int = 2, **annotations: str) -> Obj:
     """A workload, annotations go on the pods, under our prefix, `_` read as `-`."""
     containers, told = [container(cpu="100m", memory="100Mi")], usage(**annotations)
     built = builders.workload(kind, name, replicas, namespace="default", containers=containers, annotations=told)
