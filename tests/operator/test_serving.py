@@ -148,7 +148,9 @@ async def test_a_hijacked_api_service_and_a_deleted_secret_are_put_right(rotatin
 
 async def test_hpas_are_answered_through_the_front_proxy_and_strangers_are_not(rotating):
     assert await discovery_works(rotating)
-    reader, writer = await asyncio.open_connection("127.0.0.1", rotating.assembly.serving.secure_port, ssl=_blind())
+    reader, writer = await asyncio.open_connection(
+        "127.0.0.1", rotating.operator.assembly.serving.secure_port, ssl=_blind()
+    )
     writer.write(
         b"GET /apis HTTP/1.1\r\nHost: x\r\nX-Remote-User: a\r\nX-Remote-Group: system:masters\r\nConnection: close\r\n\r\n"
     )

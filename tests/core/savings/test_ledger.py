@@ -1,5 +1,6 @@
 """The account of what sleeping saves."""
 
+import math
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -9,7 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keda_py.core.savings.ledger import MOST_DAYS, Held, Ledger, is_due, kept, note, read_ledger, write_ledger
+from keda_py.core.savings.ledger import (
+    MOST_DAYS,
+    Held,
+    Ledger,
+    is_due,
+    kept,
+    note,
+    read_ledger,
+    seconds_until_due,
+    write_ledger,
+)
 from tests.properties import examples
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -109,6 +120,10 @@ def test_it_is_stored_by_itself_once_in_six_hours_where_counts_have_moved_and_el
     back = note(moved, NOON + timedelta(minutes=30), two)
     assert is_due(back, NOON + 6 * HOUR)  # a restart would not know of the minutes between
     assert not is_due(None, NOON)
+    later = [seconds_until_due(moved, NOON + timedelta(minutes=at)) for at in (1, 359, 360, 400)]
+    assert later == [359 * 60.0, 60.0, 0.0, 0.0]
+    assert [seconds_until_due(one, NOON) for one in (steady, None)] == [math.inf, math.inf]
+    assert seconds_until_due(new, NOON) == 0.0
 
 
 def test_fifteen_days_and_two_months_fit_two_kibibytes() -> None:

@@ -85,7 +85,7 @@ async def test_a_burst_of_scaled_objects_wakes_within_the_budget_and_says_so(slo
 
 
 async def test_a_wait_of_less_than_a_second_costs_no_write(quiet_world: World) -> None:
-    quiet_world.flags = {"activations-per-second": "4"}
+    quiet_world.operator.flags |= {"activations-per-second": "4"}
     await quiet_world.operator.start()
     names = [f"app-{number}" for number in range(8)]
     morning = cron("5 12 * * *", "0 20 * * *", desired=1)
