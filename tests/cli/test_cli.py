@@ -221,12 +221,11 @@ def test_local_tells_a_person_which_kubeconfig_to_use(tmp_path: Path) -> None:
     assert read_file(written)["current-context"]
 
 
-def test_a_manifest_that_cannot_be_read_is_a_usage_error(tmp_path: Path) -> None:
-    command = [*PROCESS, "local", "-f", str(tmp_path / "missing.yaml")]
-    done = subprocess.run(command, check=False, cwd=tmp_path, capture_output=True, text=True, timeout=30)
-    assert done.returncode == 2
-    assert done.stderr.startswith("keda-py local: --filename")
-    assert "Traceback" not in done.stderr
+def test_a_manifest_that_cannot_be_read_is_a_usage_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["local", "-f", str(tmp_path / "missing.yaml")]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("keda-py local: --filename")
+    assert "Traceback" not in error
 
 
 def test_an_operator_without_a_cluster_says_what_to_do(tmp_path: Path) -> None:
