@@ -1,7 +1,7 @@
 """An example, applied with kubectl to the embedded cluster while the operator runs, on virtual time.
 
-It begins on a Friday at 12:00 UTC unless told otherwise. The README's terminal sessions are part of the play: `shows` runs the next one and
-compares its answers.
+It begins on a Friday at 12:00 UTC unless told otherwise. The README's terminal sessions are part of the play: `shows`
+runs the next one and compares its answers.
 """
 
 import shlex
