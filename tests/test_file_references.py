@@ -3,6 +3,7 @@
 import io
 import tokenize
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import re2
@@ -21,8 +22,6 @@ def prose(path: Path) -> Iterator[tuple[int, str]]:
     if path.suffix != ".py":
         yield from enumerate(text.splitlines(), 1)
         return
-    if not NAMED.search(text):
-        return
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT or (token.type == tokenize.STRING and '"""' in token.string):
             for offset, line in enumerate(token.string.splitlines()):
@@ -36,7 +35,7 @@ def places(path: Path) -> list[Path]:
 
 
 def exists(name: str, path: Path) -> bool:
-    if path.suffix != ".py" and any((ROOT / "keda_py").rglob(name)):
+    if path.suffix != ".py" and is_ours(name):
         return True
     for place in places(path):
         if "*" in name:
@@ -47,6 +46,17 @@ def exists(name: str, path: Path) -> bool:
     return False
 
 
+@cache
+def is_ours(name: str) -> bool:
+    """Anywhere below keda_py."""
+    return any((ROOT / "keda_py").rglob(name))
+
+
+def lost(text: str, path: Path) -> list[str]:
+    """The names in a text of that file that lead nowhere."""
+    return [name for name in NAMED.findall(text) if name not in SAID_OF_OTHERS and not exists(name, path)]
+
+
 def documents() -> list[Path]:
     sources = [path for top in SOURCES for path in (ROOT / top).rglob("*.py")]
     charts = list((ROOT / "charts").rglob("*.md"))
@@ -54,12 +64,13 @@ def documents() -> list[Path]:
 
 
 def missing() -> list[str]:
+    """Which part of a file is prose takes long to tell: only of a file that has such a name anywhere."""
     return [
         f"{path.relative_to(ROOT)}:{number}: {name}"
         for path in documents()
+        if lost(path.read_text(encoding="utf-8"), path)
         for number, line in prose(path)
-        for name in NAMED.findall(line)
-        if name not in SAID_OF_OTHERS and not exists(name, path)
+        for name in lost(line, path)
     ]
 
 

@@ -1,8 +1,9 @@
 """Phrases that the code does without: it names the client, replica, user or scaler instead. `python -m tests.words`."""
 
-import re  # noqa: TID251 - constant patterns over our own files
 import sys
 from collections.abc import Collection, Iterable
+
+import re2
 
 from tests.places import ROOT
 
@@ -17,13 +18,13 @@ PHRASES = (
 ALLOWED: frozenset[str] = frozenset()
 """Texts that must stay, word for word, because KEDA or Kubernetes print them."""
 _GAP = r"[\s#]+"  # a phrase may be broken over two lines, also of a comment
-_PATTERN = re.compile("|".join(rf"\b{phrase.replace(' ', _GAP)}\b" for phrase in PHRASES), re.IGNORECASE)
+_PATTERN = re2.compile("(?i)" + "|".join(rf"\b{phrase.replace(' ', _GAP)}\b" for phrase in PHRASES))
 
 
 def hits_in(text: str, allowed: Collection[str] = ALLOWED) -> list[tuple[int, str]]:
     """The number and the text of each line on which a phrase begins."""
     for known in allowed:
-        text = text.replace(known, re.sub(r"[^\n]", "-", known))
+        text = text.replace(known, re2.sub(r"[^\n]", "-", known))
     starts = [text.count("\n", 0, found.start()) for found in _PATTERN.finditer(text)]
     lines = text.split("\n")
     return [(start + 1, lines[start].strip()) for start in dict.fromkeys(starts)]

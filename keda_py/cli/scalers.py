@@ -9,7 +9,6 @@ from rich.text import Text
 
 from keda_py.cli.parsers import COMPLETION, command_parser, completed_by
 from keda_py.errors import ConfigError
-from keda_py.sdk.json_schema import manifest_schema
 from keda_py.sdk.metadata import AUTH, ENV, META, Key
 from keda_py.sdk.reference import example_trigger
 from keda_py.sdk.registry import trigger_types
@@ -58,6 +57,8 @@ def run(arguments: list[str]) -> int:
 
 
 def _print_schema(kind: str) -> int:
+    from keda_py.sdk.json_schema import manifest_schema  # heavy: not for the pages
+
     sys.stdout.buffer.write(orjson.dumps(manifest_schema(kind), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
     return 0
 

@@ -46,7 +46,7 @@ class Play:
     expected: Sequence[Expected]
     replicas: int = 1
     """Of each workload that is always on."""
-    hpa_sync_seconds: float = 60.0
+    hpa_sync_seconds: float = 300.0
     environment: str = ""
     """Drawn as one lane where there is one."""
     watch: str = "deploy"

@@ -16,6 +16,9 @@ DAYS = 4
 WAKE, SLEEP = time(8, 30), time(19, 30)
 COOLDOWN = timedelta(seconds=300)
 POLLING = timedelta(seconds=60)
+"""Of the queue."""
+SELDOM = 600
+"""Seconds between polls of schedules: one that turns is looked at by itself."""
 # Memory in Mi, shared by all Ready pods; each requests 100 Mi, the HPA aims at 90 %.
 CALM, PRESSED = "60Mi", "250Mi"
 PRESSURE_FROM, PRESSURE_TO = time(14, 0), time(16, 0)
@@ -29,8 +32,8 @@ def manifests(queue_url: str) -> list[Manifest]:
     names = (NIGHTLY, WEEKDAYS, QUEUE)
     namespace: Manifest = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
     scaled = [
-        _scaled_object(NIGHTLY, [_cron("* * *"), _memory()], maxReplicaCount=10),
-        _scaled_object(WEEKDAYS, [_cron("* * 1-5")], maxReplicaCount=10),
+        _scaled_object(NIGHTLY, [_cron("* * *"), _memory()], maxReplicaCount=10, pollingInterval=SELDOM),
+        _scaled_object(WEEKDAYS, [_cron("* * 1-5")], maxReplicaCount=10, pollingInterval=SELDOM),
         _scaled_object(QUEUE, [_metrics_api(queue_url)], maxReplicaCount=5),
     ]
     return [namespace, *map(_deployment, names), *scaled]

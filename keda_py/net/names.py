@@ -9,13 +9,13 @@ the hosts file, and one channel serves the whole loop. `net/http/transport.py` l
 import socket
 from ipaddress import ip_address
 
-from aiohttp.resolver import AsyncResolver
-
 
 async def addresses(host: str, port: int) -> tuple[str, ...]:
     """The numbers of a host, in the order in which to try them. Raises socket.gaierror: unknown, or not answered."""
     if _is_number(host):  # a resolver has descriptors, which it keeps for a second after it is closed
         return (host,)
+    from aiohttp.resolver import AsyncResolver  # heavy: not for commands that look nothing up
+
     resolver = AsyncResolver()
     try:
         found = await resolver.resolve(host, port, family=socket.AF_UNSPEC)

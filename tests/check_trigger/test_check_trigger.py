@@ -2,17 +2,13 @@
 
 import asyncio
 import json
-import subprocess
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 from aiohttp import web
 
-from keda_py.apis.kinds.crds import build_crds
 from keda_py.check_trigger.references import Reference, references_in, with_references
 from keda_py.check_trigger.trial import Answer, try_triggers
 from keda_py.cli import main
@@ -20,6 +16,7 @@ from keda_py.core.spec import AS_WRITTEN
 from keda_py.kube.resources import CONFIG_MAPS, DEPLOYMENTS, SECRETS, TRIGGER_AUTHENTICATIONS, Obj, Resource
 from keda_py.localkube.cluster import LocalCluster
 from tests.builders import bare_scaled_object
+from tests.definitions import DEFINITIONS
 from tests.http_server import HttpServer, http_server
 
 CRON = {
@@ -112,15 +109,19 @@ async def test_what_the_files_lack_is_fetched_and_what_that_refers_to_as_well() 
     assert (DEPLOYMENTS, "web") in asked
 
 
-async def test_the_command_prints_json_with_credentials_from_a_cluster(server: HttpServer, tmp_path: Path) -> None:
+async def test_the_command_prints_json_with_credentials_from_a_cluster(
+    server: HttpServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     async with LocalCluster() as cluster:
-        await cluster.apply([*build_crds(), {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}])
+        await cluster.apply([*DEFINITIONS, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}])
         await cluster.apply([AUTHENTICATION, {**TOKEN, "metadata": {"name": "token", "namespace": "shop"}}])
         (tmp_path / "kubeconfig").write_text(cluster.kubeconfig())
         (tmp_path / "app.yaml").write_text(yaml.safe_dump(app(asks(server.url))))
-        done = await _run("check-trigger", "app.yaml", "--kubeconfig", "kubeconfig", "-o", "json", folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert [one["value"] for one in json.loads(done.stdout)[0]["measured"]] == [12.0]
+        files = [str(tmp_path / "app.yaml"), "--kubeconfig", str(tmp_path / "kubeconfig")]
+        code = await asyncio.to_thread(main, ["check-trigger", *files, "-o", "json"])
+    printed = capsys.readouterr()
+    assert code == 0, printed.err
+    assert [one["value"] for one in json.loads(printed.out)[0]["measured"]] == [12.0]
 
 
 @pytest.mark.parametrize(
@@ -135,9 +136,3 @@ def test_wrong_usage_is_told(flags: list[str], said: str, tmp_path: Path, capsys
     file.write_text(yaml.safe_dump(app(CRON)))
     assert main(["check-trigger", str(file), *flags]) == 2
     assert said in capsys.readouterr().err
-
-
-async def _run(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "keda_py", *arguments]
-    options: dict[str, Any] = {"cwd": folder, "capture_output": True, "text": True, "timeout": 60}
-    return await asyncio.to_thread(subprocess.run, command, **options)

@@ -10,6 +10,7 @@ from keda_py.cli import COMMANDS, main
 from keda_py.cli.flags import IGNORED, read_flags
 from keda_py.errors import ConfigError
 from tests.documents import read, read_all, read_file
+from tests.sweeps import chosen
 
 PROCESS = [sys.executable, "-m", "keda_py"]
 
@@ -190,7 +191,11 @@ def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
     assert errors.read_text() == ""
 
 
-@pytest.mark.parametrize("flags", [[], ["--no-operator"]], ids=["with operator", "cluster alone"])
+LOCAL = chosen({"with operator": [], "cluster alone": ["--no-operator"]}, {"with operator"})
+"""The cluster alone is what the next test starts, on a terminal."""
+
+
+@pytest.mark.parametrize("flags", LOCAL.values(), ids=LOCAL)
 def test_local_prints_its_kubeconfig_and_ends_at_sigterm(flags: list[str], tmp_path: Path) -> None:
     errors, written = tmp_path / "errors", tmp_path / "kubeconfig"
     command = [*PROCESS, "local", "--kubeconfig", str(written), *flags]
@@ -219,14 +224,14 @@ def test_local_tells_a_person_which_kubeconfig_to_use(tmp_path: Path) -> None:
         assert process.wait(timeout=20) == 0
     os.close(main_end)
     assert read_file(written)["current-context"]
+    assert written.stat().st_mode & 0o077 == 0
 
 
-def test_a_manifest_that_cannot_be_read_is_a_usage_error(tmp_path: Path) -> None:
-    command = [*PROCESS, "local", "-f", str(tmp_path / "missing.yaml")]
-    done = subprocess.run(command, check=False, cwd=tmp_path, capture_output=True, text=True, timeout=30)
-    assert done.returncode == 2
-    assert done.stderr.startswith("keda-py local: --filename")
-    assert "Traceback" not in done.stderr
+def test_a_manifest_that_cannot_be_read_is_a_usage_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["local", "-f", str(tmp_path / "missing.yaml")]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("keda-py local: --filename")
+    assert "Traceback" not in error
 
 
 def test_an_operator_without_a_cluster_says_what_to_do(tmp_path: Path) -> None:

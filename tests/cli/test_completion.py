@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from keda_py.cli import main
 from tests.builders import cron, scaled_job, scaled_object
 from tests.worlds.world import World, open_world
 
@@ -78,10 +79,11 @@ def test_each_shell_takes_the_script_and_completes_by_it(shell: str, script: str
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_each_shell_gets_a_script_that_names_the_program(shell: str) -> None:
-    done = subprocess.run([*PROGRAM, "completion", shell], capture_output=True, text=True, check=True, timeout=30)
-    assert "keda-py" in done.stdout
-    assert "_ARGCOMPLETE" in done.stdout
+def test_each_shell_gets_a_script_that_names_the_program(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["completion", shell]) == 0
+    script = capsys.readouterr().out
+    assert "keda-py" in script
+    assert "_ARGCOMPLETE" in script
 
 
 @pytest.fixture

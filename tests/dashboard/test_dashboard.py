@@ -5,11 +5,13 @@ import os
 import shutil
 import sys
 from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+import pytest_asyncio
 from selenium.webdriver.common.keys import Keys
 
 from keda_py.apis.kinds.crds import crd_of
@@ -29,9 +31,9 @@ from tests.worlds.world import World, open_world
 WANTED = {"namespace": "default", "kind": "ScaledObject", "name": "app", "state": "Awake", "hours": 3, "reason": "demo"}
 
 
-@pytest.fixture
-async def world(tmp_path: Path) -> AsyncIterator[World]:
-    async with open_world(tmp_path, clock=FakeClock(NOW)) as world:
+@asynccontextmanager
+async def open_story(folder: Path) -> AsyncIterator[World]:
+    async with open_world(folder, clock=FakeClock(NOW)) as world:
         await world.apply(*map(crd_of, ENVIRONMENT_KINDS))
         for name in ("dev", "shop", "tools"):
             await world.create(a_namespace(name))
@@ -46,16 +48,32 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
 
 
 @pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    async with open_story(tmp_path) as world:
+        yield world
+
+
+@pytest.fixture
 async def dashboard(world: World) -> AsyncIterator[Dashboard]:
     dashboard = Dashboard(world.client, "", world.clock)
     async with dashboard.running(0):
         yield dashboard
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def read_only(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tuple[Dashboard, World]]:
+    """For requests that change nothing."""
+    async with open_story(tmp_path_factory.mktemp("read-only")) as world:
+        dashboard = Dashboard(world.client, "", world.clock)
+        async with dashboard.running(0):
+            yield dashboard, world
+
+
 HERE = "http://127.0.0.1:PORT"
 PICTURES = ROOT / "examples" / "nightly-environments"
 
 
+@pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize(
     ("method", "path", "headers", "code"),
     [
@@ -78,8 +96,9 @@ PICTURES = ROOT / "examples" / "nightly-environments"
     ],
 )
 async def test_only_the_page_that_has_the_token_may_ask(
-    method: str, path: str, headers: dict[str, str], code: int, dashboard: Dashboard
+    method: str, path: str, headers: dict[str, str], code: int, read_only: tuple[Dashboard, World]
 ) -> None:
+    dashboard, world = read_only
     door = dashboard.door
     given = [
         (
@@ -93,6 +112,7 @@ async def test_only_the_page_that_has_the_token_may_ask(
     assert answer.status_code == code
     assert "access-control-allow-origin" not in answer.headers
     assert "default-src 'none'" in answer.headers["content-security-policy"]
+    assert len(world.all(OVERRIDES)) == 1, "only the story's own"
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """An example, applied with kubectl to the embedded cluster while the operator runs, on virtual time.
 
-It begins on a Friday at 12:00 UTC. The README's terminal sessions are part of the play: `shows` runs the next one and
-compares its answers.
+It begins on a Friday at 12:00 UTC unless told otherwise. The README's terminal sessions are part of the play: `shows`
+runs the next one and compares its answers.
 """
 
 import shlex
@@ -14,12 +14,13 @@ from pathlib import Path
 
 from redis.asyncio import Redis
 
+from keda_py.clock import FakeClock
 from keda_py.localkube.cluster import ClusterOptions
 from keda_py.schema.resources import Obj
 from tests.examples.pages import EXAMPLES, Command, readme, sessions
 from tests.http_server import http_server
 from tests.localkube.kubectl import Kubectl
-from tests.worlds.world import NAMESPACE, World, open_world
+from tests.worlds.world import NAMESPACE, NOON, World, open_world
 
 REDIS = "redis.default.svc:6379"
 
@@ -68,7 +69,12 @@ class Play:
 
 @asynccontextmanager
 async def play(
-    directory: Path, name: str, elsewhere: Mapping[str, str] | None = None, options: ClusterOptions | None = None
+    directory: Path,
+    name: str,
+    elsewhere: Mapping[str, str] | None = None,
+    options: ClusterOptions | None = None,
+    *,
+    begins: datetime = NOON,
 ) -> AsyncIterator[Play]:
     """A cluster, an operator, and the example NAME, not applied yet; `elsewhere`: address in its manifests -> one here.
 
@@ -78,7 +84,10 @@ async def play(
     shutil.copytree(EXAMPLES / name, folder)
     for written, real in (elsewhere or {}).items():
         redirect(folder, written, real)
-    async with http_server() as server, open_world(directory, server, options=options) as world:
+    async with (
+        http_server() as server,
+        open_world(directory, server, options=options, clock=FakeClock(begins)) as world,
+    ):
         await world.operator.start()
         kubectl = Kubectl(kubeconfig=world.kubeconfig, cache=directory / "cache")
         played = Play(world=world, kubectl=kubectl, folder=folder, left=sessions(readme(EXAMPLES / name)))

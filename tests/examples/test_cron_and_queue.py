@@ -8,15 +8,18 @@ from redis.asyncio import Redis
 from tests.examples.play import REDIS, here, play
 from tests.localkube.kubectl import needs_kubectl
 
+AN_HOUR_BEFORE = datetime(2026, 11, 20, 16, tzinfo=UTC)
+"""That the schedule ends: 17:00 in Berlin, on a Friday."""
+
 
 @needs_kubectl
 async def test_two_are_there_in_office_hours_and_the_queue_adds_to_them_or_wakes_them(
     tmp_path: Path, redis: Redis
 ) -> None:
-    async with play(tmp_path, "cron-and-queue", {REDIS: here(redis)}) as at:
+    async with play(tmp_path, "cron-and-queue", {REDIS: here(redis)}, begins=AN_HOUR_BEFORE) as at:
         await at.apply()
         await at.seconds(30)
-        assert at.replicas("mailer") == 2, "it is 13:00 in Berlin, on a Friday"
+        assert at.replicas("mailer") == 2, "it is 17:00 in Berlin, on a Friday"
         await redis.rpush("mails", *range(70))
         await at.seconds(30)
         assert at.replicas("mailer") == 4

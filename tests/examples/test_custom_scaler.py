@@ -6,9 +6,11 @@ import re  # noqa: TID251 - a constant pattern over our own README
 import subprocess
 import sys
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 from aiohttp import web
+from hatchling.builders.wheel import WheelBuilder
 
 from tests.examples.pages import EXAMPLES, readme, sessions
 from tests.http_server import http_server
@@ -28,10 +30,11 @@ async def run(site: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the package is installed, with nothing else."""
+    """Where the package is installed, with nothing else: a wheel of Python alone is unpacked, as pip does."""
     folder = tmp_path_factory.mktemp("site")
-    pip = (sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(folder))
-    subprocess.run([*pip, str(FOLDER)], check=True, capture_output=True, timeout=120)
+    (wheel,) = WheelBuilder(str(FOLDER)).build(directory=str(tmp_path_factory.mktemp("wheel")))
+    with ZipFile(wheel) as packed:
+        packed.extractall(folder)
     return folder
 
 

@@ -54,23 +54,29 @@ def shortened(played: Timeline) -> Timeline:
     return Timeline(start=played.start, end=played.end, changes=changes, first=first)
 
 
-async def poll_less(at: Play) -> None:
-    """Three days pass sooner: a schedule that turns is looked at by itself, whatever the interval."""
+SELDOM, AS_WRITTEN = 600, None
+
+
+async def poll(at: Play, seconds: int | None) -> None:
+    """Days pass sooner: a schedule that turns is looked at by itself, whatever the interval."""
     for name in (DEVELOP, RELEASE):
         scaled_object = SCALED_OBJECTS.named("some-application", f"{name}-scaledobject")
-        await at.world.client.patch(scaled_object, {"spec": {"pollingInterval": 600}})
+        await at.world.client.patch(scaled_object, {"spec": {"pollingInterval": seconds}})
 
 
 @needs_kubectl
 async def test_develop_sleeps_at_night_release_at_the_weekend_too_and_production_never(tmp_path: Path) -> None:
-    async with play(tmp_path, "nightly-scale-down", options=ClusterOptions(hpa_sync_seconds=300)) as at:
+    async with play(tmp_path, "nightly-scale-down", options=ClusterOptions(hpa_sync_seconds=900)) as at:
         await at.until(FRIDAY)
         store, clock = at.world.cluster.store, at.world.clock
         recorder = Recorder(store, clock, NAMES, Blank(), Phases(store, clock, ""))
         await at.apply()
         await at.shows()
-        await at.until(FRIDAY + timedelta(hours=12))
-        await poll_less(at)
+        await poll(at, SELDOM)
+        await at.until(FRIDAY + timedelta(hours=7, minutes=50))
+        await poll(at, AS_WRITTEN)
+        await at.until(FRIDAY + timedelta(hours=8, minutes=40))
+        await poll(at, SELDOM)
         await at.until(FRIDAY + timedelta(days=1, hours=12))
         await at.shows()
         await at.until(FRIDAY + timedelta(days=4))

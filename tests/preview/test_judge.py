@@ -18,9 +18,9 @@ from tests.builders import GROUP, cron, deployment, obj, scaled_object
 from tests.preview.builders import look, the
 from tests.worlds.world import World
 
-BEGINS = datetime(2027, 3, 28, 0, 20, tzinfo=UTC)
-"""Twenty past one in Prague; at 01:00Z it is three o'clock there."""
-LENGTH = timedelta(minutes=80)
+BEGINS = datetime(2027, 3, 28, 0, 30, tzinfo=UTC)
+"""Half past one in Prague; at 01:00Z it is three o'clock there."""
+LENGTH = timedelta(minutes=64)
 SECOND, SYNC = timedelta(seconds=1), timedelta(seconds=15)
 NIGHTS = int(os.environ.get("PREVIEWS", "1"))
 NAMES = ["plain", "formula", "held", "bounded", *(f"lot-{number}" for number in range(4))]
@@ -127,7 +127,7 @@ async def test_an_environment_does_what_was_previewed(quiet_world: World) -> Non
     written = [
         obj(GROUP, "Environment", "dev", spec=ENVIRONMENT),
         first,
-        scaled_object(cron("30 0 * * *", "50 0 * * *", 2), name="held", pollingInterval=30, cooldownPeriod=60),
+        scaled_object(cron("35 0 * * *", "50 0 * * *", 2), name="held", pollingInterval=30, cooldownPeriod=60),
         scaled_object(cron("0 0 * * *", "0 3 * * *", 1), name="bounded", pollingInterval=30, minReplicaCount=1),
     ]
     found = look(*(in_namespace(one) for one in (*written, late)), begins=BEGINS, length=LENGTH)

@@ -9,7 +9,7 @@ import pytest
 from keda_py.terminal.console import UNBOUNDED, console_of, tell
 from keda_py.terminal.table import LEAST, Column, draw_table
 from keda_py.terminal.wrapping import wrap
-from tests.sweeps import swept
+from tests.sweeps import chosen
 from tests.terminal.pty_runs import run_on_terminal
 
 COLUMNS = (
@@ -81,13 +81,16 @@ def test_a_pipe_gets_whole_lines_without_colours(monkeypatch: pytest.MonkeyPatch
     assert "\x1b" not in file.getvalue()
 
 
-@pytest.mark.parametrize(
-    "page", swept(["scalers", "scalers redis", "--help", "validate --help"], {"scalers", "--help"})
+PAGES = ("scalers", "scalers redis", "--help", "validate --help")
+FITTED = chosen(
+    {f"{page} by {said}": (page, said == "COLUMNS") for page in PAGES for said in ("COLUMNS", "size")},
+    {"scalers by size", "--help by COLUMNS", "--help by size"},
 )
-@pytest.mark.parametrize("columns", ["80", None], ids=["COLUMNS", "size of the terminal"])
-def test_pages_fit_into_eighty_columns(page: str, columns: str | None, tmp_path: Path) -> None:
-    env = {"COLUMNS": columns} if columns else {}
-    width = 200 if columns else 80
+
+
+@pytest.mark.parametrize(("page", "by_variable"), FITTED.values(), ids=FITTED)
+def test_pages_fit_into_eighty_columns(page: str, by_variable: bool, tmp_path: Path) -> None:
+    env, width = ({"COLUMNS": "80"}, 200) if by_variable else ({}, 80)
     code, output = run_on_terminal(page.split(), columns=width, lines=24, folder=tmp_path, env=env)
     lines = STYLES.sub("", output.decode()).splitlines()
     assert code == 0

@@ -35,7 +35,18 @@ def mostly(value: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return st.integers(0, 299).flatmap(lambda die: junk if die == 0 else value)
 
 
+_MADE: dict[int, tuple[Obj, st.SearchStrategy[Any]]] = {}
+"""By the identity of a schema, which stays as long as its strategy."""
+
+
 def of_schema(schema: Obj) -> st.SearchStrategy[Any]:
+    """What the schema allows, mostly; made once for each."""
+    if id(schema) not in _MADE:
+        _MADE[id(schema)] = schema, _of_schema(schema)
+    return _MADE[id(schema)][1]
+
+
+def _of_schema(schema: Obj) -> st.SearchStrategy[Any]:
     if "enum" in schema:
         return mostly(st.sampled_from(schema["enum"]))
     match schema.get("type"):
