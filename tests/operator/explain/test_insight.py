@@ -27,10 +27,18 @@ async def insight(world: World, name: str = "app", resource: str = "scaledobject
 
 async def explain(world: World, *arguments: str) -> tuple[int, str]:
     """Exit code and everything printed, of the command in a thread and a loop of its own: a process is half a second."""
-    printed = io.StringIO()
-    with redirect_stdout(printed), redirect_stderr(printed):
-        code = await asyncio.to_thread(main, ["explain", "--kubeconfig", str(world.kubeconfig), *arguments])
-    return code, printed.getvalue()
+    printed = io.BytesIO()
+    with io.TextIOWrapper(printed, "utf-8", write_through=True) as out, redirect_stdout(out), redirect_stderr(out):
+        code = await asyncio.to_thread(exit_code, ["explain", "--kubeconfig", str(world.kubeconfig), *arguments])
+        return code, printed.getvalue().decode()
+
+
+def exit_code(command: list[str]) -> int:
+    """Of `keda-py` with these words."""
+    try:
+        return main(command)
+    except SystemExit as left:  # argparse does so
+        return int(str(left.code))
 
 
 def reasons(body: dict[str, Any]) -> list[str]:
