@@ -15,7 +15,7 @@ from tests.worlds.world import HPA, World
 PAUSED = "autoscaling.keda.sh/paused"
 PAUSED_REPLICAS = "autoscaling.keda.sh/paused-replicas"
 RESTORE = {"restoreToOriginalReplicaCount": True}
-MANY = size(100, 40)
+MANY = size(100, 20)
 DELAY = 1.0
 """Seconds of the loop's time."""
 
@@ -159,7 +159,7 @@ async def test_many_objects_at_once_are_all_ready_and_asked_for_in_time(quiet_wo
 
 async def test_one_source_that_hangs_delays_none_of_the_others(quiet_world: World) -> None:
     world = quiet_world
-    world.operator.source_seconds = 1.0
+    world.operator.source_seconds = 0.25
     await world.operator.start()
 
     async def never(_: object) -> None:
