@@ -1,11 +1,20 @@
 """Every wrong manifest is told with its field and reason; nothing is scaled; a correction is enough."""
 
-from keda_py.kube.resources import DEPLOYMENTS, SCALED_OBJECTS, Obj
+import pytest
+
+from keda_py.kube.resources import DEPLOYMENTS, HORIZONTAL_POD_AUTOSCALERS, SCALED_OBJECTS, Obj
 from tests.builders import deployment, metrics_api, scaled_object
-from tests.worlds.world import NAMESPACE, World
+from tests.worlds.world import HPA, World
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 CRON = {"timezone": "Etc/UTC", "start": "0 8 * * *", "end": "0 18 * * *", "desiredReplicas": "1"}
 API = {"url": "http://queue.example", "valueLocation": "value", "targetValue": "5"}
+
+
+@pytest.fixture
+def world(room: World) -> World:
+    return room
 
 
 def without(metadata: Obj, key: str) -> Obj:
@@ -32,27 +41,20 @@ WRONG_TRIGGERS = {
 }
 
 
-async def test_wrong_triggers(world: World) -> None:
-    """All of them in one world, an object each."""
+@pytest.mark.parametrize(("trigger", "word"), WRONG_TRIGGERS.values(), ids=WRONG_TRIGGERS)
+async def test_a_wrong_trigger(world: World, trigger: Obj, word: str) -> None:
     world.jobs(1)
-    objects = {case: f"app-{number}" for number, case in enumerate(WRONG_TRIGGERS)}
-    for case, name in objects.items():
-        wrong = scaled_object(WRONG_TRIGGERS[case][0], name=name, cooldownPeriod=0)
-        await world.create(deployment(name, 1), wrong)
+    await world.create(deployment(replicas=1), scaled_object(trigger, cooldownPeriod=0))
     await world.seconds(120)
-    for case, name in objects.items():
-        word = WRONG_TRIGGERS[case][1]
-        assert world.condition("Ready", name) == ("False", "ScaledObjectCheckFailed"), case
-        assert world.condition("Active", name) == ("Unknown", "UnknownState"), case
-        assert word in world.message("Ready", name), case
-        assert any(reason == "ScaledObjectCheckFailed" and word in note for reason, note in world.notes(name)), case
-        assert (world.replicas(name), world.hpa(f"keda-hpa-{name}")) == (1, None), case
+    assert world.condition("Ready") == ("False", "ScaledObjectCheckFailed")
+    assert world.condition("Active") == ("Unknown", "UnknownState")
+    assert word in world.message("Ready")
+    assert any(reason == "ScaledObjectCheckFailed" and word in note for reason, note in world.notes())
+    assert (world.replicas(), world.find(HORIZONTAL_POD_AUTOSCALERS, HPA)) == (1, None)
+    await world.patch(SCALED_OBJECTS, {"spec": {"triggers": [metrics_api(world.url)]}})
     world.jobs(0)
-    for name in objects.values():
-        await world.patch(SCALED_OBJECTS, {"spec": {"triggers": [metrics_api(world.url)]}}, name)
     await world.seconds(5)
-    for case, name in objects.items():
-        assert (world.replicas(name), world.condition("Ready", name)) == (0, ("True", "ScaledObjectReady")), case
+    assert (world.replicas(), world.condition("Ready")) == (0, ("True", "ScaledObjectReady"))
 
 
 async def test_a_url_that_is_no_address_is_told_when_it_is_asked(world: World) -> None:
@@ -69,32 +71,30 @@ async def test_a_url_that_is_no_address_is_told_when_it_is_asked(world: World) -
 WRONG_SPECS: dict[str, tuple[Obj, str]] = {
     "idle not below the minimum": ({"idleReplicaCount": 2, "minReplicaCount": 2}, "IdleReplicaCount=2"),
     "idle without a minimum": ({"idleReplicaCount": 0}, "IdleReplicaCount=0"),
-    "a kind that nobody knows": ({"scaleTargetRef": {"apiVersion": "example.com/v1", "kind": "Robot"}}, "Robot"),
-    "a version that is none": ({"scaleTargetRef": {"apiVersion": "a/b/c", "kind": "Deployment"}}, "a/b/c"),
+    "a kind that nobody knows": (
+        {"scaleTargetRef": {"apiVersion": "example.com/v1", "kind": "Robot", "name": "app"}},
+        "Robot",
+    ),
+    "a version that is none": (
+        {"scaleTargetRef": {"apiVersion": "a/b/c", "kind": "Deployment", "name": "app"}},
+        "a/b/c",
+    ),
     "a target that is not there": ({"scaleTargetRef": {"name": "nobody"}}, "nobody"),
-    "a target without scale": ({"scaleTargetRef": {"apiVersion": "v1", "kind": "ConfigMap"}}, "app-5"),
+    "a target without scale": ({"scaleTargetRef": {"apiVersion": "v1", "kind": "ConfigMap", "name": "app"}}, "app"),
 }
 
 
-async def test_wrong_specs(world: World) -> None:
-    """All of them in one world, an object each."""
-    objects = {case: f"app-{number}" for number, case in enumerate(WRONG_SPECS)}
-    for case, name in objects.items():
-        wrong = scaled_object(metrics_api(world.url), name=name, cooldownPeriod=0)
-        wrong["spec"] |= WRONG_SPECS[case][0]
-        wrong["spec"]["scaleTargetRef"] = {"name": name} | wrong["spec"]["scaleTargetRef"]
-        await world.create(deployment(name, 1), wrong)
+@pytest.mark.parametrize(("spec", "word"), WRONG_SPECS.values(), ids=WRONG_SPECS)
+async def test_a_wrong_spec(world: World, spec: Obj, word: str) -> None:
+    await world.create(deployment(replicas=1), scaled_object(metrics_api(world.url), cooldownPeriod=0, **spec))
     await world.seconds(120)
-    for case, name in objects.items():
-        assert world.condition("Ready", name) == ("False", "ScaledObjectCheckFailed"), case
-        assert WRONG_SPECS[case][1] in world.message("Ready", name), case
-        assert (world.replicas(name), world.hpa(f"keda-hpa-{name}")) == (1, None), case
-    for name in objects.values():
-        right = {"idleReplicaCount": None, "scaleTargetRef": {"apiVersion": None, "kind": None, "name": name}}
-        await world.patch(SCALED_OBJECTS, {"spec": right}, name)
+    assert world.condition("Ready") == ("False", "ScaledObjectCheckFailed")
+    assert word in world.message("Ready")
+    assert (world.replicas(), world.find(HORIZONTAL_POD_AUTOSCALERS, HPA)) == (1, None)
+    right = {"idleReplicaCount": None, "scaleTargetRef": {"apiVersion": None, "kind": None, "name": "app"}}
+    await world.patch(SCALED_OBJECTS, {"spec": right})
     await world.seconds(5)
-    for case, name in objects.items():
-        assert world.condition("Ready", name) == ("True", "ScaledObjectReady"), case
+    assert world.condition("Ready") == ("True", "ScaledObjectReady")
 
 
 async def test_two_triggers_of_one_name(world: World) -> None:
@@ -124,28 +124,23 @@ PAST_THE_SCHEMA: dict[str, tuple[Obj, str]] = {
 }
 
 
-async def test_what_an_older_schema_let_through(world: World) -> None:
+@pytest.mark.parametrize(("spec", "word"), PAST_THE_SCHEMA.values(), ids=PAST_THE_SCHEMA)
+async def test_what_an_older_schema_let_through(world: World, spec: Obj, word: str) -> None:
     """Stored before the present CRD, whose schema now refuses every write, a status with conditions too."""
-    objects = {case: f"app-{number}" for number, case in enumerate(PAST_THE_SCHEMA)}
+    await world.create(deployment(replicas=1), deployment("other"))
+    wrong = scaled_object(metrics_api(world.url))
+    wrong["metadata"]["namespace"] = world.namespace
+    wrong["spec"] = {key: value for key, value in (wrong["spec"] | spec).items() if value is not None}
     store = world.cluster.store
-    for case, name in objects.items():
-        await world.create(deployment(name, 1))
-        wrong = scaled_object(metrics_api(world.url), name=name)
-        wrong["metadata"]["namespace"] = NAMESPACE
-        changed = wrong["spec"] | PAST_THE_SCHEMA[case][0]
-        wrong["spec"] = {key: value for key, value in changed.items() if value is not None}
-        store.create(store.resources.get("keda.sh/v1alpha1", "ScaledObject"), wrong)
-    await world.create(deployment("other"), scaled_object(metrics_api(world.url), name="other"))
+    store.create(store.resources.get("keda.sh/v1alpha1", "ScaledObject"), wrong)
+    await world.create(scaled_object(metrics_api(world.url), name="other"))
     world.jobs(1)
     await world.seconds(10)
-    assert world.replicas("other") == 1
-    for case, name in objects.items():
-        word = PAST_THE_SCHEMA[case][1]
-        assert world.replicas(name) == 1, case
-        assert any(reason == "ScaledObjectCheckFailed" and word in note for reason, note in world.notes(name)), case
-        await world.delete(SCALED_OBJECTS, name)
+    assert (world.replicas("other"), world.replicas()) == (1, 1)
+    assert any(reason == "ScaledObjectCheckFailed" and word in note for reason, note in world.notes())
+    await world.delete(SCALED_OBJECTS)
     await world.seconds(5)
-    assert [case for case, name in objects.items() if world.find(SCALED_OBJECTS, name)] == []
+    assert world.find(SCALED_OBJECTS) is None
 
 
 async def test_a_count_to_pause_at_that_is_no_number(world: World) -> None:
