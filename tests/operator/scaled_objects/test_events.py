@@ -115,6 +115,7 @@ LEFT = (
 )
 
 
+@pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize(
     ("jobs", "replicas", "advanced", "note"),
     [
@@ -125,8 +126,9 @@ LEFT = (
     ids=["asleep", "asleep, and woken", "awake"],
 )
 async def test_a_deletion_tells_what_it_leaves_asleep(
-    world: World, jobs: int, replicas: int, advanced: dict[str, bool], note: str
+    room: World, jobs: int, replicas: int, advanced: dict[str, bool], note: str
 ) -> None:
+    world = room
     world.jobs(jobs)
     trigger = metrics_api(world.url)
     await world.create(deployment(replicas=replicas), scaled_object(trigger, advanced=advanced, cooldownPeriod=1))
