@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+import pytest_asyncio
 from prometheus_client.parser import text_string_to_metric_families
 
 from keda_py.errors import KubeError
@@ -13,18 +14,31 @@ from keda_py.telemetry.page import RENDER_SECONDS, MetricsPage
 from tests.builders import cron, deployment, metrics_api, scaled_job, scaled_object
 from tests.worlds.world import World
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 
 async def read(world: World) -> dict[str, float]:
-    """The page as a scraper reads it: value by series."""
+    """The page as a scraper reads it: value by series. The test's own namespace is called default."""
     assert world.operator.assembly is not None
     page = MetricsPage(world.operator.assembly.parts.instruments)
-    lines = (await page.render()).decode().splitlines()
+    text = (await page.render()).decode().replace(f'namespace="{world.namespace}"', 'namespace="default"')
+    lines = text.splitlines()
     pairs = (line.rpartition(" ") for line in lines if line and not line.startswith("#"))
     return {series: float(value) for series, _, value in pairs}
 
 
 @pytest.fixture
-async def app(world: World) -> World:
+def world(room: World) -> World:
+    return room
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def app(room: World) -> World:
+    return await active(room)
+
+
+async def active(world: World) -> World:
+    """With an object that has work."""
     world.jobs(3)
     await world.create(deployment(), scaled_object(metrics_api(world.url), cooldownPeriod=5))
     await world.seconds(3)
@@ -45,7 +59,8 @@ async def test_values_activity_latency_and_errors_are_shown_for_each_trigger(app
     assert page[loop] == pytest.approx(0, abs=0.01)
 
 
-async def test_a_source_that_fails_counts_errors_and_its_http_answers(app: World) -> None:
+async def test_a_source_that_fails_counts_errors_and_its_http_answers(alone: World) -> None:
+    app = await active(alone)
     del app.server.answers["/jobs"]
     await app.seconds(2)
     page = await read(app)
@@ -58,7 +73,8 @@ async def test_a_source_that_fails_counts_errors_and_its_http_answers(app: World
     assert sum(value for name, value in page.items() if name.startswith(seconds)) == sum(requests.values())
 
 
-async def test_registered_totals_requests_and_decisions_follow_the_cluster(app: World) -> None:
+async def test_registered_totals_requests_and_decisions_follow_the_cluster(alone: World) -> None:
+    app = await active(alone)
     page = await read(app)
     assert page['keda_resource_registered_total{namespace="default",type="scaled_object"}'] == 1
     assert page['keda_trigger_registered_total{type="metrics-api"}'] == 1
@@ -68,7 +84,8 @@ async def test_registered_totals_requests_and_decisions_follow_the_cluster(app: 
     assert page['keda_py_queue_depth{type="scaledobject"}'] == 0
 
 
-async def test_an_authentication_for_all_namespaces_counts_for_the_default_one(world: World) -> None:
+async def test_an_authentication_for_all_namespaces_counts_for_the_default_one(alone: World) -> None:
+    world = alone
     body = {"apiVersion": "keda.sh/v1alpha1", "kind": "ClusterTriggerAuthentication", "metadata": {"name": "all"}}
     await world.client.create(CLUSTER_TRIGGER_AUTHENTICATIONS, {**body, "spec": {"env": []}})
     await world.seconds(1)
@@ -147,7 +164,7 @@ async def test_a_formula_has_its_own_series(world: World) -> None:
 
 
 async def test_a_scaledjob_has_the_same_series_and_errors_of_its_own(world: World) -> None:
-    manifest = scaled_job(metrics_api(world.url, name="queue"), namespace="default")
+    manifest = scaled_job(metrics_api(world.url, name="queue"), namespace=world.namespace)
     await world.client.create(SCALED_JOBS, manifest)
     await world.seconds(2)
     del world.server.answers["/jobs"]
@@ -160,7 +177,7 @@ async def test_a_scaledjob_has_the_same_series_and_errors_of_its_own(world: Worl
     assert page[f"keda_scaler_metrics_value{{{labels}}}"] == 0
     assert page['keda_scaled_job_errors_total{namespace="default",scaledJob="work"}'] >= 2
     assert page['keda_resource_registered_total{namespace="default",type="scaled_job"}'] == 1
-    await world.client.delete(SCALED_JOBS.named("default", "work"))
+    await world.client.delete(SCALED_JOBS.named(world.namespace, "work"))
     await world.seconds(2)
     assert [name for name in await read(world) if '"work"' in name] == []
 
@@ -181,7 +198,8 @@ async def test_every_series_of_kedas_dashboard_has_the_labels_that_it_filters_by
     assert not any(missing.values()), missing
 
 
-async def test_reconciles_are_counted_and_timed_as_controller_runtime_does(app: World) -> None:
+async def test_reconciles_are_counted_and_timed_as_controller_runtime_does(alone: World) -> None:
+    app = await active(alone)
     before = await read(app)
     controller = 'controller="scaledobject"'
     assert before[f'controller_runtime_reconcile_total{{{controller},result="success"}}'] >= 1
@@ -241,7 +259,7 @@ async def test_whether_a_workload_sleeps_is_shown_of_those_that_may(world: World
 
 async def test_questions_of_the_hpa_are_counted_as_kedas_two_programs_count_them(app: World) -> None:
     async def ask(metric: str) -> None:
-        path = f"/apis/external.metrics.k8s.io/v1beta1/namespaces/default/{metric}"
+        path = f"/apis/external.metrics.k8s.io/v1beta1/namespaces/{app.namespace}/{metric}"
         query = {"labelSelector": "scaledobject.keda.sh/name=app"}
         await app.client.send(Request(method="GET", path=path, query=query, resource="externalmetrics"))
 
@@ -273,7 +291,8 @@ async def test_what_the_hpa_measures_by_itself_is_shown_as_active(world: World) 
     assert (await read(world))[f"keda_scaler_active{{{labels}}}"] == 1
 
 
-async def test_how_long_requests_take_is_told_for_each_trigger_where_that_is_asked_for(world: World) -> None:
+async def test_how_long_requests_take_is_told_for_each_trigger_where_that_is_asked_for(alone: World) -> None:
+    world = alone
     await world.operator.stop()
     world.operator.flags["enable-high-cardinality-metrics-labels"] = "true"
     await world.operator.start()
@@ -289,7 +308,8 @@ async def test_how_long_requests_take_is_told_for_each_trigger_where_that_is_ask
     assert not any('scaled_resource="app"' in series for series in await read(world))
 
 
-async def test_replica_seconds_used_and_saved_are_shown(world: World) -> None:
+async def test_replica_seconds_used_and_saved_are_shown(alone: World) -> None:
+    world = alone
     window = cron("0 11 * * *", "1 12 * * *", 2)
     await world.create(deployment(), scaled_object(window, cooldownPeriod=0, pollingInterval=60))
     await world.seconds(180)

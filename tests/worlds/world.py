@@ -15,7 +15,7 @@ from pathlib import Path
 from keda_py.clock import Clock, FakeClock
 from keda_py.kube.client import KubeClient
 from keda_py.localkube.cluster import ClusterOptions, LocalCluster
-from tests.definitions import DEFINITIONS
+from tests.definitions import define
 from tests.http_server import HttpServer
 from tests.kubeconfigs import token_kubeconfig
 from tests.plain_http import plain_http
@@ -65,7 +65,7 @@ async def open_world(
         tasks = tasks or await stack.enter_async_context(asyncio.TaskGroup())
         cluster = await stack.enter_async_context(LocalCluster(clock, options))
         url = cluster.url if tls else await stack.enter_async_context(plain_http(cluster))
-        await cluster.apply(DEFINITIONS)
+        await define(cluster)
         kubeconfig = folder / "kubeconfig"
         kubeconfig.write_text(token_kubeconfig(cluster, url=url))
         client = await stack.enter_async_context(KubeClient(clock, str(kubeconfig)))

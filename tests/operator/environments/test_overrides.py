@@ -14,6 +14,9 @@ from tests.builders import deployment, environment, metrics_api, override, scale
 from tests.operator.environments.builders import LUNCH, events, status, until
 from tests.worlds.world import World
 
+SHARED = pytest.mark.asyncio(loop_scope="module")
+"""In the world of the file, where minutes pass in a test and not hours: it stays shortly after noon."""
+
 BY = "keda-py.dev/requested-by"
 
 
@@ -84,26 +87,28 @@ async def test_an_edit_of_its_reason_alone_moves_no_end_and_another_does(world: 
     assert (told(world)["phase"], told(world)["ends"]) == ("Active", "2026-11-20T12:10:00Z")
 
 
-async def test_of_two_for_one_target_the_newer_rules_and_the_older_says_so(world: World) -> None:
-    await world.create(deployment("web", 2), environment())
-    await world.create(override("first", state="Asleep", **{"for": "10h"}))
-    await world.seconds(60)
-    assert world.replicas("web") == 0
-    await world.create(override("second", state="Awake", **{"for": "1h"}))
-    await world.seconds(60)
-    assert world.replicas("web") == 2
-    assert (told(world, "first")["phase"], told(world, "second")["phase"]) == ("Outranked", "Active")
-    await world.seconds(3700)
-    assert (world.replicas("web"), told(world, "first")["phase"]) == (0, "Active")
+@SHARED
+async def test_of_two_for_one_target_the_newer_rules_and_the_older_says_so(room: World) -> None:
+    await room.create(deployment("web", 2), environment())
+    await room.create(override("first", state="Asleep", **{"for": "10h"}))
+    await room.seconds(60)
+    assert room.replicas("web") == 0
+    await room.create(override("second", state="Awake", **{"for": "5m"}))
+    await room.seconds(60)
+    assert room.replicas("web") == 2
+    assert (told(room, "first")["phase"], told(room, "second")["phase"]) == ("Outranked", "Active")
+    await room.seconds(400)
+    assert (room.replicas("web"), told(room, "first")["phase"]) == (0, "Active")
 
 
-async def test_one_member_alone_gets_a_count_and_has_its_own_back_afterwards(world: World) -> None:
-    await world.create(deployment("web", 2), deployment("api", 2), environment())
-    await world.create(override(target={"kind": "Deployment", "name": "api"}, replicas=5, **{"for": "1h"}))
-    await world.seconds(60)
-    assert (world.replicas("web"), world.replicas("api")) == (2, 5)
-    await world.seconds(3700)
-    assert (world.replicas("web"), world.replicas("api")) == (2, 2)
+@SHARED
+async def test_one_member_alone_gets_a_count_and_has_its_own_back_afterwards(room: World) -> None:
+    await room.create(deployment("web", 2), deployment("api", 2), environment())
+    await room.create(override(target={"kind": "Deployment", "name": "api"}, replicas=5, **{"for": "5m"}))
+    await room.seconds(60)
+    assert (room.replicas("web"), room.replicas("api")) == (2, 5)
+    await room.seconds(400)
+    assert (room.replicas("web"), room.replicas("api")) == (2, 2)
 
 
 @pytest.mark.parametrize("kind", ["ScaledObject", "Deployment"])
@@ -126,16 +131,18 @@ async def test_without_any_environment_it_rules_a_scaled_object(world: World, ki
     assert told(world)["phase"] == "Ended"
 
 
-async def test_without_any_environment_it_gives_a_scaled_object_a_count_and_takes_it_back(world: World) -> None:
-    await world.create(deployment(), scaled_object(metrics_api(world.url), pollingInterval=60))
-    await world.create(override(target={"kind": "ScaledObject", "name": "app"}, replicas=3))
-    await world.seconds(60)
-    assert world.replicas() == 3
-    await world.delete(OVERRIDES, "evening")
-    await world.seconds(600)
-    assert world.replicas() == 0
+@SHARED
+async def test_without_any_environment_it_gives_a_scaled_object_a_count_and_takes_it_back(room: World) -> None:
+    await room.create(deployment(), scaled_object(metrics_api(room.url), pollingInterval=60))
+    await room.create(override(target={"kind": "ScaledObject", "name": "app"}, replicas=3))
+    await room.seconds(60)
+    assert room.replicas() == 3
+    await room.delete(OVERRIDES, "evening")
+    await room.seconds(600)
+    assert room.replicas() == 0
 
 
+@SHARED
 @pytest.mark.parametrize(
     ("kind", "name", "told_of"),
     [
@@ -145,12 +152,12 @@ async def test_without_any_environment_it_gives_a_scaled_object_a_count_and_take
         ("Environment", "prod", "there is no Environment 'prod'"),
     ],
 )
-async def test_one_that_nothing_would_come_of_says_so(world: World, kind: str, name: str, told_of: str) -> None:
-    await world.create(deployment("web", 2), override(target={"kind": kind, "name": name}, state="Asleep"))
-    await world.seconds(5)
-    assert (told(world)["phase"], world.replicas("web")) == ("Invalid", 2)
-    assert told_of in told(world)["because"]
-    assert told(world)["conditions"][0]["status"] == "False"
+async def test_one_that_nothing_would_come_of_says_so(room: World, kind: str, name: str, told_of: str) -> None:
+    await room.create(deployment("web", 2), override(target={"kind": kind, "name": name}, state="Asleep"))
+    await room.seconds(5)
+    assert (told(room)["phase"], room.replicas("web")) == ("Invalid", 2)
+    assert told_of in told(room)["because"]
+    assert told(room)["conditions"][0]["status"] == "False"
 
 
 async def test_many_in_one_namespace_cost_a_write_each_and_the_oldest_rule(world: World) -> None:
@@ -181,22 +188,24 @@ async def test_many_in_one_namespace_cost_a_write_each_and_the_oldest_rule(world
     assert sum(writes.values()) <= 12
 
 
-async def test_one_that_waits_for_its_target_rules_once_that_is_there(world: World) -> None:
-    await world.create(deployment("web", 2), override(target={"kind": "Environment", "name": "dev"}, state="Asleep"))
-    await world.seconds(5)
-    assert told(world)["phase"] == "Invalid"
-    await world.create(environment())
-    await world.seconds(60)
-    assert (told(world)["phase"], world.replicas("web")) == ("Active", 0)
+@SHARED
+async def test_one_that_waits_for_its_target_rules_once_that_is_there(room: World) -> None:
+    await room.create(deployment("web", 2), override(target={"kind": "Environment", "name": "dev"}, state="Asleep"))
+    await room.seconds(5)
+    assert told(room)["phase"] == "Invalid"
+    await room.create(environment())
+    await room.seconds(60)
+    assert (told(room)["phase"], room.replicas("web")) == ("Active", 0)
 
 
-async def test_one_that_cannot_be_read_rules_nothing_and_says_why(world: World) -> None:
-    await world.create(deployment("web", 2), environment())
-    await world.create(override(state="Asleep", until="tonight"))
-    await world.seconds(60)
-    assert world.replicas("web") == 2
-    assert told(world)["phase"] == "Invalid"
-    assert told(world)["because"].startswith("spec.until: 'tonight' is not a time")
+@SHARED
+async def test_one_that_cannot_be_read_rules_nothing_and_says_why(room: World) -> None:
+    await room.create(deployment("web", 2), environment())
+    await room.create(override(state="Asleep", until="tonight"))
+    await room.seconds(60)
+    assert room.replicas("web") == 2
+    assert told(room)["phase"] == "Invalid"
+    assert told(room)["because"].startswith("spec.until: 'tonight' is not a time")
 
 
 def test_an_admission_refuses_an_author_who_is_another_user() -> None:

@@ -8,17 +8,19 @@ from pathlib import Path
 import pytest
 
 from keda_py.explanation.page import print_explanation
-from keda_py.kube.resources import DEPLOYMENTS, HORIZONTAL_POD_AUTOSCALERS, SECRETS, TRIGGER_AUTHENTICATIONS, Obj
+from keda_py.kube.resources import DEPLOYMENTS, HORIZONTAL_POD_AUTOSCALERS, SECRETS, Obj
 from keda_py.kube.transport import Request
 from keda_py.localkube.cluster import ClusterOptions
 from keda_py.localkube.model.calls import User
 from tests.builders import authentication, cron, deployment, from_key, metrics_api, scaled_object, secret
-from tests.http_server import HttpServer
+from tests.http_server import http_server
 from tests.operator.cluster.test_blindness import BINDINGS, CLUSTER_ROLES, EVERYTHING
 from tests.worlds.world import HPA, World, open_world
 
-INSIGHT = "/apis/insight.keda-py.dev/v1alpha1/namespaces/default/scaledobjects/app"
-AUTHENTICATION = authentication("creds", namespace="default", secretTargetRef=[from_key("token", "queue-token")])
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+INSIGHT = "/apis/insight.keda-py.dev/v1alpha1/namespaces/{}/scaledobjects/app"
+AUTHENTICATION = authentication("creds", secretTargetRef=[from_key("token", "queue-token")])
 ROLE = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole"}
 BINDING = {
     "apiVersion": "rbac.authorization.k8s.io/v1",
@@ -32,6 +34,11 @@ Explain = Callable[[Obj], str]
 
 
 @pytest.fixture
+def world(room: World) -> World:
+    return room
+
+
+@pytest.fixture
 def explain(capsys: pytest.CaptureFixture[str]) -> Explain:
     def tell(insight: Obj) -> str:
         capsys.readouterr()
@@ -42,7 +49,7 @@ def explain(capsys: pytest.CaptureFixture[str]) -> Explain:
 
 
 async def insight(world: World) -> Obj:
-    return await world.client.send(Request(method="GET", path=INSIGHT))
+    return await world.client.send(Request(method="GET", path=INSIGHT.format(world.namespace)))
 
 
 def warnings(caplog: pytest.LogCaptureFixture, logger: str = "keda_py.") -> list[str]:
@@ -178,7 +185,8 @@ async def test_a_cooldown_that_runs(world: World, explain: Explain) -> None:
     assert "the cooldown is over; sleep, unless there is something to do" in text
 
 
-async def test_a_window_that_is_closed(world: World, explain: Explain) -> None:
+async def test_a_window_that_is_closed(alone: World, explain: Explain) -> None:
+    world = alone
     await world.create(deployment(), scaled_object(cron("0 18 * * *", "0 19 * * *", 2)))
     await world.seconds(30)
     assert "next: 2026-11-20 18:00:00 (in 5h59m30s): a schedule changes" in explain(await insight(world))
@@ -196,7 +204,7 @@ async def test_an_hpa_that_is_deleted_is_made_again_and_said_so(world: World, ca
 
 
 async def test_a_secret_that_is_missing_is_named_where_the_scaler_fails_for_it(world: World, explain: Explain) -> None:
-    await world.client.create(TRIGGER_AUTHENTICATIONS, AUTHENTICATION)
+    await world.create(AUTHENTICATION)
     trigger = metrics_api(world.url, authenticationRef={"name": "creds"})
     trigger["metadata"]["authMode"] = "bearer"
     await world.create(deployment(), scaled_object(trigger))
@@ -206,7 +214,7 @@ async def test_a_secret_that_is_missing_is_named_where_the_scaler_fails_for_it(w
     assert any(note.endswith(missing) for reason, note in world.notes() if reason == "ScaledObjectCheckFailed")
     text = explain(await insight(world))
     assert missing in text.replace("\n", " ")
-    await world.client.create(SECRETS, secret("queue-token", "default", other="sesame"))
+    await world.client.create(SECRETS, secret("queue-token", world.namespace, other="sesame"))
     await world.seconds(5)
     assert 'key of a secret "queue-token" has no "token"' not in world.message("Ready")
     assert 'secret "queue-token" has no "token"' in world.message("Ready")
@@ -214,9 +222,10 @@ async def test_a_secret_that_is_missing_is_named_where_the_scaler_fails_for_it(w
 
 
 async def test_a_right_that_is_missing_is_named_with_verb_resource_and_user(
-    tmp_path: Path, server: HttpServer, explain: Explain, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, explain: Explain, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with open_world(tmp_path, server, options=ClusterOptions(enforce_rbac=True)) as world:
+    options = ClusterOptions(enforce_rbac=True)
+    async with http_server() as server, open_world(tmp_path, server, options=options) as world:
         world.operator.user = User(name="operator", groups=())
         rules = [
             {**EVERYTHING, "apiGroups": ["keda.sh", "autoscaling", "events.k8s.io", "apiregistration.k8s.io", ""]},

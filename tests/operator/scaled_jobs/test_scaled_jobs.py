@@ -1,16 +1,15 @@
 """ScaledJobs: which Jobs there are, what status and Events say."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from keda_py.kube.resources import CONFIG_MAPS, DEPLOYMENTS, JOBS, SCALED_JOBS, SCALED_OBJECTS, Obj
 from tests.builders import bare_scaled_object, config_map, deployment, metadata, scaled_job, usage
-from tests.http_server import HttpServer
 from tests.waiting import eventually
-from tests.worlds.world import World, open_world
+from tests.worlds.world import World
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 POLL = 10
 RUNS = 100
@@ -40,7 +39,7 @@ class Work:
         self, *triggers: Obj, labels: Obj | None = None, annotations: Obj | None = None, **spec: Any
     ) -> None:
         manifest = scaled_job(*triggers, annotations=usage(run_seconds=str(RUNS)), **{"pollingInterval": POLL, **spec})
-        manifest["metadata"] = metadata("work", "default", labels=labels, annotations=annotations)
+        manifest["metadata"] = metadata("work", self.world.namespace, labels=labels, annotations=annotations)
         await self.world.client.create(SCALED_JOBS, manifest)
 
     async def change(self, **spec: Any) -> None:
@@ -54,7 +53,7 @@ class Work:
         return self.world.get(SCALED_JOBS, "work")
 
     def jobs(self) -> list[Obj]:
-        jobs = self.world.all(JOBS, "default")
+        jobs = self.world.all(JOBS, self.world.namespace)
         return [job for job in jobs if job["metadata"]["labels"].get("scaledjob.keda.sh/name") == "work"]
 
     def names(self) -> set[str]:
@@ -82,10 +81,8 @@ class Work:
 
 
 @pytest.fixture
-async def work(tmp_path: Path, server: HttpServer) -> AsyncIterator[Work]:
-    async with open_world(tmp_path, server) as world:
-        await world.operator.start()
-        yield Work(world)
+def work(room: World) -> Work:
+    return Work(room)
 
 
 async def test_a_job_runs_for_each_share_of_the_queue_and_no_more(work: Work) -> None:
@@ -137,7 +134,8 @@ async def test_finished_jobs_make_room_for_new_ones(work: Work) -> None:
     assert (len(work.finished()), len(work.jobs())) == (4, 8)
 
 
-async def test_a_quiet_scaled_job_costs_no_request_to_the_api_server(work: Work) -> None:
+async def test_a_quiet_scaled_job_costs_no_request_to_the_api_server(alone: World) -> None:
+    work = Work(alone)
     work.wait(3)
     await work.create(work.trigger(), maxReplicaCount=10)
     await work.seconds(5)
@@ -310,7 +308,8 @@ async def test_a_deleted_scaled_job_takes_its_jobs_along(work: Work) -> None:
     assert ("Warning", "ScaledJobDeleted", "ScaledJob was deleted") in work.events()
 
 
-async def test_a_restarted_operator_counts_the_jobs_that_are_there(work: Work) -> None:
+async def test_a_restarted_operator_counts_the_jobs_that_are_there(alone: World) -> None:
+    work = Work(alone)
     work.wait(6)
     await work.create(work.trigger())
     await work.seconds(5)

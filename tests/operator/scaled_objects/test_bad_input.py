@@ -4,10 +4,17 @@ import pytest
 
 from keda_py.kube.resources import DEPLOYMENTS, HORIZONTAL_POD_AUTOSCALERS, SCALED_OBJECTS, Obj
 from tests.builders import deployment, metrics_api, scaled_object
-from tests.worlds.world import HPA, NAMESPACE, World
+from tests.worlds.world import HPA, World
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 CRON = {"timezone": "Etc/UTC", "start": "0 8 * * *", "end": "0 18 * * *", "desiredReplicas": "1"}
 API = {"url": "http://queue.example", "valueLocation": "value", "targetValue": "5"}
+
+
+@pytest.fixture
+def world(room: World) -> World:
+    return room
 
 
 def without(metadata: Obj, key: str) -> Obj:
@@ -52,7 +59,7 @@ async def test_a_wrong_trigger(world: World, trigger: Obj, word: str) -> None:
 
 async def test_a_url_that_is_no_address_is_told_when_it_is_asked(world: World) -> None:
     nowhere = {"type": "metrics-api", "metadata": {**API, "url": "nowhere"}}
-    await world.create(deployment(replicas=1), scaled_object(nowhere, cooldownPeriod=0))
+    await world.create(deployment(replicas=1), scaled_object(nowhere, cooldownPeriod=0, pollingInterval=10))
     await world.seconds(120)
     assert (world.replicas(), world.condition("Ready")) == (1, ("False", "TriggerError"))
     assert any(reason == "KEDAScalerFailed" and "nowhere" in note for reason, note in world.notes())
@@ -122,7 +129,7 @@ async def test_what_an_older_schema_let_through(world: World, spec: Obj, word: s
     """Stored before the present CRD, whose schema now refuses every write, a status with conditions too."""
     await world.create(deployment(replicas=1), deployment("other"))
     wrong = scaled_object(metrics_api(world.url))
-    wrong["metadata"]["namespace"] = NAMESPACE
+    wrong["metadata"]["namespace"] = world.namespace
     wrong["spec"] = {key: value for key, value in (wrong["spec"] | spec).items() if value is not None}
     store = world.cluster.store
     store.create(store.resources.get("keda.sh/v1alpha1", "ScaledObject"), wrong)

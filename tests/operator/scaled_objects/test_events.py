@@ -26,8 +26,8 @@ NO_STATUS = [
 ]
 
 
-def asking_job(url: str) -> Obj:
-    return builders.scaled_job(metrics_api(url), name="app", namespace=NAMESPACE)
+def asking_job(url: str, **spec: Any) -> Obj:
+    return builders.scaled_job(metrics_api(url), name="app", namespace=NAMESPACE, **spec)
 
 
 def events(world: World, kind: str, namespace: str = NAMESPACE) -> list[tuple[str, str, str]]:
@@ -57,8 +57,8 @@ async def test_a_status_that_may_not_be_written_is_told_once(tmp_path: Path, ser
     async with open_world(tmp_path, server, options=ClusterOptions(enforce_rbac=True)) as world:
         await allow(world, NO_STATUS)
         await world.operator.start()
-        await world.create(deployment(), scaled_object(metrics_api(world.url)))
-        await world.client.create(SCALED_JOBS, asking_job(world.url))
+        await world.create(deployment(), scaled_object(metrics_api(world.url), pollingInterval=10))
+        await world.client.create(SCALED_JOBS, asking_job(world.url, pollingInterval=10))
         await world.seconds(300)
         for kind in ("ScaledObject", "ScaledJob"):
             failed = [one for one in events(world, kind) if one[1] == f"{kind}UpdateFailed"]
@@ -115,6 +115,7 @@ LEFT = (
 )
 
 
+@pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize(
     ("jobs", "replicas", "advanced", "note"),
     [
@@ -125,8 +126,9 @@ LEFT = (
     ids=["asleep", "asleep, and woken", "awake"],
 )
 async def test_a_deletion_tells_what_it_leaves_asleep(
-    world: World, jobs: int, replicas: int, advanced: dict[str, bool], note: str
+    room: World, jobs: int, replicas: int, advanced: dict[str, bool], note: str
 ) -> None:
+    world = room
     world.jobs(jobs)
     trigger = metrics_api(world.url)
     await world.create(deployment(replicas=replicas), scaled_object(trigger, advanced=advanced, cooldownPeriod=1))

@@ -2,6 +2,7 @@
 
 import asyncio
 
+import pytest
 from aiohttp import web
 
 from keda_py.kube.resources import DEPLOYMENTS, HORIZONTAL_POD_AUTOSCALERS, SCALED_OBJECTS
@@ -12,12 +13,19 @@ from tests.sweeps import size
 from tests.waiting import eventually
 from tests.worlds.world import HPA, World
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 PAUSED = "autoscaling.keda.sh/paused"
 PAUSED_REPLICAS = "autoscaling.keda.sh/paused-replicas"
 RESTORE = {"restoreToOriginalReplicaCount": True}
-MANY = size(100, 40)
+MANY = size(100, 20)
 DELAY = 1.0
 """Seconds of the loop's time."""
+
+
+@pytest.fixture
+def world(room: World) -> World:
+    return room
 
 
 async def test_an_object_made_anew_at_once_is_another_object(world: World) -> None:
@@ -36,7 +44,8 @@ async def test_an_object_made_anew_at_once_is_another_object(world: World) -> No
     assert world.condition("Active") == ("True", "ScalerActive")
 
 
-async def test_an_object_made_anew_while_nobody_looked_is_another_object(world: World) -> None:
+async def test_an_object_made_anew_while_nobody_looked_is_another_object(alone: World) -> None:
+    world = alone
     world.jobs(1)
     await world.create(deployment(), scaled_object(metrics_api(world.url), cooldownPeriod=300))
     await world.seconds(5)
@@ -126,6 +135,7 @@ async def test_the_annotation_empty_means_paused_and_false_means_not(world: Worl
     }
 
 
+@pytest.mark.asyncio(loop_scope="function")
 async def test_many_objects_at_once_are_all_ready_and_asked_for_in_time(quiet_world: World) -> None:
     world = quiet_world
     world.operator.source_seconds = 3.0
@@ -157,9 +167,10 @@ async def test_many_objects_at_once_are_all_ready_and_asked_for_in_time(quiet_wo
     assert {name: world.get(SCALED_OBJECTS, name)["metadata"]["resourceVersion"] for name in names} == versions
 
 
+@pytest.mark.asyncio(loop_scope="function")
 async def test_one_source_that_hangs_delays_none_of_the_others(quiet_world: World) -> None:
     world = quiet_world
-    world.operator.source_seconds = 1.0
+    world.operator.source_seconds = 0.25
     await world.operator.start()
 
     async def never(_: object) -> None:
@@ -175,6 +186,7 @@ async def test_one_source_that_hangs_delays_none_of_the_others(quiet_world: Worl
     assert world.condition("Ready", "stuck") == ("False", "TriggerError")
 
 
+@pytest.mark.asyncio(loop_scope="function")
 async def test_fifty_objects_of_a_dead_server_delay_no_poll_of_the_others(quiet_world: World) -> None:
     world, over, hanging, asked = quiet_world, asyncio.Event(), set[str](), dict[str, float]()
     world.operator.source_seconds = 30.0

@@ -1,14 +1,27 @@
 """What sleeping saves is told in the status, survives a restart, and costs no write of its own."""
 
+from collections.abc import AsyncIterator
+from pathlib import Path
+
 import pytest
 
 from keda_py.kube.resources import SCALED_OBJECTS, Obj
+from keda_py.localkube.cluster import ClusterOptions
 from tests.builders import cron, deployment, metrics_api, scaled_object
-from tests.worlds.world import World
+from tests.http_server import HttpServer
+from tests.worlds.world import World, open_world
 
 OPEN, AGAIN = cron("0 12 * * *", "30 12 * * *", 2), cron("10 14 * * *", "20 14 * * *", 2)
 MINUTE = 60
 STEP = 6 * MINUTE
+
+
+@pytest.fixture
+async def world(tmp_path: Path, server: HttpServer) -> AsyncIterator[World]:
+    """Its HPAs look every five minutes: a virtual day at their usual pace is fifteen seconds of CPU."""
+    async with open_world(tmp_path, server, options=ClusterOptions(hpa_sync_seconds=5 * MINUTE)) as world:
+        await world.operator.start()
+        yield world
 
 
 def savings(world: World) -> Obj:
