@@ -61,7 +61,7 @@ async def every_kill(tmp_path: Path, server: HttpServer) -> AsyncIterator[EveryK
             for number in steps(3):
                 folder = tmp_path / str(number)
                 folder.mkdir()
-                async with open_world(folder, server, tasks, tls=True) as world:
+                async with open_world(folder, server, tasks) as world:
                     await world.operator.start()
                     cutter = await _live_through(world, story, number)
                     if not cutter.done.is_set():
