@@ -1,6 +1,7 @@
-"""The real kubectl against a LocalCluster in this process; every run has a discovery cache of its own."""
+"""The real kubectl against a LocalCluster in this process; whoever runs it says where it caches what it discovers."""
 
 import asyncio
+import os
 import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -26,6 +27,8 @@ class Outcome:
 class Kubectl:
     kubeconfig: Path
     cache: Path
+    namespace: str = ""
+    """Of every command; "" leaves it to its words, its manifests and the kubeconfig."""
     timeout: float = 30
 
     async def try_run(self, *words: str, stdin: Any = None) -> Outcome:
@@ -48,7 +51,9 @@ class Kubectl:
             BINARY,
             f"--kubeconfig={self.kubeconfig}",
             f"--cache-dir={self.cache}",
+            *((f"--namespace={self.namespace}",) if self.namespace else ()),
             *words,
+            env={**os.environ, "GOGC": "off"},  # it ends before it could do with its garbage's memory
             stdin=asyncio.subprocess.PIPE if stdin is not None else asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,

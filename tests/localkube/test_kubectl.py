@@ -1,18 +1,22 @@
 """Every kubectl command that people use on this cluster, by the real kubectl."""
 
 import asyncio
+import itertools
 from collections.abc import AsyncIterator
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
+import pytest_asyncio
 import yaml
 
 from keda_py.localkube.cluster import LocalCluster
+from tests.builders import a_namespace
 from tests.definitions import DEFINITIONS
 from tests.localkube.kubectl import Kubectl, needs_kubectl
+from tests.waiting import eventually
 
-pytestmark = [pytest.mark.kubectl, needs_kubectl]
+pytestmark = [pytest.mark.kubectl, needs_kubectl, pytest.mark.asyncio(loop_scope="module")]
 
 DEPLOYMENT: dict[str, Any] = {
     "apiVersion": "apps/v1",
@@ -39,26 +43,48 @@ SCALED_OBJECT: dict[str, Any] = {
 }
 
 
-@pytest.fixture
-async def cluster() -> AsyncIterator[LocalCluster]:
+NAMESPACES = (f"test-{number}" for number in itertools.count())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shared:
+    """One cluster for all tests, and a kubectl that knows its kinds already."""
+
+    cluster: LocalCluster
+    kubectl: Kubectl
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def shared(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Shared]:
+    folder = tmp_path_factory.mktemp("kubectl")
     async with LocalCluster() as cluster:
         await cluster.apply(DEFINITIONS)
-        yield cluster
+        kubeconfig = folder / "kubeconfig"
+        kubeconfig.write_text(cluster.kubeconfig())
+        yield Shared(cluster=cluster, kubectl=Kubectl(kubeconfig=kubeconfig, cache=folder / "cache"))
 
 
-@pytest.fixture
-def kubectl(cluster: LocalCluster, tmp_path: Path) -> Kubectl:
-    kubeconfig = tmp_path / "kubeconfig"
-    kubeconfig.write_text(cluster.kubeconfig())
-    return Kubectl(kubeconfig=kubeconfig, cache=tmp_path / "cache")
+@pytest_asyncio.fixture(loop_scope="module")
+async def kubectl(shared: Shared) -> Kubectl:
+    """In a namespace of this test."""
+    namespace = next(NAMESPACES)
+    await shared.cluster.apply([a_namespace(namespace)])
+    return replace(shared.kubectl, namespace=namespace)
 
 
-@pytest.fixture
-async def web(kubectl: Kubectl) -> None:
-    """A Deployment whose pods are Ready, and a ScaledObject."""
+@pytest_asyncio.fixture(loop_scope="module")
+async def web(shared: Shared, kubectl: Kubectl) -> None:
+    """A Deployment whose pods are Ready, and a ScaledObject; as if a client had made them that is not kubectl."""
     for manifest in (DEPLOYMENT, SCALED_OBJECT):
-        await kubectl.run("apply", "-f", "-", stdin=manifest)
-    await kubectl.run("wait", "deployment/web", "--for=condition=Available", "--timeout=20s")
+        named = {**manifest["metadata"], "namespace": kubectl.namespace}
+        await shared.cluster.apply([{**manifest, "metadata": named}])
+
+    def is_available() -> bool:
+        status = shared.cluster.store.find(deployments, kubectl.namespace, "web").get("status") or {}
+        return status.get("availableReplicas") == 2
+
+    deployments = shared.cluster.store.resources.get("apps/v1", "Deployment")
+    await eventually(is_available, 20)
 
 
 def scaled(replicas: int) -> dict[str, Any]:
@@ -123,7 +149,8 @@ async def test_server_side_apply_reports_a_conflict_and_can_be_forced(kubectl: K
     assert sorted(owners) == ["one", "two"]
 
 
-async def test_a_client_side_applied_object_can_move_to_server_side_apply(kubectl: Kubectl, web: None) -> None:
+async def test_a_client_side_applied_object_can_move_to_server_side_apply(kubectl: Kubectl) -> None:
+    await kubectl.run("apply", "-f", "-", stdin=DEPLOYMENT)
     await kubectl.run("apply", "--server-side", "--force-conflicts", "-f", "-", stdin=scaled(1))
     assert (await kubectl.json("get", "deployment", "web"))["spec"]["replicas"] == 1
 
@@ -141,6 +168,7 @@ async def test_create_makes_simple_kinds_and_manifests(kubectl: Kubectl) -> None
 
 
 async def test_create_and_run_make_workloads_access_and_autoscalers(kubectl: Kubectl) -> None:
+    where = kubectl.namespace
     await kubectl.run("create", "deployment", "web", "--image=nginx:1", "--replicas=2", "--port=80")
     await kubectl.run("set", "resources", "deployment", "web", "--requests=cpu=0.5")
     await kubectl.run("expose", "deployment", "web", "--port=80", "--target-port=8080")
@@ -149,7 +177,7 @@ async def test_create_and_run_make_workloads_access_and_autoscalers(kubectl: Kub
     await kubectl.run("create", "job", "once", "--image=busybox")
     await kubectl.run("create", "cronjob", "often", "--image=busybox", "--schedule=*/5 * * * *")
     await kubectl.run("create", "role", "reader", "--verb=get,list", "--resource=pods,deployments.apps")
-    await kubectl.run("create", "rolebinding", "reader", "--role=reader", "--serviceaccount=default:default")
+    await kubectl.run("create", "rolebinding", "reader", "--role=reader", f"--serviceaccount={where}:default")
     web = (await kubectl.json("get", "deployment", "web"))["spec"]
     assert web["replicas"] == 2
     assert web["template"]["spec"]["containers"][0]["ports"] == [{"containerPort": 80, "protocol": "TCP"}]
@@ -159,7 +187,7 @@ async def test_create_and_run_make_workloads_access_and_autoscalers(kubectl: Kub
     pod = (await kubectl.json("get", "pod", "alone"))["spec"]["containers"][0]
     assert (pod["command"], pod["env"]) == (["sleep", "9"], [{"name": "A", "value": "b"}])
     assert (await kubectl.json("get", "cronjob", "often"))["spec"]["schedule"] == "*/5 * * * *"
-    reader = "system:serviceaccount:default:default"
+    reader = f"system:serviceaccount:{where}:default"
     assert (await kubectl.try_run("auth", "can-i", "list", "deployments.apps", f"--as={reader}")).out == "yes\n"
     assert (await kubectl.try_run("auth", "can-i", "delete", "pods", f"--as={reader}")).out == "no\n"
 
@@ -276,10 +304,10 @@ async def test_a_finalizer_holds_an_object_until_it_is_taken_off(kubectl: Kubect
 
 
 async def test_a_namespace_goes_with_everything_in_it(kubectl: Kubectl) -> None:
-    await kubectl.run("create", "namespace", "other")
-    await kubectl.run("create", "-f", "-", "-n", "other", stdin=DEPLOYMENT)
-    assert await kubectl.run("delete", "namespace", "other", "--timeout=20s") == 'namespace "other" deleted\n'
-    assert await kubectl.run("get", "deployment", "-A", "-o", "name") == ""
+    await kubectl.run("create", "namespace", "left")
+    await kubectl.run("create", "-f", "-", "-n", "left", stdin=DEPLOYMENT)
+    assert await kubectl.run("delete", "namespace", "left", "--timeout=20s") == 'namespace "left" deleted\n'
+    assert await kubectl.run("get", "deployment", "-n", "left", "-o", "name") == ""
 
 
 async def test_wait_ends_with_a_condition_a_value_or_the_time(kubectl: Kubectl, web: None) -> None:
@@ -300,7 +328,7 @@ async def test_events_of_an_object_are_listed(kubectl: Kubectl, web: None) -> No
 async def test_raw_requests_reach_the_server(kubectl: Kubectl, web: None) -> None:
     assert await kubectl.run("get", "--raw", "/readyz") == "ok"
     assert '"kind":"Scale"' in await kubectl.run(
-        "get", "--raw", "/apis/apps/v1/namespaces/default/deployments/web/scale"
+        "get", "--raw", f"/apis/apps/v1/namespaces/{kubectl.namespace}/deployments/web/scale"
     )
     assert "apiserver_request_total{" in await kubectl.run("get", "--raw", "/metrics")
 

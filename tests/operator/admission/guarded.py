@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import yaml
 
 from keda_py.clock import SystemClock
 from keda_py.kube.resources import Obj
-from tests.builders import bare_scaled_object, deployment
+from tests.builders import a_namespace, bare_scaled_object, deployment
 from tests.localkube.kubectl import Kubectl, Outcome
 from tests.servers import LOOPBACK, free_port
 from tests.worlds.world import World, open_world
@@ -25,6 +25,12 @@ class Guarded:
     kubectl: Kubectl
     webhook: str
     metrics: str
+
+    async def within(self, namespace: str) -> "Guarded":
+        """The same in a namespace of its own, which is made: what kubectl and `world` do is there."""
+        world, kubectl = replace(self.world, namespace=namespace), replace(self.kubectl, namespace=namespace)
+        await world.apply(a_namespace(namespace))
+        return replace(self, world=world, kubectl=kubectl)
 
     async def apply(self, *objects: Obj, words: tuple[str, ...] = ()) -> Outcome:
         file = self.kubectl.kubeconfig.with_name("manifests.yaml")

@@ -17,7 +17,7 @@ from tests.sweeps import steps
 from tests.worlds.world import HPA, World, open_world
 
 OURS = ("scaledobjects", "horizontalpodautoscalers", "deployments", "events")
-COOLDOWN = 120
+COOLDOWN = 40
 
 Story = Callable[[World], AsyncIterator[None]]
 """Three chapters: what was before, what the operator may die in, what is the end all the same."""
@@ -61,7 +61,7 @@ async def every_kill(tmp_path: Path, server: HttpServer) -> AsyncIterator[EveryK
             for number in steps(3):
                 folder = tmp_path / str(number)
                 folder.mkdir()
-                async with open_world(folder, server, tasks, tls=True) as world:
+                async with open_world(folder, server, tasks) as world:
                     await world.operator.start()
                     cutter = await _live_through(world, story, number)
                     if not cutter.done.is_set():
@@ -183,11 +183,11 @@ async def test_a_take_over_in_the_middle_of_a_cooldown_does_not_shorten_it(world
     await world.create(deployment(), scaled_object(metrics_api(world.url), cooldownPeriod=COOLDOWN))
     await world.seconds(10)
     world.jobs(0)
-    await world.seconds(40)
+    await world.seconds(14)
     await world.operator.kill()
-    await world.seconds(30)
+    await world.seconds(10)
     await world.operator.start()
-    await world.seconds(COOLDOWN - 73)
+    await world.seconds(COOLDOWN - 27)
     assert world.replicas() == 1
     await world.seconds(5)
     assert world.replicas() == 0
@@ -196,10 +196,10 @@ async def test_a_take_over_in_the_middle_of_a_cooldown_does_not_shorten_it(world
 async def test_what_was_active_at_a_kill_cools_down_from_the_first_look_on(world: World) -> None:
     world.jobs(1)
     await world.create(deployment(), scaled_object(metrics_api(world.url), cooldownPeriod=COOLDOWN, pollingInterval=10))
-    await world.seconds(3600)
+    await world.seconds(600)
     await world.operator.kill()
     world.jobs(0)
-    await world.seconds(600)
+    await world.seconds(3 * COOLDOWN)
     await world.operator.start()
     await world.seconds(COOLDOWN - 2)
     assert world.replicas() == 1
@@ -210,7 +210,7 @@ async def test_what_was_active_at_a_kill_cools_down_from_the_first_look_on(world
 async def test_at_sigterm_the_last_activity_is_written_and_nothing_else(world: World) -> None:
     world.jobs(1)
     await world.create(deployment(), scaled_object(metrics_api(world.url), cooldownPeriod=COOLDOWN, pollingInterval=10))
-    await world.seconds(3600)
+    await world.seconds(600)
     before = world.status()
     await world.operator.stop()
     after = world.status()

@@ -263,7 +263,7 @@ async def test_what_is_held_back_and_waits_for_a_foreign_finalizer_costs_nothing
 
 async def test_dying_again_at_it_holds_it_for_longer_each_time(lives: Lives, sources: Sources) -> None:
     world = lives.world
-    await create(world, sources, "poison", "ordinary")
+    await create(world, sources, "poison", "ordinary", pollingInterval=300)
     await lives.died("poison")
     lengths = []
     for _ in range(5):
@@ -372,7 +372,7 @@ async def test_what_was_active_keeps_its_replicas_and_then_its_whole_cooldown(li
     world = lives.world
     await create(world, sources, "app")
     await lives.begin()
-    await world.seconds(600)
+    await world.seconds(120)
     assert world.replicas("app") == 1
     await world.operator.kill()
     sources.url("app", 0)
@@ -424,7 +424,7 @@ async def test_a_scaled_job_is_held_back_as_well(lives: Lives, sources: Sources)
 async def test_what_was_held_back_is_not_read_together_with_others_for_an_hour(lives: Lives, sources: Sources) -> None:
     """So that the next death shows which of them it was; metrics-api has no common question, so the key is looked at."""
     world = lives.world
-    await create(world, sources, "app")
+    await create(world, sources, "app", pollingInterval=300)
     await lives.died("app")
     await world.seconds(35)
     assert world.operator.assembly is not None

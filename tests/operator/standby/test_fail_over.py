@@ -6,8 +6,7 @@ import signal
 from keda_py.kube.resources import SCALED_OBJECTS
 from tests.builders import deployment, metrics_api, scaled_object
 from tests.e2e.processes import Process
-from tests.operator.replicas import FAST, Replicas
-from tests.waiting import eventually
+from tests.operator.replicas import FAST, Replica, Replicas
 
 CALM_SECONDS = 0.5
 """Until the new leader has nothing to write any more; what it would write later comes by polls of another second."""
@@ -30,13 +29,13 @@ async def idle(replicas: Replicas, **spec: object) -> None:
     await replicas.until_condition("Active", "False")
 
 
-async def lead_and_follow(replicas: Replicas, env: dict[str, str]) -> tuple[Process, Process]:
-    """Two processes: the one that leads first."""
-    first, second = await replicas.spawn("one", env), await replicas.spawn("two", env)
-    await eventually(replicas.holder, 30)
+async def lead_and_follow(replicas: Replicas, env: dict[str, str]) -> tuple[Process, Replica]:
+    """A process that leads, and a replica in this one that follows."""
+    leader = await replicas.spawn("one", env)
+    await replicas.held_by("one")
+    follower = await replicas.start("two", env)
     await idle(replicas)
-    leader, follower = (first, second) if replicas.holder() == "one" else (second, first)
-    await asyncio.to_thread(follower.wait_for, "another replica leads")
+    assert replicas.holder() == "one"
     return leader, follower
 
 
@@ -105,7 +104,7 @@ async def test_a_leader_frozen_for_longer_than_its_lease_writes_nothing_when_it_
     leader.thaw()
     await asyncio.to_thread(leader.wait_for, "another replica leads", 10.0)
     assert written <= {"leases"}
-    assert follower.alive
+    assert not follower.operator.task.done()
 
 
 async def test_a_cooldown_ends_no_earlier_than_without_the_kill(replicas: Replicas) -> None:

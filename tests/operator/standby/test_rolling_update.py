@@ -9,7 +9,7 @@ from keda_py.kube.transport import Request
 from tests.builders import deployment, metrics_api, scaled_object
 from tests.operator.replicas import Replica, Replicas, question
 from tests.servers import free_port
-from tests.waiting import PAUSE, eventually
+from tests.waiting import eventually
 
 AFTERWARDS_SECONDS = 1.0
 """Questions go on for so long after the last replica has left: a late failure shows."""
@@ -18,6 +18,8 @@ METRIC = "s0-metric-api-value"
 METRICS_SERVICE, WEBHOOK_SERVICE = "keda-metrics-apiserver", "keda-admission-webhooks"
 API_SERVICE = "v1beta1.external.metrics.k8s.io"
 PROBE_SECONDS = 0.2
+ASK_PAUSE = 0.03
+"""Of each client: a port that is shut before requests go elsewhere shows, as that takes up to `PROBE_SECONDS`."""
 SHUTDOWN_DELAY = "3s"
 
 
@@ -107,7 +109,7 @@ class Deployment:
 
 
 class Clients:
-    """Ask without a pause, and note what fails."""
+    """Ask again and again, and note what fails."""
 
     def __init__(self) -> None:
         self.count, self.failures = 0, list[str]()
@@ -119,7 +121,7 @@ class Clients:
             except (KubeError, AssertionError) as error:
                 self.failures.append(repr(error))
             self.count += 1
-            await asyncio.sleep(PAUSE)
+            await asyncio.sleep(ASK_PAUSE)
 
 
 def succeeds(ask: Callable[[], Awaitable[object]]) -> Callable[[], Awaitable[bool]]:
@@ -163,8 +165,8 @@ async def test_a_rolling_update_fails_no_question_and_no_review(replicas: Replic
             await eventually(succeeds(one))
         running += [tasks.create_task(answers.run(ask)) for _ in range(2)]
         running.append(tasks.create_task(reviews.run(review)))
-        for name, old in (("three", first), ("four", second)):
-            await rollout.add(name)
+        await rollout.add("three")
+        for old in (first, second):
             rollout.busiest = old.name
             await asyncio.sleep(2 * PROBE_SECONDS)
             await replicas.stop(old)
@@ -173,7 +175,7 @@ async def test_a_rolling_update_fails_no_question_and_no_review(replicas: Replic
             task.cancel()
     assert answers.failures == reviews.failures == []
     assert min(answers.count, reviews.count) > 20
-    assert replicas.holder() in ("three", "four")
+    assert replicas.holder() == "three"
 
 
 SELECTOR = {"labelSelector": "scaledobject.keda.sh/name=app"}

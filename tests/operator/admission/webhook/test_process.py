@@ -5,7 +5,6 @@ import os
 import signal
 import socket
 import ssl
-import subprocess
 import sys
 import threading
 import time
@@ -15,6 +14,7 @@ from typing import Any
 
 import httpx
 import pytest
+import pytest_asyncio
 
 from keda_py.clock import SystemClock
 from keda_py.kube.resources import EVENTS
@@ -29,14 +29,22 @@ JSON = {"Content-Type": "application/json"}
 IDENTITY = {"provider": "aws", "roleArn": "arn:aws:iam::1:role/a", "identityOwner": "workload"}
 WRONG_AUTHENTICATION = {"metadata": {"name": "auth"}, "spec": {"podIdentity": IDENTITY}}
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-@pytest.fixture
-async def guarded(tmp_path: Path) -> AsyncIterator[Guarded]:
-    """Whose webhook has been called once, so that its process runs."""
-    async with a_guarded_world(tmp_path) as guarded:
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def shared(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Guarded]:
+    """One for all tests: nothing is created in it, and its webhook process is any."""
+    async with a_guarded_world(tmp_path_factory.mktemp("guarded")) as guarded:
         assert guarded.world.operator.assembly.admission.process.pid is None, "nothing has called it"
-        await asyncio.to_thread(post, guarded, review(WRONG_AUTHENTICATION), AUTHENTICATION.path)
         yield guarded
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def guarded(shared: Guarded) -> Guarded:
+    """Whose webhook has been called, so that its process runs."""
+    await asyncio.to_thread(post, shared, review(WRONG_AUTHENTICATION), AUTHENTICATION.path)
+    return shared
 
 
 def post(guarded: Guarded, body: bytes, path: str = SCALED_OBJECT.path) -> Any:
@@ -93,13 +101,21 @@ async def test_a_process_that_hangs_is_killed_and_comes_back(guarded: Guarded) -
     assert answer["allowed"]
 
 
-def test_a_process_ends_with_its_operator_however_that_ends() -> None:
+async def test_a_process_ends_with_its_operator_however_that_ends_and_does_without_command_lines_of_others() -> None:
     ours, theirs = socket.socketpair()
     with theirs:
-        command = [sys.executable, "-m", MODULE, str(theirs.fileno())]
-        process = subprocess.Popen(command, pass_fds=[theirs.fileno()])
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-X", "importtime", "-m", MODULE, str(theirs.fileno())),
+            pass_fds=[theirs.fileno()],
+            stderr=asyncio.subprocess.PIPE,
+        )
     ours.close()
-    assert process.wait(60) == 0
+    async with asyncio.timeout(60):
+        _, told = await process.communicate()
+    assert process.returncode == 0
+    imported = {line.rpartition("|")[2].strip() for line in told.decode().splitlines()}
+    assert {"httpx", "aiohttp"} <= imported
+    assert not imported & {"rich", "click", "pygments"}
 
 
 async def test_made_up_reviews_leave_no_trace_in_metrics_and_events(guarded: Guarded) -> None:
@@ -119,16 +135,19 @@ async def test_made_up_reviews_leave_no_trace_in_metrics_and_events(guarded: Gua
             text = (await client.get(f"{guarded.metrics}/metrics")).text
         return [line for line in text.splitlines() if "forged" in line or line.startswith("keda_webhook")]
 
-    async def counted(reviews: int) -> bool:
-        lines = await page()
-        return sum(float(line.rpartition(" ")[2]) for line in lines if "validations_total" in line) == reviews
+    async def counted() -> float:
+        return sum(float(line.rpartition(" ")[2]) for line in await page() if "validations_total" in line)
 
+    async def are(reviews: float) -> bool:
+        return await counted() == reviews
+
+    earlier = await counted()
     await send(0)
-    await eventually(lambda: counted(2))
+    await eventually(lambda: are(earlier + 2))
     before = len(await page())
     for number in range(1, 20):
         await send(number)
-    await eventually(lambda: counted(40))
+    await eventually(lambda: are(earlier + 40))
     assert len(await page()) == before
     assert not any("forged" in line for line in await page())
     assert not [event for event in guarded.world.all(EVENTS) if event["reason"] == "KEDAScalerInfo"]
