@@ -64,21 +64,28 @@ async def test_killed_on_the_way_up_it_arrives_all_the_same(
         assert workload.replicas() == [0, 1]
 
 
-async def test_killed_while_cooling_down_it_does_not_shorten_the_cooldown(
+async def test_killed_while_one_cools_down_and_another_sleeps_neither_cooldown_nor_sleep_is_shorter(
     scene: Scene, source: Source, operator: Operator
 ) -> None:
     source.value = 1
-    cooldown = 6
-    await scene.create(deployment(), scaled_object(metrics_api(source.url), cooldownPeriod=cooldown))
-    async with scene.watching(DEPLOYMENTS) as workload:
-        await active_then_empty(scene, source, workload)
+    cooldown = 8
+    for name, seconds in {"asleep": 1, "cooling": cooldown}.items():
+        await scene.create(deployment(name), scaled_object(metrics_api(source.url), name=name, cooldownPeriod=seconds))
+    async with scene.watching(DEPLOYMENTS, "asleep") as asleep, scene.watching(DEPLOYMENTS, "cooling") as cooling:
+        await asleep.until(has_replicas(1))
+        await scene.condition("Active", "True", name="asleep")
+        await active_then_empty(scene, source, cooling, name="cooling")
         emptied = asyncio.get_running_loop().time()
-        await scene.condition("Active", "False", "ScalerCooldown")
+        await asleep.until(has_replicas(0))
+        await scene.condition("Active", "False", "ScalerCooldown", "cooling")
         await asyncio.to_thread(operator.kill)
         await asyncio.to_thread(operator.start)
-        await workload.until(has_replicas(0))
+        await cooling.until(has_replicas(0))
         assert asyncio.get_running_loop().time() - emptied >= cooldown - 1.5
-        assert workload.replicas() == [0, 1, 0]
+        assert cooling.replicas() == [0, 1, 0]
+        await source.asked(2)
+        await scene.condition("Active", "False", "ScalerNotActive", "asleep")
+        assert asleep.replicas() == [0, 1, 0]
 
 
 async def test_killed_while_active_and_started_after_that_it_cools_down_in_full(
@@ -97,21 +104,6 @@ async def test_killed_while_active_and_started_after_that_it_cools_down_in_full(
         assert workload.replicas() == [0, 1, 0]
 
 
-async def test_killed_when_the_workload_was_sent_to_sleep_it_stays_asleep(
-    scene: Scene, source: Source, operator: Operator
-) -> None:
-    source.value = 1
-    await scene.create(deployment(), scaled_object(metrics_api(source.url), cooldownPeriod=1))
-    async with scene.watching(DEPLOYMENTS) as workload:
-        await active_then_empty(scene, source, workload)
-        await workload.until(has_replicas(0))
-        await asyncio.to_thread(operator.kill)
-        await asyncio.to_thread(operator.start)
-        await source.asked(2)
-        await scene.condition("Active", "False", "ScalerNotActive")
-        assert workload.replicas() == [0, 1, 0]
-
-
 async def test_an_object_deleted_while_nobody_looks_is_let_go_by_the_next_operator(
     scene: Scene, source: Source, operator: Operator
 ) -> None:
@@ -127,10 +119,10 @@ async def test_an_object_deleted_while_nobody_looks_is_let_go_by_the_next_operat
 
 
 async def active_then_empty(
-    scene: Scene, source: Source, workload: Watch, kill: Callable[[], None] | None = None
+    scene: Scene, source: Source, workload: Watch, kill: Callable[[], None] | None = None, name: str = "app"
 ) -> None:
     await workload.until(has_replicas(1))
-    await scene.condition("Active", "True")
+    await scene.condition("Active", "True", name=name)
     if kill is not None:
         await asyncio.to_thread(kill)
     source.value = 0

@@ -51,6 +51,8 @@ class Ordeal:
     api: FaultyApi
     loop: JumpingLoop
     shouts: Shouts = field(default_factory=Shouts)
+    leap: float = LEAP
+    """More where requests hang until they are given up: thirty leaps of a second each are work for nothing."""
     _tasks: int = 0
     _watchers: int = 0
 
@@ -61,7 +63,7 @@ class Ordeal:
             async with asyncio.TaskGroup() as tasks:
                 passing = tasks.create_task(self.world.seconds(min(step, seconds)))
                 while not await _comes(passing):
-                    self.loop.ahead += LEAP
+                    self.loop.ahead += self.leap
             seconds -= step
 
     async def until(self, look: Callable[[], bool], seconds: float = 120.0) -> float:

@@ -7,7 +7,7 @@ import pytest
 from keda_py.kube.resources import DEPLOYMENTS, HORIZONTAL_POD_AUTOSCALERS
 from tests.builders import cron, deployment, metrics_api, scaled_object
 from tests.faults.faulty import Fault, doubles, halves, hangs, lists, loses, refuses, says, waits, watches, writes
-from tests.faults.ordeal import Ordeal, go_through, ordeal
+from tests.faults.ordeal import LEAP, Ordeal, go_through, ordeal
 from tests.sweeps import chosen
 
 HTML = b"<html><body><h1>502 Bad Gateway</h1></body></html>"
@@ -86,8 +86,10 @@ def test_nonsense_for_every_write_delays_a_scale_and_nothing_else(tmp_path: Path
     async def scenario(one: Ordeal) -> None:
         counts = await one.wake()
         one.world.jobs(0)
+        one.leap = 5.0
         with one.api.failing(fault, writes):
             await one.live(50, step=2)
+        one.leap = LEAP
         await one.until(lambda: one.world.replicas() == 0 and one.world.condition("Active")[0] == "False", 40)
         assert {version["spec"]["replicas"] for version in counts} <= {0, 1}
         assert len(one.shouts.records) < 100
@@ -100,7 +102,7 @@ def test_nonsense_for_every_write_delays_a_scale_and_nothing_else(tmp_path: Path
 async def test_an_api_server_that_is_away_for_a_minute_is_found_again(one: Ordeal) -> None:
     counts = await one.wake()
     one.world.operator.cable.pull()
-    await one.live(60)
+    await one.live(60, step=3)
     one.world.operator.cable.plug()
     await one.live(15)
     assert {version["spec"]["replicas"] for version in counts} <= {1}
@@ -154,9 +156,11 @@ async def test_events_that_come_twice_and_bookmarks_that_never_come_change_nothi
 async def test_an_api_server_that_hangs_at_every_write_delays_a_scale_and_nothing_else(one: Ordeal) -> None:
     await one.wake()
     one.world.jobs(0)
+    one.leap = 10.0
     with one.api.failing(hangs, writes):
         await one.live(40, step=10)
         assert one.world.replicas() == 1
+    one.leap = LEAP
     await one.until(lambda: one.world.replicas() == 0, 20)
     await one.assert_sound()
 

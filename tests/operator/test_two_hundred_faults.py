@@ -17,7 +17,7 @@ from tests.sweeps import size
 from tests.validation.manifests import generated, mutated
 from tests.waiting import eventually
 
-COUNT = size(200, 60)
+COUNT = size(200, 30)
 
 
 def some_manifests() -> list[dict[str, Any]]:

@@ -11,8 +11,14 @@ from tests.worlds.world import World
 
 
 @pytest.fixture
-async def world(tmp_path: Path) -> AsyncIterator[World]:
-    async with a_world(tmp_path) as world:
+def hpa_sync_seconds() -> float:
+    """Between two looks of the HPA controller; a test that has it look for an hour sets more, by a parameter."""
+    return 5.0
+
+
+@pytest.fixture
+async def world(tmp_path: Path, hpa_sync_seconds: float) -> AsyncIterator[World]:
+    async with a_world(tmp_path, hpa_sync_seconds=hpa_sync_seconds) as world:
         yield world
 
 

@@ -24,35 +24,37 @@ async def fail(world: World, source: Source, seconds: float = 60) -> None:
     await world.seconds(seconds)
 
 
+WANTED = {
+    ("static", 6): 6,
+    ("static", 2): 2,
+    ("currentReplicas", 6): 4,
+    ("currentReplicas", 2): 4,
+    ("currentReplicasIfHigher", 6): 6,
+    ("currentReplicasIfHigher", 2): 4,
+    ("currentReplicasIfLower", 6): 4,
+    ("currentReplicasIfLower", 2): 2,
+}
+"""Of 4 replicas, by behavior and the fallback's own count."""
+
+
 @pytest.mark.parametrize("kind", ["AverageValue", "Value"])
-@pytest.mark.parametrize(
-    ("behavior", "replicas", "wanted"),
-    [
-        ("static", 6, 6),
-        ("static", 2, 2),
-        ("currentReplicas", 6, 4),
-        ("currentReplicas", 2, 4),
-        ("currentReplicasIfHigher", 6, 6),
-        ("currentReplicasIfHigher", 2, 4),
-        ("currentReplicasIfLower", 6, 4),
-        ("currentReplicasIfLower", 2, 2),
-    ],
-)
-async def test_the_replicas_under_fallback(
-    world: World, source: Source, kind: str, behavior: str, replicas: int, wanted: int
-) -> None:
+async def test_the_replicas_under_fallback(world: World, source: Source, kind: str) -> None:
     # A Value is compared as a whole: 5 for 4 replicas keeps them.
     source.value = 20 if kind == "AverageValue" else 5
-    trigger = source.trigger(metricType=kind)
-    await world.create(two_containers(replicas=4), unhurried(trigger, fallback=fallback(replicas, behavior)))
+    names = {f"{behavior}-{replicas}".lower(): (behavior, replicas) for behavior, replicas in WANTED}
+    for name, (behavior, replicas) in names.items():
+        trigger, target = source.trigger(metricType=kind), {"name": name}
+        spec = unhurried(trigger, name=name, scaleTargetRef=target, fallback=fallback(replicas, behavior))
+        await world.create(two_containers(name=name, replicas=4), spec)
     async with world.operator.running():
         await world.seconds(20)
-        assert world.replicas("t") == 4
-        await fail(world, source, 120)
-        assert world.replicas("t") == wanted
-        assert world.full_condition("Fallback", "so") == EXISTS
-        assert world.full_condition("Active", "so")[:2] == ("True", "ScalerActive")
-        assert world.full_condition("Ready", "so")[0] == "True"
+        assert {name: world.replicas(name) for name in names} == dict.fromkeys(names, 4)
+        await fail(world, source, 60)
+        assert {case: world.replicas(name) for name, case in names.items()} == WANTED
+        assert {name: world.full_condition("Fallback", name) for name in names} == dict.fromkeys(names, EXISTS)
+        active = {name: world.full_condition("Active", name)[:2] for name in names}
+        assert active == dict.fromkeys(names, ("True", "ScalerActive"))
+        assert {name: world.full_condition("Ready", name)[0] for name in names} == dict.fromkeys(names, "True")
 
 
 async def test_up_to_the_threshold_nothing_changes_and_the_hpa_hears_the_error(world: World, source: Source) -> None:
@@ -60,7 +62,7 @@ async def test_up_to_the_threshold_nothing_changes_and_the_hpa_hears_the_error(w
     await world.create(two_containers(replicas=4), unhurried(source.trigger(), fallback=fallback(threshold=1000)))
     async with world.operator.running():
         await world.seconds(20)
-        await fail(world, source, 300)
+        await fail(world, source, 120)
         assert world.replicas("t") == 4
         assert world.full_condition("Fallback", "so") == NONE
         assert world.full_condition("Ready", "so")[0] == "True"
@@ -141,10 +143,13 @@ async def test_a_restart_neither_ends_nor_repeats_a_fallback(world: World, sourc
     assert world.reasons("so").count(ENTERED) == 1
 
 
+@pytest.mark.parametrize("hpa_sync_seconds", [60.0], ids=["rarely"])
 async def test_a_long_outage_is_not_written_at_every_poll(world: World, source: Source) -> None:
-    await world.create(two_containers(replicas=4), unhurried(source.trigger(), fallback=fallback(6)))
+    spec = unhurried(source.trigger(), fallback=fallback(6), pollingInterval=60)
+    await world.create(two_containers(replicas=4), spec)
     async with world.operator.running():
-        await fail(world, source, 120)
+        await fail(world, source, 300)
+        assert world.full_condition("Fallback", "so") == EXISTS
         before = world.get(SCALED_OBJECTS, "so")
         await world.seconds(3600)
         assert world.get(SCALED_OBJECTS, "so") == before

@@ -25,7 +25,7 @@ from tests.http_server import http_server
 from tests.scalers.servers.rabbitmq import RabbitMQ, rabbitmq
 from tests.waiting import eventually
 
-ASK_AGAIN_SECONDS = 0.02
+ASK_AGAIN_SECONDS = 0.25
 """Between two looks at a server, which works in real time."""
 
 SECONDS = 30

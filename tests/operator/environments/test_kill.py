@@ -46,11 +46,11 @@ class Cutter:
 @pytest.fixture
 async def kills(tmp_path: Path, server: HttpServer) -> AsyncIterator[Callable[[Act, Act, Act], Awaitable[int]]]:
     """Before, the part to die in, and what must be true all the same: once for each write
-    (each third, where not all is swept); how many there were."""
+    (each fifth, where not all is swept); how many there were."""
     async with asyncio.TaskGroup() as tasks:
 
         async def live_through(before: Act, during: Act, after: Act) -> int:
-            for number in steps(3):
+            for number in steps(5):
                 folder = tmp_path / str(number)
                 folder.mkdir()
                 async with open_world(folder, server, tasks, tls=True) as world:
