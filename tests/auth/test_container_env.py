@@ -43,75 +43,59 @@ def key_of(kind: str, name: str, key: str, **more: Any) -> Obj:
 SOURCES = (secret("creds", user="bob", password="s3cret"), config_map("conf", HOST="redis", PORT="6379"))
 
 
-@pytest.mark.parametrize(
-    ("container", "env"),
-    [
-        pytest.param({"env": [{"name": "A", "value": "1"}]}, {"A": "1"}, id="a literal"),
-        pytest.param(
-            {"env": [{"name": "A", "value": "1"}, {"name": "B", "value": "$(A)2"}]},
-            {"A": "1", "B": "12"},
-            id="a literal that uses one before it",
-        ),
-        pytest.param(
-            {"env": [{"name": "B", "value": "$(A)"}, {"name": "A", "value": "1"}]},
-            {"A": "1", "B": "$(A)"},
-            id="a literal cannot use one after it",
-        ),
-        pytest.param(
-            {"envFrom": [{"configMapRef": {"name": "conf"}}]}, {"HOST": "redis", "PORT": "6379"}, id="a ConfigMap"
-        ),
-        pytest.param(
-            {"envFrom": [{"secretRef": {"name": "creds"}, "prefix": "DB_"}]},
-            {"DB_user": "bob", "DB_password": "s3cret"},
-            id="a Secret with a prefix",
-        ),
-        pytest.param(
-            {"envFrom": [{"configMapRef": {"name": "conf"}}], "env": [{"name": "HOST", "value": "$(HOST):$(PORT)"}]},
-            {"HOST": "redis:6379", "PORT": "6379"},
-            id="env overrides envFrom and may use it",
-        ),
-        pytest.param(
-            {"env": [{"name": "P", **key_of("secretKeyRef", "creds", "password")}]},
-            {"P": "s3cret"},
-            id="a Secret's key",
-        ),
-        pytest.param(
-            {"env": [{"name": "H", **key_of("configMapKeyRef", "conf", "HOST")}]},
-            {"H": "redis"},
-            id="a ConfigMap's key",
-        ),
-        pytest.param(
-            {"env": [{"name": "H", **key_of("configMapKeyRef", "conf", "NOPE")}]}, {"H": ""}, id="a key that is missing"
-        ),
-        pytest.param(
-            {"envFrom": [{"configMapRef": {"name": "nope", "optional": True}}], "env": [{"name": "A", "value": "1"}]},
-            {"A": "1"},
-            id="an optional object that is missing",
-        ),
-        pytest.param(
-            {
-                "envFrom": [{"configMapRef": {"name": "conf"}}],
-                "env": [
-                    {"name": "P", **key_of("secretKeyRef", "nope", "x", optional=True)},
-                    {"name": "HOST", **key_of("configMapKeyRef", "nope", "x", optional=True)},
-                ],
-            },
-            {"HOST": "redis", "PORT": "6379"},
-            id="a key of an optional object that is missing",
-        ),
-        pytest.param(
-            {"env": [{"name": "IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}]},
-            {},
-            id="a field of the pod is skipped",
-        ),
-        pytest.param({}, {}, id="nothing"),
-    ],
-)
-async def test_the_environment_of_a_container(world: World, container: Obj, env: dict[str, str]) -> None:
-    await world.apply(*SOURCES, deployment("app", **container))
+CONTAINERS: dict[str, tuple[Obj, dict[str, str]]] = {
+    "a literal": ({"env": [{"name": "A", "value": "1"}]}, {"A": "1"}),
+    "a literal that uses one before it": (
+        {"env": [{"name": "A", "value": "1"}, {"name": "B", "value": "$(A)2"}]},
+        {"A": "1", "B": "12"},
+    ),
+    "a literal cannot use one after it": (
+        {"env": [{"name": "B", "value": "$(A)"}, {"name": "A", "value": "1"}]},
+        {"A": "1", "B": "$(A)"},
+    ),
+    "a ConfigMap": ({"envFrom": [{"configMapRef": {"name": "conf"}}]}, {"HOST": "redis", "PORT": "6379"}),
+    "a Secret with a prefix": (
+        {"envFrom": [{"secretRef": {"name": "creds"}, "prefix": "DB_"}]},
+        {"DB_user": "bob", "DB_password": "s3cret"},
+    ),
+    "env overrides envFrom and may use it": (
+        {"envFrom": [{"configMapRef": {"name": "conf"}}], "env": [{"name": "HOST", "value": "$(HOST):$(PORT)"}]},
+        {"HOST": "redis:6379", "PORT": "6379"},
+    ),
+    "a Secret's key": ({"env": [{"name": "P", **key_of("secretKeyRef", "creds", "password")}]}, {"P": "s3cret"}),
+    "a ConfigMap's key": ({"env": [{"name": "H", **key_of("configMapKeyRef", "conf", "HOST")}]}, {"H": "redis"}),
+    "a key that is missing": ({"env": [{"name": "H", **key_of("configMapKeyRef", "conf", "NOPE")}]}, {"H": ""}),
+    "an optional object that is missing": (
+        {"envFrom": [{"configMapRef": {"name": "nope", "optional": True}}], "env": [{"name": "A", "value": "1"}]},
+        {"A": "1"},
+    ),
+    "a key of an optional object that is missing": (
+        {
+            "envFrom": [{"configMapRef": {"name": "conf"}}],
+            "env": [
+                {"name": "P", **key_of("secretKeyRef", "nope", "x", optional=True)},
+                {"name": "HOST", **key_of("configMapKeyRef", "nope", "x", optional=True)},
+            ],
+        },
+        {"HOST": "redis", "PORT": "6379"},
+    ),
+    "a field of the pod is skipped": (
+        {"env": [{"name": "IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}]},
+        {},
+    ),
+    "nothing": ({}, {}),
+}
+"""What stands in a container -> its environment."""
+
+
+async def test_the_environment_of_a_container(world: World) -> None:
+    await world.apply(*SOURCES)
+    found = {}
     async with world.operator.running():
-        found = await resolve(world, redis_trigger(addressFromEnv="A"))
-    assert found.env == env
+        for number, (case, (container, _)) in enumerate(CONTAINERS.items()):
+            await world.apply(deployment(f"app-{number}", **container))
+            found[case] = (await resolve(world, redis_trigger(addressFromEnv="A"), f"app-{number}")).env
+    assert found == {case: env for case, (_, env) in CONTAINERS.items()}
 
 
 async def test_a_variable_that_holds_a_path_is_resolved_too(world: World) -> None:
@@ -121,22 +105,23 @@ async def test_a_variable_that_holds_a_path_is_resolved_too(world: World) -> Non
     assert found.env == {"KEY_FILE": "/key.json"}
 
 
-@pytest.mark.parametrize(
-    ("container", "message"),
-    [
-        pytest.param({"envFrom": [{"secretRef": {"name": "nope"}}]}, 'Secret "nope"', id="a Secret"),
-        pytest.param({"envFrom": [{"configMapRef": {"name": "nope"}}]}, 'ConfigMap "nope"', id="a ConfigMap"),
-        pytest.param({"env": [{"name": "A", **key_of("secretKeyRef", "nope", "x")}]}, 'Secret "nope"', id="a key's"),
-    ],
-)
-async def test_a_missing_object_that_is_not_optional_fails_the_build(
-    world: World, container: Obj, message: str
-) -> None:
-    await world.apply(deployment("app", **container))
+MISSING: dict[str, tuple[Obj, str]] = {
+    "a Secret": ({"envFrom": [{"secretRef": {"name": "nope"}}]}, 'Secret "nope"'),
+    "a ConfigMap": ({"envFrom": [{"configMapRef": {"name": "nope"}}]}, 'ConfigMap "nope"'),
+    "a key's": ({"env": [{"name": "A", **key_of("secretKeyRef", "nope", "x")}]}, 'Secret "nope"'),
+}
+"""What a container refers to and nothing is -> what the error names."""
+
+
+async def test_a_missing_object_that_is_not_optional_fails_the_build(world: World) -> None:
     async with world.operator.running():
-        with pytest.raises(ConfigError, match=f"error resolving secrets for ScaleTarget: {message}"):
-            await resolve(world, redis_trigger(addressFromEnv="A"))
-        assert (await resolve(world, redis_trigger(address="redis:6379"))).env == {}, "nobody asked for it"
+        for number, (case, (container, missing)) in enumerate(MISSING.items()):
+            await world.apply(deployment(f"app-{number}", **container))
+            with pytest.raises(ConfigError) as refused:
+                await resolve(world, redis_trigger(addressFromEnv="A"), f"app-{number}")
+            assert f"error resolving secrets for ScaleTarget: {missing}" in str(refused.value), case
+            found = await resolve(world, redis_trigger(address="redis:6379"), f"app-{number}")
+            assert found.env == {}, f"{case}: nobody asked for it"
 
 
 async def test_a_container_is_found_by_its_name(working: World) -> None:

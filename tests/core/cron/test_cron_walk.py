@@ -5,6 +5,7 @@ expression ought to do is then an OR over the values of each field and an AND ov
 """
 
 import random
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -22,7 +23,8 @@ MOMENTS_PER_EXPRESSION = 12
 
 # Every offset and every shift of these zones is a multiple of half an hour, so the local clock runs evenly within one.
 # Each half hour owns 32 bits (30 minutes and two unused), so that it fills whole bytes.
-HALF_HOUR = timedelta(minutes=30)
+HALF_HOUR, DAY = timedelta(minutes=30), timedelta(days=1)
+HALVES_A_DAY = 48
 SLOTS = 32
 ALL_MINUTES = ((1 << 30) - 1).to_bytes(4, "little")
 
@@ -57,7 +59,7 @@ def walk_through(name: str) -> Walk:
     noted["minute"] = {base: bytearray(4 * halves) for base in (0, 30)}
     gaps, shifts = [], []
     expected: datetime | None = None
-    for half in range(halves):
+    for half, count in even_pieces(zone, halves):
         instant = START + half * HALF_HOUR
         local = instant.astimezone(zone).replace(tzinfo=None)
         if expected is not None and local != expected:
@@ -65,21 +67,45 @@ def walk_through(name: str) -> Walk:
             minutes = int((local - expected) / timedelta(minutes=1))
             if minutes > 0:
                 gaps.append((half * SLOTS, [expected + timedelta(minutes=each) for each in range(minutes)]))
-        note(noted, half, local)
-        expected = local + HALF_HOUR
+        note(noted, half, count, local)
+        expected = local + count * HALF_HOUR
     shows = {f: {v: int.from_bytes(b, "little") for v, b in values.items()} for f, values in noted.items()}
     # A half hour begins at the local minute 0 or 30, and the other minutes follow.
     shows["minute"] = {base + minute: shows["minute"][base] << minute for base in (0, 30) for minute in range(30)}
     return Walk(zone, shows, gaps, shifts)
 
 
-def note(noted: dict[str, dict[int, bytearray]], half: int, local: datetime) -> None:
-    whole = slice(4 * half, 4 * half + 4)
-    noted["hour"][local.hour][whole] = ALL_MINUTES
-    noted["day"][local.day][whole] = ALL_MINUTES
-    noted["month"][local.month][whole] = ALL_MINUTES
-    noted["weekday"][local.isoweekday() % 7][whole] = ALL_MINUTES
-    noted["minute"][local.minute][4 * half] = 1
+def even_pieces(zone: ZoneInfo, halves: int) -> Iterator[tuple[int, int]]:
+    """(first half hour, how many) within which the local clock runs evenly: whole days, but for the days of a shift.
+
+    A day that ends with the offset with which it began has no shift: these zones have two a year at most, months apart.
+    """
+    half = 0
+    while half < halves:
+        instant = START + half * HALF_HOUR
+        is_even = instant.astimezone(zone).utcoffset() == (instant + DAY).astimezone(zone).utcoffset()
+        count = min(HALVES_A_DAY, halves - half) if is_even else 1
+        yield half, count
+        half += count
+
+
+def note(noted: dict[str, dict[int, bytearray]], half: int, count: int, local: datetime) -> None:
+    """The local clock runs evenly from `local` on, for `count` half hours, a day at most."""
+    begin = 2 * local.hour + local.minute // 30
+    for each in range(count):
+        hour, minute = divmod((begin + each) % HALVES_A_DAY, 2)
+        at = 4 * (half + each)
+        noted["hour"][hour][at : at + 4] = ALL_MINUTES
+        noted["minute"][30 * minute][at] = 1
+    midnight = min(count, HALVES_A_DAY - begin)
+    note_day(noted, half, midnight, local)
+    note_day(noted, half + midnight, count - midnight, local + DAY)
+
+
+def note_day(noted: dict[str, dict[int, bytearray]], half: int, count: int, local: datetime) -> None:
+    whole = slice(4 * half, 4 * (half + count))
+    for name, value in (("day", local.day), ("month", local.month), ("weekday", local.isoweekday() % 7)):
+        noted[name][value][whole] = ALL_MINUTES * count
 
 
 def slot_of(instant: datetime) -> int:
