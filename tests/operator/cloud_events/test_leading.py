@@ -14,6 +14,11 @@ LEASE_SECONDS = 3
 READY, REMOVED = "keda.scaledobject.ready.v1", "keda.scaledobject.removed.v1"
 
 
+async def is_stored(replicas: Replicas) -> None:
+    """What the Event tells of: before, the next that leads would tell it again."""
+    await eventually(lambda: replicas.condition("Ready") == ("True", "ScaledObjectReady"))
+
+
 async def test_an_event_is_sent_once_however_many_replicas_there_are(replicas: Replicas, server: HttpServer) -> None:
     receiver = Receiver(server)
     await replicas.create(source(receiver.url))
@@ -22,6 +27,7 @@ async def test_an_event_is_sent_once_however_many_replicas_there_are(replicas: R
     await replicas.start("second")
     await replicas.create(deployment(), scaled_object(metrics_api(f"{server.url}/jobs")))
     await eventually(lambda: receiver.types == [READY])
+    await is_stored(replicas)
     await replicas.stop(first)
     await replicas.held_by("second")
     await replicas.client.delete(SCALED_OBJECTS.named("default", "app"))
@@ -37,8 +43,8 @@ async def test_what_waits_when_the_lease_is_lost_is_sent_when_it_is_held_again(
     await replicas.create(source(receiver.url))
     only = await replicas.start("only")
     await replicas.create(deployment(), scaled_object(metrics_api(f"{server.url}/jobs")))
-    # An Event whose cause was not stored yet would be told again, after the Lease.
-    await eventually(lambda: receiver.asked > 0 and replicas.condition("Ready") == ("True", "ScaledObjectReady"))
+    await eventually(lambda: receiver.asked > 0)
+    await is_stored(replicas)
     only.cable.pull()
     lost_at = asyncio.get_running_loop().time() + LEASE_SECONDS
     await eventually(lambda: asyncio.get_running_loop().time() > lost_at)
