@@ -43,8 +43,8 @@ async def test_what_waits_when_the_lease_is_lost_is_sent_when_it_is_held_again(
     await replicas.create(source(receiver.url))
     only = await replicas.start("only")
     await replicas.create(deployment(), scaled_object(metrics_api(f"{server.url}/jobs")))
-    await eventually(lambda: receiver.asked > 0)
     await is_stored(replicas)
+    await eventually(lambda: receiver.asked > 1)  # by then the operator has heard that it is stored
     only.cable.pull()
     lost_at = asyncio.get_running_loop().time() + LEASE_SECONDS
     await eventually(lambda: asyncio.get_running_loop().time() > lost_at)
