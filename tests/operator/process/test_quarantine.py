@@ -25,6 +25,7 @@ from keda_py.readings.journal import Journal
 from keda_py.readings.journal_bytes import SIZE
 from tests.builders import deployment, metrics_api, scaled_object
 from tests.operator.test_metrics_page import read as read_page
+from tests.sweeps import size
 from tests.worlds.world import World
 
 NOBODY_ON_THE_CPU = slice(12, 16)
@@ -372,7 +373,7 @@ async def test_what_was_active_keeps_its_replicas_and_then_its_whole_cooldown(li
     world = lives.world
     await create(world, sources, "app")
     await lives.begin()
-    await world.seconds(120)
+    await world.seconds(size(600, 120))
     assert world.replicas("app") == 1
     await world.operator.kill()
     sources.url("app", 0)
