@@ -166,9 +166,13 @@ class Shelf:
         self.objects[name] = {**obj, "metadata": {**obj["metadata"], "resourceVersion": str(self._version)}}
         return web.json_response(self.objects[name])
 
-    async def _get(self, request: web.Request) -> web.StreamResponse:
+    def read(self, request: web.Request) -> web.StreamResponse:
+        """The object at the request's path."""
         obj = self.objects.get(request.path.rpartition("/")[2])
         return web.json_response(obj) if obj else status(404, "NotFound")
+
+    async def _get(self, request: web.Request) -> web.StreamResponse:
+        return self.read(request)
 
     async def _post(self, request: web.Request) -> web.StreamResponse:
         obj = await request.json()

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
+from aiohttp import web
 
 from keda_py.clock import SystemClock
 from keda_py.kube.client import KubeClient
@@ -184,6 +185,23 @@ async def test_one_that_leaves_gives_its_slot_back_at_once(crew: Crew) -> None:
     await two.membership.release()
     await crew.all_owned(DURATION / 2)
     assert len(one.owned()) == len(KEYS)
+
+
+async def test_a_renewal_that_arrives_late_does_not_keep_the_slot_of_one_that_leaves(crew: Crew, leases: Shelf) -> None:
+    one = await crew.start("one")
+    await crew.all_owned()
+    await one.kill()
+    (held,) = (name for name in SLOTS if leases.objects[name]["spec"].get("holderIdentity") == "one")
+
+    async def renewed_meanwhile(request: web.Request) -> web.StreamResponse:
+        leases.fault = None
+        answer = leases.read(request)
+        leases.store(leases.objects[held])
+        return answer
+
+    leases.fault = renewed_meanwhile
+    await one.membership.release()
+    assert not leases.objects[held]["spec"].get("holderIdentity")
 
 
 async def test_nothing_is_taken_while_a_write_of_its_last_owner_is_under_way(crew: Crew) -> None:

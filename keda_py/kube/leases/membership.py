@@ -101,11 +101,17 @@ class Membership:
             return
         try:
             async with asyncio.timeout(RELEASE_SECONDS):
-                lease = await self._read(self._specs[share.me])
-                if read_slot(lease).holder == self._main.identity:
-                    await self._write(lease, vacant_slot(lease, self._specs[share.me], self._wall.now()))
+                while not await self._vacate_own(self._specs[share.me]):
+                    log.debug("slot changed while it was released, another try")
         except (KubeError, TimeoutError) as error:
             log.warning("slot not released, it runs out by itself", extra={"error": str(error)})
+
+    async def _vacate_own(self, slot: LeaseSpec) -> bool:
+        """False where it changed meanwhile: a renewal may arrive after its request was given up."""
+        lease = await self._read(slot)
+        if lease is None or read_slot(lease).holder != self._main.identity:
+            return True
+        return await self._write(lease, vacant_slot(lease, slot, self._wall.now()))
 
     async def _campaign(self) -> int:
         """The number of the slot that is ours now."""

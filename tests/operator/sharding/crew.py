@@ -4,6 +4,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
+from keda_py.clock import SystemClock
 from keda_py.localkube.store.subscriptions import Event
 from keda_py.operator.assembly import Assembly
 from tests.builders import deployment, metrics_api, scaled_object
@@ -86,7 +87,8 @@ def changes(replicas: Replicas) -> Mapping[str, list[int]]:
 
 
 def times(replicas: Replicas) -> list[float]:
-    """When Deployments get another count from now on, by the loop's time."""
-    seen: list[float] = []
-    listen(replicas, lambda name, count: seen.append(asyncio.get_running_loop().time()))
+    """When Deployments get another count from now on, in seconds from now, by the clock that decisions go by."""
+    clock, seen = SystemClock(), []
+    began = clock.monotonic()
+    listen(replicas, lambda name, count: seen.append(clock.monotonic() - began))
     return seen
