@@ -6,13 +6,14 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
 from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
 
-from tests.file_order import places
+from tests.file_order import Files, places
 from tests.patient import PatientLoop
 from tests.properties import EXAMPLES, EXPLORED
 
@@ -45,6 +46,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mix files that wait with files that compute, for `--no-loadscope-reorder`."""
     order = places([item.path for item in items], TESTS)
     items.sort(key=lambda item: order[item.path])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Files | None:
+    """Which worker runs what, for `--dist loadfile`."""
+    return Files(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 def pytest_collection_finish() -> None:

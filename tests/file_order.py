@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
+from xdist.scheduler import LoadFileScheduling
+
 SHORT: Final = (0.6, 0.4)
 LONG: Final = {
     "faults/test_api_server": (13, 20), "e2e/test_bad_sources": (0, 52), "e2e/test_polling": (0, 51),
@@ -30,6 +32,20 @@ LONG: Final = {
     "operator/test_otel": (3, 4), "operator/cluster/test_blindness": (2, 5), "typing/test_typing": (5, 0),
 }  # fmt: skip
 """Seconds of CPU and seconds of waiting, of the files that take longest on 2 cores: a measure, not a limit."""
+
+OF_ONE_SERVER: Final = (
+    "tests/scalers/aws/",
+    "tests/scalers/test_aws_sqs_queue.py",
+    "tests/scalers/test_operator_identity.py",
+)
+"""Files that ask moto's server, which takes seconds of CPU to start: one worker runs them all."""
+
+
+class Files(LoadFileScheduling):
+    """Each file is run by one worker, and by the same one the files of a server that is dear to start."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return OF_ONE_SERVER[0] if nodeid.startswith(OF_ONE_SERVER) else str(super()._split_scope(nodeid))
 
 
 def places(files: Iterable[Path], root: Path) -> dict[Path, int]:

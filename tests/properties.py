@@ -1,17 +1,22 @@
-"""How many generated cases a property test tries: `examples(400)` are 400 in the suite and 4 000 in `make fuzz`."""
+"""How many generated cases a property test tries: `examples(400)` are 400 in `.ci/run`, 160 in `make test` and 4 000 in
+`make fuzz`."""
 
 from typing import Any
 
 from hypothesis import HealthCheck, Phase, settings
 
-EXAMPLES, EXPLORED = 100, 1000
+from tests.sweeps import size
+
+ALL = 100
+"""Of a test that does not say, where all is swept."""
+EXAMPLES, EXPLORED = size(ALL, 40), 10 * ALL
 """Of a test that does not say: in the suite, in `make fuzz`."""
 
 
 def examples(count: int, **others: Any) -> settings:
     """Settings of one test; generation that is slow or picky is no failure."""
-    times = settings().max_examples // EXAMPLES
-    return settings(max_examples=count * times, suppress_health_check=list(HealthCheck), **others)
+    tried = max(count * settings().max_examples // ALL, 1)
+    return settings(max_examples=tried, suppress_health_check=list(HealthCheck), **others)
 
 
 def explored(count: int) -> settings:

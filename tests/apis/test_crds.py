@@ -15,12 +15,13 @@ from keda_py.apis.scaled_job import ScaledJob
 from keda_py.apis.scaled_object import ScaledObject
 from keda_py.apis.wire import Count, Wire
 from tests.apis import crd_facts
+from tests.definitions import DEFINITIONS
 from tests.documents import read_file
 
 HERE = Path(__file__).parent
 GOLDEN = HERE.parent / "golden"
 CASES = {path.stem: read_file(path) for path in sorted(GOLDEN.glob("scaledobjects/*.yaml"))}
-CRDS = {crd["spec"]["names"]["kind"]: crd for crd in build_crds()}
+CRDS = {crd["spec"]["names"]["kind"]: crd for crd in DEFINITIONS}
 ALLOWED = {
     "type", "properties", "required", "items", "additionalProperties", "description", "format", "minimum", "minLength",
     "minItems", "enum", "default", "pattern", "anyOf", "x-kubernetes-int-or-string", "x-kubernetes-list-type",

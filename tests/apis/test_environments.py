@@ -7,15 +7,15 @@ import pytest
 from pydantic import BaseModel
 
 from keda_py.apis.environments.environment import EnvironmentStatus
-from keda_py.apis.kinds.crds import crd_of
 from keda_py.apis.kinds.environments import ENVIRONMENT_KINDS, GROUP
 from keda_py.apis.kinds.table import KINDS
 from keda_py.apis.parsing import parse_object
 from keda_py.errors import ConfigError
 from keda_py.schema.cel import compile_rule
+from tests.definitions import DEFINITIONS
 
 MODELS: dict[str, type[BaseModel]] = {kind.name: kind.model for kind in ENVIRONMENT_KINDS}
-CRDS = {kind.name: crd_of(kind) for kind in ENVIRONMENT_KINDS}
+CRDS = {crd["spec"]["names"]["kind"]: crd for crd in DEFINITIONS if crd["spec"]["names"]["kind"] in MODELS}
 WEEK = {"timeZone": "Europe/Prague", "hours": [{"days": "Mon-Fri", "from": "08:30", "to": "19:30"}]}
 HOLIDAYS = [
     {"country": "KR"},

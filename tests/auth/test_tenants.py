@@ -9,6 +9,7 @@ import json
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -193,9 +194,12 @@ def azure_workload(case: Case) -> list[Obj]:
     return [made]
 
 
-_PRIVATE = rsa.generate_private_key(65537, 2048).private_bytes(
-    serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-)
+@cache
+def a_private_key() -> str:
+    """As PEM text."""
+    key = rsa.generate_private_key(65537, 2048)
+    form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    return key.private_bytes(*form).decode()
 
 
 def gcp_key(case: Case) -> list[Obj]:
@@ -209,7 +213,7 @@ def gcp_key(case: Case) -> list[Obj]:
     case.server.answers[path] = believing(has_header("Authorization", "Bearer t0ken"), data)
     account = {
         "client_email": case.credential,
-        "private_key": _PRIVATE.decode(),
+        "private_key": a_private_key(),
         "token_uri": f"{case.server.url}/token",
     }
     key = json.dumps({**account, "project_id": "shop"}) if case.credential else ""

@@ -1,13 +1,14 @@
 """What benches draw."""
 
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-pytest.importorskip("matplotlib", reason="matplotlib is not installed (pip: matplotlib)")
-
 from tests.bench import growth, soak
 from tests.bench.lab.chart import draw_growth, draw_over_time, growth_exponent
+
+pytestmark = pytest.mark.skipif(find_spec("matplotlib") is None, reason="matplotlib is not installed (pip: matplotlib)")
 
 
 def test_the_benches_that_draw_say_what_they_measure() -> None:

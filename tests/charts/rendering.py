@@ -1,6 +1,9 @@
 """Charts rendered by Helm itself, as the objects that they hold."""
 
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -8,17 +11,23 @@ import pytest
 from tests.documents import read_all
 from tests.places import ROOT
 
-helm = pytest.importorskip("helm_python", reason="pip install helm-python-sdk")
-
 CHARTS = ROOT / "charts"
 KEDA_PY = CHARTS / "keda-py"
 SCALED_APP = CHARTS / "scaled-app"
 Obj = dict[str, Any]
 
+if find_spec("helm_python") is None:
+    pytest.skip("pip install helm-python-sdk", allow_module_level=True)
+
+
+def helm() -> ModuleType:
+    """Helm, a large library in another language: loaded by who uses it, not by each worker that collects the tests."""
+    return import_module("helm_python")
+
 
 def text(folder: Path, values: Obj) -> str:
     """Everything but the notes; raises what Helm raises."""
-    with helm.Chart.load(str(folder)) as chart:
+    with helm().Chart.load(str(folder)) as chart:
         pages = chart.render(values, name="keda", namespace="keda")
     manifests = (page.strip() for name, page in pages.items() if not name.endswith("NOTES.txt"))
     return "\n---\n".join(page for page in manifests if page).strip()

@@ -70,7 +70,7 @@ def test_what_is_installed_is_what_was_reviewed(way: str) -> None:
 @pytest.mark.parametrize("way", WAYS)
 def test_the_strict_lint_is_clean(way: str) -> None:
     for version in ("v1.26.0", "v1.36.0"):
-        report = helm.lint(str(KEDA_PY), WAYS[way], strict=True, kube_version=version)
+        report = helm().lint(str(KEDA_PY), WAYS[way], strict=True, kube_version=version)
         assert report["errors"] == []
         assert [one["error"] for one in report["messages"]] == ["icon is recommended"]
 

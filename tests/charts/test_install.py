@@ -31,7 +31,7 @@ async def helm_does(cluster: LocalCluster, verb: str, *arguments: Any, **options
     """`helm VERB`, in namespace keda."""
 
     def work() -> None:
-        with helm.Config(kubeconfig_content=cluster.kubeconfig(), namespace="keda") as config:
+        with helm().Config(kubeconfig_content=cluster.kubeconfig(), namespace="keda") as config:
             getattr(config, verb)(*arguments, **options)
 
     await asyncio.to_thread(work)

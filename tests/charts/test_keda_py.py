@@ -37,7 +37,7 @@ def test_without_cluster_objects_everything_lives_in_the_namespace() -> None:
 
 
 def test_the_strict_lint_is_clean() -> None:
-    assert helm.lint(str(CHART), strict=True)["errors"] == []
+    assert helm().lint(str(CHART), strict=True)["errors"] == []
 
 
 def test_both_aggregated_apis_lead_to_the_operator() -> None:

@@ -79,7 +79,7 @@ def test_each_of_its_values_is_known_told_or_refused(path: str) -> None:
 
 
 def notes(values: Obj) -> str:
-    with helm.Chart.load(str(KEDA_PY)) as chart:
+    with helm().Chart.load(str(KEDA_PY)) as chart:
         said = chart.render(nested(values), name="keda", namespace="keda")["keda-py/templates/NOTES.txt"]
     return " ".join(said.split())
 

@@ -135,7 +135,7 @@ async def test_a_time_zone_that_does_not_exist_is_refused_when_the_render_is_val
 
 def notes(**values: Any) -> str:
     """What `helm install` prints."""
-    with helm.Chart.load(str(SCALED_APP)) as chart:
+    with helm().Chart.load(str(SCALED_APP)) as chart:
         return chart.render(values, name="app", namespace="app")["scaled-app/templates/NOTES.txt"]
 
 
@@ -146,7 +146,7 @@ def test_the_notes_say_what_is_scaled_and_who_sets_replicas(env: str, scaled: bo
 
 
 def test_the_strict_lint_is_clean() -> None:
-    report = helm.lint(str(SCALED_APP), strict=True)
+    report = helm().lint(str(SCALED_APP), strict=True)
     assert report["errors"] == []
 
 
@@ -232,7 +232,7 @@ def test_the_three_lines_of_the_readme_make_a_scaled_object(tmp_path: Path) -> N
     (tmp_path / "shop/Chart.yaml").write_text(f"apiVersion: v2\nname: shop\nversion: 1.0.0\n{dependency}")
     (tmp_path / "shop/values.yaml").write_text(values)
     (tmp_path / "shop/templates/scaled-object.yaml").write_text(template)
-    helm.dependency_update(str(tmp_path / "shop"))
+    helm().dependency_update(str(tmp_path / "shop"))
     (body,) = filter(None, yaml.safe_load_all(text(tmp_path / "shop", {})))
     assert body["metadata"] == {"name": "shop-develop-scaledobject", "namespace": "shop"}
 

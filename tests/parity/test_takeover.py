@@ -4,6 +4,8 @@ The recordings are the state that KEDA left, Redis cases aside. Nothing is pause
 Lease, keda-py starts.
 """
 
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 from keda_py.kube.resources import LEASES, SCALED_OBJECTS, Obj
@@ -13,15 +15,20 @@ from tests.parity.recordings import NAMES, TARGETS, Picture, furnish, load, name
 from tests.parity.world import a_world
 from tests.worlds.world import World
 
-ALL = {name: load(name) for name in NAMES}
-CASES = {name: case for name, case in ALL.items() if case["hpa"] and "redis" not in str(case["input"])}
 SECONDS = 120.0
 LEASE = ("operator.keda.sh", "keda")
 
 
+@cache
+def cases() -> Mapping[str, Picture]:
+    """By name: those that KEDA made an HPA for."""
+    every = {name: load(name) for name in NAMES}
+    return {name: case for name, case in every.items() if case["hpa"] and "redis" not in str(case["input"])}
+
+
 async def leave_as_keda(world: World, name: str) -> None:
     """The objects of one case as KEDA wrote them."""
-    case, namespace = CASES[name], namespace_of(name)
+    case, namespace = cases()[name], namespace_of(name)
     await furnish(world, name)
     for target in TARGETS:
         await world.patch(target, {"spec": {"replicas": case["targetReplicas"][target.kind]}}, "t", namespace)
@@ -44,11 +51,11 @@ def _stored(hpa: Obj, owner: str) -> Obj:
 
 
 def scaled_object_of(world: World, name: str) -> Obj:
-    return world.get(SCALED_OBJECTS, CASES[name]["input"]["metadata"]["name"], namespace_of(name))
+    return world.get(SCALED_OBJECTS, cases()[name]["input"]["metadata"]["name"], namespace_of(name))
 
 
 def hpas_of(world: World, name: str) -> dict[str, Obj]:
-    found = (world.hpa(hpa["metadata"]["name"], namespace_of(name)) for hpa in CASES[name]["hpa"])
+    found = (world.hpa(hpa["metadata"]["name"], namespace_of(name)) for hpa in cases()[name]["hpa"])
     return {hpa["metadata"]["name"]: hpa for hpa in found if hpa is not None}
 
 
@@ -65,19 +72,19 @@ async def test_scalers_go_on_under_the_same_hpa_with_the_same_count(tmp_path: Pa
     async with a_world(tmp_path) as world:
         await world.create(a_namespace("keda"))
         await world.create(released_lease(), namespace="keda")
-        for name in CASES:
+        for name in cases():
             await leave_as_keda(world, name)
-        before = {name: {hpa: kept(live) for hpa, live in hpas_of(world, name).items()} for name in CASES}
-        specs = {name: scaled_object_of(world, name)["spec"] for name in CASES}
-        counts = {name: replicas_of(world, name) for name in CASES}
+        before = {name: {hpa: kept(live) for hpa, live in hpas_of(world, name).items()} for name in cases()}
+        specs = {name: scaled_object_of(world, name)["spec"] for name in cases()}
+        counts = {name: replicas_of(world, name) for name in cases()}
         async with world.operator.running(leader_elect="true"):
             await world.seconds(SECONDS)
             assert world.get(LEASES, *LEASE)["spec"]["holderIdentity"], "keda-py leads"
-            assert all(scaled_object_of(world, name)["status"].get("kedaPy") for name in CASES), "has looked at each"
-            after = {name: {hpa: kept(live) for hpa, live in hpas_of(world, name).items()} for name in CASES}
+            assert all(scaled_object_of(world, name)["status"].get("kedaPy") for name in cases()), "has looked at each"
+            after = {name: {hpa: kept(live) for hpa, live in hpas_of(world, name).items()} for name in cases()}
             assert after == before
-            assert {name: scaled_object_of(world, name)["spec"] for name in CASES} == specs
-            assert {name: replicas_of(world, name) for name in CASES} == counts
+            assert {name: scaled_object_of(world, name)["spec"] for name in cases()} == specs
+            assert {name: replicas_of(world, name) for name in cases()} == counts
         assert not world.get(LEASES, *LEASE)["spec"].get("holderIdentity"), "the way back is open"
 
 

@@ -19,7 +19,7 @@ LOOP_SECONDS = 1.0
 
 
 def many(item: bytes, size: int = MIB - 100) -> bytes:
-    return b"[" + b",".join([item] * (size // (len(item) + 1))) + b"]"
+    return b"[" + ((item + b",") * (size // (len(item) + 1)))[:-1] + b"]"
 
 
 def merge_bomb() -> bytes:

@@ -3,6 +3,7 @@
 import asyncio
 import tracemalloc
 from collections import Counter as Counted
+from http import HTTPStatus
 
 import pytest
 from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest
@@ -261,11 +262,12 @@ async def test_series_of_triggers_end_when_their_object_has_no_scalers_any_more(
 async def test_an_object_has_so_many_series_at_most_and_no_more_are_made(engine, detailed):
     metrics, most = OperatorMetrics(detailed=detailed), MOST_DETAILED_LINES if detailed else MOST_LINES
     before = counted(await page(metrics))
+    statuses = (*map(int, HTTPStatus), *range(199, 1000, 100))  # each that is told apart, and one of each class
     await engine.build(*({"name": f"t{n}", "metadata": {"item": f"i{n}"}} for n in range(most // 50)))
     built = engine.readings.built(KEY)
     for metric in built.metrics.external:
         with asking_for(TrackedMetric(key=KEY, scalers=built, metric=metric, grid=Grid(interval=30, offset=0))):
-            for status in range(100, 1000):
+            for status in statuses:
                 metrics.record_http(HttpExchange(status=status, seconds=0.1))
     assert most / 2 < counted(await page(metrics)) - before <= most * 1.1
     metrics.forget(KEY)

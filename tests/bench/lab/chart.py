@@ -4,9 +4,10 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+if TYPE_CHECKING:  # importing it takes half a second, also of those who draw nothing
+    from matplotlib.axes import Axes
 
 Points = Sequence[tuple[float, float]]
 
@@ -38,7 +39,9 @@ def draw_over_time(path: Path, title: str, unit: str, lines: Mapping[str, Points
 
 
 @contextmanager
-def _axes(path: Path, title: str, across: str, up: str) -> Iterator[Axes]:
+def _axes(path: Path, title: str, across: str, up: str) -> Iterator["Axes"]:
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(9, 5), layout="constrained")
     axes = figure.add_subplot(title=title, xlabel=across, ylabel=up)
     yield axes

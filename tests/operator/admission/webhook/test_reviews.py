@@ -1,7 +1,7 @@
 """Whatever a body holds: a verdict, or the refusal of something malformed; never anything else, never for long."""
 
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import orjson
@@ -57,19 +57,37 @@ async def test_an_ordinary_object_is_allowed(reviewer: Reviewer) -> None:
 @pytest.mark.parametrize(
     ("spec", "words"),
     [
-        ({"triggers": [CRON] * 50_000}, f"spec.triggers: has 50000 entries; at most {MOST_TRIGGERS} are allowed"),
-        ({"triggers": [{**CRON, "metadata": {str(n): "" for n in range(100_000)}}]}, f"more than {MOST_VALUES} values"),
-        ({"triggers": [{**CRON, "metadata": {str(n): n for n in range(100_000)}}]}, f"more than {MOST_VALUES} values"),
-        ({"triggers": [{**CRON, "name": "n" * 1_000_000}]}, f"at most {LONGEST_TEXT} are allowed"),
-        ({"triggers": [{**CRON, "metadata": {"k" * 1_000_000: ""}}]}, f"at most {LONGEST_TEXT} are allowed"),
-        ({"advanced": {"scalingModifiers": {"formula": "a+" * 500_000}}}, f"at most {LONGEST_TEXT} are allowed"),
-        ({"advanced": {"horizontalPodAutoscalerConfig": {"behavior": nested(200)}}}, f"more than {DEEPEST} deep"),
-        ({"k" * 1_000_000: 1}, f"at most {LONGEST_TEXT} are allowed"),
+        (
+            lambda: {"triggers": [CRON] * 50_000},
+            f"spec.triggers: has 50000 entries; at most {MOST_TRIGGERS} are allowed",
+        ),
+        (
+            lambda: {"triggers": [{**CRON, "metadata": {str(n): "" for n in range(100_000)}}]},
+            f"more than {MOST_VALUES} values",
+        ),
+        (
+            lambda: {"triggers": [{**CRON, "metadata": {str(n): n for n in range(100_000)}}]},
+            f"more than {MOST_VALUES} values",
+        ),
+        (lambda: {"triggers": [{**CRON, "name": "n" * 1_000_000}]}, f"at most {LONGEST_TEXT} are allowed"),
+        (lambda: {"triggers": [{**CRON, "metadata": {"k" * 1_000_000: ""}}]}, f"at most {LONGEST_TEXT} are allowed"),
+        (
+            lambda: {"advanced": {"scalingModifiers": {"formula": "a+" * 500_000}}},
+            f"at most {LONGEST_TEXT} are allowed",
+        ),
+        (
+            lambda: {"advanced": {"horizontalPodAutoscalerConfig": {"behavior": nested(200)}}},
+            f"more than {DEEPEST} deep",
+        ),
+        (lambda: {"k" * 1_000_000: 1}, f"at most {LONGEST_TEXT} are allowed"),
     ],
 )
-async def test_what_is_too_large_to_be_judged_is_denied_and_says_so(reviewer: Reviewer, spec: Obj, words: str) -> None:
+async def test_what_is_too_large_to_be_judged_is_denied_and_says_so(
+    reviewer: Reviewer, spec: Callable[[], Obj], words: str
+) -> None:
+    body = review(written(**spec()))
     began = time.process_time()
-    verdict = await judge(reviewer, review(written(**spec)))
+    verdict = await judge(reviewer, body)
     assert words in message(verdict)
     assert verdict.denied == "too-large"
     assert len(message(verdict)) <= LONGEST_MESSAGE
