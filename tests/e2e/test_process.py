@@ -45,7 +45,7 @@ async def test_at_sigterm_it_is_gone_in_no_time_or_after_a_delay_in_which_it_is_
     began = datetime.fromisoformat(live["status"]["lastActiveTime"])
     clock, loop = SystemClock(), asyncio.get_running_loop()
     active = clock.now().replace(microsecond=0)
-    await source.asked(4)  # the HPA may have been one, and one may be under way: two polls are over that began meanwhile
+    await source.asked(4)  # one may be the HPA's and one under way: two polls are over that began meanwhile
     async with aiohttp.ClientSession() as session:
         assert await status(session, operator.readyz) == 200
         at = loop.time()
