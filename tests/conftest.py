@@ -77,7 +77,7 @@ REAL_TIME = (
     TESTS / "hostile",
     TESTS / "operator" / "standby" / "test_fail_over.py",
     TESTS / "operator" / "process" / "test_watchdog.py",
-    TESTS / "operator" / "admission" / "webhook",
+    TESTS / "operator" / "admission" / "webhook" / "test_process.py",
 )
 """Where other processes set the pace, or the loop's own delays are the subject."""
 

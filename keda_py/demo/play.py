@@ -46,7 +46,8 @@ class Play:
     expected: Sequence[Expected]
     replicas: int = 1
     """Of each workload that is always on."""
-    hpa_sync_seconds: float = 300.0
+    hpa_sync_seconds: float = 60.0
+    """Onlookers see a metric change the replicas so much later at most."""
     environment: str = ""
     """Drawn as one lane where there is one."""
     watch: str = "deploy"

@@ -17,6 +17,7 @@ _SIGNED = re2.compile(r"[+-]?[0-9]+")
 _DECIMAL = re2.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _INT64 = 2**63
 _LONGEST_RANGE = 100_000
+_TOO_MANY = f"stands for more than {_LONGEST_RANGE} numbers"
 
 
 def read_int(text: str) -> int:
@@ -72,7 +73,10 @@ def read_list(separator: str, text: str) -> list[str]:
 def read_ints(separator: str, ranges: bool, text: str) -> list[int]:
     """Whole numbers, and with `ranges` spans of them: "1-3,5"."""
     values: list[int] = []
-    for part in read_list(separator, text):
+    parts = read_list(separator, text)
+    if len(parts) > _LONGEST_RANGE:
+        raise ValueError(_TOO_MANY)
+    for part in parts:
         low, dash, high = part.partition("-")
         if ranges and low and dash:
             first, last = read_int(low.strip()), read_int(high.strip())
@@ -82,7 +86,7 @@ def read_ints(separator: str, ranges: bool, text: str) -> list[int]:
         else:
             values.append(read_int(part))
         if len(values) > _LONGEST_RANGE:
-            raise ValueError(f"stands for more than {_LONGEST_RANGE} numbers")
+            raise ValueError(_TOO_MANY)
     return values
 
 

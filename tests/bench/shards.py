@@ -15,10 +15,8 @@ from pathlib import Path
 
 import httpx
 
-from keda_py.clock import SystemClock
 from keda_py.core.sharding.share import owner_of
 from keda_py.core.values.object_key import ObjectKey
-from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import SCALED_OBJECTS
 from tests.bench.lab.figures import Row, cpu_seconds, resident_mb
 from tests.bench.lab.load import ask
@@ -50,8 +48,7 @@ async def _build_crew(stack: AsyncExitStack, options: Options) -> Sequence[Stand
     """One stand, as each of the operators sees it; they have agreed."""
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="keda-py-bench-")))
     kubeconfig = await start_cluster(stack, folder)
-    client = await stack.enter_async_context(KubeClient(SystemClock(), str(kubeconfig)))
-    first = await build_stand_on(stack, folder, options, client, kubeconfig, kubeconfig, FLAGS)
+    first = await build_stand_on(stack, folder, options, kubeconfig, kubeconfig, FLAGS)
 
     async def another() -> Stand:
         port, metrics_port = free_port(), free_port()

@@ -16,9 +16,7 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from keda_py.clock import SystemClock
 from keda_py.errors import AlreadyExists, NotFound
-from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import DEPLOYMENTS, NAMESPACES, SCALED_OBJECTS, Obj
 from tests.bench.lab.chart import draw_over_time
 from tests.bench.lab.figures import Row, cpu_seconds, handles, resident_mb
@@ -84,8 +82,7 @@ async def _build(stack: AsyncExitStack, options: Options) -> Lab:
     cluster["server"] = f"https://{LOOPBACK}:{api.port}"
     through = folder / "kubeconfig-through-forwarder"
     through.write_text(yaml.safe_dump(config))
-    client = await stack.enter_async_context(KubeClient(SystemClock(), str(kubeconfig)))
-    stand = await build_stand_on(stack, folder, options, client, kubeconfig, through)
+    stand = await build_stand_on(stack, folder, options, kubeconfig, through)
     source = await stack.enter_async_context(Forwarder(stand.redis_port))
     return Lab(stand=stand, options=options, api=api, source=source)
 

@@ -133,8 +133,8 @@ def test_the_costliest_file_is_read_in_steps_that_the_loop_does_not_notice() -> 
         + ";BYMONTHDAY=31;BYDAY=MO,TU,WE,TH,FR,SA,SU"
     )
     text = file(*(event(worst, uid=str(number), start=";VALUE=DATE:20170101") for number in range(20)))
-    taken = sorted(steps(text))
-    assert taken[-3] < 0.01  # 4 ms: a collection of garbage may fall into a step or two
+    taken = sorted(map(min, zip(steps(text), steps(text), steps(text), strict=True)))
+    assert taken[-3] < 0.01  # 5 ms, as the least of three: a collection of garbage may fall into one
 
 
 RULES = st.builds(

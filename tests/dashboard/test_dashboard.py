@@ -248,6 +248,22 @@ async def test_a_browser_shows_it_live_and_its_button_creates_an_override_with_a
     await run(browser.click, "button[data-key='ScaledObject/tools/build-farm']")
     await run(browser.until, "#objects", FORGED)
 
+    await keep_awake_by_keys(world, browser)
+    broken = {"conditions": [{"type": "Ready", "status": "False", "message": "no such trigger"}]}
+    await world.client.patch(SCALED_OBJECTS.named("tools", "build-farm", "status"), {"status": broken})
+    await run(browser.until, "#objects", "no such trigger")
+    await run(browser.press, "/", *[Keys.BACKSPACE] * 4)
+    await run(browser.until, "#summary", "8 objects")
+    await run(browser.driver.set_window_size, 400, 800)
+    wide = "return document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+    assert await run(browser.driver.execute_script, wide)
+    logs = await run(browser.driver.get_log, "browser")
+    assert [one["message"] for one in logs] == []
+
+
+async def keep_awake_by_keys(world: World, browser: Browser) -> None:
+    """Find the build farm and create its Override, by the keyboard alone."""
+    run = asyncio.to_thread
     await run(browser.press, "/")
     await run(browser.press, *"farm")
     await run(browser.until, "#summary", "1 objects")
@@ -261,17 +277,6 @@ async def test_a_browser_shows_it_live_and_its_button_creates_an_override_with_a
     created = next(one for one in world.all(OVERRIDES) if one["metadata"]["namespace"] == "tools")
     assert created["spec"]["reason"] == "demo for a customer"
     assert created["spec"]["target"] == {"kind": "ScaledObject", "name": "build-farm"}
-
-    broken = {"conditions": [{"type": "Ready", "status": "False", "message": "no such trigger"}]}
-    await world.client.patch(SCALED_OBJECTS.named("tools", "build-farm", "status"), {"status": broken})
-    await run(browser.until, "#objects", "no such trigger")
-    await run(browser.press, "/", *[Keys.BACKSPACE] * 4)
-    await run(browser.until, "#summary", "8 objects")
-    await run(browser.driver.set_window_size, 400, 800)
-    wide = "return document.documentElement.scrollWidth <= document.documentElement.clientWidth"
-    assert await run(browser.driver.execute_script, wide)
-    logs = await run(browser.driver.get_log, "browser")
-    assert [one["message"] for one in logs] == []
 
 
 async def keep_picture(browser: Browser, name: str) -> None:

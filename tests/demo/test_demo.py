@@ -5,6 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from keda_py.demo.four_days import four_days
 from keda_py.demo.lane import draw_environment
 from keda_py.demo.phases import Phase
 from keda_py.demo.picture import draw
@@ -20,6 +21,10 @@ END = START + timedelta(days=4)
 def expected_times(name: str, *, up: bool) -> list[str]:
     found = expected_changes(START, END)
     return [f"{one.at.astimezone(SEOUL):%a %H:%M}" for one in found if one.name == name and one.up is up]
+
+
+def test_an_onlooker_sees_the_replicas_follow_a_metric_within_a_minute() -> None:
+    assert four_days(1).hpa_sync_seconds <= 60
 
 
 def test_the_nightly_workload_is_expected_every_morning_and_evening() -> None:

@@ -26,4 +26,4 @@ async def test_the_manifests_are_what_helm_makes_of_the_chart(chart: Path, envir
 
 
 def test_the_strict_lint_is_clean(chart: Path) -> None:
-    assert helm.lint(str(chart), strict=True)["errors"] == []
+    assert helm().lint(str(chart), strict=True)["errors"] == []

@@ -130,6 +130,20 @@ async def test_apply_refuses_unknown_fields_by_name(kubectl: Kubectl) -> None:
     assert 'unknown field "spec.maxReplicas"' in outcome.err
 
 
+async def test_apply_takes_a_list(kubectl: Kubectl) -> None:
+    names = "deployment.apps/web", "scaledobject.keda.sh/web"
+    both = {"apiVersion": "v1", "kind": "List", "items": [DEPLOYMENT, SCALED_OBJECT]}
+    for outcome in ("created", "unchanged"):
+        assert await kubectl.run("apply", "-f", "-", stdin=both) == "".join(f"{name} {outcome}\n" for name in names)
+
+
+async def test_apply_refuses_unknown_fields_of_each_item_of_a_list(kubectl: Kubectl) -> None:
+    items = [{**one, "spec": {**one["spec"], "maxReplicas": 3}} for one in (DEPLOYMENT, SCALED_OBJECT)]
+    outcome = await kubectl.try_run("apply", "-f", "-", stdin={"apiVersion": "v1", "kind": "List", "items": items})
+    assert (outcome.code, outcome.err.count('unknown field "spec.maxReplicas"')) == (1, 2)
+    assert "NotFound" in (await kubectl.try_run("get", "deployment", "web")).err
+
+
 async def test_apply_refuses_wrong_values_by_field(kubectl: Kubectl) -> None:
     outcome = await kubectl.try_run("apply", "-f", "-", stdin=scaled(-1))
     assert 'The Deployment "web" is invalid: spec.replicas: Invalid value: -1' in outcome.err

@@ -210,8 +210,9 @@ def test_a_wrong_password_or_none_is_an_error_that_shows_neither() -> None:
 
 
 def test_scrypt_that_costs_more_than_openssls_is_refused() -> None:
+    text = by_scrypt(b"", 2**20)
     with within(0.1), pytest.raises(ConfigError, match="scrypt takes more than 131072"):
-        plain_private_key(by_scrypt(b"", 2**20), "hidden")
+        plain_private_key(text, "hidden")
 
 
 def test_only_the_key_is_loaded_that_was_looked_at() -> None:

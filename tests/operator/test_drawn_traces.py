@@ -32,16 +32,7 @@ PHASES = (*CREATED, -21.3, -24.8, -28.4, -31.7)
 def drawn(lot: Random) -> Json:
     """A scenario of the form of tests/golden/traces.json."""
     minimum = lot.choice([0, 0, 0, 1, 2])
-    spec: dict[str, Any] = {
-        "pollingInterval": lot.choice([2, 5, 5, 10]),
-        "cooldownPeriod": lot.choice([0, 10, 20, 40]),
-        "maxReplicaCount": lot.choice([3, 6, 10]),
-        "minReplicaCount": minimum,
-    }
-    if minimum and lot.random() < 0.4:
-        spec["idleReplicaCount"] = 0
-    if lot.random() < 0.2:
-        spec["initialCooldownPeriod"] = lot.choice([0, 30, 60])
+    spec = bounds_and_times(lot, minimum)
     fails = lot.random() < 0.4
     traces = [
         trace(lot, fails=fails),
@@ -62,12 +53,7 @@ def drawn(lot: Random) -> Json:
     if advanced:
         spec["advanced"] = advanced
     if fails and lot.random() < 0.7 and fields.get("metricType") != "Value":
-        kinds = ["static", "currentReplicas", "currentReplicasIfHigher", "currentReplicasIfLower"]
-        spec["fallback"] = {
-            "failureThreshold": lot.choice([1, 3]),
-            "replicas": lot.choice([1, 4]),
-            "behavior": lot.choice(kinds),
-        }
+        spec["fallback"] = fallback(lot)
     starts = lot.choice([0, minimum, max(minimum, 1), 3])
     return {
         "traces": traces,
@@ -79,6 +65,30 @@ def drawn(lot: Random) -> Json:
         "triggerFields": fields,
         "spec": spec,
         "cron": [[1, 3, lot.choice([1, 3])]] if lot.random() < 0.2 and "scalingModifiers" not in advanced else [],
+    }
+
+
+def bounds_and_times(lot: Random, minimum: int) -> dict[str, Any]:
+    """Of a ScaledObject's spec."""
+    found: dict[str, Any] = {
+        "pollingInterval": lot.choice([2, 5, 5, 10]),
+        "cooldownPeriod": lot.choice([0, 10, 20, 40]),
+        "maxReplicaCount": lot.choice([3, 6, 10]),
+        "minReplicaCount": minimum,
+    }
+    if minimum and lot.random() < 0.4:
+        found["idleReplicaCount"] = 0
+    if lot.random() < 0.2:
+        found["initialCooldownPeriod"] = lot.choice([0, 30, 60])
+    return found
+
+
+def fallback(lot: Random) -> dict[str, Any]:
+    kinds = ["static", "currentReplicas", "currentReplicasIfHigher", "currentReplicasIfLower"]
+    return {
+        "failureThreshold": lot.choice([1, 3]),
+        "replicas": lot.choice([1, 4]),
+        "behavior": lot.choice(kinds),
     }
 
 

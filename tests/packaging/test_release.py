@@ -115,7 +115,7 @@ def test_the_source_distribution_has_no_tests_and_no_charts(made: Path) -> None:
 
 def test_the_published_charts_have_the_version_and_the_image_of_the_release(made: Path) -> None:
     for name in ("keda-py", "scaled-app"):
-        with helm.Chart.load(str(made / "charts" / f"{name}-{__version__}.tgz")) as chart:
+        with helm().Chart.load(str(made / "charts" / f"{name}-{__version__}.tgz")) as chart:
             assert chart.version == __version__
             pages = chart.render({}, name="keda")
             if name == "keda-py":
@@ -133,7 +133,7 @@ def test_without_an_address_links_are_text_and_the_chart_asks_for_an_image(tmp_p
     assert "All differences: COMPATIBILITY.md." in page(told)
     assert "timeline.svg" not in page(told)
     assert told.get_all("Project-URL") is None
-    with helm.Chart.load(str(tmp_path / f"dist/charts/keda-py-{__version__}.tgz")) as chart:
+    with helm().Chart.load(str(tmp_path / f"dist/charts/keda-py-{__version__}.tgz")) as chart:
         assert "No image is named" in chart.render({}, name="keda")["keda-py/templates/NOTES.txt"]
 
 

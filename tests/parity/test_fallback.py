@@ -6,7 +6,8 @@ import pytest
 
 from keda_py.kube.resources import SCALED_OBJECTS
 from tests.parity.source import Source
-from tests.parity.world import Counts, two_containers, unhurried
+from tests.parity.world import LONG_POLL_SECONDS, LONG_SYNC_SECONDS, Counts, two_containers, unhurried
+from tests.sweeps import size
 from tests.worlds.world import World
 
 METRIC = "s0-metric-api-value"
@@ -49,7 +50,7 @@ async def test_the_replicas_under_fallback(world: World, source: Source, kind: s
     async with world.operator.running():
         await world.seconds(20)
         assert {name: world.replicas(name) for name in names} == dict.fromkeys(names, 4)
-        await fail(world, source, 60)
+        await fail(world, source, size(120, 60))
         assert {case: world.replicas(name) for name, case in names.items()} == WANTED
         assert {name: world.full_condition("Fallback", name) for name in names} == dict.fromkeys(names, EXISTS)
         active = {name: world.full_condition("Active", name)[:2] for name in names}
@@ -62,7 +63,7 @@ async def test_up_to_the_threshold_nothing_changes_and_the_hpa_hears_the_error(w
     await world.create(two_containers(replicas=4), unhurried(source.trigger(), fallback=fallback(threshold=1000)))
     async with world.operator.running():
         await world.seconds(20)
-        await fail(world, source, 120)
+        await fail(world, source, size(300, 120))
         assert world.replicas("t") == 4
         assert world.full_condition("Fallback", "so") == NONE
         assert world.full_condition("Ready", "so")[0] == "True"
@@ -143,12 +144,12 @@ async def test_a_restart_neither_ends_nor_repeats_a_fallback(world: World, sourc
     assert world.reasons("so").count(ENTERED) == 1
 
 
-@pytest.mark.parametrize("hpa_sync_seconds", [60.0], ids=["rarely"])
+@pytest.mark.parametrize("hpa_sync_seconds", [LONG_SYNC_SECONDS], ids=["long"])
 async def test_a_long_outage_is_not_written_at_every_poll(world: World, source: Source) -> None:
-    spec = unhurried(source.trigger(), fallback=fallback(6), pollingInterval=60)
+    spec = unhurried(source.trigger(), fallback=fallback(6), pollingInterval=LONG_POLL_SECONDS)
     await world.create(two_containers(replicas=4), spec)
     async with world.operator.running():
-        await fail(world, source, 300)
+        await fail(world, source, size(120, 300))
         assert world.full_condition("Fallback", "so") == EXISTS
         before = world.get(SCALED_OBJECTS, "so")
         await world.seconds(3600)

@@ -101,7 +101,7 @@ async def test_a_deletion_restores_the_replicas_only_where_it_is_asked_to(
             await world.seconds(1)
     if down:
         await world.delete(SCALED_OBJECTS, "so")
-        await world.seconds(60)
+        await world.seconds(size(3600, 60))
         assert world.find(SCALED_OBJECTS, "so") is not None, "deletion waits for the operator"
         async with world.operator.running():
             await world.seconds(1)
@@ -117,9 +117,9 @@ async def test_the_original_count_outlives_pauses_and_restarts(world: World, sou
     await world.create(two_containers(replicas=2), spec)
     for count in ("7", None, "0", None):
         async with world.operator.running():
-            await world.seconds(20)
+            await world.seconds(size(40, 20))
             await world.annotate({"autoscaling.keda.sh/paused-replicas": count}, "so")
-            await world.seconds(20)
+            await world.seconds(size(40, 20))
             assert world.status("so")["originalReplicaCount"] == 2
     async with world.operator.running():
         await world.delete(SCALED_OBJECTS, "so")

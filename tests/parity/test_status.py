@@ -10,11 +10,19 @@ import pytest
 from keda_py.kube.resources import SCALED_OBJECTS
 from keda_py.localkube.store.subscriptions import Event
 from tests.parity.source import Source
-from tests.parity.world import A_SATURDAY, two_containers, unhurried, writes
+from tests.parity.world import (
+    A_SATURDAY,
+    LONG_POLL_SECONDS,
+    LONG_SYNC_SECONDS,
+    two_containers,
+    unhurried,
+    writes,
+)
+from tests.sweeps import size
 from tests.worlds.world import World
 
 CRON = {"timezone": "Etc/UTC", "start": "0 6 * * *", "end": "0 7 * * *", "desiredReplicas": "2"}
-rarely = pytest.mark.parametrize("hpa_sync_seconds", [60.0], ids=["rarely"])
+long = pytest.mark.parametrize("hpa_sync_seconds", [LONG_SYNC_SECONDS], ids=["long"])
 
 
 def told(world: World) -> list[dict[str, object]]:
@@ -62,11 +70,11 @@ async def test_the_next_change_of_a_schedule_is_known(world: World) -> None:
         assert world.status("so")["kedaPy"]["nextChange"] == "2026-11-21T07:00:00Z"
 
 
-@rarely
+@long
 async def test_the_next_change_moves_on_while_the_reason_stays(world: World) -> None:
     windows = [{**CRON, "end": "0 7 * * *"}, {**CRON, "start": "30 6 * * *", "end": "0 8 * * *"}]
     triggers = ({"type": "cron", "metadata": one} for one in windows)
-    await world.create(two_containers(), unhurried(*triggers, pollingInterval=60))
+    await world.create(two_containers(), unhurried(*triggers, pollingInterval=LONG_POLL_SECONDS))
     async with world.operator.running():
         await world.clock.run_until(A_SATURDAY + timedelta(minutes=10))
         first = world.status("so")["kedaPy"]
@@ -79,10 +87,10 @@ async def test_the_next_change_moves_on_while_the_reason_stays(world: World) -> 
         assert world.status("so")["kedaPy"] == first | {"nextChange": "2026-11-21T08:00:00Z"}
 
 
-@rarely
+@long
 async def test_without_a_boundary_a_schedule_costs_no_write(world: World) -> None:
     night = {"type": "cron", "metadata": {**CRON, "start": "0 23 * * *", "end": "0 6 * * *"}}
-    await world.create(two_containers(replicas=0), unhurried(night, pollingInterval=60))
+    await world.create(two_containers(replicas=0), unhurried(night, pollingInterval=LONG_POLL_SECONDS))
     async with world.operator.running():
         await world.clock.run_until(A_SATURDAY + timedelta(minutes=10))
         before = writes(world, SCALED_OBJECTS)
@@ -90,13 +98,13 @@ async def test_without_a_boundary_a_schedule_costs_no_write(world: World) -> Non
         assert writes(world, SCALED_OBJECTS) == before
 
 
-@rarely
+@long
 @pytest.mark.parametrize("value", [0, 20], ids=["idle", "busy"])
 async def test_an_hour_without_a_change_is_an_hour_without_a_write(world: World, source: Source, value: float) -> None:
     source.value = value
-    await world.create(two_containers(), unhurried(source.trigger(), pollingInterval=60))
+    await world.create(two_containers(), unhurried(source.trigger(), pollingInterval=LONG_POLL_SECONDS))
     async with world.operator.running():
-        await world.seconds(300)
+        await world.seconds(size(120, 300))
         before = writes(world, SCALED_OBJECTS)
         await world.seconds(3600)
         assert writes(world, SCALED_OBJECTS) == before

@@ -17,9 +17,12 @@ from keda_py.operator.assembly import Assembly
 from tests import builders
 from tests.builders import bare_scaled_object, container, usage
 from tests.servers import free_port
+from tests.sweeps import size
 from tests.worlds.world import World, open_world
 
 A_SATURDAY = datetime(2026, 11, 21, 5, 56, tzinfo=UTC)
+LONG_POLL_SECONDS, LONG_SYNC_SECONDS = size(10, 60), size(5, 60)
+"""Between two polls, and between two looks of the HPA controller, in a test that lasts an hour."""
 
 
 def writes(world: World, resource: Resource) -> float:

@@ -12,7 +12,7 @@ from keda_py.sdk.scaler import PodIdentity
 from keda_py.testing import IdentityRule
 from tests.certificates import Authority
 from tests.http_server import HttpServer, http_server
-from tests.scalers.test_prometheus import VECTOR, ask
+from tests.scalers.prometheus.queries import VECTOR, ask
 
 LISTED = IdentityRule(hosts=("127.0.0.1",))
 ROLE = "arn:aws:iam::123456789012:role/reader"

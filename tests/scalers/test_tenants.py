@@ -24,7 +24,7 @@ from scalers.shared.azure.azure_workload import azure_token
 from scalers.shared.gcp import gcp_token
 from tests.certificates import Authority
 from tests.http_server import http_server
-from tests.scalers.test_prometheus import VECTOR, ask, rsa_key
+from tests.scalers.prometheus.queries import VECTOR, ask, rsa_key
 
 SHOP, BANK = "shop", "bank"
 GOOD = {"password": "g00d"}

@@ -84,9 +84,16 @@ async def open_world(
         )
         if server is not None:
             world.jobs(0)
-        try:
+        async with _ended(operator):
             yield world
-            await operator.stop()
-        finally:
-            if operator.process is not None:
-                await operator.kill()
+
+
+@asynccontextmanager
+async def _ended(operator: OwnOperator) -> AsyncIterator[None]:
+    """Stopped at the end, and killed where that is not reached."""
+    try:
+        yield
+        await operator.stop()
+    finally:
+        if operator.process is not None:
+            await operator.kill()

@@ -1,13 +1,13 @@
 """OpenAPI v3 as far as kubectl reads it: the index, and per group version the paths and schemas.
 
 The `fieldValidation` parameter of a patch tells kubectl that the server validates; the group-version-kind of schemas
-lets `kubectl explain` and client-side apply find their fields.
+lets `kubectl explain` and client-side apply find their fields. Of OpenAPI v2 there is the head of the document alone.
 """
 
 import hashlib
 from typing import Any
 
-from keda_py.localkube.model.calls import TEXT, Answer
+from keda_py.localkube.model.calls import TEXT, Answer, Call
 from keda_py.localkube.store.preparation import schema_for
 from keda_py.schema.resources import Obj, Registry, Resource
 from keda_py.schema.status import StatusError
@@ -17,6 +17,9 @@ _PARAMETERS = [
     {"name": name, "in": "query", "schema": {"type": "string", "uniqueItems": True}}
     for name in ("dryRun", "fieldManager", "fieldValidation")
 ]
+_INFO = {"title": "Kubernetes", "version": "v1.36.2"}
+# What clients ask for; "@" may not stand in the content type of an answer.
+_V2_PROTOBUF = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
 
 
 def index(registry: Registry) -> Answer:
@@ -45,8 +48,25 @@ def document(registry: Registry, name: str) -> Answer:
     for resource in served:
         paths |= _paths(resource)
         schemas[_schema_name(resource)] = _schema(resource)
-    info = {"title": "Kubernetes", "version": "v1.36.2"}
-    return Answer(body={"openapi": "3.0.0", "info": info, "paths": paths, "components": {"schemas": schemas}})
+    return Answer(body={"openapi": "3.0.0", "info": _INFO, "paths": paths, "components": {"schemas": schemas}})
+
+
+def v2(call: Call) -> Answer:
+    """GET /openapi/v2, without paths and definitions: JSON, or gnostic's protobuf, which is all that kubectl reads.
+
+    kubectl asks it about the items of a `List`, a kind that no v3 document has. What it does not find defined there, it
+    does not validate itself, and the server does when the item is written.
+    """
+    if _V2_PROTOBUF not in call.accept:
+        return Answer(body={"swagger": "2.0", "info": _INFO, "paths": {}})
+    info = _field(1, _INFO["title"].encode()) + _field(2, _INFO["version"].encode())
+    body = _field(1, b"2.0") + _field(2, info) + _field(8, b"")
+    return Answer(body=body, content_type=_V2_PROTOBUF.replace("@", "."))
+
+
+def _field(number: int, content: bytes) -> bytes:
+    """A string or message of less than 128 bytes, in protobuf."""
+    return bytes([number << 3 | 2, len(content)]) + content
 
 
 def _paths(resource: Resource) -> Obj:

@@ -82,6 +82,8 @@ class Routes:
                 return discovery.groups(call, self._registry)
             case ["apis", name] if (group := self._registry.group(name)) is not None:
                 return discovery.group(group)
+            case ["openapi", "v2"]:
+                return openapi.v2(call)
             case ["openapi", "v3"]:
                 return openapi.index(self._registry)
             case ["openapi", "v3", *rest]:

@@ -99,20 +99,19 @@ async def build_stand(options: Options) -> AsyncIterator[Stand]:
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="keda-py-bench-")))
         kubeconfig = options.kubeconfig or await start_cluster(stack, folder)
-        client = await stack.enter_async_context(KubeClient(SystemClock(), str(kubeconfig)))
-        yield await build_stand_on(stack, folder, options, client, kubeconfig, kubeconfig)
+        yield await build_stand_on(stack, folder, options, kubeconfig, kubeconfig)
 
 
 async def build_stand_on(
     stack: AsyncExitStack,
     folder: Path,
     options: Options,
-    client: KubeClient,
     kubeconfig: Path,
     operators: Path,
     more: Sequence[str] = (),
 ) -> Stand:
     """Redis and an operator beside a cluster that stands; `operators` is the kubeconfig that the operator goes by."""
+    client = await stack.enter_async_context(KubeClient(SystemClock(), str(kubeconfig)))
     redis, redis_port = await _start_redis(stack, folder)
     secure_port, metrics_port = free_port(), free_port()
     if options.kubeconfig:

@@ -154,34 +154,35 @@ def test_a_metric_type_is_refused_with_its_field() -> None:
         check_metric_types(spec)
 
 
+def tally_of(running: int, pending: int) -> Tally:
+    """No more of them are pending than there are."""
+    return Tally(running=running, pending=min(pending, running))
+
+
 @given(
     lengths=some.lists(some.floats(0, 1e12), max_size=4),
     target=some.floats(0, 1e6),
-    running=some.integers(0, 300),
-    pending=some.integers(0, 300),
-    least=some.integers(0, 20),
-    most=some.integers(1, 200),
+    tally=some.builds(tally_of, running=some.integers(0, 300), pending=some.integers(0, 300)),
+    bounds=some.tuples(some.integers(0, 20), some.integers(1, 200)),
     strategy=some.sampled_from(["default", "custom", "accurate", "eager"]),
     calculation=some.sampled_from(["min", "max", "avg", "sum"]),
 )
 def test_never_less_than_nothing_and_never_more_than_there_is_room_for(
     lengths: list[float],
     target: float,
-    running: int,
-    pending: int,
-    least: int,
-    most: int,
+    tally: Tally,
+    bounds: tuple[int, int],
     strategy: str,
     calculation: str,
 ) -> None:
     written = {"strategy": strategy, "customScalingRunningJobPercentage": "0.5"}
     spec = spec_of(
-        minReplicaCount=least,
-        maxReplicaCount=most,
+        minReplicaCount=bounds[0],
+        maxReplicaCount=bounds[1],
         scalingStrategy={**written, "multipleScalersCalculation": calculation},
     )
     demand = combine(spec, [queue(length, target) for length in lengths])
-    created = jobs_to_create(spec, demand, Tally(running=running, pending=min(pending, running)))
+    created = jobs_to_create(spec, demand, tally)
     assert 0 <= created <= max(spec.min_jobs, spec.extra_jobs)
     if strategy == "default":
-        assert created == 0 or running + created <= spec.min_jobs + spec.extra_jobs
+        assert created == 0 or tally.running + created <= spec.min_jobs + spec.extra_jobs

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from keda_py.clock import FakeClock
 from tests.localkube.client import Client
 
@@ -58,7 +60,20 @@ async def test_kubectl_learns_that_the_server_validates(client: Client) -> None:
 
 async def test_an_openapi_document_of_nothing_is_not_found(client: Client) -> None:
     assert (await client.ask("GET", "/openapi/v3/apis/nope/v1")).status == 404
-    assert (await client.ask("GET", "/openapi/v2")).status == 404
+
+
+@pytest.mark.parametrize("accept", ["", "application/json", "*/*"])
+async def test_the_older_openapi_document_is_json(client: Client, accept: str) -> None:
+    answer = await client.ask("GET", "/openapi/v2", headers={"accept": accept} if accept else {})
+    assert (answer.status, answer.content_type) == (200, "application/json")
+    assert answer.body == {"swagger": "2.0", "info": {"title": "Kubernetes", "version": "v1.36.2"}, "paths": {}}
+
+
+async def test_kubectl_gets_the_older_openapi_document_as_protobuf(client: Client) -> None:
+    headers = {"accept": "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"}
+    answer = await client.ask("GET", "/openapi/v2", headers=headers)
+    assert answer.content_type == "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+    assert answer.body == b"\x0a\x032.0\x12\x15\x0a\x0aKubernetes\x12\x07v1.36.2\x42\x00"
 
 
 async def test_health_is_plain_text(client: Client) -> None:

@@ -75,6 +75,21 @@ def all_at(world: World, count: int) -> bool:
     return {world.replicas(name) for name in MEMBERS} == {count}
 
 
+async def keep_awake_for_an_evening(world: World) -> None:
+    """Monday's, until ten."""
+    await until(world, 23, "19:00")
+    await world.create(
+        override(target={"kind": "Environment", "name": "dev"}, state="Awake", until="2026-11-23T22:00:00Z")
+    )
+    await until(world, 23, "19:05")
+    assert all_at(world, 2)
+    assert status(world)["override"]["name"] == "evening"
+    await until(world, 23, "21:59")
+    assert all_at(world, 2)
+    await until(world, 23, "22:20")
+    assert all_at(world, 0)
+
+
 async def test_a_week_of_nine_members_in_three_waves(world: World) -> None:
     heard, told = Heard(world), notes(world)
     await world.create(office(), *members(), cron_job(), environment(**SPEC))
@@ -98,17 +113,7 @@ async def test_a_week_of_nine_members_in_three_waves(world: World) -> None:
     assert condition(world, "Ready") == ("False", "MembersNotReady")
     await until(world, 23, "18:20")
     assert all_at(world, 0)
-    await until(world, 23, "19:00")
-    await world.create(
-        override(target={"kind": "Environment", "name": "dev"}, state="Awake", until="2026-11-23T22:00:00Z")
-    )
-    await until(world, 23, "19:05")
-    assert all_at(world, 2)
-    assert status(world)["override"]["name"] == "evening"
-    await until(world, 23, "21:59")
-    assert all_at(world, 2)
-    await until(world, 23, "22:20")
-    assert all_at(world, 0)
+    await keep_awake_for_an_evening(world)
     await until(world, 25, "12:00")
     assert all_at(world, 2)
     await until(world, 26, "12:00")

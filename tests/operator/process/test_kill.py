@@ -13,11 +13,13 @@ from keda_py.kube.resources import DEPLOYMENTS, HORIZONTAL_POD_AUTOSCALERS, SCAL
 from keda_py.localkube.store.subscriptions import Event
 from tests.builders import deployment, metrics_api, scaled_object
 from tests.http_server import HttpServer
-from tests.sweeps import steps
+from tests.sweeps import WHOLE, size, steps
 from tests.worlds.world import HPA, World, open_world
 
 OURS = ("scaledobjects", "horizontalpodautoscalers", "deployments", "events")
-COOLDOWN = 40
+COOLDOWN = size(120, 40)
+LONG_ACTIVE = size(3600, 600)
+"""Both in seconds."""
 
 Story = Callable[[World], AsyncIterator[None]]
 """Three chapters: what was before, what the operator may die in, what is the end all the same."""
@@ -61,7 +63,7 @@ async def every_kill(tmp_path: Path, server: HttpServer) -> AsyncIterator[EveryK
             for number in steps(3):
                 folder = tmp_path / str(number)
                 folder.mkdir()
-                async with open_world(folder, server, tasks) as world:
+                async with open_world(folder, server, tasks, tls=WHOLE) as world:
                     await world.operator.start()
                     cutter = await _live_through(world, story, number)
                     if not cutter.done.is_set():
@@ -183,11 +185,12 @@ async def test_a_take_over_in_the_middle_of_a_cooldown_does_not_shorten_it(world
     await world.create(deployment(), scaled_object(metrics_api(world.url), cooldownPeriod=COOLDOWN))
     await world.seconds(10)
     world.jobs(0)
-    await world.seconds(14)
+    idle, away = size(40, 14), size(30, 10)
+    await world.seconds(idle)
     await world.operator.kill()
-    await world.seconds(10)
+    await world.seconds(away)
     await world.operator.start()
-    await world.seconds(COOLDOWN - 27)
+    await world.seconds(COOLDOWN - idle - away - 3)
     assert world.replicas() == 1
     await world.seconds(5)
     assert world.replicas() == 0
@@ -196,10 +199,10 @@ async def test_a_take_over_in_the_middle_of_a_cooldown_does_not_shorten_it(world
 async def test_what_was_active_at_a_kill_cools_down_from_the_first_look_on(world: World) -> None:
     world.jobs(1)
     await world.create(deployment(), scaled_object(metrics_api(world.url), cooldownPeriod=COOLDOWN, pollingInterval=10))
-    await world.seconds(600)
+    await world.seconds(LONG_ACTIVE)
     await world.operator.kill()
     world.jobs(0)
-    await world.seconds(3 * COOLDOWN)
+    await world.seconds(size(600, 120))
     await world.operator.start()
     await world.seconds(COOLDOWN - 2)
     assert world.replicas() == 1
@@ -210,7 +213,7 @@ async def test_what_was_active_at_a_kill_cools_down_from_the_first_look_on(world
 async def test_at_sigterm_the_last_activity_is_written_and_nothing_else(world: World) -> None:
     world.jobs(1)
     await world.create(deployment(), scaled_object(metrics_api(world.url), cooldownPeriod=COOLDOWN, pollingInterval=10))
-    await world.seconds(600)
+    await world.seconds(LONG_ACTIVE)
     before = world.status()
     await world.operator.stop()
     after = world.status()

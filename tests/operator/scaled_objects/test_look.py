@@ -7,6 +7,7 @@ import pytest
 from keda_py.kube.resources import DEPLOYMENTS, HORIZONTAL_POD_AUTOSCALERS, SCALED_OBJECTS
 from keda_py.kube.transport import Request
 from tests.builders import cron, deployment, metrics_api, scaled_object, workload
+from tests.sweeps import size
 from tests.worlds.actor import KINDS
 from tests.worlds.world import World
 
@@ -111,7 +112,7 @@ async def test_somebody_who_scales_by_hand_is_seen(world: World) -> None:
 
 async def test_between_one_and_many_the_operator_writes_no_scale(world: World) -> None:
     world.jobs(14)
-    wanted = scaled_object(metrics_api(world.url, target=5), cooldownPeriod=300, pollingInterval=30)
+    wanted = scaled_object(metrics_api(world.url, target=5), cooldownPeriod=300, pollingInterval=size(1, 30))
     await world.create(deployment(), wanted)
     await world.seconds(45)
     assert world.replicas() == 3
@@ -127,13 +128,14 @@ async def test_between_one_and_many_the_operator_writes_no_scale(world: World) -
 
 async def test_nothing_is_written_while_nothing_changes(world: World) -> None:
     world.jobs(1)
-    await world.create(deployment(), scaled_object(metrics_api(world.url), cooldownPeriod=300, pollingInterval=5))
+    wanted = scaled_object(metrics_api(world.url), cooldownPeriod=300, pollingInterval=size(1, 5))
+    await world.create(deployment(), wanted)
     await world.seconds(60)
     versions = [world.get(kind)["metadata"]["resourceVersion"] for kind in (SCALED_OBJECTS, DEPLOYMENTS)]
     events = world.notes()
     asked = len(world.server.asked)
     await world.seconds(600)
-    assert len(world.server.asked) > asked + 100
+    assert len(world.server.asked) > asked + size(500, 100)
     assert [world.get(kind)["metadata"]["resourceVersion"] for kind in (SCALED_OBJECTS, DEPLOYMENTS)] == versions
     assert world.notes() == events
 
@@ -141,7 +143,8 @@ async def test_nothing_is_written_while_nothing_changes(world: World) -> None:
 async def test_a_wall_clock_set_forward_does_not_shorten_a_cooldown(alone: World) -> None:
     world = alone
     world.jobs(1)
-    await world.create(deployment(), scaled_object(metrics_api(world.url), cooldownPeriod=300, pollingInterval=10))
+    wanted = scaled_object(metrics_api(world.url), cooldownPeriod=300, pollingInterval=size(1, 10))
+    await world.create(deployment(), wanted)
     await world.seconds(10)
     world.jobs(0)
     await world.seconds(10)

@@ -53,46 +53,46 @@ class Azurite:
         return f"{service.capitalize()}Endpoint={self.endpoints[service]};SharedAccessSignature={signature}"
 
     def create_queue(self, name: str, *messages: str) -> None:
-        self._ask("queue", "PUT", name)
+        self._ask("PUT", f"queue/{name}")
         for message in messages:
             text = f"<QueueMessage><MessageText>{message}</MessageText></QueueMessage>"
-            self._ask("queue", "POST", f"{name}/messages", content=text.encode(), kind="application/xml")
+            self._ask(
+                "POST", f"queue/{name}/messages", content=text.encode(), headers={"Content-Type": "application/xml"}
+            )
 
     def hide_message(self, queue: str) -> None:
         """Receive one, so that it is not visible."""
-        self._ask("queue", "GET", f"{queue}/messages", {"numofmessages": "1", "visibilitytimeout": "600"})
+        self._ask("GET", f"queue/{queue}/messages", {"numofmessages": "1", "visibilitytimeout": "600"})
 
     def create_container(self, name: str, *blobs: str) -> None:
-        self._ask("blob", "PUT", name, {"restype": "container"})
+        self._ask("PUT", f"blob/{name}", {"restype": "container"})
         for blob in blobs:
             self.put_blob(f"{name}/{blob}", b"x")
 
     def put_blob(self, path: str, content: bytes, **metadata: str) -> None:
         headers = {f"x-ms-meta-{name}": value for name, value in metadata.items()}
-        self._ask(
-            "blob", "PUT", path, content=content, kind="text/plain", headers={"x-ms-blob-type": "BlockBlob", **headers}
-        )
+        headers |= {"Content-Type": "text/plain", "x-ms-blob-type": "BlockBlob"}
+        self._ask("PUT", f"blob/{path}", content=content, headers=headers)
 
     def _ask(
         self,
-        service: str,
         method: str,
-        path: str,
+        place: str,
         query: Mapping[str, str] | None = None,
         *,
         content: bytes = b"",
-        kind: str = "",
         headers: Mapping[str, str] | None = None,
     ) -> None:
+        """`place` is the service and the path in it."""
+        service, _, path = place.partition("/")
         query, own = query or {}, {"x-ms-date": formatdate(usegmt=True), "x-ms-version": "2021-12-02"}
         own |= headers or {}
-        named = "".join(f"{name}:{value}\n" for name, value in sorted(own.items()))
+        kind = own.get("Content-Type", "")
+        named = "".join(f"{name}:{value}\n" for name, value in sorted(own.items()) if name.startswith("x-ms-"))
         resource = f"/{ACCOUNT}/{ACCOUNT}/{path}" + "".join(f"\n{name}:{query[name]}" for name in sorted(query))
         length = str(len(content)) if content else ""
         text = f"{method}\n\n\n{length}\n\n{kind}\n\n\n\n\n\n\n{named}{resource}"
         own["Authorization"] = f"SharedKey {ACCOUNT}:{_signature(text)}"
-        if kind:
-            own["Content-Type"] = kind
         url = f"{self.endpoints[service]}/{path}"
         answer = httpx.request(
             method, url, params=query, headers=own, content=content, trust_env=False, timeout=STARTUP_SECONDS
