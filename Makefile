@@ -37,12 +37,13 @@ PYTEST := $(BIN)/python -m pytest -n 6 --dist loadfile --no-loadscope-reorder $(
 
 # The suite starts over a hundred processes: each reads bytecode that the first one left in the virtual environment,
 # also where the environment asks Python to write none beside the sources. Where there is none yet, it is made by two
-# before six workers, begun at once, each make all of it.
+# before six workers, begun at once, each make all of it; as is the table of characters that hypothesis keeps.
 test: export PYTHONDONTWRITEBYTECODE =
 test: export PYTHONPYCACHEPREFIX = $(abspath $(VENV))/bytecode
 test: $(VENV)/.test ## the whole test suite
 	@[ -e $(VENV)/.bytecode ] || for half in 'tests/[a-o]*/' 'tests/[p-z]*/'; do \
-		$(BIN)/python -m pytest -q --collect-only $$half >/dev/null 2>&1 & done; wait; touch $(VENV)/.bytecode
+		$(BIN)/python -m pytest -q --collect-only $$half >/dev/null 2>&1 & done; wait; \
+		$(BIN)/python -c 'from hypothesis import find, strategies as s; find(s.text(), bool)'; touch $(VENV)/.bytecode
 	$(PYTEST)
 
 fuzz: $(VENV)/.test ## all property tests with other input each time, ten times as much: about 15 minutes

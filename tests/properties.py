@@ -11,11 +11,13 @@ ALL = 100
 """Of a test that does not say, where all is swept."""
 EXAMPLES, EXPLORED = size(ALL, 40), 10 * ALL
 """Of a test that does not say: in the suite, in `make fuzz`."""
+FEWEST = 20
+"""So many are tried always, where a test asks for as many."""
 
 
 def examples(count: int, **others: Any) -> settings:
     """Settings of one test; generation that is slow or picky is no failure."""
-    tried = max(count * settings().max_examples // ALL, 1)
+    tried = max(count * settings().max_examples // ALL, min(count, FEWEST))
     return settings(max_examples=tried, suppress_health_check=list(HealthCheck), **others)
 
 
