@@ -16,7 +16,7 @@ from keda_py.core.environment.calendar.questions import is_open
 from keda_py.core.environment.decision.state import Stage
 from keda_py.core.environment.overrides import Overrides, OverrideSpec, OverrideState, Target
 from keda_py.kube.client import PatchKind
-from keda_py.kube.resources import CALENDARS, ENVIRONMENTS, Obj
+from keda_py.kube.resources import CALENDARS, ENVIRONMENTS, OVERRIDES, Obj
 from keda_py.kube.transport import Request
 from keda_py.localkube.store.subscriptions import Event
 from tests.builders import calendar, cron_job, deployment, environment, metrics_api, override, scaled_object
@@ -197,6 +197,11 @@ class Life:
         wish = {"replicas": spec.replicas} if spec.state is OverrideState.EXACTLY else {"state": spec.state.value}
         target = {"kind": spec.target.kind, "name": spec.target.name}
         await self.world.create(override(spec.name, target=target, **wish, **{"for": f"{minutes}m"}))
+
+    async def delete_override(self, name: str) -> None:
+        """It rules no longer, whenever it would have ended."""
+        self.overrides = [each for each in self.overrides if each.name != name]
+        await self.world.delete(OVERRIDES, name)
 
     async def lose_calendar(self) -> None:
         self.lost = True

@@ -70,6 +70,7 @@ OVERRIDES_AND_PEOPLE = Story(
         (at(10, "23:00"), 120, WEB, EXACTLY),
         (at(15, "10:00"), 60, QUEUE, ASLEEP),
         (at(15, "10:20"), 60, DEV, AWAKE),
+        (at(28, "23:30"), 60, DEV, AWAKE),
     ],
     edits=[
         (at(1, "10:00"), WEB, 6),
@@ -199,7 +200,7 @@ async def everything_is_given_back_at_the_end(life: Life) -> None:
     """However it stands then."""
     await life.reach(START + WEEKS)
     for live in life.world.all(OVERRIDES):
-        await life.world.delete(OVERRIDES, live["metadata"]["name"])
+        await life.delete_override(live["metadata"]["name"])
     await life.reach(START + WEEKS + SECOND * 60)
     for name in life.environments:
         await life.world.delete(ENVIRONMENTS, name)
