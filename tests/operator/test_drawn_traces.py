@@ -17,7 +17,7 @@ from tests.http_server import HttpServer
 from tests.operator.test_traces import RECORDED, play
 from tests.properties import EXAMPLES
 from tests.simulation.test_traces import CREATED, Counts
-from tests.simulation.traces import SECONDS, SLACK, SYNC_SECONDS, Json, outside, plan_of
+from tests.simulation.traces import SECONDS, SLACK, SYNC_SECONDS, Json, begins_early, outside, plan_of
 from tests.simulation.traces import Path as Steps
 from tests.worlds.world import open_world
 
@@ -27,6 +27,8 @@ SEED = os.environ.get("DRAWN_SEED") or (str(Random().randrange(10**6)) if EXPLOR
 AS_GOOD_SECONDS = 4.0
 """A pause may cut off a step that another phase would have taken just before."""
 PHASES = (*CREATED, -21.3, -24.8, -28.4, -31.7)
+JOINED = (0.0, 0.01, 0.25, 0.5, 0.75)
+"""Of a polling interval after second 0: the operator polls what is made then when it polls the others of that source."""
 
 
 def drawn(lot: Random) -> Json:
@@ -130,12 +132,21 @@ def edits(lot: Random) -> list[list[Any]]:
     ]
 
 
+def polled_from(at: float, scenario: Json) -> Json:
+    """An edit of nothing begins the polls anew."""
+    return {**scenario, "edits": [[at, {}], *scenario["edits"]]} if at else scenario
+
+
 async def apart(name: str, scenario: Json, ours: Steps) -> float:
     """Seconds at which the operator is where no simulation is, of the phase that fits best."""
-    tolerance, least = scenario["spec"]["pollingInterval"] + SYNC_SECONDS + SLACK, float("inf")
-    for created in PHASES:
+    interval, least = scenario["spec"]["pollingInterval"], float("inf")
+    tolerance = interval + SYNC_SECONDS + SLACK
+    plans = [(created, scenario) for created in PHASES]
+    if not begins_early(scenario):
+        plans = [(0.0, polled_from(part * interval, scenario)) for part in JOINED]
+    for created, played in plans:
         counts = Counts(scenario["startReplicas"])
-        simulate(await plan_of(name, created=created, scenario=scenario), counts)
+        simulate(await plan_of(name, created=created, scenario=played), counts)
         found = max(outside(counts.path, ours, tolerance), outside(ours, counts.path, tolerance))
         least = min(least, found)
         if least <= AS_GOOD_SECONDS:
