@@ -4,7 +4,9 @@ Nothing is recorded of them; each judges the other, within one polling interval 
 ones each time, and ten times as many.
 """
 
+import itertools
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -27,8 +29,10 @@ SEED = os.environ.get("DRAWN_SEED") or (str(Random().randrange(10**6)) if EXPLOR
 AS_GOOD_SECONDS = 4.0
 """A pause may cut off a step that another phase would have taken just before."""
 PHASES = (*CREATED, -21.3, -24.8, -28.4, -31.7)
-JOINED = (0.0, 0.01, 0.25, 0.5, 0.75)
-"""Of a polling interval after second 0: the operator polls what is made then when it polls the others of that source."""
+JOINED = (0.0, 0.01, *(step / 20 for step in range(1, 20)))
+"""Of a polling interval after its creation: the operator polls an object when it polls the others of that source."""
+READY_AT_ONCE = (0.0, 0.1)
+"""Seconds until pods are ready where a scenario has none: a sync of the HPA may come before."""
 
 
 def drawn(lot: Random) -> Json:
@@ -132,19 +136,19 @@ def edits(lot: Random) -> list[list[Any]]:
     ]
 
 
-def polled_from(at: float, scenario: Json) -> Json:
-    """An edit of nothing begins the polls anew."""
-    return {**scenario, "edits": [[at, {}], *scenario["edits"]]} if at else scenario
+def as_good(scenario: Json) -> Iterator[tuple[float, Json]]:
+    """When it is created, and what is played then: all that the operator may make of it, to a fraction of a second."""
+    phases = PHASES if begins_early(scenario) else (0.0,)
+    for created, part, at_once in itertools.product(phases, JOINED, READY_AT_ONCE):
+        anew = [[created + part * scenario["spec"]["pollingInterval"], {}]]  # an edit of nothing begins the polls anew
+        edits = [*anew, *scenario["edits"]] if part else scenario["edits"]
+        yield created, {**scenario, "edits": edits, "readyAfter": scenario["readyAfter"] or at_once}
 
 
 async def apart(name: str, scenario: Json, ours: Steps) -> float:
-    """Seconds at which the operator is where no simulation is, of the phase that fits best."""
-    interval, least = scenario["spec"]["pollingInterval"], float("inf")
-    tolerance = interval + SYNC_SECONDS + SLACK
-    plans = [(created, scenario) for created in PHASES]
-    if not begins_early(scenario):
-        plans = [(0.0, polled_from(part * interval, scenario)) for part in JOINED]
-    for created, played in plans:
+    """Seconds at which the operator is where no simulation is, of the one that fits best."""
+    tolerance, least = scenario["spec"]["pollingInterval"] + SYNC_SECONDS + SLACK, float("inf")
+    for created, played in as_good(scenario):
         counts = Counts(scenario["startReplicas"])
         simulate(await plan_of(name, created=created, scenario=played), counts)
         found = max(outside(counts.path, ours, tolerance), outside(ours, counts.path, tolerance))

@@ -45,13 +45,12 @@ def source(scenario: Json, index: int, clock: Clock, origin: datetime) -> Answer
     return answer
 
 
-async def create(world: World, name: str, origin: datetime, scenario: Json) -> None:
+async def prepare(world: World, name: str, origin: datetime, scenario: Json) -> None:
+    """Its source and its workload, whose pods are ready before it begins."""
     for index in range(len(scenario["traces"])):
         world.server.answers[f"/{name}/{index}"] = source(scenario, index, world.clock, origin)
     pods = usage(startup_seconds=str(max(scenario["readyAfter"], 0.1)))
     await world.create(workload("Deployment", name, scenario["startReplicas"], annotations=pods))
-    if begins_early(scenario):
-        await world.create(written(world, name, scenario, origin))
 
 
 def written(world: World, name: str, scenario: Json, origin: datetime) -> Json:
@@ -69,14 +68,17 @@ async def play(world: World, scenarios: Mapping[str, Json]) -> Mapping[str, Coun
             if path[-1][1] != replicas:
                 path.append(((world.clock.now() - origin).total_seconds(), replicas))
 
-    await world.seconds(60 - EARLY)
     for name in scenarios:
-        await create(world, name, origin, scenarios[name])
+        await prepare(world, name, origin, scenarios[name])
+    await world.seconds(60 - EARLY)
+    early = [name for name in scenarios if begins_early(scenarios[name])]
+    for name in early:
+        await world.create(written(world, name, scenarios[name], origin))
     await world.seconds(EARLY)
     counts |= {name: [(0.0, world.replicas(name))] for name in scenarios}
     world.listen(note)
     for name in scenarios:
-        if not begins_early(scenarios[name]):
+        if name not in early:
             await world.create(written(world, name, scenarios[name], origin))
     edits = sorted((at, name, change) for name in scenarios for at, change in scenarios[name]["edits"])
     for at, name, change in [*edits, (float(SECONDS), "", {})]:
