@@ -49,6 +49,21 @@ def cpu_of(read: Callable[[], object], error: type[Exception]) -> float:
     return min(taken)
 
 
+def bytes_kept_by(make: Callable[[], object]) -> int:
+    """Bytes of Python objects that live as long as what `make` gives: the least of three times, since the interpreter may
+    make something for itself meanwhile."""
+    return min(_kept_by(make) for _ in range(3))
+
+
+def _kept_by(make: Callable[[], object]) -> int:
+    tracemalloc.start()
+    try:
+        made = make()
+        return tracemalloc.get_traced_memory()[0] if made is not None else 0
+    finally:
+        tracemalloc.stop()
+
+
 def peak_of(read: Callable[[], T]) -> int:
     """Bytes of Python objects that reading needs at most."""
     tracemalloc.start()

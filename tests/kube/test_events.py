@@ -2,7 +2,7 @@
 
 import asyncio
 import gc
-import tracemalloc
+import itertools
 from collections import Counter
 from datetime import UTC, datetime
 
@@ -12,6 +12,7 @@ from keda_py.clock import FakeClock
 from keda_py.kube.client import KubeClient
 from keda_py.kube.events import SERIES_SECONDS, EventRecorder
 from keda_py.kube.resources import Obj
+from tests.costs import bytes_kept_by
 from tests.kube.faulty_server import FaultyServer, Shelf, hangs, refuses, running, status
 from tests.waiting import eventually
 
@@ -219,16 +220,15 @@ async def test_events_of_cluster_scoped_objects_are_in_the_default_namespace(
 
 
 def test_an_event_that_is_remembered_for_its_repeats_is_small(recorder: EventRecorder) -> None:
-    count = 500
-    tracemalloc.start()
-    try:
-        for number in range(count):
+    count, numbers = 500, itertools.count()
+
+    def remembered() -> EventRecorder:
+        for number in itertools.islice(numbers, count):
             metadata = {**OBJECT["metadata"], "name": f"web-{number}", "uid": f"u-{number}"}
             recorder.record({**OBJECT, "metadata": metadata}, "Normal", "KEDAScalersStarted", "Started scalers watch")
-        each = tracemalloc.get_traced_memory()[0] / count
-    finally:
-        tracemalloc.stop()
-    assert each < 1_400  # as a dict each took 1 700
+        return recorder
+
+    assert bytes_kept_by(remembered) / count < 1_400  # as a dict each took 1 700
 
 
 def remembered_of_events() -> dict[str, int]:
