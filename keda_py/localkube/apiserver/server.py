@@ -57,10 +57,16 @@ class ApiServer:
         self.host, self.port = host, self._runner.addresses[0][1]
 
     async def stop(self) -> None:
-        """Close every connection."""
-        if self._runner is not None:
-            await self._runner.cleanup()
-            self._runner = None
+        """Close every connection; a TLS one ends with a word from the other side, which may never come."""
+        if self._runner is None:
+            return
+        server = self._runner.server
+        wires = [one.transport for one in server.connections] if server is not None else []
+        await self._runner.cleanup()
+        self._runner = None
+        for wire in filter(None, wires):
+            wire.abort()
+        await asyncio.sleep(0)
 
     @property
     def url(self) -> str:

@@ -1,7 +1,10 @@
 """The HTTPS server itself: connections, bodies, watchers that do not read."""
 
 import asyncio
+import gc
 import io
+import socket
+from contextlib import ExitStack
 from typing import Any
 
 import aiohttp
@@ -61,3 +64,25 @@ async def test_a_watcher_that_stops_reading_holds_time_for_seconds_only(
             async with asyncio.timeout(STALLED_SECONDS + 5):
                 await clock.advance(60)
         await eventually(lambda: cluster.store.watchers == 0)
+
+
+def test_connections_of_clients_that_have_gone_silent_are_closed_with_the_server() -> None:
+    """One left open would tell of itself as garbage, which fails this test."""
+    with ExitStack() as held:
+        asyncio.run(serve_the_silent(held))
+        gc.collect()
+
+
+async def serve_the_silent(held: ExitStack) -> None:
+    async with LocalCluster() as cluster:
+        for said in (b"", b"GET /version HTTP/1.1\r\nHost: localhost\r\n\r\n"):
+            await asyncio.to_thread(say, cluster, said, held)
+
+
+def say(cluster: LocalCluster, said: bytes, held: ExitStack) -> None:
+    """Read the answer, and nothing after it: not that the connection ends either."""
+    address = cluster.url.rpartition("/")[2].split(":")
+    plain = socket.create_connection((address[0], int(address[1])), timeout=30)
+    wire = held.enter_context(cluster.client_context().wrap_socket(plain, server_hostname=address[0]))
+    wire.sendall(said)
+    assert not said or wire.recv(1000).startswith(b"HTTP/1.1 200")
