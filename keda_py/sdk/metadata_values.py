@@ -10,10 +10,9 @@ import re2
 
 from keda_py.apis.go_values import parse_duration
 
-# As JSON writes numbers, which is how KEDA reads them: no "+3", "007", ".5" and "5.".
-_INT = re2.compile(r"-?(0|[1-9][0-9]*)")
+# As JSON writes numbers, which is how KEDA reads them: no "+3", "007", ".5" and "5.". Whole numbers are recognised by
+# methods of str: a list may have 100 000, and a pattern costs ten times as much for each.
 _FLOAT = re2.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
-_SIGNED = re2.compile(r"[+-]?[0-9]+")
 _DECIMAL = re2.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _INT64 = 2**63
 _LONGEST_RANGE = 100_000
@@ -22,12 +21,12 @@ _TOO_MANY = f"stands for more than {_LONGEST_RANGE} numbers"
 
 def read_int(text: str) -> int:
     """An int64: "5.0" and "1_000", which Python's int or pydantic would take, are refused."""
-    return parse_int(text if _INT.fullmatch(text) else "")
+    return parse_int(text if _is_json_int(text) else "")
 
 
 def parse_int(text: str) -> int:
     """An int64 as a source may write it, "+7" and "007" too: Go's strconv.ParseInt."""
-    if not _SIGNED.fullmatch(text):
+    if not _are_digits(text[1:] if text.startswith(("+", "-")) else text):
         raise ValueError("is not a whole number: write digits only, such as 5")
     value = int(text) if len(text) < 21 else _INT64
     if not -_INT64 <= value < _INT64:
@@ -52,7 +51,7 @@ def parse_float(text: str) -> float:
 
 def read_duration(text: str) -> timedelta:
     """Go's duration ("1m30s", "250ms"); a bare integer counts milliseconds ("30" is 30 ms). Never negative."""
-    duration = timedelta(milliseconds=min(read_int(text), 10**12)) if _INT.fullmatch(text) else parse_duration(text)
+    duration = timedelta(milliseconds=min(read_int(text), 10**12)) if _is_json_int(text) else parse_duration(text)
     if duration < timedelta(0):
         raise ValueError("is negative: a duration is zero or more")
     return duration
@@ -99,3 +98,12 @@ def read_map(separator: str, text: str) -> dict[str, str]:
             raise ValueError("is not a map: write name=value pairs with a comma between")
         pairs[name.strip()] = value.strip()
     return pairs
+
+
+def _is_json_int(text: str) -> bool:
+    digits = text.removeprefix("-")
+    return _are_digits(digits) and (digits == "0" or not digits.startswith("0"))
+
+
+def _are_digits(text: str) -> bool:
+    return text.isascii() and text.isdigit()

@@ -201,7 +201,7 @@ async def test_a_dead_collector_neither_slows_the_operator_nor_keeps_it_from_lea
     await quiet_world.create(deployment(), scaled_object(metrics_api(quiet_world.url)))
     await quiet_world.seconds(3)
     assert quiet_world.replicas() == 1
-    async with asyncio.timeout(20):  # the SDK tries again for a minute and more, where it is not told to leave off
+    async with asyncio.timeout(5):  # the SDK tries again for a minute and more, where it is not told to leave off
         await quiet_world.operator.stop()
 
 

@@ -23,6 +23,7 @@ from keda_py.sdk.metadata import (
     variable,
 )
 from keda_py.sdk.scaler import Trigger
+from tests.costs import within
 
 
 class Typed(TriggerMetadata):
@@ -112,6 +113,12 @@ def test_what_is_wrong_is_named_with_its_value_and_a_remedy(key: str, text: str,
     assert wrong.value.field == key
     assert str(wrong.value).startswith(f'{key}: "{text}"')
     assert remedy in str(wrong.value)
+
+
+def test_as_many_numbers_as_are_allowed_are_read_at_once() -> None:
+    with within(0.5):
+        typed = parse(Typed, {"partitions": ",".join(map(str, range(100_000)))})
+    assert len(typed.partitions) == 100_000
 
 
 def test_empty_and_blank_values_are_absent() -> None:
