@@ -93,7 +93,8 @@ class Pushes:
         if not self._listening or type(scaler).watch is Scaler.watch:
             return
         if self._followed[scalers] or not scaler.listens_at_zero_only:
-            self._tasks[scalers, index] = self._spawn(self._listen(scalers, index, scaler))
+            with acting_for(scalers.spec.namespace):  # as long as the task lives, which has a copy of this context
+                self._tasks[scalers, index] = self._spawn(self._listen(scalers, index, scaler))
 
     def _end(self, scalers: ScalerSet, index: int) -> None:
         task = self._tasks.pop((scalers, index), None)
@@ -105,10 +106,9 @@ class Pushes:
         while True:
             began = loop.time()
             try:
-                with acting_for(scalers.spec.namespace):
-                    if (stream := scaler.watch()) is None:
-                        return  # it is polled alone
-                    await self._hear(stream, scalers, index)
+                if (stream := scaler.watch()) is None:
+                    return  # it is polled alone
+                await self._hear(stream, scalers, index)
             except Exception as error:  # noqa: BLE001 - a plug-in may raise anything, and is asked again
                 names = scalers.spec.key.log_fields | {"trigger": index, "error": type(error).__name__}
                 level = logging.DEBUG if failed_before else logging.WARNING

@@ -33,7 +33,8 @@ class Parent(Protocol[One]):
     def remove(self, *labels: str) -> None: ...
 
 
-_Known: TypeAlias = tuple[Scope, Any]
+_Known: TypeAlias = tuple["Parent[Any]", Labels, Scope]
+"""A series of an object; it is always written with the same scope."""
 
 LONGEST_LABEL = 253
 """Characters; Kubernetes' own names are no longer."""
@@ -86,6 +87,10 @@ class Family(Collector):
 
     def labels(self, *labels: str) -> Value:
         """The series with these labels; 0 is shown for one that is new."""
+        return self.series(labels)
+
+    def series(self, labels: Labels) -> Value:
+        """The same."""
         if (found := self._values.get(labels)) is None:
             found = self._values[labels] = Value()
         return found
@@ -117,8 +122,8 @@ class Series:
 
     def __init__(self, most: int = MOST_LINES) -> None:
         self._most = most
-        self._by_owner: defaultdict[ObjectKey, dict[tuple[Parent[Any], Labels], _Known]] = defaultdict(dict)
-        self._owners: Counter[tuple[Parent[Any], Labels]] = Counter()
+        self._by_owner: defaultdict[ObjectKey, dict[_Known, Any]] = defaultdict(dict)
+        self._owners: Counter[_Known] = Counter()
         self._lines: Counter[ObjectKey] = Counter()
         self._full: set[ObjectKey] = set()
         self._nowhere: dict[type[Any], Any] = {}
@@ -130,15 +135,15 @@ class Series:
 
     def of(self, owner: ObjectKey, metric: Parent[One], labels: Labels, scope: Scope = ()) -> One:
         """The series of a metric with these labels, remembered as the object's."""
-        known, one = self._by_owner[owner], (metric, labels)
+        known, one = self._by_owner[owner], (metric, labels, scope)
         if (found := known.get(one)) is None:
             if self._lines[owner] + _lines(metric) > self._most:
-                return self._left_out(owner, metric, labels)
-            # Kept beside its scope: asking the metric for it takes a lock and makes a text of each label.
-            found = known[one] = (scope, metric.labels(*labels))
+                return cast(One, self._left_out(owner, one))
+            # Kept: asking the metric for it takes a lock and makes a text of each label.
+            found = known[one] = _series_of(metric, labels)
             self._owners[one] += 1
             self._lines[owner] += _lines(metric)
-        return cast(One, found[1])
+        return cast(One, found)
 
     def forget(self, owner: ObjectKey, gone: Callable[[Labels], bool] = lambda _: True) -> None:
         """Remove the object's series, all of them or those of which `gone` is true."""
@@ -147,9 +152,9 @@ class Series:
     def keep(self, owner: ObjectKey, scopes: Collection[Scope]) -> None:
         """Remove what tells of other parts of the object than these; what tells of the object itself stays."""
         known = self._by_owner.get(owner, {})
-        self._remove(owner, [one for one, (scope, _) in known.items() if scope and scope not in scopes])
+        self._remove(owner, [one for one in known if one[2] and one[2] not in scopes])
 
-    def _remove(self, owner: ObjectKey, ended: list[tuple[Parent[Any], Labels]]) -> None:
+    def _remove(self, owner: ObjectKey, ended: list[_Known]) -> None:
         known = self._by_owner.get(owner)
         if known is None:
             return
@@ -164,18 +169,23 @@ class Series:
             del self._by_owner[owner], self._lines[owner]
             self._full.discard(owner)
 
-    def _left_out(self, owner: ObjectKey, metric: Parent[One], labels: Labels) -> One:
+    def _left_out(self, owner: ObjectKey, one: _Known) -> Any:
         """A series of another object that is there anyway, else one that is not shown."""
         if owner not in self._full:
             self._full.add(owner)
             about = {"kind": owner.kind, "namespace": owner.namespace, "object": owner.name, "limit": self._most}
             log.warning("metrics of an object are left out, it has too many", extra=about)
-        if (metric, labels) in self._owners:
-            return metric.labels(*labels)
-        kind: Any = type(metric)
+        if one in self._owners:
+            return _series_of(*one[:2])
+        kind: Any = type(one[0])
         if kind not in self._nowhere:
             self._nowhere[kind] = Value() if kind is Family else kind("left_out", "is not shown", registry=None)
-        return cast(One, self._nowhere[kind])
+        return self._nowhere[kind]
+
+
+def _series_of(metric: Parent[Any], labels: Labels) -> Any:
+    """`metric.labels`, to a family without a second tuple of the same labels."""
+    return metric.series(labels) if isinstance(metric, Family) else metric.labels(*labels)
 
 
 def _lines(metric: Parent[Any]) -> int:

@@ -14,6 +14,8 @@ NamespacedName: TypeAlias = tuple[str, str]
 """Within one kind; an object among those of several kinds is an `ObjectKey`."""
 Notify: TypeAlias = Callable[[Obj | None, Obj | None], None]
 IndexBy: TypeAlias = Callable[[Obj], Iterable[str]]
+_Table: TypeAlias = dict[str, NamespacedName | dict[NamespacedName, None]]
+"""Who has a value: most values are of one object, and a map for it would be three times as large as all the rest."""
 
 
 def key_of(obj: Obj) -> NamespacedName:
@@ -28,7 +30,7 @@ class Cache:
     def __init__(self, indexes: Mapping[str, IndexBy]) -> None:
         self._objects: dict[str, dict[str, Obj]] = {}
         self._indexes = indexes
-        self._indexed: dict[str, dict[str, dict[NamespacedName, None]]] = {name: {} for name in indexes}
+        self._indexed: dict[str, _Table] = {name: {} for name in indexes}
         self._values: dict[NamespacedName, tuple[tuple[str, ...], ...]] = {}
         """What each index says of an object: most changes are of a status, and no index is touched."""
         self._subscribers: list[Notify] = []
@@ -54,7 +56,9 @@ class Cache:
 
     def by_index(self, index: str, value: str) -> list[Obj]:
         """The objects for which the index function gave `value`."""
-        return [self._objects[namespace][name] for namespace, name in self._indexed[index].get(value, ())]
+        found = self._indexed[index].get(value, {})
+        keys = (found,) if isinstance(found, tuple) else found
+        return [self._objects[namespace][name] for namespace, name in keys]
 
     def subscribe(self, notify: Notify) -> Callable[[], None]:
         """Call `notify(old, new)` on every change, now with (None, object) for each that is there already.
@@ -117,13 +121,19 @@ class Cache:
             notify(old, new)
 
 
-def _move(table: dict[str, dict[NamespacedName, None]], key: NamespacedName, old: set[str], new: set[str]) -> None:
+def _move(table: _Table, key: NamespacedName, old: set[str], new: set[str]) -> None:
     for value in old - new:
-        del table[value][key]
-        if not table[value]:
+        there = table[value]
+        if isinstance(there, dict):
+            del there[key]
+        if not there or isinstance(there, tuple):
             del table[value]
     for value in new - old:
-        table.setdefault(value, {})[key] = None
+        there = table.setdefault(value, key)
+        if isinstance(there, dict):
+            there[key] = None
+        elif there != key:
+            table[value] = {there: None, key: None}
 
 
 def _version(obj: Obj) -> object:

@@ -16,7 +16,7 @@ from keda_py.errors import ConfigError, NotFound, Unavailable
 from keda_py.kube.client import KubeClient
 from keda_py.kube.informers.informer import Informer
 from keda_py.kube.resources import DEPLOYMENTS, STATEFUL_SETS, Obj
-from keda_py.operator.cluster.caches import BY_HPA, BY_TARGET, Caches, target_key
+from keda_py.operator.cluster.caches import BY_HPA, BY_TARGET, Caches, target_key, unpack_hpa
 
 MOST_TOLD, MOST_CONTAINERS, MOST_LIMITS = 50, 500, 20
 LONGEST_QUANTITY = 64
@@ -40,7 +40,7 @@ class RelatedObjects:
         others += caches.scaled_objects.by_index(BY_HPA, f"{namespace}/{question['hpa']}")[:MOST_TOLD]
         return {
             "rivals": [_rival(one) for one in others],
-            "hpas": [_hpa(one) for one in caches.hpas.by_index(BY_TARGET, target)[:MOST_TOLD]],
+            "hpas": [_hpa(unpack_hpa(one)) for one in caches.hpas.by_index(BY_TARGET, target)[:MOST_TOLD]],
             "limitRanges": self._limit_ranges(namespace),
             "containers": await self._containers(question) if question["containers"] else None,
         }

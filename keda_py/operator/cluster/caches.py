@@ -5,10 +5,13 @@ on its word (design: not synced is "do not know").
 """
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import orjson
+
+from keda_py.apis.compact import compact_json
 from keda_py.apis.foreign import list_at, map_at, maps_at, name_of, namespace_of, text_at
 from keda_py.auth.lookup.pod_template import keep_pod
 from keda_py.auth.lookup.target_pods import POD
@@ -43,6 +46,15 @@ BY_HPA = "hpa"
 """Index of ScaledObjects by "namespace/name of the HPA"."""
 BY_METRIC = "external metric"
 """Index of ScaledObjects by `metric_key` of the external metrics that they serve, in their namespace and in "*"."""
+
+WRITTEN = "written"
+"""Where what an HPA says is kept as one text: labels, annotations, owners and spec, which a manifest is compared with.
+
+A cluster has one for each ScaledObject, which changes with every status: as text it takes a third of the room, and is
+compared in one step."""
+_IDENTITY = ("name", "namespace", "uid", "resourceVersion")
+_SAID = ("labels", "annotations", "ownerReferences")
+_CONDITION = ("type", "status", "reason", "message")
 
 
 def target_key(namespace: str, api_version: str, kind: str, name: str) -> str:
@@ -102,23 +114,44 @@ def keep_workload(live: Obj, alike: Pool) -> Obj:
     }
 
 
-def keep_hpa(live: Obj) -> Obj:
-    """Of an HPA everything that a manifest or the HPAActive condition is compared with."""
-    meta = live["metadata"]
-    kept = ("name", "namespace", "uid", "resourceVersion", "labels", "annotations", "ownerReferences")
-    conditions = maps_at(live, "status", "conditions")
-    return {
-        "metadata": {name: meta[name] for name in kept if name in meta},
-        "spec": live.get("spec") or {},
-        "status": {"conditions": [c for c in conditions if c.get("type") == "ScalingActive"]},
-    }
+def keep_hpa(live: Obj, alike: Pool) -> Obj:
+    """Everything that a manifest or the HPAActive condition is compared with."""
+    scaling = [one for one in maps_at(live, "status", "conditions") if one.get("type") == "ScalingActive"]
+    conditions = [{name: one[name] for name in _CONDITION if name in one} for one in scaling]
+    return _kept(live, {"conditions": [alike.piece(one) for one in conditions]})
 
 
-def keep_hpa_status(live: Obj) -> Obj:
+def keep_hpa_status(live: Obj, alike: Pool) -> Obj:
     """The same, and what the HPA controller found out: its conditions, counts and metrics."""
     status = map_at(live, "status")
     kept = ("conditions", "currentReplicas", "desiredReplicas", "currentMetrics")
-    return {**keep_hpa(live), "status": {name: status[name] for name in kept if name in status}}
+    return _kept(live, {name: status[name] for name in kept if name in status})
+
+
+def unpack_hpa(kept: Obj) -> Obj:
+    """As the API server has it, as far as it is kept. Another HPA, which was not kept here, is given back as it is."""
+    if WRITTEN not in kept:
+        return kept
+    said = orjson.loads(kept[WRITTEN])
+    spec = said.pop("spec", {})
+    return {"metadata": {**kept["metadata"], **said}, "spec": spec, "status": kept["status"]}
+
+
+def _kept(live: Obj, status: dict[str, Any]) -> Obj:
+    meta = live["metadata"]
+    said = {name: meta[name] for name in _SAID if name in meta} | {"spec": live.get("spec") or {}}
+    return {
+        "metadata": {name: meta[name] for name in _IDENTITY if name in meta},
+        WRITTEN: _text(said),
+        "status": status,
+    }
+
+
+def _text(said: Obj) -> bytes:
+    try:
+        return compact_json(said)
+    except TypeError:  # nested deeper than can be written: nothing that a manifest could be equal to
+        return b"{}"
 
 
 class Caches:
@@ -127,7 +160,9 @@ class Caches:
     `hpas` says what is kept of an HPA.
     """
 
-    def __init__(self, client: KubeClient, namespaces: Sequence[str], hpas: Transform = keep_hpa) -> None:
+    def __init__(
+        self, client: KubeClient, namespaces: Sequence[str], hpas: Callable[[Obj, Pool], Obj] = keep_hpa
+    ) -> None:
         self.namespaces = tuple(namespaces) or ("",)
 
         def informer(resource: Resource, transform: Transform = whole, **indexes: IndexBy) -> Informer:
@@ -142,7 +177,11 @@ class Caches:
         }
         alike = Pool()
         self.scaled_objects = informer(SCALED_OBJECTS, partial(keep_scaled_object, alike=alike), **indexes)
-        self.hpas = informer(HORIZONTAL_POD_AUTOSCALERS, hpas, **{BY_TARGET: _index_target})
+        self.hpas = informer(
+            HORIZONTAL_POD_AUTOSCALERS,
+            lambda live: hpas(live, alike),
+            **{BY_TARGET: lambda kept: _index_target(unpack_hpa(kept))},
+        )
         self.limit_ranges = informer(LIMIT_RANGES)
         self.authentications = informer(TRIGGER_AUTHENTICATIONS)
         self.cluster_authentications = Informer(client, InformerSpec(resource=CLUSTER_TRIGGER_AUTHENTICATIONS))

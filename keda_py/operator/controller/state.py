@@ -29,17 +29,18 @@ class LookedAt(Protocol):
 
 @dataclass(slots=True)
 class Remembered:
-    """One object's memory, made by its first watch event and dropped with its last.
+    """One object's memory, made by its first watch event and dropped with its last. The object itself is the cache's:
+    what is held here of an older one would be there twice until the next look.
 
     `spec` and `metrics` are set while a scale loop runs. `fingerprint` is what the last finished reconcile was made
-    of, `reconciled` an object as cached that was found to be of it, `reconciling` what the reconcile under way is
-    made of, `attempts` counts those that failed since. `next_look` is monotonic seconds, 0: now. `overlaid`: what
+    of, `reconciled` a version that was found to be of it, `reconciling` what the reconcile under way is made of,
+    `attempts` counts those that failed since. `next_look` is monotonic seconds, 0: now. `overlaid`: what
     lies over the spec has changed since the last reconcile began. `failures` are the trigger errors already told,
     `stale` the triggers whose parameters may have changed, `troubles` what was logged as wrong since all was well.
     `without_worker` is for what a reconcile waits for: others have its worker meanwhile. `stored` is the status as
     the API server has it; `staged` are fields that go there with the next write, None for one that it shall not have
     (`status.py`). `history` is None until a decision changed. `tenure` is None where objects are not shared out.
-    `work` is how the journal calls `begun`, the object as cached when work on it began last. `shows_hold`: its stored
+    `work` is how the journal calls `begun`, the version on which work began last. `shows_hold`: its stored
     status says that it is held back.
     """
 
@@ -51,9 +52,9 @@ class Remembered:
     stored: Mapping[str, Any] = field(default_factory=dict)
     staged: Mapping[str, Any] = field(default_factory=dict)
     version: int = -1
-    fingerprint: tuple[object, ...] | None = None
-    reconciled: Mapping[str, Any] | None = None
-    reconciling: tuple[object, ...] | None = None
+    fingerprint: int | None = None
+    reconciled: str | None = None
+    reconciling: int | None = None
     attempts: int = 0
     next_look: float = 0.0
     looking: bool = False
@@ -64,7 +65,7 @@ class Remembered:
     history: History | None = None
     tenure: Tenure | None = None
     changed: asyncio.Future[None] | None = None
-    begun: Obj | None = None
+    begun: str = ""
     work: Work | None = None
     shows_hold: bool = False
     without_worker: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
@@ -77,24 +78,25 @@ class Remembered:
         return {name: value for name, value in {**self.stored, **self.staged}.items() if value is not None}
 
     def remember(self, live: Mapping[str, Any]) -> None:
-        """Take the status of `live` over, unless we have seen a later version of the object."""
-        version = version_of(live)
-        if version >= self.version:
-            self.version, self.stored = version, live.get("status") or {}
-            self.shows_hold = shows_hold(self.stored)
+        """Take the status of a written object over, unless we have seen it, or a later version of the object."""
+        if version_of(live) > self.version:
+            self._take(live)
 
     def follow(self, old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> None:
         """Take over what a cache says, where `old` was before: even back in time, as after a restore from a backup."""
-        if went_back(old, new):
-            self.version = -1
-        self.remember(new)
+        if went_back(old, new) or version_of(new) >= self.version:
+            self._take(new)
+
+    def _take(self, live: Mapping[str, Any]) -> None:
+        self.version, self.stored = version_of(live), live.get("status") or {}
+        self.shows_hold = shows_hold(self.stored)
 
     def is_reconciled(self, live: Mapping[str, Any]) -> bool:
-        """Whether the last finished reconcile was made of `live`; most looks find the very object of the one before."""
+        """Whether the last finished reconcile was made of `live`; most looks find the version of the one before."""
         if self.fingerprint is None:
             return False
-        if live is not self.reconciled:
-            self.reconciled = live if self.fingerprint == fingerprint_of(live) else None
+        if (version := live["metadata"].get("resourceVersion", "")) != self.reconciled:
+            self.reconciled = version if self.fingerprint == fingerprint_of(live) else None
         return self.reconciled is not None
 
     def begin(self, live: Obj | None) -> Work | None:
@@ -105,8 +107,8 @@ class Remembered:
         self.changed = asyncio.get_running_loop().create_future()
         if live is None:
             return None
-        if live is not self.begun:
-            self.begun, self.work = live, work_on(self.key, live)
+        if (version := live["metadata"].get("resourceVersion", "")) != self.begun or self.work is None:
+            self.begun, self.work = version, work_on(self.key, live)
         return self.work
 
     def interrupt(self) -> None:
@@ -120,12 +122,13 @@ class Remembered:
         self.fingerprint = None
 
 
-def fingerprint_of(live: Mapping[str, Any]) -> tuple[object, ...]:
-    """What a reconcile is made of: while it stays the same, there is nothing to do."""
+def fingerprint_of(live: Mapping[str, Any]) -> int:
+    """What a reconcile is made of, as a hash: while it stays the same, there is nothing to do."""
     meta = live["metadata"]
     labels = {key: value for key, value in (meta.get("labels") or {}).items() if key != NAME_LABEL}
     annotations = meta.get("annotations") or {}
-    return (meta["uid"], meta.get("generation"), tuple(sorted(labels.items())), tuple(sorted(annotations.items())))
+    whole = (meta["uid"], meta.get("generation"), tuple(sorted(labels.items())), tuple(sorted(annotations.items())))
+    return hash(whole)
 
 
 def version_of(live: Mapping[str, Any]) -> int:

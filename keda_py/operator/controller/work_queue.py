@@ -9,20 +9,32 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
+from heapq import heapify, heappop, heappush
+from itertools import count
+from math import inf
 
 from keda_py.clock import Clock, Timer
 from keda_py.core.values.object_key import ObjectKey
 
+MOST_STALE = 1000
+"""Times in the queue at which nothing is due any more, beside as many as there are keys."""
 log = logging.getLogger(__name__)
 
 
 class DueQueue:
-    """The earliest due time of each key; `work` is awaited once that time has come."""
+    """The earliest due time of each key; `work` is awaited once that time has come.
+
+    One timer for all, set for the first of them: a timer for each key would be a third of a kilobyte each.
+    """
 
     def __init__(self, clock: Clock, work: Callable[[ObjectKey], Awaitable[None]]) -> None:
         self._clock = clock
         self._work = work
-        self._timers: dict[ObjectKey, tuple[float, Timer]] = {}
+        self._due: dict[ObjectKey, float] = {}
+        self._times: list[tuple[float, int, ObjectKey]] = []
+        """A heap; an entry counts while `_due` says the same. Of equal times the first that was asked for."""
+        self._number = count()
+        self._timer: tuple[float, Timer] | None = None
         self._running: dict[ObjectKey, ExitStack] = {}
         self._again: set[ObjectKey] = set()
         self._ready: asyncio.Queue[ObjectKey] = asyncio.Queue()
@@ -38,17 +50,19 @@ class DueQueue:
         self._add(key, max(when, now), when - now)
 
     def _add(self, key: ObjectKey, when: float, delay: float) -> None:
-        if self._stopped or key in self._again or (key in self._timers and self._timers[key][0] <= when):
+        if self._stopped or key in self._again or self._due.get(key, inf) <= when:
             return
-        self._cancel(key)
+        self._due.pop(key, None)
         if delay <= 0:
             self._start(key)
         else:
-            self._timers[key] = (when, self._clock.call_later(delay, lambda: self._fire(key)))
+            self._due[key] = when
+            heappush(self._times, (when, next(self._number), key))
+            self._set_timer()
 
     def discard(self, key: ObjectKey) -> None:
         """Forget when `key` is due; work under way is not interrupted."""
-        self._cancel(key)
+        self._due.pop(key, None)
         self._again.discard(key)
 
     @property
@@ -66,9 +80,31 @@ class DueQueue:
         finally:
             self._stop()
 
-    def _fire(self, key: ObjectKey) -> None:
-        self._timers.pop(key, None)
-        self._start(key)
+    def _set_timer(self) -> None:
+        """For the first time at which something is due."""
+        if len(self._times) > 2 * len(self._due) + MOST_STALE:  # changes may come faster than times pass
+            self._times = [entry for entry in self._times if self._counts(entry)]
+            heapify(self._times)
+        while self._times and not self._counts(self._times[0]):
+            heappop(self._times)
+        first = self._times[0][0] if self._times else None
+        if self._timer is not None and self._timer[0] != first:
+            self._timer[1].cancel()
+            self._timer = None
+        if first is not None and self._timer is None:
+            self._timer = first, self._clock.call_later(max(first - self._clock.monotonic(), 0.0), self._fire)
+
+    def _counts(self, entry: tuple[float, int, ObjectKey]) -> bool:
+        return self._due.get(entry[2]) == entry[0]
+
+    def _fire(self) -> None:
+        now, self._timer = max(self._clock.monotonic(), self._timer[0] if self._timer else 0.0), None
+        while self._times and self._times[0][0] <= now:
+            entry = heappop(self._times)
+            if self._counts(entry):
+                del self._due[entry[2]]
+                self._start(entry[2])
+        self._set_timer()
 
     def _start(self, key: ObjectKey) -> None:
         if key in self._running:
@@ -86,17 +122,13 @@ class DueQueue:
                 del self._running[key]
                 if key in self._again:
                     self._again.discard(key)
-                    self._cancel(key)
+                    self._due.pop(key, None)
                     self._start(key)
 
     def _stop(self) -> None:
         """Nothing is due any more, and what was due but never begun holds time no longer."""
         self._stopped = True
-        for _, timer in self._timers.values():
-            timer.cancel()
+        if self._timer is not None:
+            self._timer[1].cancel()
         for held in self._running.values():
             held.close()
-
-    def _cancel(self, key: ObjectKey) -> None:
-        if key in self._timers:
-            self._timers.pop(key)[1].cancel()

@@ -12,6 +12,7 @@ from keda_py.errors import AlreadyExists, NotFound
 from keda_py.kube.client import KubeClient
 from keda_py.kube.informers.informer import Informer
 from keda_py.kube.resources import HORIZONTAL_POD_AUTOSCALERS, Obj
+from keda_py.operator.cluster.caches import unpack_hpa
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +31,7 @@ class Hpas:
         live = self._cache.get(spec.namespace, name)
         if live is None:
             return await self._create(spec, desired)
-        return await self._replace(spec, desired) if differs(desired, live) else ""
+        return await self._replace(spec, desired) if differs(desired, unpack_hpa(live)) else ""
 
     async def _create(self, spec: ScalingSpec, desired: Manifest) -> str:
         try:

@@ -12,6 +12,7 @@ from keda_py.core.values.object_key import ObjectKey
 from keda_py.core.values.times import write_time
 from keda_py.kube.informers.cache import key_of
 from keda_py.kube.resources import Obj
+from keda_py.operator.cluster.caches import WRITTEN, unpack_hpa
 from keda_py.operator.controller.controller import Controller
 from keda_py.operator.controller.kind import Kind
 from keda_py.operator.controller.state import went_back
@@ -91,10 +92,13 @@ def _on_hpa(controller: Controller[ObjectState], old: Obj | None, new: Obj | Non
     owner = _owner_of(live) or _owner_of(old or live)
     key = ObjectKey(controller.kind, live["metadata"].get("namespace", ""), owner)
     state = controller.states.get(key) if owner else None
-    if state is None or (old is None and state.spec is not None):
+    if state is None:
+        return
+    state.sight = None  # it has the HPA from before
+    if old is None and state.spec is not None:
         return
     ours = new is not None and new["metadata"].get("resourceVersion") == state.hpa_version
-    if not ours and (old is None or new is None or _written_part(old) != _written_part(new)):
+    if not ours and (old is None or new is None or old[WRITTEN] != new[WRITTEN]):
         state.fingerprint, state.hpa_lost = None, new is None
         controller.queue.add(state.key)
     elif old and new and hpa_active(old.get("status") or {}) != hpa_active(new.get("status") or {}):
@@ -115,13 +119,7 @@ def _on_workload(controller: Controller[ObjectState], old: Obj | None, new: Obj 
 
 
 def _owner_of(hpa: Obj) -> str:
-    for owner in hpa["metadata"].get("ownerReferences") or ():
+    for owner in unpack_hpa(hpa)["metadata"].get("ownerReferences") or ():
         if owner.get("kind") == "ScaledObject":
             return str(owner["name"])
     return ""
-
-
-def _written_part(hpa: Obj) -> tuple[Any, ...]:
-    """What a hand edit would change."""
-    meta = hpa["metadata"]
-    return (hpa.get("spec"), meta.get("labels"), meta.get("annotations"), meta.get("ownerReferences"))

@@ -9,6 +9,7 @@ from keda_py.core import conditions
 from keda_py.core.conditions import read_condition, with_condition
 from keda_py.core.spec import ScalingSpec
 from keda_py.kube.resources import Obj
+from keda_py.operator.cluster.caches import unpack_hpa
 from keda_py.operator.controller.after_look import note_decision
 from keda_py.operator.controller.dependencies import WATCH_STOPPED
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
@@ -56,7 +57,7 @@ async def _take_hpa_away(
     """
     recorded = state.status.get("hpaName", "")
     cached = parts.caches.hpas.get(spec.namespace, recorded or spec.hpa_name)
-    if (recorded and certain) or (cached is not None and is_owned(cached, state.uid)):
+    if (recorded and certain) or (cached is not None and is_owned(unpack_hpa(cached), state.uid)):
         await parts.hpas.delete(spec.namespace, recorded or spec.hpa_name)
 
 

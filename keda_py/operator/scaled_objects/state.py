@@ -59,3 +59,9 @@ class ObjectState(Remembered):
     ledger: Ledger | None = None
     told: Mapping[str, Any] = field(default_factory=dict)
     sight: Sight | None = None
+
+    def follow(self, old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> None:
+        """With the object that has changed goes what was seen of it."""
+        Remembered.follow(self, old, new)
+        if self.sight is not None and self.sight.stored is not self.stored:
+            self.sight = None

@@ -17,6 +17,7 @@ from keda_py.core.spec import ScalingSpec
 from keda_py.core.spec_rules import check_bounds, check_triggers
 from keda_py.errors import ConfigError, KubeError, ScalerError
 from keda_py.kube.resources import Obj
+from keda_py.operator.cluster.caches import unpack_hpa
 from keda_py.operator.controller.after_look import note_decision, schedule_next
 from keda_py.operator.controller.finalizer import end_loop
 from keda_py.operator.controller.kind import Kind
@@ -146,7 +147,7 @@ class ShadowedObjects(Kind[ShadowState]):
         if not name and state.hpa is not None:
             name = state.hpa["metadata"]["name"]
         live = self._parts.caches.hpas.get(namespace, name)
-        return Theirs(replicas=replicas, status=state.status, hpa=live)
+        return Theirs(replicas=replicas, status=state.status, hpa=unpack_hpa(live) if live is not None else None)
 
     async def finalize(self, state: ShadowState, live: Obj) -> None:
         """It is the other side's to let go; we only stop."""

@@ -5,9 +5,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from keda_py.clock import FakeClock
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.operator.controller.work_queue import DueQueue
+from tests.costs import bytes_kept_by
 from tests.waiting import eventually, turns
 
 A, B = ObjectKey("ScaledObject", "shop", "a"), ObjectKey("ScaledObject", "shop", "b")
@@ -124,3 +128,40 @@ async def test_a_queue_that_was_stopped_holds_time_no_longer() -> None:
     queue.add(B)
     await asyncio.wait_for(clock.advance(10), 5)
     assert clock.monotonic() == 10
+
+
+@given(
+    asked=st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 20), st.booleans()), max_size=30),
+)
+async def test_whatever_is_asked_for_and_forgotten_each_key_is_worked_on_at_its_earliest_time(
+    asked: list[tuple[str, int, bool]],
+) -> None:
+    due, worked = dict[str, int](), dict[str, float]()
+
+    async with running(lambda key: _note_first(worked, key.name, clock.monotonic())) as (queue, clock):
+        for name, delay, forget in asked:
+            if forget:
+                queue.discard(ObjectKey("ScaledObject", "shop", name))
+                due.pop(name, None)
+            else:
+                queue.add(ObjectKey("ScaledObject", "shop", name), delay)
+                due[name] = min(due.get(name, delay), delay)
+        await clock.advance(21)
+    assert worked == due
+
+
+def test_a_flood_of_changes_of_what_is_due_in_a_day_leaves_nothing_behind() -> None:
+    async def flood() -> DueQueue:
+        clock = FakeClock(datetime(2026, 11, 20, tzinfo=UTC))
+        queue = DueQueue(clock, lambda _: asyncio.sleep(0))
+        queue.add(A, 1)  # so that the clock, which forgets no timer before its time, is asked for one alone
+        for number in range(20_000):
+            queue.discard(B)
+            queue.add(B, 86_400 - number / 1_000_000)
+        return queue
+
+    assert bytes_kept_by(lambda: asyncio.run(flood())) < 1_000_000
+
+
+async def _note_first(times: dict[str, float], name: str, now: float) -> None:
+    times.setdefault(name, now)
