@@ -87,6 +87,7 @@ class EventRecorder:
         self._allowances: OrderedDict[str, _Allowance] = OrderedDict()
         self._queue: deque[_Series] = deque()
         self._wake = asyncio.Event()
+        self._gone: set[str] = set()
         self._subscribers: list[Notify] = []
         self.dropped = 0
 
@@ -130,6 +131,7 @@ class EventRecorder:
                 async with asyncio.timeout(SERIES_SECONDS):
                     await self._wake.wait()
             self.forget_old()
+            self._forget_gone()
             await self._drain()
             self._wake.clear()
 
@@ -165,9 +167,26 @@ class EventRecorder:
             key, oldest = next(iter(self._series.items()))
             if len(self._series) <= REMEMBERED and (oldest.queued or now - oldest.last_seen <= SERIES_SECONDS):
                 return
-            del self._series[key]
-            if oldest.count > oldest.written and not oldest.queued:
-                self._enqueue(key, oldest)
+            self._let_go(key)
+
+    def _let_go(self, key: _Key) -> None:
+        """Its last count goes to the wire, if it has not yet."""
+        series = self._series.pop(key)
+        if series.count > series.written and not series.queued:
+            self._enqueue(key, series)
+
+    def forget(self, uid: str) -> None:
+        """That object is gone: no repeat joins its Events once they are on the wire."""
+        self._gone.add(uid)
+        self._wake.set()
+
+    def _forget_gone(self) -> None:
+        """All in one pass: a namespace goes with thousands."""
+        gone, self._gone = self._gone, set()
+        for key in [key for key in self._series if key[0] in gone] if gone else ():
+            self._let_go(key)
+        for uid in gone:
+            self._allowances.pop(uid, None)
 
     def _enqueue(self, key: _Key, series: _Series) -> None:
         if len(self._queue) >= QUEUE_LIMIT:

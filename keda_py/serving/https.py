@@ -60,7 +60,6 @@ class LimitedServer:
         await self._runner.setup()
         for listener in listeners:
             self._listen(listener)
-        self._sweep()
 
     def leave(self) -> None:
         """Every connection's next answer is its last: clients that go on asking find another server by themselves."""
@@ -113,6 +112,8 @@ class LimitedServer:
         if not self._table.take(seat):
             wire.close()
             return
+        if self._sweeping is None:
+            self._sweep()
         opening = asyncio.get_running_loop().create_task(self._open(wire, seat))
         seat.drop = opening.cancel
         self._opening.add(opening)
@@ -146,13 +147,13 @@ class LimitedServer:
         return response
 
     def _sweep(self) -> None:
-        """Cut off who is too slow."""
+        """Cut off who is too slow, each second while anybody is there."""
         loop = asyncio.get_running_loop()
         now = loop.time()
         for seat in [one for one in self._table if one.is_too_slow(self._limits, GRACE_SECONDS, now)]:
             log.debug("slow client cut off", extra={"peer": seat.address})
             seat.drop()
-        self._sweeping = loop.call_later(SWEEP_SECONDS, self._sweep)
+        self._sweeping = loop.call_later(SWEEP_SECONDS, self._sweep) if len(self._table) else None
 
 
 @web.middleware

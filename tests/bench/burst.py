@@ -5,14 +5,15 @@ The cluster is the embedded one, which starts no pod: what is measured is the co
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from datetime import datetime, timedelta
 
 from keda_py.clock import SystemClock
 from keda_py.kube.resources import DEPLOYMENTS, NAMESPACES, SCALED_OBJECTS
 from tests.bench.lab.figures import Row, cpu_seconds, median, resident_mb
 from tests.bench.lab.options import Options, Say
-from tests.bench.lab.stand import NAMESPACE, Stand, build_stand, until
+from tests.bench.lab.processes import until
+from tests.bench.lab.stand import NAMESPACE, Stand, build_stand
 from tests.builders import cron
 
 START_SECONDS, PER_SECOND = 15.0, 20
@@ -21,7 +22,7 @@ GIVEN_BACK_SECONDS = 25.0
 """After which the operator has looked at its memory twice."""
 
 
-async def run(options: Options, say: Say) -> AsyncIterator[Row]:
+async def run(options: Options, say: Say) -> AsyncGenerator[Row, None]:
     """The whole measurement, on a stand of its own."""
     async with build_stand(options) as stand:
         await stand.add_deployments(options.objects)
@@ -30,7 +31,7 @@ async def run(options: Options, say: Say) -> AsyncIterator[Row]:
         await stand.add_scaled_objects(options.objects, options.interval, _window(begins))
 
         async def all_ready() -> bool:
-            yield await stand.count_ready() >= options.objects
+            return await stand.count_ready() >= options.objects
 
         await until(all_ready, f"{options.objects} ScaledObjects", 900.0, pause=0.5)
         resident = resident_mb(stand.operator)

@@ -1,7 +1,7 @@
 """Decide: microseconds for one decision, one evaluation of readings, and one look into a cron window."""
 
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from datetime import UTC, datetime, timedelta
 
 from keda_py.apis.scaled_object import ScaledObject
@@ -19,7 +19,7 @@ ROUNDS, TIMES = 7, 1_000
 NOW = datetime(2026, 11, 20, 10, 30, tzinfo=UTC)
 
 
-async def run(options: Options, say: Say) -> AsyncIterator[Row]:
+async def run(options: Options, say: Say) -> AsyncGenerator[Row, None]:
     """The median of seven rounds each."""
     found: dict[str, object] = {}
     for name, work in _works().items():

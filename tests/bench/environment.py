@@ -7,7 +7,7 @@ node runs pods, --imitate-kubelet makes them ready by their status, 5 s after th
 import asyncio
 import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -45,7 +45,7 @@ class Site:
         return 0.0 if self.operator is None else cpu_seconds(self.operator)
 
 
-async def run(options: Options, say: Say) -> AsyncIterator[Row]:
+async def run(options: Options, say: Say) -> AsyncGenerator[Row, None]:
     """The whole measurement; the namespace is gone afterwards."""
     async with _site(options) as site, asyncio.TaskGroup() as tasks:
         kubelet = tasks.create_task(_imitate_kubelet(site.client)) if options.imitate_kubelet else None

@@ -4,7 +4,7 @@ An exponent of 1 is linear. Memory, which has a part that every process needs, i
 redis object takes.
 """
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import replace
 
 from tests.bench.lab.chart import Points, draw_growth, growth_exponent
@@ -22,7 +22,7 @@ COSTS = {
 }
 
 
-async def run(options: Options, say: Say) -> AsyncIterator[Row]:
+async def run(options: Options, say: Say) -> AsyncGenerator[Row, None]:
     """A row for each size, in a stand of its own; then the exponents."""
     rows: list[Mapping[str, object]] = []
     for size in options.sizes:

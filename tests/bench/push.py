@@ -7,7 +7,7 @@ left out by name.
 import asyncio
 import random
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 
 from _pytest.outcomes import Skipped
 
@@ -17,8 +17,9 @@ from keda_py.kube.resources import DEPLOYMENTS, NAMESPACES, SCALED_OBJECTS, Obj
 from keda_py.sdk.type_pages import page_of
 from tests.bench.lab.figures import Row, median
 from tests.bench.lab.options import Options, Say
+from tests.bench.lab.processes import until
 from tests.bench.lab.pushing import OPEN, Pushing
-from tests.bench.lab.stand import NAMESPACE, Stand, build_stand, until
+from tests.bench.lab.stand import NAMESPACE, Stand, build_stand
 from tests.builders import a_namespace, bare_scaled_object, deployment
 
 OBJECTS = 10
@@ -29,7 +30,7 @@ BETWEEN_SECONDS = 1.5
 WAIT_SECONDS = 30.0
 
 
-async def run(options: Options, say: Say) -> AsyncIterator[Row]:
+async def run(options: Options, say: Say) -> AsyncGenerator[Row, None]:
     """Median and longest of ten, by type."""
     rows: dict[str, object] = {}
     for kind in OPEN:
@@ -76,7 +77,7 @@ async def _sleeping(stand: Stand, source: Pushing) -> None:
     """All objects stand, and have been found idle."""
     for number in range(OBJECTS):
         await stand.client.create(DEPLOYMENTS, deployment(f"d{number}", namespace=NAMESPACE))
-        spec = {"minReplicaCount": 0, "pollingInterval": INTERVAL, "cooldownPeriod": INTERVAL}
+        spec: Obj = {"minReplicaCount": 0, "pollingInterval": INTERVAL, "cooldownPeriod": INTERVAL}
         body = bare_scaled_object(source.trigger(number), name=f"d{number}", namespace=NAMESPACE, **spec)
         await stand.client.create(SCALED_OBJECTS, body)
 

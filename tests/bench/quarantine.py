@@ -6,7 +6,7 @@ Of the dead, a third is refused, a third is accepted and never answered, and a t
 import asyncio
 import random
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, suppress
 
 from tests.bench.lab.figures import Row, cpu_seconds, median
@@ -23,7 +23,7 @@ LOOKS = 4
 """So often the lateness is read, an interval apart."""
 
 
-async def run(options: Options, say: Say) -> AsyncIterator[Row]:
+async def run(options: Options, say: Say) -> AsyncGenerator[Row, None]:
     """Once with all sources alive, once with a tenth of them dead."""
     living = options.objects - options.objects // DEAD_SHARE
     async with build_stand(options) as stand, AsyncExitStack() as stack:

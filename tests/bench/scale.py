@@ -9,7 +9,7 @@ import random
 import re  # noqa: TID251 - the pattern is constant
 import time
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 
 from keda_py.errors import NotFound
 from keda_py.kube.resources import SCALED_OBJECTS
@@ -28,7 +28,7 @@ CHURN_SECONDS, CHURN_RATE = 20.0, 10
 """So long, so many objects a second are deleted and made again."""
 
 
-async def run(options: Options, say: Say) -> AsyncIterator[Row]:
+async def run(options: Options, say: Say) -> AsyncGenerator[Row, None]:
     """A row for each phase, in a stand of its own."""
     size: Row = {"objects": options.objects, "interval_s": options.interval}
     async with build_stand(options) as stand:

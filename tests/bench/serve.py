@@ -5,7 +5,7 @@ import ssl
 import sys
 import tempfile
 from base64 import b64decode
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +20,8 @@ from keda_py.localkube.access.identity import FRONT_PROXY, load_pair
 from tests.bench.lab.figures import Row
 from tests.bench.lab.load import Load, ask
 from tests.bench.lab.options import Options, Say
-from tests.bench.lab.stand import LOOPBACK, NAMESPACE, Stand, build_stand, start_process, until
+from tests.bench.lab.processes import LOOPBACK, start_process, until
+from tests.bench.lab.stand import NAMESPACE, Stand, build_stand
 from tests.bench.scale import measure_start
 
 CLIENTS = (1, 16)
@@ -44,7 +45,7 @@ class Way:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-async def run(options: Options, say: Say) -> AsyncIterator[Row]:
+async def run(options: Options, say: Say) -> AsyncGenerator[Row, None]:
     """One row for each way and number of clients."""
     async with build_stand(options) as stand:
         await measure_start(stand, options, say)

@@ -8,7 +8,7 @@ import os
 import signal
 import tempfile
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -32,7 +32,7 @@ CLIENTS = (1, 16)
 OBJECTS = 'keda_py_shards_objects{type="scaledobject"}'
 
 
-async def run(options: Options, say: Say) -> AsyncIterator[Row]:
+async def run(options: Options, say: Say) -> AsyncGenerator[Row, None]:
     """A row for each phase."""
     size: Row = {"objects": options.objects, "interval_s": options.interval}
     async with AsyncExitStack() as stack:

@@ -8,7 +8,7 @@ import asyncio
 import random
 import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -53,7 +53,7 @@ class Lab:
         return self.stand.list_trigger(index, port)
 
 
-async def run(options: Options, say: Say) -> AsyncIterator[Row]:
+async def run(options: Options, say: Say) -> AsyncGenerator[Row, None]:
     """One row for the time of faults, one for what is left."""
     async with AsyncExitStack() as stack:
         lab = await _build(stack, options)

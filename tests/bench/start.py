@@ -3,18 +3,19 @@
 import asyncio
 import sys
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 
 from tests.bench.lab.figures import Row, median, resident_mb
 from tests.bench.lab.options import Options, Say
-from tests.bench.lab.stand import build_stand, keda_py, until
+from tests.bench.lab.processes import keda_py, until
+from tests.bench.lab.stand import build_stand
 
 TIMES = 5
 IDLE_SECONDS = 20.0
 NIGHTLY = {"timezone": "Asia/Seoul", "start": "30 8 * * *", "end": "30 19 * * *", "desiredReplicas": "1"}
 
 
-async def run(options: Options, say: Say) -> AsyncIterator[Row]:
+async def run(options: Options, say: Say) -> AsyncGenerator[Row, None]:
     """Medians of five starts; memory with a trigger that needs no client library, and with one that does."""
     say("keda-py --help")
     help_s = await _seconds(keda_py("--help"))

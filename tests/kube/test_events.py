@@ -250,3 +250,16 @@ async def test_nothing_is_kept_of_events_that_no_repeat_can_join(
     await clock.advance(SERIES_SECONDS + 1)
     recorder.forget_old()
     assert remembered_of_events() == {}
+
+
+async def test_of_an_object_that_is_gone_all_is_told_and_nothing_kept(
+    clock: FakeClock, client: KubeClient, events: Shelf
+) -> None:
+    recorder = EventRecorder(client, instance="pod-1")
+    async with running(recorder.run()):
+        for _ in range(4):
+            recorder.record(OBJECT, "Normal", "Ready", "ready")
+            await clock.advance(1.0)
+        recorder.forget("u1")
+        await eventually(lambda: any(event.get("series", {}).get("count") == 4 for event in events.objects.values()))
+        await eventually(lambda: remembered_of_events() == {})

@@ -300,6 +300,7 @@ class Controller(Generic[StateT]):
         self._parts.instruments.forget(state.key)
         self._parts.record.forget(state.key)
         self._parts.resolver.forget(state.key)
+        self._parts.events.forget(state.uid)
         self.states.pop(state.key, None)
 
     async def _write_last(self, last: Iterable[tuple[StateT, Mapping[str, Any]]]) -> None:

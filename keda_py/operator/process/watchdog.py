@@ -1,24 +1,29 @@
 """Reports by name who blocks the event loop: a plug-in that does so delays every object and every answer.
 
-A thread watches the loop's heart beat. When a beat is late it looks at what the loop's thread is doing just then; the
-loop itself reports it with its next beat, so that logging and counting stay on one thread. What never beats again is
-for `process/hang.py`, and for the last net where not even the thread runs any more.
+A thread looks some times a second whether the loop is at work. While it is, it is asked for a sign of life; when that
+does not come in time, the thread looks at what the loop's thread is doing just then. The loop itself reports it with
+its next sign, so that logging and counting stay on one thread. A loop at rest is left alone but for a beat a second:
+to wake it each time would be most of what an idle operator costs. What never gives a sign again is for
+`process/hang.py`, and for the last net where not even the thread runs any more.
 """
 
 import asyncio
 import logging
 import sys
 import threading
+import time
 from collections.abc import Iterator, Mapping
+from inspect import CO_COROUTINE
 from types import FrameType
 
 from keda_py.operator.process.hang import TICK_SECONDS
 from keda_py.operator.process.own import OwnProcess
 from keda_py.telemetry.process_metrics import ProcessMetrics
 
-BEAT_SECONDS = 0.1
+BEAT_SECONDS = 1.0
 STALL_SECONDS = TICK_SECONDS
-REARM_BEATS = 10
+REST_SECONDS, RESTS = 0.25, 20
+"""Between two looks at a loop that was at rest at the last one; after so many of them without a beat it is not."""
 QUIET_SECONDS = 60.0
 """One culprit is named in the log this often at most; the metric counts each time."""
 
@@ -30,53 +35,80 @@ class Watchdog:
 
     def __init__(self, process: ProcessMetrics, scalers: Mapping[str, str], own: OwnProcess | None = None) -> None:
         self._process, self._scalers, self._own = process, scalers, own
-        self._beats = 0
+        self._signs = 0
+        self._asked: float | None = None
+        """When a sign was asked for that has not come yet, by the thread's clock."""
         self._caught = ""
         self._told: dict[str, float] = {}
-        self._stopped = threading.Event()
+        self._going = threading.Lock()
 
     async def run(self) -> None:
         """Beat and report until cancelled."""
         loop = asyncio.get_running_loop()
-        thread = threading.Thread(
-            target=self._watch, args=(threading.get_ident(),), name="keda-py-watchdog", daemon=True
-        )
-        thread.start()
+        watched = (loop, threading.get_ident(), _resting_frame(sys._getframe()))
+        thread = threading.Thread(target=self._watch, args=watched, name="keda-py-watchdog", daemon=True)
         try:
-            due = loop.time() + BEAT_SECONDS
-            while True:
-                if self._own is not None and self._beats % REARM_BEATS == 0:
-                    self._own.rearm()
-                await asyncio.sleep(BEAT_SECONDS)
-                self._beats += 1
-                self._report(loop.time(), max(loop.time() - due, 0.0))
-                due = loop.time() + BEAT_SECONDS
+            with self._going:
+                thread.start()
+                await self._beat(loop)
         finally:
-            self._stopped.set()
             thread.join()
 
-    def _report(self, now: float, late: float) -> None:
+    async def _beat(self, loop: asyncio.AbstractEventLoop) -> None:
+        while True:
+            if self._own is not None:
+                self._own.rearm()
+            due = loop.time() + BEAT_SECONDS
+            await asyncio.sleep(BEAT_SECONDS)
+            self._signs += 1
+            self._report(max(loop.time() - due, 0.0))
+
+    def _report(self, late: float) -> None:
         self._process.record_lag(late)
-        culprit, self._caught = self._caught, ""
-        if late < STALL_SECONDS or not culprit:
+        if late < STALL_SECONDS or not self._caught:
             return
+        culprit, self._caught = self._caught, ""
         self._process.record_stall(culprit)
+        now = time.monotonic()
         if now - self._told.get(culprit, float("-inf")) >= QUIET_SECONDS:
             self._told[culprit] = now
             log.warning("the event loop was blocked", extra={"culprit": culprit, "seconds": round(late, 3)})
 
-    def _watch(self, watched: int) -> None:
-        """The thread: a beat that does not come in time is looked into, once."""
-        seen = looked = -1
+    def _answer(self) -> None:
+        """On the loop: the sign that was asked for."""
+        asked, self._asked = self._asked, None
+        self._signs += 1
+        if asked is not None:
+            self._report(time.monotonic() - asked)
+
+    def _watch(self, loop: asyncio.AbstractEventLoop, watched: int, resting: FrameType | None) -> None:
+        """The thread, until the lock is free: a sign that does not come in time is looked into, once."""
         hang = self._own.hang if self._own is not None else None
-        while not self._stopped.wait(STALL_SECONDS):
-            beats = self._beats
+        rests, rested, quiet, signs, looked = 0, False, 0, -1, False
+        while not self._going.acquire(timeout=REST_SECONDS if rested else STALL_SECONDS):
+            frame = sys._current_frames().get(watched)
+            quiet, signs = 0 if self._signs != signs else quiet + 1, self._signs
             if hang is not None:
-                hang.tick(beats, lambda: sys._current_frames().get(watched))
-            if beats == seen and beats != looked:
-                looked, frame = beats, sys._current_frames().get(watched)
+                hang.tick(signs + rests, lambda: sys._current_frames().get(watched))
+            if rested := self._asked is None and frame is resting and quiet < RESTS:
+                rests += 1
+            elif self._asked is None:
+                self._caught, self._asked, looked = "", time.monotonic(), False
+                loop.call_soon_threadsafe(self._answer)
+            elif not looked:
+                looked = True
                 self._caught = _name_culprit(frame, self._scalers) if frame is not None else ""
-            seen = beats
+        self._going.release()
+
+
+def _resting_frame(frame: FrameType | None) -> FrameType | None:
+    """Where the thread of a loop in C is while nothing runs: the innermost frame that is no coroutine's.
+
+    A loop in Python rests in frames of its own, and is always asked.
+    """
+    while frame is not None and frame.f_code.co_flags & CO_COROUTINE:
+        frame = frame.f_back
+    return frame
 
 
 def _name_culprit(frame: FrameType, scalers: Mapping[str, str]) -> str:

@@ -1,6 +1,6 @@
 """What the command line says, for every bench."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,5 +35,5 @@ class Options:
     imitate_kubelet: bool = False
 
 
-Bench = Callable[[Options, Say], AsyncIterator[Row]]
+Bench = Callable[[Options, Say], AsyncGenerator[Row, None]]
 """`run` of each bench: a row of figures a phase."""

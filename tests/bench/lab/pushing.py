@@ -16,7 +16,8 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from keda_py.kube.resources import CONFIG_MAPS, PODS, SECRETS, TRIGGER_AUTHENTICATIONS, Obj
 from keda_py.sdk import external_protocol as protocol
-from tests.bench.lab.stand import LOOPBACK, NAMESPACE, Stand
+from tests.bench.lab.processes import LOOPBACK
+from tests.bench.lab.stand import NAMESPACE, Stand
 from tests.builders import authentication, config_map, from_key, metadata, secret
 from tests.certificates import Authority
 from tests.scalers.grpc.conftest import External, external_server

@@ -205,5 +205,5 @@ def is_ready(scaled_object: Obj) -> bool:
 
 
 def _scaled_object(index: int, interval: int, trigger: Obj) -> Obj:
-    spec = {"minReplicaCount": 0, "maxReplicaCount": 10, "pollingInterval": interval, "cooldownPeriod": 5}
+    spec: Obj = {"minReplicaCount": 0, "maxReplicaCount": 10, "pollingInterval": interval, "cooldownPeriod": 5}
     return bare_scaled_object(trigger, name=f"d{index}", namespace=NAMESPACE, **spec)

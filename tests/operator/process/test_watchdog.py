@@ -4,19 +4,23 @@ import asyncio
 import importlib.util
 import logging
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
-from keda_py.operator.process.watchdog import Watchdog
+from keda_py.cli.operator import loop_factory
+from keda_py.operator.process.watchdog import REST_SECONDS, Watchdog
 from keda_py.telemetry.page import MetricsPage
 from keda_py.telemetry.prometheus import OperatorMetrics
 from tests.waiting import eventually
 
 STALL_SECONDS = 0.5
 """More than the watchdog lets pass: blocking for so long is reported, waiting for so long is not."""
+
+LONG_SECONDS = 2.0
+"""Enough for eight looks at a loop that has two beats of its own meanwhile."""
 
 PLUGIN = """
 import time
@@ -94,3 +98,29 @@ async def test_a_plug_in_that_only_waits_is_not_reported(read: Callable[[float],
         await read(0)  # type: ignore[misc]
         await asyncio.sleep(STALL_SECONDS)
         assert not [name for name in await page(metrics) if "scaler acme" in name]
+
+
+def on_a_loop_in_c(scenario: Callable[[], Coroutine[None, None, None]]) -> None:
+    with asyncio.Runner(loop_factory=loop_factory()) as runner:
+        runner.run(scenario())
+
+
+def test_on_a_loop_in_c_who_blocks_it_is_named_too(read: Callable[[float], object]) -> None:
+    async def scenario() -> None:
+        async with watched() as metrics:
+            await asyncio.sleep(REST_SECONDS)  # the thread finds it at rest before
+            await read(STALL_SECONDS)  # type: ignore[misc]
+            await next_beat(metrics)
+            assert (await page(metrics))['keda_py_event_loop_stalls_total{culprit="scaler acme"}'] == 1
+
+    on_a_loop_in_c(scenario)
+
+
+def test_a_loop_in_c_that_has_nothing_to_do_is_left_alone() -> None:
+    async def scenario() -> None:
+        async with watched() as metrics:
+            before = await beats(metrics)
+            await asyncio.sleep(LONG_SECONDS)
+            assert await beats(metrics) - before < LONG_SECONDS / REST_SECONDS
+
+    on_a_loop_in_c(scenario)
