@@ -78,8 +78,8 @@ class Remembered:
         return {name: value for name, value in {**self.stored, **self.staged}.items() if value is not None}
 
     def remember(self, live: Mapping[str, Any]) -> None:
-        """Take the status of a written object over, unless we have seen it, or a later version of the object."""
-        if version_of(live) > self.version:
+        """Take the status of a written object over, unless the cache has that version, or a later one, already."""
+        if (version := version_of(live)) > self.version or not version:
             self._take(live)
 
     def follow(self, old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> None:

@@ -93,7 +93,7 @@ class Listening:
 
     def __init__(self, open_line: OpenLine, room: Room) -> None:
         self._open_line, self._room = open_line, room
-        self._ears: dict[str, list[_Ear]] = {}
+        self._ears: dict[str, set[_Ear]] = {}
         self._asked: set[str] = set()
         """Of which the line tells."""
         self._wanted: set[str] = set()
@@ -109,7 +109,7 @@ class Listening:
     async def events(self, topic: str) -> AsyncGenerator[bool, None]:
         """True after one event or many; the next one is asked for when the next item is."""
         ear = _Ear()
-        self._ears.setdefault(topic, []).append(ear)
+        self._ears.setdefault(topic, set()).add(ear)
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._run())
         try:
@@ -133,9 +133,8 @@ class Listening:
             self._work.set()
 
     def _leave(self, topic: str, ear: _Ear) -> None:
-        ears = self._ears.get(topic, [])
-        if ear in ears:
-            ears.remove(ear)
+        ears = self._ears.get(topic, set())
+        ears.discard(ear)
         if not ears:
             self._ears.pop(topic, None)
             self._told.discard(topic)

@@ -56,3 +56,14 @@ def test_the_answer_to_a_write_is_taken_until_the_cache_has_its_version() -> Non
     assert state.stored is watched["status"]
     state.remember(version(1))
     assert state.stored is watched["status"]
+
+
+def test_where_versions_are_no_numbers_the_last_one_heard_of_counts() -> None:
+    state, answer, watched = remembered(), version(1), version(1)
+    for live, name in ((answer, "b"), (watched, "c")):
+        live["metadata"]["resourceVersion"] = name
+    state.follow(None, version(0))
+    state.remember(answer)
+    assert state.stored is answer["status"]
+    state.follow(None, watched)
+    assert state.stored is watched["status"]
