@@ -36,7 +36,7 @@ class LimitedServer:
     """Serves one application. `app` needs no limits of its own but for bodies (`client_max_size`) and answers."""
 
     def __init__(self, app: web.Application, limits: Limits | None = None) -> None:
-        app.middlewares[:0] = [self._say_goodbye, _note_times]
+        app.middlewares.insert(0, self._answer)
         app.on_response_prepare.append(_hide_software)
         self._limits = limits or Limits()
         self._table = Table(min(self._limits.connections, descriptors() // 4))
@@ -140,8 +140,16 @@ class LimitedServer:
         return Connection(self._runner.server, seat, self._table, self._wires, self._limits.idle)
 
     @web.middleware
-    async def _say_goodbye(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        response = await handler(request)
+    async def _answer(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Tells the connection when an answer begins and ends, and the client that it was the last one."""
+        connection = request.protocol
+        if isinstance(connection, Connection):
+            connection.begin_answer()
+        try:
+            response = await handler(request)
+        finally:
+            if isinstance(connection, Connection):
+                connection.end_answer(had_body=request.body_exists)
         if self._leaving:
             response.force_close()
         return response
@@ -154,18 +162,6 @@ class LimitedServer:
             log.debug("slow client cut off", extra={"peer": seat.address})
             seat.drop()
         self._sweeping = loop.call_later(SWEEP_SECONDS, self._sweep) if len(self._table) else None
-
-
-@web.middleware
-async def _note_times(request: web.Request, handler: Handler) -> web.StreamResponse:
-    connection = request.protocol
-    if not isinstance(connection, Connection):
-        return await handler(request)
-    connection.begin_answer()
-    try:
-        return await handler(request)
-    finally:
-        connection.end_answer(had_body=request.body_exists)
 
 
 async def _hide_software(request: web.Request, response: web.StreamResponse) -> None:

@@ -16,7 +16,7 @@ from tests.bench.lab.processes import until
 from tests.bench.lab.stand import NAMESPACE, Stand, build_stand
 from tests.builders import cron
 
-START_SECONDS, PER_SECOND = 15.0, 20
+START_SECONDS, PER_SECOND = 15.0, 60
 """So long, and a second for so many objects, until all are Ready, for the choice of the minute."""
 GIVEN_BACK_SECONDS = 25.0
 """After which the operator has looked at its memory twice."""
