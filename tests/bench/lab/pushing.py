@@ -29,6 +29,8 @@ from tests.scalers.servers.rabbitmq import rabbitmq
 from tests.servers import free_port
 
 KAFKA_GROUP = "workers"
+_OPEN = "no_auth_user: shop\n"
+"""NATS tells of messages to clients without credentials."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +106,7 @@ async def open_nats(_: Stand, count: int) -> AsyncIterator[Pushing]:
     """A stream with a consumer for each."""
     import nats as client
 
-    with tempfile.TemporaryDirectory() as folder, nats(Path(folder)) as (server,):
+    with tempfile.TemporaryDirectory() as folder, nats(Path(folder), more=_OPEN) as (server,):
         connection = await client.connect(server.url)
         streams = connection.jetstream(timeout=20)
         for number in range(count):
