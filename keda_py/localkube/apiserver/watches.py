@@ -101,7 +101,8 @@ async def _events(watch: Watch, subscription: Subscription, store: Store) -> Asy
             async with asyncio.timeout(min(left, pause)):
                 events = await subscription.take()
         except TimeoutError:
-            if watch.bookmarks and store.revision >= watch.since:
+            # With an event on its way the version is not the client's yet: where time is over, it would never hear it.
+            if watch.bookmarks and store.revision >= watch.since and not subscription.is_behind:
                 yield _bookmark(watch, store.revision, {})
             continue
         if not events:

@@ -128,6 +128,11 @@ class Subscription:
             self._arrived.clear()
             await self._arrived.wait()
 
+    @property
+    def is_behind(self) -> bool:
+        """Whether there are events that were not taken yet."""
+        return bool(self._pending)
+
     def close(self) -> None:
         """Stop; what is queued can still be read."""
         self._closed = True

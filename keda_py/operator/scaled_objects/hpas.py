@@ -10,7 +10,7 @@ from keda_py.core.hpa.manifest import Manifest, differs
 from keda_py.core.spec import ScalingSpec
 from keda_py.errors import AlreadyExists, NotFound
 from keda_py.kube.client import KubeClient
-from keda_py.kube.informers.informer import Informer
+from keda_py.kube.informers.cache import Cache
 from keda_py.kube.resources import HORIZONTAL_POD_AUTOSCALERS, Obj
 from keda_py.operator.cluster.caches import unpack_hpa
 
@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 class Hpas:
     """Writes HorizontalPodAutoscalers."""
 
-    def __init__(self, client: KubeClient, cache: Informer) -> None:
+    def __init__(self, client: KubeClient, cache: Cache) -> None:
         self._client, self._cache = client, cache
 
     async def ensure(self, spec: ScalingSpec, desired: Manifest, recorded_name: str) -> str:
@@ -31,7 +31,12 @@ class Hpas:
         live = self._cache.get(spec.namespace, name)
         if live is None:
             return await self._create(spec, desired)
-        return await self._replace(spec, desired) if differs(desired, unpack_hpa(live)) else ""
+        if not differs(desired, unpack_hpa(live)):
+            return ""
+        try:
+            return await self._replace(spec, desired)
+        except NotFound:  # it went with a namesake of its owner, and the cache has not heard of it
+            return await self._create(spec, desired)
 
     async def _create(self, spec: ScalingSpec, desired: Manifest) -> str:
         try:

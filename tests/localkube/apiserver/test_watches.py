@@ -1,13 +1,20 @@
 """Watches, beyond what the recordings show."""
 
+import asyncio
+import time
+from datetime import UTC, datetime
 from typing import Any
 
+import orjson
 import pytest
 
 from keda_py.clock import FakeClock
+from keda_py.localkube.cluster import LocalCluster
 from tests.builders import config_map, deployment
 from tests.localkube.client import CONFIGMAPS, DEPLOYMENTS, Client
 
+BUSY_SECONDS = 0.2
+"""Half of the time for which the loop is kept from looking at what is due."""
 INITIAL = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan", "allowWatchBookmarks": "true"}
 
 
@@ -66,3 +73,33 @@ async def test_a_watched_table_has_ages_of_the_moment(client: Client, clock: Fak
 
 async def _first(stream: Any) -> Any:
     yield await anext(stream)
+
+
+def test_no_bookmark_tells_of_an_event_that_is_still_on_its_way_as_the_time_ends() -> None:
+    """Who came back with its version would never hear of the event. On a loop whose time is the machine's."""
+
+    async def scenario(clock: FakeClock) -> tuple[int, list[Any]]:
+        async with LocalCluster(clock) as cluster:
+            client, loop, made = Client(cluster), asyncio.get_running_loop(), list[Any]()
+            resource = cluster.store.resources.find("", "v1", "configmaps")
+            assert resource is not None
+            version = (await client.get(CONFIGMAPS))["metadata"]["resourceVersion"]
+            query = {"watch": "true", "allowWatchBookmarks": "true", "timeoutSeconds": "1", "resourceVersion": version}
+            answer = await client.ask("GET", CONFIGMAPS, **query)
+            assert answer.stream is not None
+
+            def late() -> None:
+                made.append(cluster.store.create(resource, config_map("late", "default")))
+
+            # One turn of the loop finds the end of the time and, after it, the write due at once.
+            loop.call_later(1 - BUSY_SECONDS, time.sleep, 2 * BUSY_SECONDS)
+            loop.call_later(1 + BUSY_SECONDS / 2, late)
+            lines = [line async for chunk in answer.stream for line in chunk.splitlines()]
+            return int(made[0]["metadata"]["resourceVersion"]), [orjson.loads(line) for line in lines]
+
+    with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
+        version, events = runner.run(scenario(FakeClock(datetime(2026, 11, 21, 8, tzinfo=UTC))))
+    heard = [event["object"]["metadata"] for event in events]
+    names = [one.get("name") for one in heard]
+    newer = [at for at, one in enumerate(heard) if names[at] is None and int(one["resourceVersion"]) >= version]
+    assert all("late" in names[:at] for at in newer)
