@@ -130,10 +130,10 @@ class EventRecorder:
             with suppress(TimeoutError):
                 async with asyncio.timeout(SERIES_SECONDS):
                     await self._wake.wait()
+            self._wake.clear()
             self.forget_old()
             self._forget_gone()
             await self._drain()
-            self._wake.clear()
 
     async def flush(self, seconds: float) -> None:
         """Write what is left, last counts too, for at most `seconds`; to be called when `run` has ended."""

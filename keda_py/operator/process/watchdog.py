@@ -22,8 +22,9 @@ from keda_py.telemetry.process_metrics import ProcessMetrics
 
 BEAT_SECONDS = 1.0
 STALL_SECONDS = TICK_SECONDS
-REST_SECONDS, RESTS = 0.25, 20
-"""Between two looks at a loop that was at rest at the last one; after so many of them without a beat it is not."""
+REST_SECONDS, RESTS = 0.25, 6
+"""Between two looks at a loop that was at rest at the last one. After so many without a sign, longer than a beat takes,
+it is not at rest: what blocks it has no frame of its own."""
 QUIET_SECONDS = 60.0
 """One culprit is named in the log this often at most; the metric counts each time."""
 
