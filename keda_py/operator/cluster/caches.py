@@ -52,6 +52,8 @@ WRITTEN = "written"
 
 A cluster has one for each ScaledObject, which changes with every status: as text it takes a third of the room, and is
 compared in one step."""
+LONGEST_TEXT = 4096
+"""Bytes; an HPA that says more is kept as it is: any user may make one, and it is read again at each of its changes."""
 _IDENTITY = ("name", "namespace", "uid", "resourceVersion")
 _SAID = ("labels", "annotations", "ownerReferences")
 _CONDITION = ("type", "status", "reason", "message")
@@ -129,12 +131,12 @@ def keep_hpa_status(live: Obj, alike: Pool) -> Obj:
 
 
 def unpack_hpa(kept: Obj) -> Obj:
-    """As the API server has it, as far as it is kept. Another HPA, which was not kept here, is given back as it is."""
-    if WRITTEN not in kept:
-        return kept
-    said = orjson.loads(kept[WRITTEN])
-    spec = said.pop("spec", {})
-    return {"metadata": {**kept["metadata"], **said}, "spec": spec, "status": kept["status"]}
+    """As the API server has it, as far as it is kept."""
+    said = kept[WRITTEN]
+    if isinstance(said, bytes):
+        said = orjson.loads(said)
+    written = {name: said[name] for name in _SAID if name in said}
+    return {"metadata": {**kept["metadata"], **written}, "spec": said["spec"], "status": kept["status"]}
 
 
 def _kept(live: Obj, status: dict[str, Any]) -> Obj:
@@ -142,16 +144,17 @@ def _kept(live: Obj, status: dict[str, Any]) -> Obj:
     said = {name: meta[name] for name in _SAID if name in meta} | {"spec": live.get("spec") or {}}
     return {
         "metadata": {name: meta[name] for name in _IDENTITY if name in meta},
-        WRITTEN: _text(said),
+        WRITTEN: _text_of(said),
         "status": status,
     }
 
 
-def _text(said: Obj) -> bytes:
+def _text_of(said: Obj) -> bytes | Obj:
     try:
-        return compact_json(said)
-    except TypeError:  # nested deeper than can be written: nothing that a manifest could be equal to
-        return b"{}"
+        text = compact_json(said)
+    except TypeError:  # nested deeper than can be written
+        return said
+    return text if len(text) <= LONGEST_TEXT else said
 
 
 class Caches:

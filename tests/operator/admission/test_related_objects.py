@@ -4,7 +4,9 @@ from typing import Any
 
 import orjson
 
+from keda_py.kube.informers.pool import Pool
 from keda_py.operator.admission.related_objects import MOST_CONTAINERS, MOST_TOLD, RelatedObjects
+from keda_py.operator.cluster.caches import keep_hpa
 
 Obj = dict[str, Any]
 QUESTION = {
@@ -45,7 +47,8 @@ class Full:
         containers = [{"name": "c" * 1000, "resources": {"requests": {"cpu": "100m", **waste}}, **waste}] * 10_000
         meta = {"name": "other", "annotations": waste, "ownerReferences": [waste] * 1000}
         self.scaled_objects = Everything(*[{"metadata": meta, "spec": target}] * 1000)
-        self.hpas = Everything(*[{"metadata": meta, "spec": {"scaleTargetRef": {"name": "web"}}}] * 1000)
+        hpa = keep_hpa({"metadata": meta, "spec": {"scaleTargetRef": {"name": "web"}}}, Pool())
+        self.hpas = Everything(*[hpa] * 1000)
         self.limit_ranges = Everything(*[{"metadata": meta, "spec": {"limits": limits}}] * 1000)
         pod = {"template": {"spec": {"containers": containers}}}
         self.workloads = {"deployments": Everything({"metadata": meta, "spec": pod})}

@@ -1,9 +1,6 @@
 """An HPA is brought to what it should be, also where the cache is behind."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
-
-import pytest
 
 from keda_py.clock import SystemClock
 from keda_py.core.hpa.manifest import build_hpa
@@ -20,28 +17,15 @@ from tests.kube.faulty_server import FaultyServer, refuses, says, serving, write
 ALL = "/apis/autoscaling/v2/namespaces/{}/horizontalpodautoscalers"
 
 
-@pytest.fixture
-async def server() -> AsyncIterator[FaultyServer]:
-    async with serving(FaultyServer()) as faulty:
-        yield faulty
-
-
-@pytest.fixture
-async def client(server: FaultyServer, tmp_path: Path) -> AsyncIterator[KubeClient]:
-    async with KubeClient(SystemClock(), write_kubeconfig(tmp_path / "kubeconfig", server.url)) as opened:
-        yield opened
-
-
-async def test_one_that_is_gone_though_the_cache_still_has_it_is_made_anew(
-    server: FaultyServer, client: KubeClient
-) -> None:
+async def test_one_that_is_gone_though_the_cache_still_has_it_is_made_anew(tmp_path: Path) -> None:
     wanted = spec_with("cron")
     desired = build_hpa(wanted, name_metrics(wanted, [[ExternalMetric(name="cron", target=1)]]))
-    name = desired["metadata"]["name"]
+    name, place = desired["metadata"]["name"], ALL.format(wanted.namespace)
     kept = {**desired, "metadata": {**desired["metadata"], "uid": "u", "resourceVersion": "4", "ownerReferences": []}}
     cache = Cache({})
     cache.put(keep_hpa(kept, Pool()))
-    place = ALL.format(wanted.namespace)
+    server = FaultyServer()
     server.answer(f"PUT {place}/{name}", refuses(404, "NotFound"))
     server.answer(f"POST {place}", says({**kept, "metadata": {**kept["metadata"], "resourceVersion": "9"}}))
-    assert await Hpas(client, cache).ensure(wanted, desired, name) == "9"
+    async with serving(server), KubeClient(SystemClock(), write_kubeconfig(tmp_path / "k", server.url)) as client:
+        assert await Hpas(client, cache).ensure(wanted, desired, name) == "9"
