@@ -41,20 +41,22 @@ def open_journal(folder: str, name: str, now: int) -> Iterator[Journal]:
     living process has.
     """
     with ExitStack() as stack:
-        file, memory = -1, None
+        file, mapped = -1, None
         if folder != NO_FOLDER:
             try:
                 file = _open_file(stack, _open_folder(stack, folder), name)
-                memory = _map(stack, file)
+                mapped = _map(stack, file)
             except (OSError, ValueError) as error:
                 consequence = "no journal is kept: should this process die, the next one does not know of what"
                 log.warning(consequence, extra={"error": str(error)})
-        journal = Journal(memory, now) if memory is not None else Journal.in_memory()
+        journal = Journal(memoryview(mapped), now) if mapped is not None else Journal.in_memory()
+        if mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
+            mapped.madvise(mmap.MADV_DONTNEED)  # the kernel has the pages; ours are those of the few slots in use
         _tell(journal)
         try:
             yield journal
         finally:
-            if not journal.close() and memory is not None:
+            if not journal.close() and mapped is not None:
                 stack.callback(os.ftruncate, file, 0)  # before the file is closed, after the map is
 
 
@@ -100,14 +102,14 @@ def _open_file(stack: ExitStack, folder: int, name: str) -> int:
     raise OSError(f"{PROCESSES} other operators of this name are running")
 
 
-def _map(stack: ExitStack, file: int) -> memoryview:
+def _map(stack: ExitStack, file: int) -> mmap.mmap:
     """The file's memory. Raises OSError where there is no room, which a store would find out by SIGBUS."""
     if os.fstat(file).st_size != SIZE:
         os.ftruncate(file, 0)
         if os.pwrite(file, bytes(SIZE), 0) != SIZE:
             os.ftruncate(file, 0)
             raise OSError(f"there is no room for {SIZE} bytes")
-    return memoryview(stack.enter_context(mmap.mmap(file, SIZE)))
+    return stack.enter_context(mmap.mmap(file, SIZE))
 
 
 def _tell(journal: Journal) -> None:

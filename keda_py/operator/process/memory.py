@@ -2,7 +2,8 @@
 
 Python's collector looks through all objects once so many new ones are there; an operator's live as long as its
 ScaledObjects, and nearly all of its garbage ends without the collector. C's allocator keeps what is free: after a
-module was read from its file, or a thousand objects were deleted, that is a fair part of the whole.
+module was read from its file, or a thousand objects were deleted, that is a fair part of the whole. And code that only
+the start needed stays mapped (`code_pages.py`).
 Only for a process of its own: `operator/app.py` runs this beside the work.
 """
 
@@ -12,6 +13,8 @@ import gc
 import sys
 from collections.abc import Callable
 from pathlib import Path
+
+from keda_py.operator.process.code_pages import CodePages
 
 NEW_OBJECTS, YOUNG, OLD = 50_000, 10, 10
 """So many new objects, instead of 700, before the collector looks at these; and so many such looks, before it looks
@@ -49,7 +52,7 @@ def collect_seldom() -> None:
 
 async def give_back(count: Callable[[], int]) -> None:
     """Give free memory back to the system when it pays, until cancelled. `count`: of the objects that there are."""
-    trim, objects, pages = _of_libc("malloc_trim"), 0, 0
+    trim, code, objects, pages = _of_libc("malloc_trim"), CodePages(), 0, 0
     while trim is not None:
         await asyncio.sleep(LOOK_SECONDS)
         objects = max(objects, count())
@@ -57,6 +60,7 @@ async def give_back(count: Callable[[], int]) -> None:
             # The last generation has all that lives; looked through, the interpreter's spare tuples and floats go, too.
             gc.collect(2 if count() <= objects // 2 else 1)
             await asyncio.to_thread(trim, 0)
+            await asyncio.to_thread(code.leave)
             objects, pages = count(), _resident_pages()
 
 
