@@ -39,6 +39,10 @@ class Connections:
         """Of all namespaces."""
         return self._all.held
 
+    def waiting(self, namespace: str) -> int:
+        """Who waits for one, whatever the host."""
+        return self._all.waiting(namespace)
+
     async def take(self, host: Hashable, seconds: float | None) -> Callable[[], None]:
         """Wait for a connection to `host` (None: it counts in all only) and have it until what is returned is called.
 

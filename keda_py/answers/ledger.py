@@ -48,6 +48,10 @@ class Ledger:
         """Bytes, of one tenant."""
         return self._held.get(tenant, 0)
 
+    def waiting(self, tenant: str) -> int:
+        """How many of its answers wait for room."""
+        return len(self._waiting.get(tenant, ()))
+
     def try_take(self, tenant: str, size: int, *, growing: bool = False) -> bool:
         """Whether the tenant holds `size` more bytes now; `growing`: for an answer that has taken before."""
         fits = tenant not in self._waiting and self._fits(tenant, size, growing=growing)

@@ -192,6 +192,10 @@ class KubeClient:
             async with _bounded(request, seconds), self._place(request, seconds):
                 return await self._attempt(request, asyncio.get_running_loop().time() + seconds)
 
+    def is_crowded(self, namespace: str) -> bool:
+        """Whether as many requests for the namespace wait as are under way."""
+        return self._requests.waiting(namespace) >= self._requests.share
+
     @asynccontextmanager
     async def _place(self, request: Request, seconds: float) -> AsyncIterator[None]:
         """One of the namespace's share of requests; the operator's own, its Lease's above all, wait for no other."""

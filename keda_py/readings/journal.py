@@ -11,6 +11,7 @@ work; the watchdog's may call `accuse` while that one hangs.
 
 import logging
 from collections.abc import Coroutine, Generator, Iterable, Sequence
+from functools import lru_cache
 from types import coroutine
 from typing import Any, TypeVar
 
@@ -23,6 +24,9 @@ T = TypeVar("T")
 _GROUPS = 2**32
 
 log = logging.getLogger(__name__)
+
+_packed = lru_cache(maxsize=64)(pack)
+"""Half a microsecond saved, of one. Kept, each is 700 bytes and a hole in the allocator once its object is gone."""
 
 
 class Journal:
@@ -125,7 +129,7 @@ class Journal:
         return kept
 
     def _write(self, work: Work, group: int) -> int:
-        return self._fill(pack(work), Mark.TRIAL if work.key in self.trials else Mark.UNDER_WAY, group)
+        return self._fill(_packed(work), Mark.TRIAL if work.key in self.trials else Mark.UNDER_WAY, group)
 
     def _fill(self, entry: bytes, mark: Mark, group: int) -> int:
         """The slot, 0 if no slot is left. The mark comes last: a death in between leaves a free slot."""

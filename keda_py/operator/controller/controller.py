@@ -45,13 +45,13 @@ class Controller(Generic[StateT]):
         self.name = self.kind.lower()
         self._workers = Workers(parts.instruments.process, self.name, workers)
         self.states: dict[ObjectKey, StateT] = {}
-        self.queue = DueQueue(parts.clock, self._work)
+        self.queue = DueQueue(parts.clock, self._work, parts.client.is_crowded)
 
     async def run(self) -> None:
         """Work until cancelled; the caches must have synced. Of an earlier run nothing is remembered."""
         self._parts.quarantine.begin(self.kind, {ObjectKey.of(self.kind, live) for live in self._kind.live.objects()})
         self.states.clear()
-        self.queue = DueQueue(self._parts.clock, self._work)
+        self.queue = DueQueue(self._parts.clock, self._work, self._parts.client.is_crowded)
         self._parts.readings.recount(self.kind)
         with ExitStack() as subscriptions:
             if self._tenures is not None:

@@ -1,13 +1,15 @@
 """Keys that are due: polls, watch events, pushes, schedule changes and the HPA's questions only ever make a key due.
 
 A key is never worked on twice at once: what makes it due meanwhile runs it once more afterwards. Each due key gets a
-task of its own, so a source that hangs delays only its own key. Next in the flow: the controller reconciles and looks
-at the object of a due key.
+task of its own, so a source that hangs delays only its own key. Where a whole namespace is due at one instant, only as
+many begin as its requests to the API server leave room for: what has begun and waits costs thirty times as much memory
+as a key that waits. Next in the flow: the controller reconciles and looks at the object of a due key.
 """
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack
 from heapq import heapify, heappop, heappush
 from itertools import count
@@ -18,18 +20,30 @@ from keda_py.core.values.object_key import ObjectKey
 
 MOST_STALE = 1000
 """Times in the queue at which nothing is due any more, beside as many as there are keys."""
+A_TURN = 32
+"""Keys of one namespace that begin before the loop turns to other work; what they ask for shows some turns later. Where
+no more are due than these, nobody asks whether it is crowded."""
+CROWDED_SECONDS = 0.01
+"""Until a crowded namespace is looked at again."""
 log = logging.getLogger(__name__)
 
 
 class DueQueue:
     """The earliest due time of each key; `work` is awaited once that time has come.
 
-    One timer for all, set for the first of them: a timer for each key would be a third of a kilobyte each.
+    One timer for all, set for the first of them: a timer for each key would be a third of a kilobyte each. Of a
+    namespace that `is_crowded` nothing begins while many of its keys are due.
     """
 
-    def __init__(self, clock: Clock, work: Callable[[ObjectKey], Awaitable[None]]) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        work: Callable[[ObjectKey], Awaitable[None]],
+        is_crowded: Callable[[str], bool] = lambda namespace: False,
+    ) -> None:
         self._clock = clock
         self._work = work
+        self._is_crowded = is_crowded
         self._due: dict[ObjectKey, float] = {}
         self._times: list[tuple[float, int, ObjectKey]] = []
         """A heap; an entry counts while `_due` says the same. Of equal times the first that was asked for."""
@@ -37,7 +51,9 @@ class DueQueue:
         self._timer: tuple[float, Timer] | None = None
         self._running: dict[ObjectKey, ExitStack] = {}
         self._again: set[ObjectKey] = set()
-        self._ready: asyncio.Queue[ObjectKey] = asyncio.Queue()
+        self._ready: dict[str, deque[ObjectKey]] = {}
+        """What is due and has not begun, by namespace."""
+        self._any_ready = asyncio.Event()
         self._stopped = False
 
     def add(self, key: ObjectKey, delay: float = 0.0) -> None:
@@ -74,11 +90,24 @@ class DueQueue:
         """Work until cancelled. What is under way is cancelled with it."""
         try:
             async with asyncio.TaskGroup() as tasks:
-                while True:
-                    key = await self._ready.get()
-                    tasks.create_task(self._run_one(key), name=f"work {key}")
+                while await self._any_ready.wait():
+                    begun = len([tasks.create_task(self._run_one(key), name=f"work {key}") for key in self._turn()])
+                    if self._ready:
+                        await asyncio.sleep(0 if begun else CROWDED_SECONDS)
+                    else:
+                        self._any_ready.clear()
         finally:
             self._stop()
+
+    def _turn(self) -> Iterator[ObjectKey]:
+        """What begins now: of each namespace the first few, of a crowded one with many none."""
+        for namespace, keys in list(self._ready.items()):
+            if len(keys) > A_TURN and self._is_crowded(namespace):
+                continue
+            for _ in range(min(A_TURN, len(keys))):
+                yield keys.popleft()
+            if not keys:
+                del self._ready[namespace]
 
     def _set_timer(self) -> None:
         """For the first time at which something is due."""
@@ -112,7 +141,8 @@ class DueQueue:
             return
         held = self._running[key] = ExitStack()
         held.enter_context(self._clock.busy())
-        self._ready.put_nowait(key)
+        self._ready.setdefault(key.namespace, deque()).append(key)
+        self._any_ready.set()
 
     async def _run_one(self, key: ObjectKey) -> None:
         with self._running[key]:

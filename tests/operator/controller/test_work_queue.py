@@ -1,7 +1,7 @@
 """Keys become due; a key is never worked on twice at once, and nothing that made it due is lost."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from keda_py.clock import FakeClock
 from keda_py.core.values.object_key import ObjectKey
-from keda_py.operator.controller.work_queue import DueQueue
+from keda_py.operator.controller.work_queue import A_TURN, DueQueue
 from tests.costs import bytes_kept_by
 from tests.waiting import eventually, turns
 
@@ -18,9 +18,11 @@ A, B = ObjectKey("ScaledObject", "shop", "a"), ObjectKey("ScaledObject", "shop",
 
 
 @asynccontextmanager
-async def running(work: Callable[[ObjectKey], Awaitable[None]]) -> AsyncIterator[tuple[DueQueue, FakeClock]]:
+async def running(
+    work: Callable[[ObjectKey], Awaitable[None]], crowded: Collection[str] = ()
+) -> AsyncIterator[tuple[DueQueue, FakeClock]]:
     clock = FakeClock(datetime(2026, 11, 20, tzinfo=UTC))
-    queue = DueQueue(clock, work)
+    queue = DueQueue(clock, work, lambda namespace: namespace in crowded)
     async with asyncio.TaskGroup() as tasks:
         task = tasks.create_task(queue.run())
         yield queue, clock
@@ -148,6 +150,68 @@ async def test_whatever_is_asked_for_and_forgotten_each_key_is_worked_on_at_its_
                 due[name] = min(due.get(name, delay), delay)
         await clock.advance(21)
     assert worked == due
+
+
+async def test_a_crowded_namespace_with_many_begins_nothing_until_it_has_room_and_keeps_no_other_from_it() -> None:
+    crowded, worked = {"shop"}, list[ObjectKey]()
+
+    async def work(key: ObjectKey) -> None:
+        worked.append(key)
+
+    other = ObjectKey("ScaledObject", "office", "c")
+    many = [ObjectKey("ScaledObject", "shop", f"d{number}") for number in range(A_TURN + 1)]
+    async with running(work, crowded) as (queue, _):
+        for key in (*many, other):
+            queue.add(key)
+        await eventually(lambda: worked == [other])
+        await turns(20)
+        assert queue.depth == len(many)
+        crowded.clear()
+        await eventually(lambda: worked == [other, *many])
+
+
+async def test_the_few_that_are_due_in_a_crowded_namespace_begin() -> None:
+    worked: list[ObjectKey] = []
+
+    async def work(key: ObjectKey) -> None:
+        worked.append(key)
+
+    async with running(work, {"shop"}) as (queue, _):
+        queue.add(A)
+        queue.add(B)
+        await eventually(lambda: worked == [A, B])
+
+
+async def test_of_many_that_are_due_at_once_a_few_begin_and_are_seen_to_crowd_their_namespace() -> None:
+    crowded, begun, gate = set[str](), list[ObjectKey](), asyncio.Event()
+
+    async def work(key: ObjectKey) -> None:
+        begun.append(key)
+        crowded.add("shop")
+        await gate.wait()
+
+    keys = [ObjectKey("ScaledObject", "shop", f"d{number}") for number in range(5000)]
+    async with running(work, crowded) as (queue, _):
+        for key in keys:
+            queue.add(key)
+        await eventually(lambda: bool(begun))
+        await turns(20)
+        assert begun == keys[:A_TURN]
+        gate.set()
+        await eventually(lambda: queue.depth == len(keys) - A_TURN)
+        crowded.clear()
+        await eventually(lambda: len(begun) > A_TURN)
+        assert begun == keys[: len(begun)]
+
+
+async def test_what_is_due_and_has_not_begun_when_work_ends_holds_time_no_longer() -> None:
+    async with running(lambda _: asyncio.sleep(0), {"shop"}) as (queue, clock):
+        for number in range(2 * A_TURN):
+            queue.add(ObjectKey("ScaledObject", "shop", f"d{number}"))
+        await turns(20)
+        assert queue.depth == 2 * A_TURN
+    await clock.advance(1)
+    assert clock.monotonic() == 1
 
 
 def test_a_flood_of_changes_of_what_is_due_in_a_day_leaves_nothing_behind() -> None:
