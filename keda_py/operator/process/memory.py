@@ -56,16 +56,18 @@ async def give_back(count: Callable[[], int]) -> None:
     while trim is not None:
         await asyncio.sleep(LOOK_SECONDS)
         objects = max(objects, count())
-        if count() <= objects - FEWER_OBJECTS or _resident_pages() >= pages + MORE_PAGES:
+        if count() <= objects - FEWER_OBJECTS or _own_pages() >= pages + MORE_PAGES:
             # The last generation has all that lives; looked through, the interpreter's spare tuples and floats go, too.
             gc.collect(2 if count() <= objects // 2 else 1)
             await asyncio.to_thread(trim, 0)
             await asyncio.to_thread(code.leave)
-            objects, pages = count(), _resident_pages()
+            objects, pages = count(), _own_pages()
 
 
-def _resident_pages() -> int:
-    return int(Path("/proc/self/statm").read_text().split()[1])
+def _own_pages() -> int:
+    """Of its own: those of files come and go without us."""
+    _, resident, shared, *_ = Path("/proc/self/statm").read_text().split()
+    return int(resident) - int(shared)
 
 
 def _of_libc(name: str) -> Callable[..., int] | None:
