@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import replace
 
 from tests.bench.lab.chart import Points, draw_growth, growth_exponent
-from tests.bench.lab.figures import Row, resident_mb
+from tests.bench.lab.figures import Row, own_mb
 from tests.bench.lab.options import Options, Say
 from tests.bench.lab.stand import build_stand
 from tests.bench.scale import measure_idle, measure_start
@@ -28,10 +28,10 @@ async def run(options: Options, say: Say) -> AsyncGenerator[Row, None]:
     for size in options.sizes:
         sized = replace(options, objects=size)
         async with build_stand(sized) as stand:
-            bare = resident_mb(stand.operator)
+            bare = own_mb(stand.operator)
             start = await measure_start(stand, sized, say)
             idle = await measure_idle(stand, sized, say)
-            objects_mb = round(resident_mb(stand.operator) - bare, 1)
+            objects_mb = round(own_mb(stand.operator) - bare, 1)
         rows.append({"objects": size, "interval_s": options.interval, **start, **idle, "objects_mb": objects_mb})
         yield rows[-1]
     if len(rows) > 1:

@@ -19,8 +19,17 @@ def cpu_seconds(pid: int) -> float:
 
 def resident_mb(pid: int) -> float:
     """Memory of a process in MiB."""
+    return _memory(pid, "VmRSS")
+
+
+def own_mb(pid: int) -> float:
+    """The same without pages of files, which come and go."""
+    return _memory(pid, "RssAnon")
+
+
+def _memory(pid: int, field: str) -> float:
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024
+    return next(int(line.split()[1]) for line in lines if line.startswith(field)) / 1024
 
 
 def percentile(times: Iterable[float], share: float) -> float:
