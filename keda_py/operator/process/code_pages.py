@@ -17,31 +17,39 @@ _DONTNEED = 4
 
 
 class CodePages:
-    """Of this process. Blocks for some milliseconds at each call, as it has a few hundred mappings."""
+    """Of this process, as `smaps` has them; where a kernel has none, nothing is let go.
 
-    def __init__(self) -> None:
-        self._before = frozenset(_look())
+    Blocks for some milliseconds at each call, as there are a few hundred mappings.
+    """
+
+    def __init__(self, smaps: Path = SMAPS) -> None:
+        self._smaps = smaps
+        self._before = self._look()
 
     def leave(self) -> None:
         """Let go what has looked the same since the last call: never part of a library that is just being loaded."""
-        now = frozenset(_look())
+        now = self._look()
         for start, end in now & self._before:
             ctypes.CDLL(None).madvise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), _DONTNEED)
         self._before = now
 
-
-def _look() -> Iterator[tuple[int, int]]:
-    with SMAPS.open("rb") as lines:
-        yield from unwritten(lines)
+    def _look(self) -> frozenset[tuple[int, int]]:
+        try:
+            with self._smaps.open("rb") as lines:
+                return frozenset(unwritten(lines))
+        except OSError:
+            return frozenset()
 
 
 def unwritten(smaps: Iterable[bytes]) -> Iterator[tuple[int, int]]:
     """(first address, address after the last) of mappings whose pages are all the file's own. proc(5), smaps."""
     mapping = b""
     for line in smaps:
-        fields = line.split(None, 5)
-        if not fields[0].endswith(b":"):
-            mapping = fields[0] if fields[1] in _UNWRITABLE and fields[4] != _NO_FILE else b""
-        elif mapping and fields[0] == b"Anonymous:" and fields[1] == b"0":
-            start, _, end = mapping.partition(b"-")
-            yield int(start, 16), int(end, 16)
+        match line.split(None, 5):
+            case [addresses, rights, _, _, inode, *_] if not addresses.endswith(b":"):
+                mapping = addresses if rights in _UNWRITABLE and inode != _NO_FILE else b""
+            case [first, *_] if not first.endswith(b":"):
+                mapping = b""
+            case [b"Anonymous:", b"0", *_] if mapping:
+                start, _, end = mapping.partition(b"-")
+                yield int(start, 16), int(end, 16)

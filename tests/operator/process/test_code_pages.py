@@ -3,10 +3,11 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from keda_py.operator.process.code_pages import SMAPS, unwritten
+from keda_py.operator.process.code_pages import SMAPS, CodePages, unwritten
 
 LIFE = """
 import json
@@ -107,3 +108,12 @@ def test_a_library_that_is_being_loaded_is_not_touched_until_it_has_looked_the_s
     first, second = json.loads(done.stdout)
     assert first > 0
     assert second == 0
+
+
+def test_a_kernel_that_tells_nothing_of_mappings_changes_nothing(tmp_path: Path) -> None:
+    CodePages(tmp_path / "smaps").leave()
+
+
+def test_lines_of_another_form_are_passed_over() -> None:
+    lines = [b"\n", b"1000-3000 r-xp\n", b"Anonymous: 0 kB\n", *mapping("1000-3000 r-xp 0 fe:00 7 /a", 0)]
+    assert list(unwritten(lines)) == [(0x1000, 0x3000)]
