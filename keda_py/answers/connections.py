@@ -40,7 +40,7 @@ class Connections:
         return self._all.held
 
     def waiting(self, namespace: str) -> int:
-        """Who waits for one, whatever the host."""
+        """How many wait for one of the namespace's share in all; who waits for a host is not counted."""
         return self._all.waiting(namespace)
 
     async def take(self, host: Hashable, seconds: float | None) -> Callable[[], None]:

@@ -51,7 +51,8 @@ def open_journal(folder: str, name: str, now: int) -> Iterator[Journal]:
                 log.warning(consequence, extra={"error": str(error)})
         journal = Journal(memoryview(mapped), now) if mapped is not None else Journal.in_memory()
         if mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
-            mapped.madvise(mmap.MADV_DONTNEED)  # the kernel has the pages; ours are those of the few slots in use
+            with suppress(OSError):  # memory that is locked stays
+                mapped.madvise(mmap.MADV_DONTNEED)  # the kernel has the pages; ours are those of the few slots in use
         _tell(journal)
         try:
             yield journal

@@ -34,21 +34,25 @@ async def run(options: Options, say: Say) -> AsyncGenerator[Row, None]:
             return await stand.count_ready() >= options.objects
 
         await until(all_ready, f"{options.objects} ScaledObjects", 900.0, pause=0.5)
+        await _wait_for(begins, say)
         resident = resident_mb(stand.operator)
         rows = {"objects": options.objects, **await _measure_burst(stand, options.objects, begins, say)}
         yield {
             **rows,
             **await _measure_end(stand, say),
-            "rss_mb": {"ready": round(resident, 1), **await _later(stand)},
+            "rss_mb": {"before": round(resident, 1), **await _later(stand)},
         }
 
 
-async def _measure_burst(stand: Stand, objects: int, begins: datetime, say: Say) -> Row:
+async def _wait_for(begins: datetime, say: Say) -> None:
     left = -_since(begins)
     if left < 0:
         raise RuntimeError(f"the objects were Ready {-left:.0f} s after the minute: the machine is too busy")
     say("until the minute")
     await asyncio.sleep(left)
+
+
+async def _measure_burst(stand: Stand, objects: int, begins: datetime, say: Say) -> Row:
     say("until all are awake")
     used, late = cpu_seconds(stand.operator), dict[str, float]()
 

@@ -328,3 +328,27 @@ async def test_requests_for_a_namespace_that_has_its_share_wait_for_its_own_and_
         assert len(server.seen) == 2 + 2
         for one in asking:
             one.cancel()
+
+
+async def test_a_namespace_is_crowded_while_as_many_of_its_requests_wait_as_it_may_have_under_way(
+    server: FaultyServer, tmp_path: Path
+) -> None:
+    server.answer(GET, hangs)
+    kubeconfig = write_kubeconfig(tmp_path / "shared", server.url)
+    async with KubeClient(SystemClock(), kubeconfig, share=2) as client, asyncio.TaskGroup() as tasks:
+
+        async def ask() -> None:
+            with acting_for("shop"):
+                await client.get(WEB)
+
+        asking = [tasks.create_task(ask()) for _ in range(3)]
+        await eventually(lambda: len(server.seen) == 2)
+        assert not client.is_crowded("shop")
+        asking.append(tasks.create_task(ask()))
+        await eventually(lambda: client.is_crowded("shop"))
+        assert client.guarded(lambda: True).is_crowded("shop")
+        assert not client.is_crowded("office")
+        asking.pop().cancel()
+        await eventually(lambda: not client.is_crowded("shop"))
+        for one in asking:
+            one.cancel()

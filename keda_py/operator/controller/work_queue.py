@@ -2,8 +2,8 @@
 
 A key is never worked on twice at once: what makes it due meanwhile runs it once more afterwards. Each due key gets a
 task of its own, so a source that hangs delays only its own key. Where a whole namespace is due at one instant, only as
-many begin as its requests to the API server leave room for: what has begun and waits costs thirty times as much memory
-as a key that waits. Next in the flow: the controller reconciles and looks at the object of a due key.
+many begin as its requests to the API server leave room for: what has begun and waits takes some 30 KB, a key that waits
+hardly any. Next in the flow: the controller reconciles and looks at the object of a due key.
 """
 
 import asyncio

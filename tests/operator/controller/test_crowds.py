@@ -1,0 +1,79 @@
+"""Many objects of a namespace are due at one instant: few are begun while its requests wait, and all are in the end."""
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+from aiohttp import web
+
+from keda_py.kube.client import KubeClient
+from keda_py.kube.informers.informer import Informer
+from keda_py.kube.informers.informer_spec import InformerSpec
+from keda_py.kube.resources import CONFIG_MAPS, DEPLOYMENTS, Obj
+from keda_py.operator.controller.controller import Controller
+from keda_py.operator.controller.kind import Kind
+from keda_py.operator.controller.state import Remembered, fingerprint_of
+from tests.builders import config_map
+from tests.kube.faulty_server import FaultyServer, serving, thing, write_kubeconfig
+from tests.waiting import eventually, turns
+from tests.worlds.world import NAMESPACE, World
+
+MANY = 300
+ASKED = DEPLOYMENTS.named(NAMESPACE, "web")
+
+
+class Questions(Kind[Remembered]):
+    """ConfigMaps, for each of which the API server is asked one thing."""
+
+    new = Remembered
+
+    def __init__(self, client: KubeClient, live: Informer) -> None:
+        self._client, self.live = client, live
+        self.begun = self.done = 0
+
+    async def reconcile(self, state: Remembered, live: Obj) -> None:
+        self.begun += 1
+        await self._client.get(ASKED)
+        self.done += 1
+        state.fingerprint = fingerprint_of(live)
+
+    async def look(self, state: Remembered) -> None:
+        raise AssertionError("nothing is polled: no spec is ever set")
+
+    async def finalize(self, state: Remembered, live: Obj) -> None:
+        raise AssertionError("nothing is deleted")
+
+
+async def test_few_begin_while_the_requests_of_their_namespace_wait_and_all_do_once_they_are_answered(
+    world: World, tmp_path: Path
+) -> None:
+    server, answered = FaultyServer(), asyncio.Event()
+
+    async def slow(_: web.Request) -> web.StreamResponse:
+        await answered.wait()
+        return web.json_response(thing("web", 1, NAMESPACE))
+
+    server.answer(f"GET {ASKED.path}", slow)
+    for number in range(MANY):
+        await world.client.create(CONFIG_MAPS, config_map(f"c{number}", NAMESPACE))
+    assert world.operator.assembly is not None
+    informer = Informer(world.client, InformerSpec(resource=CONFIG_MAPS, namespaces=(NAMESPACE,)))
+    async with (
+        serving(server),
+        KubeClient(world.clock, write_kubeconfig(tmp_path / "slow", server.url), share=2) as client,
+        asyncio.TaskGroup() as tasks,
+    ):
+        questions = Questions(client, informer)
+        parts = replace(world.operator.assembly.parts, client=client)
+        controller = Controller(parts, questions, workers=2 * MANY)
+        running = [tasks.create_task(informer.run())]
+        await informer.wait_synced()
+        running.append(tasks.create_task(controller.run()))
+        await eventually(lambda: client.is_crowded(NAMESPACE))
+        await turns(200)
+        assert 0 < questions.begun < MANY / 2
+        assert controller.queue.depth >= MANY
+        answered.set()
+        await eventually(lambda: questions.done >= MANY)
+        for task in running:
+            task.cancel()
