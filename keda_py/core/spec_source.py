@@ -33,8 +33,11 @@ class SpecSource(Generic[M, S]):
         return replace(self, overlays=(*self.overlays, *overlays))
 
     def read(self, body: Mapping[str, object]) -> S:
-        """The spec of an object as it was written. Raises ConfigError for one that cannot be read."""
-        return self.of(parse_object(self.model, body))
+        """The spec of an object as it was written. Raises ConfigError for one that cannot be read.
+
+        Its status has no part in that, whoever wrote it.
+        """
+        return self.of(parse_object(self.model, {name: value for name, value in body.items() if name != "status"}))
 
     def of(self, obj: M) -> S:
         """The spec of an object that was read. Raises ConfigError."""

@@ -55,6 +55,11 @@ def test_an_object_that_cannot_be_read_never_gets_to_an_overlay() -> None:
         AS_WRITTEN.over(never).read({**OBJECT, "spec": {**SPEC, "maxReplicaCount": "four"}})
 
 
+@pytest.mark.parametrize("status", [{"conditions": "none", "kedaPyHistory": b"[]"}, "sleeping", None])
+def test_a_status_has_no_part_in_the_spec_whatever_it_holds(status: object) -> None:
+    assert AS_WRITTEN.read({**OBJECT, "status": status}) == AS_WRITTEN.read(OBJECT)
+
+
 def test_no_other_file_makes_a_spec() -> None:
     found = {
         f"{path.relative_to(KEDA_PY)}:{node.lineno}"

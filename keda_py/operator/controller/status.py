@@ -21,7 +21,8 @@ from keda_py.errors import KubeError
 from keda_py.kube.client import KubeClient
 from keda_py.kube.status import merge_patch, patch_status
 from keda_py.operator.controller.state import Remembered
-from keda_py.operator.decisions.history import HISTORY, PAUSE_SECONDS, History, is_lively, read_history, with_entry
+from keda_py.operator.decisions.history import PAUSE_SECONDS, History, as_told, is_lively, read_history, with_entry
+from keda_py.operator.decisions.packed import HISTORY, pack
 from keda_py.operator.decisions.record import Entry
 
 OWN, SAVINGS = "kedaPy", "kedaPySavings"
@@ -45,7 +46,7 @@ class StatusWriter:
     def note(self, state: Remembered, entry: Entry) -> None:
         """A decision that changed; the next writes carry it."""
         if self._keep:
-            before = state.history or History(changes=read_history(state.status))
+            before = state.history or History(packed=pack(read_history(state.status)))
             state.history = with_entry(before, entry, self._keep)
 
     def leave(self) -> None:
@@ -57,12 +58,9 @@ class StatusWriter:
         history = state.history
         if history is None or HISTORY in self._dropped[state.key.kind]:
             return False
-        stored = self._stored(state)
-        if stored is not None and stored is history.told:
-            return False
-        behind = bool(list(history.changes) != stored)
-        state.history = replace(history, told=None if behind else stored)
-        return behind
+        told = as_told(history, self._stored(state))
+        state.history = told or history
+        return told is None
 
     def stage(self, state: Remembered, wanted: Mapping[str, Any]) -> None:
         """Have the fields named in `wanted` go to the wire with the next write; `state.status` has them from now on."""

@@ -8,7 +8,7 @@ most. The bytes are bounded for each object; what is stored is only ever told of
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from math import isfinite
 from typing import Any
@@ -18,10 +18,9 @@ import orjson
 from keda_py.apis.foreign import list_at, map_at, maps_at, text_at
 from keda_py.core.decision import Reason
 from keda_py.core.values.times import write_time
+from keda_py.operator.decisions.packed import changes_in, pack
 from keda_py.operator.decisions.record import Entry, TriggerNote
 
-HISTORY = "kedaPyHistory"
-"""Of the status; beside `kedaPy`, which says what holds now and stays short."""
 MOST_ENTRIES = 32
 MOST_BYTES = 4096
 MOST_TRIGGERS = 3
@@ -30,30 +29,45 @@ PAUSE_SECONDS = 300.0
 LIVELY_CHANGES = 6
 """So many changes within a pause are written with the next pause, all at once."""
 
+NO_CHANGES = pack(())
 Change = Mapping[str, Any]
 """One change as it stands in the status; an entry of the insight with fewer fields."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History:
-    """What is known of one object; `due` is when it may be written for itself, in monotonic seconds.
+    """What is known of one object; `due` is when it may be written for itself, in monotonic seconds."""
 
-    `told` is the very list of a status that was found to say the same: most looks find it again.
-    """
-
-    changes: tuple[Change, ...] = ()
+    packed: bytes = NO_CHANGES
     due: float = 0.0
-    told: object = None
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """Oldest first."""
+        return tuple(orjson.loads(self.packed))
 
 
 def with_entry(history: History, entry: Entry, keep: timedelta) -> History:
     """The history and one change more, if it is one: after a start the first decision is often the one before."""
-    change = compact(entry)
-    if history.changes and history.changes[-1]["reason"] == change["reason"] and not entry.scaled:
+    change, before = compact(entry), history.changes
+    if before and before[-1]["reason"] == change["reason"] and not entry.scaled:
         return history
     oldest = write_time(entry.at - keep)
-    kept = [one for one in (*history.changes, change) if one["time"] >= oldest]
-    return History(changes=tuple(_bounded(kept)), due=history.due)
+    kept = [one for one in (*before, change) if one["time"] >= oldest]
+    return History(packed=pack(_bounded(kept)), due=history.due)
+
+
+def as_told(history: History, told: object) -> History | None:
+    """The history where a kept status tells the same, with the very text that stands there; None where it does not.
+
+    An API server writes numbers in its own way.
+    """
+    if not isinstance(told, bytes):
+        return None
+    if told is history.packed:
+        return history
+    same = told == history.packed or orjson.loads(told) == orjson.loads(history.packed)
+    return replace(history, packed=told) if same else None
 
 
 def compact(entry: Entry) -> Change:
@@ -103,7 +117,7 @@ def is_lively(history: History, now: datetime) -> bool:
 
 def read_history(status: Mapping[str, Any]) -> tuple[Change, ...]:
     """What a status tells, oldest first. Any client may have written it: what is not ours in form is left out."""
-    listed = list_at(status, HISTORY)[-MOST_ENTRIES:]
+    listed = changes_in(status)[-MOST_ENTRIES:]
     return tuple(sorted(_readable(listed), key=lambda one: str(one["time"])))
 
 

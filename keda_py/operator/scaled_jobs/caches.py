@@ -16,6 +16,7 @@ from keda_py.kube.informers.informer_spec import InformerSpec
 from keda_py.kube.resources import JOBS, PODS, SCALED_JOBS, Obj, Selection
 from keda_py.operator.cluster.caches import BLIND_SECONDS
 from keda_py.operator.cluster.references import BY_AUTHENTICATION, index_authentication
+from keda_py.operator.decisions.packed import keep_packed
 
 POD_JOB_LABEL = "job-name"
 LABELLED = Selection(labels=JOB_NAME_LABEL)
@@ -54,7 +55,8 @@ class JobCaches:
         self._client, self._namespaces = client, tuple(namespaces) or ("",)
         where = self._namespaces
         indexes = {BY_AUTHENTICATION: index_authentication}
-        self.scaled_jobs = Informer(client, InformerSpec(resource=SCALED_JOBS, namespaces=where, indexes=indexes))
+        scaled_jobs = InformerSpec(resource=SCALED_JOBS, namespaces=where, transform=keep_packed, indexes=indexes)
+        self.scaled_jobs = Informer(client, scaled_jobs)
         jobs = InformerSpec(
             resource=JOBS, namespaces=where, selection=LABELLED, transform=keep_job, indexes={"owner": _owner_of}
         )

@@ -1,0 +1,78 @@
+"""The changes in a status that is kept: the same as those that came, in the room that their text takes."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keda_py.clock import SystemClock
+from keda_py.core.decision import Reason
+from keda_py.kube.client import KubeClient
+from keda_py.kube.informers.pool import Pool
+from keda_py.operator.cluster.caches import keep_scaled_object
+from keda_py.operator.decisions.history import History, as_told, read_history, with_entry
+from keda_py.operator.decisions.packed import HISTORY, changes_in, pack, with_packed_changes
+from keda_py.operator.decisions.record import Entry, TriggerNote
+from keda_py.operator.scaled_jobs.caches import JobCaches
+from tests.kube.faulty_server import write_kubeconfig
+
+NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+WOKE = {
+    "time": "2026-11-20T12:00:00Z",
+    "reason": "Activated",
+    "triggers": [{"metric": "s0-redis", "active": True, "value": 3}],
+    "replicas": {"before": 0, "after": 1},
+}
+LIVE = {
+    "metadata": {"name": "app", "namespace": "shop", "managedFields": [{"manager": "kubectl"}]},
+    "status": {"hpaName": "keda-hpa-app", HISTORY: [WOKE] * 20},
+}
+
+
+def nested(depth: int) -> list[Any]:
+    found: list[Any] = []
+    for _ in range(depth):
+        found = [found]
+    return found
+
+
+def test_a_status_that_is_kept_holds_its_changes_as_one_text_and_tells_the_same() -> None:
+    kept = with_packed_changes(LIVE["status"])
+    assert kept["hpaName"] == "keda-hpa-app"
+    assert isinstance(kept[HISTORY], bytes)
+    assert changes_in(kept) == changes_in(LIVE["status"]) == [WOKE] * 20
+    assert read_history(kept) == read_history(LIVE["status"]) == (WOKE,) * 20
+    assert with_packed_changes(kept) is kept
+
+
+@pytest.mark.parametrize("junk", [None, "Activated", 5, {"reason": "Activated"}])
+def test_what_is_no_list_is_kept_as_it_came_and_tells_nothing(junk: object) -> None:
+    assert with_packed_changes({HISTORY: junk}) == {HISTORY: junk}
+    assert changes_in({HISTORY: junk}) == []
+
+
+def test_what_is_nested_too_deep_to_be_written_again_is_left_out_alone() -> None:
+    assert with_packed_changes({"hpaName": "keda-hpa-app", HISTORY: nested(500)}) == {"hpaName": "keda-hpa-app"}
+
+
+def test_both_caches_keep_changes_packed_and_no_managed_fields(tmp_path: Path) -> None:
+    client = KubeClient(SystemClock(), write_kubeconfig(tmp_path / "config", "http://127.0.0.1:1"))
+    of_job = JobCaches(client, ()).scaled_jobs.spec.ingest(LIVE)
+    for kept in (keep_scaled_object(LIVE, Pool()), of_job or {}):
+        assert kept["status"][HISTORY] == pack([WOKE] * 20)
+        assert "managedFields" not in kept["metadata"]
+    assert "status" not in keep_scaled_object({"metadata": {"name": "app"}}, Pool())
+
+
+def test_a_history_is_told_already_where_the_api_server_wrote_its_numbers_in_another_way() -> None:
+    trigger = TriggerNote(metric="s0-redis", value=3.0, active=True)
+    woke = Entry(at=NOON, reason=Reason.ACTIVATED, before=0, after=1, triggers=(trigger,))
+    history = with_entry(History(), woke, timedelta(hours=24))
+    told = pack([WOKE])
+    assert told != history.packed
+    assert as_told(history, told) == replace(history, packed=told), "one text for both"
+    later = with_entry(history, replace(woke, reason=Reason.ACTIVE, before=1), timedelta(hours=24))
+    assert as_told(later, told) is None
+    assert as_told(history, None) is None
