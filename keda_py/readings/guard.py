@@ -1,7 +1,7 @@
 """One call into a scaler, confined: bounded in time, and whatever it raises becomes a ConfigError or a ScalerError.
 
-Their texts are bounded, too: they go into a status, an Event and the log, and may repeat what a tenant or a source
-wrote.
+Their texts are bounded, too, and can be written as UTF-8: they go into a status, an Event and the log, and may repeat
+what a tenant or a source wrote.
 """
 
 import asyncio
@@ -47,10 +47,11 @@ async def guard(call: Awaitable[T], timeout: float, *, what: str) -> T:
 
 
 def shorten(error: ConfigError | ScalerError) -> None:
-    """Cut its text, in place."""
+    """Cut its text, in place; what is no character, half of a pair of surrogates, becomes a question mark."""
     text = str(error)
     if len(text) > LONGEST_TEXT:
-        error.args = (f"{text[:LONGEST_TEXT]}... ({len(text)} characters)",)
+        text = f"{text[:LONGEST_TEXT]}... ({len(text)} characters)"
+    error.args = (text.encode("utf-8", "replace").decode(),)
 
 
 def _place(error: BaseException) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from keda_py.errors import ConfigError, KubeError, ScalerError
 from keda_py.net.http import HttpClientSpec
-from keda_py.readings.guard import LONGEST_TEXT, guard
+from keda_py.readings.guard import LONGEST_TEXT, guard, shorten
 from keda_py.readings.tracked_metrics import check_reading
 from keda_py.sdk.context import EngineContext, SharedContext
 from keda_py.testing import shared_context
@@ -32,6 +32,12 @@ async def test_an_error_that_repeats_a_long_text_is_cut(error: Exception) -> Non
 def test_an_error_of_one_of_several_is_cut_too() -> None:
     outcome = check_reading(ScalerError("x" * 10**6), "redis")
     assert str(outcome).endswith("xxx... (1000000 characters)")
+
+
+def test_what_is_no_character_becomes_a_question_mark_so_that_a_status_can_tell_it() -> None:
+    error = ScalerError("the field \ud83d is missing in \u20ac")
+    shorten(error)
+    assert str(error) == "the field ? is missing in \u20ac"
 
 
 async def test_a_short_error_stays_as_it_is() -> None:

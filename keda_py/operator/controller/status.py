@@ -21,9 +21,9 @@ from keda_py.errors import KubeError
 from keda_py.kube.client import KubeClient
 from keda_py.kube.status import merge_patch, patch_status
 from keda_py.operator.controller.state import Remembered
+from keda_py.operator.decisions.entry import Entry
 from keda_py.operator.decisions.history import PAUSE_SECONDS, History, as_told, is_lively, read_history, with_entry
 from keda_py.operator.decisions.packed import HISTORY, pack
-from keda_py.operator.decisions.record import Entry
 
 OWN, SAVINGS = "kedaPy", "kedaPySavings"
 STAGED_SECONDS = 1.0

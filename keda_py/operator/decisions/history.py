@@ -18,8 +18,8 @@ import orjson
 from keda_py.apis.foreign import list_at, map_at, maps_at, text_at
 from keda_py.core.decision import Reason
 from keda_py.core.values.times import write_time
+from keda_py.operator.decisions.entry import Entry, TriggerNote
 from keda_py.operator.decisions.packed import changes_in, pack
-from keda_py.operator.decisions.record import Entry, TriggerNote
 
 MOST_ENTRIES = 32
 MOST_BYTES = 4096

@@ -1,71 +1,26 @@
 """The decision record: why each object was scaled or not, and what comes next; in memory, bounded.
 
 Both scale loops note every decision here, as an entry that `entry_of` of their kind makes; `explain/insight.py` serves
-what was noted. Kept are the last changes of reason of each object, and what its last look saw. Nothing here is needed
-for scaling: after a restart it begins anew, and what was before is told from `history.py`.
+what was noted. Kept are the last changes of reason of each object, as they are served, and what its last look saw.
+Nothing here is needed for scaling: after a restart it begins anew, and what was before is told from `history.py`.
 """
 
 from collections import OrderedDict
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from dataclasses import replace
+from datetime import datetime
 
-from keda_py.core.decision import Reason
-from keda_py.core.jobs.decision import JobReason
+import orjson
+
+from keda_py.apis.compact import compact_json
 from keda_py.core.values.object_key import ObjectKey
+from keda_py.operator.decisions.described import Fields, describe
+from keda_py.operator.decisions.entry import Entry
+from keda_py.operator.decisions.history import compact
 
 OBJECT_ENTRIES = 50
 ALL_ENTRIES = 20_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TriggerNote:
-    """What one trigger said: a value, or why it has none. `failures` in a row, of triggers with a fallback."""
-
-    metric: str
-    name: str = ""
-    value: float | None = None
-    error: str = ""
-    active: bool = False
-    in_fallback: bool = False
-    failures: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobCounts:
-    """Unfinished Jobs before a look, those of them that no pod works for yet, and what the look added."""
-
-    running: int
-    pending: int
-    created: int = 0
-    refused: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """One decision. `formula` is scalingModifiers' result; `after` differs from `before` where we scaled.
-
-    A ScaledObject has `before` and `after`, None where they could not be read; a ScaledJob has `jobs`.
-
-    `cooldown_left` None: nothing is cooling down. `next_change` is known in advance: a schedule's boundary, or the end
-    of the cooldown. `notes` say why a value is not what its source said.
-    """
-
-    at: datetime
-    reason: Reason | JobReason
-    triggers: tuple[TriggerNote, ...] = ()
-    formula: float | None = None
-    before: int | None = None
-    after: int | None = None
-    error: str = ""
-    cooldown_left: timedelta | None = None
-    next_change: datetime | None = None
-    notes: tuple[str, ...] = ()
-    jobs: JobCounts | None = None
-
-    @property
-    def scaled(self) -> bool:
-        """Whether something was changed."""
-        return self.before != self.after or (self.jobs is not None and self.jobs.created > 0)
+LONGEST = 4096
+"""Bytes of one as it is served; of a longer one no more is kept than its object's status keeps."""
 
 
 class DecisionRecord:
@@ -74,7 +29,7 @@ class DecisionRecord:
     def __init__(self, object_entries: int = OBJECT_ENTRIES, all_entries: int = ALL_ENTRIES) -> None:
         self._object_entries, self._all_entries = object_entries, all_entries
         self._numbers: dict[ObjectKey, list[int]] = {}
-        self._entries: OrderedDict[int, tuple[ObjectKey, Entry]] = OrderedDict()
+        self._entries: OrderedDict[int, tuple[ObjectKey, bytes]] = OrderedDict()
         self._last: dict[ObjectKey, Entry] = {}
         self._confirmed: dict[ObjectKey, datetime] = {}
         self._count = 0
@@ -98,9 +53,9 @@ class DecisionRecord:
         last, at = self._last.get(key), self._confirmed.get(key)
         return last if last is None or at is None else replace(last, at=at)
 
-    def changes(self, key: ObjectKey) -> tuple[Entry, ...]:
+    def changes(self, key: ObjectKey) -> list[Fields]:
         """Changes of reason, and everything that scaled, oldest first."""
-        return tuple(self._entries[number][1] for number in self._numbers.get(key, ()))
+        return [orjson.loads(self._entries[number][1]) for number in self._numbers.get(key, ())]
 
     def forget(self, key: ObjectKey) -> None:
         """An object is gone."""
@@ -116,9 +71,14 @@ class DecisionRecord:
         self._count += 1
         numbers = self._numbers.setdefault(key, [])
         numbers.append(self._count)
-        self._entries[self._count] = (key, entry)
+        self._entries[self._count] = (key, _text_of(entry))
         if len(numbers) > self._object_entries:
             del self._entries[numbers.pop(0)]
         if len(self._entries) > self._all_entries:
             _, (oldest, _) = self._entries.popitem(last=False)
             self._numbers[oldest].pop(0)
+
+
+def _text_of(entry: Entry) -> bytes:
+    text = compact_json(describe(entry))
+    return text if len(text) <= LONGEST else compact_json(compact(entry))

@@ -6,9 +6,8 @@ metrics; who may read an object's insight is RBAC's to say (`get` on `scaledobje
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from itertools import islice
-from math import isfinite
 from typing import Any
 
 import orjson
@@ -24,13 +23,11 @@ from keda_py.external_metrics.question import Answer, Question
 from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS
 from keda_py.operator.controller.dependencies import Dependencies
 from keda_py.operator.controller.state import Remembered
+from keda_py.operator.decisions.described import Fields, describe, present
 from keda_py.operator.decisions.history import has_scaled, read_history
-from keda_py.operator.decisions.record import Entry, JobCounts, TriggerNote
 from keda_py.serving.statuses import StatusError, unavailable
 
 MOST_DOUBTS = 5
-
-Fields = Mapping[str, object]
 
 KINDS = {SCALED_OBJECTS.kind: INSIGHT, SCALED_JOBS.kind: JOB_INSIGHT}
 _KINDS_OF = {api.resource: kind for kind, api in KINDS.items()}
@@ -73,13 +70,13 @@ class Insight:
             "kind": KINDS[key.kind].kind,
             "apiVersion": INSIGHT.group_version,
             "metadata": {"namespace": key.namespace, "name": key.name, "uid": state.uid},
-            "now": _present({"time": write_time(self._clock.now()), "nextPoll": self._next_poll(state)}),
+            "now": present({"time": write_time(self._clock.now()), "nextPoll": self._next_poll(state)}),
             "conditions": list(state.status.get("conditions") or ()),
             "ruledBy": str(map_at(dict(state.status), "kedaPy").get("ruledBy") or ""),
             **({"decidedBy": self._replica} if self._replica else {}),
             "troubles": [*self._troubles(key), *_doubts(state)],
-            "last": _describe_entry(last) if last else None,
-            "changes": _all_changes(state.status, [_describe_entry(entry) for entry in self._record.changes(key)]),
+            "last": describe(last) if last else None,
+            "changes": _all_changes(state.status, self._record.changes(key)),
         }
 
     def _next_poll(self, state: Remembered) -> str | None:
@@ -114,53 +111,6 @@ def _doubts(state: Remembered) -> Iterator[str]:
         return
     for warning in islice(without_ignored(found, ignored_codes(spec.annotations)), MOST_DOUBTS):
         yield f"{warning.message} [{warning.code}]"
-
-
-def _describe_entry(entry: Entry) -> Fields:
-    return _present(
-        {
-            "time": write_time(entry.at),
-            "reason": entry.reason.value,
-            "triggers": [_present(dict(_trigger_fields(trigger))) for trigger in entry.triggers],
-            "formula": entry.formula,
-            **(_job_fields(entry.jobs) if entry.jobs else _replica_fields(entry)),
-            "error": entry.error or None,
-            "cooldownLeftSeconds": _seconds(entry.cooldown_left),
-            "nextChange": _time(entry.next_change),
-            "notes": list(entry.notes) or None,
-        }
-    )
-
-
-def _replica_fields(entry: Entry) -> Fields:
-    return {"replicas": _present({"before": entry.before, "after": entry.after})}
-
-
-def _job_fields(counts: JobCounts) -> Fields:
-    fields = {"running": counts.running, "pending": counts.pending, "created": counts.created}
-    return {"jobs": fields | ({"refused": counts.refused} if counts.refused else {})}
-
-
-def _trigger_fields(trigger: TriggerNote) -> Iterator[tuple[str, object]]:
-    yield "metric", trigger.metric
-    yield "name", trigger.name or None
-    yield "value", trigger.value if trigger.value is not None and isfinite(trigger.value) else None
-    yield "error", trigger.error or None
-    yield "active", trigger.active
-    yield "fallback", trigger.in_fallback or None
-    yield "failures", trigger.failures or None
-
-
-def _present(fields: Fields) -> Fields:
-    return {name: value for name, value in fields.items() if value is not None}
-
-
-def _time(at: datetime | None) -> str | None:
-    return write_time(at) if at else None
-
-
-def _seconds(duration: timedelta | None) -> float | None:
-    return None if duration is None else round(duration.total_seconds(), 3)
 
 
 def _not_found(api: Api, name: str) -> StatusError:

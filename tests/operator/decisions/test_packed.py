@@ -12,9 +12,9 @@ from keda_py.core.decision import Reason
 from keda_py.kube.client import KubeClient
 from keda_py.kube.informers.pool import Pool
 from keda_py.operator.cluster.caches import keep_scaled_object
+from keda_py.operator.decisions.entry import Entry, TriggerNote
 from keda_py.operator.decisions.history import History, as_told, read_history, with_entry
 from keda_py.operator.decisions.packed import HISTORY, changes_in, pack, with_packed_changes
-from keda_py.operator.decisions.record import Entry, TriggerNote
 from keda_py.operator.scaled_jobs.caches import JobCaches
 from tests.kube.faulty_server import write_kubeconfig
 

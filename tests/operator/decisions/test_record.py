@@ -11,6 +11,7 @@ from keda_py.core.reading import Round
 from keda_py.core.settlement import Settled
 from keda_py.core.spec import build_spec
 from keda_py.core.values.object_key import ObjectKey
+from keda_py.operator.decisions.entry import Entry, TriggerNote
 from keda_py.operator.decisions.record import DecisionRecord
 from keda_py.operator.scaled_objects.record_entry import entry_of
 from keda_py.operator.scaled_objects.report import Look
@@ -44,7 +45,8 @@ def note(record: DecisionRecord, name: str, *reasons: Reason, start: int = 0) ->
 
 
 def seconds(record: DecisionRecord, name: str) -> list[float]:
-    return [(entry.at - NOON).total_seconds() for entry in record.changes(key(name))]
+    times = [datetime.fromisoformat(str(change["time"])) for change in record.changes(key(name))]
+    return [(time - NOON).total_seconds() for time in times]
 
 
 def test_a_look_that_confirms_the_last_one_is_the_last() -> None:
@@ -93,5 +95,23 @@ def test_nothing_is_kept_of_an_object_that_is_gone() -> None:
     note(record, "gone", *FLAPPING)
     note(record, "there", Reason.ACTIVE)
     record.forget(key("gone"))
-    assert (len(record), record.last(key("gone")), record.changes(key("gone"))) == (1, None, ())
+    assert (len(record), record.last(key("gone")), record.changes(key("gone"))) == (1, None, [])
     assert seconds(record, "there") == [0]
+
+
+def test_a_change_is_kept_as_it_is_served_and_a_very_long_one_no_longer_than_a_status_keeps_it() -> None:
+    record = DecisionRecord()
+    triggers = tuple(TriggerNote(metric=f"s{number}", error="x" * 2000, failures=2) for number in range(500))
+    record.note(key("app"), Entry(at=NOON, reason=Reason.ACTIVE, before=1, after=1, formula=2.5, notes=("late",)))
+    record.note(key("app"), Entry(at=NOON, reason=Reason.TRIGGERS_FAIL, before=1, after=1, triggers=triggers))
+    short, long = record.changes(key("app"))
+    assert short == {
+        "time": "2026-11-20T12:00:00Z",
+        "reason": "Active",
+        "triggers": [],
+        "formula": 2.5,
+        "replicas": {"before": 1, "after": 1},
+        "notes": ["late"],
+    }
+    told = [{"metric": f"s{number}", "active": False, "error": "x" * 120} for number in range(3)]
+    assert (long["triggers"], long["replicas"]) == (told, {"before": 1, "after": 1})
