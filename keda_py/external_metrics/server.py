@@ -14,18 +14,16 @@ from dataclasses import dataclass
 import orjson
 from aiohttp import web
 
-from keda_py.external_metrics.discovery import PROBES, ROOT
+from keda_py.external_metrics.discovery import PROBES
 from keda_py.external_metrics.question import JSON, Answer, Question, question_of
 from keda_py.external_metrics.routing import Route
 from keda_py.serving.asked import Asked, read_request
 from keda_py.serving.caller import Caller
-from keda_py.serving.https import Handler, LimitedServer
+from keda_py.serving.https import LimitedServer
+from keda_py.serving.ports.connection import BareResponse
 from keda_py.serving.statuses import StatusError, internal_error, method_not_allowed, timed_out
 
 log = logging.getLogger(__name__)
-
-MAX_BODY_BYTES = 64 * 1024
-"""Questions have no body."""
 
 ANSWER_SECONDS = 10.0
 """An HPA sync waits this long at most; a trigger's own time-out is 3 s."""
@@ -49,11 +47,7 @@ class MetricsServer:
 
     def __init__(self, stages: Stages, not_ready: Callable[[], str]) -> None:
         self._stages, self._not_ready = stages, not_ready
-        app = web.Application(middlewares=[self._guard], client_max_size=MAX_BODY_BYTES)
-        # The middleware answers everything, `OPTIONS *` too; without a route aiohttp would make a 404 each time first.
-        for prefix in (f"{ROOT}/namespaces", ""):  # the first is found fastest
-            app.router.add_route("*", f"{prefix}/{{path:.*}}", _unreached)
-        self._server = LimitedServer(app)
+        self._server = LimitedServer(self._guard)
 
     async def start(self, host: str, port: int, tls: ssl.SSLContext) -> int:
         """Listen; the port, which matters where `port` was 0. Raises OSError when the address is taken."""
@@ -67,8 +61,7 @@ class MetricsServer:
         """Answer what is on its way for up to two seconds, then close."""
         await self._server.aclose()
 
-    @web.middleware
-    async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+    async def _guard(self, request: web.BaseRequest) -> BareResponse:
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
                 answer = self._probe(request) if request.path in PROBES else await self._answer(request)
@@ -79,11 +72,11 @@ class MetricsServer:
         except Exception:  # a request must not end without a Status
             log.exception("request failed", extra={"path": request.path})
             answer = _refusal(internal_error("internal error; the log tells more"))
-        return web.Response(
+        return BareResponse(
             body=answer.body, status=answer.status, content_type=answer.content_type, headers=answer.headers or None
         )
 
-    async def _answer(self, request: web.Request) -> Answer:
+    async def _answer(self, request: web.BaseRequest) -> Answer:
         """Raises StatusError."""
         stages = self._stages
         asked = read_request(request)
@@ -96,16 +89,12 @@ class MetricsServer:
                 return answer
         raise internal_error("no part of keda-py answers this question")
 
-    def _probe(self, request: web.Request) -> Answer:
+    def _probe(self, request: web.BaseRequest) -> Answer:
         """Open to all."""
         if request.method not in ("GET", "HEAD"):
             raise method_not_allowed()
         reason = self._not_ready() if request.path == "/readyz" else ""
         return Answer(body=(reason or "ok").encode(), status=500 if reason else 200, content_type="text/plain")
-
-
-async def _unreached(request: web.Request) -> web.StreamResponse:
-    raise AssertionError(f"no middleware has answered {request.path}")
 
 
 def _refusal(error: StatusError) -> Answer:

@@ -48,7 +48,7 @@ class Asked:
     certificate: bytes | None = field(default=None, repr=False)
 
 
-def read_request(request: web.Request) -> Asked:
+def read_request(request: web.BaseRequest) -> Asked:
     """What a request asks. Raises StatusError 400 for one that no caller of ours sends."""
     path = request.rel_url.raw_path
     if len(path) > LONGEST_PATH:

@@ -80,13 +80,13 @@ class Connection(web.RequestHandler):
             log.debug("request ended early", extra={"status": status, "error": message or ""})
         if request.writer.output_size > 0:
             raise ConnectionError("the answer has begun; all that is left is to close")
-        response = _Refusal(status=status, text=HTTPStatus(status).phrase)
+        response = BareResponse(status=status, text=HTTPStatus(status).phrase)
         response.force_close()
         return response
 
 
-class _Refusal(web.Response):
-    """No application sees it, so nothing else can take off what aiohttp says of itself."""
+class BareResponse(web.Response):
+    """One that no application sees, so that nothing else can take off what aiohttp says of itself."""
 
     async def _prepare_headers(self) -> None:
         await super()._prepare_headers()
