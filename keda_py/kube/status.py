@@ -2,9 +2,14 @@
 
 Two writers of different fields do not meet; the uid in the patch keeps the status of a deleted object from landing on
 its namesake.
+
+A long list in a status that is kept is kept as one text; bytes are never JSON from the API server.
 """
 
+from collections.abc import Iterable, Mapping
 from typing import Any
+
+import orjson
 
 from keda_py.errors import Conflict, Invalid
 from keda_py.kube.client import KubeClient
@@ -45,3 +50,30 @@ async def patch_status(
             raise
         # Custom resources answer "field is immutable" where built-in kinds answer Conflict.
         raise Conflict(str(error), status=409, reason="Conflict") from error
+
+
+def pack(values: Iterable[Any]) -> bytes:
+    """As JSON, its keys in order as the API server tells them. Raises TypeError for what is nested too deep for it."""
+    return bytes(memoryview(orjson.dumps(list(values), option=orjson.OPT_SORT_KEYS)))
+
+
+def packed(obj: Obj, field: str) -> Obj:
+    """The same object to be kept, with that list of its status as one text.
+
+    What cannot be written again is none of ours, and is left out.
+    """
+    status = obj.get("status")
+    if not isinstance(status, dict) or not isinstance(listed := status.get(field), list):
+        return obj
+    others = {name: value for name, value in status.items() if name != field}
+    try:
+        return {**obj, "status": {**others, field: pack(listed)}}
+    except TypeError:
+        return {**obj, "status": others}
+
+
+def list_in(status: Mapping[str, Any], field: str) -> list[Any]:
+    """A list in a status, packed or as it came; empty where it is none."""
+    told = status.get(field)
+    found = orjson.loads(told) if isinstance(told, bytes) else told
+    return found if isinstance(found, list) else []

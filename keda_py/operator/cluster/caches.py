@@ -35,8 +35,9 @@ from keda_py.kube.resources import (
     Obj,
     Resource,
 )
+from keda_py.kube.status import packed
 from keda_py.operator.cluster.references import BY_AUTHENTICATION, index_authentication
-from keda_py.operator.decisions.packed import keep_packed
+from keda_py.operator.decisions.history import HISTORY
 
 BLIND_SECONDS = 60.0
 WORKLOADS = (DEPLOYMENTS, STATEFUL_SETS, REPLICA_SETS)
@@ -91,7 +92,7 @@ def _index_metrics(live: Obj) -> Iterator[str]:
 
 def keep_scaled_object(live: Obj, alike: Pool) -> Obj:
     """All but managedFields; conditions, and what kind its target is, are mostly like another's."""
-    kept = keep_packed(live)
+    kept = packed(whole(live), HISTORY)
     if isinstance(status := kept.get("status"), dict):
         kept["status"] = status = dict(status)
         if isinstance(conditions := status.get("conditions"), list):

@@ -9,7 +9,7 @@ from keda_py.kube.informers.informer import Informer
 from keda_py.kube.resources import Obj
 from keda_py.operator.controller.dependencies import Dependencies
 from keda_py.operator.controller.state import Remembered
-from keda_py.operator.decisions.entry import Entry
+from keda_py.operator.decisions.record import Entry
 
 LATE_SECONDS = 0.001
 """After a boundary, never before it."""

@@ -13,7 +13,6 @@ from keda_py.core.spec import NAME_LABEL
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.kube.resources import Obj, Resource
 from keda_py.operator.decisions.history import History
-from keda_py.operator.decisions.packed import with_packed_changes
 from keda_py.operator.process.quarantine import shows_hold, work_on
 from keda_py.operator.sharding.tenures import Tenure
 
@@ -89,7 +88,7 @@ class Remembered:
             self._take(new)
 
     def _take(self, live: Mapping[str, Any]) -> None:
-        self.version, self.stored = version_of(live), with_packed_changes(live.get("status") or {})
+        self.version, self.stored = version_of(live), live.get("status") or {}
         self.shows_hold = shows_hold(self.stored)
 
     def is_reconciled(self, live: Mapping[str, Any]) -> bool:

@@ -19,11 +19,18 @@ from typing import Any, TypeVar
 from keda_py.clock import Clock
 from keda_py.errors import KubeError
 from keda_py.kube.client import KubeClient
-from keda_py.kube.status import merge_patch, patch_status
+from keda_py.kube.status import merge_patch, pack, packed, patch_status
 from keda_py.operator.controller.state import Remembered
-from keda_py.operator.decisions.entry import Entry
-from keda_py.operator.decisions.history import PAUSE_SECONDS, History, as_told, is_lively, read_history, with_entry
-from keda_py.operator.decisions.packed import HISTORY, pack
+from keda_py.operator.decisions.history import (
+    HISTORY,
+    PAUSE_SECONDS,
+    History,
+    is_lively,
+    read_history,
+    tells_the_same,
+    with_entry,
+)
+from keda_py.operator.decisions.record import Entry
 
 OWN, SAVINGS = "kedaPy", "kedaPySavings"
 STAGED_SECONDS = 1.0
@@ -58,9 +65,12 @@ class StatusWriter:
         history = state.history
         if history is None or HISTORY in self._dropped[state.key.kind]:
             return False
-        told = as_told(history, self._stored(state))
-        state.history = told or history
-        return told is None
+        if (stored := self._stored(state)) is history.packed:  # as most looks find it
+            return False
+        if stored != history.packed and not tells_the_same(history, stored):
+            return True
+        state.history = replace(history, packed=stored)  # one text for both
+        return False
 
     def stage(self, state: Remembered, wanted: Mapping[str, Any]) -> None:
         """Have the fields named in `wanted` go to the wire with the next write; `state.status` has them from now on."""
@@ -118,7 +128,7 @@ class StatusWriter:
             state.staged = {}
         if live is None:
             return False
-        state.remember(live)
+        state.remember(packed(live, HISTORY))
         self._note_dropped(state.key.kind, before, status, live.get("status") or {})
         return True
 

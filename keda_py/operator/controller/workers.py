@@ -7,7 +7,7 @@ namespace but their own.
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 from keda_py.errors import KedaPyError
@@ -22,14 +22,35 @@ class _Places:
     users: int = 0
 
 
+class Places:
+    """`count` for each namespace: whoever comes later waits for its own, never for another's."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._of: dict[str, _Places] = {}
+
+    @asynccontextmanager
+    async def one(self, namespace: str) -> AsyncIterator[bool]:
+        """Wait for one, and have it as long as the block lasts; whether it was waited for."""
+        places = self._of.setdefault(namespace, _Places(asyncio.Semaphore(self._count)))
+        places.users += 1
+        try:
+            waits = places.free.locked()
+            async with places.free:
+                yield waits
+        finally:
+            places.users -= 1
+            if not places.users:
+                del self._of[namespace]
+
+
 class Workers:
     """The workers of one controller, as KEDA's metrics call it: "scaledobject"."""
 
     def __init__(self, process: ProcessMetrics, controller: str, count: int) -> None:
         self._metrics = process.reconciles.of(controller, count)
-        self._count = count
         self._free = asyncio.Semaphore(count)
-        self._places: dict[str, _Places] = {}
+        self._places = Places(count)
         self._began: dict[int, float] = {}
         self._numbers = 0
         process.show(self._sample)
@@ -65,22 +86,12 @@ class Workers:
     @asynccontextmanager
     async def _place(self, namespace: str, turn: "_Turn") -> AsyncIterator[None]:
         """A place of the namespace, and then a worker."""
-        places = self._places.setdefault(namespace, _Places(asyncio.Semaphore(self._count)))
-        places.users += 1
-        try:
+        async with AsyncExitStack() as held:
             with self._metrics.depth.track_inprogress():
-                await places.free.acquire()
-            try:
-                with self._metrics.depth.track_inprogress():
-                    await turn.take()
-                yield
-            finally:
-                turn.give_back()
-                places.free.release()
-        finally:
-            places.users -= 1
-            if not places.users:
-                del self._places[namespace]
+                await held.enter_async_context(self._places.one(namespace))
+                held.callback(turn.give_back)
+                await turn.take()
+            yield
 
     def note_retry(self) -> None:
         """Work that failed is going to be tried again."""

@@ -5,10 +5,13 @@ serves before what this process has seen itself, and `keda-py explain -A --since
 right and no object more, and almost no write: it goes along with what is written anyhow (`controller/status.py`). An
 object that changes all the time, and whatever writes nothing of its own, is written for it once in five minutes at
 most. The bytes are bounded for each object; what is stored is only ever told of the object in whose status it stands.
+
+Whoever keeps a status keeps its changes as one text (`packed` of `kube/status.py`): the cache, and what is remembered
+of an object. Parsed they take six times as much room, and few looks read them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import isfinite
 from typing import Any
@@ -18,9 +21,11 @@ import orjson
 from keda_py.apis.foreign import list_at, map_at, maps_at, text_at
 from keda_py.core.decision import Reason
 from keda_py.core.values.times import write_time
-from keda_py.operator.decisions.entry import Entry, TriggerNote
-from keda_py.operator.decisions.packed import changes_in, pack
+from keda_py.kube.status import list_in, pack
+from keda_py.operator.decisions.record import Entry, TriggerNote
 
+HISTORY = "kedaPyHistory"
+"""Of the status; beside `kedaPy`, which says what holds now and stays short."""
 MOST_ENTRIES = 32
 MOST_BYTES = 4096
 MOST_TRIGGERS = 3
@@ -29,7 +34,6 @@ PAUSE_SECONDS = 300.0
 LIVELY_CHANGES = 6
 """So many changes within a pause are written with the next pause, all at once."""
 
-NO_CHANGES = pack(())
 Change = Mapping[str, Any]
 """One change as it stands in the status; an entry of the insight with fewer fields."""
 
@@ -38,7 +42,7 @@ Change = Mapping[str, Any]
 class History:
     """What is known of one object; `due` is when it may be written for itself, in monotonic seconds."""
 
-    packed: bytes = NO_CHANGES
+    packed: bytes = b"[]"
     due: float = 0.0
 
     @property
@@ -57,17 +61,9 @@ def with_entry(history: History, entry: Entry, keep: timedelta) -> History:
     return History(packed=pack(_bounded(kept)), due=history.due)
 
 
-def as_told(history: History, told: object) -> History | None:
-    """The history where a kept status tells the same, with the very text that stands there; None where it does not.
-
-    An API server writes numbers in its own way.
-    """
-    if not isinstance(told, bytes):
-        return None
-    if told is history.packed:
-        return history
-    same = told == history.packed or orjson.loads(told) == orjson.loads(history.packed)
-    return replace(history, packed=told) if same else None
+def tells_the_same(history: History, told: object) -> bool:
+    """Whether a packed list is the history in other words: an API server writes numbers in its own way."""
+    return isinstance(told, bytes) and bool(orjson.loads(told) == orjson.loads(history.packed))
 
 
 def compact(entry: Entry) -> Change:
@@ -117,7 +113,7 @@ def is_lively(history: History, now: datetime) -> bool:
 
 def read_history(status: Mapping[str, Any]) -> tuple[Change, ...]:
     """What a status tells, oldest first. Any client may have written it: what is not ours in form is left out."""
-    listed = changes_in(status)[-MOST_ENTRIES:]
+    listed = list_in(status, HISTORY)[-MOST_ENTRIES:]
     return tuple(sorted(_readable(listed), key=lambda one: str(one["time"])))
 
 

@@ -23,8 +23,8 @@ from keda_py.external_metrics.question import Answer, Question
 from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS
 from keda_py.operator.controller.dependencies import Dependencies
 from keda_py.operator.controller.state import Remembered
-from keda_py.operator.decisions.described import Fields, describe, present
 from keda_py.operator.decisions.history import has_scaled, read_history
+from keda_py.operator.decisions.record import Fields, describe, present
 from keda_py.serving.statuses import StatusError, unavailable
 
 MOST_DOUBTS = 5

@@ -12,11 +12,12 @@ from keda_py.kube.backoff import Backoff
 from keda_py.kube.client import KubeClient
 from keda_py.kube.informers.cache import NamespacedName, key_of
 from keda_py.kube.informers.informer import Informer
-from keda_py.kube.informers.informer_spec import InformerSpec
+from keda_py.kube.informers.informer_spec import InformerSpec, whole
 from keda_py.kube.resources import JOBS, PODS, SCALED_JOBS, Obj, Selection
+from keda_py.kube.status import packed
 from keda_py.operator.cluster.caches import BLIND_SECONDS
 from keda_py.operator.cluster.references import BY_AUTHENTICATION, index_authentication
-from keda_py.operator.decisions.packed import keep_packed
+from keda_py.operator.decisions.history import HISTORY
 
 POD_JOB_LABEL = "job-name"
 LABELLED = Selection(labels=JOB_NAME_LABEL)
@@ -34,6 +35,11 @@ def keep_job(live: Obj) -> Obj:
         "metadata": _identity(live, (JOB_NAME_LABEL,)),
         "status": {"finished": ended[0] if ended else "", "completionTime": text_at(live, "status", "completionTime")},
     }
+
+
+def keep_scaled_job(live: Obj) -> Obj:
+    """All but managedFields."""
+    return packed(whole(live), HISTORY)
 
 
 def keep_pod(live: Obj) -> Obj:
@@ -55,7 +61,7 @@ class JobCaches:
         self._client, self._namespaces = client, tuple(namespaces) or ("",)
         where = self._namespaces
         indexes = {BY_AUTHENTICATION: index_authentication}
-        scaled_jobs = InformerSpec(resource=SCALED_JOBS, namespaces=where, transform=keep_packed, indexes=indexes)
+        scaled_jobs = InformerSpec(resource=SCALED_JOBS, namespaces=where, transform=keep_scaled_job, indexes=indexes)
         self.scaled_jobs = Informer(client, scaled_jobs)
         jobs = InformerSpec(
             resource=JOBS, namespaces=where, selection=LABELLED, transform=keep_job, indexes={"owner": _owner_of}

@@ -11,7 +11,7 @@ from keda_py.core.jobs.decision import JobObservation, JobOutcome, decide_jobs
 from keda_py.core.jobs.spec import JobScalingSpec
 from keda_py.operator.controller.after_look import note_decision, record_events, schedule_next
 from keda_py.operator.controller.state import about
-from keda_py.operator.decisions.entry import Entry
+from keda_py.operator.decisions.record import Entry
 from keda_py.operator.scaled_jobs.cleanup import trim_history
 from keda_py.operator.scaled_jobs.dependencies import ScaledJobDependencies
 from keda_py.operator.scaled_jobs.job_tracker import JobTracker

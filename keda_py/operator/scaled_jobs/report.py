@@ -16,7 +16,7 @@ from keda_py.core.reading import MetricReading
 from keda_py.core.settlement import EventNote
 from keda_py.core.values.times import write_time
 from keda_py.errors import ScalerError
-from keda_py.operator.decisions.entry import Entry, JobCounts, TriggerNote
+from keda_py.operator.decisions.record import Entry, JobCounts, TriggerNote
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,10 +21,12 @@ from keda_py.core.savings.ledger import note
 from keda_py.core.settlement import Outcome, settle
 from keda_py.core.spec import ScalingSpec
 from keda_py.errors import Conflict, KubeError
+from keda_py.kube.client import SHARE
 from keda_py.kube.resources import Obj
 from keda_py.operator.controller.activations import Ticket
 from keda_py.operator.controller.after_look import note_decision, record_events, schedule_next
 from keda_py.operator.controller.state import about
+from keda_py.operator.controller.workers import Places
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.observing import Observed, observe, sees_the_same, sight_of
 from keda_py.operator.scaled_objects.record_entry import entry_of
@@ -35,14 +37,19 @@ from keda_py.operator.scaled_objects.status import reason_of, status_of
 from keda_py.operator.scaled_objects.targets import Count
 
 ATTEMPTS = 3
+ACTING_AT_ONCE = 2 * SHARE
+"""Looks of one namespace that decide, scale and write: twice as many as it has requests at once."""
+OLD_SECONDS = 2.0
+"""After so long a wait for that the sources are asked again: nothing is decided on what they said before an outage."""
 log = logging.getLogger(__name__)
 
 
 class ScaleLoop:
     """Looks at objects whose reconcile has started a loop (`state.spec` is set); `kind.py` is one."""
 
-    def __init__(self, parts: ScaledObjectDependencies) -> None:
+    def __init__(self, parts: ScaledObjectDependencies, places: Places | None = None) -> None:
         self._parts = parts
+        self._places = places or Places(ACTING_AT_ONCE)
 
     async def look(self, state: ObjectState) -> None:
         """One round. Raises KubeError when the status could not be written; a failed scale is told, not raised."""
@@ -51,20 +58,31 @@ class ScaleLoop:
             return
         state.looking, state.hpa_changed = True, False
         try:
-            poll = self._parts.readings.poll(state.key, state.changed)
-            readings = await (self._parts.status.meanwhile(state, poll) if state.staged else poll)
-            if readings is None or state.spec is not spec:
+            readings = await self._read(state, spec)
+            if readings is None:
                 return
             now, monotonic = self._parts.clock.now(), self._parts.clock.monotonic()
             if state.sight is not None and sees_the_same(self._parts, state, readings, monotonic):
                 look_again_at = self._confirm(state, state.sight, now)
             else:
-                look_again_at = await self._look(state, spec, readings)
+                # With a place: a thousand that lose their source at once would all wait for their writes.
+                async with self._places.one(state.key.namespace) as waited:
+                    if waited and self._parts.clock.monotonic() > monotonic + OLD_SECONDS:
+                        readings = await self._read(state, spec)
+                    if readings is None or state.spec is not spec:
+                        return
+                    look_again_at = await self._look(state, spec, readings)
             schedule_next(self._parts, state, readings, look_again_at)
             if state.sight is None and self._parts.activations.has_turn(state.key):  # it came during this look
                 state.next_look = 0.0
         finally:
             state.looking = False
+
+    async def _read(self, state: ObjectState, spec: ScalingSpec) -> Round | None:
+        """What its triggers say; None where it was changed meanwhile."""
+        poll = self._parts.readings.poll(state.key, state.changed)
+        readings = await (self._parts.status.meanwhile(state, poll) if state.staged else poll)
+        return readings if state.spec is spec else None
 
     async def _look(self, state: ObjectState, spec: ScalingSpec, readings: Round) -> datetime | None:
         """Decide on what was read, apply, tell and write; when to look again at the latest. Raises KubeError."""
@@ -157,11 +175,11 @@ class ScaleLoop:
     def _tell(self, state: ObjectState, look: Look) -> None:
         """Record, metrics, log and Events."""
         instruments = self._parts.instruments
+        self._tell_savings(state)
         instruments.record_evaluation(state.key, look.evaluation)
         instruments.process.record_decision(look.decision.reason.value)
         if look.spec.fallback is not None:
             instruments.record_fallback(state.key, active=look.in_fallback)
-        self._tell_savings(state)
         if look.awake is not None:
             instruments.record_awake(state.key, awake=look.awake)
         note_decision(self._parts, state, entry_of(look))

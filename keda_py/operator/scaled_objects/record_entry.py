@@ -8,7 +8,7 @@ from keda_py.core.metric_names import COMPOSITE_METRIC
 from keda_py.core.reading import MetricReading
 from keda_py.core.spec import ScalingSpec
 from keda_py.errors import ScalerError
-from keda_py.operator.decisions.entry import Entry, TriggerNote
+from keda_py.operator.decisions.record import Entry, TriggerNote
 from keda_py.operator.scaled_objects.report import Look
 
 

@@ -7,7 +7,7 @@ from keda_py.kube.events import EventRecorder, EventType
 from keda_py.kube.resources import Obj
 from keda_py.operator.controller.state import Remembered
 from keda_py.operator.controller.status import StatusWriter
-from keda_py.operator.decisions.entry import Entry
+from keda_py.operator.decisions.record import Entry
 
 
 class SilentStatus(StatusWriter):

@@ -5,10 +5,11 @@ from contextlib import AsyncExitStack, closing
 
 from keda_py.kube.resources import NAMESPACES, SCALED_OBJECTS
 from keda_py.localkube.store.subscriptions import Event
-from keda_py.operator.controller.workers import Workers
+from keda_py.operator.controller.workers import Places, Workers
 from keda_py.telemetry.prometheus import OperatorMetrics
 from tests.builders import a_namespace, deployment, metrics_api, scaled_object
 from tests.e2e.scene import has_condition
+from tests.waiting import turns
 from tests.worlds.world import World
 
 COUNT = 2
@@ -81,6 +82,25 @@ async def test_a_reconcile_that_is_cancelled_or_fails_gives_back_what_it_had() -
         assert all(task.cancelled() for task in tasks)
     async with asyncio.timeout(SECONDS), turns.one("a"), turns.one("a"):
         pass
+
+
+async def test_a_place_is_waited_for_in_its_own_namespace_alone_and_whoever_waited_knows() -> None:
+    places, over, waited = Places(COUNT), asyncio.Event(), list[tuple[str, bool]]()
+
+    async def have(namespace: str) -> None:
+        async with places.one(namespace) as had_to_wait:
+            waited.append((namespace, had_to_wait))
+            await over.wait()
+
+    async with asyncio.TaskGroup() as tasks:
+        for namespace in ("busy", "busy", "busy", "other"):
+            tasks.create_task(have(namespace))
+        await turns(5)
+        assert waited == [("busy", False), ("busy", False), ("other", False)]
+        over.set()
+    assert waited[-1] == ("busy", True)
+    async with places.one("busy") as had_to_wait:
+        assert not had_to_wait
 
 
 async def test_an_object_is_ready_while_the_sources_of_another_namespace_hang(quiet_world: World) -> None:

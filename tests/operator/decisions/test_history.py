@@ -8,7 +8,6 @@ import pytest
 
 from keda_py.core.decision import Reason
 from keda_py.core.jobs.decision import JobReason
-from keda_py.operator.decisions.entry import Entry, JobCounts, TriggerNote
 from keda_py.operator.decisions.history import (
     MOST_BYTES,
     MOST_ENTRIES,
@@ -18,6 +17,7 @@ from keda_py.operator.decisions.history import (
     read_history,
     with_entry,
 )
+from keda_py.operator.decisions.record import Entry, JobCounts, TriggerNote
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 DAY = timedelta(hours=24)

@@ -11,10 +11,10 @@ from keda_py.clock import SystemClock
 from keda_py.core.decision import Reason
 from keda_py.kube.client import KubeClient
 from keda_py.kube.informers.pool import Pool
+from keda_py.kube.status import list_in, pack, packed
 from keda_py.operator.cluster.caches import keep_scaled_object
-from keda_py.operator.decisions.entry import Entry, TriggerNote
-from keda_py.operator.decisions.history import History, as_told, read_history, with_entry
-from keda_py.operator.decisions.packed import HISTORY, changes_in, pack, with_packed_changes
+from keda_py.operator.decisions.history import HISTORY, History, read_history, tells_the_same, with_entry
+from keda_py.operator.decisions.record import Entry, TriggerNote
 from keda_py.operator.scaled_jobs.caches import JobCaches
 from tests.kube.faulty_server import write_kubeconfig
 
@@ -39,22 +39,24 @@ def nested(depth: int) -> list[Any]:
 
 
 def test_a_status_that_is_kept_holds_its_changes_as_one_text_and_tells_the_same() -> None:
-    kept = with_packed_changes(LIVE["status"])
+    kept = packed(LIVE, HISTORY)["status"]
     assert kept["hpaName"] == "keda-hpa-app"
     assert isinstance(kept[HISTORY], bytes)
-    assert changes_in(kept) == changes_in(LIVE["status"]) == [WOKE] * 20
+    assert list_in(kept, HISTORY) == list_in(LIVE["status"], HISTORY) == [WOKE] * 20
     assert read_history(kept) == read_history(LIVE["status"]) == (WOKE,) * 20
-    assert with_packed_changes(kept) is kept
+    live = {"status": kept}
+    assert packed(live, HISTORY) is live
 
 
 @pytest.mark.parametrize("junk", [None, "Activated", 5, {"reason": "Activated"}])
 def test_what_is_no_list_is_kept_as_it_came_and_tells_nothing(junk: object) -> None:
-    assert with_packed_changes({HISTORY: junk}) == {HISTORY: junk}
-    assert changes_in({HISTORY: junk}) == []
+    assert packed({"status": {HISTORY: junk}}, HISTORY) == {"status": {HISTORY: junk}}
+    assert list_in({HISTORY: junk}, HISTORY) == []
 
 
 def test_what_is_nested_too_deep_to_be_written_again_is_left_out_alone() -> None:
-    assert with_packed_changes({"hpaName": "keda-hpa-app", HISTORY: nested(500)}) == {"hpaName": "keda-hpa-app"}
+    live = {"status": {"hpaName": "keda-hpa-app", HISTORY: nested(500)}}
+    assert packed(live, HISTORY) == {"status": {"hpaName": "keda-hpa-app"}}
 
 
 def test_both_caches_keep_changes_packed_and_no_managed_fields(tmp_path: Path) -> None:
@@ -72,7 +74,7 @@ def test_a_history_is_told_already_where_the_api_server_wrote_its_numbers_in_ano
     history = with_entry(History(), woke, timedelta(hours=24))
     told = pack([WOKE])
     assert told != history.packed
-    assert as_told(history, told) == replace(history, packed=told), "one text for both"
+    assert tells_the_same(history, told)
     later = with_entry(history, replace(woke, reason=Reason.ACTIVE, before=1), timedelta(hours=24))
-    assert as_told(later, told) is None
-    assert as_told(history, None) is None
+    assert not tells_the_same(later, told)
+    assert not tells_the_same(history, None)

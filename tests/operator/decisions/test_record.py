@@ -11,8 +11,7 @@ from keda_py.core.reading import Round
 from keda_py.core.settlement import Settled
 from keda_py.core.spec import build_spec
 from keda_py.core.values.object_key import ObjectKey
-from keda_py.operator.decisions.entry import Entry, TriggerNote
-from keda_py.operator.decisions.record import DecisionRecord
+from keda_py.operator.decisions.record import DecisionRecord, Entry, TriggerNote
 from keda_py.operator.scaled_objects.record_entry import entry_of
 from keda_py.operator.scaled_objects.report import Look
 
@@ -99,7 +98,7 @@ def test_nothing_is_kept_of_an_object_that_is_gone() -> None:
     assert seconds(record, "there") == [0]
 
 
-def test_a_change_is_kept_as_it_is_served_and_a_very_long_one_no_longer_than_a_status_keeps_it() -> None:
+def test_a_change_is_kept_as_it_is_served_and_of_a_very_long_one_what_comes_first() -> None:
     record = DecisionRecord()
     triggers = tuple(TriggerNote(metric=f"s{number}", error="x" * 2000, failures=2) for number in range(500))
     record.note(key("app"), Entry(at=NOON, reason=Reason.ACTIVE, before=1, after=1, formula=2.5, notes=("late",)))
@@ -113,5 +112,5 @@ def test_a_change_is_kept_as_it_is_served_and_a_very_long_one_no_longer_than_a_s
         "replicas": {"before": 1, "after": 1},
         "notes": ["late"],
     }
-    told = [{"metric": f"s{number}", "active": False, "error": "x" * 120} for number in range(3)]
+    told = [{"metric": f"s{number}", "active": False, "error": "x" * 120, "failures": 2} for number in range(10)]
     assert (long["triggers"], long["replicas"]) == (told, {"before": 1, "after": 1})
