@@ -35,7 +35,7 @@ class SpecSource(Generic[M, S]):
     def read(self, body: Mapping[str, object]) -> S:
         """The spec of an object as it was written. Raises ConfigError for one that cannot be read.
 
-        Its status has no part in that, whoever wrote it.
+        Its status has no part in that, whichever client wrote it.
         """
         return self.of(parse_object(self.model, {name: value for name, value in body.items() if name != "status"}))
 

@@ -23,7 +23,7 @@ class _Places:
 
 
 class Places:
-    """`count` for each namespace: whoever comes later waits for its own, never for another's."""
+    """`count` for each namespace: who comes later waits for its own, never for another's."""
 
     def __init__(self, count: int) -> None:
         self._count = count

@@ -6,8 +6,8 @@ right and no object more, and almost no write: it goes along with what is writte
 object that changes all the time, and whatever writes nothing of its own, is written for it once in five minutes at
 most. The bytes are bounded for each object; what is stored is only ever told of the object in whose status it stands.
 
-Whoever keeps a status keeps its changes as one text (`packed` of `kube/status.py`): the cache, and what is remembered
-of an object. Parsed they take six times as much room, and few looks read them.
+The cache, and what is remembered of an object, keep its changes as one text (`packed` of `kube/status.py`): parsed they
+take six times as much room, and few looks read them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

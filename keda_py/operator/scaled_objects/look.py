@@ -40,7 +40,7 @@ ATTEMPTS = 3
 ACTING_AT_ONCE = 2 * SHARE
 """Looks of one namespace that decide, scale and write: twice as many as it has requests at once."""
 OLD_SECONDS = 2.0
-"""After so long a wait for that the sources are asked again: nothing is decided on what they said before an outage."""
+"""After a longer wait the sources are asked again: nothing is decided on what they said before an outage."""
 log = logging.getLogger(__name__)
 
 
