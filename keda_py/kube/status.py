@@ -3,7 +3,7 @@
 Two writers of different fields do not meet; the uid in the patch keeps the status of a deleted object from landing on
 its namesake.
 
-A long list in a status that is kept is kept as one text, compressed; bytes are never JSON from the API server.
+A long list in a status that is kept is kept as one text; bytes are never JSON from the API server.
 """
 
 import zlib
@@ -17,6 +17,10 @@ from keda_py.errors import Conflict, Invalid
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import Obj, Resource
 
+SHORT = 1024
+"""Bytes of a text that is not compressed: a new object's is written a few times, and is short."""
+_SQUEEZED = b"z"
+"""No JSON begins so."""
 _WINDOW, _EFFORT = -11, 3
 """zlib's for 2 KiB to look back on and a state of 12 KB: its own would be 256 KB, made anew for each text."""
 
@@ -58,17 +62,21 @@ async def patch_status(
 
 
 def pack(values: Iterable[Any]) -> bytes:
-    """As compressed JSON, the same for the same values in any order of keys: 4 KB become 500 bytes in 12 us.
+    """As JSON, the same for the same values in any order of keys; compressed if long: 4 KB become 500 bytes in 12 us.
 
     Raises TypeError for what is nested too deep to be written.
     """
+    text = orjson.dumps(list(values), option=orjson.OPT_SORT_KEYS)
+    if len(text) <= SHORT:
+        return bytes(memoryview(text))
     squeezed = zlib.compressobj(1, zlib.DEFLATED, _WINDOW, _EFFORT)
-    return squeezed.compress(orjson.dumps(list(values), option=orjson.OPT_SORT_KEYS)) + squeezed.flush()
+    return _SQUEEZED + squeezed.compress(text) + squeezed.flush()
 
 
 def unpack(told: bytes) -> list[Any]:
     """What `pack` was given."""
-    found: list[Any] = orjson.loads(zlib.decompress(told, _WINDOW))
+    squeezed = told.startswith(_SQUEEZED)
+    found: list[Any] = orjson.loads(zlib.decompress(told[len(_SQUEEZED) :], _WINDOW) if squeezed else told)
     return found
 
 

@@ -11,7 +11,7 @@ from keda_py.clock import SystemClock
 from keda_py.core.decision import Reason
 from keda_py.kube.client import KubeClient
 from keda_py.kube.informers.pool import Pool
-from keda_py.kube.status import list_in, pack, packed
+from keda_py.kube.status import SHORT, list_in, pack, packed, unpack
 from keda_py.operator.cluster.caches import keep_scaled_object
 from keda_py.operator.decisions.history import HISTORY, History, read_history, tells_the_same, with_entry
 from keda_py.operator.decisions.record import Entry, TriggerNote
@@ -46,6 +46,13 @@ def test_a_status_that_is_kept_holds_its_changes_packed_and_tells_the_same() -> 
     assert read_history(kept) == read_history(LIVE["status"]) == (WOKE,) * 20
     live = {"status": kept}
     assert packed(live, HISTORY) is live
+
+
+@pytest.mark.parametrize("count", [0, 1, 6, 7, 8, 9, 2000])
+def test_short_and_long_lists_are_unpacked_as_they_were_packed(count: int) -> None:
+    changes = [{**WOKE, "reason": f"reason {number}"} for number in range(count)]
+    assert unpack(pack(changes)) == changes
+    assert len(pack(changes)) <= max(SHORT, 50 * count)
 
 
 @pytest.mark.parametrize("junk", [None, "Activated", 5, {"reason": "Activated"}])
