@@ -2,6 +2,8 @@
 
 import asyncio
 import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -38,7 +40,7 @@ from tests.kube.faulty_server import (
     thing,
     write_kubeconfig,
 )
-from tests.waiting import eventually
+from tests.waiting import eventually, turns
 
 SLOW_SECONDS = 0.1
 """Real time of an answer, while virtual time must stand still."""
@@ -301,6 +303,21 @@ async def test_a_silent_stream_ends_as_unavailable(server: FaultyServer, client:
     await eventually(lambda: len(server.seen) == 1)
 
 
+@asynccontextmanager
+async def asking(client: KubeClient, namespace: str, count: int) -> AsyncIterator[None]:
+    """So many requests for a namespace, until the block ends."""
+
+    async def ask() -> None:
+        with acting_for(namespace):
+            await client.get(WEB)
+
+    async with asyncio.TaskGroup() as tasks:
+        asked = [tasks.create_task(ask()) for _ in range(count)]
+        yield
+        for one in asked:
+            one.cancel()
+
+
 async def test_requests_for_a_namespace_that_has_its_share_wait_for_its_own_and_nobody_else(
     server: FaultyServer, tmp_path: Path
 ) -> None:
@@ -309,13 +326,7 @@ async def test_requests_for_a_namespace_that_has_its_share_wait_for_its_own_and_
     server.answer(f"GET {free.path}", says(thing("free", 7)))
     kubeconfig = write_kubeconfig(tmp_path / "shared", server.url)
 
-    async with KubeClient(SystemClock(), kubeconfig, share=2) as client, asyncio.TaskGroup() as tasks:
-
-        async def ask() -> None:
-            with acting_for("hostile"):
-                await client.get(WEB)
-
-        asking = [tasks.create_task(ask()) for _ in range(10)]
+    async with KubeClient(SystemClock(), kubeconfig, share=2) as client, asking(client, "hostile", 10):
         await eventually(lambda: len(server.seen) == 2)
         for namespace in ("shop", ""):
             with acting_for(namespace):
@@ -326,8 +337,6 @@ async def test_requests_for_a_namespace_that_has_its_share_wait_for_its_own_and_
         ):
             await client.send(Request(method="GET", path=free.path, timeout=0.05))
         assert len(server.seen) == 2 + 2
-        for one in asking:
-            one.cancel()
 
 
 async def test_a_namespace_is_crowded_while_as_many_of_its_requests_wait_as_it_may_have_under_way(
@@ -335,20 +344,12 @@ async def test_a_namespace_is_crowded_while_as_many_of_its_requests_wait_as_it_m
 ) -> None:
     server.answer(GET, hangs)
     kubeconfig = write_kubeconfig(tmp_path / "shared", server.url)
-    async with KubeClient(SystemClock(), kubeconfig, share=2) as client, asyncio.TaskGroup() as tasks:
-
-        async def ask() -> None:
-            with acting_for("shop"):
-                await client.get(WEB)
-
-        asking = [tasks.create_task(ask()) for _ in range(3)]
+    async with KubeClient(SystemClock(), kubeconfig, share=2) as client, asking(client, "shop", 3):
         await eventually(lambda: len(server.seen) == 2)
+        await turns(20)
         assert not client.is_crowded("shop")
-        asking.append(tasks.create_task(ask()))
-        await eventually(lambda: client.is_crowded("shop"))
-        assert client.guarded(lambda: True).is_crowded("shop")
-        assert not client.is_crowded("office")
-        asking.pop().cancel()
+        async with asking(client, "shop", 1):
+            await eventually(lambda: client.is_crowded("shop"))
+            assert client.guarded(lambda: True).is_crowded("shop")
+            assert not client.is_crowded("office")
         await eventually(lambda: not client.is_crowded("shop"))
-        for one in asking:
-            one.cancel()

@@ -21,7 +21,7 @@ import orjson
 from keda_py.apis.foreign import list_at, map_at, maps_at, text_at
 from keda_py.core.decision import Reason
 from keda_py.core.values.times import write_time
-from keda_py.kube.status import list_in, pack, unpack
+from keda_py.kube.status import LONG, list_in, pack, unpack
 from keda_py.operator.decisions.record import Entry, TriggerNote
 
 HISTORY = "kedaPyHistory"
@@ -64,7 +64,7 @@ def with_entry(history: History, entry: Entry, keep: timedelta) -> History:
 
 def tells_the_same(history: History, told: object) -> bool:
     """Whether a packed list is the history in other words: an API server writes numbers in its own way."""
-    return isinstance(told, bytes) and unpack(told) == unpack(history.packed)
+    return isinstance(told, bytes) and len(told) <= LONG and unpack(told) == unpack(history.packed)
 
 
 def compact(entry: Entry) -> Change:

@@ -25,21 +25,21 @@ class Reading(asyncio.BufferedProtocol):
         self._protocol.data_received(bytes(self._buffer[:nbytes]))
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """As the rest: the protocol's."""
+        """As with the rest, the protocol is told."""
         self._protocol.connection_made(transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The protocol's."""
+        """The protocol is told."""
         self._protocol.connection_lost(exc)
 
     def eof_received(self) -> bool | None:
-        """The protocol's."""
+        """The protocol is told."""
         return self._protocol.eof_received()
 
     def pause_writing(self) -> None:
-        """The protocol's."""
+        """The protocol is told."""
         self._protocol.pause_writing()
 
     def resume_writing(self) -> None:
-        """The protocol's."""
+        """The protocol is told."""
         self._protocol.resume_writing()

@@ -1,17 +1,19 @@
 """The changes in a status that is kept: the same as those that came, in a fraction of their room."""
 
+import random
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 from keda_py.clock import SystemClock
 from keda_py.core.decision import Reason
 from keda_py.kube.client import KubeClient
 from keda_py.kube.informers.pool import Pool
-from keda_py.kube.status import SHORT, list_in, pack, packed, unpack
+from keda_py.kube.status import LONG, SHORT, list_in, pack, packed, unpack
 from keda_py.operator.cluster.caches import keep_scaled_object
 from keda_py.operator.decisions.history import HISTORY, History, read_history, tells_the_same, with_entry
 from keda_py.operator.decisions.record import Entry, TriggerNote
@@ -48,11 +50,18 @@ def test_a_status_that_is_kept_holds_its_changes_packed_and_tells_the_same() -> 
     assert packed(live, HISTORY) is live
 
 
-@pytest.mark.parametrize("count", [0, 1, 6, 7, 8, 9, 2000])
+@pytest.mark.parametrize("count", [0, 1, 6, 7, 8, 9, 100, 120, 2000])
 def test_short_and_long_lists_are_unpacked_as_they_were_packed(count: int) -> None:
     changes = [{**WOKE, "reason": f"reason {number}"} for number in range(count)]
     assert unpack(pack(changes)) == changes
-    assert len(pack(changes)) <= max(SHORT, 50 * count)
+    text = orjson.dumps(changes, option=orjson.OPT_SORT_KEYS)
+    assert (len(pack(changes)) < len(text) / 2) == (SHORT < len(text) <= LONG)
+
+
+def test_a_megabyte_that_another_client_wrote_is_neither_compressed_nor_taken_for_ours() -> None:
+    noise = [{"time": random.Random(1).randbytes(2**20).hex()}]
+    assert pack(noise) == orjson.dumps(noise)
+    assert not tells_the_same(History(packed=pack(noise)), pack(noise))
 
 
 @pytest.mark.parametrize("junk", [None, "Activated", 5, {"reason": "Activated"}])
