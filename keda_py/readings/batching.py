@@ -10,6 +10,7 @@ import math
 from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from keda_py.clock import Clock
 from keda_py.core.reading import Outcome
@@ -18,7 +19,7 @@ from keda_py.net.credential_keys import SharingKey
 from keda_py.readings.guard import guard
 from keda_py.readings.http_requests import asking_for
 from keda_py.readings.journal import Journal
-from keda_py.readings.tracked_metrics import TrackedMetric, check_reading, measure
+from keda_py.readings.tracked_metrics import TrackedMetric, check_reading, measure, measure_renewed
 
 LANE_WIDTH = 8
 """Reads of one answering source at a time, outside of the common question."""
@@ -36,9 +37,16 @@ class Engine:
 
     async def measure(self, meter: TrackedMetric, timeout: float) -> Outcome:
         """Ask one scaler within seconds, written down in the journal. Never raises."""
+        return await self._run(meter, measure(meter, timeout))
+
+    async def measure_renewed(self, meter: TrackedMetric, error: ScalerError) -> Outcome:
+        """Ask one that failed among others again, where its parameters have changed. Never raises."""
+        return await self._run(meter, measure_renewed(meter, meter.scaler, error))
+
+    async def _run(self, meter: TrackedMetric, measuring: Coroutine[Any, Any, Outcome]) -> Outcome:
         try:
             async with asyncio.timeout_at(meter.last_call) as meter.patience:
-                return await self.journal.run((meter.scalers.work,), measure(meter, timeout))
+                return await self.journal.run((meter.scalers.work,), measuring)
         except TimeoutError:
             return ScalerError("not read: the object was changed or deleted")
         finally:
@@ -134,9 +142,7 @@ class Source:
 
     async def _retry_renewed(self, meter: TrackedMetric, error: ScalerError) -> None:
         with self._engine.clock.busy():
-            renewing = meter.scalers.renew(meter.metric.trigger_index, meter.scaler)
-            renewed = await self._engine.journal.run((meter.scalers.work,), renewing)
-            self._complete(meter, await self._engine.measure(meter, meter.timeout) if renewed else error)
+            self._complete(meter, await self._engine.measure_renewed(meter, error))
 
     def _read_alone(self, meters: Sequence[TrackedMetric]) -> None:
         """Queue for the lane; who failed before goes last, so that a hanging trigger starves no other."""

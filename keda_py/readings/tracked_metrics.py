@@ -199,13 +199,14 @@ async def measure(meter: TrackedMetric, timeout: float) -> Outcome:
     """Ask one scaler within seconds; once more if its parameters have changed since it was built. Never raises."""
     scaler = meter.scaler
     outcome = await _ask(meter, scaler, timeout)
-    if (
-        isinstance(outcome, ScalerError)
-        and not meter.retired
-        and await meter.scalers.renew(meter.metric.trigger_index, scaler)
-    ):
+    return await measure_renewed(meter, scaler, outcome) if isinstance(outcome, ScalerError) else outcome
+
+
+async def measure_renewed(meter: TrackedMetric, failed: AnyScaler, error: ScalerError) -> Outcome:
+    """What a scaler with other parameters says where one has failed; `error` where these are the same. Never raises."""
+    if not meter.retired and await meter.scalers.renew(meter.metric.trigger_index, failed):
         return await _ask(meter, meter.scaler, meter.timeout)
-    return outcome
+    return error
 
 
 def check_reading(answer: object, trigger_type: str) -> Outcome:

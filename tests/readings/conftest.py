@@ -160,11 +160,19 @@ SCALERS = {"plain": PlainScaler, "push": PushScaler}
 
 @dataclass
 class Passwords:
-    """A resolver whose answer tests can change."""
+    """A resolver whose answer tests can change, and hold back for the objects named in `slow`."""
 
     auth: dict[str, str] = field(default_factory=dict)
+    slow: set[str] = field(default_factory=set)
+    asked: asyncio.Event = field(default_factory=asyncio.Event)
+    answers: asyncio.Event = field(default_factory=asyncio.Event)
+    answered: set[str] = field(default_factory=set)
 
     async def resolve(self, spec: ScalingSpec, trigger_index: int) -> Resolved:
+        if spec.key.name in self.slow:
+            self.asked.set()
+            await self.answers.wait()
+            self.answered.add(spec.key.name)
         return Resolved(auth=as_secrets(self.auth))
 
 

@@ -177,6 +177,20 @@ async def test_a_trigger_renewed_with_another_password_joins_the_source_of_that_
     assert engine.taps["a"].open_scalers == 3
 
 
+async def test_nothing_is_resolved_any_more_for_an_object_that_is_forgotten(engine):
+    keys = await build_many(engine, 2)
+    engine.taps["a"].failing_names, engine.resolver.slow = {"i0"}, {keys[0].name}
+    polling = asyncio.ensure_future(poll_all(engine, keys))
+    await engine.resolver.asked.wait()
+    await engine.readings.forget(keys[0])
+    failed, read = await polling
+    assert "the object was changed or deleted" in str(failed)
+    assert read == ONE
+    engine.resolver.answers.set()
+    await engine.clock.settle()
+    assert engine.resolver.answered == set()
+
+
 async def test_a_scaler_may_leave_out_the_spec_and_answer_nonsense_in_common(engine):
     for number in range(3):
         trigger = {"type": "plain", "metadata": {"batch": "yes", "item": f"i{number}"}}

@@ -39,11 +39,16 @@ async def ensure_finalizer(
 
 
 async def end_loop(parts: Dependencies, state: Remembered) -> bool:
-    """An object is being deleted: no look, no scaler and no series any more; True when its scale loop was running."""
+    """An object is being deleted: no look, no scaler and no series any more, and nothing is followed for it.
+
+    True when its scale loop was running.
+    """
     was_running = state.spec is not None
     state.stop()
     await parts.readings.forget(state.key)
-    parts.instruments.forget(state.key)  # now: our watch tells only later that the object is gone
+    # Now: our watch tells only later that the object is gone.
+    parts.resolver.forget(state.key)
+    parts.instruments.forget(state.key)
     return was_running
 
 
