@@ -6,24 +6,16 @@ its namesake.
 A long list in a status that is kept is kept as one text; bytes are never JSON from the API server.
 """
 
-import zlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import orjson
 
 from keda_py.apis.foreign import list_at
+from keda_py.apis.squeezed import expand, squeeze
 from keda_py.errors import Conflict, Invalid
 from keda_py.kube.client import KubeClient
 from keda_py.kube.resources import Obj, Resource
-
-SHORT, LONG = 1024, 16384
-"""Bytes of a text that is compressed. A new object's is written a few times, and is short; a longer one is none of
-ours, and another client's megabyte would hold up the loop for a tenth of a second."""
-_SQUEEZED = b"z"
-"""No JSON begins so."""
-_WINDOW, _EFFORT = -11, 3
-"""zlib's for 2 KiB to look back on and a state of 12 KB: its own would be 256 KB, made anew for each text."""
 
 
 def merge_patch(old: Obj, new: Obj) -> Obj:
@@ -63,21 +55,16 @@ async def patch_status(
 
 
 def pack(values: Iterable[Any]) -> bytes:
-    """As JSON, the same for the same values in any order of keys; compressed if long: 4 KB become 0.5 in 12 us.
+    """As JSON, the same for the same values in any order of keys; compressed if long.
 
     Raises TypeError for what is nested too deep to be written.
     """
-    text = orjson.dumps(list(values), option=orjson.OPT_SORT_KEYS)
-    if not SHORT < len(text) <= LONG:
-        return bytes(memoryview(text))
-    squeezed = zlib.compressobj(1, zlib.DEFLATED, _WINDOW, _EFFORT)
-    return _SQUEEZED + squeezed.compress(text) + squeezed.flush()
+    return squeeze(orjson.dumps(list(values), option=orjson.OPT_SORT_KEYS))
 
 
 def unpack(told: bytes) -> list[Any]:
     """What `pack` was given."""
-    squeezed = told.startswith(_SQUEEZED)
-    found: list[Any] = orjson.loads(zlib.decompress(told[len(_SQUEEZED) :], _WINDOW) if squeezed else told)
+    found: list[Any] = orjson.loads(expand(told))
     return found
 
 

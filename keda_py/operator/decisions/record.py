@@ -5,7 +5,6 @@ what was noted. Kept are the last changes of reason of each object, as they are 
 Nothing here is needed for scaling: after a restart it begins anew, and what was before is told from `history.py`.
 """
 
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -13,11 +12,11 @@ from math import isfinite
 
 import orjson
 
-from keda_py.apis.compact import compact_json
 from keda_py.core.decision import Reason
 from keda_py.core.jobs.decision import JobReason
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.core.values.times import write_time
+from keda_py.operator.decisions.changes import Changes
 
 Fields = Mapping[str, object]
 
@@ -83,12 +82,9 @@ class DecisionRecord:
     """The entries of all objects, the oldest of all dropped first."""
 
     def __init__(self, object_entries: int = OBJECT_ENTRIES, all_entries: int = ALL_ENTRIES) -> None:
-        self._object_entries, self._all_entries = object_entries, all_entries
-        self._numbers: dict[ObjectKey, list[int]] = {}
-        self._entries: OrderedDict[int, tuple[ObjectKey, bytes]] = OrderedDict()
+        self._changes = Changes(object_entries, all_entries)
         self._last: dict[ObjectKey, Entry] = {}
         self._confirmed: dict[ObjectKey, datetime] = {}
-        self._count = 0
 
     def note(self, key: ObjectKey, entry: Entry) -> bool:
         """Remember a decision: as the last one, and for longer where its reason differs from the one before: True."""
@@ -97,7 +93,7 @@ class DecisionRecord:
         self._confirmed.pop(key, None)
         if before is not None and before.reason == entry.reason and not entry.scaled:
             return False
-        self._append(key, entry)
+        self._changes.add(key, _text_of(entry))
         return True
 
     def confirm(self, key: ObjectKey, at: datetime) -> None:
@@ -111,33 +107,21 @@ class DecisionRecord:
 
     def changes(self, key: ObjectKey) -> list[Fields]:
         """Changes of reason, and everything that scaled, oldest first."""
-        return [orjson.loads(self._entries[number][1]) for number in self._numbers.get(key, ())]
+        return [orjson.loads(line) for line in self._changes.of(key)]
 
     def forget(self, key: ObjectKey) -> None:
         """An object is gone."""
         self._last.pop(key, None)
         self._confirmed.pop(key, None)
-        for number in self._numbers.pop(key, ()):
-            del self._entries[number]
+        self._changes.forget(key)
 
     def __len__(self) -> int:
-        return len(self._entries)
-
-    def _append(self, key: ObjectKey, entry: Entry) -> None:
-        self._count += 1
-        numbers = self._numbers.setdefault(key, [])
-        numbers.append(self._count)
-        self._entries[self._count] = (key, _text_of(entry))
-        if len(numbers) > self._object_entries:
-            del self._entries[numbers.pop(0)]
-        if len(self._entries) > self._all_entries:
-            _, (oldest, _) = self._entries.popitem(last=False)
-            self._numbers[oldest].pop(0)
+        return len(self._changes)
 
 
 def _text_of(entry: Entry) -> bytes:
-    text = compact_json(describe(entry))
-    return text if len(text) <= LONGEST else compact_json(describe(_shortened(entry)))
+    text = orjson.dumps(describe(entry))
+    return text if len(text) <= LONGEST else orjson.dumps(describe(_shortened(entry)))
 
 
 def _shortened(entry: Entry) -> Entry:

@@ -9,11 +9,12 @@ from typing import Any
 import orjson
 import pytest
 
+from keda_py.apis.squeezed import LONG, SHORT
 from keda_py.clock import SystemClock
 from keda_py.core.decision import Reason
 from keda_py.kube.client import KubeClient
 from keda_py.kube.informers.pool import Pool
-from keda_py.kube.status import LONG, SHORT, list_in, pack, packed, unpack
+from keda_py.kube.status import list_in, pack, packed, unpack
 from keda_py.operator.cluster.caches import keep_scaled_object
 from keda_py.operator.decisions.history import HISTORY, History, read_history, tells_the_same, with_entry
 from keda_py.operator.decisions.record import Entry, TriggerNote
