@@ -30,7 +30,7 @@ from keda_py.readings.formula_turns import FormulaTurns
 from keda_py.readings.observer import Observer, Unobserved
 from keda_py.readings.pushes import Pushes
 from keda_py.readings.scaler_set import ScalerSet, ScalerSource, build_set
-from keda_py.readings.tracked_metrics import TrackedMetric, all_done_before, gather, landed
+from keda_py.readings.tracked_metrics import TrackedMetric, gather, known_to_poll, landed, when_done
 from keda_py.readings.zero_polls import ZeroPolls
 
 log = logging.getLogger(__name__)
@@ -144,11 +144,20 @@ class Readings:
         """The objects whose scalers stand."""
         return tuple(self._watched)
 
-    def begin(self, key: ObjectKey) -> None:
-        """Start a poll without waiting; `on_reading` tells of each answer, and `poll` then has them at once."""
-        now = self._clock.monotonic()
-        for meter in self._get(key).meters:
-            self._poll_meter(meter, now)
+    def read_ahead(self, key: ObjectKey, changed: asyncio.Future[None] | None = None) -> asyncio.Future[None] | None:
+        """Begin what `poll` would wait for; done when all of it, or `changed`, is. None: `poll` has all it needs."""
+        watched = self._watched.get(key)
+        flights = self._flights(watched.meters) if watched is not None else ()
+        return when_done(flights, changed)
+
+    def known_round(self, key: ObjectKey) -> Round | None:
+        """What `poll` would answer without waiting or reading; None where it has to, or nothing is built."""
+        watched = self._watched.get(key)
+        if watched is None:
+            return None
+        known = known_to_poll(watched.meters, self._clock.monotonic())
+        readings = tuple(filter(None, known))
+        return Round(readings=readings) if len(readings) == len(known) else None
 
     async def poll(self, key: ObjectKey, changed: asyncio.Future[None] | None = None) -> Round | None:
         """Read every external metric. A trigger's failure is its outcome. Raises ScalerError when nothing is built.
@@ -157,15 +166,23 @@ class Readings:
         While all that is new is work that the HPA asked about, useCachedMetrics keeps its trigger's last reading: else
         each question for another trigger would be one more for its source.
         """
-        meters, now = self._get(key).meters, self._clock.monotonic()
-        asked_about = any(meter.has_found_work_for_hpa(now) for meter in meters)
-        flights = [
-            landed(meter.last) if asked_about and meter.last and meter.rests(now) else self._poll_meter(meter, now)
-            for meter in meters
+        flights = self._flights(self._get(key).meters)
+        over = when_done(flights, changed)
+        if over is not None:
+            await over
+            if not all(flight.done() for flight in flights):
+                return None
+        return Round(readings=tuple([flight.result() for flight in flights]))
+
+    def _flights(self, meters: Sequence[TrackedMetric]) -> list[asyncio.Future[MetricReading]]:
+        now = self._clock.monotonic()
+        known = known_to_poll(meters, now)
+        for meter in meters:
+            meter.polled_at = now
+        return [
+            self._request(meter, now) if last is None else landed(last)
+            for meter, last in zip(meters, known, strict=True)
         ]
-        if changed is not None and not await all_done_before(changed, flights):
-            return None
-        return Round(readings=await gather(flights))
 
     def has_news(self, key: ObjectKey, known: Round) -> bool:
         """Was something read after a round that its look should know, as by a push while the look went on?"""
@@ -296,10 +313,6 @@ class Readings:
                 self._sources.leave(meter)
             await watched.scalers.aclose()
 
-    def _poll_meter(self, meter: TrackedMetric, now: float) -> asyncio.Future[MetricReading]:
-        meter.polled_at = now
-        return self._request(meter, now)
-
     async def _read_pushed(self, scalers: ScalerSet, index: int) -> None:
         """Read a trigger whose source tells of work; `on_reading` tells of the answer."""
         watched = self._watched.get(scalers.spec.key)
@@ -307,8 +320,8 @@ class Readings:
             if meter.metric.trigger_index == index:
                 if meter.flight:
                     await asyncio.wait([meter.flight])  # it may have begun before there was work
-                meter.last_at = -math.inf
-                self._poll_meter(meter, self._clock.monotonic())
+                meter.last_at, meter.polled_at = -math.inf, self._clock.monotonic()
+                self._request(meter, meter.polled_at)
 
     def _request(self, meter: TrackedMetric, now: float, *, asked: bool = False) -> asyncio.Future[MetricReading]:
         if (under_way := meter.under_way(now)) is not None:

@@ -5,7 +5,7 @@ A flight belongs to `readings.py`, which shares it with all who ask: to wait for
 
 import asyncio
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -159,6 +159,15 @@ class TrackedMetric:
         return replace(outcome, active=outcome.value > self.scalers.activation(self.metric.trigger_index))
 
 
+def known_to_poll(meters: Sequence[TrackedMetric], now: float) -> list[MetricReading | None]:
+    """What a poll need not read: young readings, and resting triggers while the HPA has asked about work elsewhere."""
+    asked_about = any(meter.has_found_work_for_hpa(now) for meter in meters)
+    return [
+        meter.last if asked_about and meter.rests(now) else None if meter.flight else meter.shared(now)
+        for meter in meters
+    ]
+
+
 async def gather(flights: Sequence[asyncio.Future[MetricReading]]) -> tuple[MetricReading, ...]:
     """Wait without owning: cancelling the waiter leaves the reads alone."""
     if waiting := [flight for flight in flights if not flight.done()]:
@@ -166,26 +175,25 @@ async def gather(flights: Sequence[asyncio.Future[MetricReading]]) -> tuple[Metr
     return tuple(flight.result() for flight in flights)
 
 
-async def all_done_before(changed: asyncio.Future[None], flights: Sequence[asyncio.Future[MetricReading]]) -> bool:
-    """Wait for the flights, without owning them, or for `changed`; no task is made, since every poll comes here."""
+def when_done(
+    flights: Iterable[asyncio.Future[MetricReading]], changed: asyncio.Future[None] | None
+) -> asyncio.Future[None] | None:
+    """Done when the flights are, which it does not own, or `changed` is; None where they are. Every poll comes here."""
     left = {flight for flight in flights if not flight.done()}
+    if not left:
+        return None
     over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def note(flight: asyncio.Future[Any]) -> None:
         left.discard(flight)
-        if not over.done() and (not left or changed.done()):
+        if not over.done() and (not left or flight is changed):
             over.set_result(None)
 
-    awaited: list[asyncio.Future[Any]] = [*left, changed]
-    for one in awaited:
-        one.add_done_callback(note)
-    try:
-        if left:
-            await over
-    finally:
-        for one in awaited:
-            one.remove_done_callback(note)
-    return not left
+    for flight in left:
+        flight.add_done_callback(note)
+    if changed is not None:
+        changed.add_done_callback(note)
+    return over
 
 
 def landed(reading: MetricReading) -> asyncio.Future[MetricReading]:

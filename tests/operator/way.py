@@ -31,6 +31,14 @@ class Way:
         """Of the task with that name."""
         return _runs(next(files for name, files in self._tasks.items() if name == task_name))
 
+    def has(self, task_name: str) -> bool:
+        """Whether there was a task with that name."""
+        return task_name in self._tasks
+
+    def through(self, file: str) -> list[str]:
+        """Of the task that enters that file, whatever its name."""
+        return _runs(next(files for files in self._tasks.values() if file in files))
+
     def note(self, frame: FrameType, event: str, _argument: Any) -> None:
         """A profile function: a frame counts where it begins, not where it goes on after a wait."""
         if event != "call" or id(frame) in self._seen:

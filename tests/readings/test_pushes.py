@@ -57,7 +57,7 @@ async def test_a_source_that_says_there_is_no_work_is_not_read(engine):
 async def test_a_reading_that_began_before_the_work_is_not_the_answer(engine):
     await engine.build(PUSH)
     engine.taps["a"].hangs = True
-    engine.readings.begin(KEY)
+    engine.readings.read_ahead(KEY)
     engine.taps["a"].pushed.put_nowait(True)
     await until(lambda: engine.taps["a"].reads == 1 and engine.taps["a"].pushed.empty())
     engine.taps["a"].flowing.set()

@@ -65,7 +65,7 @@ async def test_a_source_that_hangs_is_an_error_after_the_time_out_and_delays_nob
     await engine.build()
     await engine.build({"metadata": {"tap": "b"}}, name="other")
     engine.taps["a"].hangs = True
-    engine.readings.begin(KEY)
+    engine.readings.read_ahead(KEY)
     assert await engine.outcomes(ObjectKey("ScaledObject", "shop", "other")) == [Reading(value=1.0, active=True)]
     (outcome,) = await engine.outcomes()
     assert isinstance(outcome, ScalerError)

@@ -180,10 +180,11 @@ async def test_a_trigger_renewed_with_another_password_joins_the_source_of_that_
 async def test_nothing_is_resolved_any_more_for_an_object_that_is_forgotten(engine):
     keys = await build_many(engine, 2)
     engine.taps["a"].failing_names, engine.resolver.slow = {"i0"}, {keys[0].name}
-    polling = asyncio.ensure_future(poll_all(engine, keys))
-    await engine.resolver.asked.wait()
-    await engine.readings.forget(keys[0])
-    failed, read = await polling
+    async with asyncio.TaskGroup() as tasks:
+        polling = tasks.create_task(poll_all(engine, keys))
+        await engine.resolver.asked.wait()
+        await engine.readings.forget(keys[0])
+    failed, read = polling.result()
     assert "the object was changed or deleted" in str(failed)
     assert read == ONE
     engine.resolver.answers.set()

@@ -45,13 +45,22 @@ class Controller(Generic[StateT]):
         self.name = self.kind.lower()
         self._workers = Workers(parts.instruments.process, self.name, workers)
         self.states: dict[ObjectKey, StateT] = {}
-        self.queue = DueQueue(parts.clock, self._work, parts.client.is_crowded)
+        self.queue = self._new_queue()
+
+    def _new_queue(self) -> DueQueue:
+        return DueQueue(
+            self._parts.clock,
+            self._work,
+            is_crowded=lambda namespace: self._parts.client.is_crowded(namespace) or self._kind.is_crowded(namespace),
+            read_ahead=self._read_ahead,
+            pass_over=self._pass_over,
+        )
 
     async def run(self) -> None:
         """Work until cancelled; the caches must have synced. Of an earlier run nothing is remembered."""
         self._parts.quarantine.begin(self.kind, {ObjectKey.of(self.kind, live) for live in self._kind.live.objects()})
         self.states.clear()
-        self.queue = DueQueue(self._parts.clock, self._work, self._parts.client.is_crowded)
+        self.queue = self._new_queue()
         self._parts.readings.recount(self.kind)
         with ExitStack() as subscriptions:
             if self._tenures is not None:
@@ -164,7 +173,50 @@ class Controller(Generic[StateT]):
             return False
         if state.next_look:
             self._parts.instruments.record_lateness(state.key, now - state.next_look)
+            state.next_look = 0.0
         return True
+
+    def _read_ahead(self, key: ObjectKey) -> asyncio.Future[None] | None:
+        """Where a look is all there is to do, its sources are asked before it begins; when they have answered.
+
+        It waits for them without a task, which would take 5 KB. None: there is nothing to wait for, or more to do.
+        """
+        state = self.states.get(key)
+        if state is None or not self._only_looks(state) or not self._begins_look(state):
+            return None
+        state.looking = True
+        try:
+            return self._parts.readings.read_ahead(key, state.changed)
+        except Exception as error:  # noqa: BLE001 - as in `_attempt`, which comes next
+            log_trouble(log, state, f"reading for {self.name} failed", error)
+            return None
+
+    def _only_looks(self, state: StateT) -> bool:
+        """Whether work on an object, which begins, can be nothing but a look; `changed` is done if that ends."""
+        live = self._kind.live.get(state.key.namespace, state.key.name)
+        if live is None or live["metadata"].get("deletionTimestamp") or self._is_lost(state):
+            return False
+        if state.stale or state.staged or state.attempts or state.troubles or state.shows_hold:
+            return False
+        work = state.begin(live)
+        return state.is_reconciled(live) and work is not None and self._parts.quarantine.find(work, live) is None
+
+    def _pass_over(self, key: ObjectKey) -> bool:
+        """After `_read_ahead`: a look that finds all as it was takes no task."""
+        state = self.states.get(key)
+        if state is None or not state.looking:
+            return False
+        state.looking = False
+        if state.changed is None or state.changed.done() or state.stale:
+            return False
+        try:
+            passed = self._kind.pass_over(state)
+        except Exception as error:  # noqa: BLE001 - as in `_attempt`, which comes next
+            log_trouble(log, state, f"look at {self.name} failed", error)
+            return False
+        if passed:
+            self.queue.add_at(key, state.next_look)
+        return passed
 
     def _next_due(self, state: StateT, held: Held | None) -> float | None:
         """When its next look or trial is, monotonic; None where no scale loop runs."""

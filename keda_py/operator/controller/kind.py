@@ -44,6 +44,14 @@ class Kind(ABC, Generic[StateT]):
     async def look(self, state: StateT) -> None:
         """One look at an object whose reconcile has set `state.spec`; it sets `state.next_look`. Raises KubeError."""
 
+    def pass_over(self, state: StateT) -> bool:
+        """A look that waits for nothing, as what was read is known, and finds all as it was; False: it takes `look`."""
+        return False
+
+    def is_crowded(self, namespace: str) -> bool:
+        """Whether so many looks of a namespace wait for each other that others of it better begin later."""
+        return False
+
     @abstractmethod
     async def finalize(self, state: StateT, live: Obj) -> None:
         """The object is being deleted: stop, put in order, take our finalizer off. Raises KubeError."""

@@ -1,9 +1,10 @@
 """Keys that are due: polls, watch events, pushes, schedule changes and the HPA's questions only ever make a key due.
 
 A key is never worked on twice at once: what makes it due meanwhile runs it once more afterwards. Each due key gets a
-task of its own, so a source that hangs delays only its own key. Where a whole namespace is due at one instant, only as
-many begin as its requests to the API server leave room for: what has begun and waits takes some 30 KB, a key that waits
-hardly any. Next in the flow: the controller reconciles and looks at the object of a due key.
+task of its own, so a source that hangs delays only its own key; none, while all it waits for is known (`read_ahead`),
+or where nothing has to be waited for (`pass_over`). Where a whole namespace is due at one instant, only as many begin
+as its requests to the API server leave room for: what has begun and waits takes 10 KB and more, a key that waits hardly
+any. Next in the flow: the controller reconciles and looks at the object of a due key.
 """
 
 import asyncio
@@ -11,6 +12,7 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from heapq import heapify, heappop, heappush
 from itertools import count
 from math import inf
@@ -32,27 +34,36 @@ class DueQueue:
     """The earliest due time of each key; `work` is awaited once that time has come.
 
     One timer for all, set for the first of them: a timer for each key would be a third of a kilobyte each. Of a
-    namespace that `is_crowded` nothing begins while many of its keys are due.
+    namespace that `is_crowded` nothing begins while many of its keys are due. `read_ahead` begins what the work on a
+    key waits for first, and says when that is there; None: nothing. `pass_over` does all of the work without waiting
+    if it can, and says whether it did.
     """
 
     def __init__(
         self,
         clock: Clock,
         work: Callable[[ObjectKey], Awaitable[None]],
+        *,
         is_crowded: Callable[[str], bool] = lambda namespace: False,
+        read_ahead: Callable[[ObjectKey], asyncio.Future[None] | None] = lambda key: None,
+        pass_over: Callable[[ObjectKey], bool] = lambda key: False,
     ) -> None:
         self._clock = clock
-        self._work = work
-        self._is_crowded = is_crowded
+        self._work, self._is_crowded = work, is_crowded
+        self._read_ahead, self._pass_over = read_ahead, pass_over
         self._due: dict[ObjectKey, float] = {}
         self._times: list[tuple[float, int, ObjectKey]] = []
         """A heap; an entry counts while `_due` says the same. Of equal times the first that was asked for."""
         self._number = count()
         self._timer: tuple[float, Timer] | None = None
-        self._running: dict[ObjectKey, ExitStack] = {}
+        self._running: set[ObjectKey] = set()
+        """From when they are due until they are finished; while there are any, time is held."""
+        self._holds = ExitStack()
         self._again: set[ObjectKey] = set()
         self._ready: dict[str, deque[ObjectKey]] = {}
         """What is due and has not begun, by namespace."""
+        self._ripe: set[ObjectKey] = set()
+        """Those whose `read_ahead` is over."""
         self._any_ready = asyncio.Event()
         self._stopped = False
 
@@ -91,13 +102,30 @@ class DueQueue:
         try:
             async with asyncio.TaskGroup() as tasks:
                 while await self._any_ready.wait():
-                    begun = len([tasks.create_task(self._run_one(key), name=f"work {key}") for key in self._turn()])
+                    turn = tuple(self._turn())
+                    for key in turn:
+                        self._begin(key, tasks)
                     if self._ready:
-                        await asyncio.sleep(0 if begun else CROWDED_SECONDS)
+                        await asyncio.sleep(0 if turn else CROWDED_SECONDS)
                     else:
                         self._any_ready.clear()
         finally:
             self._stop()
+
+    def _begin(self, key: ObjectKey, tasks: asyncio.TaskGroup) -> None:
+        if key not in self._ripe and (known := self._read_ahead(key)) is not None:
+            known.add_done_callback(partial(self._ripen, key))
+            return
+        self._ripe.discard(key)
+        if self._pass_over(key):
+            self._end(key)
+        else:
+            tasks.create_task(self._run_one(key), name=f"work {key}")
+
+    def _ripen(self, key: ObjectKey, _: object) -> None:
+        if not self._stopped:
+            self._ripe.add(key)
+            self._make_ready(key)
 
     def _turn(self) -> Iterator[ObjectKey]:
         """What begins now: of each namespace the first few, of a crowded one with many none."""
@@ -139,26 +167,33 @@ class DueQueue:
         if key in self._running:
             self._again.add(key)
             return
-        held = self._running[key] = ExitStack()
-        held.enter_context(self._clock.busy())
+        if not self._running:
+            self._holds.enter_context(self._clock.busy())
+        self._running.add(key)
+        self._make_ready(key)
+
+    def _make_ready(self, key: ObjectKey) -> None:
         self._ready.setdefault(key.namespace, deque()).append(key)
         self._any_ready.set()
 
     async def _run_one(self, key: ObjectKey) -> None:
-        with self._running[key]:
-            try:
-                await self._work(key)
-            finally:
-                del self._running[key]
-                if key in self._again:
-                    self._again.discard(key)
-                    self._due.pop(key, None)
-                    self._start(key)
+        try:
+            await self._work(key)
+        finally:
+            self._end(key)
+
+    def _end(self, key: ObjectKey) -> None:
+        self._running.discard(key)
+        if key in self._again:
+            self._again.discard(key)
+            self._due.pop(key, None)
+            self._start(key)
+        elif not self._running:
+            self._holds.close()
 
     def _stop(self) -> None:
         """Nothing is due any more, and what was due but never begun holds time no longer."""
         self._stopped = True
         if self._timer is not None:
             self._timer[1].cancel()
-        for held in self._running.values():
-            held.close()
+        self._holds.close()

@@ -29,6 +29,11 @@ class Places:
         self._count = count
         self._of: dict[str, _Places] = {}
 
+    def is_crowded(self, namespace: str) -> bool:
+        """Whether as many wait as have one."""
+        places = self._of.get(namespace)
+        return places is not None and places.users >= 2 * self._count
+
     @asynccontextmanager
     async def one(self, namespace: str) -> AsyncIterator[bool]:
         """Wait for one, and have it as long as the block lasts; whether it was waited for."""

@@ -82,7 +82,7 @@ class Changes:
 
 @dataclass(slots=True)
 class _Lines:
-    """Of one object, oldest first, in blocks of (lines, their text); of the first block, the first `dropped` are gone."""
+    """Of one object, oldest first, in blocks of (lines, their text); the first `dropped` of the first one are gone."""
 
     blocks: list[tuple[int, bytes]] = field(default_factory=list)
     dropped: int = 0

@@ -32,7 +32,7 @@ from keda_py.operator.scaled_objects.observing import Observed, observe, sees_th
 from keda_py.operator.scaled_objects.record_entry import entry_of
 from keda_py.operator.scaled_objects.report import Before, Look, events_of, log_lines_of
 from keda_py.operator.scaled_objects.savings import account_look, note_kept
-from keda_py.operator.scaled_objects.state import ObjectState, Sight
+from keda_py.operator.scaled_objects.state import ObjectState
 from keda_py.operator.scaled_objects.status import reason_of, status_of
 from keda_py.operator.scaled_objects.targets import Count
 
@@ -61,22 +61,40 @@ class ScaleLoop:
             readings = await self._read(state, spec)
             if readings is None:
                 return
-            now, monotonic = self._parts.clock.now(), self._parts.clock.monotonic()
-            if state.sight is not None and sees_the_same(self._parts, state, readings, monotonic):
-                look_again_at = self._confirm(state, state.sight, now)
-            else:
-                # With a place: a thousand that lose their source at once would all wait for their writes.
-                async with self._places.one(state.key.namespace) as waited:
-                    if waited and self._parts.clock.monotonic() > monotonic + OLD_SECONDS:
-                        readings = await self._read(state, spec)
-                    if readings is None or state.spec is not spec:
-                        return
-                    look_again_at = await self._look(state, spec, readings)
+            began = self._parts.clock.monotonic()
+            # With a place: a thousand that lose their source at once would all wait for their writes.
+            async with self._places.one(state.key.namespace) as waited:
+                if waited and self._parts.clock.monotonic() > began + OLD_SECONDS:
+                    readings = await self._read(state, spec)
+                if readings is None or state.spec is not spec:
+                    return
+                look_again_at = await self._look(state, spec, readings)
             schedule_next(self._parts, state, readings, look_again_at)
             if state.sight is None and self._parts.activations.has_turn(state.key):  # it came during this look
                 state.next_look = 0.0
         finally:
             state.looking = False
+
+    def pass_over(self, state: ObjectState) -> bool:
+        """A look that finds the same as the last, of which all is told and written: counted, and the account goes on.
+
+        False: something has to be read or done, which takes `look`.
+        """
+        parts, sight, readings = self._parts, state.sight, self._parts.readings.known_round(state.key)
+        if sight is None or readings is None or not sees_the_same(parts, state, sight, readings):
+            return False
+        now, state.hpa_changed = parts.clock.now(), False
+        parts.instruments.process.record_decision(sight.reason.value)
+        parts.record.confirm(state.key, now)
+        if state.ledger is not None:
+            state.ledger = note(state.ledger, now, state.ledger.held)
+            self._tell_savings(state)
+        schedule_next(parts, state, readings, sight.look_again_at)
+        return True
+
+    def is_crowded(self, namespace: str) -> bool:
+        """Whether as many of its looks wait as act."""
+        return self._places.is_crowded(namespace)
 
     async def _read(self, state: ObjectState, spec: ScalingSpec) -> Round | None:
         """What its triggers say; None where it was changed meanwhile."""
@@ -100,15 +118,6 @@ class ScaleLoop:
         may_write = has_written or self._parts.status.is_behind(state)  # changes wait for their pause to end
         state.sight = None if may_write else sight_of(self._parts, state, look)
         return look.decision.look_again_at
-
-    def _confirm(self, state: ObjectState, sight: Sight, now: datetime) -> datetime | None:
-        """The same as before, of which all is told and written: it is counted, and the account goes on."""
-        self._parts.instruments.process.record_decision(sight.reason.value)
-        self._parts.record.confirm(state.key, now)
-        if state.ledger is not None:
-            state.ledger = note(state.ledger, now, state.ledger.held)
-            self._tell_savings(state)
-        return sight.look_again_at
 
     async def _act(self, state: ObjectState, spec: ScalingSpec, readings: Round) -> Look:
         """Observe, decide and apply; when the target changed under our hands, observe and decide again."""

@@ -65,17 +65,15 @@ SIGHT_SECONDS = 300.0
 """At most, between two whole looks."""
 
 
-def sees_the_same(parts: ScaledObjectDependencies, state: ObjectState, seen: Round, monotonic: float) -> bool:
+def sees_the_same(parts: ScaledObjectDependencies, state: ObjectState, sight: Sight, seen: Round) -> bool:
     """Whether all that a look is made of is what it was at the look that came to nothing."""
-    sight = state.sight
     return (
-        sight is not None
-        and state.spec is sight.spec
+        state.spec is sight.spec
         and state.stored is sight.stored
         and not state.staged
         and state.written is None
         and state.told is sight.told
-        and monotonic < sight.until
+        and parts.clock.monotonic() < sight.until
         and _outcomes(seen) == sight.outcomes
         and sight.workloads.get(state.key.namespace, sight.spec.target.name) is sight.workload
         and parts.caches.hpas.get(state.key.namespace, sight.stored.get("hpaName", "")) is sight.hpa

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from hypothesis import given
@@ -17,12 +18,35 @@ from tests.waiting import eventually, turns
 A, B = ObjectKey("ScaledObject", "shop", "a"), ObjectKey("ScaledObject", "shop", "b")
 
 
+@dataclass
+class Looks:
+    """Work that waits for what it reads, in which some is passed over."""
+
+    waits: dict[ObjectKey, asyncio.Future[None]] = field(default_factory=dict)
+    done: list[ObjectKey] = field(default_factory=list)
+    passed: list[ObjectKey] = field(default_factory=list)
+    passes: set[ObjectKey] = field(default_factory=set)
+
+    def read_ahead(self, key: ObjectKey) -> asyncio.Future[None]:
+        self.waits[key] = asyncio.get_running_loop().create_future()
+        return self.waits[key]
+
+    def pass_over(self, key: ObjectKey) -> bool:
+        if key in self.passes:
+            self.passed.append(key)
+        return key in self.passes
+
+    async def work(self, key: ObjectKey) -> None:
+        self.done.append(key)
+
+
 @asynccontextmanager
 async def running(
-    work: Callable[[ObjectKey], Awaitable[None]], crowded: Collection[str] = ()
+    work: Callable[[ObjectKey], Awaitable[None]], crowded: Collection[str] = (), looks: Looks | None = None
 ) -> AsyncIterator[tuple[DueQueue, FakeClock]]:
     clock = FakeClock(datetime(2026, 11, 20, tzinfo=UTC))
-    queue = DueQueue(clock, work, lambda namespace: namespace in crowded)
+    hooks = {"read_ahead": looks.read_ahead, "pass_over": looks.pass_over} if looks else {}
+    queue = DueQueue(clock, work, is_crowded=lambda namespace: namespace in crowded, **hooks)
     async with asyncio.TaskGroup() as tasks:
         task = tasks.create_task(queue.run())
         yield queue, clock
@@ -229,3 +253,45 @@ def test_a_flood_of_changes_of_what_is_due_in_a_day_leaves_nothing_behind() -> N
 
 async def _note_first(times: dict[str, float], name: str, now: float) -> None:
     times.setdefault(name, now)
+
+
+async def test_what_waits_for_its_readings_takes_no_task_until_they_are_there() -> None:
+    looks = Looks()
+    async with running(looks.work, looks=looks) as (queue, clock):
+        queue.add(A)
+        queue.add(B)
+        await eventually(lambda: set(looks.waits) == {A, B})
+        assert not [task for task in asyncio.all_tasks() if task.get_name().startswith("work ")]
+        assert queue.depth == 2
+        looks.waits[B].set_result(None)
+        await eventually(lambda: looks.done == [B])
+        looks.waits[A].set_result(None)
+        await eventually(lambda: looks.done == [B, A])
+        assert queue.depth == 0
+        await clock.advance(1)
+
+
+async def test_what_is_passed_over_is_finished_and_comes_again_where_it_was_due_meanwhile() -> None:
+    looks = Looks(passes={A})
+    async with running(looks.work, looks=looks) as (queue, _):
+        queue.add(A)
+        await eventually(lambda: A in looks.waits)
+        first = looks.waits[A]
+        queue.add(A)
+        first.set_result(None)
+        await eventually(lambda: looks.passed == [A])
+        await eventually(lambda: looks.waits[A] is not first)
+        looks.passes.clear()
+        looks.waits[A].set_result(None)
+        await eventually(lambda: looks.done == [A])
+        assert (queue.depth, looks.passed) == (0, [A])
+
+
+async def test_what_still_waits_for_its_readings_when_work_ends_holds_time_no_longer_and_never_begins() -> None:
+    looks = Looks()
+    async with running(looks.work, looks=looks) as (queue, clock):
+        queue.add(A)
+        await eventually(lambda: A in looks.waits)
+    looks.waits[A].set_result(None)
+    await clock.advance(1)
+    assert (clock.monotonic(), looks.done) == (1, [])
