@@ -2,8 +2,9 @@
 
 Fourth of the seven files (before: `core/decision.py`, next: `operator/scaled_objects/look.py`). Watch events, readings,
 timers and the HPA's questions only make a key due. A due key is forgotten, finalized, or reconciled and looked at, as
-the kind says (`scaled_objects/kind.py`). The one place where a look or a reconcile that fails is caught, so that one
-bad object does not affect the others.
+the kind says (`scaled_objects/kind.py`); where a look is all there is to do, its sources are asked first, and a task is
+made only if it comes to something. The one place where a look or a reconcile that fails is caught, so that one bad
+object does not affect the others.
 """
 
 import asyncio

@@ -4,6 +4,7 @@ Fifth of the seven files (before: `operator/controller/controller.py`, next: `ex
 happens at every poll, at a schedule's boundary, at the end of a cooldown, and whenever another caller's question
 produced a new reading. It reads caches and scalers, never the API server (`observing.py`). What it comes to is one
 value (`report.py`); status, Events, log lines and record entry are pure functions of it; only changes are written.
+Nearly every look finds all as it was, and is passed over.
 """
 
 import logging
