@@ -30,7 +30,7 @@ from keda_py.readings.formula_turns import FormulaTurns
 from keda_py.readings.observer import Observer, Unobserved
 from keda_py.readings.pushes import Pushes
 from keda_py.readings.scaler_set import ScalerSet, ScalerSource, build_set
-from keda_py.readings.tracked_metrics import TrackedMetric, gather, known_to_poll, landed, when_done
+from keda_py.readings.tracked_metrics import TrackedMetric, gather, known_to_poll, landed, round_of, when_done
 from keda_py.readings.zero_polls import ZeroPolls
 
 log = logging.getLogger(__name__)
@@ -151,22 +151,24 @@ class Readings:
         return when_done(flights, changed)
 
     def known_round(self, key: ObjectKey) -> Round | None:
-        """What `poll` would answer without waiting or reading; None where it has to, or nothing is built."""
+        """What was read ahead, while the last of it is young; None where something has to be waited for or read."""
         watched = self._watched.get(key)
-        if watched is None:
-            return None
-        known = known_to_poll(watched.meters, self._clock.monotonic())
-        readings = tuple(filter(None, known))
-        return Round(readings=readings) if len(readings) == len(known) else None
+        return round_of(watched.meters, self._clock.monotonic()) if watched is not None else None
 
-    async def poll(self, key: ObjectKey, changed: asyncio.Future[None] | None = None) -> Round | None:
+    async def poll(
+        self, key: ObjectKey, changed: asyncio.Future[None] | None = None, *, ahead: bool = False
+    ) -> Round | None:
         """Read every external metric. A trigger's failure is its outcome. Raises ScalerError when nothing is built.
 
-        None: `changed` was done first; what is being read is for who asks next.
+        None: `changed` was done first; what is being read is for who asks next. `ahead`: this is the poll that
+        `read_ahead` has begun.
         While all that is new is work that the HPA asked about, useCachedMetrics keeps its trigger's last reading: else
         each question for another trigger would be one more for its source.
         """
-        flights = self._flights(self._get(key).meters)
+        meters = self._get(key).meters
+        if ahead and (known := self.known_round(key)) is not None:
+            return known
+        flights = self._flights(meters)
         over = when_done(flights, changed)
         if over is not None:
             await over

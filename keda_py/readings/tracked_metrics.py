@@ -13,7 +13,7 @@ from typing import Any
 from keda_py.clock import SystemClock
 from keda_py.core.metric_names import NamedMetric
 from keda_py.core.pacing.polling_grid import Grid
-from keda_py.core.reading import MetricReading, Outcome, Reading
+from keda_py.core.reading import MetricReading, Outcome, Reading, Round
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.errors import ConfigError, ScalerError
 from keda_py.net.credential_keys import SharingKey
@@ -166,6 +166,15 @@ def known_to_poll(meters: Sequence[TrackedMetric], now: float) -> list[MetricRea
         meter.last if asked_about and meter.rests(now) else None if meter.flight else meter.shared(now)
         for meter in meters
     ]
+
+
+def round_of(meters: Sequence[TrackedMetric], now: float) -> Round | None:
+    """What a poll has begun to read, once all has come and while the last of it is young."""
+    if any(meter.flight or meter.last_at == -math.inf for meter in meters):
+        return None
+    if meters and not any(meter.shared(now) for meter in meters):
+        return None
+    return Round(readings=tuple([meter.last for meter in meters if meter.last]))
 
 
 async def gather(flights: Sequence[asyncio.Future[MetricReading]]) -> tuple[MetricReading, ...]:

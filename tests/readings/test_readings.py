@@ -327,3 +327,43 @@ async def test_a_trigger_that_fails_by_turns_is_told_of_once_in_a_while(engine, 
         await engine.readings.poll(KEY)
         await engine.clock.advance(QUIET_SECONDS / 20)
     assert [one.levelname for one in caplog.records] == ["WARNING", "INFO"] * 3
+
+
+async def test_a_poll_that_was_begun_ahead_has_what_was_read_while_the_last_of_it_is_young(engine):
+    await engine.build({}, {"metadata": {"tap": "b"}})
+    assert engine.readings.known_round(KEY) is None
+    first, last = (engine.readings.read_ahead(KEY), engine.readings.read_ahead(KEY))
+    await first
+    assert last.done()
+    assert engine.readings.read_ahead(KEY) is None
+    known = engine.readings.known_round(KEY)
+    assert [reading.outcome for reading in known.readings] == [Reading(value=1.0, active=True)] * 2
+    await engine.clock.advance(3)
+    assert engine.readings.known_round(KEY) is None
+    await engine.readings.ask(KEY, "s1-b-x")
+    assert (await engine.readings.poll(KEY, ahead=True)).readings[0] is known.readings[0]
+    assert (engine.taps["a"].reads, engine.taps["b"].reads) == (1, 2)
+    assert (await engine.readings.poll(KEY)).readings[0] is not known.readings[0]
+    assert (engine.taps["a"].reads, engine.taps["b"].reads) == (2, 2)
+
+
+async def test_what_is_read_ahead_is_waited_for_until_its_object_is_changed(engine):
+    await engine.build()
+    engine.taps["a"].hangs = True
+    changed = asyncio.get_running_loop().create_future()
+    ahead = engine.readings.read_ahead(KEY, changed)
+    changed.set_result(None)
+    await ahead
+    assert engine.readings.known_round(KEY) is None
+    assert await engine.readings.poll(KEY, changed, ahead=True) is None
+    engine.taps["a"].flowing.set()
+    assert await engine.outcomes() == [Reading(value=1.0, active=True)]
+
+
+async def test_a_scaler_that_was_renewed_after_its_poll_was_begun_ahead_is_read_again(engine):
+    await engine.build()
+    await engine.readings.read_ahead(KEY)
+    engine.resolver.auth = {"password": "new"}
+    assert await engine.readings.renew(KEY, [0])
+    await engine.readings.poll(KEY, ahead=True)
+    assert engine.taps["a"].reads == 2

@@ -183,9 +183,11 @@ class Controller(Generic[StateT]):
         It waits for them without a task, which would take 5 KB. None: there is nothing to wait for, or more to do.
         """
         state = self.states.get(key)
-        if state is None or not self._only_looks(state) or not self._begins_look(state):
+        if state is None:
             return None
-        state.looking = True
+        state.looking = state.ahead = self._only_looks(state) and self._begins_look(state)
+        if not state.looking:
+            return None
         try:
             return self._parts.readings.read_ahead(key, state.changed)
         except Exception as error:  # noqa: BLE001 - as in `_attempt`, which comes next

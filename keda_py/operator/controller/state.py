@@ -35,7 +35,8 @@ class Remembered:
     `spec` and `metrics` are set while a scale loop runs. `fingerprint` is what the last finished reconcile was made
     of, `reconciled` a version that was found to be of it, `reconciling` what the reconcile under way is made of,
     `attempts` counts those that failed since. `next_look` is monotonic seconds, 0: now. `overlaid`: what
-    lies over the spec has changed since the last reconcile began. `failures` are the trigger errors already told,
+    lies over the spec has changed since the last reconcile began. `ahead`: its sources were asked before this piece of
+    work, whose look has not taken the answers yet. `failures` are the trigger errors already told,
     `stale` the triggers whose parameters may have changed, `troubles` what was logged as wrong since all was well.
     `without_worker` is for what a reconcile waits for: others have its worker meanwhile. `stored` is the status as
     the API server has it; `staged` are fields that go there with the next write, None for one that it shall not have
@@ -58,6 +59,7 @@ class Remembered:
     attempts: int = 0
     next_look: float = 0.0
     looking: bool = False
+    ahead: bool = False
     overlaid: bool = False
     failures: tuple[str, ...] = ()
     stale: frozenset[int] = NOTHING
@@ -110,6 +112,11 @@ class Remembered:
         if (version := live["metadata"].get("resourceVersion", "")) != self.begun or self.work is None:
             self.begun, self.work = version, work_on(self.key, live)
         return self.work
+
+    def take_ahead(self) -> bool:
+        """Whether its sources were asked ahead; the second time they were not."""
+        ahead, self.ahead = self.ahead, False
+        return ahead
 
     def interrupt(self) -> None:
         """The object was changed or deleted: what waits for its sources need not wait any longer."""

@@ -49,7 +49,9 @@ class JobScaleLoop:
 
     async def _observe(self, state: ScaledJobState, spec: JobScalingSpec) -> JobObservation | None:
         """What the triggers say and which Jobs there are; None if the object was changed meanwhile."""
-        seen = await self._parts.status.meanwhile(state, self._parts.readings.poll(state.key, state.changed))
+        seen = await self._parts.status.meanwhile(
+            state, self._parts.readings.poll(state.key, state.changed, ahead=state.take_ahead())
+        )
         if seen is None:
             return None
         await self._tracker.settle(state)

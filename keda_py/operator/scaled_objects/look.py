@@ -99,7 +99,7 @@ class ScaleLoop:
 
     async def _read(self, state: ObjectState, spec: ScalingSpec) -> Round | None:
         """What its triggers say; None where it was changed meanwhile."""
-        poll = self._parts.readings.poll(state.key, state.changed)
+        poll = self._parts.readings.poll(state.key, state.changed, ahead=state.take_ahead())
         readings = await (self._parts.status.meanwhile(state, poll) if state.staged else poll)
         return readings if state.spec is spec else None
 

@@ -72,7 +72,7 @@ class ShadowedJobs(Kind[ShadowJobState]):
             return
         state.looking = True
         try:
-            seen = await self._parts.readings.poll(state.key, state.changed)
+            seen = await self._parts.readings.poll(state.key, state.changed, ahead=state.take_ahead())
             if seen is None or state.spec is not spec:
                 return
             look = self._decide(state, spec, seen)

@@ -85,7 +85,7 @@ class ShadowedObjects(Kind[ShadowState]):
             return
         state.looking = True
         try:
-            readings = await self._parts.readings.poll(state.key, state.changed)
+            readings = await self._parts.readings.poll(state.key, state.changed, ahead=state.take_ahead())
             if readings is None or state.spec is not spec:
                 return
             look, theirs = await self._decide(state, spec, readings)
