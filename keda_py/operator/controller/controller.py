@@ -185,14 +185,14 @@ class Controller(Generic[StateT]):
         state = self.states.get(key)
         if state is None:
             return None
-        state.looking = state.ahead = self._only_looks(state) and self._begins_look(state)
-        if not state.looking:
-            return None
+        state.looking = state.ahead = False
         try:
-            return self._parts.readings.read_ahead(key, state.changed)
+            if self._only_looks(state) and self._begins_look(state):
+                state.looking = state.ahead = True
+                return self._parts.readings.read_ahead(key, state.changed)
         except Exception as error:  # noqa: BLE001 - as in `_attempt`, which comes next
             log_trouble(log, state, f"reading for {self.name} failed", error)
-            return None
+        return None
 
     def _only_looks(self, state: StateT) -> bool:
         """Whether work on an object, which begins, can be nothing but a look; `changed` is done if that ends."""
