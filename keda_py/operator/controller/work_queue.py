@@ -1,10 +1,10 @@
 """Keys that are due: polls, watch events, pushes, schedule changes and the HPA's questions only ever make a key due.
 
 A key is never worked on twice at once: what makes it due meanwhile runs it once more afterwards. Each due key gets a
-task of its own, so a source that hangs delays only its own key; one that still waits for its readings (`read_ahead`) has
-none yet, and one whose work needs no wait (`pass_over`) never has. Where a whole namespace is due at one instant, only
-as many begin as its requests to the API server leave room for: what has begun and waits takes some 30 KB, a key that
-waits hardly any. Next in the flow: the controller reconciles and looks at the object of a due key.
+task of its own, so a source that hangs delays only its own key; one that waits for its readings (`read_ahead`) has none
+yet, and one whose work needs no wait (`pass_over`) never has. Where a whole namespace is due at one instant, only as
+many begin as its requests to the API server leave room for: what has begun and waits takes some 30 KB, a key that waits
+hardly any. Next in the flow: the controller reconciles and looks at the object of a due key.
 """
 
 import asyncio
