@@ -24,6 +24,22 @@ class KedaPyError(Exception):
     """Everything this project raises on purpose."""
 
 
+def forget_frames(error: BaseException) -> None:
+    """Let go of the frames that an error and those it came from have passed; for who turns it into another.
+
+    A library's frames often hold the error that passed them. Such a ring stays until Python looks for garbage: 10 KB
+    for each connection that is refused.
+    """
+    known: set[int] = set()
+    left: list[BaseException | None] = [error]
+    while left:
+        one = left.pop()
+        if one is not None and id(one) not in known:
+            known.add(id(one))
+            one.__traceback__ = None
+            left += one.__cause__, one.__context__
+
+
 class ConfigError(KedaPyError):
     """A manifest, flag or referenced object is wrong: `field` names it, the text names value and remedy."""
 

@@ -19,7 +19,7 @@ import orjson
 from yarl import URL
 
 from keda_py import __version__
-from keda_py.errors import ConfigError, Unavailable
+from keda_py.errors import ConfigError, Unavailable, forget_frames
 from keda_py.kube.config import Access, load_access
 
 log = logging.getLogger(__name__)
@@ -80,6 +80,7 @@ class Transport:
         except (aiohttp.ClientError, OSError) as error:
             if isinstance(error, ssl.SSLError | aiohttp.ClientSSLError):
                 self._checked = NEVER  # a rotated CA shows here first
+            forget_frames(error)
             raise Unavailable(f"{request.method} {request.path}: {_describe(error)}") from error
         finally:
             access.in_flight -= 1

@@ -10,7 +10,7 @@ from collections.abc import Awaitable
 from typing import TypeVar
 
 from keda_py.answers.servers import Asked, noting
-from keda_py.errors import ConfigError, KubeError, ScalerError
+from keda_py.errors import ConfigError, KubeError, ScalerError, forget_frames
 
 T = TypeVar("T")
 
@@ -31,8 +31,10 @@ async def guard(call: Awaitable[T], timeout: float, *, what: str) -> T:
                 return await call
     except (ConfigError, ScalerError) as error:
         shorten(error)
+        forget_frames(error)
         raise
-    except TimeoutError:
+    except TimeoutError as error:
+        forget_frames(error)
         server = f" from {asked.server}" if asked.server else ""
         raise ScalerError(f"{what}: no answer within {timeout:g} s{server}") from None
     except asyncio.CancelledError:
@@ -41,9 +43,12 @@ async def guard(call: Awaitable[T], timeout: float, *, what: str) -> T:
             raise
         raise ScalerError(f"{what}: it cancelled itself") from None
     except KubeError as error:
+        forget_frames(error)
         raise ScalerError(str(error)[:LONGEST_TEXT]) from None
     except Exception as error:  # noqa: BLE001 - a plug-in may raise anything, and must harm no other scaler
-        raise ScalerError(f"{what}: unexpected {type(error).__name__} at {_place(error)}") from None
+        place = _place(error)
+        forget_frames(error)
+        raise ScalerError(f"{what}: unexpected {type(error).__name__} at {place}") from None
 
 
 def shorten(error: ConfigError | ScalerError) -> None:

@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from functools import partial
 
 from keda_py.clock import SystemClock
 from keda_py.core.metric_names import NamedMetric
@@ -193,16 +193,21 @@ def when_done(
         return None
     over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
-    def note(flight: asyncio.Future[Any]) -> None:
+    def note(flight: asyncio.Future[MetricReading]) -> None:
         left.discard(flight)
-        if not over.done() and (not left or flight is changed):
-            over.set_result(None)
+        if not left:
+            _finish(over)
 
     for flight in left:
         flight.add_done_callback(note)
     if changed is not None:
-        changed.add_done_callback(note)
+        changed.add_done_callback(partial(_finish, over))  # not `note`: they would hold each other
     return over
+
+
+def _finish(over: asyncio.Future[None], _: object = None) -> None:
+    if not over.done():
+        over.set_result(None)
 
 
 def landed(reading: MetricReading) -> asyncio.Future[MetricReading]:

@@ -25,7 +25,8 @@ from keda_py.schema.resources import Obj
 log = logging.getLogger(__name__)
 
 CONNECT_SECONDS, READ_SECONDS = 5.0, 60.0
-CONNECTIONS_PER_HOST = 64
+CONNECTIONS_PER_HOST = 25
+"""As many as a real API server keeps open to one that it asks for metrics."""
 # Headers that belong to one hop, or that would let a caller choose an identity.
 _ONE_HOP = {"connection", "keep-alive", "transfer-encoding", "te", "trailer", "upgrade", "host", "content-length"}
 _IDENTITY = {"authorization", "x-remote-user", "x-remote-uid", "x-remote-group"}
