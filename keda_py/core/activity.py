@@ -64,6 +64,12 @@ def note_activity(
     return ActivityState(active=True, last=last, until=(until, monotonic + (until - now).total_seconds()))
 
 
+def renew_activity(state: ActivityState, now: datetime, monotonic: float) -> ActivityState:
+    """The state of an active object after another active round at `now`, whose schedule ends when it did."""
+    until = (state.until[0], monotonic + (state.until[0] - now).total_seconds()) if state.until else None
+    return ActivityState(active=True, last=monotonic, until=until)
+
+
 def _to_millisecond(at: datetime) -> datetime:
     """The way over floats costs microseconds; 19:29:59.999999 is half past seven."""
     return at + (_MILLISECOND / 2) - timedelta(microseconds=(at + _MILLISECOND / 2).microsecond % 1000)

@@ -9,17 +9,19 @@ a formula, or with a failing trigger.
 from dataclasses import dataclass
 from datetime import datetime
 
-from keda_py.core.activity import ActivityState, last_active_before, note_activity
-from keda_py.core.decision import Decision, Keep, Observation, Reason, ScaleTo, decide
-from keda_py.core.evaluation import evaluate
+from keda_py.core.activity import ActivityState, renew_activity
+from keda_py.core.decision import Decision, Reason, ScaleTo
 from keda_py.core.fallback import needs_ready_pods
+from keda_py.core.judgement import Facts, conclude, judge
 from keda_py.core.pacing.polling_grid import Grid
-from keda_py.core.settlement import Outcome, settle
+from keda_py.core.settlement import Outcome
 from keda_py.simulation.world import World
 
 _LATE_SECONDS = 0.001
 """A look at a boundary comes after it."""
 _Key = tuple[tuple[bool | None, ...], int, datetime | None]
+_NEVER: _Key = ((), -1, None)
+"""The key of a decision that does not stand: no look finds it again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,41 +96,37 @@ class Looks:
         spec, metrics, replicas = world.subject.spec, world.subject.metrics, world.pods.replicas
         seen = world.meters.round(now)
         ready = world.pods.ready if seen.errors and needs_ready_pods(spec, metrics) else None
-        evaluation = evaluate(spec, metrics, seen, world.meters.health, replicas, ready)
-        if metrics.composite is not None:
-            world.composite = evaluation.values[0].milli / 1000 if evaluation.values else None
-        observation = Observation(
+        facts = Facts(
+            now=now,
+            monotonic=at,
+            metrics=metrics,
+            readings=seen,
             replicas=replicas,
-            active=evaluation.active,
-            failing=evaluation.failing,
-            active_metrics=evaluation.active_metrics,
-            last_active=last_active_before(self._activity, now, at),
-            changes_at=evaluation.changes_at,
+            ready_pods=ready,
+            health=world.meters.health,
+            activity=self._activity,
         )
-        decision = decide(spec, observation, now)
-        outcome = Outcome(before=replicas) if isinstance(decision.action, ScaleTo) else None
-        settled = settle(spec, observation, decision, outcome)
-        self._activity = note_activity(settled.last_active, now=now, monotonic=at, until=evaluation.changes_at)
-        if isinstance(decision.action, ScaleTo):
-            world.scale(decision.action.replicas, at, decision.reason.value)
-        self._hold(key, decision, at, certain=not evaluation.failing and not seen.errors and metrics.composite is None)
+        judgement = judge(spec, facts)
+        if metrics.composite is not None:
+            values = judgement.evaluation.values
+            world.composite = values[0].milli / 1000 if values else None
+        action = judgement.decision.action
+        conclusion = conclude(judgement, Outcome(before=replicas) if isinstance(action, ScaleTo) else None)
+        self._activity = conclusion.activity or ActivityState()
+        if isinstance(action, ScaleTo):
+            world.scale(action.replicas, at, judgement.decision.reason.value)
+        self._hold(key if conclusion.stands_until != now else _NEVER, judgement.decision, at)
 
-    def _hold(self, key: _Key, decision: Decision, at: float, *, certain: bool) -> None:
-        """Until when the decision stands; one that cannot be foreseen is taken anew at each look."""
+    def _hold(self, key: _Key, decision: Decision, at: float) -> None:
+        """Keep the decision for as long as it stands, or until the moment that it names itself."""
         until = float("inf")
         if decision.look_again_at is not None:
             until = max((decision.look_again_at - self._world.plan.origin).total_seconds(), at)
-        foreseen = certain and isinstance(decision.action, Keep)
-        self._held = _Held(
-            key=key if foreseen else ((), -1, None),
-            until=until,
-            is_active=decision.reason is Reason.ACTIVE,
-        )
+        self._held = _Held(key=key, until=until, is_active=decision.reason is Reason.ACTIVE)
 
     def _catch_up(self) -> None:
         """Write down the activity of the looks that were taken as decided."""
         if self._active_at is None or self._held is None:
             return
         at, self._active_at = self._active_at, None
-        now = self._world.now(at)
-        self._activity = note_activity(now, now=now, monotonic=at, until=self._held.key[2])
+        self._activity = renew_activity(self._activity, self._world.now(at), at)

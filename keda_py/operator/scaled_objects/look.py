@@ -13,13 +13,13 @@ from datetime import datetime
 from typing import Any
 
 from keda_py.core import conditions
-from keda_py.core.activity import note_activity
 from keda_py.core.conditions import with_condition
-from keda_py.core.decision import Decision, Reason, ScaleTo, await_turn, decide, wakes
+from keda_py.core.decision import Decision, Reason, ScaleTo, wakes
+from keda_py.core.judgement import Judgement, conclude
 from keda_py.core.pacing.activations import read_priority
 from keda_py.core.reading import Round
 from keda_py.core.savings.ledger import note
-from keda_py.core.settlement import Outcome, settle
+from keda_py.core.settlement import Outcome
 from keda_py.core.spec import ScalingSpec
 from keda_py.errors import Conflict, KubeError
 from keda_py.kube.client import SHARE
@@ -29,9 +29,9 @@ from keda_py.operator.controller.after_look import note_decision, record_events,
 from keda_py.operator.controller.state import about
 from keda_py.operator.controller.workers import Places
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
-from keda_py.operator.scaled_objects.observing import Observed, observe, sees_the_same, sight_of
+from keda_py.operator.scaled_objects.observing import gather, judge_in_turn, sees_the_same, sight_of
 from keda_py.operator.scaled_objects.record_entry import entry_of
-from keda_py.operator.scaled_objects.report import Before, Look, events_of, log_lines_of
+from keda_py.operator.scaled_objects.report import Before, Look, events_of, log_lines_of, look_of
 from keda_py.operator.scaled_objects.savings import account_look, note_kept
 from keda_py.operator.scaled_objects.state import ObjectState
 from keda_py.operator.scaled_objects.status import reason_of, status_of
@@ -121,66 +121,60 @@ class ScaleLoop:
         return look.decision.look_again_at
 
     async def _act(self, state: ObjectState, spec: ScalingSpec, readings: Round) -> Look:
-        """Observe, decide and apply; when the target changed under our hands, observe and decide again."""
+        """Observe, judge, apply and conclude; when the target changed under our hands, observe and judge again."""
         for attempt in range(ATTEMPTS):
-            observed = await observe(self._parts, state, spec, readings)
-            decision = self._in_turn(state, spec, decide(spec, observed.seen, observed.at), observed.seen.replicas)
+            facts, count = await gather(self._parts, state, spec, readings)
+            judgement = self._in_turn(state, await judge_in_turn(self._parts, spec, facts))
             try:
-                outcome = await self._apply(state, spec, decision, observed)
+                outcome = await self._apply(state, spec, judgement.decision, count)
             except Conflict as error:
                 if attempt + 1 == ATTEMPTS:
-                    outcome = Outcome(before=observed.seen.replicas or 0, error=str(error))
+                    outcome = Outcome(before=facts.replicas or 0, error=str(error))
                     break
                 if state.target is not None:
                     await self._parts.targets.read_again(state, spec, state.target)
             else:
                 break
-        status = state.status
-        return Look(
-            spec=spec,
-            at=observed.at,
-            readings=readings,
-            health=observed.health,
-            evaluation=observed.evaluation,
-            seen=observed.seen,
-            decision=decision,
-            outcome=outcome,
-            settled=settle(spec, observed.seen, decision, outcome),
+        conclusion, status = conclude(judgement, outcome), state.status
+        return look_of(
+            judgement,
+            outcome,
+            conclusion,
             metric_names=state.metrics.external_names if state.metrics else (),
             hpa_status=self._hpa_status(state, status),
             before=_before(state, status),
         )
 
-    def _in_turn(self, state: ObjectState, spec: ScalingSpec, decision: Decision, replicas: int | None) -> Decision:
+    def _in_turn(self, state: ObjectState, judgement: Judgement) -> Judgement:
         """Waking a workload waits for its turn in the cluster's budget; nothing else does."""
         activations = self._parts.activations
-        if not wakes(decision, replicas):
+        if not wakes(judgement.decision, judgement.seen.replicas):
             activations.withdraw(state.key)
-            return decision
-        if activations.ask(Ticket(state.key), read_priority(spec.annotations)):
-            return decision
-        return await_turn(decision)
+            return judgement
+        if activations.ask(Ticket(state.key), read_priority(judgement.spec.annotations)):
+            return judgement
+        return judgement.postponed()
 
     async def _apply(
-        self, state: ObjectState, spec: ScalingSpec, decision: Decision, observed: Observed
+        self, state: ObjectState, spec: ScalingSpec, decision: Decision, count: Count | None
     ) -> Outcome | None:
         """Scale if decided so. Raises Conflict; every other refusal is an outcome."""
-        if not isinstance(decision.action, ScaleTo) or observed.count is None or state.target is None:
+        if not isinstance(decision.action, ScaleTo) or count is None or state.target is None:
             return None
         if not self._parts.caches.watches(state.target):
             # What was read up to a minute ago is good enough to keep, not to scale.
             fresh = await self._parts.targets.read_again(state, spec, state.target)
-            if fresh != observed.count:
+            if fresh != count:
                 raise Conflict("the scale target changed since it was last read")
-        wanted = Count(replicas=decision.action.replicas, resource_version=observed.count.resource_version)
+        wanted = Count(replicas=decision.action.replicas, resource_version=count.resource_version)
         await self._parts.status.settle(state)  # it has the count from before
         try:
             await self._parts.targets.write(state, spec, state.target, wanted)
         except Conflict:
             raise
         except KubeError as error:
-            return Outcome(before=observed.count.replicas, error=str(error))
-        return Outcome(before=observed.count.replicas)
+            return Outcome(before=count.replicas, error=str(error))
+        return Outcome(before=count.replicas)
 
     def _tell(self, state: ObjectState, look: Look) -> None:
         """Record, metrics, log and Events."""
@@ -204,14 +198,7 @@ class ScaleLoop:
 
     def _remember(self, state: ObjectState, look: Look) -> None:
         """What the next look begins with."""
-        # What was inherited counts as active until a first complete observation.
-        if not (state.activity and state.activity.inherited and look.seen.failing):
-            state.activity = note_activity(
-                look.settled.last_active,
-                now=look.at,
-                monotonic=self._parts.clock.monotonic(),
-                until=look.evaluation.changes_at,
-            )
+        state.activity = look.activity
         state.told, state.failures = reason_of(look), look.failures
         state.odd, state.out_of_reach = frozenset(look.odd_values), bool(look.refusal)
 

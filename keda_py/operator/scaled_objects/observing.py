@@ -1,18 +1,14 @@
-"""What a look sees: readings evaluated, the replicas from the cache, the last activity; made into one Observation.
+"""What a look sees: its readings, the replicas from the cache, the last activity; gathered as the facts of one round.
 
 Most looks see what the one before saw, and that had nothing to do: `sees_the_same` finds that out first, from the
 same sources and by identity where a cache replaces what changes.
 """
 
-from collections.abc import Mapping
-from contextlib import nullcontext
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import replace
 
-from keda_py.core.activity import last_active_before
-from keda_py.core.decision import Observation, lasts
-from keda_py.core.evaluation import Evaluation, evaluate
-from keda_py.core.fallback import FallbackState, needs_ready_pods
+from keda_py.core.decision import lasts
+from keda_py.core.fallback import needs_ready_pods
+from keda_py.core.judgement import Facts, Judgement, judge
 from keda_py.core.metric_names import MetricSet
 from keda_py.core.reading import Outcome, Round
 from keda_py.core.savings.ledger import seconds_until_due
@@ -26,43 +22,38 @@ from keda_py.operator.scaled_objects.state import ObjectState, Sight
 from keda_py.operator.scaled_objects.targets import Count
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Observed:
-    """What a look found: the readings evaluated, the count that a write can name, and the observation made of both."""
-
-    at: datetime
-    readings: Round
-    health: Mapping[str, FallbackState]
-    evaluation: Evaluation
-    count: Count | None
-    seen: Observation
-
-
-async def observe(parts: ScaledObjectDependencies, state: ObjectState, spec: ScalingSpec, seen: Round) -> Observed:
-    """Everything that a decision is made of, as of now."""
-    metrics = state.metrics or MetricSet(external=(), resource=())
+async def gather(
+    parts: ScaledObjectDependencies, state: ObjectState, spec: ScalingSpec, readings: Round
+) -> tuple[Facts, Count | None]:
+    """The facts as of now, and the count with the version that a write can name."""
     count, trouble = await _count(parts, state, spec)
-    replicas = count.replicas if count else None
-    ready_pods = await _ready_pods(parts, state, spec, seen)
-    health = parts.readings.health(state.key)
-    async with parts.readings.formulas.turn(spec.namespace) if metrics.composite else nullcontext():
-        evaluation = evaluate(spec, metrics, seen, health, replicas, ready_pods)
-    now, monotonic = parts.clock.now(), parts.clock.monotonic()
-    observation = Observation(
-        replicas=replicas,
+    ready_pods = await _ready_pods(parts, state, spec, readings)
+    facts = Facts(
+        now=parts.clock.now(),
+        monotonic=parts.clock.monotonic(),
+        metrics=state.metrics or NO_METRICS,
+        readings=readings,
+        replicas=count.replicas if count else None,
         replicas_error=trouble,
-        active=evaluation.active,
-        failing=evaluation.failing,
-        active_metrics=evaluation.active_metrics,
-        last_active=last_active_before(state.activity, now, monotonic) if state.activity else None,
+        ready_pods=ready_pods,
+        health=parts.readings.health(state.key),
+        activity=state.activity,
         known=parts.caches.known(),
-        changes_at=evaluation.changes_at,
     )
-    return Observed(at=now, readings=seen, health=health, evaluation=evaluation, count=count, seen=observation)
+    return facts, count
+
+
+async def judge_in_turn(parts: ScaledObjectDependencies, spec: ScalingSpec, facts: Facts) -> Judgement:
+    """Judge; an object with a formula waits for its namespace's turn to compute one, and is judged as of then."""
+    if facts.metrics.composite is None:
+        return judge(spec, facts)
+    async with parts.readings.formulas.turn(spec.namespace):
+        return judge(spec, replace(facts, now=parts.clock.now(), monotonic=parts.clock.monotonic()))
 
 
 SIGHT_SECONDS = 300.0
 """At most, between two whole looks."""
+NO_METRICS = MetricSet(external=(), resource=())
 
 
 def sees_the_same(parts: ScaledObjectDependencies, state: ObjectState, sight: Sight, seen: Round) -> bool:
@@ -84,8 +75,7 @@ def sees_the_same(parts: ScaledObjectDependencies, state: ObjectState, sight: Si
 def sight_of(parts: ScaledObjectDependencies, state: ObjectState, look: Look) -> Sight | None:
     """What a look that wrote nothing was made of; None where the next one may come to more by time alone."""
     workloads, count = _workloads(parts, state), look.seen.replicas
-    formula = state.metrics is None or state.metrics.composite is not None  # it may ask for the time
-    if formula or look.readings.errors or not lasts(look.decision):
+    if not look.stands or not lasts(look.decision):
         return None
     workload = workloads.get(state.key.namespace, look.spec.target.name) if workloads is not None else None
     if workloads is None or workload is None or count is None or workload["spec"]["replicas"] != count:

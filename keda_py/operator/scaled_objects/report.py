@@ -10,10 +10,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeAlias
 
+from keda_py.core.activity import ActivityState
 from keda_py.core.conditions import read_condition
 from keda_py.core.decision import Decision, Observation, Reason, ScaleTo
 from keda_py.core.evaluation import Evaluation
 from keda_py.core.fallback import FallbackState, shows_fallback
+from keda_py.core.judgement import Conclusion, Judgement
 from keda_py.core.metric_names import COMPOSITE_METRIC
 from keda_py.core.reading import Round
 from keda_py.core.settlement import EventNote, Outcome, Settled
@@ -50,11 +52,16 @@ class Before:
     out_of_reach: bool = False
 
 
+NOTHING: Mapping[str, Any] = {}
+NEW = Before()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
     """What was read and seen, what was decided, and what came of it (`outcome` None: there was nothing to do).
 
-    `settled` is what that leaves in the status.
+    `settled` is what that leaves in the status, `stands` whether equal facts come to the same a moment later,
+    `activity` what the next look begins with.
     """
 
     spec: ScalingSpec
@@ -66,9 +73,11 @@ class Look:
     decision: Decision
     outcome: Outcome | None
     settled: Settled
+    stands: bool = False
+    activity: ActivityState | None = None
     metric_names: tuple[str, ...] = ()
     hpa_status: Mapping[str, Any] = field(default_factory=dict)
-    before: Before = field(default_factory=Before)
+    before: Before = NEW
     scaled_to: int | None = field(init=False, repr=False, compare=False)
     """The count that was written; None if none was, or it failed."""
     in_fallback: bool = field(init=False, repr=False, compare=False)
@@ -124,6 +133,35 @@ class Look:
         odd = {name for name, said in answered if not isinstance(said, ScalerError) and counts_as_zero(said.value)}
         noted = (note.partition(": ") for note in self.evaluation.notes)
         return {name: text for name, _, text in noted if name == COMPOSITE_METRIC or name in odd}
+
+
+def look_of(
+    judgement: Judgement,
+    outcome: Outcome | None,
+    conclusion: Conclusion,
+    *,
+    metric_names: tuple[str, ...] = (),
+    hpa_status: Mapping[str, Any] = NOTHING,
+    before: Before = NEW,
+) -> Look:
+    """The look that a concluded round was."""
+    facts = judgement.facts
+    return Look(
+        spec=judgement.spec,
+        at=facts.now,
+        readings=facts.readings,
+        health=facts.health,
+        evaluation=judgement.evaluation,
+        seen=judgement.seen,
+        decision=judgement.decision,
+        outcome=outcome,
+        settled=conclusion.settled,
+        stands=conclusion.stands_until != facts.now,
+        activity=conclusion.activity,
+        metric_names=metric_names,
+        hpa_status=hpa_status,
+        before=before,
+    )
 
 
 def events_of(look: Look) -> Iterator[EventNote]:

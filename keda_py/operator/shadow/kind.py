@@ -7,11 +7,12 @@ that only we would have woken goes through our cooldown, too.
 from dataclasses import dataclass, replace
 from typing import Any
 
-from keda_py.core.activity import note_activity, restore_activity
-from keda_py.core.decision import ScaleTo, decide
+from keda_py.core.activity import restore_activity
+from keda_py.core.decision import ScaleTo
 from keda_py.core.hpa.manifest import build_hpa
+from keda_py.core.judgement import conclude
 from keda_py.core.reading import Round
-from keda_py.core.settlement import Outcome, settle
+from keda_py.core.settlement import Outcome
 from keda_py.core.shadow.comparison import Ours, Theirs, compare, compare_broken, own_replicas
 from keda_py.core.spec import ScalingSpec
 from keda_py.core.spec_rules import check_bounds, check_triggers
@@ -25,9 +26,9 @@ from keda_py.operator.controller.scalers import build_scalers
 from keda_py.operator.controller.state import fingerprint_of
 from keda_py.operator.controller.steps import StepError
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
-from keda_py.operator.scaled_objects.observing import observe
+from keda_py.operator.scaled_objects.observing import gather, judge_in_turn
 from keda_py.operator.scaled_objects.record_entry import entry_of
-from keda_py.operator.scaled_objects.report import Look
+from keda_py.operator.scaled_objects.report import Look, look_of
 from keda_py.operator.scaled_objects.state import ObjectState
 from keda_py.operator.shadow.told import PAUSED, SLACK, Told
 
@@ -100,34 +101,17 @@ class ShadowedObjects(Kind[ShadowState]):
 
     async def _decide(self, state: ShadowState, spec: ScalingSpec, readings: Round) -> tuple[Look, int | None]:
         """The look as if each decision had been applied, and the count that there is."""
-        observed = await observe(self._parts, state, spec, readings)
-        theirs = observed.seen.replicas
-        seen = replace(observed.seen, replicas=own_replicas(spec, state.own, theirs))
-        decision = decide(spec, seen, observed.at)
+        facts, _ = await gather(self._parts, state, spec, readings)
+        own = own_replicas(spec, state.own, facts.replicas)
+        judgement = await judge_in_turn(self._parts, spec, replace(facts, own_replicas=own))
         outcome = None
-        if isinstance(decision.action, ScaleTo):
-            outcome = Outcome(before=seen.replicas or 0)
-        settled = settle(spec, seen, decision, outcome)
-        if not (state.activity and state.activity.inherited and seen.failing):
-            state.activity = note_activity(
-                settled.last_active,
-                now=observed.at,
-                monotonic=self._parts.clock.monotonic(),
-                until=observed.evaluation.changes_at,
-            )
-        look = Look(
-            spec=spec,
-            at=observed.at,
-            readings=readings,
-            health=observed.health,
-            evaluation=observed.evaluation,
-            seen=seen,
-            decision=decision,
-            outcome=outcome,
-            settled=settled,
-        )
-        state.own = seen.replicas if look.scaled_to is None else look.scaled_to
-        return look, theirs
+        if isinstance(judgement.decision.action, ScaleTo):
+            outcome = Outcome(before=judgement.seen.replicas or 0)
+        conclusion = conclude(judgement, outcome)
+        look = look_of(judgement, outcome, conclusion)
+        state.activity = look.activity
+        state.own = judgement.seen.replicas if look.scaled_to is None else look.scaled_to
+        return look, facts.replicas
 
     def _ours(self, state: ShadowState, look: Look) -> Ours:
         said = [f"{one.metric} {one.error or f'{one.value:g}'}" for one in entry_of(look).triggers]

@@ -1,6 +1,6 @@
 """One ScaledObject over time: looks and HPA syncs at the instants at which they may change something.
 
-Pure: `core/decision.py` decides, `core/activity.py` remembers, `autoscaler.py` scales between 1 and N. The spec is
+Pure: `core/judgement.py` decides and remembers, `autoscaler.py` scales between 1 and N. The spec is
 given anew at each instant, with what schedules, Environments and Overrides lay over it. Polls at which nothing can
 have changed are left out.
 """
@@ -8,12 +8,13 @@ have changed are left out.
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from keda_py.core.activity import ActivityState, last_active_before, note_activity
-from keda_py.core.decision import Decision, Observation, Reason, ScaleTo, decide
-from keda_py.core.evaluation import Evaluation, evaluate
+from keda_py.core.activity import ActivityState
+from keda_py.core.decision import Decision, Reason, ScaleTo
+from keda_py.core.evaluation import Evaluation
 from keda_py.core.hpa.manifest import build_hpa
+from keda_py.core.judgement import Facts, conclude, judge
 from keda_py.core.reading import Round
-from keda_py.core.settlement import Outcome, settle
+from keda_py.core.settlement import Outcome
 from keda_py.core.spec import ScalingSpec
 from keda_py.preview.replay.autoscaler import Autoscaler
 from keda_py.preview.replay.reasons import by_hpa, by_look, by_pause
@@ -96,22 +97,20 @@ class ScaledObjectReplay:
         spec, monotonic = laid.spec, now.timestamp()
         seen = self._seen = self.triggers.read(now, self._seen)
         self._readings_left -= len(seen.readings) or 1
-        evaluation = evaluate(spec, self.triggers.metrics, seen, {}, self.replicas, None)
-        observation = Observation(
+        facts = Facts(
+            now=now,
+            monotonic=monotonic,
+            metrics=self.triggers.metrics,
+            readings=seen,
             replicas=self.replicas,
-            active=evaluation.active,
-            failing=evaluation.failing,
-            active_metrics=evaluation.active_metrics,
-            last_active=last_active_before(self._activity, now, monotonic) if self._activity else None,
-            changes_at=evaluation.changes_at,
+            activity=self._activity,
         )
-        decision = decide(spec, observation, now)
-        before = self.replicas
+        judgement = judge(spec, facts)
+        decision, evaluation, before = judgement.decision, judgement.evaluation, self.replicas
         if isinstance(decision.action, ScaleTo):
             self._set(decision.action.replicas, now, decision.reason.value, self._told(decision, evaluation, laid))
-        settled = settle(spec, observation, decision, Outcome(before=before))
+        self._activity = conclude(judgement, Outcome(before=before)).activity
         self.active = evaluation.active or spec.force_activation
-        self._activity = note_activity(settled.last_active, now=now, monotonic=monotonic, until=evaluation.changes_at)
         self._next_look = decision.look_again_at
         if self.replicas != before:
             self._poll_again(spec, now)

@@ -1,0 +1,115 @@
+"""The round: facts are judged, the caller applies the decision, and what came of it is concluded.
+
+Operator, shadow, preview and simulation differ in how they learn the facts and in what they apply; between the two
+they all call `judge`, and afterwards `conclude`. Pure. Both functions are the only callers of `decide`, `settle` and
+`note_activity`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from keda_py.core.activity import ActivityState, last_active_before, note_activity
+from keda_py.core.decision import Decision, Keep, Observation, await_turn, decide
+from keda_py.core.evaluation import Evaluation, evaluate
+from keda_py.core.fallback import FallbackState
+from keda_py.core.metric_names import MetricSet
+from keda_py.core.reading import Round
+from keda_py.core.settlement import Outcome, Settled, settle
+from keda_py.core.spec import ScalingSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What a round is judged on, all of the moment `now` (aware), which is `monotonic` seconds on the other clock.
+
+    `replicas` is None where the count could not be read; `replicas_error` says why. `own_replicas` is the count that a
+    shadow decides on in place of it. `known` is False while the cluster has been out of sight too long to take
+    anything down. `ready_pods` matters to some fallbacks alone.
+    """
+
+    now: datetime
+    monotonic: float
+    metrics: MetricSet
+    readings: Round
+    replicas: int | None
+    replicas_error: str = ""
+    own_replicas: int | None = None
+    ready_pods: int | None = None
+    health: Mapping[str, FallbackState] = field(default_factory=dict)
+    activity: ActivityState | None = None
+    known: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What the readings mean, what was seen, and what is to be done about it."""
+
+    spec: ScalingSpec
+    facts: Facts
+    evaluation: Evaluation
+    seen: Observation
+    decision: Decision
+
+    def postponed(self) -> "Judgement":
+        """The same without its action, which waits for its turn."""
+        return replace(self, decision=await_turn(self.decision))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conclusion:
+    """What a round leaves behind: the status and Event, and the activity that the next round begins with.
+
+    Until `stands_until` a round on equal facts comes to an equal decision and has nothing to do: it may be left out.
+    None: as long as the facts are equal. The round's own `now`: the next one has to be taken.
+    """
+
+    settled: Settled
+    activity: ActivityState | None
+    stands_until: datetime | None
+
+
+def judge(spec: ScalingSpec, facts: Facts) -> Judgement:
+    """Evaluate the readings and decide."""
+    evaluation = evaluate(spec, facts.metrics, facts.readings, facts.health, facts.replicas, facts.ready_pods)
+    activity = facts.activity
+    seen = Observation(
+        replicas=facts.replicas if facts.own_replicas is None else facts.own_replicas,
+        replicas_error=facts.replicas_error,
+        active=evaluation.active,
+        failing=evaluation.failing,
+        active_metrics=evaluation.active_metrics,
+        last_active=last_active_before(activity, facts.now, facts.monotonic) if activity else None,
+        known=facts.known,
+        changes_at=evaluation.changes_at,
+    )
+    decision = decide(spec, seen, facts.now)
+    return Judgement(spec=spec, facts=facts, evaluation=evaluation, seen=seen, decision=decision)
+
+
+def conclude(judgement: Judgement, outcome: Outcome | None) -> Conclusion:
+    """What remains once the decision was applied; `outcome` None: there was nothing to apply."""
+    settled = settle(judgement.spec, judgement.seen, judgement.decision, outcome)
+    return Conclusion(
+        settled=settled,
+        activity=_activity_after(judgement, settled),
+        stands_until=_stands_until(judgement),
+    )
+
+
+def _activity_after(judgement: Judgement, settled: Settled) -> ActivityState | None:
+    facts = judgement.facts
+    # An inherited activity counts until a first complete observation: no replica saw what happened before.
+    if facts.activity and facts.activity.inherited and judgement.seen.failing:
+        return facts.activity
+    until = judgement.evaluation.changes_at
+    return note_activity(settled.last_active, now=facts.now, monotonic=facts.monotonic, until=until)
+
+
+def _stands_until(judgement: Judgement) -> datetime | None:
+    facts, decision = judgement.facts, judgement.decision
+    # A failed reading counts towards its threshold, and a formula may ask for the time.
+    unforeseen = judgement.seen.failing or facts.readings.errors or facts.metrics.composite is not None
+    if unforeseen or not isinstance(decision.action, Keep):
+        return facts.now
+    return None if decision.look_again_at is None else max(decision.look_again_at, facts.now)
