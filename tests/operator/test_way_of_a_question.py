@@ -23,7 +23,6 @@ LOOKED_UP = {
     "serving/client_trust.py",
     "serving/front_proxy.py",
     "serving/reviews.py",
-    "external_metrics/selectors.py",
     "operator/serving.py",
     "operator/standby/ownership.py",
     "telemetry/question_metrics.py",

@@ -2,7 +2,7 @@
 
 OpenSSL takes such a certificate for self-signed and asks no further; Go, and so KEDA, looks at the signature. So where
 OpenSSL has refused one and --ca-dir holds authorities, the server is looked at once: if one of these authorities has
-issued its certificate (`issued_path.py` judges), the server gets a context of its own, which believes that very
+issued its certificate (`is_issued` judges), the server gets a context of its own, which believes that very
 certificate and nothing else. OpenSSL checks its name, dates and usage at each connection as ever, with the versions and
 ciphers that are configured. `transport.py` asks.
 
@@ -14,15 +14,66 @@ import asyncio
 import logging
 import ssl
 from collections import OrderedDict
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Generic, TypeVar
+from ipaddress import ip_address
+from typing import Generic, Self, TypeVar
 from weakref import WeakValueDictionary
 
+from cryptography import x509
+from cryptography.x509.verification import Criticality, ExtensionPolicy, PolicyBuilder, Store, VerificationError
+
 from keda_py.clock import Clock
-from keda_py.net.http.issued_path import IssuedPath
-from keda_py.net.http.shown_certificate import shown_certificate
+from keda_py.net.names import addresses
 from keda_py.net.tls import TlsContexts
+
+_LEAF = ExtensionPolicy.webpki_defaults_ee().may_be_present(x509.AuthorityKeyIdentifier, Criticality.AGNOSTIC, None)
+# A constraint that the verifier cannot judge is only fatal where it is critical, as the standard demands it to be.
+_AUTHORITY = ExtensionPolicy.webpki_defaults_ca().may_be_present(x509.NameConstraints, Criticality.CRITICAL, None)
+
+
+class IssuedPath:
+    """Verify the path from a server's certificate to an authority of the same name, with cryptography's verifier.
+
+    It checks signature, dates, usage, name constraints, path length and the server's name. One of its rules for the
+    public web is lifted: Go's certificates of this kind carry no identifier of their authority's key.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    @classmethod
+    def of(cls, authorities: Iterable[bytes]) -> Self | None:
+        """Paths to these authorities (DER). None without authorities; those that cannot be parsed are skipped."""
+        loaded = []
+        for one in authorities:
+            with suppress(ValueError):
+                loaded.append(x509.load_der_x509_certificate(one))
+        return cls(Store(loaded)) if loaded else None
+
+    def ends(self, shown: bytes, host: str, now: datetime) -> datetime:
+        """When the first certificate of the path of `shown` (DER) expires. Raises ValueError, which says why it is
+        refused."""
+        leaf = x509.load_der_x509_certificate(shown)
+        if leaf.subject != leaf.issuer:
+            raise ValueError("its name is not that of its authority")
+        policy = PolicyBuilder().store(self._store).time(now).max_chain_depth(0)
+        policy = policy.extension_policies(ca_policy=_AUTHORITY, ee_policy=_LEAF)
+        try:
+            path = policy.build_server_verifier(_subject(host)).verify(leaf, [])
+        except VerificationError as error:
+            raise ValueError(str(error)) from None
+        return min(one.not_valid_after_utc for one in path)
+
+
+def _subject(host: str) -> x509.IPAddress | x509.DNSName:
+    try:
+        return x509.IPAddress(ip_address(host))
+    except ValueError:
+        return x509.DNSName(host.removesuffix("."))
+
 
 log = logging.getLogger(__name__)
 
@@ -114,3 +165,24 @@ class OwnSubjectCertificates:
             self._refused.put(server, True, now + REFUSED_FOR)
             return
         self._own.put(server, self._contexts.pinned(shown), min(ends, now + TRUSTED_FOR))
+
+
+async def shown_certificate(host: str, port: int, context: ssl.SSLContext) -> bytes:
+    """DER; `context` believes any. Raises OSError where no number of the host completes a handshake."""
+    *others, last = await addresses(host, port)
+    for number in others:
+        try:
+            return await _shown_by(number, host, port, context)
+        except OSError:
+            continue
+    return await _shown_by(last, host, port, context)
+
+
+async def _shown_by(number: str, host: str, port: int, context: ssl.SSLContext) -> bytes:
+    loop = asyncio.get_running_loop()
+    wire, _ = await loop.create_connection(asyncio.Protocol, number, port, ssl=context, server_hostname=host)
+    try:
+        shown: bytes | None = wire.get_extra_info("ssl_object").getpeercert(binary_form=True)
+    finally:
+        wire.abort()
+    return shown or b""

@@ -1,6 +1,6 @@
 """What the caches know of an object's namespace, for admission: by index, never by a list of everything, and trimmed.
 
-The webhook process asks (`webhook/neighbourhood.py`); who asked it is not known, so the answer is bounded in size and
+The webhook process asks (`webhook/inquiries.py`); who asked it is not known, so the answer is bounded in size and
 time for any content of the caches: of each kind so many are told of, and of each only what a check reads.
 
 A scale target that the cache does not hold may have been created a moment ago, by the same `kubectl apply`; for cpu and

@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequenc
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from keda_py.clock import Clock
 from keda_py.core.values.selectors import LabelSelector
@@ -21,8 +21,47 @@ from keda_py.kube.discovery import Discovery
 from keda_py.kube.informers.informer import Informer
 from keda_py.kube.informers.informer_spec import InformerSpec, only
 from keda_py.kube.informers.named_watches import NamedWatches, Reference
-from keda_py.kube.resources import PODS, Selection
-from keda_py.operator.cluster.changes import note_pods, signals
+from keda_py.kube.resources import PODS, Obj, Selection
+
+PAUSE = 1.0
+"""Seconds between two signals, on the loop's time: what happens meanwhile is in the second."""
+
+Subscribe: TypeAlias = Callable[[asyncio.Event], Callable[[], None]]
+"""Have an event set at each change; what is returned ends that."""
+
+
+async def signals(subscribe: Subscribe) -> AsyncGenerator[None]:
+    """Yield at first, and after changes. A signal never says what changed, so a thousand changes are one signal."""
+    changed = asyncio.Event()
+    end = subscribe(changed)
+    try:
+        while True:
+            changed.clear()
+            yield
+            await asyncio.sleep(PAUSE)
+            await changed.wait()
+    finally:
+        end()
+
+
+def note_pods(selector: LabelSelector, changed: asyncio.Event) -> Callable[[Obj | None, Obj | None], None]:
+    """For an informer: sets the event where a pod that matches came, went or changed in what triggers count."""
+
+    def notify(old: Obj | None, new: Obj | None) -> None:
+        if changed.is_set() or _counted(old) == _counted(new):
+            return
+        if any(selector.matches(pod) for pod in (old, new) if pod is not None):
+            changed.set()
+
+    return notify
+
+
+def _counted(pod: Obj | None) -> tuple[Any, ...]:
+    if pod is None:
+        return ()
+    status, spec = pod.get("status") or {}, pod.get("spec") or {}
+    return (pod["metadata"].get("labels"), spec.get("nodeName"), status.get("phase"))
+
 
 IDLE_SECONDS = 600.0
 keep_pod = only("spec.nodeName", "status.phase", "status.conditions")

@@ -18,12 +18,12 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from keda_py.clock import FakeClock, SystemClock
 from keda_py.net.http import HttpClientSpec, http_client
-from keda_py.net.http.issued_path import IssuedPath
 from keda_py.net.http.own_subject_certificates import (
     LOOK_SECONDS,
     REFUSED_FOR,
     SERVERS,
     TRUSTED_FOR,
+    IssuedPath,
     OwnSubjectCertificates,
 )
 from keda_py.net.tls import TlsContexts, TlsSettings

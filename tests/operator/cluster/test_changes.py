@@ -13,8 +13,7 @@ from keda_py.kube.client import Exchange, KubeClient
 from keda_py.kube.discovery import Discovery
 from keda_py.kube.resources import CONFIG_MAPS, PODS
 from keda_py.localkube.cluster import LocalCluster
-from keda_py.operator.cluster.changes import PAUSE
-from keda_py.operator.cluster.reader import IDLE_SECONDS, ClusterReader
+from keda_py.operator.cluster.reader import IDLE_SECONDS, PAUSE, ClusterReader
 from keda_py.testing import A_SATURDAY
 from tests.builders import config_map, metadata
 from tests.waiting import eventually
