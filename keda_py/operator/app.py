@@ -1,20 +1,22 @@
 """The operator: what runs in one process, and in which order it starts and ends.
 
-Last of the seven files (before: `external_metrics/query.py`). Order only; `assembly.py` puts the parts together. One
-TaskGroup holds everything. SIGTERM: readyz fails and writing stops at once, serving goes on for --shutdown-delay.
+Last of the seven files (before: `external_metrics/query.py`). Order only: `assembly.py` puts the parts together, and
+each package says what it runs and when (`controller/component.py`). One TaskGroup holds everything. SIGTERM: readyz
+fails and writing stops at once, serving goes on for --shutdown-delay.
 """
 
 import asyncio
 import logging
 import signal
 import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
 from functools import partial
 
 from keda_py import __version__
 from keda_py.clock import Clock, SystemClock
 from keda_py.operator.assembly import Assembly, assemble
+from keda_py.operator.controller.component import Part
 from keda_py.operator.opening import opened
 from keda_py.operator.process.clock_watch import watch_clock
 from keda_py.operator.process.hang import Hang, times_of
@@ -24,6 +26,7 @@ from keda_py.operator.process.own import OwnProcess, own_journal
 from keda_py.operator.process.watchdog import Watchdog
 from keda_py.operator.registered import show_counts, show_shards
 from keda_py.operator.shutdown import shut_down
+from keda_py.operator.standby.rights import Work
 from keda_py.readings.journal import Journal
 from keda_py.sdk.registry import trigger_types_by_module
 from keda_py.serving.ports.listening import raise_descriptor_limit
@@ -32,8 +35,6 @@ from keda_py.settings.settings import Settings
 log = logging.getLogger(__name__)
 
 Started = Callable[[Assembly], None]
-Campaign = Callable[[str], Coroutine[object, None, None]]
-"""Until cancelled: wait for a Lease, work while it is ours, begin again; given where this replica serves."""
 
 
 async def run(settings: Settings) -> None:
@@ -66,29 +67,24 @@ async def run_operator(
     async with opened(settings, clock, process.journal) as around:
         assembly = assemble(around)
         show_counts(assembly.parts, assembly.scaled_objects, assembly.jobs)
-        if assembly.rights.sharing is not None:
-            show_shards(around.instruments, assembly.rights.sharing, assembly.scaled_objects, assembly.jobs)
+        if settings.leadership.shards:
+            show_shards(around.instruments, assembly.rights, assembly.scaled_objects, assembly.jobs)
         async with assembly.serving:
             watching = [around.tasks.create_task(run()) for run in _background(assembly, process)]
-            working = around.tasks.create_task(_work(assembly, settings, started))
+            working = around.tasks.create_task(_work(assembly, started))
             await stopping.wait()
             await _leave(assembly, working, settings.serving.shutdown_delay)
             for task in watching:
                 task.cancel()
 
 
-def _background(assembly: Assembly, process: OwnProcess) -> Iterator[Callable[[], Coroutine[object, None, None]]]:
+def _background(assembly: Assembly, process: OwnProcess) -> Iterator[Part]:
     """What runs from the start to the end, whether this replica leads or not."""
-    parts = assembly.parts
-    yield Watchdog(parts.instruments.process, trigger_types_by_module(), process).run
-    yield from (parts.caches.run, parts.reader.run, assembly.jobs.caches.run, assembly.environments.caches.run)
-    if assembly.downscaler is not None:
-        yield assembly.downscaler.caches.run
-    yield from (assembly.admission.events.run, assembly.admission.run, assembly.serving.run)
+    yield Watchdog(assembly.parts.instruments.process, trigger_types_by_module(), process).run
+    for component in assembly.components:
+        yield from component.background
     if process.alone:
         yield partial(give_back, lambda: len(assembly.scaled_objects.states) + len(assembly.jobs.controller.states))
-    if assembly.rights.election is not None:
-        yield from (assembly.rights.election.watch, assembly.standby_reader.run)
 
 
 async def _leave(assembly: Assembly, working: asyncio.Task[None], delay: timedelta) -> None:
@@ -101,97 +97,60 @@ async def _leave(assembly: Assembly, working: asyncio.Task[None], delay: timedel
     await assembly.parts.readings.aclose()
 
 
-async def _work(assembly: Assembly, settings: Settings, started: Started) -> None:
-    """Everything that writes: only after every cache has synced, and only while we lead."""
+async def _work(assembly: Assembly, started: Started) -> None:
+    """Everything that writes: only after every cache has synced, and only while we may."""
     await assembly.parts.caches.synced()
     await assembly.environments.caches.tried()
     assembly.serving.ready = True
-    election, sharing = assembly.rights.election, assembly.rights.sharing
+    work = Work(
+        prepare=partial(_one_by_one, [run for component in assembly.components for run in component.prepare]),
+        announce=partial(_one_by_one, [run for component in assembly.components for run in component.announce]),
+        follow=partial(_follow, assembly),
+        lead=partial(_lead, assembly),
+        share=partial(_share, assembly, started),
+    )
     try:
-        if election is None:
-            await _lead(assembly, settings, started)
-        elif sharing is None:
-            await election.run(partial(_lead, assembly, settings, started), assembly.serving.address)
-        else:
-            lead, share = partial(_lead_only, assembly, settings), partial(_share, assembly, started)
-            await _take_part(assembly, partial(election.run, lead), partial(sharing.membership.run, share))
+        await assembly.rights.work(work, assembly.serving.address)
     finally:
         await shut_down(assembly)
 
 
-async def _take_part(assembly: Assembly, lead: Campaign, share: Campaign) -> None:
-    """The work of one of several replicas that write: its share, and what is done once for the cluster if it leads.
-
-    What lies over ScaledObjects each has to know for its own.
-    """
-    parts, downscaler, address = assembly.parts, assembly.downscaler, assembly.serving.address
-    on_steps = [one.on_clock_step for one in (assembly.scaled_objects, assembly.jobs.controller, assembly.environments)]
-    await assembly.environments.restore()
-    async with asyncio.TaskGroup() as tasks:
-        for run in (parts.events.run, assembly.cloud_events.run, assembly.environments.follow):
-            tasks.create_task(run())
-        if downscaler is not None:
-            await downscaler.sweep.restore()
-            tasks.create_task(downscaler.sweep.run())
-            on_steps.append(downscaler.sweep.on_clock_step)
-        tasks.create_task(watch_clock(parts.clock, on_steps))
-        tasks.create_task(lead(address))
-        tasks.create_task(share(address))
+async def _follow(assembly: Assembly) -> None:
+    """What every active replica has to know, until cancelled."""
+    on_steps = [tell for component in assembly.components for tell in component.on_clock_step]
+    clock = partial(watch_clock, assembly.parts.clock, on_steps)
+    await _together((clock, *(run for component in assembly.components for run in component.follow)))
 
 
-async def _lead_only(assembly: Assembly, settings: Settings) -> None:
-    """What is done once for the cluster, until cancelled: what every replica followed, this one stores and does."""
-    if settings.serving.register:
-        await assembly.serving.register(assembly.parts.client)
-    assembly.environments.take_over()
-    assembly.cloud_events.take_over()
-    if assembly.downscaler is not None:
-        assembly.downscaler.sweep.on_clock_step()
+async def _lead(assembly: Assembly) -> None:
+    """What is done once for the cluster, until cancelled."""
+    for component in assembly.components:
+        for tell in component.on_lead:
+            tell()
     try:
-        async with asyncio.TaskGroup() as leading:
-            leading.create_task(assembly.authentications.run())
-            leading.create_task(assembly.environments.tell())
-            leading.create_task(assembly.serving.guard(assembly.parts.client))
+        await _together(run for component in assembly.components for run in component.lead)
     finally:
-        assembly.environments.on_clock_step()  # from now on only to be followed
+        for component in assembly.components:
+            for tell in component.after_lead:
+                tell()
 
 
 async def _share(assembly: Assembly, started: Started) -> None:
-    """The work on our share, until cancelled; it may begin again later, as in a new process."""
-    parts = assembly.parts
-    parts.activations.clear()
-    assembly.environments.on_clock_step()  # theirs, too
-    if assembly.downscaler is not None:
-        assembly.downscaler.sweep.on_clock_step()
-    async with asyncio.TaskGroup() as working:
-        working.create_task(assembly.jobs.run())
-        log.info("operator started", extra={"version": __version__})
-        started(assembly)
-        with parts.readings.listening():
-            await assembly.scaled_objects.run()
+    """The work on the objects that are ours, until cancelled."""
+    for component in assembly.components:
+        for tell in component.on_share:
+            tell()
+    log.info("operator started", extra={"version": __version__})
+    started(assembly)
+    await _together(run for component in assembly.components for run in component.share)
 
 
-async def _lead(assembly: Assembly, settings: Settings, started: Started) -> None:
-    """The work of the one replica that writes, until cancelled; it may begin again later, as in a new process."""
-    parts = assembly.parts
-    parts.activations.clear()
-    if settings.serving.register:
-        await assembly.serving.register(parts.client)
-    async with asyncio.TaskGroup() as leading:
-        works = (parts.events, assembly.cloud_events, assembly.jobs, assembly.authentications, assembly.environments)
-        for work in works:
-            leading.create_task(work.run())
-        leading.create_task(assembly.serving.guard(parts.client))
-        await assembly.environments.restore()
-        on_steps = [
-            one.on_clock_step for one in (assembly.scaled_objects, assembly.jobs.controller, assembly.environments)
-        ]
-        if assembly.downscaler is not None:
-            await assembly.downscaler.sweep.restore()
-            leading.create_task(assembly.downscaler.sweep.run())
-            on_steps.append(assembly.downscaler.sweep.on_clock_step)
-        leading.create_task(watch_clock(parts.clock, on_steps))
-        log.info("operator started", extra={"version": __version__})
-        started(assembly)
-        with parts.readings.listening():
-            await assembly.scaled_objects.run()
+async def _one_by_one(parts: Iterable[Part]) -> None:
+    for run in parts:
+        await run()
+
+
+async def _together(parts: Iterable[Part]) -> None:
+    async with asyncio.TaskGroup() as tasks:
+        for run in parts:
+            tasks.create_task(run())

@@ -12,7 +12,7 @@ from keda_py.operator.controller.controller import Controller
 from keda_py.operator.scaled_jobs.parts import ScaledJobParts
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
 from keda_py.operator.scaled_objects.state import ObjectState
-from keda_py.operator.standby.rights import Sharing
+from keda_py.operator.standby.rights import Rights
 from keda_py.sdk.registry import trigger_types
 from keda_py.telemetry.admission_metrics import ELSEWHERE
 from keda_py.telemetry.prometheus import OperatorMetrics
@@ -92,14 +92,14 @@ def show_counts(parts: ScaledObjectDependencies, scaled_objects: Controller[Obje
 
 
 def show_shards(
-    instruments: OperatorMetrics, sharing: Sharing, scaled_objects: Controller[ObjectState], jobs: ScaledJobParts
+    instruments: OperatorMetrics, rights: Rights, scaled_objects: Controller[ObjectState], jobs: ScaledJobParts
 ) -> None:
     """From now on our own metrics show which share is ours."""
-    metrics = ShardMetrics(instruments.registry, lambda: sharing.membership.share)
+    metrics = ShardMetrics(instruments.registry, lambda: rights.membership.share)
 
     def show() -> None:
         metrics.show()
-        metrics.show_objects("scaledobject", sharing.tenures.count(scaled_objects.states))
-        metrics.show_objects("scaledjob", sharing.tenures.count(jobs.controller.states))
+        metrics.show_objects("scaledobject", rights.shares.count(scaled_objects.states))
+        metrics.show_objects("scaledjob", rights.shares.count(jobs.controller.states))
 
     instruments.process.show(show)

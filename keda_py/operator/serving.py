@@ -180,7 +180,12 @@ class Serving:
         await CaBundles(client, self._tls, guarded_objects(self._settings, registration)).run()
 
     async def register(self, client: KubeClient) -> None:
-        """Write the APIService and the webhook configuration that lead to `--register URL`. Raises KubeError."""
+        """Write the APIService and the webhook configuration that lead to `--register URL`, if it is given.
+
+        Raises KubeError.
+        """
+        if not self._settings.serving.register:
+            return
         await self._tls.shown.wait()
         certificate = self._tls.certificate
         assert certificate is not None

@@ -17,18 +17,15 @@ log = logging.getLogger(__name__)
 async def shut_down(assembly: Assembly) -> None:
     """Write what is left if we may, then let the next replica lead; no replica waits for slow receivers of events."""
     rights, events = assembly.rights, assembly.parts.events
-    election, sharing = rights.election, rights.sharing
-    seconds = FLUSH_SECONDS if election is None else HANDOVER_SECONDS
+    seconds = FLUSH_SECONDS if rights.is_alone else HANDOVER_SECONDS
     try:
         async with asyncio.timeout(seconds):
             if rights.may_tell():
-                await assembly.scaled_objects.flush()
-                await assembly.jobs.controller.flush()
+                for controller in assembly.controllers:
+                    await controller.flush()
                 await events.flush(seconds)
     except TimeoutError:
         log.warning("the last writes did not finish in time", extra={"seconds": seconds})
-    if sharing is not None:
-        await sharing.membership.release()
-    if election is not None:
-        await election.release()
+    await rights.membership.release()
+    await rights.election.release()
     await assembly.cloud_events.drain()

@@ -12,9 +12,8 @@ from datetime import datetime
 from keda_py.core.activity import ActivityState, renew_activity
 from keda_py.core.decision import Decision, Reason, ScaleTo
 from keda_py.core.fallback import needs_ready_pods
-from keda_py.core.judgement import Facts, conclude, judge
 from keda_py.core.pacing.polling_grid import Grid
-from keda_py.core.settlement import Outcome
+from keda_py.core.round import Facts, Outcome, conclude, judge
 from keda_py.simulation.world import World
 
 _LATE_SECONDS = 0.001

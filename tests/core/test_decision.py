@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from keda_py.apis.scaled_object import ScaledObject
 from keda_py.core.conditions import ACTIVE, BROKEN, COOLDOWN, FORCED, NOT_ACTIVE, PARTIAL, READY
 from keda_py.core.decision import Decision, Keep, Observation, Reason, ScaleTo, await_turn, decide, lasts, wakes
-from keda_py.core.settlement import Outcome, settle
+from keda_py.core.round import Outcome, settle
 from keda_py.core.spec import ScalingSpec, build_spec
 
 NOW = datetime(2026, 11, 20, 10, 30, tzinfo=UTC)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from keda_py.core.reading import Round
-from keda_py.core.settlement import EventNote
+from keda_py.core.round import EventNote
 from keda_py.kube.informers.informer import Informer
 from keda_py.kube.resources import Obj
 from keda_py.operator.controller.dependencies import Dependencies

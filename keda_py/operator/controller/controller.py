@@ -38,9 +38,9 @@ log = logging.getLogger(__name__)
 
 
 class Controller(Generic[StateT]):
-    """Works on the objects of one kind that are due, while `run` runs; with `tenures` on those that are ours."""
+    """Works on the objects of one kind that are due, while `run` runs; on all of which it has a tenure."""
 
-    def __init__(self, parts: Dependencies, kind: Kind[StateT], workers: int, tenures: Tenures | None = None) -> None:
+    def __init__(self, parts: Dependencies, kind: Kind[StateT], workers: int, tenures: Tenures) -> None:
         self._parts, self._kind, self._tenures = parts, kind, tenures
         self.kind = kind.resource.kind
         self.name = self.kind.lower()
@@ -64,9 +64,8 @@ class Controller(Generic[StateT]):
         self.queue = self._new_queue()
         self._parts.readings.recount(self.kind)
         with ExitStack() as subscriptions:
-            if self._tenures is not None:
-                subscriptions.callback(self._tenures.subscribe(self.on_shares))
-                subscriptions.callback(self._end_series)
+            subscriptions.callback(self._tenures.subscribe(self.on_shares))
+            subscriptions.callback(self._end_series)
             subscriptions.callback(self._kind.live.subscribe(self.on_change))
             for end in self._kind.watches(self):
                 subscriptions.callback(end)
@@ -85,8 +84,8 @@ class Controller(Generic[StateT]):
         state = worked_on = self.states.get(key)
         if new is not None:
             if state is None or state.uid != new["metadata"]["uid"]:
-                tenure = self._tenures.begin(key) if self._tenures is not None else None
-                if state is None and tenure is None and self._tenures is not None:
+                tenure = self._tenures.begin(key)
+                if state is None and tenure is None:
                     return
                 state = self.states[key] = self._kind.new(
                     resource=self._kind.resource, key=key, uid=new["metadata"]["uid"], tenure=tenure
@@ -110,7 +109,7 @@ class Controller(Generic[StateT]):
                 self.on_change(None, live)
 
     def _is_lost(self, state: StateT) -> bool:
-        return self._tenures is not None and (state.tenure is None or state.tenure.ended)
+        return state.tenure is None or state.tenure.ended
 
     def _end_series(self) -> None:
         """What is not ours any more is shown by its next owner, and counted once in sums."""
@@ -261,7 +260,7 @@ class Controller(Generic[StateT]):
         if held is not None and held.trying:
             live, held = self._find_again(state)
         try:
-            if state.tenure is not None:
+            if state.fingerprint is None:  # its first work under this tenure, or another one after a failure
                 await self._kind.take_over(state)
             await self._advance(state, live, held)
         except StepError as error:
@@ -344,7 +343,7 @@ class Controller(Generic[StateT]):
 
     async def _forget(self, state: StateT) -> None:
         """The object is gone, or not ours: nothing of it stays."""
-        if self._tenures is not None and state.tenure is not None:
+        if state.tenure is not None:
             self._tenures.end(state.tenure)
         self._kind.forget(state)
         state.stop()

@@ -40,7 +40,7 @@ class Remembered:
     `stale` the triggers whose parameters may have changed, `troubles` what was logged as wrong since all was well.
     `without_worker` is for what a reconcile waits for: others have its worker meanwhile. `stored` is the status as
     the API server has it; `staged` are fields that go there with the next write, None for one that it shall not have
-    (`status.py`). `history` is None until a decision changed. `tenure` is None where objects are not shared out.
+    (`status.py`). `history` is None until a decision changed. `tenure` is None for an object that is another replica's.
     `work` is how the journal calls `begun`, the version on which work began last. `shows_hold`: its stored
     status says that it is held back.
     """

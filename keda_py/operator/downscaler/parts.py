@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from keda_py.core.environment.downscaler.decision import DownscalerSettings
+from keda_py.operator.controller.component import Component
 from keda_py.operator.downscaler.caches import DownscalerCaches
 from keda_py.operator.downscaler.dependencies import DownscalerDependencies
 from keda_py.operator.downscaler.objects import DOWNSCALED_BY_KIND
@@ -22,10 +23,23 @@ NEVER_DOWN = ("kube-system",)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DownscalerParts:
-    """`caches.run` from the start; `sweep.restore`, then `sweep.run`, while we lead."""
+    """What `operator/assembly.py` has of the downscaler."""
 
     caches: DownscalerCaches
     sweep: Sweep
+
+    @property
+    def component(self) -> Component:
+        """What runs of it, and when."""
+        asked_again = (self.sweep.on_clock_step,)
+        return Component(
+            background=(self.caches.run,),
+            prepare=(self.sweep.restore,),
+            follow=(self.sweep.run,),
+            on_clock_step=asked_again,
+            on_lead=asked_again,
+            on_share=asked_again,
+        )
 
 
 def assemble_downscaler(
@@ -33,12 +47,9 @@ def assemble_downscaler(
     settings: Settings,
     environments: EnvironmentParts,
     overlays: Overlays,
-    leads: Callable[[], bool] | None = None,
+    leads: Callable[[], bool],
 ) -> DownscalerParts | None:
-    """Nothing runs yet. `overlays` stand in the source of specs, below those of Environments.
-
-    `leads` is None where only the leader works on them.
-    """
+    """Nothing runs yet. `overlays` stand in the source of specs, below those of Environments."""
     wanted = settings.environments
     if not wanted.downscaler_annotations:
         return None
@@ -55,7 +66,7 @@ def assemble_downscaler(
         overlays=overlays,
         settings=DownscalerSettings(exclude_namespaces=(*NEVER_DOWN, settings.cluster.pod_namespace)),
         includes_scaled_objects="scaledobjects" in wanted.downscaler_resources,
-        acts=leads or (lambda: True),
+        acts=leads,
     )
     sweep = Sweep(parts)
     environments.override_kind.allow(sweep.remembers)

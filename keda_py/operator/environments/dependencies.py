@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from keda_py.operator.cluster.caches import Caches
 from keda_py.operator.controller.dependencies import Dependencies
-from keda_py.operator.environments.bounds import ScheduledBounds
 from keda_py.operator.environments.known.caches import EnvironmentCaches
 from keda_py.operator.environments.known.calendars import Calendars
 from keda_py.operator.environments.known.overriding import Overriding
@@ -26,5 +25,5 @@ class EnvironmentDependencies(Dependencies):
     overriding: Overriding
     owners: Owners
     overlays: Overlays
-    bounds: ScheduledBounds
+    bounds: Overlays
     acts: Callable[[], bool]

@@ -1,14 +1,15 @@
-"""What lies over the specs of ScaledObjects now, by Environments: a part of the one source of specs.
+"""What lies over the specs of ScaledObjects now: a part of the one source of specs.
 
-`lay` stands in `SpecSource.over` (`operator/assembly.py`). An overlay that changes makes its object due, as a changed
+`SpecOverlays.over` puts the layers above the manifest. An overlay that changes makes its object due, as a changed
 manifest does. After a start the stored statuses say what lay there, so that no first look goes without.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from keda_py.apis.environments.environment import EnvironmentStatus
 from keda_py.apis.foreign import map_at
+from keda_py.apis.scaled_object import ScaledObject
 from keda_py.core.environment.decision.members import (
     MemberDecision,
     Overlay,
@@ -18,8 +19,11 @@ from keda_py.core.environment.decision.members import (
 )
 from keda_py.core.environment.decision.state import MemberState, Stage, read_state
 from keda_py.core.environment.scaling.overlays import lay_over, ruled
+from keda_py.core.environment.scaling.schedules import BoundsSpec, InForce, lay_bounds_over
 from keda_py.core.spec import ScalingSpec
+from keda_py.core.spec_source import SpecSource
 from keda_py.core.values.object_key import ObjectKey
+from keda_py.core.values.times import write_time
 from keda_py.errors import ConfigError
 from keda_py.kube.resources import SCALED_OBJECTS, Obj
 
@@ -28,14 +32,20 @@ _KIND = SCALED_OBJECTS.kind
 
 @dataclass(frozen=True, slots=True)
 class Laid:
-    """An overlay, and whose it is: what the Paused condition tells."""
+    """An overlay, or the bounds of a schedule, and whose it is: what the Paused condition tells."""
 
-    overlay: Overlay
+    overlay: Overlay | BoundsSpec
     because: str
+
+    def over(self, spec: ScalingSpec) -> ScalingSpec:
+        """The spec under it."""
+        overlay = self.overlay
+        covered = lay_bounds_over(spec, overlay) if isinstance(overlay, BoundsSpec) else lay_over(spec, overlay)
+        return ruled(spec, covered, self.because)
 
 
 class Overlays:
-    """By ScaledObject."""
+    """One layer: what lies over each ScaledObject, and the uid of the object that laid it."""
 
     def __init__(self) -> None:
         self._laid: dict[ObjectKey, Laid] = {}
@@ -54,12 +64,10 @@ class Overlays:
     def lay(self, spec: ScalingSpec) -> ScalingSpec:
         """The spec under what lies over it now."""
         laid = self._laid.get(spec.key)
-        if laid is None:
-            return spec
-        return ruled(spec, lay_over(spec, laid.overlay), laid.because)
+        return spec if laid is None else laid.over(spec)
 
     def put(self, key: ObjectKey, laid: Laid | None, by: str = "") -> None:
-        """From now on, by the Environment of that uid; None takes it off, where no other Environment has laid it."""
+        """From now on, by the object of that uid; None takes it off, where no other object has laid it."""
         if laid is None and self._by.get(key, by) != by:
             return
         before = self._laid.pop(key, None)
@@ -90,6 +98,30 @@ class Overlays:
                     self._laid[key], self._by[key] = Laid(overlay, because(ruler_of(live), member)), meta["uid"]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpecOverlays:
+    """The layers above manifests, in this order: ScalingSchedules, py-kube-downscaler's annotations, Overrides outside
+    of Environments, Environments."""
+
+    scheduled: Overlays = field(default_factory=Overlays)
+    annotated: Overlays = field(default_factory=Overlays)
+    overridden: Overlays = field(default_factory=Overlays)
+    by_environments: Overlays = field(default_factory=Overlays)
+
+    def over(self, specs: SpecSource[ScaledObject, ScalingSpec]) -> SpecSource[ScaledObject, ScalingSpec]:
+        """The source of specs with all layers on top."""
+        return specs.over(*(layer.lay for layer in self._layers))
+
+    def subscribe(self, notify: Callable[[ObjectKey], None]) -> None:
+        """Call `notify` on the loop with each object over which something else lies."""
+        for layer in self._layers:
+            layer.subscribe(notify)
+
+    @property
+    def _layers(self) -> tuple[Overlays, ...]:
+        return self.scheduled, self.annotated, self.overridden, self.by_environments
+
+
 def because(ruler: str, member: MemberState | None) -> str:
     """How a ScaledObject is ruled, by what, and until when."""
     stage = None if member is None else member.stage
@@ -109,6 +141,12 @@ def ruler(name: str, status: EnvironmentStatus, calendar: Mapping[str, object]) 
     until = f" until {status.next_change.at}" if status.next_change is not None else ""
     called = f"{calendar.get('kind') or 'Calendar'} {calendar['name']}" if "name" in calendar else "its own hours"
     return f"environment {name}{until} ({f'Override {status.override.name}' if status.override else called})"
+
+
+def schedule_ruler(schedule: str, holds: InForce) -> str:
+    """`ruled by schedule nights until 2026-11-23T07:30:00Z (period closed)`."""
+    until = f" until {write_time(holds.changes_at)}" if holds.changes_at is not None else ""
+    return f"ruled by schedule {schedule}{until} (period {holds.period})"
 
 
 def laid_by(ruler: str, decision: MemberDecision) -> Laid | None:

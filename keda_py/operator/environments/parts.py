@@ -3,17 +3,12 @@
 `operator/assembly.py` comes here; `app.py` runs it beside the ScaledObjects.
 """
 
-import asyncio
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
 
-from keda_py.apis.scaled_object import ScaledObject
-from keda_py.core.spec import ScalingSpec
-from keda_py.core.spec_source import SpecSource
-from keda_py.core.values.object_key import ObjectKey
+from keda_py.operator.controller.component import Component
 from keda_py.operator.controller.controller import Controller
-from keda_py.operator.controller.status import LeadersStatus, StatusWriter
-from keda_py.operator.environments.bounds import ScheduledBounds
+from keda_py.operator.controller.status import LeadersStatus
 from keda_py.operator.environments.calendar_kind import CalendarMemory, CalendarObjects
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
 from keda_py.operator.environments.kind import Environments
@@ -22,41 +17,23 @@ from keda_py.operator.environments.known.calendars import Calendars
 from keda_py.operator.environments.known.overriding import Overriding
 from keda_py.operator.environments.known.own_pod import own_pod
 from keda_py.operator.environments.known.owners import Owners
-from keda_py.operator.environments.overlays import Overlays
+from keda_py.operator.environments.overlays import Overlays, SpecOverlays
 from keda_py.operator.environments.override_kind import OverrideMemory, OverrideObjects
 from keda_py.operator.environments.schedule_kind import ScheduleMemory, ScheduleObjects
 from keda_py.operator.environments.state import EnvironmentMemory
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
+from keda_py.operator.sharding.tenures import Tenures
 from keda_py.settings.settings import Settings
 
 WORKERS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lying:
-    """What lies over specs, in this order: bounds of schedules, py-kube-downscaler's annotations, Overrides outside of
-    Environments, Environments."""
-
-    bounds: ScheduledBounds = field(default_factory=ScheduledBounds)
-    annotated: Overlays = field(default_factory=Overlays)
-    direct: Overlays = field(default_factory=Overlays)
-    overlays: Overlays = field(default_factory=Overlays)
-
-    def over(self, specs: SpecSource[ScaledObject, ScalingSpec]) -> SpecSource[ScaledObject, ScalingSpec]:
-        """The source of specs with all of it on top."""
-        return specs.over(self.bounds.lay, self.annotated.lay, self.direct.lay, self.overlays.lay)
-
-    def subscribe(self, notify: Callable[[ObjectKey], None]) -> None:
-        """Call `notify` on the loop with each object over which something else lies."""
-        for each in (self.bounds, self.annotated, self.direct, self.overlays):
-            each.subscribe(notify)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentParts:
-    """`caches.run` and `run` in a TaskGroup, `run` only while we lead.
+    """What `operator/assembly.py` has of environments.
 
-    Where several replicas are active each does `follow`, and the leader `tell` beside it, after `take_over`.
+    Every active replica follows what lies over ScaledObjects; the leader alone stores it, does it, and says what
+    calendars say.
     """
 
     caches: EnvironmentCaches
@@ -76,24 +53,21 @@ class EnvironmentParts:
         await self.override_kind.restore()
         self.overlays.restore(self.caches.environments.objects())
 
-    async def run(self) -> None:
-        """Put to sleep and wake until cancelled."""
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self.follow())
-            tasks.create_task(self.tell())
-
-    async def follow(self) -> None:
-        """All that lies over ScaledObjects, until cancelled; what is stored and done only as far as that is ours."""
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self.environments.run())
-            tasks.create_task(self.overrides.run())
-            tasks.create_task(self.schedules.run())
-
-    async def tell(self) -> None:
-        """What calendars say, until cancelled."""
-        async with asyncio.TaskGroup() as tasks:
-            for calendars in self.calendars:
-                tasks.create_task(calendars.run())
+    @property
+    def component(self) -> Component:
+        """What runs of it, and when."""
+        followed: tuple[Controller[Any], ...] = (self.environments, self.overrides, self.schedules)
+        looked_at_again = tuple(controller.on_clock_step for controller in followed)
+        return Component(
+            background=(self.caches.run,),
+            prepare=(self.restore,),
+            follow=tuple(controller.run for controller in followed),
+            lead=tuple(calendars.run for calendars in self.calendars),
+            on_clock_step=(*looked_at_again, *(calendars.on_clock_step for calendars in self.calendars)),
+            on_lead=(self.take_over,),
+            after_lead=looked_at_again,
+            on_share=looked_at_again,
+        )
 
     def take_over(self) -> None:
         """What was only followed is ours to store and do from now on."""
@@ -101,19 +75,11 @@ class EnvironmentParts:
             for key in tuple(controller.states):
                 controller.on_overlay(key)
 
-    def on_clock_step(self) -> None:
-        """The wall clock was set: every calendar is asked again."""
-        self.environments.on_clock_step()
-        self.overrides.on_clock_step()
-        self.schedules.on_clock_step()
-        for calendars in self.calendars:
-            calendars.on_clock_step()
-
 
 def assemble_environments(
-    shared: ScaledObjectDependencies, settings: Settings, lying: Lying, leads: Callable[[], bool] | None = None
+    shared: ScaledObjectDependencies, settings: Settings, overlays: SpecOverlays, tenures: Tenures
 ) -> EnvironmentParts:
-    """Put them together; nothing runs yet. `leads` is None where only the leader works on them."""
+    """Put them together; nothing runs yet. `tenures` are those of the leader, who writes about all of them."""
     caches = EnvironmentCaches(shared.client, settings.cluster.watch_namespaces)
     calendars = Calendars(shared.clock, caches, shared.reader, settings.cluster.object_namespace)
     parts = EnvironmentDependencies(
@@ -121,7 +87,7 @@ def assemble_environments(
         client=shared.client,
         readings=shared.readings,
         resolver=shared.resolver,
-        status=_status(shared, settings, leads),
+        status=LeadersStatus(shared.client, shared.clock, settings.scaling.decision_history, tenures.is_live),
         events=shared.events,
         instruments=shared.instruments,
         record=shared.record,
@@ -133,29 +99,23 @@ def assemble_environments(
         calendars=calendars,
         overriding=Overriding(shared.clock, caches, calendars),
         owners=Owners(caches.environments, own_pod(settings.cluster)),
-        overlays=lying.overlays,
-        bounds=lying.bounds,
-        acts=leads or (lambda: True),
+        overlays=overlays.by_environments,
+        bounds=overlays.scheduled,
+        acts=tenures.is_live,
     )
-    schedules, overrides = ScheduleObjects(parts), OverrideObjects(parts, lying.direct)
+    schedules, overrides = ScheduleObjects(parts), OverrideObjects(parts, overlays.overridden)
     return EnvironmentParts(
         caches=caches,
         owners=parts.owners,
         overriding=parts.overriding,
-        environments=Controller(parts, Environments(parts), WORKERS),
-        overrides=Controller(parts, overrides, WORKERS),
+        environments=Controller(parts, Environments(parts), WORKERS, tenures),
+        overrides=Controller(parts, overrides, WORKERS, tenures),
         calendars=tuple(
-            Controller(parts, CalendarObjects(parts, live), WORKERS)
+            Controller(parts, CalendarObjects(parts, live), WORKERS, tenures)
             for live in (caches.calendars, caches.cluster_calendars)
         ),
-        schedules=Controller(parts, schedules, WORKERS),
+        schedules=Controller(parts, schedules, WORKERS, tenures),
         schedule_kind=schedules,
         override_kind=overrides,
-        overlays=lying.overlays,
+        overlays=overlays.by_environments,
     )
-
-
-def _status(shared: ScaledObjectDependencies, settings: Settings, leads: Callable[[], bool] | None) -> StatusWriter:
-    if leads is None:
-        return shared.status
-    return LeadersStatus(shared.client, shared.clock, settings.scaling.decision_history, leads)

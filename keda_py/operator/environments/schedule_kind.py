@@ -1,7 +1,7 @@
 """ScalingSchedules: the bounds of ScaledObjects by time, laid over their specs below what Environments lay.
 
 Each look finds the period in force, tells it, and makes the chosen ScaledObjects due where their bounds changed. In:
-`known/calendars.py`, `core/environment/scaling/schedules.py`. Next: `bounds.py`, the overlay itself.
+`known/calendars.py`, `core/environment/scaling/schedules.py`. Next: `overlays.py`, the overlay itself.
 """
 
 from collections.abc import Callable, Iterable
@@ -32,9 +32,9 @@ from keda_py.operator.controller.after_look import LATE_SECONDS
 from keda_py.operator.controller.controller import Controller
 from keda_py.operator.controller.kind import Kind
 from keda_py.operator.controller.state import Remembered, fingerprint_of
-from keda_py.operator.environments.bounds import ruler
 from keda_py.operator.environments.calendar_kind import Standing
 from keda_py.operator.environments.dependencies import EnvironmentDependencies
+from keda_py.operator.environments.overlays import Laid, schedule_ruler
 from keda_py.operator.environments.wire import fields_of
 
 LONGEST_WAIT = timedelta(minutes=10)
@@ -125,10 +125,11 @@ class ScheduleObjects(Kind[ScheduleMemory]):
             for name, labels in self._objects(known.namespace).items()
             if (ruling := schedule_of(every, name, labels)) is not None and ruling.uid == known.uid
         }
-        because = ruler(known.name, holds)
+        because = schedule_ruler(known.name, holds)
         for name in ruled | state.ruled:
             bounds = holds.bounds if name in ruled else None
-            self._parts.bounds.put(_scaled_object(known.namespace, name), known.uid, bounds, because)
+            laid = None if bounds is None else Laid(bounds, because)
+            self._parts.bounds.put(_scaled_object(known.namespace, name), laid, known.uid)
         state.ruled = frozenset(ruled)
 
     def _status(self, state: ScheduleMemory, known: ScheduleSpec, holds: InForce) -> ScalingScheduleStatus:
@@ -158,7 +159,7 @@ class ScheduleObjects(Kind[ScheduleMemory]):
         """It is gone: the manifests hold again."""
         self._states.pop((state.key.namespace, state.key.name), None)
         for name in state.ruled:
-            self._parts.bounds.put(_scaled_object(state.key.namespace, name), state.uid, None)
+            self._parts.bounds.put(_scaled_object(state.key.namespace, name), None, state.uid)
 
     def watches(self, controller: Controller[ScheduleMemory]) -> Iterable[Callable[[], None]]:
         """ScaledObjects that come, go or change their labels; calendars; and other schedules."""

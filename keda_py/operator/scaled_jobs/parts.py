@@ -6,6 +6,7 @@
 from dataclasses import dataclass
 
 from keda_py.core.jobs.spec import JOBS_AS_WRITTEN
+from keda_py.operator.controller.component import Component
 from keda_py.operator.controller.controller import Controller
 from keda_py.operator.controller.dependencies import Dependencies
 from keda_py.operator.scaled_jobs.caches import JobCaches
@@ -18,19 +19,28 @@ from keda_py.settings.settings import Settings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScaledJobParts:
-    """`caches.run` and `run` in a TaskGroup, `run` only while we lead."""
+    """What `operator/assembly.py` has of ScaledJobs."""
 
     caches: JobCaches
     controller: Controller[ScaledJobState]
 
+    @property
+    def component(self) -> Component:
+        """What runs of it, and when."""
+        return Component(
+            background=(self.caches.run,),
+            share=(self.run,),
+            controllers=(self.controller,),
+            on_clock_step=(self.controller.on_clock_step,),
+        )
+
     async def run(self) -> None:
         """Create Jobs until cancelled; waits for its own caches, so that no caller has to."""
         await self.caches.synced()
-        await self.caches.caught_up()
         await self.controller.run()
 
 
-def assemble_jobs(shared: Dependencies, settings: Settings, tenures: Tenures | None = None) -> ScaledJobParts:
+def assemble_jobs(shared: Dependencies, settings: Settings, tenures: Tenures) -> ScaledJobParts:
     """Put them together; nothing runs yet."""
     parts = job_parts_of(shared, settings)
     controller = Controller(parts, ScaledJobs(parts), settings.scaling.scaled_job_workers, tenures)

@@ -13,7 +13,7 @@ from keda_py.core.conditions import read_condition, with_condition
 from keda_py.core.jobs.decision import JobDecision, JobObservation, JobOutcome, reason_after
 from keda_py.core.jobs.spec import JobScalingSpec
 from keda_py.core.reading import MetricReading
-from keda_py.core.settlement import EventNote
+from keda_py.core.round import EventNote
 from keda_py.core.values.times import write_time
 from keda_py.errors import ScalerError
 from keda_py.operator.decisions.record import Entry, JobCounts, TriggerNote

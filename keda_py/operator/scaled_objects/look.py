@@ -15,11 +15,10 @@ from typing import Any
 from keda_py.core import conditions
 from keda_py.core.conditions import with_condition
 from keda_py.core.decision import Decision, Reason, ScaleTo, wakes
-from keda_py.core.judgement import Judgement, conclude
 from keda_py.core.pacing.activations import read_priority
 from keda_py.core.reading import Round
+from keda_py.core.round import Judgement, Outcome, conclude
 from keda_py.core.savings.ledger import note
-from keda_py.core.settlement import Outcome
 from keda_py.core.spec import ScalingSpec
 from keda_py.errors import Conflict, KubeError
 from keda_py.kube.client import SHARE
@@ -29,7 +28,7 @@ from keda_py.operator.controller.after_look import note_decision, record_events,
 from keda_py.operator.controller.state import about
 from keda_py.operator.controller.workers import Places
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
-from keda_py.operator.scaled_objects.observing import gather, judge_in_turn, sees_the_same, sight_of
+from keda_py.operator.scaled_objects.observing import observe, sees_the_same, sight_of
 from keda_py.operator.scaled_objects.record_entry import entry_of
 from keda_py.operator.scaled_objects.report import Before, Look, events_of, log_lines_of, look_of
 from keda_py.operator.scaled_objects.savings import account_look, note_kept
@@ -123,13 +122,13 @@ class ScaleLoop:
     async def _act(self, state: ObjectState, spec: ScalingSpec, readings: Round) -> Look:
         """Observe, judge, apply and conclude; when the target changed under our hands, observe and judge again."""
         for attempt in range(ATTEMPTS):
-            facts, count = await gather(self._parts, state, spec, readings)
-            judgement = self._in_turn(state, await judge_in_turn(self._parts, spec, facts))
+            judgement, count = await observe(self._parts, state, spec, readings)
+            judgement = self._in_turn(state, judgement)
             try:
                 outcome = await self._apply(state, spec, judgement.decision, count)
             except Conflict as error:
                 if attempt + 1 == ATTEMPTS:
-                    outcome = Outcome(before=facts.replicas or 0, error=str(error))
+                    outcome = Outcome(before=judgement.facts.replicas or 0, error=str(error))
                     break
                 if state.target is not None:
                     await self._parts.targets.read_again(state, spec, state.target)

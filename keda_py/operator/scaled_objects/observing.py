@@ -1,16 +1,17 @@
-"""What a look sees: its readings, the replicas from the cache, the last activity; gathered as the facts of one round.
+"""What a look sees: its readings, the replicas from the cache, the last activity; judged as one round.
 
 Most looks see what the one before saw, and that had nothing to do: `sees_the_same` finds that out first, from the
 same sources and by identity where a cache replaces what changes.
 """
 
-from dataclasses import replace
+from collections.abc import Callable
+from contextlib import nullcontext
 
 from keda_py.core.decision import lasts
 from keda_py.core.fallback import needs_ready_pods
-from keda_py.core.judgement import Facts, Judgement, judge
 from keda_py.core.metric_names import MetricSet
 from keda_py.core.reading import Outcome, Round
+from keda_py.core.round import Facts, Judgement, judge
 from keda_py.core.savings.ledger import seconds_until_due
 from keda_py.core.spec import ScalingSpec
 from keda_py.errors import KubeError
@@ -22,33 +23,36 @@ from keda_py.operator.scaled_objects.state import ObjectState, Sight
 from keda_py.operator.scaled_objects.targets import Count
 
 
-async def gather(
-    parts: ScaledObjectDependencies, state: ObjectState, spec: ScalingSpec, readings: Round
-) -> tuple[Facts, Count | None]:
-    """The facts as of now, and the count with the version that a write can name."""
+async def observe(
+    parts: ScaledObjectDependencies,
+    state: ObjectState,
+    spec: ScalingSpec,
+    readings: Round,
+    own: Callable[[int | None], int | None] = lambda count: count,
+) -> tuple[Judgement, Count | None]:
+    """What is to be done as of now, and the count with the version that a write can name.
+
+    `own` says which count to decide on, given the one that is there: a shadow's own one. An object with a formula waits
+    for its namespace's turn to compute it, and is judged as of then.
+    """
     count, trouble = await _count(parts, state, spec)
     ready_pods = await _ready_pods(parts, state, spec, readings)
-    facts = Facts(
-        now=parts.clock.now(),
-        monotonic=parts.clock.monotonic(),
-        metrics=state.metrics or NO_METRICS,
-        readings=readings,
-        replicas=count.replicas if count else None,
-        replicas_error=trouble,
-        ready_pods=ready_pods,
-        health=parts.readings.health(state.key),
-        activity=state.activity,
-        known=parts.caches.known(),
-    )
-    return facts, count
-
-
-async def judge_in_turn(parts: ScaledObjectDependencies, spec: ScalingSpec, facts: Facts) -> Judgement:
-    """Judge; an object with a formula waits for its namespace's turn to compute one, and is judged as of then."""
-    if facts.metrics.composite is None:
-        return judge(spec, facts)
-    async with parts.readings.formulas.turn(spec.namespace):
-        return judge(spec, replace(facts, now=parts.clock.now(), monotonic=parts.clock.monotonic()))
+    metrics, replicas = state.metrics or NO_METRICS, count.replicas if count else None
+    async with parts.readings.formulas.turn(spec.namespace) if metrics.composite else nullcontext():
+        facts = Facts(
+            now=parts.clock.now(),
+            monotonic=parts.clock.monotonic(),
+            metrics=metrics,
+            readings=readings,
+            replicas=replicas,
+            replicas_error=trouble,
+            own_replicas=own(replicas),
+            ready_pods=ready_pods,
+            health=parts.readings.health(state.key),
+            activity=state.activity,
+            known=parts.caches.known(),
+        )
+        return judge(spec, facts), count
 
 
 SIGHT_SECONDS = 300.0

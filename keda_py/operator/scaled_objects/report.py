@@ -15,10 +15,9 @@ from keda_py.core.conditions import read_condition
 from keda_py.core.decision import Decision, Observation, Reason, ScaleTo
 from keda_py.core.evaluation import Evaluation
 from keda_py.core.fallback import FallbackState, shows_fallback
-from keda_py.core.judgement import Conclusion, Judgement
 from keda_py.core.metric_names import COMPOSITE_METRIC
 from keda_py.core.reading import Round
-from keda_py.core.settlement import EventNote, Outcome, Settled
+from keda_py.core.round import Conclusion, EventNote, Judgement, Outcome, Settled
 from keda_py.core.spec import ScalingSpec
 from keda_py.core.values.quantity import counts_as_zero
 from keda_py.errors import ScalerError

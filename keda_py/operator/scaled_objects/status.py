@@ -8,8 +8,8 @@ from keda_py.core import conditions
 from keda_py.core.conditions import read_condition, with_condition
 from keda_py.core.decision import Reason
 from keda_py.core.fallback import FallbackState
+from keda_py.core.round import Settled
 from keda_py.core.savings.ledger import Ledger, is_due, write_ledger
-from keda_py.core.settlement import Settled
 from keda_py.core.spec import ScalingSpec
 from keda_py.core.values.times import write_time
 from keda_py.operator.controller.status import SAVINGS

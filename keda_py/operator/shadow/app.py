@@ -14,13 +14,12 @@ from keda_py.clock import Clock, SystemClock
 from keda_py.core.spec import AS_WRITTEN
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.kube.resources import SCALED_JOBS
-from keda_py.operator.assembly import OperatorInputs, Sources, identity, readings_of, sources_of
 from keda_py.operator.cluster.caches import Caches, keep_hpa_status
 from keda_py.operator.cluster.namespaces import Namespaces
 from keda_py.operator.controller.activations import Activations
 from keda_py.operator.controller.controller import Controller
 from keda_py.operator.decisions.record import DecisionRecord
-from keda_py.operator.opening import opened
+from keda_py.operator.opening import OperatorInputs, identity, opened
 from keda_py.operator.process.clock_watch import watch_clock
 from keda_py.operator.process.probes import probe_app
 from keda_py.operator.process.quarantine import Quarantine
@@ -37,6 +36,8 @@ from keda_py.operator.shadow.recorded import Recorded
 from keda_py.operator.shadow.report import report_app
 from keda_py.operator.shadow.silent import SilentEvents, SilentStatus
 from keda_py.operator.shadow.told import Told
+from keda_py.operator.sharding.tenures import Tenures
+from keda_py.operator.sources import Sources, readings_of, sources_of
 from keda_py.readings.journal import Journal
 from keda_py.readings.readings import Readings
 from keda_py.sdk.registry import trigger_types_by_module
@@ -107,8 +108,8 @@ def assemble_shadow(around: OperatorInputs) -> Shadow:
     metrics = ShadowMetrics(around.instruments.registry, lambda: ledger.compared)
     told = Told(clock=around.clock, ledger=ledger, metrics=metrics, recorded=recorded)
     job_parts, scaling = job_parts_of(parts, around.settings), around.settings.scaling
-    controller = Controller(parts, ShadowedObjects(parts, told), scaling.scaled_object_workers)
-    jobs = Controller(job_parts, ShadowedJobs(job_parts, told), scaling.scaled_job_workers)
+    controller = Controller(parts, ShadowedObjects(parts, told), scaling.scaled_object_workers, Tenures())
+    jobs = Controller(job_parts, ShadowedJobs(job_parts, told), scaling.scaled_job_workers, Tenures())
     for listener in (controller, jobs):
         sources.resolver.subscribe(listener.on_parameters)
     return Shadow(

@@ -4,15 +4,15 @@ What would be scaled is remembered instead: `own` is the count that there would 
 that only we would have woken goes through our cooldown, too.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from keda_py.core.activity import restore_activity
 from keda_py.core.decision import ScaleTo
 from keda_py.core.hpa.manifest import build_hpa
-from keda_py.core.judgement import conclude
 from keda_py.core.reading import Round
-from keda_py.core.settlement import Outcome
+from keda_py.core.round import Outcome, conclude
 from keda_py.core.shadow.comparison import Ours, Theirs, compare, compare_broken, own_replicas
 from keda_py.core.spec import ScalingSpec
 from keda_py.core.spec_rules import check_bounds, check_triggers
@@ -26,7 +26,7 @@ from keda_py.operator.controller.scalers import build_scalers
 from keda_py.operator.controller.state import fingerprint_of
 from keda_py.operator.controller.steps import StepError
 from keda_py.operator.scaled_objects.dependencies import ScaledObjectDependencies
-from keda_py.operator.scaled_objects.observing import gather, judge_in_turn
+from keda_py.operator.scaled_objects.observing import observe
 from keda_py.operator.scaled_objects.record_entry import entry_of
 from keda_py.operator.scaled_objects.report import Look, look_of
 from keda_py.operator.scaled_objects.state import ObjectState
@@ -101,9 +101,7 @@ class ShadowedObjects(Kind[ShadowState]):
 
     async def _decide(self, state: ShadowState, spec: ScalingSpec, readings: Round) -> tuple[Look, int | None]:
         """The look as if each decision had been applied, and the count that there is."""
-        facts, _ = await gather(self._parts, state, spec, readings)
-        own = own_replicas(spec, state.own, facts.replicas)
-        judgement = await judge_in_turn(self._parts, spec, replace(facts, own_replicas=own))
+        judgement, _ = await observe(self._parts, state, spec, readings, partial(own_replicas, spec, state.own))
         outcome = None
         if isinstance(judgement.decision.action, ScaleTo):
             outcome = Outcome(before=judgement.seen.replicas or 0)
@@ -111,7 +109,7 @@ class ShadowedObjects(Kind[ShadowState]):
         look = look_of(judgement, outcome, conclusion)
         state.activity = look.activity
         state.own = judgement.seen.replicas if look.scaled_to is None else look.scaled_to
-        return look, facts.replicas
+        return look, judgement.facts.replicas
 
     def _ours(self, state: ShadowState, look: Look) -> Ours:
         said = [f"{one.metric} {one.error or f'{one.value:g}'}" for one in entry_of(look).triggers]

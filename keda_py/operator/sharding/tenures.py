@@ -2,11 +2,12 @@
 
 The controller takes a tenure with the memory of an object and works under it; `KubeClient.guarded` asks `may_write` as
 each write is sent. A tenure that has ended never begins again: where an object is lost and won again in between, what
-was decided before is not written any more. `is_quiet` tells the membership when nothing of an ended one is under way.
+was decided before is not written any more. `is_quiet` tells the membership when no write of an ended tenure is under
+way. Where one replica works on everything, it has a tenure of every object all the same, so that there is one way only.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
@@ -18,43 +19,63 @@ class Tenure:
     """`epoch` is the review since which its object may be ours; `sending` counts the writes that are under way."""
 
     key: ObjectKey
+    home: "Tenures"
     epoch: int = 0
     ended: bool = False
     sending: int = 0
 
 
 _tenure: ContextVar[Tenure | None] = ContextVar("tenure", default=None)
-_NOTHING = nullcontext()
-
-
-def working_under(tenure: Tenure | None) -> AbstractContextManager[None]:
-    """What is written inside is about its object; None, where nothing is shared out, leaves it as it is."""
-    return _NOTHING if tenure is None else _working_under(tenure)
 
 
 @contextmanager
-def _working_under(tenure: Tenure) -> Iterator[None]:
-    token = _tenure.set(tenure)
+def working_under(tenure: Tenure | None) -> Iterator[None]:
+    """Writes inside are about the object of `tenure`; None leaves the tenure around as it is."""
+    token = _tenure.set(tenure or _tenure.get())
     try:
         yield
     finally:
         _tenure.reset(token)
 
 
-class Tenures:
-    """Those of one replica. `owns` says whether an object is ours now."""
+def may_write(otherwise: Callable[[], bool]) -> bool:
+    """Whether the write at hand may be sent; `otherwise` decides on one that is about no object of a controller."""
+    tenure = _tenure.get()
+    return otherwise() if tenure is None else tenure.home.is_live() and not tenure.ended
 
-    def __init__(self) -> None:
-        self._owns: Callable[[str], bool] = lambda _: False
-        self._is_live: Callable[[], bool] = lambda: False
+
+@contextmanager
+def sending() -> Iterator[None]:
+    """Count the write at hand as under way."""
+    tenure = _tenure.get()
+    if tenure is None:
+        yield
+        return
+    tenure.sending += 1
+    try:
+        yield
+    finally:
+        tenure.sending -= 1
+        tenure.home.note_sent(tenure)
+
+
+def _always(_: str = "") -> bool:
+    return True
+
+
+class Tenures:
+    """The tenures of one replica. `owns` says whether an object is ours now, `is_live` whether we may write at all."""
+
+    def __init__(self, owns: Callable[[str], bool] = _always, is_live: Callable[[], bool] = _always) -> None:
+        self._owns, self.is_live = owns, is_live
         self._running: dict[ObjectKey, Tenure] = {}
         self._leaving: set[Tenure] = set()
         self._listeners: list[Callable[[], None]] = []
         self._epoch = 0
 
     def follow(self, owns: Callable[[str], bool], is_live: Callable[[], bool]) -> None:
-        """What says whose an object is, and whether we may write at all."""
-        self._owns, self._is_live = owns, is_live
+        """Ask these from now on: a membership and its tenures refer to each other."""
+        self._owns, self.is_live = owns, is_live
 
     def subscribe(self, changed: Callable[[], None]) -> Callable[[], None]:
         """Call `changed` whenever another share is ours; what is returned ends that."""
@@ -70,7 +91,7 @@ class Tenures:
         if not self.owns(key):
             return None
         if key not in self._running:
-            self._running[key] = Tenure(key, self._epoch)
+            self._running[key] = Tenure(key, self, self._epoch)
         return self._running[key]
 
     def count(self, keys: Iterable[ObjectKey]) -> int:
@@ -93,26 +114,11 @@ class Tenures:
         for listener in tuple(self._listeners):
             listener()
 
+    def note_sent(self, tenure: Tenure) -> None:
+        """A write under a tenure has ended."""
+        if not tenure.sending:
+            self._leaving.discard(tenure)
+
     def is_quiet(self) -> bool:
         """Whether no write of an ended tenure is under way."""
         return not self._leaving
-
-    def may_write(self, otherwise: bool) -> bool:
-        """Whether the write at hand may be sent; `otherwise`: one that is about no object that is shared out."""
-        tenure = _tenure.get()
-        return otherwise if tenure is None else self._is_live() and not tenure.ended
-
-    @contextmanager
-    def sending(self) -> Iterator[None]:
-        """A write is under way."""
-        tenure = _tenure.get()
-        if tenure is None:
-            yield
-            return
-        tenure.sending += 1
-        try:
-            yield
-        finally:
-            tenure.sending -= 1
-            if not tenure.sending:
-                self._leaving.discard(tenure)

@@ -1,11 +1,13 @@
-"""What this replica may write and answer, and which other one to ask: by the Lease alone, or by shares.
+"""What this replica may write and answer, and which other one to ask.
 
-`assembly.py` makes the one of a process; everything that has to know who leads, or whose an object is, asks it.
+One replica, one leader among several, and several that share the work are the same here: `whole.py` makes the first
+two look like a share that is everything. `assembly.py` makes the rights of a process; every part that has to know who
+leads, or who owns an object, asks them.
 """
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+import asyncio
 from dataclasses import dataclass
+from functools import partial
 
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.external_metrics.question import Question
@@ -14,72 +16,111 @@ from keda_py.kube.leases.lease import Election
 from keda_py.kube.leases.lease_record import Holder, LeaseSpec
 from keda_py.kube.leases.membership import Membership
 from keda_py.kube.resources import SCALED_JOBS, SCALED_OBJECTS
+from keda_py.operator.controller.component import Part
 from keda_py.operator.sharding.tenures import Tenures
+from keda_py.operator.standby.whole import Alone, Whole
 
 _KINDS = {resource.plural: resource.kind for resource in (SCALED_OBJECTS, SCALED_JOBS)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sharing:
-    """Several replicas are active: the slot that is ours, and the tenures of our objects."""
+class Work:
+    """The work of a replica. `prepare` and `announce` come to an end, the others go on until cancelled.
 
-    membership: Membership
-    tenures: Tenures
+    `prepare` comes before any object is worked on, `announce` before anything else that a leader does;
+    `follow` is done by every active replica; `lead` is done once for the cluster, `share` for the objects that are
+    ours. Both may begin again later, as in a new process.
+    """
+
+    prepare: Part
+    announce: Part
+    follow: Part
+    lead: Part
+    share: Part
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rights:
-    """`election` is None where this is the only replica, `sharing` where one is active at a time."""
+    """`election` says who leads, `membership` whose an object is.
 
-    election: Election | None
-    sharing: Sharing | None = None
+    `shares` are the tenures of the objects that replicas share, `leads_all` those of what only the leader writes about.
+    """
+
+    election: Election | Alone
+    membership: Membership | Whole
+    shares: Tenures
+    leads_all: Tenures
 
     def leads(self) -> bool:
         """Whether what is done once for the cluster is ours to do now."""
-        return self.election is None or self.election.is_leader
+        return self.election.is_leader
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether no other replica waits for what is ours."""
+        return isinstance(self.election, Alone)
 
     def owns(self, key: ObjectKey) -> bool:
         """Whether we work on an object now."""
-        return self.leads() if self.sharing is None else self.sharing.tenures.owns(key)
+        return self.shares.owns(key)
 
     def answers(self, question: Question) -> bool:
-        """Whether what is asked is ours to know."""
-        if self.sharing is None:
-            return self.leads()
+        """Whether we answer. A question that fixes no object is for each of several that share, else for the leader."""
         key = _asked_about(question)
-        return key is None or self.sharing.tenures.owns(key)
+        if key is None:
+            return self.leads() or isinstance(self.membership, Membership)
+        return self.shares.owns(key)
 
     def holder(self, question: Question) -> Holder | None:
-        """Which other replica knows; None: it is for us to answer."""
-        if self.sharing is not None:
-            key = _asked_about(question)
-            return self.sharing.membership.holder_of(str(key)) if key is not None else None
-        holder = self.election.holder if self.election is not None else None
-        return None if self.election is None or holder is None or holder.identity == self.election.identity else holder
-
-    def may_write(self) -> bool:
-        """Whether the write at hand may be sent, as it is sent."""
-        return self.leads() if self.sharing is None else self.sharing.tenures.may_write(self.leads())
+        """Which other replica to ask; None: it is for us to answer."""
+        key = _asked_about(question)
+        if key is None and isinstance(self.membership, Membership):
+            return None
+        return self.membership.holder_of(str(key or ""))
 
     def may_tell(self) -> bool:
         """Whether Events of ours may be sent: they are about what we did while we might."""
-        return self.leads() or (self.sharing is not None and self.sharing.membership.is_live)
+        return self.leads() or self.membership.is_live
 
-    @property
-    def sending(self) -> Callable[[], AbstractContextManager[None]]:
-        """To be entered while a write is under way."""
-        return nullcontext if self.sharing is None else self.sharing.tenures.sending
+    async def work(self, work: Work, address: str) -> None:
+        """Campaign and work until cancelled; `address` is where this replica serves."""
+        if isinstance(self.membership, Whole):
+            await self.election.run(partial(self._do_all, work), address)
+            return
+        await work.prepare()
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(work.follow())
+            tasks.create_task(self.election.run(partial(_lead, work), address))
+            tasks.create_task(self.membership.run(work.share, address))
+
+    async def _do_all(self, work: Work) -> None:
+        self.shares.review()
+        try:
+            await work.announce()
+            await work.prepare()
+            async with asyncio.TaskGroup() as tasks:
+                for part in (work.follow, work.lead, work.share):
+                    tasks.create_task(part())
+        finally:
+            # What is still under way belongs to a term that is over.
+            self.shares.review()
 
 
-def share_out(client: KubeClient, lease: LeaseSpec) -> Sharing | None:
-    """As the Lease's settings say; None: one replica is active at a time."""
-    if not lease.shards:
-        return None
-    tenures = Tenures()
-    membership = Membership(client, lease, tenures.is_quiet)
-    tenures.follow(membership.owns, lambda: membership.is_live)
-    membership.subscribe(tenures.review)
-    return Sharing(membership=membership, tenures=tenures)
+async def _lead(work: Work) -> None:
+    await work.announce()
+    await work.lead()
+
+
+def rights_of(client: KubeClient, lease: LeaseSpec, election: Election | None) -> Rights:
+    """The rights that the settings ask for; `election` is None for a replica that is alone."""
+    leading, shares = election or Alone(), Tenures()
+    membership = Membership(client, lease, shares.is_quiet) if lease.shards else Whole(leading)
+    if election is not None:  # of a replica that is alone, nothing ever has to be asked
+        shares.follow(membership.owns, lambda: membership.is_live)
+    if isinstance(membership, Membership):
+        membership.subscribe(shares.review)
+    leads_all = Tenures() if election is None else Tenures(is_live=lambda: leading.is_leader)
+    return Rights(election=leading, membership=membership, shares=shares, leads_all=leads_all)
 
 
 def _asked_about(question: Question) -> ObjectKey | None:

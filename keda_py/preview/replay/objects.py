@@ -1,6 +1,6 @@
 """One ScaledObject over time: looks and HPA syncs at the instants at which they may change something.
 
-Pure: `core/judgement.py` decides and remembers, `autoscaler.py` scales between 1 and N. The spec is
+Pure: `core/round.py` decides and remembers, `autoscaler.py` scales between 1 and N. The spec is
 given anew at each instant, with what schedules, Environments and Overrides lay over it. Polls at which nothing can
 have changed are left out.
 """
@@ -12,9 +12,8 @@ from keda_py.core.activity import ActivityState
 from keda_py.core.decision import Decision, Reason, ScaleTo
 from keda_py.core.evaluation import Evaluation
 from keda_py.core.hpa.manifest import build_hpa
-from keda_py.core.judgement import Facts, conclude, judge
 from keda_py.core.reading import Round
-from keda_py.core.settlement import Outcome
+from keda_py.core.round import Facts, Outcome, conclude, judge
 from keda_py.core.spec import ScalingSpec
 from keda_py.preview.replay.autoscaler import Autoscaler
 from keda_py.preview.replay.reasons import by_hpa, by_look, by_pause

@@ -14,6 +14,7 @@ from keda_py.operator.controller.finalizer import FINALIZER, ensure_finalizer, r
 from keda_py.operator.controller.kind import Kind
 from keda_py.operator.controller.state import Remembered, fingerprint_of
 from keda_py.operator.controller.steps import StepError
+from keda_py.operator.sharding.tenures import Tenures
 from tests.worlds.world import NAMESPACE, World
 
 
@@ -53,7 +54,7 @@ def greeting(**labels: str) -> Obj:
 async def test_a_kind_is_a_memory_and_three_verbs(world: World) -> None:
     assert world.operator.assembly is not None
     informer = Informer(world.client, InformerSpec(resource=CONFIG_MAPS))
-    controller = Controller(world.operator.assembly.parts, Greetings(world.client, informer), workers=1)
+    controller = Controller(world.operator.assembly.parts, Greetings(world.client, informer), 1, Tenures())
     async with asyncio.TaskGroup() as tasks:
         running = [tasks.create_task(informer.run()), tasks.create_task(controller.run())]
         try:

@@ -13,6 +13,7 @@ from keda_py.kube.resources import CONFIG_MAPS, DEPLOYMENTS, Obj
 from keda_py.operator.controller.controller import Controller
 from keda_py.operator.controller.kind import Kind
 from keda_py.operator.controller.state import Remembered, fingerprint_of
+from keda_py.operator.sharding.tenures import Tenures
 from tests.builders import config_map
 from tests.kube.faulty_server import FaultyServer, serving, thing, write_kubeconfig
 from tests.waiting import eventually, turns
@@ -65,7 +66,7 @@ async def test_few_begin_while_the_requests_of_their_namespace_wait_and_all_do_o
     ):
         questions = Questions(client, informer)
         parts = replace(world.operator.assembly.parts, client=client)
-        controller = Controller(parts, questions, workers=2 * MANY)
+        controller = Controller(parts, questions, 2 * MANY, Tenures())
         running = [tasks.create_task(informer.run())]
         await informer.wait_synced()
         running.append(tasks.create_task(controller.run()))

@@ -8,7 +8,7 @@ from keda_py.core.conditions import ACTIVE, READY
 from keda_py.core.decision import Decision, Keep, Observation, Reason
 from keda_py.core.evaluation import Evaluation
 from keda_py.core.reading import Round
-from keda_py.core.settlement import Settled
+from keda_py.core.round import Settled
 from keda_py.core.spec import build_spec
 from keda_py.core.values.object_key import ObjectKey
 from keda_py.operator.decisions.record import DecisionRecord, Entry, TriggerNote

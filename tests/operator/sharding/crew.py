@@ -30,9 +30,7 @@ def parts(replica: Replica) -> Assembly:
 
 
 def membership(replica: Replica):
-    sharing = parts(replica).rights.sharing
-    assert sharing is not None
-    return sharing.membership
+    return parts(replica).rights.membership
 
 
 def is_settled(replica: Replica, count: int) -> bool:

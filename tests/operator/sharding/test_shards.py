@@ -73,7 +73,7 @@ async def test_one_cut_off_writes_nothing_after_its_deadline_and_takes_part_agai
     before = remembered(cut)
     assert shown(cut) == owned(cut)
     cut.cable.pull()
-    await eventually(lambda: not parts(cut).rights.sharing.membership.is_live, FAIL_OVER)
+    await eventually(lambda: not parts(cut).rights.membership.is_live, FAIL_OVER)
     replicas.jobs(1)
     await eventually(lambda: all_scaled(replicas, 1), FAIL_OVER)
     assert not cut.operator.task.done()

@@ -8,15 +8,79 @@ they all call `judge`, and afterwards `conclude`. Pure. Both functions are the o
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Literal
 
 from keda_py.core.activity import ActivityState, last_active_before, note_activity
-from keda_py.core.decision import Decision, Keep, Observation, await_turn, decide
+from keda_py.core.conditions import ConditionValue
+from keda_py.core.decision import Decision, Keep, Observation, ScaleTo, await_turn, decide
 from keda_py.core.evaluation import Evaluation, evaluate
 from keda_py.core.fallback import FallbackState
 from keda_py.core.metric_names import MetricSet
 from keda_py.core.reading import Round
-from keda_py.core.settlement import Outcome, Settled, settle
 from keda_py.core.spec import ScalingSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What came of a ScaleTo: the count before, and why it failed ("" when done)."""
+
+    before: int
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """What a decision leaves in the status once applied, and the Event that tells of it."""
+
+    ready: ConditionValue
+    active: ConditionValue | None
+    last_active: datetime | None
+    event: "EventNote | None" = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventNote:
+    """A Kubernetes Event in the making."""
+
+    type: Literal["Normal", "Warning"]
+    reason: str
+    note: str
+
+
+def settle(spec: ScalingSpec, seen: Observation, decision: Decision, outcome: Outcome | None) -> Settled:
+    """The status and Event after the decision was applied; `outcome` None: there was nothing to apply."""
+    settled = Settled(ready=decision.ready, active=decision.active, last_active=decision.last_active)
+    match decision.action:
+        case ScaleTo(replicas=replicas, activates=activates) if outcome is not None:
+            failed = replace(settled, last_active=seen.last_active) if outcome.error else settled
+            return replace(failed, event=_tell(spec, seen, outcome, replicas=replicas, activates=activates))
+        case _:
+            return settled
+
+
+def _tell(
+    spec: ScalingSpec, seen: Observation, outcome: Outcome, *, replicas: int, activates: bool | None
+) -> EventNote | None:
+    where = f"{spec.target.kind_name} {spec.namespace}/{spec.target.name} from {outcome.before} to {replicas}"
+    if activates is None:
+        return None
+    if activates:
+        forced = "caused by forced activation annotation" if spec.force_activation else ""
+        cause = forced or f"triggered by {';'.join(seen.active_metrics)}"
+        if outcome.error:
+            return EventNote(
+                type="Warning",
+                reason="KEDAScaleTargetActivationFailed",
+                note=f"Failed to scale {where}: {outcome.error}",
+            )
+        return EventNote(type="Normal", reason="KEDAScaleTargetActivated", note=f"Scaled {where}, {cause}")
+    if outcome.error:
+        return EventNote(
+            type="Warning",
+            reason="KEDAScaleTargetDeactivationFailed",
+            note=f"Failed to deactivate {where}: {outcome.error}",
+        )
+    return EventNote(type="Normal", reason="KEDAScaleTargetDeactivated", note=f"Deactivated {where}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +173,7 @@ def _activity_after(judgement: Judgement, settled: Settled) -> ActivityState | N
 def _stands_until(judgement: Judgement) -> datetime | None:
     facts, decision = judgement.facts, judgement.decision
     # A failed reading counts towards its threshold, and a formula may ask for the time.
-    unforeseen = judgement.seen.failing or facts.readings.errors or facts.metrics.composite is not None
+    unforeseen = judgement.seen.failing or judgement.evaluation.in_fallback or facts.metrics.composite is not None
     if unforeseen or not isinstance(decision.action, Keep):
         return facts.now
     return None if decision.look_again_at is None else max(decision.look_again_at, facts.now)

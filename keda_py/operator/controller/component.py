@@ -1,0 +1,36 @@
+"""What a package adds to the operator: what it runs and when, and what it has to be told. `app.py` loops over these.
+
+`background` runs from the start to the end of the process. Once the caches have synced `prepare` is awaited, before any
+object is worked on, and by the leader `announce`, before anything else that it does. Then run, each until cancelled:
+`follow` on every active replica, `lead` on the one that does what is done once for the cluster, and `share` for the
+objects that this replica owns. These three may end and begin again, as in a new process.
+"""
+
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+from keda_py.operator.controller.controller import Controller
+
+Part = Callable[[], Coroutine[object, None, None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Component:
+    """`controllers` write their last words when the process ends.
+
+    `on_lead` and `on_share` are called as these begin, `after_lead` when leading has ended and what was done is only
+    followed, `on_clock_step` when the wall clock was set.
+    """
+
+    background: tuple[Part, ...] = ()
+    prepare: tuple[Part, ...] = ()
+    announce: tuple[Part, ...] = ()
+    follow: tuple[Part, ...] = ()
+    lead: tuple[Part, ...] = ()
+    share: tuple[Part, ...] = ()
+    controllers: tuple[Controller[Any], ...] = ()
+    on_clock_step: tuple[Callable[[], None], ...] = ()
+    on_lead: tuple[Callable[[], None], ...] = ()
+    after_lead: tuple[Callable[[], None], ...] = ()
+    on_share: tuple[Callable[[], None], ...] = ()

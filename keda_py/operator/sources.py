@@ -1,0 +1,123 @@
+"""What an operator reads: caches, scalers, and what their parameters are resolved from. Nothing here writes.
+
+`assembly.py` and `shadow/app.py` build on it.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from keda_py.auth.cluster_resolver import ClusterResolver, ResolverCaches
+from keda_py.auth.lookup.issued import Issued
+from keda_py.auth.lookup.lookup import Surroundings as AuthSurroundings
+from keda_py.auth.lookup.target_pods import TargetPods
+from keda_py.core.fallback import FallbackState, read_health
+from keda_py.core.values.object_key import ObjectKey
+from keda_py.kube.discovery import Discovery
+from keda_py.kube.resources import SCALED_OBJECTS
+from keda_py.net.operator_identity import IdentityRule
+from keda_py.operator.cluster.caches import Caches
+from keda_py.operator.cluster.reader import ClusterReader
+from keda_py.operator.opening import OperatorInputs
+from keda_py.readings.failures import Failures
+from keda_py.readings.readings import Readings
+from keda_py.readings.scaler_set import ScalerSource
+from keda_py.sdk import registry
+from keda_py.sdk.context import Reach, SharedContext, SharedResources
+from keda_py.settings.settings import Settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """What is known of the cluster, and where scalers come from; nothing here writes."""
+
+    caches: Caches
+    discovery: Discovery
+    reader: ClusterReader
+    resolver: ClusterResolver
+    scalers: ScalerSource
+
+
+def sources_of(around: OperatorInputs, caches: Caches) -> Sources:
+    """What reads, over these caches."""
+    discovery = Discovery(around.client)
+    reader = ClusterReader(around.client, discovery, around.clock)
+    resolver = _resolver(around, caches, reader, discovery)
+    scalers = _scaler_source(around, reader, resolver)
+    return Sources(caches=caches, discovery=discovery, reader=reader, resolver=resolver, scalers=scalers)
+
+
+def readings_of(
+    around: OperatorInputs, sources: Sources, owns: Callable[[ObjectKey], bool], on_reading: Callable[[ObjectKey], None]
+) -> Readings:
+    """What asks scalers; `on_reading` is told of what others than its own poll found out."""
+    return Readings(
+        scalers=sources.scalers,
+        tasks=around.tasks,
+        on_reading=on_reading,
+        observer=around.instruments,
+        failures=Failures(partial(_stored_health, sources.caches), owns),
+    )
+
+
+def _stored_health(caches: Caches, key: ObjectKey) -> Mapping[str, FallbackState]:
+    """A ScaledJob has no fallback, so that nothing is counted for it."""
+    live = caches.scaled_objects.get(key.namespace, key.name) if key.kind == SCALED_OBJECTS.kind else None
+    return read_health((live or {}).get("status") or {})
+
+
+def _resolver(around: OperatorInputs, caches: Caches, reader: ClusterReader, discovery: Discovery) -> ClusterResolver:
+    surroundings = AuthSurroundings(
+        client=around.client,
+        watches=reader.watches,
+        http=around.http,
+        http_timeout=around.settings.http.timeout.total_seconds(),
+        clock=around.clock,
+        object_namespace=around.settings.cluster.object_namespace,
+        settings=around.settings.scaling,
+        identities=_identities(around.settings),
+        tokens=Issued(around.clock),
+        logins=Issued(around.clock),
+        certificates=Issued(around.clock),
+        credentials=Issued(around.clock),
+    )
+    known = ResolverCaches(
+        authentications=caches.authentications,
+        cluster_authentications=caches.cluster_authentications,
+        workloads=caches.workloads,
+    )
+    return ClusterResolver(surroundings, known, TargetPods(caches.workloads, discovery))
+
+
+def _scaler_source(around: OperatorInputs, reader: ClusterReader, resolver: ClusterResolver) -> ScalerSource:
+    timeout = around.settings.http.timeout.total_seconds()
+    shared_context = SharedContext(
+        clock=around.clock,
+        http=around.http,
+        http_timeout=timeout,
+        kube=reader,
+        tls=around.tls,
+        resources=SharedResources(),
+        reach=_reach(around.settings),
+        answers=around.answers,
+        connections=around.connections,
+        identities=_identities(around.settings),
+    )
+    return ScalerSource(
+        shared_context=shared_context,
+        build=registry.build,
+        resolver=resolver,
+        journal=around.journal,
+        zero_polling_interval=around.settings.scaling.zero_polling_interval.total_seconds(),
+    )
+
+
+def _reach(settings: Settings) -> Reach:
+    return Reach(
+        endpoints_of=frozenset(settings.scaling.cross_namespace_endpoints),
+        secrets_of=settings.cluster.object_namespace if settings.scaling.restrict_secret_access else None,
+    )
+
+
+def _identities(settings: Settings) -> IdentityRule:
+    return IdentityRule(hosts=settings.scaling.identity_hosts, anywhere=settings.scaling.identity_anywhere)
