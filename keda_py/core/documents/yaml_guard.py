@@ -42,6 +42,17 @@ PlainLoader.add_implicit_resolver(f"{TAG}float", _FLOAT, list("-+0123456789."))
 
 def events(text: str | bytes) -> Iterator[yaml.Event]:
     """The events of all documents. Raises YamlTooDeep, and yaml.YAMLError where the text is no YAML."""
+    try:
+        yield from _bounded_events(text)
+    except yaml.MarkedYAMLError as error:
+        # libyaml has a bound of its own, and meets it first where it scans ahead for the colon of a key.
+        if error.problem is None or "nesting depth" not in error.problem:
+            raise
+        mark = error.problem_mark
+        raise YamlTooDeep(mark.line + 1 if mark is not None else 1) from None
+
+
+def _bounded_events(text: str | bytes) -> Iterator[yaml.Event]:
     depth = 0
     for event in yaml.parse(text, Loader=PlainLoader):
         if isinstance(event, yaml.CollectionStartEvent):
