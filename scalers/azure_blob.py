@@ -103,12 +103,11 @@ class AzureBlobScaler(Scaler[AzureBlobMetadata]):
 
     @cached_property
     def _parameters(self) -> dict[str, str]:
-        metadata, always = self.metadata, {"restype": "container", "comp": "list"}
-        prefix = f"{metadata.blob_prefix}{metadata.blob_delimiter}" if metadata.blob_prefix else ""
-        if metadata.glob_pattern:
-            pass
-        elif metadata.recursive:
-            always["delimiter"] = ""
-        else:
-            always["delimiter"] = metadata.blob_delimiter
-        return {**always, **({"prefix": prefix} if prefix else {})}
+        metadata, parameters = self.metadata, {"restype": "container", "comp": "list"}
+        # A recursive list knows no folders, so that its prefix is the beginning of a name and not the name of a folder.
+        delimiter = "" if metadata.recursive else metadata.blob_delimiter
+        if not metadata.glob_pattern:
+            parameters["delimiter"] = delimiter
+        if metadata.blob_prefix:
+            parameters["prefix"] = metadata.blob_prefix + delimiter
+        return parameters
