@@ -212,6 +212,126 @@ def test_what_the_program_wrote_on_a_scaled_object_is_taken_away() -> None:
             ), case["id"]
 
 
+DAY, NIGHT = "2024-01-10T10:00:00Z", "2024-01-10T22:00:00Z"
+HOURS = {"uptime": "Mon-Fri 08:00-18:00 UTC"}
+ORIGINAL, DOWN_TO = "downscaler/original-replicas", "downscaler/downtime-replicas"
+REFUSED = "an error"
+NEVER_NOW = "Sat-Sun 10:00-11:00 UTC"
+JOBS_AND_OTHERS = [
+    ("Job", "Workflow", False),
+    ("Job", "CronJob", False),
+    ("Deployment", "Stack", False),
+    ("Deployment", "Application", True),
+    ("StatefulSet", "Stack", True),
+]
+
+
+def now_and_then(kind: str, now: str, obj: Mapping[str, Any], around: Mapping[str, str], **case: Any) -> object:
+    """Fields and annotations afterwards, or `REFUSED`."""
+    given = {"namespace": "shop", "name": "app", "creationTimestamp": "2020-01-01T00:00:00Z", **obj}
+    outcome = play(kind, given, around, {**HOURS, **case.pop("settings", {})}, {"now": now, **case})
+    return REFUSED if isinstance(outcome, str) else (dict(outcome.fields), dict(outcome.annotations))
+
+
+@pytest.mark.parametrize("phase", ["Running", "Pending", "Unknown", ""])
+def test_a_pod_that_is_not_over_forces_everything_up(phase: str) -> None:
+    pods = [{"namespace": "other", "phase": phase, "annotations": {"downscaler/force-uptime": "true"}}]
+    asleep = {"replicas": 0, "annotations": {ORIGINAL: "3"}}
+    assert now_and_then("Deployment", NIGHT, asleep, {}, pods=pods) == ({"replicas": 3}, {})
+    said_no = {"downscaler/force-uptime": ""}
+    assert now_and_then("Deployment", NIGHT, asleep, said_no, pods=pods) == ({"replicas": 0}, {ORIGINAL: "3"})
+
+
+@pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
+def test_a_pod_that_is_over_forces_nothing(phase: str) -> None:
+    pods = [{"namespace": "other", "phase": phase, "annotations": {"downscaler/force-uptime": "true"}}]
+    up = {"replicas": 3, "annotations": {}}
+    assert now_and_then("Deployment", NIGHT, up, {}, pods=pods) == ({"replicas": 0}, {ORIGINAL: "3"})
+
+
+@pytest.mark.parametrize(
+    ("original", "night", "replicas", "after"),
+    [
+        ("3", "0%", 0, ({"replicas": 3}, {DOWN_TO: "0%"})),
+        ("3%", "0", 0, ({"replicas": 0}, {ORIGINAL: "3%", DOWN_TO: "0"})),
+        ("3%", "0", 3, ({"replicas": 3}, {DOWN_TO: "0"})),
+        ("0", "0", 0, ({"replicas": 0}, {ORIGINAL: "0", DOWN_TO: "0"})),
+        ("5", "0", 3, ({"replicas": 3}, {ORIGINAL: "5", DOWN_TO: "0"})),
+        ("3", "3", 3, ({"replicas": 3}, {DOWN_TO: "3"})),
+        ("-1", "0", 0, ({"replicas": -1}, {DOWN_TO: "0"})),
+        ("3", " 0 % ", 0, ({"replicas": 3}, {DOWN_TO: " 0 % "})),
+        ("3", "10000000000", 0, ({"replicas": 0}, {ORIGINAL: "3", DOWN_TO: "10000000000"})),
+    ],
+)
+def test_the_count_of_before_comes_back_in_the_morning(original: str, night: str, replicas: int, after: object) -> None:
+    obj = {"replicas": replicas, "annotations": {ORIGINAL: original, DOWN_TO: night}}
+    assert now_and_then("Deployment", DAY, obj, {}) == after
+
+
+def test_a_budget_gets_back_the_form_that_it_had() -> None:
+    obj = {"minAvailable": "50%", "annotations": {ORIGINAL: "50", DOWN_TO: "50"}}
+    assert now_and_then("PodDisruptionBudget", DAY, obj, {}) == ({"minAvailable": 50}, {DOWN_TO: "50"})
+
+
+@pytest.mark.parametrize(
+    ("paused", "original", "after"),
+    [
+        (None, "3", {ORIGINAL: "3"}),
+        (None, "-1", {}),
+        ("0", "0", {PAUSED: "0", ORIGINAL: "0"}),
+        ("0", "-1", {}),
+        ("3", "3", {PAUSED: "3"}),
+        ("2", "3", {PAUSED: "2", ORIGINAL: "3"}),
+    ],
+)
+def test_of_a_scaled_object_that_is_up_only_what_is_over_is_taken_away(
+    paused: str | None, original: str, after: dict[str, str]
+) -> None:
+    annotations = {ORIGINAL: original, **({} if paused is None else {PAUSED: paused})}
+    assert now_and_then("ScaledObject", DAY, {"annotations": annotations}, {}) == ({}, after)
+
+
+@pytest.mark.parametrize("around", [{}, {"downscaler/exclude": "true"}, {"downscaler/upscale-period": NEVER_NOW}])
+@pytest.mark.parametrize("annotations", [{DOWN_TO: "few"}, {DOWN_TO: "101%"}, {DOWN_TO: "-1"}, {ORIGINAL: "many"}])
+def test_a_count_that_cannot_be_read_is_refused_whatever_rules(
+    annotations: dict[str, str], around: dict[str, str]
+) -> None:
+    assert now_and_then("Deployment", DAY, {"replicas": 3, "annotations": annotations}, around) == REFUSED
+
+
+def test_an_object_without_its_count_is_refused_also_in_neither_period() -> None:
+    around = {"downscaler/upscale-period": NEVER_NOW}
+    assert now_and_then("CronJob", DAY, {"annotations": {}}, around) == REFUSED
+
+
+@pytest.mark.parametrize(("kind", "owner", "is_put_down"), JOBS_AND_OTHERS)
+def test_what_an_owner_puts_down_is_left_to_it(kind: str, owner: str, is_put_down: bool) -> None:
+    field, down = ({"suspend": False}, {"suspend": True}) if kind == "Job" else ({"replicas": 3}, {"replicas": 0})
+    obj = {**field, "annotations": {}, "ownerReferences": [{"kind": owner}]}
+    after = now_and_then(kind, NIGHT, obj, {})
+    assert isinstance(after, tuple)
+    assert after[0] == (down if is_put_down else field)
+
+
+def test_a_runner_set_without_a_bound_is_put_down_and_up() -> None:
+    down = ({"minRunners": 0}, {ORIGINAL: "-1"})
+    assert now_and_then("AutoscalingRunnerSet", NIGHT, {"minRunners": -1, "annotations": {}}, {}) == down
+
+
+def test_a_label_pattern_without_text_is_none() -> None:
+    up = {"replicas": 3, "annotations": {}}
+    after = now_and_then("Deployment", NIGHT, up, {}, settings={"matchingLabels": [""]})
+    assert after == ({"replicas": 0}, {ORIGINAL: "3"})
+
+
+def test_a_mistake_of_a_namespace_stops_all_of_its_objects_and_no_others() -> None:
+    """There the run ends: namespaces behind it, and the kinds that come later, stay as they are."""
+    up, mistake = {"replicas": 3, "annotations": {}}, {"downscaler/force-downtime": "some day"}
+    for kind in ("Deployment", "StatefulSet"):
+        assert now_and_then(kind, NIGHT, up, {**mistake, "downscaler/force-uptime": "true"}) == REFUSED
+        assert now_and_then(kind, NIGHT, {**up, "namespace": "zoo"}, {}) == ({"replicas": 0}, {ORIGINAL: "3"})
+
+
 def test_a_window_may_cross_midnight() -> None:
     def opens(at: str) -> bool:
         return matches(

@@ -11,18 +11,17 @@ from datetime import datetime, timedelta
 
 import re2
 
-from keda_py.core.environment.downscaler.kinds import RULES, Fields, KindRules
+from keda_py.core.environment.downscaler.kinds import RULES, Fields
 from keda_py.core.environment.downscaler.timespecs import ALWAYS, NEVER, SpecDefaults, matches
-from keda_py.core.environment.downscaler.values import Amount, parse_amount, parse_date
+from keda_py.core.environment.downscaler.values import Amount, parse_amount, parse_date, parse_seconds
 from keda_py.errors import ConfigError
 
 PREFIX = "downscaler/"
 ORIGINAL = f"{PREFIX}original-replicas"
 ORIGINAL_PAUSE = f"{PREFIX}original-pause-replicas"
 PAUSED = "autoscaling.keda.sh/paused-replicas"
-_OWNERS = ("CronJob", "Stack")
-"""What puts down its own objects."""
-_FORCED_PHASES = ("Running", "Pending")
+_OVER = ("Succeeded", "Failed")
+"""Phases of pods that force nothing."""
 Annotations = Mapping[str, str]
 
 
@@ -93,7 +92,7 @@ class Outcome:
 
 def is_forcing(phase: str, annotations: Annotations) -> bool:
     """Whether a pod of a watched namespace forces everything up, in all of them."""
-    return phase in _FORCED_PHASES and annotations.get(f"{PREFIX}force-uptime", "").lower() == "true"
+    return phase not in _OVER and annotations.get(f"{PREFIX}force-uptime", "").lower() == "true"
 
 
 def decide(obj: Annotated, around: Surroundings, settings: DownscalerSettings, now: datetime) -> Outcome:
@@ -103,13 +102,13 @@ def decide(obj: Annotated, around: Surroundings, settings: DownscalerSettings, n
         return unchanged
     run = _Run(obj, around, settings, now)
     run.check_namespace()
+    run.read_amounts()
     if (override := around.override) is not None:
         return replace(unchanged, because=override.because) if override.up is None else run.overridden(override)
     if run.is_excluded():
-        if settings.upscale_target_only or ORIGINAL not in obj.annotations:
-            return replace(unchanged, because="excluded")
-        return run.up("excluded")
+        return replace(unchanged, because="excluded") if settings.upscale_target_only else run.up("excluded")
     wanted = run.is_wanted_up()
+    run.level()
     if wanted is None:
         kept = run.held_at() if obj.kind == "ScaledObject" else None
         return replace(unchanged, sleeps_at=kept, because="in neither period, or in both")
@@ -120,7 +119,8 @@ def _is_out_of_sight(obj: Annotated, settings: DownscalerSettings) -> bool:
     known = obj.kind in RULES or obj.kind == "ScaledObject"
     if not known or (settings.include_kinds and obj.kind not in settings.include_kinds):
         return True
-    if obj.name in settings.exclude_names:
+    # A Job belongs to its owner, whatever that is.
+    if obj.name in settings.exclude_names or (obj.kind == "Job" and obj.owner_kinds):
         return True
     if settings.namespaces:
         return obj.namespace not in settings.namespaces
@@ -139,7 +139,8 @@ class _Run:
 
     def __init__(self, obj: Annotated, around: Surroundings, settings: DownscalerSettings, now: datetime) -> None:
         self._obj, self._around, self._settings, self._now = obj, around, settings, now
-        self._downtime = Amount(0)
+        self._downtime = self._night = Amount(0)
+        self._original: Amount | None = None
 
     def check_namespace(self) -> None:
         """What is read of the namespace before its objects: a mistake there stops all of them."""
@@ -149,25 +150,25 @@ class _Run:
 
     def _forced_up(self) -> bool | None:
         """True and False: forced up and down; None: not forced."""
-        up = self._forced_word("force-uptime")
-        if up or (up is None and self._around.pod_forces_uptime):
-            return True
-        return False if self._forced_word("force-downtime") else None
+        up = self._forced_word("force-uptime", otherwise=self._around.pod_forces_uptime)
+        down = self._forced_word("force-downtime", otherwise=False)
+        return True if up else False if down else None
 
-    def _forced_word(self, name: str) -> bool | None:
-        text = self._around.annotations.get(f"{PREFIX}{name}", "")
-        if not text:
-            return None
-        if text.lower() in ("true", "false"):
+    def _forced_word(self, name: str, *, otherwise: bool) -> bool:
+        """Of the namespace, whose empty text says no; `otherwise` where it has none."""
+        text = self._around.annotations.get(f"{PREFIX}{name}")
+        if text is None:
+            return otherwise
+        if text.lower() in ("true", "false", ""):
             return text.lower() == "true"
         return matches(text, self._now, self._settings.defaults, field=f"{PREFIX}{name} of the namespace")
 
     def is_excluded(self) -> bool:
         """By annotation, labels, or an owner that is put down itself."""
-        if self._settings.matching_labels and not self._has_labels():
+        if any(self._settings.matching_labels) and not self._has_labels():
             return True
-        if any(kind in _OWNERS for kind in self._obj.owner_kinds):
-            return True
+        if self._obj.kind == "Deployment" and "Stack" in self._obj.owner_kinds:
+            return True  # the Stack is put down
         return any(self._excludes(annotations) for annotations in (self._obj.annotations, self._around.annotations))
 
     def _has_labels(self) -> bool:
@@ -199,13 +200,19 @@ class _Run:
     def _matches(self, name: str, spec: str) -> bool:
         return matches(spec, self._now, self._settings.defaults, field=f"{PREFIX}{name}")
 
-    def _amounts(self) -> tuple[Amount | None, Amount]:
-        """The count of before, and that of the night. Raises ConfigError."""
+    def read_amounts(self) -> None:
+        """The count of before, and that of the night, also of what is excluded. Raises ConfigError."""
         annotations, key = self._obj.annotations, f"{PREFIX}downtime-replicas"
-        original = None
+        self._original = None
         if ORIGINAL in annotations:
-            original = parse_amount(annotations[ORIGINAL], field=ORIGINAL, signed=True)
-        return original, parse_amount(annotations[key], field=key) if key in annotations else self._downtime
+            self._original = parse_amount(annotations[ORIGINAL], field=ORIGINAL, signed=True)
+        self._night = parse_amount(annotations[key], field=key) if key in annotations else self._downtime
+
+    def level(self) -> Amount:
+        """What runs now; -1 is a ScaledObject that is not paused. Raises ConfigError."""
+        if self._obj.kind != "ScaledObject":
+            return RULES[self._obj.kind].level(self._obj.fields)
+        return parse_amount(self._obj.annotations.get(PAUSED, "-1"), field=PAUSED, signed=True)
 
     def overridden(self, override: Override) -> Outcome:
         """Up or down at once, however new it is."""
@@ -216,28 +223,33 @@ class _Run:
 
     def up(self, because: str) -> Outcome:
         """The count of before, if it is down as it was put or has that count already."""
-        original, night = self._amounts()
-        if self._obj.kind == "ScaledObject":
-            return self._wake(original, night, because)
-        rules = RULES[self._obj.kind]
-        level = rules.level(self._obj.fields)
+        original, night = self._original, self._night
         if original is None or (original.number <= 0 and original.number != -1):
             return self._keep(because)
+        level = self.level()
+        if level.number == night.number:
+            return self._restored(original, because)
         if level.number == original.number:
             return self._changed(self._obj.fields, because)
-        if level.number == night.number and _is_comparable(rules, night):
-            return self._changed(rules.restore(self._obj.fields, original), because)
-        return self._keep(because)
+        return self._keep("paused by its owner" if self._obj.kind == "ScaledObject" else because)
+
+    def _restored(self, original: Amount, because: str) -> Outcome:
+        rules = RULES.get(self._obj.kind)
+        if original.percent and not (rules and rules.percent):
+            return self._keep("a percentage has no meaning for it")
+        if rules is None:
+            return self._woken(because)
+        return self._changed(rules.restore(self._obj.fields, original), because)
 
     def down(self) -> Outcome:
         """The count of the night, if there is more and the object is not new."""
-        _, night = self._amounts()
+        night = self._night
         if self._obj.kind == "ScaledObject":
             return self._sleep(night)
-        rules = RULES[self._obj.kind]
-        level = rules.level(self._obj.fields)
-        if not _is_comparable(rules, night) or level.number <= night.number:
-            return self._keep("downtime")
+        rules, level = RULES[self._obj.kind], self.level()
+        is_up = level.number == -1 or level.number > night.number
+        if not is_up or (night.percent and not rules.percent):
+            return self._keep("downtime" if not is_up else "a percentage has no meaning for it")
         if self._is_young():
             return self._keep("created or deployed a moment ago")
         annotations = {**self._obj.annotations, ORIGINAL: level.text}
@@ -247,14 +259,9 @@ class _Run:
 
     def _is_young(self) -> bool:
         grace = self._settings.grace
-        text = self._obj.annotations.get(f"{PREFIX}grace-period", "").strip()
-        if (
-            text.isascii()
-            and text.isdigit()
-            and len(text) <= 9
-            and timedelta(0) < timedelta(seconds=int(text)) <= grace
-        ):
-            grace = timedelta(seconds=int(text))
+        own = parse_seconds(self._obj.annotations.get(f"{PREFIX}grace-period", ""))
+        if own is not None and timedelta(0) < own <= grace:
+            grace = own
         deployed = parse_date(self._obj.annotations.get(self._settings.deployment_time_annotation, ""))
         return any(self._now - since <= grace for since in (self._obj.created, deployed) if since is not None)
 
@@ -279,20 +286,10 @@ class _Run:
             return self._keep("created or deployed a moment ago")
         return replace(self._keep("downtime"), sleeps_at=night.number)
 
-    def _wake(self, original: Amount | None, night: Amount, because: str) -> Outcome:
+    def _woken(self, because: str) -> Outcome:
         """What the program had written is taken away: its pause, or its owner's pause comes back."""
-        if original is None:
-            return self._keep(because)
-        paused = self._obj.annotations.get(PAUSED)
-        if paused is not None and parse_amount(paused, field=PAUSED).number not in (night.number, original.number):
-            return self._keep("paused by its owner")
         written = (ORIGINAL, ORIGINAL_PAUSE, PAUSED)
         annotations = {key: text for key, text in self._obj.annotations.items() if key not in written}
         if ORIGINAL_PAUSE in self._obj.annotations:
             annotations[PAUSED] = self._obj.annotations[ORIGINAL_PAUSE]
         return Outcome(fields=self._obj.fields, annotations=annotations, changed=True, because=because)
-
-
-def _is_comparable(rules: KindRules, night: Amount) -> bool:
-    """A percentage means something for a budget alone."""
-    return rules.percent or not night.percent

@@ -1,12 +1,12 @@
 """Numbers, percentages and dates of annotations, in the forms that the program takes."""
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from keda_py.errors import ConfigError
 
 _DATE_FORMS = ("%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M", "%Y-%m-%d")
-_LONGEST_NUMBER = 9
+_LONGEST_NUMBER = 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +28,25 @@ class Amount:
 
 
 def parse_amount(text: str, *, field: str, signed: bool = False) -> Amount:
-    """`3`, ` 3 `, `50%`; with `signed` also `-1`. Raises ConfigError."""
+    """`3`, ` 3 `, `50%`, `50 %`; with `signed` also `-1`. Raises ConfigError."""
     word = text.strip()
     percent = word.endswith("%")
-    digits = word.removesuffix("%").removeprefix("-" if signed and not percent else "\0")
+    word = word.removesuffix("%").strip()
+    digits = word.removeprefix("-" if signed and not percent else "\0")
     if not (digits.isascii() and digits.isdigit() and len(digits) <= _LONGEST_NUMBER):
         raise ConfigError(f"{field}: {text[:100]!r} is not a number of replicas; write for example 1", field=field)
-    number = int(word.removesuffix("%"))
+    number = int(word)
     if percent and number > 100:
         raise ConfigError(f"{field}: {text[:100]!r} is more than 100%; write 0% to 100%", field=field)
     return Amount(number, percent)
+
+
+def parse_seconds(text: str) -> timedelta | None:
+    """A whole number as Python reads it, " +5 " too, since the program does; None for any other text."""
+    try:
+        return timedelta(seconds=int(text)) if len(text) <= _LONGEST_NUMBER else None
+    except (ValueError, OverflowError):
+        return None
 
 
 def parse_date(text: str) -> datetime | None:
