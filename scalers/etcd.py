@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import math
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from typing import Annotated, Literal, Self
@@ -20,6 +19,7 @@ from keda_py.sdk.scaler import (
     TriggerMetadata,
     sources,
 )
+from scalers.shared.numbers import finite_reading, float_of
 from scalers.shared.protocols.etcd import Etcd, EtcdUser, etcd
 from scalers.shared.target import check_target
 
@@ -78,7 +78,7 @@ class EtcdScaler(Scaler[EtcdMetadata]):
         check_target(metadata.value, "value", context)
         settings = metadata.tls_settings()
         self._user = EtcdUser(
-            endpoints=tuple(metadata.endpoints),
+            endpoints=tuple(_without_path(one) for one in metadata.endpoints),
             username=metadata.username,
             password=metadata.password,
             tls=settings,
@@ -116,10 +116,10 @@ class EtcdScaler(Scaler[EtcdMetadata]):
         text = await self._etcd.value(self.metadata.watch_key)
         if text is None:
             raise ScalerError(f"key {self.metadata.watch_key} doesn't exist")
-        value = _number(text)
-        if value is None:
+        reading = _reading(text)
+        if reading is None:
             raise ScalerError(f"key {self.metadata.watch_key} holds no number")
-        return Reading(value=value)
+        return reading
 
     async def watch(self) -> AsyncIterator[bool]:
         """Activity at each change; a text without a number counts as 0. The stream is opened again when it ends."""
@@ -129,16 +129,23 @@ class EtcdScaler(Scaler[EtcdMetadata]):
                 async with aclosing(self._etcd.changes(self.metadata.watch_key, silence)) as changes:
                     async for text in changes:
                         pause = _FIRST_PAUSE
-                        yield (_number(text) or 0.0) > self.metadata.activation_value
+                        reading = _reading(text) or Reading(value=0.0)
+                        yield reading.value > self.metadata.activation_value
             except ScalerError as error:
                 log.debug("stream of changes ended", extra={"seconds": pause, "error": str(error)})
             await asyncio.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
 
 
-def _number(text: str) -> float | None:
+def _reading(text: str) -> Reading | None:
+    """Returns None for a text that is not a number of 64 bits."""
     try:
-        value = float(text) if "_" not in text and len(text) <= 400 else math.nan
+        return finite_reading(float_of(text))
     except ValueError:
         return None
-    return value if math.isfinite(value) else None
+
+
+def _without_path(endpoint: str) -> str:
+    """An endpoint is a server: KEDA's client passes over a path, and so over the slash that ends many an address."""
+    scheme, separator, rest = endpoint.rpartition("://")
+    return f"{scheme}{separator}{rest.partition('/')[0]}"

@@ -2,18 +2,21 @@
 
 import base64
 import binascii
+import math
 from collections.abc import AsyncIterator
 from typing import Literal
 
 from keda_py.core.values.quantity import parse_number
 from keda_py.errors import KubeError
-from keda_py.sdk.metadata_values import parse_float, parse_int
+from keda_py.sdk.metadata_values import parse_int
 from keda_py.sdk.scaler import ConfigError, Reading, Scaler, ScalerContext, ScalerError, TriggerMetadata
 from scalers.shared.answers import gjson
 from scalers.shared.answers.location import YAML_INLINE_BYTES, scalar_in_yaml
 from scalers.shared.cluster.changes import activity_after
+from scalers.shared.numbers import finite_reading, float_of
 from scalers.shared.target import check_target
 
+_TOO_LARGE = 2.0**63
 _RESOURCES = {"ConfigMap": "configmaps", "Secret": "secrets"}
 
 
@@ -63,12 +66,12 @@ class KubernetesResourceScaler(Scaler[KubernetesResourceMetadata]):
         text, path, parse = await self._text(), self.metadata.value_location, self.context.parse
         match self.metadata.format:
             case "number":
-                return Reading(value=self._number(text.strip()))
+                return self._reading(text.strip())
             case "json":
                 found = await parse(gjson.scalar_in, text, path, inline_bytes=gjson.INLINE_BYTES)
             case "yaml":
                 found = await parse(scalar_in_yaml, text, path, inline_bytes=YAML_INLINE_BYTES)
-        return Reading(value=self._number(found))
+        return self._reading(found)
 
     async def watch(self) -> AsyncIterator[bool]:
         """Activity whenever the object changes."""
@@ -108,6 +111,9 @@ class KubernetesResourceScaler(Scaler[KubernetesResourceMetadata]):
         except (binascii.Error, UnicodeDecodeError):
             raise ScalerError(f'{self._place}: key "{self.metadata.key}" is not text') from None
 
+    def _reading(self, value: object) -> Reading:
+        return finite_reading(self._number(value))
+
     def _number(self, value: object) -> float:
         """By `valueType`, as KEDA reads it: of JSON's 2.9 an int64 is 2, while in YAML it stays 2.9."""
         metadata = self.metadata
@@ -117,13 +123,13 @@ class KubernetesResourceScaler(Scaler[KubernetesResourceMetadata]):
                     return float(int(value))
                 case (_, _, bool()) | ("json", "int64", _):
                     raise ValueError
-                case _, _, int() | float():
+                case _, _, int() | float() if abs(value) < math.inf:  # YAML's 1e400 is infinity
                     return float(value)
                 case "number", "int64", str():
                     return float(parse_int(value))
                 case _, _, str():
                     only_quantities = metadata.format == "json" or metadata.value_type == "quantity"
-                    return parse_number(value) if only_quantities else _float_or_quantity(value)
+                    return _quantity(value) if only_quantities else _float_or_quantity(value)
                 case _:
                     raise ValueError
         except (ValueError, OverflowError, ConfigError):
@@ -132,7 +138,18 @@ class KubernetesResourceScaler(Scaler[KubernetesResourceMetadata]):
 
 
 def _float_or_quantity(text: str) -> float:
+    """A quantity is what ends in a letter; "nan" and "inf" are numbers."""
     try:
-        return parse_float(text)
+        return float_of(text)
     except ValueError:
-        return parse_number(text)
+        if text[-1:].isalpha():
+            return _quantity(text)
+        raise
+
+
+def _quantity(text: str) -> float:
+    """Raises ValueError for one beyond 64 bits, such as 1e400, which Kubernetes would cut to the largest one."""
+    value = parse_number(text)
+    if abs(value) >= _TOO_LARGE:
+        raise ValueError
+    return value

@@ -53,7 +53,18 @@ async def test_the_number_of_a_key(bench: Any, url: str) -> None:
     assert (await scaler.read()).value == 3
 
 
-@pytest.mark.parametrize("text", ["many", "", "nan", "1_000", "inf"])
+@pytest.mark.parametrize(
+    ("text", "value"), [("NaN", 0), ("Inf", 0), ("-Inf", 0), ("+3", 3), (".5", 0.5), ("1e3", 1000)]
+)
+async def test_what_go_reads_as_a_number_is_one_and_what_is_not_finite_is_inactive(
+    bench: Any, url: str, text: str, value: float
+) -> None:
+    await put(url, "words", text)
+    reading = await (await bench.opened("etcd", on(url, "words"))).read()
+    assert (reading.value, bool(reading.note)) == (value, text.lower().endswith(("nan", "inf")))
+
+
+@pytest.mark.parametrize("text", ["many", "", "1_000", "1e400", " 7 "])
 async def test_a_key_without_a_number_is_an_error(bench: Any, url: str, text: str) -> None:
     await put(url, "words", text)
     scaler = await bench.opened("etcd", on(url, "words"))
@@ -78,13 +89,36 @@ async def test_the_endpoint_that_answers_is_found_and_kept(bench: Any, url: str)
         await none.read()
 
 
+@pytest.mark.parametrize("form", ["http://{}/", "http://{}/a/path", "{}/"])
+async def test_what_follows_the_server_in_an_endpoint_is_passed_over(bench: Any, url: str, form: str) -> None:
+    await put(url, "load", "4")
+    there = url.partition("://")[2]
+    scaler = await bench.opened("etcd", on(url, endpoints=form.format(there)))
+    assert (await scaler.read()).value == 4
+
+
+async def test_credentials_do_no_harm_where_authentication_is_off_and_count_once_it_is_on(
+    bench: Any, tmp_path: Path
+) -> None:
+    with etcd(tmp_path) as url:
+        await put(url, "load", "7")
+        scaler = await bench.opened("etcd", on(url), auth={"username": "root", "password": "s3cret"})
+        assert [(await scaler.read()).value for _ in range(2)] == [7, 7]
+        await switch_authentication_on(url)
+        assert (await scaler.read()).value == 7
+
+
+async def switch_authentication_on(url: str) -> None:
+    await ask(url, "auth/user/add", {"name": "root", "password": "s3cret"})
+    await ask(url, "auth/role/add", {"name": "root"})
+    await ask(url, "auth/user/grant", {"user": "root", "role": "root"})
+    await ask(url, "auth/enable", {})
+
+
 async def test_a_user_logs_in_and_logs_in_again_when_the_token_ends(bench: Any, tmp_path: Path) -> None:
     with etcd(tmp_path) as url:
         await put(url, "load", "7")
-        await ask(url, "auth/user/add", {"name": "root", "password": "s3cret"})
-        await ask(url, "auth/role/add", {"name": "root"})
-        await ask(url, "auth/user/grant", {"user": "root", "role": "root"})
-        await ask(url, "auth/enable", {})
+        await switch_authentication_on(url)
         good = {"username": "root", "password": "s3cret"}
         scaler = await bench.opened("etcd", on(url), auth=good)
         assert (await scaler.read()).value == 7

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from keda_py.errors import ConfigError, ScalerError
+from keda_py.sdk.scaler import Reading
 from keda_py.testing import Objects, config_map, secret, shared_context
 from tests.scalers.conftest import Bench
 
@@ -16,6 +17,11 @@ DATA = {
     "json": '{"queues":[{"depth":3},{"depth":"1500m"}],"ratio":2.5,"third":"0.3333","flag":true}',
     "yaml": "queues:\n- depth: 3\n- depth: 1500m\nratio: 2.5\nflag: true\n",
     "text": "hunter2",
+    "nan": "NaN",
+    "infinity": "-Inf",
+    "huge": "1e400",
+    "huge json": '{"number":1e400,"text":"1e400"}',
+    "huge yaml": "number: 1.0e+400\ntext: 1e400\n",
 }
 OBJECTS = Objects(
     configmaps=[config_map("depths", DATA)],
@@ -29,8 +35,12 @@ def at(key: str, kind: str = "ConfigMap", **metadata: str) -> dict[str, str]:
 
 
 async def read(metadata: dict[str, str]) -> float:
+    return (await reading(metadata)).value
+
+
+async def reading(metadata: dict[str, str]) -> Reading:
     async with shared_context(kube=OBJECTS) as lent:
-        return (await (await Bench(lent).opened("kubernetes-resource", metadata)).read()).value
+        return await (await Bench(lent).opened("kubernetes-resource", metadata)).read()
 
 
 @pytest.mark.parametrize("kind", ["ConfigMap", "Secret"])
@@ -75,6 +85,29 @@ async def test_a_value_is_found(kind: str, key: str, options: dict[str, str], va
 async def test_a_value_that_is_not_there_is_an_error(metadata: dict[str, str], message: str) -> None:
     with pytest.raises(ScalerError, match=message):
         await read(metadata)
+
+
+@pytest.mark.parametrize("key", ["nan", "infinity"])
+async def test_what_is_not_finite_counts_as_0_with_a_note(key: str) -> None:
+    got = await reading(at(key))
+    assert (got.value, "counts as 0" in got.note) == (0, True)
+
+
+@pytest.mark.parametrize("kind", ["float64", "int64", "quantity"])
+@pytest.mark.parametrize(
+    ("key", "place"),
+    [
+        ("huge", {}),
+        *(("huge json", {"format": "json", "valueLocation": name}) for name in ("number", "text")),
+        *(("huge yaml", {"format": "yaml", "valueLocation": name}) for name in ("number", "text")),
+    ],
+    ids=str,
+)
+async def test_a_number_beyond_64_bits_is_an_error_and_not_the_largest_one(
+    kind: str, key: str, place: dict[str, str]
+) -> None:
+    with pytest.raises(ScalerError):
+        await read(at(key, valueType=kind, **place))
 
 
 @pytest.mark.parametrize("format", ["number", "json", "yaml"])

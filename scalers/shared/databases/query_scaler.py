@@ -6,7 +6,7 @@ from typing import Generic, Protocol, TypeVar
 
 from keda_py.sdk.scaler import Reading, Scaler, ScalerContext, ScalerError, SharingKey, TriggerMetadata
 from scalers.shared.databases.session import NO_ROW, Link, QueryRefused, Session
-from scalers.shared.numbers import cell_number, reading_of
+from scalers.shared.numbers import cell_number, finite_reading
 
 
 class QueryMetadata(TriggerMetadata):
@@ -91,7 +91,7 @@ class QueryScaler(Scaler[Q], Generic[Q]):
         except ScalerError as error:
             raise self._named(error) from None
         try:
-            return self._no_row() if cell is NO_ROW else reading_of(cell_number(cell))
+            return self._no_row() if cell is NO_ROW else finite_reading(cell_number(cell))
         except ScalerError as error:
             return self._named(error)
 

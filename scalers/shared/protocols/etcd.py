@@ -23,6 +23,7 @@ _MOST_STREAMS = 20
 """Of one user at a time: each holds a connection, of which a host is given a hundred; the others are polled alone."""
 _ENDLESS = httpx.Timeout(5.0, read=None)
 """A stream ends by what it says, or does not say."""
+_AUTH_IS_OFF = b"authentication is not enabled"
 _UNAUTHENTICATED = (httpx.codes.UNAUTHORIZED, httpx.codes.BAD_REQUEST)
 """Of a token that ended, or that a server which asks for one has not seen."""
 
@@ -60,7 +61,7 @@ class Etcd:
         self._urls = user.urls()
         self._tls = context.tls_context(user.tls) if user.tls else None
         self._timeout = user.timeout / max(1, len(self._urls))
-        self._token = ""
+        self._token, self._needs_login = "", True
         self._streams = asyncio.Semaphore(_MOST_STREAMS)
 
     async def value(self, key: str) -> str | None:
@@ -108,7 +109,7 @@ class Etcd:
     async def _ask_as_user(self, url: str, path: str, question: dict[str, Any]) -> bytes:
         if not self._user.username.get_secret_value():
             return _good(await self._post(url + path, question), url + path)
-        if not self._token:
+        if self._needs_login and not self._token:
             await self._log_in(url)
         answer = await self._post(url + path, question)
         if answer.status_code in _UNAUTHENTICATED:
@@ -117,10 +118,14 @@ class Etcd:
         return _good(answer, url + path)
 
     async def _log_in(self, url: str) -> None:
-        path, self._token = f"{url}/v3/auth/authenticate", ""
+        """A server whose authentication is off gives no token and asks for none, until it is switched on."""
+        path, self._token, self._needs_login = f"{url}/v3/auth/authenticate", "", True
         user, password = self._user.username.get_secret_value(), self._user.password.get_secret_value()
-        answer = _good(await self._post(path, {"name": user, "password": password}), path)
-        self._token = await self._context.parse(read_token, answer, inline_bytes=INLINE_BYTES)
+        answer = await self._post(path, {"name": user, "password": password})
+        if not answer.is_success and _AUTH_IS_OFF in answer.content:
+            self._needs_login = False
+            return
+        self._token = await self._context.parse(read_token, _good(answer, path), inline_bytes=INLINE_BYTES)
 
     async def _post(self, url: str, question: dict[str, Any]) -> httpx.Response:
         try:

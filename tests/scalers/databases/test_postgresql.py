@@ -89,9 +89,21 @@ async def test_what_is_no_number_is_an_error(
     assert f"postgresql 127.0.0.1:{postgresql.port}" in str(refused.value)
 
 
-async def test_not_a_number_counts_as_0_with_a_note(bench: Bench, postgresql: Restartable) -> None:
-    scaler = await bench.opened("postgresql", on(postgresql, "SELECT 'NaN'::float8"), auth=AUTH)
-    assert "counts as 0" in (await scaler.read()).note
+@pytest.mark.parametrize(
+    "written", ["'NaN'::float8", "'Infinity'::float8", "'NaN'::numeric", "'Infinity'::numeric", "'inf'"]
+)
+async def test_what_is_not_finite_counts_as_0_with_a_note_and_is_inactive(
+    bench: Bench, postgresql: Restartable, written: str
+) -> None:
+    reading = await (await bench.opened("postgresql", on(postgresql, f"SELECT {written}"), auth=AUTH)).read()
+    assert (reading.value, "counts as 0" in reading.note) == (0, True)
+
+
+async def test_a_number_beyond_64_bits_is_an_error_and_no_infinity(bench: Bench, postgresql: Restartable) -> None:
+    for written in ("1e400::numeric", "-1e400::numeric", "'1e400'"):
+        scaler = await bench.opened("postgresql", on(postgresql, f"SELECT {written}"), auth=AUTH)
+        with pytest.raises(ScalerError, match="out of range|not a number"):
+            await scaler.read()
 
 
 @pytest.mark.parametrize(
