@@ -66,8 +66,18 @@ class ApacheKafkaScaler(GroupLagScaler[ApacheKafkaMetadata]):
         return tuple(self.metadata.topic)
 
     def partition_limitation(self) -> Sequence[int]:
-        """`partitionLimitation`, of each topic."""
-        return self.metadata.partition_limitation
+        """`partitionLimitation`, of each topic; without topics it means nothing."""
+        return self.metadata.partition_limitation if self.metadata.topic else ()
+
+    @property
+    def cautions(self) -> Sequence[str]:
+        """What is accepted, as in KEDA, and does nothing."""
+        metadata, found = self.metadata, []
+        if metadata.limits_to_none:
+            found.append("partitionLimitation has a range that ends before it begins, so that all partitions count")
+        if metadata.partition_limitation and not metadata.topic:
+            found.append("partitionLimitation has no effect without topic")
+        return found
 
     def servers(self) -> KafkaServers:
         """`bootstrapServers`, as the user of `sasl`."""

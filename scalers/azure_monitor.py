@@ -51,7 +51,7 @@ class AzureMonitorMetadata(PrincipalMetadata):
     @field_validator("resource_uri")
     @classmethod
     def _check_resource(cls, text: str) -> str:
-        if text.count("/") < 2:
+        if text.count("/") != 2:
             raise ValueError("resourceURI must be namespace/resource_type/resource_name")
         return text
 

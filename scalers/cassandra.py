@@ -33,7 +33,7 @@ class CassandraMetadata(QueryMetadata):
 
     @model_validator(mode="after")
     def _check_connection(self) -> Self:
-        if not self.port and ":" not in self.cluster_ip_address:
+        if not self.port and not all(_has_port(address) for address in self.cluster_ip_address.split(",")):
             raise ValueError("no port given: set port, or write clusterIPAddress as host:port")
         if self.tls == "enable" and not (self.cert.get_secret_value() and self.key.get_secret_value()):
             raise ValueError("both cert and key are required when TLS is enabled")
@@ -56,6 +56,11 @@ class CassandraMetadata(QueryMetadata):
         if self.tls == "disable":
             return None
         return TlsSettings(ca=self.ca, cert=self.cert.get_secret_value(), key=self.key.get_secret_value())
+
+
+def _has_port(address: str) -> bool:
+    port = address.rpartition(":")[2].strip()
+    return ":" in address and port.isascii() and port.isdigit()
 
 
 class CassandraScaler(QueryScaler[CassandraMetadata]):

@@ -79,7 +79,7 @@ class DatadogScaler(Scaler[DatadogMetadata]):
         answer = await get(self.context, question)
         if answer.status_code == httpx.codes.UNPROCESSABLE_ENTITY and metadata.metric_unavailable_value is not None:
             return self._unavailable("Datadog cannot process the query")
-        if not answer.is_success:
+        if answer.status_code != httpx.codes.OK:
             raise ScalerError(_refusal(answer.status_code))
         offset = metadata.last_available_point_offset
         values = await self.context.parse(read_series, answer.content, offset, inline_bytes=INLINE_BYTES)
@@ -116,7 +116,12 @@ class DatadogScaler(Scaler[DatadogMetadata]):
 
     async def _ask_agent(self) -> Reading:
         answer = await get(self.context, self._agent_question)
-        if not answer.is_success:
+        if (
+            answer.status_code == httpx.codes.UNPROCESSABLE_ENTITY
+            and self.metadata.metric_unavailable_value is not None
+        ):
+            return self._unavailable("the Datadog cluster agent has no value of the metric")
+        if answer.status_code != httpx.codes.OK:
             reason = await self.context.parse(read_message, answer.content, inline_bytes=INLINE_BYTES)
             text = f"error getting metric value (status {answer.status_code}){': ' if reason else ''}{reason}"
             raise ScalerError(f"Datadog cluster agent: {text}")

@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 from keda_py.cloud import gcp
 from keda_py.sdk.scaler import ConfigError, Reading, Scaler, ScalerContext, ScalerError
-from scalers.shared.answers.json_fields import INLINE_BYTES, children, json_object, string
+from scalers.shared.answers.json_fields import INLINE_BYTES, Object, children, json_object, string
 from scalers.shared.bearer_token import BearerToken
 from scalers.shared.gcp import GcpAuthMetadata, required_gcp_identity
 from scalers.shared.http_answer import HttpQuestion, get
@@ -113,6 +113,14 @@ class GcpStorageScaler(Scaler[GcpStorageMetadata]):
 
 
 def page_of_objects(text: bytes) -> tuple[int, str]:
-    """How many objects a page lists, and the token of the next one, "" if missing. Raises ScalerError."""
+    """How many objects a page lists, and the token of the next one, "" if missing. Raises ScalerError.
+
+    An object of size 0 does not count, as in KEDA: consoles put one in a bucket for each folder.
+    """
     page = json_object(text)
-    return len(children(page, "items")), string(page, "nextPageToken")
+    return sum(_has_content(item) for item in children(page, "items")), string(page, "nextPageToken")
+
+
+def _has_content(item: Object) -> bool:
+    """Google writes sizes as texts of digits."""
+    return str(item.get("size") or "").strip("0") != ""

@@ -20,6 +20,7 @@ from scalers.shared.kafka.scaler import GroupLagScaler
 
 _NONE = SecretStr("")
 _ANY_VERSION = "1.0.0"
+_PARTITIONS = 2**31
 _VERSION = re2.compile(r"0\.[0-9]+\.[0-9]+\.[0-9]+|[1-9][0-9]*\.[0-9]+\.[0-9]+")
 _KERBEROS = "sasl gssapi: Kerberos needs a library without wheels, and files of the operator's: use another mechanism"
 
@@ -48,6 +49,14 @@ class KafkaMetadata(GroupLagMetadata):
     def _check_version(self) -> Self:
         if not _VERSION.fullmatch(self.version):
             raise ValueError(f'version: "{self.version}" is no version of Kafka: write three numbers, such as 3.7.0')
+        return self
+
+    @model_validator(mode="after")
+    def _check_partitions(self) -> Self:
+        if self.topic and self.limits_to_none:
+            raise ValueError("partitionLimitation: has a range that ends before it begins: write it as 1-3")
+        if any(number >= _PARTITIONS for number in self.partition_limitation):
+            raise ValueError("partitionLimitation: is out of range: the number of a partition fits in 32 bits")
         return self
 
     @model_validator(mode="after")

@@ -118,23 +118,29 @@ class NatsJetStreamScaler(Scaler[NatsJetstreamMetadata]):
         """One question, or one for each server that leads; the leaders are searched where they are not known."""
         ours = [scaler for scaler in scalers if isinstance(scaler, NatsJetStreamScaler)]
         answers: Answers = {}
+        lost: list[NatsJetStreamScaler] = []
         for leader in dict.fromkeys(scaler._leader for scaler in ours if scaler._leader):
-            await self._ask_leader(leader, [scaler for scaler in ours if scaler._leader == leader], answers)
+            lost += await self._ask_leader(leader, [scaler for scaler in ours if scaler._leader == leader], answers)
+        if lost:
+            await self._search(lost, answers)
         if unknown := [scaler for scaler in ours if scaler not in answers]:
             await self._ask_endpoint(unknown, answers)
         return [answers[scaler] for scaler in ours]
 
-    async def _ask_leader(self, leader: Server, scalers: "list[NatsJetStreamScaler]", answers: "Answers") -> None:
-        """Those that it does not lead any more, or when it does not answer, are searched again."""
+    async def _ask_leader(
+        self, leader: Server, scalers: "list[NatsJetStreamScaler]", answers: "Answers"
+    ) -> "list[NatsJetStreamScaler]":
+        """Those that it does not lead any more, as a server of the cluster says; one that is silent says nothing."""
         try:
-            _, found = await self._consumers(leader[0], scalers)
+            clustered, found = await self._consumers(leader[0], scalers)
         except ScalerError:
-            found = [None] * len(scalers)
+            clustered, found = False, [None] * len(scalers)
         for scaler, consumer in zip(scalers, found, strict=True):
             if consumer is not None and consumer[1] == leader[1]:
                 answers[scaler] = scaler._reading(consumer)
             else:
                 scaler._leader = None
+        return [scaler for scaler in scalers if clustered and scaler not in answers]
 
     async def _ask_endpoint(self, scalers: "list[NatsJetStreamScaler]", answers: "Answers") -> None:
         clustered, found = await self._consumers(self._endpoint, scalers)

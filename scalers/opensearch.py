@@ -36,9 +36,9 @@ class OpensearchMetadata(SearchMetadata):
         return self
 
     def tls_settings(self) -> TlsSettings:
-        """Certificates count where enableTLS is on."""
+        """The client's certificate counts where enableTLS is on, `caCert` always."""
         if not self.enable_tls:
-            return TlsSettings(unsafe=self.unsafe_ssl)
+            return TlsSettings(ca=self.ca_cert, unsafe=self.unsafe_ssl)
         return TlsSettings(
             ca=self.ca_cert,
             cert=self.client_cert.get_secret_value(),

@@ -32,24 +32,43 @@ PREDICT = "/services.MlEngineService/GetPredictMetric"
 API_KEY = "x-api-key"
 _HONOURED: frozenset[AuthMode] = frozenset({"bearer", "basic", "tls", "custom"})
 _TOKEN = re2.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*")
-_PART = re2.compile(r"([0-9]{1,6}(?:\.[0-9]{1,9})?)(w|d|h|ms|m|s)")
+_PART = re2.compile(r"([0-9]{1,12}\.?[0-9]{0,9}|\.[0-9]{1,9})(w|d|h|ms|us|\x{b5}s|\x{3bc}s|ns|m|s)")
 _STEP_SECONDS = 300.0
 _LONGEST_SPAN = 40
 """Characters."""
 _AT_A_TIME = 250
-_UNITS = {"w": "weeks", "d": "days", "h": "hours", "m": "minutes", "s": "seconds", "ms": "milliseconds"}
+_LONGEST = timedelta(days=106_751)
+"""As many nanoseconds as 64 bits hold."""
+_MICROSECONDS = {
+    "w": 604_800e6,
+    "d": 86_400e6,
+    "h": 3_600e6,
+    "m": 60e6,
+    "s": 1e6,
+    "ms": 1e3,
+    **dict.fromkeys(("us", "\u00b5s", "\u03bcs"), 1.0),
+    "ns": 1e-3,
+}
 
 
 def _span(text: object) -> timedelta:
-    """A duration of Go, with days and weeks too: "7d", "1d12h"."""
+    """A duration of Go, with days and weeks too: "7d", "1d12h"; it may have a sign, and "0" needs no unit."""
     written = str(text)
-    parts = _PART.findall(written)
-    if not parts or len(written) > _LONGEST_SPAN or "".join(number + unit for number, unit in parts) != written:
+    unsigned = written[1:] if written.startswith(("+", "-")) else written
+    parts = _PART.findall(unsigned)
+    total = sum(float(number) * _MICROSECONDS[unit] for number, unit in parts)
+    whole = "".join(number + unit for number, unit in parts) == unsigned and bool(parts)
+    if len(written) > _LONGEST_SPAN or not (whole or unsigned == "0") or total > _LONGEST / timedelta(microseconds=1):
         raise ValueError("is not a duration: write it with its unit, as in 2h or 7d")
-    return sum((timedelta(**{_UNITS[unit]: float(number)}) for number, unit in parts), timedelta())
+    return timedelta(microseconds=-total if written.startswith("-") else total)
 
 
-Span = Annotated[str, BeforeValidator(lambda text: _span(text) and text)]
+def _checked(text: object) -> str:
+    _span(text)
+    return str(text)
+
+
+Span = Annotated[str, BeforeValidator(_checked)]
 """Kept as it is written."""
 
 
@@ -85,7 +104,8 @@ class PredictKubeScaler(Scaler[PredictKubeMetadata]):
         check_target(metadata.threshold, "threshold", context)
         self._tls = auth_tls(metadata, context, unsafe=False)
         self._history, self._step = _span(metadata.history_time_window), _span(metadata.query_step)
-        self._horizon = round(_span(metadata.predict_horizon) / (self._step or timedelta(seconds=_STEP_SECONDS)))
+        # Whole steps, as in KEDA: an hour in steps of seven minutes is eight of them.
+        self._horizon = int(_span(metadata.predict_horizon) / (self._step or timedelta(seconds=_STEP_SECONDS)))
 
     @property
     def metric_name(self) -> str:
@@ -101,6 +121,21 @@ class PredictKubeScaler(Scaler[PredictKubeMetadata]):
     def activation(self) -> float:
         """`activationThreshold`."""
         return self.metadata.activation_threshold
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """As in KEDA, a time that lies the other way is accepted."""
+        metadata = self.metadata
+        written = {
+            "predictHorizon": metadata.predict_horizon,
+            "queryStep": metadata.query_step,
+            "historyTimeWindow": metadata.history_time_window,
+        }
+        return tuple(
+            f'{key}: "{text}" is negative: write how long it is, without a sign'
+            for key, text in written.items()
+            if _span(text) < timedelta(0)
+        )
 
     @property
     def timeout(self) -> float:

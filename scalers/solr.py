@@ -2,7 +2,6 @@
 
 from typing import Annotated
 
-import httpx
 from pydantic import SecretStr
 
 from keda_py.sdk.scaler import (
@@ -67,7 +66,7 @@ class SolrScaler(Scaler[SolrMetadata]):
             headers=basic(metadata.username, metadata.password.get_secret_value()),
         )
         answer = await ask(self.context, question)
-        if answer.status_code != httpx.codes.OK:
+        if not answer.is_success:
             raise ScalerError(f"solr answered with status {answer.status_code}: look at username, password, collection")
         (found,) = await self.context.parse(
             gjson.scalars_in, answer.content, ["response.numFound"], inline_bytes=gjson.INLINE_BYTES

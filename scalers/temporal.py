@@ -57,8 +57,12 @@ class TemporalMetadata(TriggerMetadata):
             raise ValueError(f"workerDeploymentName/workerDeploymentBuildId {text}")
         if bool(self.cert.get_secret_value()) != bool(self.key.get_secret_value()):
             raise ValueError("both cert and key must be provided when using TLS")
-        if self.min_connect_timeout < 0:
-            raise ValueError("minConnectTimeout must be a positive number")
+        for key, value in (
+            ("minConnectTimeout", self.min_connect_timeout),
+            ("activationTargetQueueSize", self.activation_target_queue_size),
+        ):
+            if value < 0:
+                raise ValueError(f"{key} must be a positive number")
         return self
 
     @property
@@ -138,7 +142,9 @@ class TemporalScaler(Scaler[TemporalMetadata]):
     async def _of_build_ids(self) -> int:
         metadata = self.metadata
         versions = api.messages()["TaskQueueVersionSelection"](
-            build_ids=[metadata.build_id] if metadata.build_id else [],
+            # The empty build id is that of workers without a version. KEDA names it always: without it a queue whose
+            # workers have none would count 0 under selectAllActive.
+            build_ids=[metadata.build_id],
             unversioned=metadata.select_unversioned,
             all_active=metadata.select_all_active,
         )

@@ -70,23 +70,30 @@ def read_list(separator: str, text: str) -> list[str]:
 
 
 def read_ints(separator: str, ranges: bool, text: str) -> list[int]:
-    """Whole numbers, and with `ranges` spans of them: "1-3,5"."""
+    """Whole numbers, and with `ranges` spans of them: "1-3,5". As in KEDA, "5-3" is a span without any number."""
     values: list[int] = []
     parts = read_list(separator, text)
     if len(parts) > _LONGEST_RANGE:
         raise ValueError(_TOO_MANY)
     for part in parts:
         low, dash, high = part.partition("-")
-        if ranges and low and dash:
-            first, last = read_int(low.strip()), read_int(high.strip())
-            if not 0 <= last - first < _LONGEST_RANGE:
-                raise ValueError("has a range that ends before it begins, or is too long: write it as 1-3")
+        if ranges and dash:
+            first, last = read_int(low.strip()), _read_end(high.strip())
+            if last - first >= _LONGEST_RANGE:
+                raise ValueError(_TOO_MANY)
             values.extend(range(first, last + 1))
         else:
             values.append(read_int(part))
         if len(values) > _LONGEST_RANGE:
             raise ValueError(_TOO_MANY)
     return values
+
+
+def _read_end(text: str) -> int:
+    """Of a range, which has one dash."""
+    if text.startswith("-"):
+        raise ValueError("has a range with two dashes: write it as 1-3")
+    return read_int(text)
 
 
 def read_map(separator: str, text: str) -> dict[str, str]:

@@ -98,6 +98,21 @@ async def test_names_with_spaces_slashes_and_dots_are_found(
         assert [one.value for one in await scalers[0].read_batch(scalers)] == [1, 1]
 
 
+async def test_by_amqp_all_behind_the_first_slash_names_the_vhost(
+    bench: Any, server: RabbitMQ, api: httpx.AsyncClient
+) -> None:
+    permissions = {"configure": ".*", "write": ".*", "read": ".*"}
+    counts = {"shop": 1, "shop/": 2, "/shop": 3, "a/b": 4}
+    for vhost, count in counts.items():
+        (await api.put(f"/vhosts/{quote(vhost, safe='')}", json={})).raise_for_status()
+        (await api.put(f"/permissions/{quote(vhost, safe='')}/guest", json=permissions)).raise_for_status()
+        await put(api, "jobs", count, vhost)
+    for written, vhost in {**{vhost: vhost for vhost in counts}, "shop%2F": "shop/", "%2Fshop": "/shop"}.items():
+        trigger = by_amqp(server, "jobs")
+        scaler = await bench.opened("rabbitmq", {**trigger, "host": trigger["host"].rstrip("/") + f"/{written}"})
+        assert (await scaler.read()).value == counts[vhost]
+
+
 @pytest.mark.parametrize("by", [by_http, by_amqp])
 async def test_a_missing_queue_is_an_error_of_its_own(
     bench: Any, server: RabbitMQ, api: httpx.AsyncClient, by: Any

@@ -39,8 +39,12 @@ class ElasticMetadata(TriggerMetadata):
     def check_log_in(self) -> None:
         """Raises ValueError where the keys do not go together."""
         cloud, key = bool(self.cloud_id), bool(self.api_key.get_secret_value())
-        if self.addresses and (cloud or key):
-            raise ValueError("can't provide both cloud config (cloudID, apiKey) and endpoint addresses: keep one")
+        on_site = bool(self.addresses or self.username or self.password.get_secret_value())
+        if on_site and (cloud or key):
+            both = "cloud config (cloudID, apiKey) and endpoint addresses, username or password"
+            raise ValueError(f"can't provide both {both}: keep one")
+        if not (on_site or cloud or key):
+            raise ValueError("must provide either cloud config (cloudID, apiKey) or endpoint addresses")
         if cloud != key:
             raise ValueError("both cloudID and apiKey must be provided when cloudID or apiKey is used")
         if self.addresses and not (self.username and self.password.get_secret_value()):

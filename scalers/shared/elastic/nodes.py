@@ -12,6 +12,10 @@ from scalers.shared.credentials.basic import basic
 from scalers.shared.http_answer import HttpQuestion, ask
 
 _JSON = {"Content-Type": "application/json"}
+_BUSY = (502, 503, 504)
+"""Statuses of a proxy in front of a node, or of a node that starts: another try may be answered."""
+_TRIES = 4
+"""As many as KEDA's clients make."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,24 +71,35 @@ class Nodes:
             self.next_turn()
 
     async def _ask(self, question: HttpQuestion) -> httpx.Response:
-        first = self._turn % len(self._nodes)
-        failure = ScalerError("no node")
-        for node in [*self._nodes[first:], *self._nodes[:first]]:
+        """The first answer whose status is not one of `_BUSY`, or else the last one; a silent node is asked once."""
+        silent: set[int] = set()
+        outcome: httpx.Response | ScalerError = ScalerError("no node")
+        for number in range(max(_TRIES, len(self._nodes))):
+            place = (self._turn + number) % len(self._nodes)
+            if place in silent:
+                continue
             try:
-                return await ask(
-                    self._context,
-                    HttpQuestion(
-                        url=f"{node.url}{question.url}",
-                        method=question.method,
-                        content=question.content,
-                        headers={**node.headers, **question.headers},
-                        tls=self._tls,
-                        redirects=question.redirects,
-                    ),
-                )
+                outcome = await self._ask_node(self._nodes[place], question)
             except ScalerError as error:
-                failure = error
-        raise failure
+                silent.add(place)
+                outcome = outcome if isinstance(outcome, httpx.Response) else error
+            else:
+                if outcome.status_code not in _BUSY:
+                    break
+        if isinstance(outcome, ScalerError):
+            raise outcome
+        return outcome
+
+    async def _ask_node(self, node: Node, question: HttpQuestion) -> httpx.Response:
+        own = HttpQuestion(
+            url=f"{node.url}{question.url}",
+            method=question.method,
+            content=question.content,
+            headers={**node.headers, **question.headers},
+            tls=self._tls,
+            redirects=question.redirects,
+        )
+        return await ask(self._context, own)
 
 
 def check_status(answer: httpx.Response, product: str) -> None:

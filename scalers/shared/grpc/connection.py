@@ -39,10 +39,12 @@ class GrpcServer:
         return sharing_key(tenant, what, *tls.credential)
 
 
-def host_and_port(address: str, field: str) -> str:
-    """`host:port` of an address. Raises ConfigError."""
+def host_and_port(address: str, field: str, default: int | None = None) -> str:
+    """`host:port` of an address, which may lack its port where there is a default one. Raises ConfigError."""
     for scheme in _SCHEMES:
         address = address.removeprefix(scheme)
+    if default is not None and (":" not in address or address.endswith("]")):
+        address = f"{address}:{default}"
     host, _, port = address.rpartition(":")
     is_plain = bool(host) and "/" not in host and (":" not in host or (host[0], host[-1]) == ("[", "]"))
     if not is_plain or not (port.isascii() and port.isdigit()):

@@ -25,6 +25,8 @@ from scalers.shared.grpc.connection import GrpcConnection, GrpcServer, connect, 
 
 _FROM_ENV = "FromEnv"
 _MOST_METRICS = 100
+_USUAL_PORT = 443
+"""Of an address without one, as in gRPC's own clients."""
 
 
 class ExternalMetadata(TriggerMetadata):
@@ -84,7 +86,7 @@ class ExternalMetricsScaler(Scaler[M]):
         if context.metric_type == "Utilization":
             message = "metricType: Utilization is unsupported for external metrics: write AverageValue or Value"
             raise ConfigError(message, field="metricType")
-        address = host_and_port(metadata.scaler_address, "scalerAddress")
+        address = host_and_port(metadata.scaler_address, "scalerAddress", _USUAL_PORT)
         self._server = GrpcServer(address=address, tls=metadata.tls_settings())
 
     async def open(self) -> None:

@@ -49,9 +49,12 @@ class GroupLagMetadata(AwsAuthMetadata):
     def _check_limits(self) -> "GroupLagMetadata":
         if self.allow_idle_consumers and self.limit_to_partitions_with_lag:
             raise ValueError("allowIdleConsumers and limitToPartitionsWithLag cannot be set simultaneously: keep one")
-        if any(number < 0 for number in self.partition_limitation):
-            raise ValueError("partitionLimitation: the number of a partition is 0 or more")
         return self
+
+    @property
+    def limits_to_none(self) -> bool:
+        """`partitionLimitation` is given, and its ranges hold no number: they end before they begin."""
+        return "partition_limitation" in self.model_fields_set and not self.partition_limitation
 
     def rules(self) -> LagRules:
         """How lag becomes a metric."""

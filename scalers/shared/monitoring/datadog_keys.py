@@ -3,11 +3,13 @@
 from datetime import timedelta
 from typing import Annotated, Literal, Self
 
+import re2
 from pydantic import Field, SecretStr, model_validator
 
 from keda_py.sdk.scaler import AUTH, TriggerMetadata, named, sources
 
 _NONE = SecretStr("")
+_SCOPE = re2.compile(r"\{.*\}")
 
 
 class DatadogMetadata(TriggerMetadata):
@@ -25,7 +27,7 @@ class DatadogMetadata(TriggerMetadata):
     query: str = ""
     query_aggregator: Literal["average", "max"] | None = None
     activation_query_value: float = 0.0
-    age: int = 90
+    age: Annotated[int, Field(ge=0)] = 90
     time_window_offset: Annotated[int, Field(ge=0)] = 0
     last_available_point_offset: Annotated[int, Field(ge=0)] = 0
     # The cluster agent
@@ -47,13 +49,12 @@ class DatadogMetadata(TriggerMetadata):
             value = getattr(self, field)
             if not (value.get_secret_value() if isinstance(value, SecretStr) else value):
                 raise ValueError(f"{key} is required: set it")
-        if self.use_cluster_agent_proxy:
-            self._check_agent()
-        elif not 0 <= self.query.find("{") < self.query.find("}", self.query.find("{")):
+        if self.query and not _SCOPE.search(self.query):
             raise ValueError('query: malformed Datadog query, missing query scope: write it as in "avg:name{scope}"')
+        self._check_proof()
         return self
 
-    def _check_agent(self) -> None:
+    def _check_proof(self) -> None:
         if self.auth_mode not in ("", "bearer"):
             raise ValueError("authMode: is not known to the cluster agent: write bearer, or leave it out")
         if self.auth_mode and not self.token.get_secret_value():

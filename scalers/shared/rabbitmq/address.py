@@ -1,4 +1,4 @@
-"""`host` of a rabbitmq trigger: scheme, credentials, server, a path before the API, and the vhost as the last part."""
+"""`host` of a rabbitmq trigger: scheme, credentials, server, a path before the API, and the vhost."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -54,13 +54,24 @@ def parse_address(text: str, vhost: str) -> RabbitAddress:
         raise ValueError(f"host: unknown host URL scheme: `{parts.scheme}`: use amqp, amqps, http or https")
     if not parts.hostname or _BAD_ESCAPE.search(parts.netloc + parts.path):
         raise ValueError(problem)
-    before, _, last = parts.path.rpartition("/")
+    path, own = _path_and_vhost(parts.path, _PROTOCOLS[parts.scheme])
     return RabbitAddress(
         scheme=parts.scheme,
         host=parts.hostname,
         port=port,
-        path="/".join(["", *filter(None, before.split("/"))]) if before.strip("/") else "",
-        vhost=vhost or unquote(last) or "/",
+        path=path,
+        vhost=vhost or own or "/",
         username=SecretStr(unquote(parts.username or "")),
         password=SecretStr(unquote(parts.password or "")),
     )
+
+
+def _path_and_vhost(path: str, protocol: Protocol) -> tuple[str, str]:
+    """By AMQP all that follows the first slash is the vhost; by HTTP the last part is, behind the path of the API.
+
+    So "/shop/" is the vhost "shop/" by AMQP, and the default vhost below "/shop" by HTTP.
+    """
+    if protocol == "amqp":
+        return "", unquote(path[1:])
+    before, _, last = path.rpartition("/")
+    return "".join(f"/{part}" for part in before.split("/") if part), unquote(last)

@@ -190,12 +190,19 @@ async def test_tls_without_verification_follows_a_replaced_certificate(bench: An
 
 @pytest.mark.parametrize(
     "address",
-    ["scaler", "unix:/run/containerd.sock", "unix:///x:1", "http://scaler:80", "xds:///a:1", ":6000", "a:b"]
+    ["unix:/run/containerd.sock", "unix:///x:1", "http://scaler:80", "xds:///a:1", ":6000", "a:b"]
     + ["unix:x:80", "unix-abstract:keda:80", "vsock:1:80", "::1:80"],
 )
 async def test_an_address_is_host_and_port(bench: Any, address: str) -> None:
     with pytest.raises(ConfigError, match="scalerAddress: .* is not host:port"):
         bench.scaler("external", {"scalerAddress": address})
+
+
+@pytest.mark.parametrize(("address", "asked"), [("no.such.scaler", "no.such.scaler:443"), ("[::1]", "[::1]:443")])
+async def test_an_address_without_a_port_is_asked_on_the_port_of_https(bench: Any, address: str, asked: str) -> None:
+    with pytest.raises(ScalerError) as silent:
+        await (await bench.opened("external", {"scalerAddress": address}, timeout=0.5)).specs()
+    assert f"gRPC {asked} GetMetricSpec" in str(silent.value)
 
 
 async def test_a_host_that_is_called_as_a_scheme_is_a_host(

@@ -21,6 +21,7 @@ ASK_AGAIN_SECONDS = 0.02
 """Between two looks at a server, which works in real time."""
 
 _NUMBERS = itertools.count()
+_SELECTIONS = ("selectAllActive", "selectUnversioned")
 _START = declare(
     "start",
     {
@@ -134,6 +135,19 @@ async def test_versions_by_build_id_are_added_up(bench: Any) -> None:
     assert (list(question.versions.build_ids), question.versions.unversioned) == (["v1"], True)
 
 
+async def test_workers_without_a_version_count_where_a_selection_names_no_build_id(
+    bench: Any, temporal_port: int
+) -> None:
+    queue = f"queue-{next(_NUMBERS)}"
+    await start(temporal_port, queue, 4)
+    everything = await bench.opened("temporal", on(temporal_port, queue))
+    selected = [await bench.opened("temporal", on(temporal_port, queue, **{key: "true"})) for key in _SELECTIONS]
+    async with asyncio.timeout(20):
+        while (await everything.read()).value < 4:
+            await asyncio.sleep(ASK_AGAIN_SECONDS)
+    assert [(await scaler.read()).value for scaler in selected] == [4, 4]
+
+
 async def test_of_a_deployment_the_queue_of_the_trigger_counts(bench: Any) -> None:
     queues = [
         {"name": "q", "type": 1, **stats(3)},
@@ -183,6 +197,7 @@ async def test_types_of_queues_that_do_not_exist_are_told_and_never_read_as_empt
         ({"workerDeploymentName": "a"}, {}, "must both be set"),
         ({}, {"cert": "c"}, "both cert and key"),
         ({"minConnectTimeout": "-1"}, {}, "minConnectTimeout"),
+        ({"activationTargetQueueSize": "-1"}, {}, "activationTargetQueueSize must be a positive number"),
     ],
 )
 async def test_metadata_that_is_refused(bench: Any, metadata: Any, auth: Any, message: str) -> None:
