@@ -69,7 +69,7 @@ class EtcdMetadata(TriggerMetadata):
 
 
 class EtcdScaler(Scaler[EtcdMetadata]):
-    """Asks the JSON gateway that every etcd has; the endpoint that answered last is asked first."""
+    """Asks by gRPC; the endpoint that answered last is asked first."""
 
     _etcd: Etcd
 

@@ -68,7 +68,6 @@ async def post(context: ScalerContext, question: HttpQuestion, json: object) -> 
 
 @contextmanager
 def _as_scaler_error(question: HttpQuestion, timeout: float) -> Iterator[None]:
-    what = f'{question.method.capitalize()} "{question.shown or shown(question.url)}"'
     try:
         yield
         return
@@ -76,12 +75,16 @@ def _as_scaler_error(question: HttpQuestion, timeout: float) -> Iterator[None]:
         reason = f"{error} ({timeout:g} s)" if str(error) else f"no answer in {timeout:g} s"
     except httpx.HTTPError as error:
         if isinstance(error.__cause__, AnswerTooLong):
-            raise AnswerTooLong(f"{what}: {error}") from None
+            raise AnswerTooLong(f"{_what(question)}: {error}") from None
         reason = str(error)
     except (httpx.InvalidURL, UnicodeError):
         # The text of these errors repeats the address or the header.
         reason = "the address or a header has a character that HTTP does not allow"
-    raise ScalerError(f"{what}: {reason}")
+    raise ScalerError(f"{_what(question)}: {reason}")
+
+
+def _what(question: HttpQuestion) -> str:
+    return f'{question.method.capitalize()} "{question.shown or shown(question.url)}"'
 
 
 def shown(url: str) -> str:

@@ -52,16 +52,32 @@ def host_and_port(address: str, field: str, default: int | None = None) -> str:
     return address
 
 
-class GrpcConnection:
-    """A channel that connects by itself, again and again. Its answers are bytes."""
+class GrpcError(ScalerError):
+    """A refusal; `code` is the name of gRPC's status, such as UNAUTHENTICATED."""
 
-    def __init__(self, server: GrpcServer, context: ScalerContext) -> None:
+    def __init__(self, message: str, code: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class GrpcConnection:
+    """A channel that connects by itself, again and again. Its answers are bytes.
+
+    `timeout`: seconds of a question, and of a try to connect; the context's where it is None.
+    """
+
+    def __init__(self, server: GrpcServer, context: ScalerContext, *, timeout: float | None = None) -> None:
         self._server, self._context = server, context
-        self._timeout = context.http_timeout
+        self._timeout = context.http_timeout if timeout is None else timeout
         self._grpc = _library()
         self._tls = context.tls_context(server.tls) if server.tls else None
         self._channel: Any = None
         self._opening = asyncio.Lock()
+
+    @property
+    def address(self) -> str:
+        """`host:port`."""
+        return self._server.address
 
     async def ask(self, path: str, request: bytes, metadata: Metadata = ()) -> bytes:
         """The answer to one question, within the context's time-out. Raises ScalerError."""
@@ -98,7 +114,7 @@ class GrpcConnection:
             await self._give_up(error)
             reason = str(error.details())[:_LONGEST_REASON]
             late = f"no answer in {self._timeout:g} s: " if any(words in reason for words in _LATE) else ""
-            raise ScalerError(f"{what}: {error.code().name}: {late}{reason}") from None
+            raise GrpcError(f"{what}: {error.code().name}: {late}{reason}", error.code().name) from None
         except (self._grpc.aio.UsageError, asyncio.CancelledError):
             task = asyncio.current_task()
             if task is None or task.cancelling():

@@ -107,8 +107,11 @@ class Cluster:
         wanted: dict[GroupQuestion, list[Partition] | ScalerError] = {}
         for question in questions:
             wanted[question] = wanted_partitions(question, known.get(question.group), layout)
-        committed = await self._committed_by_groups(wanted, known)
-        ends = await self._ends({one for part in wanted.values() if isinstance(part, list) for one in part}, layout)
+        partitions = {one for part in wanted.values() if isinstance(part, list) for one in part}
+        async with asyncio.TaskGroup() as tasks:
+            asking = tasks.create_task(self._ends(partitions, layout))
+            committed = await self._committed_by_groups(wanted, known)
+        ends = asking.result()
         return {question: answer_to(part, committed[question], ends) for question, part in wanted.items()}
 
     async def layout(self, topics: Sequence[str]) -> Layout:

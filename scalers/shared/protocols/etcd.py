@@ -1,31 +1,27 @@
-"""Keys of etcd by its JSON gateway: who asks, which endpoint answers, and the token of a login.
+"""Keys of etcd by gRPC: who asks, which endpoint answers, and the token of a login.
 
-The gateway is on by default; a server that was started with `--enable-grpc-gateway=false` answers 404.
+A question by etcd's JSON gateway takes more than twice as long, and each stream of changes a connection of its own.
 """
 
 import asyncio
-import base64
-import binascii
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
-import httpx
 from pydantic import SecretStr
 
-from keda_py.sdk.scaler import NO_REDIRECTS, ScalerContext, ScalerError, SharingKey, TlsSettings, sharing_key
-from scalers.shared.answers.json_fields import INLINE_BYTES, Object, child, children, json_object, string
-from scalers.shared.http_answer import shown
+from keda_py.sdk.messages import parse
+from keda_py.sdk.scaler import ConfigError, ScalerContext, ScalerError, SharingKey, TlsSettings, sharing_key
+from scalers.shared.grpc import etcd_api as api
+from scalers.shared.grpc.connection import GrpcConnection, GrpcError, GrpcServer, Metadata, host_and_port
 
-_LONGEST_LINE = 256 * 1024
 _MOST_STREAMS = 20
-"""Of one user at a time: each holds a connection, of which a host is given a hundred; the others are polled alone."""
-_ENDLESS = httpx.Timeout(5.0, read=None)
-"""A stream ends by what it says, or does not say."""
-_AUTH_IS_OFF = b"authentication is not enabled"
-_UNAUTHENTICATED = (httpx.codes.UNAUTHORIZED, httpx.codes.BAD_REQUEST)
-"""Of a token that ended, or that a server which asks for one has not seen."""
+"""Streams of changes for one user at a time; the other keys are polled alone."""
+_NO_AUTHENTICATION = "FAILED_PRECONDITION"
+"""What a login is told by a server that has authentication switched off."""
+_LOG_IN = ("UNAUTHENTICATED", "INVALID_ARGUMENT")
+"""What a question is told whose token has ended, is of an older set of users, or is missing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,10 +37,18 @@ class EtcdUser:
     tls: TlsSettings | None
     timeout: float
 
-    def urls(self) -> list[str]:
-        """`host:port` gets its scheme."""
-        scheme = "http" if self.tls is None else "https"
-        return [one if "://" in one else f"{scheme}://{one}" for one in self.endpoints if one]
+    def servers(self) -> list[GrpcServer]:
+        """One for each endpoint: `host:port`, or a URL whose scheme says whether TLS is spoken. Raises ScalerError."""
+        return [self._server(one) for one in self.endpoints if one]
+
+    def _server(self, endpoint: str) -> GrpcServer:
+        scheme, _, place = endpoint.rpartition("://")
+        tls = {"http": None, "https": self.tls or TlsSettings()}.get(scheme, self.tls)
+        try:
+            address = host_and_port(place, "endpoints")
+        except ConfigError:
+            raise ScalerError(f'endpoints: "{place}" is not host:port, such as etcd.shop:2379') from None
+        return GrpcServer(address=address, tls=tls)
 
     def key(self, tenant: str) -> SharingKey:
         """Under which what is known of it is shared."""
@@ -54,150 +58,130 @@ class EtcdUser:
 
 
 class Etcd:
-    """Asks one endpoint after the other until one answers."""
+    """Asks one endpoint after the other until one answers; the one that answered last is asked first."""
 
     def __init__(self, user: EtcdUser, context: ScalerContext) -> None:
         self._user, self._context = user, context
-        self._urls = user.urls()
-        self._tls = context.tls_context(user.tls) if user.tls else None
-        self._timeout = user.timeout / max(1, len(self._urls))
-        self._token, self._needs_login = "", True
+        self.servers: list[GrpcConnection] = []
+        """In the order in which they are asked; connected by the first question."""
+        self._token: str | None = None
         self._streams = asyncio.Semaphore(_MOST_STREAMS)
 
     async def value(self, key: str) -> str | None:
         """The text of a key, None if missing. Raises ScalerError."""
-        body = await self._ask("/v3/kv/range", {"key": base64.b64encode(key.encode()).decode(), "limit": "1"})
-        return await self._context.parse(read_value, body, inline_bytes=INLINE_BYTES)
+        question = api.messages()["RangeRequest"](key=key.encode(), limit=1)
+        answer = parse(api.messages()["RangeResponse"], await self._ask(api.RANGE, question.SerializeToString()))
+        return _text(answer.kvs[0]) if answer.kvs else None
 
     async def changes(self, key: str, silence: float) -> AsyncGenerator[str, None]:
         """The text of a key at each change, from now on; "" where it is deleted.
 
         Raises ScalerError when the stream ends, or says nothing for so many seconds, not even that it is alive.
         """
-        async with self._streams, aclosing(self._changes(key, silence)) as changes:
-            async for text in changes:
-                yield text
-
-    async def _changes(self, key: str, silence: float) -> AsyncGenerator[str, None]:
-        wanted = {"create_request": {"key": base64.b64encode(key.encode()).decode(), "progress_notify": True}}
-        await self.value(key)  # finds the endpoint that answers, and logs in
-        url = f"{self._urls[0]}/v3/watch"
-        try:
-            async with self._context.http.stream("POST", url, json=wanted, timeout=_ENDLESS, **self._how()) as answer:
-                if answer.status_code != httpx.codes.OK:
-                    raise ScalerError(f'Post "{shown(url)}": status {answer.status_code}')
-                async for line in _lines(answer, silence):
-                    for text in await self._context.parse(read_changes, line, inline_bytes=INLINE_BYTES):
+        async with self._streams:
+            await self.value(key)  # finds the endpoint that answers, and logs in
+            wanted = api.messages()["WatchCreateRequest"](key=key.encode(), progress_notify=True)
+            request = api.messages()["WatchRequest"](create_request=wanted).SerializeToString()
+            answers = self.servers[0].follow(api.WATCH, request, self._proof())
+            async with aclosing(_heard(answers, silence)) as heard:
+                async for data in heard:
+                    for text in _changes_in(data):
                         yield text
-        except (httpx.HTTPError, TimeoutError) as error:
-            raise ScalerError(f'Post "{shown(url)}": {error or type(error).__name__}') from None
-        raise ScalerError(f'Post "{shown(url)}": the stream of changes ended')
+        raise ScalerError("etcd: the stream of changes ended")
 
-    async def _ask(self, path: str, question: dict[str, Any]) -> bytes:
+    async def aclose(self) -> None:
+        """Close the connection to each endpoint."""
+        servers, self.servers = self.servers, []
+        for server in servers:
+            await server.aclose()
+
+    async def _ask(self, path: str, question: bytes) -> bytes:
         failure = ScalerError("etcd: no endpoints are given")
-        for url in tuple(self._urls):
+        for server in tuple(self._connections()):
             try:
-                body = await self._ask_as_user(url, path, question)
+                answer = await self._ask_as_user(server, path, question)
             except ScalerError as error:
                 failure = error
                 continue
-            self._urls.remove(url)
-            self._urls.insert(0, url)
-            return body
+            self.servers.remove(server)
+            self.servers.insert(0, server)
+            return answer
         raise failure
 
-    async def _ask_as_user(self, url: str, path: str, question: dict[str, Any]) -> bytes:
+    def _connections(self) -> list[GrpcConnection]:
+        if not self.servers:
+            servers = self._user.servers()
+            seconds = self._user.timeout / max(1, len(servers))
+            self.servers = [GrpcConnection(server, self._context, timeout=seconds) for server in servers]
+        return self.servers
+
+    async def _ask_as_user(self, server: GrpcConnection, path: str, question: bytes) -> bytes:
         if not self._user.username.get_secret_value():
-            return _good(await self._post(url + path, question), url + path)
-        if self._needs_login and not self._token:
-            await self._log_in(url)
-        answer = await self._post(url + path, question)
-        if answer.status_code in _UNAUTHENTICATED:
-            await self._log_in(url)
-            answer = await self._post(url + path, question)
-        return _good(answer, url + path)
-
-    async def _log_in(self, url: str) -> None:
-        """A server whose authentication is off gives no token and asks for none, until it is switched on."""
-        path, self._token, self._needs_login = f"{url}/v3/auth/authenticate", "", True
-        user, password = self._user.username.get_secret_value(), self._user.password.get_secret_value()
-        answer = await self._post(path, {"name": user, "password": password})
-        if not answer.is_success and _AUTH_IS_OFF in answer.content:
-            self._needs_login = False
-            return
-        self._token = await self._context.parse(read_token, _good(answer, path), inline_bytes=INLINE_BYTES)
-
-    async def _post(self, url: str, question: dict[str, Any]) -> httpx.Response:
+            return await server.ask(path, question)
+        if self._token is None:
+            await self._log_in(server)
         try:
-            return await self._context.http.post(url, json=question, timeout=self._timeout, **self._how())
-        except httpx.HTTPError as error:
-            raise ScalerError(f'Post "{shown(url)}": {error or type(error).__name__}') from None
-        except (httpx.InvalidURL, UnicodeError):
-            raise ScalerError("endpoints: an address has a character that HTTP does not allow") from None
+            return await server.ask(path, question, self._proof())
+        except GrpcError as error:
+            if error.code not in _LOG_IN:
+                raise
+        await self._log_in(server)
+        return await server.ask(path, question, self._proof())
 
-    def _how(self) -> dict[str, Any]:
-        headers = {"Authorization": self._token} if self._token else {}
-        extensions: dict[str, Any] = {"redirects": NO_REDIRECTS, **({"ssl": self._tls} if self._tls else {})}
-        return {"headers": headers, "extensions": extensions}
+    async def _log_in(self, server: GrpcConnection) -> None:
+        """As KEDA's client does, a user is no mistake where the server has authentication switched off."""
+        self._token = None
+        name, password = self._user.username.get_secret_value(), self._user.password.get_secret_value()
+        question = api.messages()["AuthenticateRequest"](name=name, password=password).SerializeToString()
+        try:
+            answer = parse(api.messages()["AuthenticateResponse"], await server.ask(api.AUTHENTICATE, question))
+        except GrpcError as error:
+            if error.code != _NO_AUTHENTICATION:
+                raise
+            self._token = ""
+            return
+        if not answer.token or not answer.token.isascii() or not answer.token.isprintable():
+            raise ScalerError("etcd gave no token")
+        self._token = answer.token
+
+    def _proof(self) -> Metadata:
+        return (("token", self._token),) if self._token else ()
 
 
 async def etcd(user: EtcdUser, context: ScalerContext) -> Etcd:
-    """The shared endpoints and login of this user."""
+    """The shared endpoints and login of this user. Raises ConfigError where gRPC's library is not installed."""
+    api.messages()
 
     async def make() -> Etcd:
         return Etcd(user, context)
 
-    async def close(_: Etcd) -> None:
-        """Its requests go through the shared client."""
-
-    return await context.shared(user.key(context.namespace), make, close)
+    return await context.shared(user.key(context.namespace), make, Etcd.aclose)
 
 
-def read_value(text: bytes) -> str | None:
-    """The first key's value. May run in another process. Raises ScalerError."""
-    found = children(json_object(text), "kvs")
-    if not found:
-        return None
-    return _decoded(found[0])
-
-
-def read_changes(text: bytes) -> list[str]:
-    """The values that a line of the stream tells of. May run in another process. Raises ScalerError."""
-    events = children(child(json_object(text), "result"), "events")
-    return [_decoded(child(event, "kv")) if string(event, "type") != "DELETE" else "" for event in events]
-
-
-def read_token(text: bytes) -> str:
-    """The token of a login. May run in another process. Raises ScalerError."""
-    token = string(json_object(text), "token")
-    if not token or not token.isascii() or not token.isprintable():
-        raise ScalerError("etcd gave no token")
-    return token
-
-
-def _decoded(pair: Object) -> str:
+async def _heard(answers: AsyncIterator[bytes], silence: float) -> AsyncGenerator[bytes, None]:
+    """Each answer of the stream. Raises ScalerError after so many seconds without one."""
     try:
-        return base64.b64decode(string(pair, "value"), validate=True).decode()
-    except (binascii.Error, UnicodeDecodeError):
+        while True:
+            async with asyncio.timeout(silence):
+                answer = await anext(answers, None)
+            if answer is None:
+                return
+            yield answer
+    except TimeoutError:
+        raise ScalerError(f"etcd: nothing was heard of the key for {silence:g} s") from None
+
+
+def _changes_in(data: bytes) -> list[str]:
+    """The values that an answer of the stream has. Raises ScalerError where it ends the stream."""
+    answer = parse(api.messages()["WatchResponse"], data)
+    if answer.canceled:
+        raise ScalerError(f"etcd: the stream of changes was refused: {answer.cancel_reason[:200]}")
+    return ["" if event.type == api.DELETE else _text(event.kv) for event in answer.events]
+
+
+def _text(pair: Any) -> str:
+    try:
+        value: bytes = pair.value
+        return value.decode()
+    except UnicodeDecodeError:
         raise ScalerError("the value in the answer is not text") from None
-
-
-async def _lines(answer: httpx.Response, silence: float) -> AsyncIterator[bytes]:
-    """Each a document. Raises TimeoutError after so many seconds without one."""
-    waiting, chunks = b"", answer.aiter_bytes()
-    while True:
-        async with asyncio.timeout(silence):
-            chunk = await anext(chunks, b"")
-        if not chunk:
-            return
-        *lines, waiting = (waiting + chunk).split(b"\n")
-        for line in filter(None, lines):
-            yield line
-        if len(waiting) > _LONGEST_LINE:
-            raise ScalerError("etcd: a change is too long")
-
-
-def _good(answer: httpx.Response, url: str) -> bytes:
-    if answer.status_code != httpx.codes.OK:
-        raise ScalerError(f'Post "{shown(url)}": status {answer.status_code}')
-    return answer.content

@@ -1,7 +1,7 @@
 """Lengths of queues by AMQP 0-9-1: a passive declaration tells how many messages are ready.
 
-One connection for all triggers of a namespace on one vhost as one user; it is opened again when it was lost. The
-library aiormq is the extra `rabbitmq`, imported when the first connection is opened.
+One connection with one channel for all triggers of a namespace on one vhost as one user; each is opened again when it
+was lost. The library aiormq is the extra `rabbitmq`, imported when the first connection is opened.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from scalers.shared.protocols.tcp import open_stream, reason_of
 from scalers.shared.rabbitmq.address import RabbitAddress
 
 if TYPE_CHECKING:
-    from aiormq import Channel, Connection
+    from aiormq import Connection
 
 _LONGEST_FRAME = 16 * 1024
 """Bytes; frames that we ask for hold a number or a line of text, and the first one what the server can do."""
@@ -79,6 +79,7 @@ class AmqpQueues:
             self._tls = context.tls_context(server.tls)
         self._lock, self._held = asyncio.Lock(), AsyncExitStack()
         self._connection: Connection | None = None
+        self._kept: Any = None
 
     async def lengths(self, names: Sequence[str]) -> Sequence[int | ScalerError]:
         """Ready messages of each queue; a missing one is an error of its own. Raises ScalerError, and ConfigError."""
@@ -99,7 +100,7 @@ class AmqpQueues:
 
     async def aclose(self) -> None:
         """Close it, in any case."""
-        connection, self._connection = self._connection, None
+        connection, self._connection, self._kept = self._connection, None, None
         try:
             if connection is not None:
                 with suppress(*_failures()):
@@ -108,16 +109,9 @@ class AmqpQueues:
             await self._held.aclose()
 
     async def _ask(self, names: Sequence[str]) -> list[int | ScalerError]:
-        channel, answers = await self._channel(), list[int | ScalerError]()
-        for name in names:
-            answer = await self._length(channel, name)
-            answers.append(answer)
-            if isinstance(answer, ScalerError):  # the server has closed the channel with it
-                channel = await self._channel()
-        await channel.close()
-        return answers
+        return [await self._length(await self._channel(), name) for name in names]
 
-    async def _length(self, channel: "Channel", name: str) -> int | ScalerError:
+    async def _length(self, channel: Any, name: str) -> int | ScalerError:
         from aiormq.exceptions import AMQPChannelError
 
         if len(name.encode()) > _LONGEST_NAME:
@@ -125,15 +119,20 @@ class AmqpQueues:
         try:
             declared = await channel.rpc(_declaration(name))
         except AMQPChannelError as error:
+            self._kept = None  # the server has closed it with its refusal
             return ScalerError(f'queue "{name}": {str(error)[:_LONGEST_TEXT]}')
         return getattr(declared, "message_count", None) or 0
 
     async def _channel(self) -> Any:
+        """The one that is open, or a new one on the connection that is kept."""
         if self._connection is None or not self._connection.is_opened:
             await self.aclose()
             await self._connect()
         assert self._connection is not None
-        return await self._connection.channel()
+        channel = self._kept
+        if channel is None or channel.is_closed:
+            channel = self._kept = await self._connection.channel()
+        return channel
 
     async def _connect(self) -> None:
         from aiormq import Connection
