@@ -1,13 +1,10 @@
 """Triggers on real servers of this machine, each with something to count: what `reads` reads again and again."""
 
-import stat
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from importlib.util import find_spec
 from pathlib import Path
 
 import httpx
-import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.structs import TopicPartition
@@ -16,6 +13,7 @@ from keda_py.net.secret_texts import as_secrets
 from keda_py.sdk.scaler import Trigger
 from tests.scalers.servers.etcd import etcd
 from tests.scalers.servers.kafka import tansu
+from tests.scalers.servers.osmem import osmem_command
 from tests.scalers.servers.rabbitmq import rabbitmq
 from tests.servers import LOOPBACK, STARTUP_SECONDS, free_port, running
 
@@ -70,12 +68,8 @@ async def _kafka(folder: Path) -> AsyncIterator[Trigger]:
 
 @asynccontextmanager
 async def _elasticsearch(folder: Path) -> AsyncIterator[Trigger]:
-    found = find_spec("osmem_server")
-    if found is None or not found.submodule_search_locations:
-        pytest.skip("needs osmem-server: pip install 'keda-py[servers]'")
-    command, port = Path(found.submodule_search_locations[0], "bin", "osmem-server"), free_port()
-    command.chmod(command.stat().st_mode | stat.S_IXUSR)  # wheels lose it
-    with running([str(command), "-addr", f"{LOOPBACK}:{port}", "-no-stdin-watch"], port, folder / "log"):
+    port = free_port()
+    with running(osmem_command(port), port, folder / "log"):
         url = f"http://{LOOPBACK}:{port}"
         async with _client(url) as client:
             for number in range(7):

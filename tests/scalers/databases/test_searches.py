@@ -1,8 +1,6 @@
 """`elasticsearch` and `opensearch` against a real server of OpenSearch's searches, and what it cannot show played."""
 
-import stat
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 
 import httpx
@@ -13,6 +11,7 @@ from keda_py.testing import EngineContext, check_scaler
 from scalers.elasticsearch import ElasticsearchScaler
 from scalers.opensearch import OpensearchScaler
 from tests.scalers.conftest import Bench
+from tests.scalers.servers.osmem import osmem_command
 from tests.scalers.servers.restartable import Restartable
 from tests.scalers.triggers import trigger_of
 from tests.servers import LOOPBACK, STARTUP_SECONDS, free_port
@@ -23,14 +22,8 @@ AUTH = {"password": "s3cret"}
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Restartable]:
-    found = find_spec("osmem_server")
-    if found is None or not found.submodule_search_locations:
-        pytest.skip("needs osmem-server: pip install 'keda-py[servers]'")
-    command = Path(found.submodule_search_locations[0], "bin", "osmem-server")
-    command.chmod(command.stat().st_mode | stat.S_IXUSR)  # wheels lose it
     port, folder = free_port(), tmp_path_factory.mktemp("osmem")
-    arguments = [str(command), "-addr", f"{LOOPBACK}:{port}", "-no-stdin-watch"]
-    with Restartable(port, arguments, folder / "log", {}) as running:
+    with Restartable(port, osmem_command(port), folder / "log", {}) as running:
         yield running
 
 
