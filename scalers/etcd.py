@@ -19,8 +19,8 @@ from keda_py.sdk.scaler import (
     TriggerMetadata,
     sources,
 )
+from scalers.shared.grpc.etcd import Etcd, EtcdUser, etcd
 from scalers.shared.numbers import finite_reading, float_of
-from scalers.shared.protocols.etcd import Etcd, EtcdUser, etcd
 from scalers.shared.target import check_target
 
 _NONE = SecretStr("")
