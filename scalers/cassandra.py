@@ -7,7 +7,7 @@ from pydantic import SecretStr, model_validator
 from keda_py.sdk.scaler import AUTH, ConfigError, Reading, ScalerContext, TlsSettings, named, sources
 from scalers.shared.databases.cql import CqlServer
 from scalers.shared.databases.cql_frames import CONSISTENCIES
-from scalers.shared.databases.query_scaler import QueryMetadata, QueryScaler
+from scalers.shared.databases.queries.scaler import QueryMetadata, QueryScaler
 from scalers.shared.target import check_target
 
 _NONE = SecretStr("")

@@ -1,5 +1,6 @@
 """Scale on how many documents of a MongoDB collection match a filter."""
 
+from datetime import timedelta
 from typing import Annotated, Literal, Self
 from urllib.parse import quote
 
@@ -16,14 +17,19 @@ from keda_py.sdk.scaler import (
     TriggerMetadata,
     sources,
 )
-from scalers.shared.databases.mongodb import MongoClient, MongoServer, connect, load_library, query_problem
+from scalers.shared.databases.mongodb import MongoClient, MongoServer, connect, load_library
+from scalers.shared.databases.mongodb_filter import filter_problem
+from scalers.shared.databases.queries.pool import LONGEST_WAIT
 from scalers.shared.target import check_target
 
 _NONE = SecretStr("")
 
 
 class MongodbMetadata(TriggerMetadata):
-    """Keys of `mongodb`: a connection string, or scheme, host, port, username and password."""
+    """Keys of `mongodb`: a connection string, or scheme, host, port, username and password.
+
+    `timeout` is ours alone, KEDA ignores it.
+    """
 
     connection_string: Annotated[SecretStr, sources(AUTH, META, ENV)] = _NONE
     scheme: Annotated[str, sources(AUTH, META)] = "mongodb"
@@ -41,6 +47,7 @@ class MongodbMetadata(TriggerMetadata):
     key: Annotated[SecretStr, sources(AUTH)] = _NONE
     key_password: Annotated[SecretStr, sources(AUTH)] = _NONE
     ca: Annotated[str, sources(AUTH)] = ""
+    timeout: timedelta | None = None
 
     @model_validator(mode="after")
     def _check_connection(self) -> Self:
@@ -104,8 +111,13 @@ class MongodbScaler(Scaler[MongodbMetadata]):
     @property
     def cautions(self) -> tuple[str, ...]:
         """As in KEDA, a filter that cannot be read fails each poll, not the ScaledObject."""
-        problem = query_problem(self.metadata.query)
+        problem = filter_problem(self.metadata.query)
         return (problem,) if problem else ()
+
+    @property
+    def longest_wait(self) -> float:
+        """For the turn of this trigger's count among those of its server and user."""
+        return LONGEST_WAIT
 
     async def open(self) -> None:
         """Join the client; its first user sends a ping."""

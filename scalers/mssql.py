@@ -10,7 +10,7 @@ from keda_py.sdk.scaler import AUTH, ENV, META, ConfigError, Destination, Readin
 from scalers.shared.azure.azure_workload import azure_token
 from scalers.shared.databases.mssql import MssqlServer
 from scalers.shared.databases.mssql_address import MssqlAddress, address_of, parse_connection
-from scalers.shared.databases.query_scaler import QueryMetadata, QueryScaler
+from scalers.shared.databases.queries.scaler import QueryMetadata, QueryScaler
 from scalers.shared.target import check_target
 
 _SCOPE = "https://database.windows.net/.default"

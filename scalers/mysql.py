@@ -7,7 +7,7 @@ from pydantic import SecretStr
 from keda_py.sdk.scaler import AUTH, ENV, META, ConfigError, ScalerContext, sources
 from scalers.shared.databases.mysql import MysqlServer
 from scalers.shared.databases.mysql_address import MysqlAddress, parse_dsn, port_of
-from scalers.shared.databases.query_scaler import QueryMetadata, QueryScaler
+from scalers.shared.databases.queries.scaler import QueryMetadata, QueryScaler
 from scalers.shared.target import check_target
 
 _NONE = SecretStr("")

@@ -12,7 +12,7 @@ from scalers.shared.azure.azure_workload import azure_token
 from scalers.shared.databases.postgres import PostgresServer
 from scalers.shared.databases.postgres_address import PostgresAddress, address_of, parse_connection
 from scalers.shared.databases.postgres_notices import notices
-from scalers.shared.databases.query_scaler import QueryMetadata, QueryScaler
+from scalers.shared.databases.queries.scaler import QueryMetadata, QueryScaler
 from scalers.shared.protocols.listening import Listening
 from scalers.shared.target import check_target
 

@@ -69,10 +69,15 @@ class ScalerSource:
         given = Trigger(type=trigger.type, metadata=trigger.metadata, env=resolved.env, auth=resolved.auth)
         what = f"opening scaler {trigger.type}"
         with acting_for(spec.namespace):
-            return await guard(self._open(given, context, resolved), self.timeout, what=what)
+            scaler, seconds = await guard(self._build(given, context), self.timeout, what=what)
+            return await guard(self._open(scaler, context, resolved), seconds, what=what)
 
-    async def _open(self, trigger: Trigger, context: EngineContext, resolved: Resolved) -> "OpenScaler":
+    async def _build(self, trigger: Trigger, context: EngineContext) -> tuple[AnyScaler, float]:
+        """The scaler, and the seconds that opening it may take: a server that answers slowly is slow to log in to."""
         scaler = self.build(trigger, context)
+        return scaler, max(self.timeout, scaler.timeout + GRACE_SECONDS)
+
+    async def _open(self, scaler: AnyScaler, context: EngineContext, resolved: Resolved) -> "OpenScaler":
         try:
             await scaler.open()
             if scaler.batch_key is not None:
@@ -83,7 +88,7 @@ class ScalerSource:
                 resolved=resolved,
                 batch_key=scaler.batch_key,
                 activation=float(scaler.activation),
-                timeout=scaler.timeout + GRACE_SECONDS,
+                timeout=scaler.longest_wait + scaler.timeout + GRACE_SECONDS,
                 # A scaler of one metric may as well define `read(self)`.
                 takes_spec=bool(signature(scaler.read).parameters),
             )
@@ -261,7 +266,7 @@ def _all_open(outcomes: Sequence[OpenScaler | ConfigError | ScalerError]) -> lis
 
 async def _specs(spec: TriggersSpec, opened: Sequence[OpenScaler], timeout: float) -> list[tuple[MetricSpec, ...]]:
     return [
-        await guard(one.scaler.specs(), timeout, what=f"metrics of scaler {trigger.type}")
+        await guard(one.scaler.specs(), max(timeout, one.timeout), what=f"metrics of scaler {trigger.type}")
         for one, trigger in zip(opened, spec.triggers, strict=True)
     ]
 

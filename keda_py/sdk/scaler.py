@@ -301,6 +301,14 @@ class Scaler(Generic[M]):
             else self.context.http_timeout
         )
 
+    @property
+    def longest_wait(self) -> float:
+        """Seconds that a reading may wait for its turn, as for a connection, before its `timeout` begins.
+
+        A scaler that says more than 0 keeps the time-out of its question itself.
+        """
+        return 0.0
+
     async def open(self) -> None:
         """Connect. Raises ConfigError (the user must act) or ScalerError (try again)."""
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from keda_py.sdk.scaler import addresses
-from scalers.shared.databases.session import LONGEST_ANSWER
+from scalers.shared.databases.queries.link import LONGEST_ANSWER
 
 _LENGTH = 4
 """Bytes that tell the length of a message, which counts them too."""

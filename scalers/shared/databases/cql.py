@@ -9,7 +9,7 @@ from pydantic import SecretStr
 
 from keda_py.sdk.scaler import ScalerContext, ScalerError, SharingKey, TlsSettings, sharing_key
 from scalers.shared.databases import cql_frames as cql
-from scalers.shared.databases.session import LONGEST_ANSWER, NO_ROW, QueryRefused
+from scalers.shared.databases.queries.link import LONGEST_ANSWER, NO_ROW, QueryRefused
 from scalers.shared.protocols.tcp import open_stream, reason_of
 
 
@@ -74,13 +74,24 @@ class CqlLink:
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, server: CqlServer) -> None:
         self._reader, self._writer, self._server = reader, writer, server
 
+    @property
+    def closed(self) -> bool:
+        """Whether it is being closed."""
+        return self._writer.is_closing()
+
+    async def restore(self) -> bool:
+        """The protocol has no way to."""
+        return False
+
     async def first(self, query: str) -> object:
-        """The first cell; a number of whatever width."""
+        """The only cell; a number of whatever width."""
         operation, body = await self.ask(cql.QUERY, cql.query(query, self._server.consistency))
         if operation != cql.RESULT:
             raise ScalerError("the server says something that is no answer to a query")
         try:
             there, cell = cql.first_cell(body)
+        except cql.SeveralColumns as error:
+            raise QueryRefused(str(error)) from None
         except ValueError as error:
             raise ScalerError(f"the answer cannot be read: {error}") from None
         return cell if there else NO_ROW

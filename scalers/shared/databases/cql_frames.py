@@ -100,8 +100,12 @@ class Body:
         return self.take(size) if size >= 0 else None
 
 
+class SeveralColumns(ValueError):
+    """A row of more than one cell."""
+
+
 def first_cell(body: Body) -> tuple[bool, object]:
-    """Whether there is a row, and its first cell: a number, None for null, or the name of another type's code."""
+    """Whether there is a row, and its only cell: a number, None for null, or the name of another type's code."""
     if body.number() != _ROWS:
         return False, None
     flags, columns = body.number(), body.number()
@@ -112,6 +116,8 @@ def first_cell(body: Body) -> tuple[bool, object]:
     kinds = [_column(body, flags) for _ in range(columns)]
     if body.number() < 1 or not kinds:
         return False, None
+    if columns > 1:
+        raise SeveralColumns(f"the query answers {columns} columns: select one, a count or a number")
     return True, _number(kinds[0], body.cell())
 
 

@@ -6,15 +6,25 @@ a cloud, is refused. Texts of the library are shown only where they cannot hold 
 
 import asyncio
 import tempfile
-from collections.abc import Awaitable
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import orjson
 from pydantic import SecretStr
 
-from keda_py.sdk.scaler import ConfigError, ScalerContext, ScalerError, SharingKey, TlsSettings, sharing_key
+from keda_py.sdk.scaler import (
+    LONGEST_TIMEOUT,
+    ConfigError,
+    ScalerContext,
+    ScalerError,
+    SharingKey,
+    TlsSettings,
+    sharing_key,
+)
+from scalers.shared.databases.mongodb_filter import filter_problem, read_filter
+from scalers.shared.databases.queries.pool import LONGEST_WAIT
 from scalers.shared.extras import needs_extra
 
 if TYPE_CHECKING:
@@ -25,10 +35,8 @@ T = TypeVar("T")
 _MECHANISMS = frozenset({"", "DEFAULT", "SCRAM-SHA-1", "SCRAM-SHA-256", "PLAIN", "MONGODB-X509"})
 _FILES = frozenset({"tlscafile", "tlscertificatekeyfile", "tlscrlfile"})
 _LONGEST_TEXT = 300
-_CONNECTIONS = 2
-_LONGEST_FILTER: Final = 64 * 1024
-_MOST_COLLECTIONS: Final = 2_000
-"""Of a filter: it is read on the loop at each poll."""
+_CONNECTIONS = 8
+"""Of one client to one server; the library opens them as they are needed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,27 +55,42 @@ class MongoServer:
 
 
 class MongoClient:
-    """A client that has answered a ping."""
+    """A client that has answered a ping. Counts go side by side, as many as it has connections."""
 
     def __init__(self, client: "AsyncMongoClient[dict[str, Any]]", timeout: float) -> None:
         self._client, self._timeout = client, timeout
+        self._turns = asyncio.Semaphore(_CONNECTIONS)
 
     async def count(self, database: str, collection: str, query: str) -> int:
-        """How many documents match. Raises ScalerError."""
+        """How many documents match; the time-out begins when it is its turn. Raises ScalerError."""
         from bson.errors import BSONError
-        from bson.json_util import loads
         from pymongo.errors import PyMongoError
 
-        if problem := query_problem(query):
+        if problem := filter_problem(query):
             raise ScalerError(problem)
-        try:
-            counting = self._client[database][collection].count_documents(loads(query))
-            count = await _in_time(self._client, counting, self._timeout)
-        except (PyMongoError, BSONError, ValueError, TypeError, LookupError, OSError) as error:
-            raise ScalerError(f"mongodb cannot count {database}.{collection}: {_said(error)}") from None
+        async with self._turn():
+            try:
+                counting = self._client[database][collection].count_documents(read_filter(query))
+                count = await _in_time(self._client, counting, self._timeout)
+            except (PyMongoError, BSONError, ValueError, TypeError, LookupError, OverflowError, OSError) as error:
+                raise ScalerError(f"mongodb cannot count {database}.{collection}: {_said(error)}") from None
         if not isinstance(count, int) or isinstance(count, bool):
             raise ScalerError(f"mongodb cannot count {database}.{collection}: the answer is no whole number")
         return count
+
+    @asynccontextmanager
+    async def _turn(self) -> AsyncIterator[None]:
+        try:
+            async with asyncio.timeout(LONGEST_WAIT):
+                await self._turns.acquire()
+        except TimeoutError:
+            raise ScalerError(
+                f"mongodb was kept busy for {LONGEST_WAIT:g} s by slow queries: make them quicker"
+            ) from None
+        try:
+            yield
+        finally:
+            self._turns.release()
 
     async def aclose(self) -> None:
         """Close its connections."""
@@ -78,17 +101,6 @@ def load_library() -> None:
     """Raises ConfigError where the library is missing."""
     with needs_extra("mongodb"):
         import pymongo  # noqa: F401
-
-
-def query_problem(query: str) -> str:
-    """Why a filter cannot be sent, "" where it can."""
-    if len(query) > _LONGEST_FILTER or query.count("[") + query.count("{") > _MOST_COLLECTIONS:
-        return f"query: has more than {_LONGEST_FILTER} characters, or {_MOST_COLLECTIONS} lists and mappings"
-    try:
-        found = orjson.loads(query)
-    except orjson.JSONDecodeError:
-        return 'query: is not JSON: write a filter such as {"state": "open"}'
-    return "" if isinstance(found, dict) and found else 'query: is no filter: write one such as {"state": "open"}'
 
 
 async def connect(server: MongoServer, context: ScalerContext) -> MongoClient:
@@ -147,7 +159,8 @@ async def _in_time(client: "AsyncMongoClient[dict[str, Any]]", asking: Awaitable
     except TimeoutError:
         failed = (server.error for server in client.topology_description.server_descriptions().values())
         said = ", ".join(dict.fromkeys(_said(error) for error in failed if error is not None))
-        raise TimeoutError(said or f"no answer in {seconds:g} s") from None
+        remedy = f"a longer `timeout` may be set in the trigger's metadata, up to {LONGEST_TIMEOUT:g}s"
+        raise TimeoutError(said or f"no answer in {seconds:g} s: {remedy}") from None
 
 
 def _check(uri: SecretStr) -> None:

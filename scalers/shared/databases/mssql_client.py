@@ -21,7 +21,7 @@ from pytds.tds_base import ClosedConnectionError, Error
 
 from keda_py.sdk.scaler import ScalerError, addresses
 from scalers.shared.databases.mssql_address import MssqlAddress
-from scalers.shared.databases.session import LONGEST_ANSWER, NO_ROW, QueryRefused
+from scalers.shared.databases.queries.link import LONGEST_ANSWER, NO_ROW, QueryRefused, only_cell
 from scalers.shared.protocols.tcp import reason_of
 
 T = TypeVar("T")
@@ -86,8 +86,17 @@ class MssqlLink:
     def __init__(self, connection: Any, wire: BoundedSocket, thread: ThreadPoolExecutor) -> None:
         self._connection, self._wire, self._thread = connection, wire, thread
 
+    @property
+    def closed(self) -> bool:
+        """Whether its socket is."""
+        return bool(self._wire.fileno() < 0)
+
+    async def restore(self) -> bool:
+        """The library has no way to."""
+        return False
+
     async def first(self, query: str) -> object:
-        """The first cell; further rows are left to the server."""
+        """The only cell; further rows are left to the server."""
         self._wire.begin()
         try:
             return await _run(self._thread, self._ask, query)
@@ -100,7 +109,7 @@ class MssqlLink:
         with self._connection.cursor() as cursor:
             cursor.execute(query)
             row = cursor.fetchone() if cursor.description else None
-            return NO_ROW if row is None else row[0]
+            return NO_ROW if row is None else only_cell(row)
 
     async def aclose(self) -> None:
         """At once: the thread ends since its socket does."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from keda_py.sdk.scaler import ScalerContext, SharingKey, TlsSettings, sharing_key
 from scalers.shared.databases.mysql_address import MysqlAddress
-from scalers.shared.databases.session import Link
+from scalers.shared.databases.queries.link import Link
 from scalers.shared.extras import needs_extra
 
 
@@ -24,7 +24,8 @@ class MysqlServer:
         """Always under the user."""
         at = self.at
         what = ("mysql", use, at.host, at.port, at.database, at.tls, self.timeout)
-        return sharing_key(tenant, what, at.user, at.password, "user")
+        session = "; ".join(statement for alternatives in at.session for statement in alternatives)
+        return sharing_key(tenant, what, at.user, at.password, session, "user")
 
     async def connect(self, context: ScalerContext) -> Link:
         """Raises ScalerError, or ConfigError where the library is missing."""
@@ -42,5 +43,6 @@ class MysqlServer:
                 "ssl": tls,
                 "must_encrypt": at.tls in ("verify", "unverified"),
                 "connect_timeout": self.timeout,
-            }
+            },
+            at.session,
         )

@@ -1,21 +1,31 @@
-"""Where a MySQL is, as the DSN of KEDA's driver says it: `user:password@tcp(host:3306)/db?tls=true`."""
+"""Where a MySQL is, as the DSN of KEDA's driver says it: `user:password@tcp(host:3306)/db?tls=true`.
 
+What its parameters mean is in `mysql_parameters.py`.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import parse_qs, unquote
+from urllib.parse import unquote
 
 import re2
 from pydantic import SecretStr
 
 from keda_py.sdk.scaler import ConfigError
+from scalers.shared.databases.mysql_parameters import read_parameters, session_statements
 
 _PLACE = re2.compile(r"(?:([A-Za-z0-9]*)(?:\((.*)\))?)?")
-_TLS: Final = {"false": "disable", "true": "verify", "skip-verify": "unverified", "preferred": "preferred"}
+_TLS: Final = {
+    **dict.fromkeys(("false", "0"), "disable"),
+    **dict.fromkeys(("true", "1"), "verify"),
+    "skip-verify": "unverified",
+    "preferred": "preferred",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MysqlAddress:
-    """`tls`: disable, preferred (where the server can), unverified, verify."""
+    """`tls`: disable, preferred (where the server can), unverified, verify. `session`: see `mysql_parameters.py`."""
 
     host: str
     port: int
@@ -23,6 +33,7 @@ class MysqlAddress:
     password: SecretStr
     database: str
     tls: str = "disable"
+    session: Sequence[Sequence[str]] = ()
 
 
 def parse_dsn(text: str) -> MysqlAddress:
@@ -36,7 +47,11 @@ def parse_dsn(text: str) -> MysqlAddress:
     if network[1] not in ("", "tcp", None):
         raise _wrong("asks over TCP only: write user:password@tcp(host:3306)/db")
     database, _, query = after.partition("?")
-    tls = parse_qs(query).get("tls", ["false"])[-1].lower()
+    try:
+        parameters = read_parameters(query)
+    except ValueError as error:
+        raise _wrong(str(error)) from None
+    tls = parameters.get("tls", "false").lower()
     if tls not in _TLS:
         raise _wrong(f"tls is not one of {', '.join(_TLS)}: other names are those of a program's own")
     host, port = _split(network[2] or "127.0.0.1")
@@ -47,6 +62,7 @@ def parse_dsn(text: str) -> MysqlAddress:
         password=SecretStr(password),
         database=unquote(database),
         tls=_TLS[tls],
+        session=session_statements(parameters),
     )
 
 

@@ -5,6 +5,7 @@ Imported only where a trigger of MySQL is opened: the library is of an extra.
 
 import asyncio
 import struct
+from collections.abc import Sequence
 from typing import Any
 
 import aiomysql
@@ -13,7 +14,8 @@ from pymysql.constants import CLIENT
 from pymysql.err import MySQLError, OperationalError
 
 from keda_py.sdk.scaler import ScalerError, addresses
-from scalers.shared.databases.session import LONGEST_ANSWER, NO_ROW, QueryRefused
+from scalers.shared.databases.mysql_parameters import nearest
+from scalers.shared.databases.queries.link import LONGEST_ANSWER, NO_ROW, QueryRefused, only_cell
 from scalers.shared.protocols.tcp import reason_of
 
 _FAILURES = (
@@ -37,6 +39,7 @@ class BoundedConnection(Connection):  # type: ignore[misc]  # the library has no
 
     def __init__(self, *, must_encrypt: bool, **options: Any) -> None:
         super().__init__(**options)
+        self.client_flag &= ~CLIENT.MULTI_STATEMENTS  # which the library asks for; CLIENT.CAPABILITIES has it, too
         self._host: str
         self._writer: asyncio.StreamWriter | None
         self._name, self._must_encrypt, self._left = self._host, must_encrypt, LONGEST_ANSWER
@@ -89,8 +92,17 @@ class MysqlLink:
     def __init__(self, connection: BoundedConnection) -> None:
         self._connection = connection
 
+    @property
+    def closed(self) -> bool:
+        """Also where a transaction was left open, which would show the next query what was there when it began."""
+        return bool(self._connection.closed or self._connection.get_transaction_status())
+
+    async def restore(self) -> bool:
+        """It would take three more round trips: the server forgets the database and the character set as well."""
+        return False
+
     async def first(self, query: str) -> object:
-        """The first cell. Further rows are not waited for: the connection is closed instead."""
+        """The only cell. Further rows are not waited for: the connection is closed instead."""
         self._connection.begin()
         try:
             cursor = await self._connection.cursor(aiomysql.SSCursor)
@@ -102,7 +114,7 @@ class MysqlLink:
                 await cursor.close()
         except _FAILURES as error:
             raise self._explained(error) from None
-        return NO_ROW if row is None else row[0]
+        return NO_ROW if row is None else only_cell(row)
 
     def _explained(self, error: Exception) -> ScalerError:
         number = error.args[0] if error.args else 0
@@ -115,11 +127,12 @@ class MysqlLink:
         self._connection.close()
 
 
-async def connected(options: dict[str, Any]) -> MysqlLink:
-    """Raises ScalerError."""
+async def connected(options: dict[str, Any], session: Sequence[Sequence[str]]) -> MysqlLink:
+    """A connection for which one statement of each of `session` has been accepted. Raises ScalerError."""
     connection = BoundedConnection(autocommit=True, **options)
     try:
         await connection._connect()
+        await _set(connection, session)
     except _FAILURES as error:
         connection.close()
         raise ScalerError(f"connection failed: {explained(error.__cause__ or error)}") from None
@@ -127,6 +140,22 @@ async def connected(options: dict[str, Any]) -> MysqlLink:
         connection.close()
         raise
     return MysqlLink(connection)
+
+
+async def _set(connection: BoundedConnection, session: Sequence[Sequence[str]]) -> None:
+    """Raises ScalerError that says which parameter may have been meant."""
+    for alternatives in session:
+        refused = ""
+        for statement in alternatives:
+            try:
+                await connection.query(statement)
+            except MySQLError as error:
+                said = explained(error)
+                refused = f"a parameter of connectionString: {said}{nearest(said, statement)}"
+            else:
+                break
+        else:
+            raise ScalerError(refused)
 
 
 def explained(error: BaseException) -> str:

@@ -12,7 +12,7 @@ from keda_py.cloud.tokens import TokenSource
 from keda_py.sdk.scaler import ScalerContext, ScalerError, SharingKey, TlsSettings, sharing_key
 from scalers.shared.databases.bounded_loop import BoundedLoop
 from scalers.shared.databases.postgres_address import PostgresAddress
-from scalers.shared.databases.session import NO_ROW, QueryRefused
+from scalers.shared.databases.queries.link import NO_ROW, QueryRefused, only_cell
 from scalers.shared.extras import needs_extra
 from scalers.shared.protocols.tcp import reason_of
 
@@ -25,6 +25,9 @@ _ATTEMPTS: dict[str, Sequence[TlsSettings | None]] = {
     "verify-ca": (_VERIFIED,),
     "verify-full": (_VERIFIED,),
 }
+
+
+_CANCEL_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,24 +49,34 @@ class PostgresServer:
         at = self.at
         places = ",".join(f"{host}:{port}" for host, port in at.hosts)
         settings = tuple((name, value) for name, value in sorted(at.settings.items()))
-        what = ("postgresql", use, places, at.database, at.sslmode, self.timeout, id(self.token) if self.token else 0)
+        proof = id(self.token) if self.token else 0
+        what = ("postgresql", use, places, at.database, at.sslmode, at.session, self.timeout, proof)
         return sharing_key(tenant, what, at.user, at.password, settings, "user")
 
     async def connect(self, context: ScalerContext) -> "PostgresLink":
         """To the first host that answers, by TLS as sslmode says. Raises ScalerError or ConfigError."""
         asyncpg = _library()
         failure = ScalerError("no host")
-        for host, port in self.at.hosts:
-            for tls in (_VERIFIED,) if self.token else _ATTEMPTS[self.at.sslmode]:
-                try:
-                    return await self._connect_to(asyncpg, (host, port), context.tls_context(tls) if tls else False)
-                except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
-                    failure = ScalerError(f"{host}:{port}: connection failed: {reason_of(error)}")
+        for place, tls, session in self._attempts():
+            try:
+                return await self._connect_to(place, context.tls_context(tls) if tls else False, session)
+            except asyncpg.TargetServerAttributeNotMatched:
+                failure = _unlike(place, session)
+            except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
+                failure = ScalerError(f"{place[0]}:{place[1]}: connection failed: {reason_of(error)}")
         raise failure
 
-    async def _connect_to(
-        self, asyncpg: ModuleType, place: tuple[str, int], tls: ssl.SSLContext | bool
-    ) -> "PostgresLink":
+    def _attempts(self) -> Iterator[tuple[tuple[str, int], TlsSettings | None, str]]:
+        """Where to connect, by which TLS, and to what kind of session, in order."""
+        wanted = self.at.session
+        for session in ("standby", "any") if wanted == "prefer-standby" else (wanted,):
+            for place in self.at.hosts:
+                for tls in (_VERIFIED,) if self.token else _ATTEMPTS[self.at.sslmode]:
+                    if tls or not self.at.binds:
+                        yield place, tls, session
+
+    async def _connect_to(self, place: tuple[str, int], tls: ssl.SSLContext | bool, session: str) -> "PostgresLink":
+        asyncpg = _library()
         password = await self.token.token() if self.token else self.at.password
         loop = BoundedLoop()
         try:
@@ -77,7 +90,7 @@ class PostgresServer:
                 timeout=self.timeout,
                 statement_cache_size=0,
                 server_settings=dict(self.at.settings),
-                target_session_attrs="any",
+                target_session_attrs=session,
                 loop=loop,
             )
         except (asyncpg.PostgresError, asyncpg.InterfaceError) as error:
@@ -92,13 +105,24 @@ class PostgresLink:
         self._connection, self._loop, self._asyncpg = connection, loop, asyncpg
         self._listeners: dict[Callable[[str], None], Callable[..., None]] = {}
 
+    @property
+    def closed(self) -> bool:
+        """By whichever side."""
+        return bool(self._connection.is_closed())
+
     async def first(self, query: str) -> object:
-        """The first cell; the server stops after one row."""
+        """The only cell; the server stops after one row."""
         with self._asking("the query is refused"):
             row = await self._connection.fetchrow(query)
-        if row is None:
-            return NO_ROW
-        return row[0] if len(row) else None
+        return NO_ROW if row is None else only_cell(row)
+
+    async def restore(self) -> bool:
+        """All settings, locks, temporary tables and statements; a transaction that is open ends with its connection."""
+        if self._connection.is_in_transaction():
+            return False
+        with self._asking("DISCARD ALL is refused"):
+            await self._connection.execute("DISCARD ALL")
+        return True
 
     async def listen(self, channel: str, heard: Callable[[str], None]) -> None:
         """Call `heard` with the channel at each NOTIFY. Raises as `first`."""
@@ -131,11 +155,19 @@ class PostgresLink:
                 raise ScalerError(f"connection lost: {error}") from None
             raise QueryRefused(f"{refused}: {error}") from None
         except (self._asyncpg.InterfaceError, OSError, asyncio.IncompleteReadError) as error:
+            if isinstance(error, self._asyncpg.InterfaceError) and not self._connection.is_closed():
+                raise QueryRefused(f"{refused}: {error}") from None  # by the library, as a query that wants arguments
             raise ScalerError(f"connection lost: {reason_of(error)}") from None
 
     async def aclose(self) -> None:
-        """At once."""
+        """At once, or when the server has been told to stop a query that was given up: else it would go on there."""
+        if telling := tuple(self._connection._cancellations):
+            await asyncio.wait(telling, timeout=_CANCEL_SECONDS)
         self._connection.terminate()
+
+
+def _unlike(place: tuple[str, int], session: str) -> ScalerError:
+    return ScalerError(f"{place[0]}:{place[1]}: is not {session}, which target_session_attrs asks for")
 
 
 def _library() -> ModuleType:

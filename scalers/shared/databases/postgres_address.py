@@ -20,8 +20,12 @@ _LONGEST: Final = 2048
 """Characters: re2 looks at a text from its beginning for each pair, and a longer one would hold up the loop."""
 _NAMES = {"dbname": "database", "username": "user", "hostaddr": "host"}
 _FILES = frozenset({"passfile", "servicefile", "service", "sslcert", "sslkey", "sslrootcert", "sslcrl", "sslpassword"})
+SESSIONS: Final = ("any", "read-write", "read-only", "primary", "standby", "prefer-standby")
+"""What target_session_attrs may ask of a server."""
+CHANNEL_BINDINGS: Final = ("disable", "prefer", "require")
 _OF_CLIENTS = frozenset(
     {
+        "channel_binding",
         "connect_timeout",
         "default_query_exec_mode",
         "description_cache_capacity",
@@ -29,6 +33,8 @@ _OF_CLIENTS = frozenset(
         "gssencmode",
         "krbspn",
         "krbsrvname",
+        "max_protocol_version",
+        "min_protocol_version",
         "min_read_buffer_size",
         "sslnegotiation",
         "sslsni",
@@ -42,13 +48,18 @@ _OF_CLIENTS = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PostgresAddress:
-    """Hosts with a port each, in the order in which to try them; `settings` are sent to the server."""
+    """Hosts with a port each, in the order in which to try them; `settings` are sent to the server.
+
+    `session`: what kind of server it has to be, as target_session_attrs says. `binds`: channel_binding is `require`.
+    """
 
     hosts: Sequence[tuple[str, int]]
     user: str
     password: SecretStr
     database: str
     sslmode: str
+    session: str = "any"
+    binds: bool = False
     settings: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -71,6 +82,13 @@ def address_of(found: Mapping[str, str], field: str) -> PostgresAddress:
     sslmode = found.get("sslmode", "prefer")
     if sslmode not in SSL_MODES:
         raise _wrong(f"sslmode is not one of {', '.join(SSL_MODES)}", field if field == "connection" else "sslmode")
+    session, binding = found.get("target_session_attrs", "any"), found.get("channel_binding", "prefer")
+    if session not in SESSIONS:
+        raise _wrong(f"target_session_attrs is not one of {', '.join(SESSIONS)}", field)
+    if binding not in CHANNEL_BINDINGS:
+        raise _wrong(f"channel_binding is not one of {', '.join(CHANNEL_BINDINGS)}", field)
+    if binding == "require" and sslmode == "disable":
+        raise _wrong("channel_binding=require needs TLS: write another sslmode than disable", field)
     user = found.get("user", "")
     return PostgresAddress(
         hosts=_hosts(found.get("host", ""), found.get("port", "5432"), field),
@@ -78,6 +96,8 @@ def address_of(found: Mapping[str, str], field: str) -> PostgresAddress:
         password=SecretStr(found.get("password", "")),
         database=found.get("database") or user,
         sslmode=sslmode,
+        session=session,
+        binds=binding == "require",
         settings={name: value for name, value in found.items() if name not in own},
     )
 

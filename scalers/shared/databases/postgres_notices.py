@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 from keda_py.sdk.scaler import ScalerContext, ScalerError
 from scalers.shared.databases.postgres import PostgresLink, PostgresServer
-from scalers.shared.databases.session import QueryRefused
+from scalers.shared.databases.queries.link import QueryRefused
 from scalers.shared.protocols.listening import Line, Listening, Pace, Refused, Tell, listening
 
 

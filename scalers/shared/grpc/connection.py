@@ -79,18 +79,18 @@ class GrpcConnection:
         """`host:port`."""
         return self._server.address
 
-    async def ask(self, path: str, request: bytes, metadata: Metadata = ()) -> bytes:
-        """The answer to one question, within the context's time-out. Raises ScalerError."""
-        channel = await self._open()
-        async with self._context.connection(self._server.address), self._asking(path):
-            asked = channel.unary_unary(path)(request, timeout=self._timeout, metadata=tuple(metadata))
+    async def ask(self, path: str, request: bytes, metadata: Metadata = (), timeout: float | None = None) -> bytes:
+        """The answer to one question, within so many seconds, by default the context's. Raises ScalerError."""
+        channel, seconds = await self._open(), timeout or self._timeout
+        async with self._context.connection(self._server.address), self._asking(path, seconds):
+            asked = channel.unary_unary(path)(request, timeout=seconds, metadata=tuple(metadata))
             answer: bytes = await asked
         return answer
 
     async def follow(self, path: str, request: bytes, metadata: Metadata = ()) -> AsyncIterator[bytes]:
         """The answers of a stream, as they come. Raises ScalerError when it breaks off."""
         channel = await self._open()
-        async with self._asking(path):
+        async with self._asking(path, self._timeout):
             call = channel.unary_stream(path)(request, metadata=tuple(metadata))
             try:
                 async for answer in call:
@@ -105,7 +105,7 @@ class GrpcConnection:
             await channel.close()
 
     @asynccontextmanager
-    async def _asking(self, path: str) -> AsyncIterator[None]:
+    async def _asking(self, path: str, seconds: float) -> AsyncIterator[None]:
         """Raises ScalerError, also where the failure of another question has closed the channel under this one."""
         what = f"gRPC {self._server.address} {path.rpartition('/')[2]}"
         try:
@@ -113,7 +113,7 @@ class GrpcConnection:
         except self._grpc.aio.AioRpcError as error:
             await self._give_up(error)
             reason = str(error.details())[:_LONGEST_REASON]
-            late = f"no answer in {self._timeout:g} s: " if any(words in reason for words in _LATE) else ""
+            late = f"no answer in {seconds:g} s: " if any(words in reason for words in _LATE) else ""
             raise GrpcError(f"{what}: {error.code().name}: {late}{reason}", error.code().name) from None
         except (self._grpc.aio.UsageError, asyncio.CancelledError):
             task = asyncio.current_task()

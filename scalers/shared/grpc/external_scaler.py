@@ -8,8 +8,10 @@ from pydantic import PrivateAttr, SecretStr
 from keda_py.net.secret_texts import EMPTY, Secrets
 from keda_py.sdk import external_protocol as protocol
 from keda_py.sdk.messages import parse
+from keda_py.sdk.metadata_values import read_duration
 from keda_py.sdk.scaler import (
     AUTH,
+    LONGEST_TIMEOUT,
     ConfigError,
     ExternalMetric,
     Reading,
@@ -30,7 +32,10 @@ _USUAL_PORT = 443
 
 
 class ExternalMetadata(TriggerMetadata):
-    """Keys of both types; every other key is the scaler's, and passed on to it."""
+    """Keys of both types; every other key is the scaler's, and passed on to it, as is `timeout`.
+
+    That key is ours as well, where it is a duration longer than the default: a scaler may mean something else by it.
+    """
 
     passes_unknown_keys = True
 
@@ -40,6 +45,7 @@ class ExternalMetadata(TriggerMetadata):
     ca_cert: Annotated[str, sources(AUTH)] = ""
     tls_client_cert: Annotated[SecretStr, sources(AUTH)] = EMPTY
     tls_client_key: Annotated[SecretStr, sources(AUTH)] = EMPTY
+    timeout: str = ""
 
     _passed: Mapping[str, SecretStr] = PrivateAttr(default_factory=dict)
 
@@ -89,6 +95,15 @@ class ExternalMetricsScaler(Scaler[M]):
         address = host_and_port(metadata.scaler_address, "scalerAddress", _USUAL_PORT)
         self._server = GrpcServer(address=address, tls=metadata.tls_settings())
 
+    @property
+    def timeout(self) -> float:
+        """Never less than the default, which a key of the scaler's own that is called so would cut short."""
+        try:
+            own = read_duration(self.metadata.timeout).total_seconds()
+        except ValueError:
+            own = 0.0
+        return max(self.context.http_timeout, min(own, LONGEST_TIMEOUT))
+
     async def open(self) -> None:
         """Share the connection to this server. Raises ConfigError for certificates that cannot be used."""
         self._connection = await connect(self._server, self.context)
@@ -123,7 +138,8 @@ class ExternalMetricsScaler(Scaler[M]):
         return Reading(value=float(sum(values)), active=activity.result)
 
     async def _ask(self, method: str, question: Any, answer: str) -> Any:
-        data = await self._connection.ask(protocol.path(method), question.SerializeToString())
+        path, request = protocol.path(method), question.SerializeToString()
+        data = await self._connection.ask(path, request, timeout=self.timeout)
         return parse(protocol.messages()[answer], data)
 
     def _reference(self) -> Any:

@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
+import re2
+
 from keda_py.sdk.scaler import ConfigError, OpenKey, ScalerContext, ScalerError
 from scalers.shared.protocols.tcp import BoundedReader, open_stream, reason_of
 
@@ -12,6 +14,9 @@ _LONGEST = 16 * 1024
 """Bytes of an answer; statistics have 500."""
 _LONGEST_NAME = 200
 _PORT = 11300
+_NAME = re2.compile(r"[A-Za-z0-9+/;.$_()-]+")
+_REFUSALS = (b"BAD_FORMAT", b"UNKNOWN_COMMAND", b"INTERNAL_ERROR", b"OUT_OF_MEMORY", b"DRAINING")
+"""Of one question; the next answer is the next question's."""
 
 Jobs = Mapping[str, int] | ScalerError | None
 """Counts by their name in the protocol; None: there is no such tube."""
@@ -96,12 +101,12 @@ async def beanstalk(server: BeanstalkServer, context: ScalerContext) -> Beanstal
 
 
 def is_tube(name: str) -> bool:
-    """Whether a tube can be called so; a name with a space or a line break would be another command."""
-    return 0 < len(name) <= _LONGEST_NAME and name.isascii() and name.isprintable() and " " not in name
+    """Whether a tube can be called so; the server refuses other names, and a line break would begin another command."""
+    return 0 < len(name) <= _LONGEST_NAME and name[0] != "-" and _NAME.fullmatch(name) is not None
 
 
 def _no_tube(name: str) -> ScalerError:
-    return ScalerError(f'tube: no tube can be called "{name}": write letters, digits and -+/;.$_()')
+    return ScalerError(f'tube: no tube can be called "{name}": write letters, digits and -+/;.$_(), no - first')
 
 
 async def _read(reader: BoundedReader) -> Jobs:
@@ -109,6 +114,8 @@ async def _read(reader: BoundedReader) -> Jobs:
     word, _, rest = (await reader.readuntil(b"\n")).strip().partition(b" ")
     if word == b"NOT_FOUND":
         return None
+    if word in _REFUSALS and not rest:
+        return ScalerError(f"beanstalkd answers {word.decode()}")
     if word != b"OK" or not rest.isdigit() or len(rest) > 9:
         raise ValueError("says something that is no answer to stats-tube")
     body = (await reader.readexactly(int(rest) + 2)).decode("utf-8", "replace")

@@ -44,7 +44,8 @@ def client_for(server: RedisServer, context: ScalerContext, locate: Locate | Non
         port=server.port,
         db=server.database,
         # A password alone is the default user's: a server that asks for none then accepts it, as KEDA's client has it.
-        username=server.username.get_secret_value() or ("default" if password else None),
+        # A user without a password does not log in there, which a server takes that lets everybody in.
+        username=(server.username.get_secret_value() or "default") if password else None,
         password=password or None,
         socket_connect_timeout=server.timeout,
         socket_timeout=server.timeout,

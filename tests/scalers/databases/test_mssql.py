@@ -103,7 +103,7 @@ async def test_the_first_cell_is_the_number_and_no_row_is_0(bench: Bench) -> Non
         first, none = [
             await bench.opened("mssql", {**place, "query": query}, auth=AUTH) for query in ("SELECT 7", "SELECT 0")
         ]
-        assert [reading.value for reading in await first.read_batch([first, none])] == [7, 0]
+        assert [(await scaler.read()).value for scaler in (first, none)] == [7, 0]
         assert (await none.read()).note == "a query without a row counts as 0"
     assert server.connections == 1
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Any
 
 import aiomysql
@@ -61,6 +62,8 @@ async def test_what_changes_is_seen_by_the_next_reading(bench: Bench, mysql: Res
         ("SELECT 'many'", "the answer is text, which is not a number"),
         ("SELECT 1 FROM jobs WHERE false", "the query answers no row"),
         ("DO 1", "the query answers no row"),
+        ("SELECT 4, 5", "the query answers 2 columns: select one"),
+        ("SELECT 1; SELECT 2", "the query is refused: error 1064"),
         ("SELECT REPEAT('a', 3000000)", "connection lost: error 2020"),
     ],
 )
@@ -86,13 +89,9 @@ async def test_wrong_credentials_are_told_without_them(bench: Bench, mysql: Rest
     assert "hunter2" not in str(wrong.value)
 
 
-async def test_all_queries_of_a_database_go_through_one_session(bench: Bench, mysql: Restartable, admin: Any) -> None:
-    queries = [f"SELECT {number}" for number in range(50)] + ["SELECT broken"]
-    scalers = [await bench.opened("mysql", on(mysql, query), auth=AUTH) for query in queries]
-    assert len({scaler.batch_key for scaler in scalers}) == 1
-    readings = await scalers[0].read_batch(scalers)
-    assert [reading.value for reading in readings[:50]] == list(range(50))
-    assert "Unknown column 'broken'" in str(readings[50])
+async def test_quick_queries_of_a_database_share_one_connection(bench: Bench, mysql: Restartable, admin: Any) -> None:
+    scalers = [await bench.opened("mysql", on(mysql, f"SELECT {number}"), auth=AUTH) for number in range(50)]
+    assert [(await scaler.read()).value for scaler in scalers] == list(range(50))
     await admin.execute("SELECT COUNT(*) FROM information_schema.processlist WHERE user = %s", (USER,))
     assert await admin.fetchone() == (2,)
 
@@ -112,6 +111,71 @@ async def test_a_reading_that_is_cancelled_leaves_no_answer_for_the_next(bench: 
         async with asyncio.timeout(0.1):
             await slow.read()
     assert (await quick.read()).value == 2
+
+
+@pytest.mark.parametrize(
+    "spoiling",
+    [
+        "SET autocommit = 0",
+        "SET SESSION sql_select_limit = 0",
+        "SET SESSION max_statement_time = 0.001",
+        "CREATE TEMPORARY TABLE jobs (state varchar(10))",
+        "USE information_schema",
+        "BEGIN",
+        "SELECT COUNT(*) FROM jobs; DROP TABLE jobs",
+    ],
+)
+async def test_what_one_query_does_to_its_session_is_not_seen_by_the_next(
+    bench: Bench, mysql: Restartable, admin: Any, spoiling: str
+) -> None:
+    await admin.execute("INSERT INTO jobs VALUES ('open'), ('open'), ('done')")
+    counting = "SELECT COUNT(*) FROM jobs WHERE SLEEP(0.01) = 0"
+    first, broken, count = [
+        await bench.opened("mysql", on(mysql, query), auth=AUTH) for query in (spoiling, "SELECT broken", counting)
+    ]
+    for seen, scaler in enumerate((first, broken), start=3):
+        with suppress(ScalerError):
+            await scaler.read()
+        assert (await count.read()).value == seen
+        await admin.execute("INSERT INTO jobs VALUES ('open')")
+
+
+async def test_a_lock_of_a_query_is_held_no_longer_than_the_query(bench: Bench, mysql: Restartable, admin: Any) -> None:
+    locking = await bench.opened("mysql", on(mysql, "SELECT GET_LOCK('jobs', 1)"), auth=AUTH)
+    assert (await locking.read()).value == 1
+    await admin.execute("SELECT GET_LOCK('jobs', 5)")
+    assert await admin.fetchone() == (1,)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "query"),
+    [
+        ("sql_mode=%27%27", "SELECT @@sql_mode = ''"),
+        ("time_zone=%27%2B02%3A00%27", "SELECT @@time_zone = '+02:00'"),
+        (
+            "sort_buffer_size=65536&max_statement_time=9",
+            "SELECT @@sort_buffer_size = 65536 AND @@max_statement_time = 9",
+        ),
+        ("charset=unheard,latin1", "SELECT @@character_set_client = 'latin1'"),
+        ("collation=utf8mb4_bin", "SELECT @@collation_connection = 'utf8mb4_bin'"),
+        ("parseTime=true&timeout=5s&loc=Europe%2FBerlin&tls=0", "SELECT 1"),
+    ],
+)
+async def test_parameters_of_a_dsn_that_are_not_the_drivers_are_variables_of_the_session(
+    bench: Bench, mysql: Restartable, parameters: str, query: str
+) -> None:
+    auth = {"connectionString": f"{USER}:{PASSWORD}@tcp(127.0.0.1:{mysql.port})/shop?{parameters}"}
+    scaler = await bench.opened("mysql", {"query": query, "queryValue": "1"}, auth=auth)
+    assert [(await scaler.read()).value for _ in range(2)] == [1, 1]
+
+
+async def test_a_parameter_that_is_written_wrong_is_told_with_the_one_that_was_meant(
+    bench: Bench, mysql: Restartable
+) -> None:
+    auth = {"connectionString": f"{USER}:{PASSWORD}@tcp(127.0.0.1:{mysql.port})/shop?parseTme=true"}
+    message = "a parameter of connectionString: error 1193: Unknown system variable 'parseTme': did you mean parseTime"
+    with pytest.raises(ScalerError, match=message):
+        await bench.opened("mysql", {"query": "SELECT 1", "queryValue": "1"}, auth=auth)
 
 
 async def test_a_restarted_server_is_read_at_once(bench: Bench, mysql: Restartable) -> None:
@@ -171,6 +235,11 @@ async def test_a_server_that_never_answers_is_given_up(bench: Bench, silent_port
         ("root:hunter2@unix(/run/mysqld.sock)/shop", "asks over TCP only"),
         ("root:hunter2@tcp(h:x)/shop", "the port is not a number"),
         ("root:hunter2@tcp(h)/shop?tls=mine", "tls is not one of false"),
+        ("root:hunter2@tcp(h)/shop?timeout=5", "timeout is no duration, such as 5s"),
+        ("root:hunter2@tcp(h)/shop?parseTime=maybe", "parseTime is neither true nor false"),
+        ("root:hunter2@tcp(h)/shop?serverPubKey=hunter2", "serverPubKey is of a program's own"),
+        ("root:hunter2@tcp(h)/shop?a%20b=hunter2", "has a parameter that is no name of a variable"),
+        ("root:hunter2@tcp(h)/shop?charset=a%27b", "charset is no name, such as utf8mb4"),
         ("hunter2", "is not user:password@tcp(host:3306)/db"),
     ],
 )

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import Any, cast
 
 import asyncpg
@@ -20,6 +20,7 @@ from tests.scalers.conftest import Bench
 from tests.scalers.servers.postgres import PASSWORD, USER
 from tests.scalers.servers.restartable import Restartable
 from tests.scalers.triggers import trigger_of
+from tests.waiting import eventually
 
 AUTH = {"password": PASSWORD}
 
@@ -37,6 +38,12 @@ async def admin(postgresql: Restartable) -> AsyncIterator[Any]:
 def on(server: Restartable, query: str = "SELECT count(*) FROM jobs", **metadata: str) -> dict[str, str]:
     place = {"host": "127.0.0.1", "port": str(server.port), "userName": USER, "dbName": "postgres"}
     return {**place, "sslmode": "disable", "query": query, "targetQueryValue": "5", **metadata}
+
+
+async def sessions(admin: Any) -> int:
+    """Of all but this one."""
+    counted = "SELECT count(*) - 1 FROM pg_stat_activity WHERE backend_type = 'client backend'"
+    return int(await admin.fetchval(counted))
 
 
 async def test_a_transport_of_the_images_loop_is_one_though_not_by_inheritance() -> None:
@@ -76,6 +83,10 @@ async def test_a_count_and_other_numbers(bench: Bench, postgresql: Restartable, 
         ("SELECT true", "the answer is a bool, which is not a number"),
         ("SELECT 1 WHERE false", "the query answers no row"),
         ("SET application_name = 'x'", "the query answers no row"),
+        ("SELECT 4, 5", "the query answers 2 columns: select one"),
+        ("SELECT", "the query answers 0 columns"),
+        ("SELECT 1; SELECT 2", "the query is refused: cannot insert multiple commands"),
+        ("SELECT $1", "the query is refused: the server expects 1 argument"),
         ("SELECT repeat('a', 3000000)", "connection lost"),
     ],
 )
@@ -127,25 +138,20 @@ async def test_wrong_credentials_are_told_without_them(bench: Bench, postgresql:
     assert "hunter2" not in str(wrong.value)
 
 
-async def test_all_queries_of_a_database_go_through_one_session(
+async def test_quick_queries_of_a_database_share_one_connection(
     bench: Bench, postgresql: Restartable, admin: Any
 ) -> None:
-    queries = [f"SELECT {number}" for number in range(50)] + ["SELECT broken"]
+    queries = [f"SELECT {number}" for number in range(50)]
     scalers = [await bench.opened("postgresql", on(postgresql, query), auth=AUTH) for query in queries]
-    assert len({scaler.batch_key for scaler in scalers}) == 1
-    readings = await scalers[0].read_batch(scalers)
-    assert [reading.value for reading in readings[:50]] == list(range(50))
-    assert 'column "broken" does not exist' in str(readings[50])
-    sessions = await admin.fetchval("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'")
-    assert sessions == 2  # the scalers' and this one
-    other = await bench.opened("postgresql", on(postgresql, dbName="template1"), auth=AUTH)
-    assert other.batch_key != scalers[0].batch_key
+    assert [(await scaler.read()).value for scaler in scalers] == list(range(50))
+    assert await sessions(admin) == 1
+    await bench.opened("postgresql", on(postgresql, dbName="template1"), auth=AUTH)
+    assert await sessions(admin) == 2
 
 
 async def test_a_slow_query_is_given_up_and_the_next_one_is_answered(bench: Bench, postgresql: Restartable) -> None:
     slow = await bench.opened("postgresql", on(postgresql, "SELECT 1 FROM pg_sleep(60)"), auth=AUTH, timeout=0.3)
     quick = await bench.opened("postgresql", on(postgresql, "SELECT 1"), auth=AUTH, timeout=0.3)
-    assert slow.batch_key == quick.batch_key
     with pytest.raises(ScalerError, match=r"no answer in 0\.3 s"):
         await slow.read()
     assert (await quick.read()).value == 1
@@ -158,6 +164,109 @@ async def test_a_reading_that_is_cancelled_leaves_no_answer_for_the_next(bench: 
         async with asyncio.timeout(0.1):
             await slow.read()
     assert (await quick.read()).value == 2
+
+
+@pytest.mark.parametrize(
+    "spoiling",
+    [
+        "BEGIN",
+        "SET search_path = pg_catalog",
+        "SELECT set_config('search_path', 'pg_catalog', false)",
+        "SET statement_timeout = 1",
+        "CREATE TEMPORARY TABLE jobs (state text)",
+        "SELECT 1 AS state INTO TEMPORARY jobs",
+        "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY",
+        "SELECT nothing FROM jobs",
+        "SELECT $1",
+    ],
+)
+async def test_what_one_query_does_to_its_session_is_not_seen_by_the_next(
+    bench: Bench, postgresql: Restartable, admin: Any, spoiling: str
+) -> None:
+    await admin.execute("INSERT INTO jobs SELECT 'open' FROM generate_series(1, 7)")
+    counting = "SELECT count(*) FROM jobs, pg_sleep(0.01)"
+    first, broken, count = [
+        await bench.opened("postgresql", on(postgresql, query), auth=AUTH)
+        for query in (spoiling, "SELECT 1/0", counting)
+    ]
+    for scaler in (first, broken):
+        with suppress(ScalerError):
+            await scaler.read()
+        assert (await count.read()).value == 7
+
+
+async def test_a_lock_of_a_query_is_held_no_longer_than_the_query(
+    bench: Bench, postgresql: Restartable, admin: Any
+) -> None:
+    locking = await bench.opened("postgresql", on(postgresql, "SELECT 1 FROM pg_advisory_lock(42)"), auth=AUTH)
+    assert (await locking.read()).value == 1
+    assert await admin.fetchval("SELECT pg_try_advisory_lock(42)")
+
+
+async def test_a_query_that_calls_a_function_keeps_its_connection(
+    bench: Bench, postgresql: Restartable, admin: Any
+) -> None:
+    pid = await bench.opened("postgresql", on(postgresql, "SELECT pg_backend_pid()"), auth=AUTH)
+    assert len({(await pid.read()).value for _ in range(3)}) == 1
+
+
+async def test_the_settings_of_the_connection_string_outlive_a_reset(bench: Bench, postgresql: Restartable) -> None:
+    text = f"host=127.0.0.1 port={postgresql.port} user={USER} password={PASSWORD} dbname=postgres sslmode=disable"
+    query = "SELECT count(*) FROM pg_settings WHERE name = 'work_mem' AND setting = '64'"
+    metadata = {"targetQueryValue": "1", "query": query}
+    auth = {"connection": f"{text} work_mem=64"}
+    spoiling = await bench.opened("postgresql", {**metadata, "query": "SET work_mem = '1MB'"}, auth=auth)
+    with pytest.raises(ScalerError, match="no row"):
+        await spoiling.read()
+    assert (await (await bench.opened("postgresql", metadata, auth=auth)).read()).value == 1
+
+
+async def test_a_query_that_was_given_up_is_stopped_on_the_server(
+    bench: Bench, postgresql: Restartable, admin: Any
+) -> None:
+    slow = await bench.opened("postgresql", on(postgresql, "SELECT 1 FROM pg_sleep(61)"), auth=AUTH, timeout=0.3)
+    with pytest.raises(ScalerError, match="no answer"):
+        await slow.read()
+
+    async def stopped() -> bool:
+        running = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%sleep(61)' AND state = 'active'"
+        return await admin.fetchval(running) == 0
+
+    await eventually(stopped)
+
+
+@pytest.mark.parametrize(
+    ("more", "value"),
+    [
+        ("channel_binding=disable", 7),
+        ("channel_binding=prefer min_protocol_version=3.0 max_protocol_version=latest", 7),
+        ("sslmode=require channel_binding=require", 7),
+        ("target_session_attrs=read-write", 7),
+        ("target_session_attrs=primary", 7),
+        ("target_session_attrs=prefer-standby", 7),
+        ("target_session_attrs=read-only dbname=archive", 7),
+    ],
+)
+async def test_what_a_connection_string_tells_the_client_is_not_told_to_the_server(
+    bench: Bench, postgresql: Restartable, admin: Any, more: str, value: float
+) -> None:
+    if not await admin.fetchval("SELECT count(*) FROM pg_database WHERE datname = 'archive'"):
+        await admin.execute("CREATE DATABASE archive")
+    await admin.execute("ALTER DATABASE archive SET default_transaction_read_only = on")
+    text = f"host=127.0.0.1 port={postgresql.port} user={USER} password={PASSWORD} dbname=postgres sslmode=disable"
+    metadata = {"targetQueryValue": "1", "query": "SELECT 7"}
+    scaler = await bench.opened("postgresql", metadata, auth={"connection": f"{text} {more}"})
+    assert (await scaler.read()).value == value
+
+
+@pytest.mark.parametrize("wanted", ["standby", "read-only"])
+async def test_a_server_of_another_kind_than_target_session_attrs_wants_is_not_asked(
+    bench: Bench, postgresql: Restartable, wanted: str
+) -> None:
+    text = f"host=127.0.0.1 port={postgresql.port} user={USER} password={PASSWORD} dbname=postgres sslmode=disable"
+    metadata = {"targetQueryValue": "1", "query": "SELECT 7"}
+    with pytest.raises(ScalerError, match=f"is not {wanted}, which target_session_attrs asks for"):
+        await bench.opened("postgresql", metadata, auth={"connection": f"{text} target_session_attrs={wanted}"})
 
 
 async def test_a_restarted_server_is_read_at_once(bench: Bench, postgresql: Restartable) -> None:
@@ -242,6 +351,9 @@ async def test_nothing_of_the_operators_fills_a_gap(
         ("postgresql://u:hunter2@h/db?sslrootcert=/etc/ca.pem", "sslrootcert names a file of the operator"),
         ("host=h port=x password=hunter2", "the port is not a number"),
         ("host=h sslmode=perhaps", "sslmode is not one of disable"),
+        ("host=h target_session_attrs=leader", "target_session_attrs is not one of any, read-write"),
+        ("host=h channel_binding=yes", "channel_binding is not one of disable"),
+        ("host=h sslmode=disable channel_binding=require", "channel_binding=require needs TLS"),
         ("hunter2", "is neither postgresql://"),
     ],
 )

@@ -1,0 +1,246 @@
+"""Connections to one database as one user: one while that is enough, a few where queries wait for each other.
+
+A query waits until a connection is free, and its time-out begins when it has one: a slow neighbour makes it late, and
+fails nothing. One connection is opened at a time, and who waits for the first one is told how that failed. What is open
+is of the namespace's share. A connection that may have been changed by its query is restored, or closed; one whose
+query was given up is closed, since nothing tells how far the server got.
+"""
+
+import asyncio
+import math
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext, suppress
+from dataclasses import dataclass, field
+from typing import Final
+
+from keda_py.sdk.scaler import LONGEST_TIMEOUT, ScalerContext, ScalerError, sharing_key
+from scalers.shared.databases.queries.link import Link, QueryRefused
+from scalers.shared.databases.queries.plain import is_plain
+
+MOST: Final = 8
+"""Connections of one database and user. KEDA has one for each trigger; a PostgreSQL serves 100 by default."""
+HURRY: Final = 0.05
+"""Seconds that a query waits before another connection is opened for it: most are answered in less."""
+LONGEST_WAIT: Final = 30.0
+"""Seconds that a query waits for a connection: as long as polls are apart by default."""
+_MOST_FURTHER: Final = 32
+"""Connections of a namespace beside the first one of each pool, so that those find a place in its share."""
+_FULL_SECONDS: Final = 5.0
+"""After which one more connection is tried again, where there was no place for it, or the database refused it."""
+_SPARE_SECONDS: Final = 60.0
+"""After which a connection that was not needed is closed."""
+_RESTORE_SECONDS: Final = 1.0
+
+
+@dataclass(slots=True, eq=False)
+class _Held:
+    """A connection, with its place in the namespace's share."""
+
+    link: Link
+    share: AsyncExitStack
+    freed_at: float = field(default=-math.inf)
+    """On the loop's time; before: it has not been asked yet, so it cannot have died since."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where connections have their place: one of the namespace's share, and one of `further` if it is not the first."""
+
+    context: ScalerContext
+    further: asyncio.Semaphore
+
+    @asynccontextmanager
+    async def taken(self, server: str, *, is_first: bool) -> AsyncIterator[None]:
+        """Raises ScalerError where there is none."""
+        if not is_first and self.further.locked():
+            raise ScalerError(f"the namespace has {_MOST_FURTHER} further connections to databases already")
+        async with nullcontext() if is_first else self.further, self.context.connection(server):
+            yield
+
+
+class Pool:
+    """`connect` raises ScalerError that names no credential, or ConfigError; `server` is what errors call it."""
+
+    def __init__(self, connect: Callable[[], Awaitable[Link]], place: Place, timeout: float, server: str) -> None:
+        self._connect, self._place, self._timeout, self._server = connect, place, timeout, server
+        self._open: set[_Held] = set()
+        self._idle: list[_Held] = []
+        """The one that was used last is last, so that those which are not needed grow old."""
+        self._waiting: deque[asyncio.Future[_Held]] = deque()
+        self._growing: asyncio.Task[None] | None = None
+        self._full_until = -math.inf
+        self._closed = False
+
+    async def first(self, query: str) -> object:
+        """As of Link, within the time-out from when it is sent; one lost connection is replaced."""
+        held = await self._take()
+        is_new = held.freed_at == -math.inf
+        try:
+            return await self._ask(held, query)
+        except QueryRefused:
+            raise
+        except ScalerError:
+            if is_new:
+                raise
+        for old in tuple(self._idle):  # a server that was restarted has forgotten them as well
+            await self._close(old)
+        return await self._ask(await self._take(), query)
+
+    async def ping(self) -> None:
+        """Connect, unless it is connected already. Raises ScalerError or ConfigError."""
+        if not self._open:
+            await self._give_back(await self._take(), changed=False)
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        self._closed = True
+        if self._growing is not None:
+            self._growing.cancel()
+            await asyncio.gather(self._growing, return_exceptions=True)
+        self._fail(ScalerError("the connections were closed"))
+        for held in tuple(self._open):
+            await self._close(held)
+
+    async def _ask(self, held: _Held, query: str) -> object:
+        try:
+            async with asyncio.timeout(self._timeout):
+                cell = await held.link.first(query)
+        except QueryRefused:
+            await self._give_back(held, changed=True)
+            raise
+        except TimeoutError:
+            await self._close(held)
+            raise SlowQuery(self._timeout) from None
+        except BaseException:
+            await self._close(held)
+            raise
+        await self._give_back(held, changed=not is_plain(query))
+        return cell
+
+    async def _take(self) -> _Held:
+        """Raises ScalerError, also where none is free in time, and ConfigError where the first cannot be opened."""
+        if self._idle:
+            return self._idle.pop()
+        waiter: asyncio.Future[_Held] = asyncio.get_running_loop().create_future()
+        self._waiting.append(waiter)
+        self._grow()
+        try:
+            async with asyncio.timeout(LONGEST_WAIT):
+                return await waiter
+        except BaseException as error:
+            if waiter.done() and not waiter.cancelled() and waiter.exception() is None:
+                self._pass_on(waiter.result())  # it came at the very instant at which the caller gave up
+            if isinstance(error, TimeoutError):
+                taken = f"all {len(self._open)} connections to it were taken by slow queries for {LONGEST_WAIT:g} s"
+                raise ScalerError(f"{taken}: make the queries quicker, or ask less often") from None
+            raise
+
+    async def _give_back(self, held: _Held, *, changed: bool) -> None:
+        if self._closed or held.link.closed or (changed and not await self._is_restored(held)):
+            await self._close(held)
+            return
+        held.freed_at = asyncio.get_running_loop().time()
+        self._pass_on(held)
+        oldest = self._idle[0] if len(self._idle) > 1 else held
+        if oldest.freed_at + _SPARE_SECONDS < held.freed_at:
+            await self._close(oldest)
+
+    async def _is_restored(self, held: _Held) -> bool:
+        try:
+            with suppress(ScalerError, TimeoutError):
+                async with asyncio.timeout(_RESTORE_SECONDS):
+                    return await held.link.restore()
+        except BaseException:
+            await self._close(held)
+            raise
+        return False
+
+    def _pass_on(self, held: _Held) -> None:
+        """To the query that has waited longest."""
+        while self._waiting:
+            waiter = self._waiting.popleft()
+            if not waiter.done():
+                waiter.set_result(held)
+                return
+        held.freed_at = asyncio.get_running_loop().time()
+        self._idle.append(held)
+
+    async def _close(self, held: _Held) -> None:
+        self._open.discard(held)
+        if held in self._idle:
+            self._idle.remove(held)
+        try:
+            await held.link.aclose()
+        finally:
+            await held.share.aclose()
+            self._grow()
+
+    @property
+    def _is_waited_for(self) -> bool:
+        return any(not waiter.done() for waiter in self._waiting)
+
+    def _grow(self) -> None:
+        """See to it that one who waits gets a connection."""
+        refused_lately = asyncio.get_running_loop().time() < self._full_until
+        may_open = len(self._open) < (1 if refused_lately else MOST) and not self._closed
+        if may_open and self._growing is None and self._is_waited_for:
+            self._growing = asyncio.get_running_loop().create_task(self._open_more())
+            self._growing.add_done_callback(self._on_grown)
+
+    def _on_grown(self, task: asyncio.Task[None]) -> None:
+        self._growing = None
+        if not task.cancelled():
+            self._grow()  # for those who came, or whose connection was lost, meanwhile
+
+    async def _open_more(self) -> None:
+        if self._open:
+            await asyncio.sleep(HURRY)
+            if not self._is_waited_for:
+                return
+        try:
+            held = await self._opened()
+        except Exception as error:  # noqa: BLE001 - it is raised where it is waited for
+            if self._open:
+                self._full_until = asyncio.get_running_loop().time() + _FULL_SECONDS
+            else:
+                self._fail(error)
+        else:
+            self._open.add(held)
+            self._pass_on(held)
+
+    def _fail(self, error: Exception) -> None:
+        while self._waiting:
+            waiter = self._waiting.popleft()
+            if not waiter.done():
+                waiter.set_exception(error)
+
+    async def _opened(self) -> _Held:
+        async with AsyncExitStack() as share:
+            await share.enter_async_context(self._place.taken(self._server, is_first=not self._open))
+            try:
+                async with asyncio.timeout(self._timeout):
+                    link = await self._connect()
+            except TimeoutError:
+                raise ScalerError(f"the database cannot be reached in {self._timeout:g} s") from None
+            return _Held(link, share.pop_all())
+
+
+async def place_of(context: ScalerContext) -> Place:
+    """The shared one of a namespace."""
+
+    async def make() -> Place:
+        return Place(context=context, further=asyncio.Semaphore(_MOST_FURTHER))
+
+    async def no_close(_: Place) -> None:
+        """It holds nothing."""
+
+    return await context.shared(sharing_key(context.namespace, ("databases", context.namespace)), make, no_close)
+
+
+class SlowQuery(QueryRefused):
+    """Not asked twice: the next poll does."""
+
+    def __init__(self, seconds: float) -> None:
+        remedy = f"a longer `timeout` may be set in the trigger's metadata, up to {LONGEST_TIMEOUT:g}s"
+        super().__init__(f"the query has no answer in {seconds:g} s: {remedy}")
