@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,31 @@ async def test_a_name_with_a_line_break_is_no_other_command(bench: Any, port: in
     assert isinstance(wrong, ScalerError)
     assert right.value == 0
     assert "no tube can be called" in scalers[0].cautions[0]
+
+
+@pytest.mark.parametrize("tube", ["-x", "a!b", "ü", "x" * 201])
+async def test_a_name_that_the_server_refuses_fails_alone(bench: Any, port: int, tube: str) -> None:
+    good = f"beside-{len(tube)}"
+    writer = await put(port, good, 0)
+    scalers = [await bench.opened("beanstalkd", on(port, name)) for name in (good, tube, good)]
+    first, wrong, last = await scalers[0].read_batch(scalers)
+    assert (first.value, last.value) == (1, 1)
+    assert isinstance(wrong, ScalerError)
+    assert "no tube can be called" in scalers[1].cautions[0]
+    writer.close()
+
+
+async def test_a_question_that_the_server_refuses_fails_alone(bench: Any) -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with closing(writer):
+            while name := (await reader.readline()).strip().rpartition(b" ")[2]:
+                writer.write(b"OUT_OF_MEMORY\r\n" if name == b"bad" else b"NOT_FOUND\r\n")
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as listener:
+        place = listener.sockets[0].getsockname()[1]
+        scalers = [await bench.opened("beanstalkd", on(place, name)) for name in ("a", "bad", "b")]
+        first, wrong, last = await scalers[0].read_batch(scalers)
+    assert (first.value, str(wrong), last.value) == (0, "beanstalkd answers OUT_OF_MEMORY", 0)
 
 
 async def test_a_restarted_server_is_read_at_once(bench: Any, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from keda_py.sdk.registry import scaler_class
 from keda_py.sdk.scaler import Trigger
 from keda_py.testing import EngineContext, check_scaler
 from tests.scalers.servers.redis import PASSWORD, SENTINEL_PASSWORD, Watched, redis_cluster, redis_sentinel
+from tests.waiting import eventually
 
 ASK_AGAIN_SECONDS = 0.02
 """Between two looks at a server, which works in real time."""
@@ -94,6 +95,22 @@ async def test_a_key_that_is_asked_for_while_its_slot_moves(bench: Any, cluster:
         finally:
             for one in (new, old):
                 await one.execute_command("CLUSTER", "SETSLOT", slot, "NODE", ids[target])
+
+
+async def test_a_user_without_a_password_does_not_log_in(bench: Any, run_redis: Any) -> None:
+    """KEDA's client says nothing then, and a server that lets everybody in answers."""
+    with run_redis("--cluster-enabled", "yes") as port:
+        async with Redis(port=port) as client:
+            await client.execute_command("CLUSTER", "ADDSLOTSRANGE", 0, 16383)
+            await eventually(lambda: _is_whole(client))
+            await client.rpush("jobs", 1, 2, 3)
+        for trigger_type, place in (("redis-cluster", on_cluster([port])), ("redis", {"address": f"127.0.0.1:{port}"})):
+            scaler = await bench.opened(trigger_type, {**place, "listName": "jobs"}, auth={"username": "ann"})
+            assert (await scaler.read()).value == 3
+
+
+async def _is_whole(client: Redis) -> bool:
+    return b"cluster_state:ok" in await client.execute_command("CLUSTER", "INFO")
 
 
 async def test_a_wrong_password_and_no_server_are_errors(bench: Any, ports: list[int]) -> None:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import bson
 import pytest
 from bson import Int64
+from bson.regex import Regex
 from pymongo import AsyncMongoClient
 
 from keda_py.answers.connections import Connections
@@ -22,6 +24,7 @@ from keda_py.net.http import HttpClientSpec
 from keda_py.sdk.registry import build
 from keda_py.testing import EngineContext, check_scaler, shared_context
 from scalers.mongodb import MongodbScaler
+from scalers.shared.databases.mongodb_filter import filter_problem, read_filter
 from tests.certificates import Authority
 from tests.scalers.conftest import Bench
 from tests.scalers.servers.restartable import Restartable
@@ -29,6 +32,8 @@ from tests.scalers.triggers import trigger_of
 from tests.servers import free_port
 
 SHARE = 5
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC).replace(tzinfo=None)
+"""As the library reads it."""
 
 
 @pytest.fixture(scope="session")
@@ -66,6 +71,51 @@ async def test_the_documents_that_match_are_counted(bench: Bench, server: Restar
     assert list(counts.values()) == [6, 2, 1, 0]
 
 
+@pytest.mark.parametrize(
+    ("query", "count"),
+    [
+        ('{"name": {"$regex": "^a"}}', 3),
+        ('{"name": {"$regex": "^A", "$options": "i"}}', 3),
+        ('{"name": {"$regex": "^a", "$ne": "ab"}}', 2),
+        ('{"name": {"$ne": "ab", "$regex": "^a", "$nin": ["ac"]}}', 1),
+    ],
+)
+async def test_operators_beside_a_regular_expression_count(
+    bench: Bench, server: Restartable, admin: Any, query: str, count: int
+) -> None:
+    await admin.insert_many([{"name": name} for name in ("ab", "ac", "ad", "bc", "bd")])
+    scaler = await bench.opened("mongodb", on(query), auth=at(server))
+    assert (await scaler.read()).value == count
+
+
+@pytest.mark.parametrize(
+    ("query", "read"),
+    [
+        ('{"a": {"$regularExpression": {"pattern": "x", "options": "i"}}}', {"a": Regex("x", "i")}),
+        ('{"a": {"$date": {"$numberLong": "0"}}}', {"a": EPOCH}),
+        ('{"a": {"$in": [{"$numberLong": "9223372036854775807"}, 1.5]}}', {"a": {"$in": [2**63 - 1, 1.5]}}),
+        ('{"a": {"$exists": true, "$type": "string"}}', {"a": {"$exists": True, "$type": "string"}}),
+    ],
+)
+def test_values_of_extended_json_are_those_of_bson(query: str, read: dict[str, object]) -> None:
+    assert filter_problem(query) == ""
+    assert read_filter(query) == read
+
+
+async def test_forty_counts_at_once_wait_for_their_turn_and_not_for_their_time_out(
+    bench: Bench, server: Restartable, admin: Any
+) -> None:
+    scalers = [await bench.opened("mongodb", on(), auth=at(server), timeout=1) for _ in range(40)]
+    assert [one.value for one in await asyncio.gather(*(scaler.read() for scaler in scalers))] == [0] * 40
+    assert bench.lent.connections.held <= 8 + 1
+
+
+async def test_a_trigger_says_how_long_its_count_may_take(bench: Bench, server: Restartable) -> None:
+    scaler = await bench.opened("mongodb", on(timeout="20s"), auth=at(server))
+    assert scaler.timeout == 20
+    assert (await scaler.read()).value == 0
+
+
 async def test_a_collection_that_is_not_there_has_no_documents(bench: Bench, server: Restartable) -> None:
     scaler = await bench.opened("mongodb", on(collection="nowhere"), auth=at(server))
     assert (await scaler.read()).value == 0
@@ -77,13 +127,20 @@ async def test_a_collection_that_is_not_there_has_no_documents(bench: Bench, ser
         ("{state:", "query: is not JSON"),
         ("{}", "query: is no filter"),
         ('{"$or": [' + "{}," * 2_000 + "{}]}", "query: has more than"),
+        ('{"n": 99999999999999999999}', "query: has a whole number beyond 64 bits"),
+        ('{"n": {"$numberLong": "99999999999999999999"}}', "mongodb cannot count shop.jobs"),
+        ('{"n": {"$gt": 1}, "n": {"$lt": 5}}', 'query: has "n" twice'),
+        ('{"n": {"$undefined": true, "$ne": 1}}', r"\$undefined has something beside it"),
+        ('{"n": NaN}', "query: is not JSON"),
+        ('{"$or": ' + "[" * 300 + "]" * 300 + "}", "query: has more than 200 lists and mappings in each other"),
         ('{"$or": 1}', "mongodb cannot count shop.jobs"),
         ('{"n": {"$numberLong": "many"}}', "mongodb cannot count shop.jobs"),
     ],
 )
 async def test_a_filter_that_cannot_be_used_is_an_error(
-    bench: Bench, server: Restartable, query: str, message: str
+    bench: Bench, server: Restartable, admin: Any, query: str, message: str
 ) -> None:
+    await admin.insert_one({"n": 3})
     scaler = await bench.opened("mongodb", on(query), auth=at(server))
     with pytest.raises(ScalerError, match=message):
         await scaler.read()

@@ -30,9 +30,12 @@ class External:
     told: asyncio.Queue[bool | None] = field(default_factory=asyncio.Queue)
     """What StreamIsActive says next; None ends it."""
     address: str = ""
+    seconds: float = 0.0
+    """Real time that each answer takes, since a client's time-out is real."""
 
     async def answer(self, method: str, question: Any) -> bytes:
         self.asked.append(question)
+        await asyncio.sleep(self.seconds)
         if self.hangs:
             await forever()
         if self.raw is not None:

@@ -140,6 +140,30 @@ async def test_a_server_that_hangs_is_given_up(bench: Any, external: External) -
         await scaler.specs()
 
 
+@pytest.mark.parametrize(
+    ("said", "seconds"),
+    [("20s", 20), ("30000", 30), ("10ms", 0.5), ("30", 0.5), ("forever", 0.5), ("0", 0.5), ("2h", 300)],
+)
+async def test_a_timeout_in_the_metadata_is_never_less_than_the_default_and_passed_on(
+    bench: Any, external: External, said: str, seconds: float
+) -> None:
+    """A scaler may have a key of that name that means something else."""
+    scaler = await bench.opened("external", on(external, timeout=said), timeout=0.5)
+    assert scaler.timeout == seconds
+    await scaler.specs()
+    assert external.asked[-1].scalerMetadata["timeout"] == said
+
+
+async def test_a_slow_server_is_waited_for_as_long_as_its_trigger_says(bench: Any, external: External) -> None:
+    external.values["jobs"] = [{"metricName": "x", "metricValue": 7}]
+    external.seconds = 0.4
+    patient = await bench.opened("external", on(external, timeout="20s"), timeout=0.2)
+    assert (await patient.read()).value == 7
+    hasty = await bench.opened("external", on(external), timeout=0.2)
+    with pytest.raises(ScalerError, match=r"no answer in 0\.2 s"):
+        await hasty.read()
+
+
 async def test_a_restarted_server_is_read_again(bench: Any, run_external: RunExternal) -> None:
     async with run_external() as external:
         scaler = await bench.opened("external", on(external))
