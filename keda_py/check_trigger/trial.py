@@ -25,6 +25,7 @@ from keda_py.localkube.cluster import LocalCluster
 from keda_py.operator.app import run_operator
 from keda_py.operator.assembly import Assembly
 from keda_py.readings.readings import Readings
+from keda_py.readings.scaler_set import ScalerSet
 from keda_py.settings.settings import Settings, load_settings
 
 _LOOPBACK = "127.0.0.1"
@@ -32,13 +33,18 @@ _LOOPBACK = "127.0.0.1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """One metric of a trigger. `target` and `activation` are what the value is compared with; `seconds` it took."""
+    """One metric of a trigger. `target` and `activation` are what the value is compared with; `seconds` it took.
+
+    `longest`: the seconds that it may take. `may_say`: whether its trigger has a `timeout` of its own to say so.
+    """
 
     metric: str
     target: float
     metric_type: str
     activation: float
     seconds: float
+    longest: float = 0.0
+    may_say: bool = False
     value: float | None = None
     active: bool = False
     note: str = ""
@@ -94,12 +100,11 @@ async def _try(readings: Readings, spec: TriggersSpec, index: int) -> Answer:
     except (ConfigError, ScalerError) as error:
         return Answer(index=index, type=kind, seconds=monotonic() - began, error=str(error))
     scalers = readings.built(spec.key)
-    activation = scalers.activation(0) if scalers else 0.0
     return Answer(
         index=index,
         type=kind,
         seconds=monotonic() - began,
-        measured=tuple(_measured(one, index, activation) for one in (seen.readings if seen else ())),
+        measured=tuple(_measured(one, index, scalers) for one in (seen.readings if seen and scalers else ())),
         by_hpa=_by_hpa(metrics),
     )
 
@@ -108,15 +113,17 @@ def _by_hpa(metrics: MetricSet) -> tuple[str, ...]:
     return tuple(f"{one.name} {one.target_type} {one.target}" for one in metrics.resource)
 
 
-def _measured(one: MetricReading, index: int, activation: float) -> Measured:
-    outcome, metric = one.outcome, one.metric
+def _measured(one: MetricReading, index: int, scalers: ScalerSet) -> Measured:
+    outcome, metric, scaler = one.outcome, one.metric, scalers.scaler(0)
     read = isinstance(outcome, Reading)
     return Measured(
         metric=f"s{index}-{metric.name.removeprefix('s0-')}",
         target=float(metric.target),
         metric_type=metric.metric_type,
-        activation=activation,
+        activation=scalers.activation(0),
         seconds=one.seconds,
+        longest=scaler.timeout,
+        may_say="timeout" in scaler.metadata_model.model_fields,
         value=outcome.value if isinstance(outcome, Reading) else None,
         active=isinstance(outcome, Reading) and bool(outcome.active),
         note=outcome.note if isinstance(outcome, Reading) else "",

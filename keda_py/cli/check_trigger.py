@@ -152,11 +152,26 @@ def _lines(answer: "Answer") -> list[tuple[str, str]]:
 def _metric_lines(one: "Measured") -> list[tuple[str, str]]:
     lines = [("metric", one.metric)]
     if one.error:
-        return [*lines, ("error", one.error)]
+        return [*lines, ("error", one.error), *_slow_lines(one)]
     note = f" ({one.note})" if one.note else ""
     active = f"{'yes' if one.active else 'no'} (activation value {one.activation:g})"
     value = "" if one.value is None else f"{one.value:g}"
-    return [*lines, ("value", f"{value}{note}"), ("target", f"{one.target:g} ({one.metric_type})"), ("active", active)]
+    return [
+        *lines,
+        ("value", f"{value}{note}"),
+        ("target", f"{one.target:g} ({one.metric_type})"),
+        ("active", active),
+        *_slow_lines(one),
+    ]
+
+
+def _slow_lines(one: "Measured") -> list[tuple[str, str]]:
+    """What takes more than half of its time here will take too long on a busier day."""
+    if one.seconds <= one.longest / 2:
+        return []
+    own = "`timeout` in the trigger's metadata, as 30s, or " if one.may_say else ""
+    took = f"{one.seconds:.2f} s, where {one.longest:g} s are the most"
+    return [("slow", f"{took}: a longer one is set by {own}KEDA_HTTP_DEFAULT_TIMEOUT; KEDA may have no such limit")]
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:

@@ -9,6 +9,7 @@ from keda_py.migration.findings import Finding, Severity
 from keda_py.migration.identities import check_identities
 from keda_py.migration.installation import Installation
 from keda_py.migration.objects import check_objects
+from keda_py.migration.time_limits import check_time_limits
 from keda_py.sdk.context import SharedContext
 from keda_py.sdk.offline import shared_context
 
@@ -27,4 +28,5 @@ def _all(installation: Installation, read_flags: ReadFlags, lent: SharedContext)
     yield from check_deployments(installation, read_flags)
     yield from check_objects(installation, lent)
     yield from check_identities(installation)
+    yield from check_time_limits(installation)
     yield from check_downscaler(installation)

@@ -11,6 +11,7 @@ from aiohttp import web
 
 from keda_py.check_trigger.references import Reference, references_in, with_references
 from keda_py.check_trigger.trial import Answer, try_triggers
+from keda_py.cli import check_trigger as command
 from keda_py.cli import main
 from keda_py.core.spec import AS_WRITTEN
 from keda_py.kube.resources import CONFIG_MAPS, DEPLOYMENTS, SECRETS, TRIGGER_AUTHENTICATIONS, Obj, Resource
@@ -18,6 +19,7 @@ from keda_py.localkube.cluster import LocalCluster
 from tests.builders import bare_scaled_object
 from tests.definitions import DEFINITIONS
 from tests.http_server import HttpServer, http_server
+from tests.scalers.grpc.conftest import External, external_server
 
 CRON = {
     "type": "cron",
@@ -30,6 +32,12 @@ AUTHENTICATION = {
     "metadata": {"name": "api", "namespace": "shop"},
     "spec": {"secretTargetRef": [{"parameter": "token", "name": "token", "key": "token"}]},
 }
+
+
+@pytest.fixture
+async def external() -> AsyncIterator[External]:
+    async with external_server() as external:
+        yield external
 
 
 @pytest.fixture
@@ -85,6 +93,19 @@ async def test_a_resource_trigger_is_the_hpas_to_read() -> None:
     cpu = {"type": "cpu", "metricType": "Utilization", "metadata": {"value": "60"}}
     (answer,) = await trial(app(cpu))
     assert (answer.by_hpa, answer.works) == (("cpu Utilization 60",), True)
+
+
+@pytest.mark.parametrize(("seconds", "told"), [(0.1, False), (2.0, True)])
+async def test_a_source_that_needs_most_of_its_time_is_told_with_the_key_that_gives_it_more(
+    external: External, seconds: float, told: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    external.values["jobs"], external.seconds = [{"metricName": "x", "metricValue": 7}], seconds / 2
+    trigger = {"type": "external", "metadata": {"scalerAddress": external.address}}
+    (answer,) = await trial(app(trigger))
+    assert answer.works
+    command._print([answer])
+    said = " ".join(capsys.readouterr().out.split())
+    assert ("where 3 s are the most: a longer one is set by `timeout` in the trigger's metadata" in said) is told
 
 
 def test_references_are_found_at_any_depth() -> None:

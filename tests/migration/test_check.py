@@ -116,7 +116,21 @@ BLOCKS = {
         "--external-metrics-upstream=https://cluster-agent.datadog.svc",
     ),
 }
+SLOW = {"queryValue": "5", "host": "db", "query": "SELECT COUNT(*) FROM jobs WHERE SLEEP(5) = 0"}
 CHANGES = {
+    "a type that KEDA asks without a limit of time": (
+        [watched({"type": "external", "metadata": {"scalerAddress": "scaler:6000"}})],
+        "a question may take 3 s (KEDA_HTTP_DEFAULT_TIMEOUT), where KEDA waits for any time; used by ScaledObject "
+        "shop/web -> where one takes longer, set `timeout`",
+    ),
+    "a query that says that it takes longer": (
+        [watched({"type": "mysql", "metadata": SLOW})],
+        "ScaledObject shop/web: the query of a mysql trigger waits 5 s, and fails here after 3 s -> set `timeout`",
+    ),
+    "a query of T-SQL that does": (
+        [watched({"type": "mssql", "metadata": {**SLOW, "query": "WAITFOR DELAY '00:00:07'; SELECT 1"}})],
+        "the query of a mssql trigger waits 7 s",
+    ),
     "a default of the downscaler": (
         [downscaler("--default-uptime", "Mon-Fri 08:00-18:00 UTC")],
         "says --default-uptime=Mon-Fri 08:00-18:00 UTC, which keda-py has no setting for -> write the annotation "

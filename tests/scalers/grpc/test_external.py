@@ -2,13 +2,21 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import grpc
 import pytest
 
+from keda_py.apis.scaled_object import ScaledObject
+from keda_py.auth.resolver import NothingResolved
+from keda_py.core.spec import build_spec
 from keda_py.errors import ConfigError, ScalerError
+from keda_py.readings.readings import Readings
+from keda_py.readings.scaler_set import ScalerSource
+from keda_py.sdk import registry
+from keda_py.sdk.context import SharedContext
 from keda_py.sdk.scaler import ExternalMetric
 from keda_py.testing import as_secrets
 from scalers.external import ExternalScaler
@@ -162,6 +170,25 @@ async def test_a_slow_server_is_waited_for_as_long_as_its_trigger_says(bench: An
     hasty = await bench.opened("external", on(external), timeout=0.2)
     with pytest.raises(ScalerError, match=r"no answer in 0\.2 s"):
         await hasty.read()
+
+
+async def test_the_engine_waits_for_a_slow_server_from_the_build_on(lent: SharedContext, external: External) -> None:
+    external.values["jobs"] = [{"metricName": "x", "metricValue": 7}]
+    external.seconds = 0.8
+    trigger = {"type": "external", "metadata": on(external, timeout="20s")}
+    meta = {"name": "app", "namespace": "shop", "uid": "app", "generation": 1}
+    body = {"metadata": meta, "spec": {"scaleTargetRef": {"name": "app"}, "triggers": [trigger]}}
+    source = ScalerSource(
+        shared_context=replace(lent, http_timeout=0.2), build=registry.build, resolver=NothingResolved()
+    )
+    async with asyncio.TaskGroup() as tasks:
+        readings = Readings(scalers=source, tasks=tasks, on_reading=lambda key: None)
+        spec = build_spec(ScaledObject.model_validate(body))
+        await readings.build(spec)
+        seen = await readings.poll(spec.key)
+        await readings.aclose()
+    assert seen is not None
+    assert [getattr(one.outcome, "value", one.outcome) for one in seen.readings] == [7]
 
 
 async def test_a_restarted_server_is_read_again(bench: Any, run_external: RunExternal) -> None:

@@ -1,0 +1,62 @@
+"""Triggers that KEDA asks without a limit of time, and that have one here: which they are, and which will exceed it.
+
+How long a query takes is seen where it says so itself; for the others `keda-py check-trigger` and the shadow tell.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+import re2
+
+from keda_py.apis.foreign import map_at, maps_at, text_at, title_of
+from keda_py.apis.kinds.table import KINDS
+from keda_py.kube.resources import Obj, resource_of
+from keda_py.migration.findings import Finding, Severity
+from keda_py.migration.installation import Installation
+
+_UNLIMITED: Final = frozenset({"cassandra", "external", "external-push", "mongodb", "mssql", "mysql", "postgresql"})
+_DEFAULT_SECONDS: Final = 3.0
+_SHOWN: Final = 5
+_LONGEST: Final = 64 * 1024
+_SECONDS = re2.compile(r"(?i)\b(?:pg_sleep|sleep)\s*\(\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*\)")
+_WAITFOR = re2.compile(r"(?i)\bwaitfor\s+delay\s+'([0-9]{1,2}):([0-9]{1,2})(?::([0-9]{1,2}))?")
+_REMEDY: Final = "set `timeout`, such as 30s, in the trigger's metadata: KEDA ignores it"
+
+
+def check_time_limits(installation: Installation) -> Iterator[Finding]:
+    """One finding for all that have no `timeout` yet, and one for each query that says that it takes longer."""
+    without: list[str] = []
+    for resource in [resource_of(kind) for kind in KINDS if kind.has_triggers]:
+        for body in installation.of(resource):
+            unlimited = [one for one in maps_at(body, "spec", "triggers") if _has_no_limit(one)]
+            without += [title_of(body)] if unlimited else []
+            yield from _long_queries(body, unlimited)
+    if without:
+        more = f" and {len(without) - _SHOWN} more" if len(without) > _SHOWN else ""
+        yield Finding(
+            severity=Severity.CHANGES,
+            object=f"triggers of {', '.join(sorted(_UNLIMITED))}",
+            message="a question may take 3 s (KEDA_HTTP_DEFAULT_TIMEOUT), where KEDA waits for any time; used by "
+            f"{', '.join(without[:_SHOWN])}{more}",
+            remedy=f"where one takes longer, {_REMEDY}; `keda-py check-trigger` tells how long one takes",
+        )
+
+
+def _has_no_limit(trigger: Mapping[str, object]) -> bool:
+    return text_at(trigger, "type") in _UNLIMITED and "timeout" not in map_at(trigger, "metadata")
+
+
+def _long_queries(body: Obj, triggers: list[Obj]) -> Iterator[Finding]:
+    for trigger in triggers:
+        seconds = _seconds_of(text_at(trigger, "metadata", "query"))
+        if seconds >= _DEFAULT_SECONDS:
+            message = f"the query of a {text_at(trigger, 'type')} trigger waits {seconds:g} s, and fails here after 3 s"
+            yield Finding(severity=Severity.CHANGES, object=title_of(body), message=message, remedy=_REMEDY)
+
+
+def _seconds_of(query: str) -> float:
+    """What a query itself says that it waits, all of it together."""
+    text = query[:_LONGEST]
+    slept = sum(float(found[1]) for found in _SECONDS.finditer(text))
+    delays = ([float(part or 0) for part in found.groups()] for found in _WAITFOR.finditer(text))
+    return slept + sum(3600 * hours + 60 * minutes + seconds for hours, minutes, seconds in delays)
