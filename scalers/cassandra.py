@@ -64,7 +64,7 @@ def _has_port(address: str) -> bool:
 
 
 class CassandraScaler(QueryScaler[CassandraMetadata]):
-    """One connection for all queries of a keyspace and user."""
+    """A few connections for all queries of a keyspace and user."""
 
     def __init__(self, metadata: CassandraMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)

@@ -44,7 +44,7 @@ class MssqlMetadata(QueryMetadata):
 
 
 class MssqlScaler(QueryScaler[MssqlMetadata]):
-    """One connection for all queries of a database and user."""
+    """A few connections for all queries of a database and user."""
 
     def __init__(self, metadata: MssqlMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)

@@ -44,7 +44,7 @@ class MysqlMetadata(QueryMetadata):
 
 
 class MysqlScaler(QueryScaler[MysqlMetadata]):
-    """One connection for all queries of a database and user."""
+    """A few connections for all queries of a database and user."""
 
     def __init__(self, metadata: MysqlMetadata, context: ScalerContext) -> None:
         super().__init__(metadata, context)

@@ -64,7 +64,7 @@ class PostgresqlMetadata(QueryMetadata):
 
 
 class PostgresqlScaler(QueryScaler[PostgresqlMetadata]):
-    """One connection for all queries of a database and user, and one for all channels."""
+    """A few connections for all queries of a database and user, and one for all channels."""
 
     _server: PostgresServer
     _notices: Listening | None = None
@@ -90,8 +90,18 @@ class PostgresqlScaler(QueryScaler[PostgresqlMetadata]):
         """`activationTargetQueryValue`."""
         return self.metadata.activation_target_query_value
 
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """As in KEDA, this is accepted."""
+        try:
+            binds = self.metadata.at().binds
+        except ConfigError:
+            return ()
+        what = "connection: channel_binding=require asks for TLS here, and binds nothing: write sslmode=verify-full"
+        return (what,) if binds else ()
+
     async def open(self) -> None:
-        """Join the session, and those who listen."""
+        """Join the pool, and those who listen."""
         await super().open()
         if self.metadata.listen_channel:
             self._notices = await notices(self._server, self.context)

@@ -104,7 +104,7 @@ async def _try(readings: Readings, spec: TriggersSpec, index: int) -> Answer:
         index=index,
         type=kind,
         seconds=monotonic() - began,
-        measured=tuple(_measured(one, index, scalers) for one in (seen.readings if seen and scalers else ())),
+        measured=tuple(_measured(one, index, scalers) for one in seen.readings) if seen and scalers else (),
         by_hpa=_by_hpa(metrics),
     )
 

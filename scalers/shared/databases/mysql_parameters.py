@@ -37,7 +37,7 @@ def _judge_number(text: str) -> None:
 
 def _judge_words(text: str) -> None:
     if not all(map(_WORD.fullmatch, text.split(","))):
-        raise ValueError("is no name, such as utf8mb4")
+        raise ValueError("names no character set or collation, such as utf8mb4")
 
 
 def _take(_: str) -> None:
@@ -90,7 +90,7 @@ def read_parameters(query: str) -> dict[str, str]:
         except ValueError as error:
             raise ValueError(f"{name} {error}") from None
         if name not in _OF_DRIVER and not _NAME.fullmatch(name):
-            raise ValueError("has a parameter that is no name of a variable")
+            raise ValueError("has a parameter that cannot be a variable")
         found[name] = unquote_plus(value)
     return found
 

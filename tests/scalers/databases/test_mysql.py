@@ -238,8 +238,8 @@ async def test_a_server_that_never_answers_is_given_up(bench: Bench, silent_port
         ("root:hunter2@tcp(h)/shop?timeout=5", "timeout is no duration, such as 5s"),
         ("root:hunter2@tcp(h)/shop?parseTime=maybe", "parseTime is neither true nor false"),
         ("root:hunter2@tcp(h)/shop?serverPubKey=hunter2", "serverPubKey is of a program's own"),
-        ("root:hunter2@tcp(h)/shop?a%20b=hunter2", "has a parameter that is no name of a variable"),
-        ("root:hunter2@tcp(h)/shop?charset=a%27b", "charset is no name, such as utf8mb4"),
+        ("root:hunter2@tcp(h)/shop?a%20b=hunter2", "has a parameter that cannot be a variable"),
+        ("root:hunter2@tcp(h)/shop?charset=a%27b", "charset names no character set or collation"),
         ("hunter2", "is not user:password@tcp(host:3306)/db"),
     ],
 )

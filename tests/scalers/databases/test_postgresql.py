@@ -365,6 +365,15 @@ async def test_a_connection_that_cannot_be_used_is_refused(bench: Bench, connect
     assert "hunter2" not in str(refused.value)
 
 
+def test_a_binding_that_is_not_made_is_told(bench: Bench) -> None:
+    def told(more: str) -> str:
+        auth = {"connection": f"host=h user=u sslmode=require {more}"}
+        return " ".join(bench.scaler("postgresql", {"query": "SELECT 1", "targetQueryValue": "1"}, auth=auth).cautions)
+
+    assert told("") == ""
+    assert "channel_binding=require asks for TLS here, and binds nothing" in told("channel_binding=require")
+
+
 async def test_the_contract_is_kept(bench: Bench) -> None:
     context = EngineContext(shared_context=bench.lent, namespace="default", scaled_object="app", trigger_index=0)
     metadata = {"query": "SELECT 1", "targetQueryValue": "1", "connectionFromEnv": "PG"}

@@ -52,7 +52,7 @@ class Place:
 
     @asynccontextmanager
     async def taken(self, server: str, *, is_first: bool) -> AsyncIterator[None]:
-        """Raises ScalerError where there is none."""
+        """Raises ScalerError where no place is left."""
         if not is_first and self.further.locked():
             raise ScalerError(f"the namespace has {_MOST_FURTHER} further connections to databases already")
         async with nullcontext() if is_first else self.further, self.context.connection(server):
